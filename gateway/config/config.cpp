@@ -1,0 +1,135 @@
+#include "gateway/config/config.hpp"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include <yaml-cpp/yaml.h>
+
+#include "gateway/config/options.hpp"
+
+namespace sandgate {
+namespace {
+
+// Variables that begin with SANDGATE_ but configure clients and tests, not the server.
+constexpr std::array kForeign{"SANDGATE_URL", "SANDGATE_API_KEY", "SANDGATE_TEST_",
+                              "SANDGATE_BINARY"};
+
+std::string pointer(const std::string& path) {
+  std::string text = "/" + path;
+  std::replace(text.begin(), text.end(), '.', '/');
+  return text;
+}
+
+const Option* find_option(const std::string& path) {
+  for (const Option& option : options())
+    if (option.path == path) return &option;
+  return nullptr;
+}
+
+void apply(Config& config, const std::string& path, const std::string& value,
+           const std::string& origin, Problems& problems) {
+  const Option* option = find_option(path);
+  if (!option) return problems.add(pointer(path), "is not a known setting (" + origin + ")");
+  if (const std::string wrong = option->set(config, value); !wrong.empty())
+    problems.add(pointer(path), wrong + " (" + origin + ")");
+}
+
+void apply_node(Config& config, const std::string& path, const YAML::Node& node,
+                const std::string& file, Problems& problems) {
+  if (node.IsMap()) {
+    for (const auto& member : node) {
+      const std::string name = member.first.as<std::string>();
+      apply_node(config, path.empty() ? name : path + "." + name, member.second, file, problems);
+    }
+  } else if (node.IsScalar()) {
+    apply(config, path, node.as<std::string>(), file, problems);
+  } else if (!node.IsNull()) {
+    problems.add(pointer(path), "must be a single value (" + file + ")");
+  }
+}
+
+void apply_file(Config& config, const std::string& file, Problems& problems) {
+  try {
+    const YAML::Node document = YAML::LoadFile(file);
+    if (!document.IsNull() && !document.IsMap())
+      return problems.add("", file + " must be a map of settings");
+    if (document.IsMap()) apply_node(config, "", document, file, problems);
+  } catch (const YAML::BadFile&) {
+    problems.add("", "cannot read " + file);
+  } catch (const YAML::Exception& failure) {
+    problems.add("", file + ": " + failure.what());
+  }
+}
+
+void apply_environment(Config& config, const std::map<std::string, std::string>& environment,
+                       Problems& problems) {
+  std::map<std::string, std::string> known;
+  for (const Option& option : options()) known[environment_name(option.path)] = option.path;
+  for (const auto& [name, value] : environment) {
+    const bool foreign = std::any_of(kForeign.begin(), kForeign.end(),
+                                     [&](const char* prefix) { return name.starts_with(prefix); });
+    if (!name.starts_with("SANDGATE_") || foreign) continue;
+    if (const auto found = known.find(name); found != known.end())
+      apply(config, found->second, value, name, problems);
+    else
+      problems.add("", name + " is not a known setting");
+  }
+}
+
+std::string default_home(const std::map<std::string, std::string>& environment) {
+  if (geteuid() == 0) return "/var/lib/sandgate";
+  const auto home = environment.find("HOME");
+  return (home == environment.end() ? "/tmp" : home->second) + "/.local/share/sandgate";
+}
+
+void check_whole(const Config& config, Problems& problems) {
+  if (config.tls.certificate.empty() != config.tls.key.empty())
+    problems.add("/tls", "needs both certificate and key");
+  if (!config.home.starts_with("/")) problems.add("/home", "must be an absolute path");
+  if (config.listen_address.empty()) problems.add("/listen", "needs an address");
+}
+
+}  // namespace
+
+std::string Config::database_url() const {
+  if (!database.url.empty()) return database.url;
+  return "host=" + postgres_socket() + " user=sandgate dbname=sandgate";
+}
+
+Config load_config(const ConfigSources& sources) {
+  Config config;
+  Problems problems;
+  config.home = default_home(sources.environment);
+  if (!sources.file.empty()) apply_file(config, sources.file, problems);
+  apply_environment(config, sources.environment, problems);
+  for (const auto& [path, value] : sources.flags)
+    apply(config, path, value, "command line", problems);
+  check_whole(config, problems);
+  problems.throw_if_any();
+  return config;
+}
+
+std::vector<OptionInfo> config_options() {
+  std::vector<OptionInfo> infos;
+  for (const Option& option : options())
+    infos.push_back({option.path, environment_name(option.path), option.description});
+  return infos;
+}
+
+Json to_json(const Config& config) {
+  Json document = Json::object();
+  for (const Option& option : options()) document[option.path] = option.get(config);
+  return document;
+}
+
+Config config_from_json(const Json& document) {
+  Config config;
+  Problems problems;
+  for (const auto& [path, value] : document.items())
+    apply(config, path, value.get<std::string>(), "parent process", problems);
+  problems.throw_if_any();
+  return config;
+}
+
+}  // namespace sandgate

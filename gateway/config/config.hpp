@@ -1,0 +1,88 @@
+#pragma once
+#include <chrono>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/core/json_reader.hpp"
+#include "gateway/core/secret.hpp"
+
+namespace sandgate {
+
+// Everything an operator can set. Defaults are what the members say; where each may come from and
+// what it means is the table in options.cpp, which docs/sandgate.example.yaml repeats (a test
+// compares the two).
+struct Config {
+  std::string home;
+  std::string listen_address = "127.0.0.1";
+  uint16_t listen_port = 8080;
+  std::string run_as = "sandgate";
+  Secret admin_key;  // 40 hex digits, with or without "sg_"; empty: no operator key but those in
+                     // the database
+  Secret master_key;  // 64 hex digits; empty: $home/master.key, made when missing
+
+  struct Tls {
+    std::string certificate, key;  // PEM files; both or none
+  } tls;
+
+  struct Log {
+    std::string level = "info";
+    std::string format = "text";
+  } log;
+
+  struct DatabaseSection {
+    std::string url;  // empty: an embedded cluster under $home/postgres
+    int64_t connections = 8;
+    int64_t patience_ms = 2000;
+  } database;
+
+  struct Local {
+    bool enabled = true;
+    std::string agent;  // the sandbox agent's program; empty: beside this one
+    int64_t uid_base = 200000;
+    bool host_image = false;
+  } local;
+
+  struct Limits {
+    int64_t connections = 4096;
+    int64_t header_bytes = 16384;
+    int64_t body_bytes = 1 << 20;
+    int64_t stop_grace_seconds = 30;
+  } limits;
+
+  struct Threads {
+    int64_t io = 0;  // 0: one per core
+  } threads;
+
+  // Derived paths, so that every process agrees on them.
+  std::string postgres_data() const { return home + "/postgres/data"; }
+  std::string postgres_socket() const { return home + "/postgres"; }
+  std::string node_socket() const { return home + "/run/node.sock"; }
+  std::string master_key_file() const { return home + "/master.key"; }
+  std::string local_data() const { return home + "/local"; }
+  std::string database_url() const;  // the configured one or the embedded cluster's
+};
+
+// Where settings come from, later ones winning: defaults, file, environment, command line.
+struct ConfigSources {
+  std::string file;  // empty: none
+  std::map<std::string, std::string> environment;  // the process's, whole
+  std::vector<std::pair<std::string, std::string>> flags;  // "log.level" -> "debug"
+};
+
+// Validates everything and throws one Error(invalid) that lists each wrong or unknown setting
+// with its path ("/log/level") and reason.
+Config load_config(const ConfigSources& sources);
+
+// All settings by path ("log.level"), with one line on each; in the order of the example file.
+struct OptionInfo {
+  std::string path, environment, description;
+};
+std::vector<OptionInfo> config_options();
+
+// For handing a validated configuration to a child process, secrets included.
+Json to_json(const Config& config);
+Config config_from_json(const Json& document);
+
+}  // namespace sandgate

@@ -1,0 +1,184 @@
+#include "gateway/config/options.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace sandgate {
+namespace {
+
+using Set = std::function<std::string(Config&, const std::string&)>;
+using Get = std::function<std::string(const Config&)>;
+
+Option text(std::string path, std::string description, std::function<std::string&(Config&)> field) {
+  return {std::move(path), std::move(description),
+          [field](Config& config, const std::string& value) -> std::string {
+            field(config) = value;
+            return "";
+          },
+          [field](const Config& config) { return field(const_cast<Config&>(config)); }};
+}
+
+Option secret(std::string path, std::string description, std::function<Secret&(Config&)> field,
+              std::function<bool(const std::string&)> valid, std::string rule) {
+  return {std::move(path), std::move(description),
+          [field, valid, rule](Config& config, const std::string& value) -> std::string {
+            if (!value.empty() && !valid(value)) return rule;
+            field(config) = Secret(value);
+            return "";
+          },
+          [field](const Config& config) { return field(const_cast<Config&>(config)).reveal(); }};
+}
+
+Option word(std::string path, std::string description, std::vector<std::string> allowed,
+            std::function<std::string&(Config&)> field) {
+  return {std::move(path), std::move(description),
+          [field, allowed](Config& config, const std::string& value) -> std::string {
+            std::string list;
+            for (const auto& option : allowed) list += (list.empty() ? "" : ", ") + option;
+            if (std::find(allowed.begin(), allowed.end(), value) == allowed.end())
+              return "must be one of: " + list;
+            field(config) = value;
+            return "";
+          },
+          [field](const Config& config) { return field(const_cast<Config&>(config)); }};
+}
+
+Option number(std::string path, std::string description, int64_t min, int64_t max,
+              std::function<int64_t&(Config&)> field) {
+  return {
+      std::move(path), std::move(description),
+      [field, min, max](Config& config, const std::string& value) -> std::string {
+        int64_t parsed = 0;
+        const auto [end, failure] =
+            std::from_chars(value.data(), value.data() + value.size(), parsed);
+        if (failure != std::errc() || end != value.data() + value.size() || parsed < min ||
+            parsed > max)
+          return "must be an integer from " + std::to_string(min) + " to " + std::to_string(max);
+        field(config) = parsed;
+        return "";
+      },
+      [field](const Config& config) { return std::to_string(field(const_cast<Config&>(config))); }};
+}
+
+Option flag(std::string path, std::string description, std::function<bool&(Config&)> field) {
+  return {std::move(path), std::move(description),
+          [field](Config& config, const std::string& value) -> std::string {
+            if (value != "true" && value != "false") return "must be true or false";
+            field(config) = value == "true";
+            return "";
+          },
+          [field](const Config& config) -> std::string {
+            return field(const_cast<Config&>(config)) ? "true" : "false";
+          }};
+}
+
+std::string set_listen(Config& config, const std::string& value) {
+  const size_t colon = value.rfind(':');
+  unsigned port = 0;
+  if (colon == std::string::npos || colon == 0) return "must be address:port";
+  const char* end = value.data() + value.size();
+  const auto parsed = std::from_chars(value.data() + colon + 1, end, port);
+  if (parsed.ec != std::errc() || parsed.ptr != end || port > 65535)
+    return "must end in a port from 0 to 65535";
+  config.listen_address = value.substr(0, colon);
+  if (config.listen_address.starts_with("[") && config.listen_address.ends_with("]"))
+    config.listen_address = config.listen_address.substr(1, config.listen_address.size() - 2);
+  config.listen_port = static_cast<uint16_t>(port);
+  return "";
+}
+
+std::string get_listen(const Config& config) {
+  const bool v6 = config.listen_address.find(':') != std::string::npos;
+  return (v6 ? "[" + config.listen_address + "]" : config.listen_address) + ":" +
+         std::to_string(config.listen_port);
+}
+
+bool is_hex(const std::string& text, size_t length) {
+  return text.size() == length && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+bool is_admin_key(const std::string& text) {
+  return is_hex(text.starts_with("sg_") ? text.substr(3) : text, 40);
+}
+
+bool is_master_key(const std::string& text) { return is_hex(text, 64); }
+
+std::vector<Option> server_options() {
+  return {
+      text("home", "Directory of all state; SANDGATE_HOME.",
+           [](Config& c) -> std::string& { return c.home; }),
+      {"listen", "Address and port of the API; port 0 takes a free one.", set_listen, get_listen},
+      text("run_as", "Account of the gateway and of the embedded database when started by root.",
+           [](Config& c) -> std::string& { return c.run_as; }),
+      secret(
+          "admin_key",
+          "Operator key: 40 hex digits, with or without sg_. Better set by environment.",
+          [](Config& c) -> Secret& { return c.admin_key; }, is_admin_key,
+          "must be 40 hex digits, with or without sg_"),
+      secret(
+          "master_key",
+          "Seals credentials in the database: 64 hex digits. Default: $home/master.key.",
+          [](Config& c) -> Secret& { return c.master_key; }, is_master_key,
+          "must be 64 hex digits"),
+      text("tls.certificate", "PEM file with the certificate chain; empty: plain HTTP.",
+           [](Config& c) -> std::string& { return c.tls.certificate; }),
+      text("tls.key", "PEM file with the private key.",
+           [](Config& c) -> std::string& { return c.tls.key; }),
+      word("log.level", "debug, info, warning, error or off.",
+           {"debug", "info", "warning", "error", "off"},
+           [](Config& c) -> std::string& { return c.log.level; }),
+      word("log.format", "text or json.", {"text", "json"},
+           [](Config& c) -> std::string& { return c.log.format; }),
+  };
+}
+
+std::vector<Option> resource_options() {
+  return {
+      text("database.url", "libpq URL; empty: an embedded PostgreSQL under $home/postgres.",
+           [](Config& c) -> std::string& { return c.database.url; }),
+      number("database.connections", "Connections, each with a thread of its own.", 1, 256,
+             [](Config& c) -> int64_t& { return c.database.connections; }),
+      number("database.patience_ms", "How long a request waits for the database.", 100, 60000,
+             [](Config& c) -> int64_t& { return c.database.patience_ms; }),
+      flag("local.enabled", "Offer this machine as the deployment 'local'.",
+           [](Config& c) -> bool& { return c.local.enabled; }),
+      text("local.agent", "Program that becomes pid 1 of a sandbox; empty: beside this one.",
+           [](Config& c) -> std::string& { return c.local.agent; }),
+      number("local.uid_base", "First host uid of the ranges given to sandboxes.", 65536,
+             2000000000, [](Config& c) -> int64_t& { return c.local.uid_base; }),
+      flag("local.host_image", "Offer the machine's own /usr as image 'host' (development only).",
+           [](Config& c) -> bool& { return c.local.host_image; }),
+      number("limits.connections", "Open client connections.", 1, 1000000,
+             [](Config& c) -> int64_t& { return c.limits.connections; }),
+      number("limits.header_bytes", "Bytes of a request's head.", 1024, 1048576,
+             [](Config& c) -> int64_t& { return c.limits.header_bytes; }),
+      number("limits.body_bytes", "Bytes of a JSON body; files are streamed and not bound by it.",
+             1024, 67108864, [](Config& c) -> int64_t& { return c.limits.body_bytes; }),
+      number("limits.stop_grace_seconds", "How long a stop waits for running requests.", 0, 3600,
+             [](Config& c) -> int64_t& { return c.limits.stop_grace_seconds; }),
+      number("threads.io", "Event loops; 0: one per core.", 0, 256,
+             [](Config& c) -> int64_t& { return c.threads.io; }),
+  };
+}
+
+}  // namespace
+
+const std::vector<Option>& options() {
+  static const std::vector<Option> kOptions = [] {
+    auto all = server_options();
+    auto more = resource_options();
+    all.insert(all.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+    return all;
+  }();
+  return kOptions;
+}
+
+std::string environment_name(const std::string& path) {
+  std::string name = "SANDGATE_";
+  for (char c : path)
+    name.push_back(c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c))));
+  return name;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,86 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <boost/asio/thread_pool.hpp>
+#include <pqxx/pqxx>
+
+#include "gateway/core/async.hpp"
+
+namespace sandgate {
+
+// A pool of PostgreSQL connections, one per thread of its own. A transaction is one lambda that
+// runs on such a thread and commits when it returns; it may run again after a serialization
+// failure or deadlock, so it must have no effect outside its transaction.
+//
+// Failures: a broken, refused or overdue connection is Error(unavailable); Errors the lambda
+// throws pass through (and roll back); a unique violation nobody caught is Error(conflict);
+// everything else is Error(internal) and logged.
+class Database {
+ public:
+  struct Options {
+    std::string url;  // libpq connection string or URI
+    size_t connections = 4;
+    size_t max_waiting = 1024;  // more callers than that are refused at once
+    std::chrono::milliseconds patience{2000};  // from call to answer, then unavailable
+  };
+
+  explicit Database(Options options);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // Runs `work(pqxx::work&)` and returns what it returns (or void).
+  template <class F>
+  auto run(F work) -> Task<std::invoke_result_t<F&, pqxx::work&>> {
+    return run_within(options_.patience, std::move(work));
+  }
+
+  // The same with another limit, for reports and migrations.
+  template <class F>
+  auto run_within(std::chrono::milliseconds patience, F work)
+      -> Task<std::invoke_result_t<F&, pqxx::work&>>;
+
+  const Options& options() const { return options_; }
+
+ private:
+  // Runs on a pool thread: opens the thread's connection if needed, retries, translates.
+  void transact(const std::function<void(pqxx::work&)>& work);
+  Task<void> dispatch(std::chrono::milliseconds patience, std::function<void()> job);
+
+  Options options_;
+  std::atomic<size_t> waiting_{0};
+  std::atomic<int64_t> refused_until_ns_{0};  // steady clock; a dead server is not asked in a storm
+  std::unique_ptr<asio::thread_pool> pool_;
+};
+
+template <class F>
+auto Database::run_within(std::chrono::milliseconds patience, F work)
+    -> Task<std::invoke_result_t<F&, pqxx::work&>> {
+  using R = std::invoke_result_t<F&, pqxx::work&>;
+  // Jobs are named before they are awaited: see tests/style/awaited_temporaries.py.
+  if constexpr (std::is_void_v<R>) {
+    auto shared = std::make_shared<F>(std::move(work));
+    std::function<void()> job = [this, shared] {
+      transact([&](pqxx::work& tx) { (*shared)(tx); });
+    };
+    co_await dispatch(patience, std::move(job));
+  } else {
+    // Shared with the pool thread: a caller that gave up leaves it something to write to.
+    struct State {
+      F work;
+      std::optional<R> result;
+    };
+    auto state = std::make_shared<State>(State{std::move(work), std::nullopt});
+    std::function<void()> job = [this, state] {
+      transact([&](pqxx::work& tx) { state->result.emplace(state->work(tx)); });
+    };
+    co_await dispatch(patience, std::move(job));
+    co_return std::move(*state->result);
+  }
+}
+
+}  // namespace sandgate

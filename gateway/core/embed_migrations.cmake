@@ -1,0 +1,11 @@
+# Writes migrations/*.sql into one C++ table, so that the binary needs no files beside it.
+file(GLOB files ${SOURCE_DIR}/*.sql)
+list(SORT files)
+set(out "#include \"gateway/core/migrate.hpp\"\n\nnamespace sandgate {\n\nconst std::vector<Migration>& shipped_migrations() {\n  static const std::vector<Migration> kMigrations{\n")
+foreach(file ${files})
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} sql)
+  string(APPEND out "      {\"${name}\", R\"sql__(${sql})sql__\"},\n")
+endforeach()
+string(APPEND out "  };\n  return kMigrations;\n}\n\n}  // namespace sandgate\n")
+file(WRITE ${OUTPUT} "${out}")

@@ -1,0 +1,53 @@
+#include "gateway/core/error.hpp"
+
+#include <array>
+
+namespace sandgate {
+namespace {
+
+struct Name {
+  ErrorCode code;
+  std::string_view text;
+};
+
+constexpr std::array kNames{
+    Name{ErrorCode::invalid, "invalid"},
+    Name{ErrorCode::unauthenticated, "unauthenticated"},
+    Name{ErrorCode::budget_exceeded, "budget_exceeded"},
+    Name{ErrorCode::forbidden, "forbidden"},
+    Name{ErrorCode::not_found, "not_found"},
+    Name{ErrorCode::conflict, "conflict"},
+    Name{ErrorCode::too_large, "too_large"},
+    Name{ErrorCode::unsupported, "unsupported"},
+    Name{ErrorCode::quota_exceeded, "quota_exceeded"},
+    Name{ErrorCode::rate_limited, "rate_limited"},
+    Name{ErrorCode::internal, "internal"},
+    Name{ErrorCode::no_capacity, "no_capacity"},
+    Name{ErrorCode::unavailable, "unavailable"},
+    Name{ErrorCode::timeout, "timeout"},
+};
+
+}  // namespace
+
+std::string_view to_string(ErrorCode code) {
+  for (const Name& name : kNames)
+    if (name.code == code) return name.text;
+  return "internal";
+}
+
+std::optional<ErrorCode> error_code_from(std::string_view text) {
+  for (const Name& name : kNames)
+    if (name.text == text) return name.code;
+  return std::nullopt;
+}
+
+Error Error::invalid(std::string path, std::string message) {
+  const std::string detail = path.empty() ? message : path + ": " + message;
+  return Error(ErrorCode::invalid, detail, {{std::move(path), std::move(message)}});
+}
+
+Error Error::not_found(std::string_view kind, std::string_view id) {
+  return Error(ErrorCode::not_found, "no " + std::string(kind) + " '" + std::string(id) + "'");
+}
+
+}  // namespace sandgate

@@ -1,0 +1,220 @@
+#include "gateway/core/json_reader.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sandgate {
+namespace {
+
+constexpr int kMaxDepth = 64;
+
+bool fits(const std::string& text, TextRule rule) {
+  return text.size() >= rule.min && text.size() <= rule.max && text.find('\0') == std::string::npos;
+}
+
+std::string length_message(TextRule rule) {
+  return "must have " + std::to_string(rule.min) + " to " + std::to_string(rule.max) +
+         " bytes and no NUL";
+}
+
+// Watches a parse for depth and duplicate members, which the parser itself lets pass.
+class Watcher {
+ public:
+  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > kMaxDepth) throw Error(ErrorCode::invalid, "the JSON is nested too deeply");
+    if (event == Json::parse_event_t::object_start) seen_.emplace_back();
+    if (event == Json::parse_event_t::object_end) seen_.pop_back();
+    if (event == Json::parse_event_t::key &&
+        !seen_.back().insert(parsed.get_ref<const std::string&>()).second)
+      throw Error::invalid("/" + pointer_token(parsed.get_ref<const std::string&>()),
+                           "appears twice in one object");
+    return true;
+  }
+
+ private:
+  std::vector<std::set<std::string>> seen_;
+};
+
+}  // namespace
+
+Json parse_json(std::string_view text) {
+  try {
+    Watcher watcher;
+    return Json::parse(text.begin(), text.end(),
+                       [&](int depth, Json::parse_event_t event, Json& parsed) {
+                         return watcher(depth, event, parsed);
+                       });
+  } catch (const Json::exception& failure) {
+    const std::string what = failure.what();
+    // The library's "[json.exception.parse_error.101] " says nothing to a client.
+    const size_t start = what.find("] ");
+    throw Error::invalid(
+        "", "not valid JSON: " + (start == std::string::npos ? what : what.substr(start + 2)));
+  }
+}
+
+std::string pointer_token(std::string_view name) {
+  std::string token;
+  for (char c : name) {
+    if (c == '~')
+      token += "~0";
+    else if (c == '/')
+      token += "~1";
+    else
+      token.push_back(c);
+  }
+  return token;
+}
+
+void Problems::add(std::string path, std::string message) {
+  fields_.push_back({std::move(path), std::move(message)});
+}
+
+void Problems::throw_if_any() const {
+  if (fields_.empty()) return;
+  const FieldProblem& first = fields_.front();
+  throw Error(ErrorCode::invalid,
+              first.path.empty() ? first.message : first.path + ": " + first.message, fields_);
+}
+
+ObjectReader::ObjectReader(const Json& value, Problems& problems, std::string path)
+    : value_(value), problems_(problems), path_(std::move(path)) {
+  if (!value_.is_object()) problems_.add(path_, "must be an object");
+}
+
+const Json* ObjectReader::find(std::string_view name) {
+  known_.emplace(name);
+  if (!value_.is_object()) return nullptr;
+  const auto found = value_.find(name);
+  return found == value_.end() || found->is_null() ? nullptr : &*found;
+}
+
+bool ObjectReader::has(std::string_view name) { return find(name) != nullptr; }
+const Json* ObjectReader::any(std::string_view name) { return find(name); }
+
+std::optional<std::string> ObjectReader::text(std::string_view name, TextRule rule) {
+  const Json* member = find(name);
+  if (!member) return std::nullopt;
+  if (!member->is_string()) return problem(name, "must be a string"), std::nullopt;
+  const auto& value = member->get_ref<const std::string&>();
+  if (!fits(value, rule)) return problem(name, length_message(rule)), std::nullopt;
+  return value;
+}
+
+std::optional<std::string> ObjectReader::word(std::string_view name,
+                                              std::initializer_list<std::string_view> allowed) {
+  const auto value = text(name);
+  if (!value || std::find(allowed.begin(), allowed.end(), *value) != allowed.end()) return value;
+  std::string list;
+  for (const auto& option : allowed) list.append(list.empty() ? "" : ", ").append(option);
+  problem(name, "must be one of: " + list);
+  return std::nullopt;
+}
+
+std::optional<int64_t> ObjectReader::integer(std::string_view name, int64_t min, int64_t max) {
+  const Json* member = find(name);
+  if (!member) return std::nullopt;
+  const std::string range =
+      "must be an integer from " + std::to_string(min) + " to " + std::to_string(max);
+  const bool too_large =
+      member->is_number_unsigned() && member->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
+  if (!member->is_number_integer() || too_large) return problem(name, range), std::nullopt;
+  const int64_t value = member->get<int64_t>();
+  if (value < min || value > max) return problem(name, range), std::nullopt;
+  return value;
+}
+
+std::optional<bool> ObjectReader::boolean(std::string_view name) {
+  const Json* member = find(name);
+  if (!member) return std::nullopt;
+  if (!member->is_boolean()) return problem(name, "must be true or false"), std::nullopt;
+  return member->get<bool>();
+}
+
+std::optional<int64_t> ObjectReader::quarter_steps(std::string_view name, int64_t min_milli,
+                                                   int64_t max_milli) {
+  const Json* member = find(name);
+  if (!member) return std::nullopt;
+  if (!member->is_number()) return problem(name, "must be a number"), std::nullopt;
+  // Quarters are exact in binary, so comparing floating values here is exact too.
+  const double quarters = member->get<double>() * 4;
+  if (!(std::abs(quarters) < 1e9) || quarters != std::floor(quarters))
+    return problem(name, "must be a multiple of 0.25"), std::nullopt;
+  const int64_t milli = static_cast<int64_t>(quarters) * 250;
+  if (milli < min_milli || milli > max_milli) return problem(name, "is out of range"), std::nullopt;
+  return milli;
+}
+
+std::optional<std::vector<std::string>> ObjectReader::texts(std::string_view name, size_t max_items,
+                                                            TextRule rule) {
+  const Json* member = array(name, max_items);
+  if (!member) return std::nullopt;
+  std::vector<std::string> values;
+  for (size_t i = 0; i < member->size(); ++i) {
+    const Json& item = (*member)[i];
+    const std::string path = path_of(name) + "/" + std::to_string(i);
+    if (!item.is_string())
+      problems_.add(path, "must be a string");
+    else if (!fits(item.get_ref<const std::string&>(), rule))
+      problems_.add(path, length_message(rule));
+    else
+      values.push_back(item.get<std::string>());
+  }
+  return values;
+}
+
+std::optional<std::map<std::string, std::string>> ObjectReader::text_map(std::string_view name,
+                                                                         size_t max_items,
+                                                                         TextRule rule) {
+  const Json* member = object(name);
+  if (!member) return std::nullopt;
+  if (member->size() > max_items)
+    return problem(name, "must have at most " + std::to_string(max_items) + " members"),
+           std::nullopt;
+  std::map<std::string, std::string> values;
+  for (const auto& [key, item] : member->items()) {
+    const std::string path = path_of(name) + "/" + pointer_token(key);
+    if (!item.is_string())
+      problems_.add(path, "must be a string");
+    else if (!fits(item.get_ref<const std::string&>(), rule))
+      problems_.add(path, length_message(rule));
+    else
+      values.emplace(key, item.get<std::string>());
+  }
+  return values;
+}
+
+const Json* ObjectReader::object(std::string_view name) {
+  const Json* member = find(name);
+  if (member && !member->is_object()) return problem(name, "must be an object"), nullptr;
+  return member;
+}
+
+const Json* ObjectReader::array(std::string_view name, size_t max_items) {
+  const Json* member = find(name);
+  if (!member) return nullptr;
+  if (!member->is_array()) return problem(name, "must be an array"), nullptr;
+  if (member->size() > max_items)
+    return problem(name, "must have at most " + std::to_string(max_items) + " items"), nullptr;
+  return member;
+}
+
+std::string ObjectReader::path_of(std::string_view name) const {
+  return path_ + "/" + pointer_token(name);
+}
+
+void ObjectReader::problem(std::string_view name, std::string message) {
+  problems_.add(path_of(name), std::move(message));
+}
+
+void ObjectReader::require(std::string_view name) {
+  if (!find(name)) problem(name, "is required");
+}
+
+void ObjectReader::finish() {
+  if (!value_.is_object()) return;
+  for (const auto& [key, unused] : value_.items())
+    if (!known_.contains(key)) problem(key, "is not a known field");
+}
+
+}  // namespace sandgate

@@ -1,0 +1,22 @@
+#pragma once
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace sandgate::log {
+
+using Field = std::pair<std::string_view, nlohmann::json>;
+enum class Format { text, json };
+
+// One line per event on standard error: an event is a short constant phrase, what varies goes in
+// fields. Thread-safe. Secrets cannot be fields: Secret has no conversion to JSON.
+void configure(Format format, std::string_view level);
+void debug(std::string_view event, std::initializer_list<Field> fields = {});
+void info(std::string_view event, std::initializer_list<Field> fields = {});
+void warn(std::string_view event, std::initializer_list<Field> fields = {});
+void error(std::string_view event, std::initializer_list<Field> fields = {});
+
+}  // namespace sandgate::log

@@ -1,0 +1,56 @@
+#include "gateway/core/migrate.hpp"
+
+#include <map>
+
+#include "gateway/core/crypto.hpp"
+#include "gateway/core/log.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::minutes kPatience{10};
+// Any constant: it only has to be the same in every replica.
+constexpr int64_t kLock = 0x53414e4447415445;
+
+void check_history(const pqxx::result& applied, const std::vector<Migration>& migrations) {
+  std::map<std::string, std::string> known;
+  for (const Migration& migration : migrations) known[migration.name] = sha256_hex(migration.sql);
+  size_t position = 0;
+  for (const auto& row : applied) {
+    const auto name = row["name"].as<std::string>();
+    if (!known.contains(name))
+      throw Error(ErrorCode::conflict, "the database has migration " + name +
+                                           ", which this version does not know: upgrade Sandgate");
+    if (known[name] != row["checksum"].as<std::string>())
+      throw Error(ErrorCode::conflict, "migration " + name + " changed after it was applied");
+    if (migrations[position++].name != name)
+      throw Error(ErrorCode::conflict, "migration " + migrations[position - 1].name +
+                                           " is older than those the database already has");
+  }
+}
+
+}  // namespace
+
+Task<std::vector<std::string>> migrate(Database& database,
+                                       const std::vector<Migration>& migrations) {
+  // One transaction for all: the advisory lock and the steps end together.
+  co_return co_await database.run_within(kPatience, [&migrations](pqxx::work& tx) {
+    tx.exec("SELECT pg_advisory_xact_lock(" + std::to_string(kLock) + ")");
+    tx.exec(
+        "CREATE TABLE IF NOT EXISTS schema_migration (name text PRIMARY KEY, checksum text NOT "
+        "NULL, "
+        "applied_at timestamptz NOT NULL DEFAULT now())");
+    const auto applied = tx.exec("SELECT name, checksum FROM schema_migration ORDER BY name");
+    check_history(applied, migrations);
+    std::vector<std::string> names;
+    for (size_t i = static_cast<size_t>(applied.size()); i < migrations.size(); ++i) {
+      tx.exec(migrations[i].sql);
+      tx.exec_params("INSERT INTO schema_migration (name, checksum) VALUES ($1, $2)",
+                     migrations[i].name, sha256_hex(migrations[i].sql));
+      names.push_back(migrations[i].name);
+    }
+    return names;
+  });
+}
+
+}  // namespace sandgate

@@ -1,0 +1,30 @@
+#pragma once
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include <openssl/crypto.h>
+
+namespace sandgate {
+
+// A string that never prints and is wiped when it goes. `reveal` marks each place that uses it.
+class Secret {
+ public:
+  Secret() = default;
+  explicit Secret(std::string value) : value_(std::move(value)) {}
+  Secret(const Secret&) = default;
+  Secret(Secret&&) = default;
+  Secret& operator=(const Secret&) = default;
+  Secret& operator=(Secret&&) = default;
+  ~Secret() { OPENSSL_cleanse(value_.data(), value_.size()); }
+
+  const std::string& reveal() const { return value_; }
+  bool empty() const { return value_.empty(); }
+
+  friend std::ostream& operator<<(std::ostream& out, const Secret&) { return out << "[secret]"; }
+
+ private:
+  std::string value_;
+};
+
+}  // namespace sandgate

@@ -1,0 +1,53 @@
+#include "gateway/supervisor/account.hpp"
+
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "gateway/core/error.hpp"
+
+namespace sandgate {
+namespace {
+
+Account from_passwd(const passwd& entry) {
+  return {entry.pw_name, entry.pw_dir, entry.pw_uid, entry.pw_gid};
+}
+
+}  // namespace
+
+std::optional<Account> find_account(const std::string& name) {
+  const passwd* entry = getpwnam(name.c_str());
+  if (!entry) return std::nullopt;
+  return from_passwd(*entry);
+}
+
+Account current_account() {
+  const passwd* entry = getpwuid(geteuid());
+  if (entry) return from_passwd(*entry);
+  return {std::to_string(geteuid()), "/", geteuid(), getegid()};
+}
+
+void ensure_directory(const std::string& path, const Account& owner, mode_t mode) {
+  std::error_code failure;
+  std::filesystem::create_directories(path, failure);
+  const bool ok = !failure && chmod(path.c_str(), mode) == 0 &&
+                  (geteuid() != 0 || chown(path.c_str(), owner.uid, owner.gid) == 0);
+  if (!ok)
+    throw Error(ErrorCode::unavailable,
+                "cannot prepare " + path + ": " +
+                    (failure ? failure.message() : std::strerror(errno)) +
+                    "; check the disk and the owner, or set another SANDGATE_HOME");
+}
+
+bool become(const Account& account) noexcept {
+  if (geteuid() != 0) return geteuid() == account.uid;
+  return setgroups(0, nullptr) == 0 && setresgid(account.gid, account.gid, account.gid) == 0 &&
+         setresuid(account.uid, account.uid, account.uid) == 0;
+}
+
+}  // namespace sandgate

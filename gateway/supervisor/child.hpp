@@ -1,0 +1,30 @@
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "gateway/supervisor/account.hpp"
+
+namespace sandgate {
+
+// A process the supervisor keeps running.
+struct ChildSpec {
+  std::string name;  // in the log
+  std::vector<std::string> argv;  // argv[0] is the program
+  std::vector<std::string> environment;
+  Account account;
+  std::string settings;  // readable by the child as descriptor 3; not in its argv or environ
+  int stop_signal = 15;
+  bool restart = true;  // when it ends by itself
+};
+
+// Starts the child in a session of its own; the kernel ends it with `stop_signal` when this
+// process dies. Throws Error(unavailable).
+pid_t start(const ChildSpec& spec);
+
+// Runs a program to its end as the account and returns its exit code (128+n when signalled).
+// `input` is its standard input; its output is dropped unless it fails, then logged.
+int run_to_end(const ChildSpec& spec, const std::string& input);
+
+}  // namespace sandgate

@@ -1,0 +1,107 @@
+#include "gateway/supervisor/embedded_postgres.hpp"
+
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "gateway/core/error.hpp"
+#include "gateway/core/log.hpp"
+
+namespace sandgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The directory with the newest initdb: Debian's, Red Hat's and a plain build's places.
+std::string programs() {
+  std::error_code missing;
+  int newest = 0;
+  std::string found;
+  for (const auto& entry : fs::directory_iterator("/usr/lib/postgresql", missing)) {
+    const int version = std::atoi(entry.path().filename().c_str());
+    if (version > newest && fs::exists(entry.path() / "bin/initdb")) {
+      newest = version;
+      found = entry.path() / "bin";
+    }
+  }
+  for (const char* place : {"/usr/pgsql/bin", "/usr/local/pgsql/bin", "/usr/bin"})
+    if (found.empty() && fs::exists(std::string(place) + "/initdb")) found = place;
+  if (found.empty())
+    throw Error(ErrorCode::unavailable,
+                "no PostgreSQL server programs found: run 'apt-get install postgresql' or set "
+                "database.url");
+  return found;
+}
+
+ChildSpec program(const std::string& path, std::vector<std::string> arguments,
+                  const Account& account) {
+  ChildSpec spec;
+  spec.name = fs::path(path).filename();
+  spec.argv = {path};
+  spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
+  spec.environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "HOME=/"};
+  spec.account = account;
+  return spec;
+}
+
+void check(int exit_code, const std::string& what) {
+  if (exit_code != 0)
+    throw Error(ErrorCode::unavailable, what + " failed; its output is in the log above");
+}
+
+void create_cluster(const Config& config, const std::string& bin, const Account& account) {
+  const std::string half_made = config.postgres_socket() + "/data.new";
+  fs::remove_all(half_made);
+  check(run_to_end(
+            program(bin + "/initdb",
+                    {"-D", half_made, "-U", "sandgate", "-A", "trust", "-E", "UTF8", "--locale=C"},
+                    account),
+            ""),
+        "initdb");
+  check(run_to_end(program(bin + "/postgres", {"--single", "-D", half_made, "postgres"}, account),
+                   "CREATE DATABASE sandgate\n"),
+        "creating the database");
+  fs::rename(half_made, config.postgres_data());
+}
+
+// A server whose supervisor was killed: it was told to stop by the kernel, but may not be done.
+void stop_leftover(const Config& config, const std::string& bin, const Account& account) {
+  if (!fs::exists(config.postgres_data() + "/postmaster.pid")) return;
+  std::ifstream file(config.postgres_data() + "/postmaster.pid");
+  pid_t pid = 0;
+  file >> pid;
+  if (pid <= 0 || kill(pid, 0) != 0) return;
+  std::error_code gone;
+  // A pid that was given to another program after a reboot is not ours to stop.
+  if (fs::read_symlink("/proc/" + std::to_string(pid) + "/exe", gone).filename() != "postgres")
+    return;
+  log::info("stopping a database left by an earlier run", {{"pid", pid}});
+  run_to_end(
+      program(bin + "/pg_ctl", {"-D", config.postgres_data(), "-m", "fast", "-w", "stop"}, account),
+      "");
+}
+
+}  // namespace
+
+ChildSpec prepare_embedded_postgres(const Config& config, const Account& account) {
+  const std::string bin = programs();
+  ensure_directory(config.postgres_socket(), account, 0700);
+  if (fs::exists(config.postgres_data()))
+    stop_leftover(config, bin, account);
+  else
+    create_cluster(config, bin, account);
+  ChildSpec spec =
+      program(bin + "/postgres",
+              {"-D", config.postgres_data(), "-k", config.postgres_socket(), "-c",
+               "listen_addresses=", "-c",
+               "max_connections=" + std::to_string(config.database.connections * 4 + 20), "-c",
+               "jit=off", "-c", "log_min_messages=error", "-c", "log_min_error_statement=panic",
+               "-c", "max_wal_size=2GB", "-c", "shared_buffers=128MB"},
+              account);
+  // SIGINT is PostgreSQL's fast shutdown: open transactions are rolled back, nothing is lost.
+  spec.stop_signal = SIGINT;
+  return spec;
+}
+
+}  // namespace sandgate

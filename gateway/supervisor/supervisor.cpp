@@ -1,0 +1,120 @@
+#include "gateway/supervisor/supervisor.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gateway/core/error.hpp"
+#include "gateway/core/log.hpp"
+
+namespace sandgate {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kFirstPause{100};
+constexpr int kMostDoublings = 5;  // at most 3.2 s between starts
+constexpr std::chrono::seconds kStable{10};
+
+int signal_descriptor() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+}  // namespace
+
+void Supervisor::add(ChildSpec spec, std::chrono::seconds stop_patience) {
+  Child child;
+  child.spec = std::move(spec);
+  child.stop_patience = stop_patience;
+  children_.push_back(std::move(child));
+}
+
+void Supervisor::start_due() {
+  for (Child& child : children_) {
+    if (child.pid != 0 || steady_clock::now() < child.start_again_at) continue;
+    child.pid = start(child.spec);
+    child.started_at = steady_clock::now();
+    log::info("started", {{"process", child.spec.name}, {"pid", child.pid}});
+  }
+}
+
+void Supervisor::ended(Child& child, int status) {
+  const bool was_stable = steady_clock::now() - child.started_at > kStable;
+  child.failures = was_stable ? 0 : std::min(child.failures + 1, kMostDoublings);
+  child.start_again_at = steady_clock::now() + kFirstPause * (1 << child.failures);
+  child.pid = 0;
+  log::warn("ended by itself and will be restarted",
+            {{"process", child.spec.name},
+             {"exit_code", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)}});
+}
+
+std::optional<int> Supervisor::reap() {
+  int status = 0;
+  // Also reaps what a dead node left behind: this process is their reaper.
+  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    for (Child& child : children_) {
+      if (child.pid != pid) continue;
+      if (WIFEXITED(status) && WEXITSTATUS(status) == kCannotStart) {
+        child.pid = 0;
+        return 1;
+      }
+      ended(child, status);
+    }
+  }
+  return std::nullopt;
+}
+
+int Supervisor::milliseconds_to_next_start() const {
+  int64_t wait = 60'000;
+  for (const Child& child : children_)
+    if (child.pid == 0)
+      wait = std::min<int64_t>(wait, std::chrono::duration_cast<std::chrono::milliseconds>(
+                                         child.start_again_at - steady_clock::now())
+                                             .count() +
+                                         1);
+  return static_cast<int>(std::max<int64_t>(wait, 0));
+}
+
+void Supervisor::stop_all() {
+  for (auto child = children_.rbegin(); child != children_.rend(); ++child) {
+    if (child->pid == 0) continue;
+    kill(child->pid, child->spec.stop_signal);
+    const auto limit = steady_clock::now() + child->stop_patience;
+    while (waitpid(child->pid, nullptr, WNOHANG) == 0) {
+      if (steady_clock::now() > limit) kill(child->pid, SIGKILL);
+      usleep(5'000);
+    }
+    child->pid = 0;
+  }
+}
+
+int Supervisor::run() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const int signals = signal_descriptor();
+  std::optional<int> exit_code;
+  while (!exit_code) {
+    start_due();
+    pollfd waiting{signals, POLLIN, 0};
+    poll(&waiting, 1, milliseconds_to_next_start());
+    signalfd_siginfo info;
+    while (!exit_code && read(signals, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
+      if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) exit_code = 0;
+      if (info.ssi_signo == SIGHUP)
+        for (const Child& child : children_)
+          if (child.pid != 0) kill(child.pid, SIGHUP);
+    }
+    if (!exit_code) exit_code = reap();
+  }
+  stop_all();
+  close(signals);
+  return *exit_code;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,44 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/supervisor/child.hpp"
+
+namespace sandgate {
+
+// Keeps a set of processes running: restarts what dies (with a growing pause), passes SIGHUP on,
+// and on SIGTERM or SIGINT stops them in reverse order. Single-threaded, parses nothing.
+//
+// When this process is killed the kernel stops the children; sandboxes are not children and live
+// on.
+class Supervisor {
+ public:
+  // A child with this exit code cannot start at all (bad setting, port in use): everything stops.
+  static constexpr int kCannotStart = 2;
+
+  void add(ChildSpec spec, std::chrono::seconds stop_patience);
+  // Returns the exit code for this process.
+  int run();
+
+ private:
+  struct Child {
+    ChildSpec spec;
+    std::chrono::seconds stop_patience{10};
+    pid_t pid = 0;
+    std::chrono::steady_clock::time_point started_at, start_again_at;
+    int failures = 0;
+  };
+
+  void start_due();
+  // Reaps what ended; returns an exit code when everything has to stop.
+  std::optional<int> reap();
+  void ended(Child& child, int status);
+  void stop_all();
+  int milliseconds_to_next_start() const;
+
+  std::vector<Child> children_;
+};
+
+}  // namespace sandgate

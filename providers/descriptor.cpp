@@ -1,0 +1,145 @@
+#include "providers/descriptor.hpp"
+
+#include <array>
+
+#include "gateway/core/json_reader.hpp"
+
+namespace sandgate {
+namespace {
+
+template <class E>
+struct Name {
+  E value;
+  std::string_view text;
+};
+
+constexpr std::array kIsolations{
+    Name{Isolation::process, "process"}, Name{Isolation::container, "container"},
+    Name{Isolation::kernel, "kernel"}, Name{Isolation::microvm, "microvm"}};
+constexpr std::array kPersistences{Name{Persistence::ephemeral, "ephemeral"},
+                                   Name{Persistence::persistent, "persistent"},
+                                   Name{Persistence::checkpoint, "checkpoint"}};
+constexpr std::array kVerbs{Name{Verb::exec, "exec"},         Name{Verb::background, "background"},
+                            Name{Verb::stdin_, "stdin"},      Name{Verb::signal, "signal"},
+                            Name{Verb::files, "files"},       Name{Verb::archive, "archive"},
+                            Name{Verb::watch, "watch"},       Name{Verb::pty, "pty"},
+                            Name{Verb::ports, "ports"},       Name{Verb::pause, "pause"},
+                            Name{Verb::snapshot, "snapshot"}, Name{Verb::fork, "fork"},
+                            Name{Verb::metrics, "metrics"}};
+constexpr std::array kKeeps{Name{Keeps::nothing, "nothing"}, Name{Keeps::disk, "disk"},
+                            Name{Keeps::memory, "memory"}};
+constexpr std::array kControls{Name{Control::network_deny, "network_deny"},
+                               Name{Control::network_allow, "network_allow"},
+                               Name{Control::network_rules, "network_rules"},
+                               Name{Control::secret_injection, "secret_injection"},
+                               Name{Control::allow_root, "allow_root"},
+                               Name{Control::allow_debug, "allow_debug"},
+                               Name{Control::host_workspace, "host_workspace"},
+                               Name{Control::cpu_limit, "cpu_limit"},
+                               Name{Control::memory_limit, "memory_limit"},
+                               Name{Control::process_limit, "process_limit"},
+                               Name{Control::disk_limit, "disk_limit"}};
+
+template <class Table, class E>
+std::string_view text_of(const Table& table, E value) {
+  for (const auto& entry : table)
+    if (entry.value == value) return entry.text;
+  return "";
+}
+
+template <class Table>
+auto value_of(const Table& table, std::string_view text)
+    -> std::optional<decltype(table.front().value)> {
+  for (const auto& entry : table)
+    if (entry.text == text) return entry.value;
+  return std::nullopt;
+}
+
+// A word of a remote descriptor, or a problem with its path.
+template <class Table>
+auto read_word(const Table& table, const Json& item, std::string path, Problems& problems)
+    -> std::optional<decltype(table.front().value)> {
+  const auto value =
+      item.is_string() ? value_of(table, item.get_ref<const std::string&>()) : std::nullopt;
+  if (!value) problems.add(std::move(path), "is not a known word");
+  return value;
+}
+
+}  // namespace
+
+std::string_view to_string(Isolation isolation) { return text_of(kIsolations, isolation); }
+std::string_view to_string(Persistence persistence) { return text_of(kPersistences, persistence); }
+std::string_view to_string(Verb verb) { return text_of(kVerbs, verb); }
+std::string_view to_string(Keeps keeps) { return text_of(kKeeps, keeps); }
+std::string_view to_string(Control control) { return text_of(kControls, control); }
+std::optional<Isolation> isolation_from(std::string_view text) {
+  return value_of(kIsolations, text);
+}
+std::optional<Persistence> persistence_from(std::string_view text) {
+  return value_of(kPersistences, text);
+}
+std::optional<Verb> verb_from(std::string_view text) { return value_of(kVerbs, text); }
+
+nlohmann::json to_json(const Descriptor& descriptor) {
+  Json persistence = Json::array(), verbs = Json::object(), controls = Json::array();
+  for (const auto kind : descriptor.persistence) persistence.push_back(to_string(kind));
+  for (const auto& [verb, keeps] : descriptor.verbs)
+    verbs[std::string(to_string(verb))] = to_string(keeps);
+  for (const auto control : descriptor.controls) controls.push_back(to_string(control));
+  const auto& limits = descriptor.limits;
+  return {{"provider", descriptor.provider},
+          {"isolation", to_string(descriptor.isolation)},
+          {"persistence", persistence},
+          {"verbs", verbs},
+          {"controls", controls},
+          {"limits",
+           {{"vcpu", static_cast<double>(limits.max_milli_vcpu) / 1000},
+            {"memory_mib", limits.max_memory_mib},
+            {"disk_gib", limits.max_disk_gib},
+            {"ttl_seconds", limits.max_ttl_seconds}}},
+          {"regions", descriptor.regions},
+          {"images", descriptor.images},
+          {"notes", descriptor.notes}};
+}
+
+Descriptor descriptor_from_json(const nlohmann::json& document) {
+  Problems problems;
+  Descriptor result;
+  ObjectReader reader(document, problems);
+  result.provider = reader.text("provider").value_or("");
+  if (const auto text = reader.text("isolation"); text && isolation_from(*text))
+    result.isolation = *isolation_from(*text);
+  else
+    reader.problem("isolation", "is required and must be a known isolation");
+  if (const Json* list = reader.array("persistence", 8)) {
+    result.persistence.clear();
+    for (const Json& item : *list)
+      if (const auto kind = read_word(kPersistences, item, "/persistence", problems))
+        result.persistence.insert(*kind);
+  }
+  if (const Json* verbs = reader.object("verbs"))
+    for (const auto& [name, keeps] : verbs->items())
+      // Verbs of a newer version are skipped: not knowing one only means not using it.
+      if (const auto verb = verb_from(name))
+        if (const auto kept = read_word(kKeeps, keeps, "/verbs/" + name, problems))
+          result.verbs[*verb] = *kept;
+  if (const Json* list = reader.array("controls", 64))
+    for (const Json& item : *list)
+      if (item.is_string())
+        if (const auto control = value_of(kControls, item.get_ref<const std::string&>()))
+          result.controls.insert(*control);
+  if (const Json* object = reader.object("limits")) {
+    ObjectReader limits(*object, problems, "/limits");
+    result.limits.max_milli_vcpu = limits.quarter_steps("vcpu", 0, 1'000'000).value_or(0);
+    result.limits.max_memory_mib = limits.integer("memory_mib", 0, 1 << 30).value_or(0);
+    result.limits.max_disk_gib = limits.integer("disk_gib", 0, 1 << 30).value_or(0);
+    result.limits.max_ttl_seconds = limits.integer("ttl_seconds", 0, INT32_MAX).value_or(0);
+  }
+  result.regions = reader.texts("regions", 64).value_or(std::vector<std::string>{});
+  const auto images = reader.texts("images", 1000).value_or(std::vector<std::string>{});
+  result.images = {images.begin(), images.end()};
+  problems.throw_if_any();
+  return result;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,71 @@
+#include "providers/provider.hpp"
+
+namespace sandgate {
+namespace {
+
+// A coroutine, so that the refusal arrives where the answer would have.
+template <class T>
+Task<T> refuse(const Provider& provider, Verb verb) {
+  const std::string name = provider.descriptor().provider;
+  Error error(ErrorCode::unsupported, name + " has no verb '" + std::string(to_string(verb)) + "'");
+  error.provider = name;
+  throw error;
+  co_return T();
+}
+
+}  // namespace
+
+Task<std::unique_ptr<ProcessStream>> Provider::exec(std::string, Command) {
+  return refuse<std::unique_ptr<ProcessStream>>(*this, Verb::exec);
+}
+Task<std::unique_ptr<ProcessStream>> Provider::attach(std::string, std::string, uint64_t) {
+  return refuse<std::unique_ptr<ProcessStream>>(*this, Verb::background);
+}
+Task<std::vector<ProcessInfo>> Provider::processes(std::string) {
+  return refuse<std::vector<ProcessInfo>>(*this, Verb::background);
+}
+Task<void> Provider::signal(std::string, std::string, int) {
+  return refuse<void>(*this, Verb::signal);
+}
+Task<void> Provider::write_stdin(std::string, std::string, std::string) {
+  return refuse<void>(*this, Verb::stdin_);
+}
+Task<void> Provider::close_stdin(std::string, std::string) {
+  return refuse<void>(*this, Verb::stdin_);
+}
+Task<void> Provider::resize(std::string, std::string, PtySize) {
+  return refuse<void>(*this, Verb::pty);
+}
+Task<FileContent> Provider::read_file(std::string, std::string, ByteRange) {
+  return refuse<FileContent>(*this, Verb::files);
+}
+Task<FileEntry> Provider::write_file(std::string, std::string, uint32_t, ByteSource&) {
+  return refuse<FileEntry>(*this, Verb::files);
+}
+Task<FileEntry> Provider::stat(std::string, std::string) {
+  return refuse<FileEntry>(*this, Verb::files);
+}
+Task<std::vector<FileEntry>> Provider::list_files(std::string, std::string, int) {
+  return refuse<std::vector<FileEntry>>(*this, Verb::files);
+}
+Task<FileEntry> Provider::make_directory(std::string, std::string) {
+  return refuse<FileEntry>(*this, Verb::files);
+}
+Task<FileEntry> Provider::move(std::string, std::string, std::string) {
+  return refuse<FileEntry>(*this, Verb::files);
+}
+Task<void> Provider::remove(std::string, std::string, bool) {
+  return refuse<void>(*this, Verb::files);
+}
+Task<std::unique_ptr<ByteSource>> Provider::read_archive(std::string, std::string) {
+  return refuse<std::unique_ptr<ByteSource>>(*this, Verb::archive);
+}
+Task<void> Provider::write_archive(std::string, std::string, ByteSource&) {
+  return refuse<void>(*this, Verb::archive);
+}
+Task<SandboxMetrics> Provider::metrics(std::string) {
+  return refuse<SandboxMetrics>(*this, Verb::metrics);
+}
+Task<void> Provider::extend(std::string, std::chrono::seconds) { co_return; }
+
+}  // namespace sandgate

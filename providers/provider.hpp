@@ -1,0 +1,61 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/core/async.hpp"
+#include "providers/descriptor.hpp"
+#include "providers/sandbox.hpp"
+
+namespace sandgate {
+
+// A backend that runs sandboxes: one object per deployment. Failures are thrown as Error;
+// "not there" is an empty optional from find, and Error(not_found) from every other verb.
+// create may end in Error(timeout) or Error(unavailable) with the outcome unknown: list() and
+// find_by_tag() are how the reaper learns whether the sandbox exists.
+// Sandbox ids here are backend ids. All verbs may run concurrently and honour cancellation.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+  // May change while running (a remote gateway's, a re-probed machine's): take a copy to keep.
+  virtual Descriptor descriptor() const = 0;
+
+  virtual Task<BackendSandbox> create(CreateSpec spec) = 0;
+  virtual Task<std::optional<BackendSandbox>> find(std::string id) = 0;
+  virtual Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) = 0;
+  virtual Task<std::vector<BackendSandbox>> list() = 0;  // those that carry one of our ids
+  virtual Task<void> kill(std::string id) = 0;  // idempotent
+
+  // Optional verbs: override exactly those that descriptor().verbs declares.
+  virtual Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command);
+  // Reconnects to a process from an output offset; bytes older than the ring are skipped, and an
+  // offset beyond the end means: only what is written from now on.
+  virtual Task<std::unique_ptr<ProcessStream>> attach(std::string id, std::string process,
+                                                      uint64_t from);
+  virtual Task<std::vector<ProcessInfo>> processes(std::string id);
+  virtual Task<void> signal(std::string id, std::string process, int number);
+  virtual Task<void> write_stdin(std::string id, std::string process, std::string bytes);
+  virtual Task<void> close_stdin(std::string id, std::string process);
+  virtual Task<void> resize(std::string id, std::string process, PtySize size);
+
+  virtual Task<FileContent> read_file(std::string id, std::string path, ByteRange range);
+  virtual Task<FileEntry> write_file(std::string id, std::string path, uint32_t mode,
+                                     ByteSource& bytes);
+  virtual Task<FileEntry> stat(std::string id,
+                               std::string path);  // does not follow a final symlink
+  // Sorted by path, to the given depth (1: the directory's own entries).
+  virtual Task<std::vector<FileEntry>> list_files(std::string id, std::string path, int depth);
+  virtual Task<FileEntry> make_directory(std::string id, std::string path);
+  virtual Task<FileEntry> move(std::string id, std::string from, std::string to);
+  virtual Task<void> remove(std::string id, std::string path, bool recursive);
+  virtual Task<std::unique_ptr<ByteSource>> read_archive(std::string id, std::string path);  // tar
+  virtual Task<void> write_archive(std::string id, std::string path, ByteSource& tar);
+
+  virtual Task<SandboxMetrics> metrics(std::string id);
+
+  // Changes of settings that a running sandbox must follow; a backend that cannot ignores them.
+  virtual Task<void> extend(std::string id, std::chrono::seconds ttl);
+};
+
+}  // namespace sandgate

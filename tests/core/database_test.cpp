@@ -1,0 +1,87 @@
+#include "gateway/core/database.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gateway/core/migrate.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/test_database.hpp"
+
+namespace sandgate {
+namespace {
+
+using test::run;
+using test::TestDatabase;
+
+ErrorCode code_of(Task<int> task) {
+  try {
+    run(std::move(task));
+  } catch (const Error& error) {
+    return error.code;
+  }
+  ADD_FAILURE() << "no Error";
+  return ErrorCode::internal;
+}
+
+TEST(Database, CommitsWhatReturnsAndRollsBackWhatThrows) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  run(database->run([](pqxx::work& tx) { tx.exec("CREATE TABLE t (a int PRIMARY KEY)"); }));
+  EXPECT_EQ(code_of(database->run([](pqxx::work& tx) -> int {
+              tx.exec("INSERT INTO t VALUES (1)");
+              throw Error(ErrorCode::forbidden, "no");
+            })),
+            ErrorCode::forbidden);
+  EXPECT_EQ(run(database->run(
+                [](pqxx::work& tx) { return tx.exec1("SELECT count(*) FROM t")[0].as<int>(); })),
+            0);
+}
+
+TEST(Database, NamesItsFailures) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  EXPECT_EQ(
+      code_of(database->run([](pqxx::work& tx) -> int { return tx.exec("nonsense").size(); })),
+      ErrorCode::internal);
+  Database nowhere({.url = "host=/nonexistent dbname=x"});
+  EXPECT_EQ(code_of(nowhere.run([](pqxx::work&) { return 1; })), ErrorCode::unavailable);
+}
+
+TEST(Database, AnswersUnavailableWhenItsPatienceEnds) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(code_of(database->run_within(std::chrono::milliseconds(50),
+                                         [](pqxx::work& tx) -> int {
+                                           tx.exec("SELECT pg_sleep(0.5)");
+                                           return 1;
+                                         })),
+            ErrorCode::unavailable);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(400));
+}
+
+TEST(Database, ComesBackAfterTheServerWasKilled) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  const auto ask = [&] {
+    return database->run([](pqxx::work& tx) { return tx.exec1("SELECT 1")[0].as<int>(); });
+  };
+  EXPECT_EQ(run(ask()), 1);
+  TestDatabase::stop_cluster();
+  EXPECT_EQ(code_of(ask()), ErrorCode::unavailable);
+  TestDatabase::start_cluster();
+  std::this_thread::sleep_for(std::chrono::milliseconds(250));  // the pause between reconnects
+  EXPECT_EQ(run(ask()), 1);
+}
+
+TEST(Migrate, AppliesOnceAndRefusesAChangedHistory) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  const std::vector<Migration> first{{"0001_a", "CREATE TABLE a (x int)"}};
+  EXPECT_EQ(run(migrate(*database, first)).size(), 1u);
+  EXPECT_EQ(run(migrate(*database, first)).size(), 0u);
+  const std::vector<Migration> changed{{"0001_a", "CREATE TABLE b (x int)"}};
+  EXPECT_THROW(run(migrate(*database, changed)), Error);
+  const std::vector<Migration> earlier{{"0000_z", "SELECT 1"}, first[0]};
+  EXPECT_THROW(run(migrate(*database, earlier)), Error);
+  EXPECT_THROW(run(migrate(*database, {})), Error);
+  const std::vector<Migration> next{first[0], {"0002_b", "CREATE TABLE b (x int)"}};
+  EXPECT_EQ(run(migrate(*database, next)), std::vector<std::string>{"0002_b"});
+}
+
+}  // namespace
+}  // namespace sandgate

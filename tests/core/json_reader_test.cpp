@@ -1,0 +1,59 @@
+#include "gateway/core/json_reader.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sandgate {
+namespace {
+
+TEST(ParseJson, RefusesDepthDuplicatesAndBadText) {
+  EXPECT_NO_THROW(parse_json(R"({"a":[1,{"b":null}]})"));
+  EXPECT_THROW(parse_json(std::string(100, '[') + std::string(100, ']')), Error);
+  EXPECT_THROW(parse_json(R"({"a":1,"a":2})"), Error);
+  EXPECT_THROW(parse_json("{\"a\":\"\xff\"}"), Error);
+  EXPECT_THROW(parse_json("{"), Error);
+  EXPECT_THROW(parse_json(""), Error);
+}
+
+TEST(ObjectReader, GathersEveryProblemWithItsPath) {
+  const Json document = parse_json(R"({"name":7,"size":99,"vcpu":0.3,"list":["a",1],"odd/key":1})");
+  Problems problems;
+  ObjectReader reader(document, problems, "/body");
+  EXPECT_FALSE(reader.text("name"));
+  EXPECT_FALSE(reader.integer("size", 1, 10));
+  EXPECT_FALSE(reader.quarter_steps("vcpu", 250, 4000));
+  EXPECT_EQ(reader.texts("list", 10)->size(), 1u);
+  reader.require("missing");
+  reader.finish();
+  std::vector<std::string> paths;
+  for (const auto& field : problems.fields()) paths.push_back(field.path);
+  EXPECT_EQ(paths, (std::vector<std::string>{"/body/name", "/body/size", "/body/vcpu",
+                                             "/body/list/1", "/body/missing", "/body/odd~1key"}));
+  EXPECT_THROW(problems.throw_if_any(), Error);
+}
+
+TEST(ObjectReader, ReadsWhatIsThere) {
+  const Json document =
+      parse_json(R"({"vcpu":1.75,"word":"kill","on":true,"env":{"A":"1"},"none":null})");
+  Problems problems;
+  ObjectReader reader(document, problems);
+  EXPECT_EQ(reader.quarter_steps("vcpu", 250, 4000), 1750);
+  EXPECT_EQ(reader.word("word", {"kill", "pause"}), "kill");
+  EXPECT_EQ(reader.boolean("on"), true);
+  EXPECT_EQ(reader.text_map("env", 10)->at("A"), "1");
+  EXPECT_FALSE(reader.has("none"));
+  reader.finish();
+  EXPECT_TRUE(problems.empty());
+}
+
+TEST(ObjectReader, RefusesIntegersBeyondTheirRange) {
+  for (const char* text :
+       {"18446744073709551615", "-9223372036854775808", "1.0", "1e3", "\"1\"", "true"}) {
+    const Json document = parse_json(std::string(R"({"n":)") + text + "}");
+    Problems problems;
+    EXPECT_FALSE(ObjectReader(document, problems).integer("n", 0, 100)) << text;
+    EXPECT_FALSE(problems.empty()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace sandgate

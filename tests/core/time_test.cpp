@@ -1,0 +1,28 @@
+#include "gateway/core/time.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sandgate {
+namespace {
+
+TEST(Rfc3339, GoesThereAndBack) {
+  for (const char* text :
+       {"2026-11-20T08:09:10Z", "1970-01-01T00:00:00Z", "2024-02-29T23:59:59.000001Z"})
+    EXPECT_EQ(to_rfc3339(*from_rfc3339(text)), text);
+}
+
+TEST(Rfc3339, ReadsOffsets) {
+  EXPECT_EQ(to_rfc3339(*from_rfc3339("2026-11-20T08:00:00+02:00")), "2026-11-20T06:00:00Z");
+  EXPECT_EQ(to_rfc3339(*from_rfc3339("2026-11-20T08:00:00.5-00:30")),
+            "2026-11-20T08:30:00.500000Z");
+}
+
+TEST(Rfc3339, RefusesWhatIsNotATime) {
+  for (const char* text :
+       {"", "2026-11-20", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-11-20T24:00:00Z",
+        "2026-11-20T08:00:00", "2026-11-20T08:00:00.Z", "2026-11-20T08:00:00Zx", "now"})
+    EXPECT_FALSE(from_rfc3339(text)) << text;
+}
+
+}  // namespace
+}  // namespace sandgate
