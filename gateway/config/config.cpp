@@ -73,7 +73,7 @@ void apply_environment(Config& config, const std::map<std::string, std::string>&
     if (const auto found = known.find(name); found != known.end())
       apply(config, found->second, value, name, problems);
     else
-      problems.add("", name + " is not a known setting");
+      config.warnings.push_back(name + " is not a known setting and has no effect");
   }
 }
 

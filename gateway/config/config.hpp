@@ -40,7 +40,9 @@ struct Config {
   struct Local {
     bool enabled = true;
     std::string agent;  // the sandbox agent's program; empty: beside this one
-    int64_t uid_base = 200000;
+    std::string images;  // directory of the image store; empty: $home/local/images
+    std::string name = "local";
+    int64_t uid_base = 200'000'000;
     bool host_image = false;
   } local;
 
@@ -55,10 +57,17 @@ struct Config {
     int64_t io = 0;  // 0: one per core
   } threads;
 
+  // Not wrong, but probably not meant: environment variables that look like settings.
+  std::vector<std::string> warnings;
+
   // Derived paths, so that every process agrees on them.
   std::string postgres_data() const { return home + "/postgres/data"; }
   std::string postgres_socket() const { return home + "/postgres"; }
+  std::string gateway_directory() const { return home + "/gateway"; }
+  // Holds "address:port" while the gateway accepts connections.
+  std::string listen_file() const { return gateway_directory() + "/listen"; }
   std::string node_socket() const { return home + "/run/node.sock"; }
+  std::string local_run() const { return home + "/run"; }
   std::string master_key_file() const { return home + "/master.key"; }
   std::string local_data() const { return home + "/local"; }
   std::string database_url() const;  // the configured one or the embedded cluster's

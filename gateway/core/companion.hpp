@@ -1,22 +1,28 @@
 #pragma once
 #include <exception>
-#include <variant>
+#include <optional>
 
 #include "gateway/core/async.hpp"
 
 namespace sandgate {
 namespace companion {
 
+// A struct, because Asio would fold a variant of ours into the one it makes.
 template <class T>
-using Settled = std::variant<std::monostate, T, std::exception_ptr>;
+struct Settled {
+  std::optional<T> value;
+  std::exception_ptr failure;
+};
 
 template <class T>
 Task<Settled<T>> settle(Task<T> task) {
+  Settled<T> settled;
   try {
-    co_return Settled<T>(std::in_place_index<1>, co_await std::move(task));
+    settled.value.emplace(co_await std::move(task));
   } catch (...) {
-    co_return Settled<T>(std::in_place_index<2>, std::current_exception());
+    settled.failure = std::current_exception();
   }
+  co_return std::move(settled);
 }
 
 // Never ends by itself, so that a race against it is decided by the other side.
@@ -26,7 +32,8 @@ inline Task<void> linger(Task<void> task) {
   } catch (const std::exception&) {
     // The companion's failure shows in the main task, or does not matter.
   }
-  asio::steady_timer forever(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
+  asio::steady_timer forever(co_await asio::this_coro::executor,
+                             asio::steady_timer::time_point::max());
   co_await forever.async_wait(asio::use_awaitable);
 }
 
@@ -40,8 +47,8 @@ Task<T> with_companion(Task<T> main, Task<void> companion) {
   auto winner =
       co_await (companion::settle(std::move(main)) || companion::linger(std::move(companion)));
   auto settled = std::move(std::get<0>(winner));
-  if (settled.index() == 2) std::rethrow_exception(std::get<2>(settled));
-  co_return std::move(std::get<1>(settled));
+  if (settled.failure) std::rethrow_exception(settled.failure);
+  co_return std::move(*settled.value);
 }
 
 }  // namespace sandgate

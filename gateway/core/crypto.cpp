@@ -59,6 +59,17 @@ std::string to_hex(std::string_view bytes) {
   return text;
 }
 
+std::optional<std::string> from_hex(std::string_view text) {
+  if (text.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  for (size_t i = 0; i < text.size(); i += 2) {
+    const int high = hex_digit(text[i]), low = hex_digit(text[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes.push_back(static_cast<char>(high * 16 + low));
+  }
+  return bytes;
+}
+
 std::string sha256_hex(std::string_view bytes) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
   SHA256(bytes_of(bytes), bytes.size(), bytes_of(digest));

@@ -8,6 +8,7 @@
 namespace sandgate {
 
 std::string to_hex(std::string_view bytes);
+std::optional<std::string> from_hex(std::string_view text);  // lower case only
 std::string sha256_hex(std::string_view bytes);
 std::string hmac_sha256_hex(const Secret& key, std::string_view message);
 // Time does not depend on where the texts differ.

@@ -18,6 +18,17 @@ std::unique_ptr<pqxx::connection>& connection_of_this_thread() {
   return connection;
 }
 
+// 57P0x: the server shuts down or starts; 53xxx: out of connections, memory or disk.
+[[noreturn]] void refuse(const pqxx::sql_error& failure) {
+  const std::string state = failure.sqlstate();
+  if (state.starts_with("57P0") || state.starts_with("53")) {
+    connection_of_this_thread().reset();
+    throw unavailable();
+  }
+  log::error("database query failed", {{"reason", failure.what()}, {"sqlstate", state}});
+  throw Error(ErrorCode::internal, "a database query failed");
+}
+
 std::unique_ptr<pqxx::connection> connect(const std::string& url) {
   auto connection = std::make_unique<pqxx::connection>(url);
   pqxx::nontransaction setup(*connection);
@@ -35,73 +46,76 @@ Database::Database(Options options)
 
 Database::~Database() { pool_->join(); }
 
+// Outlives a caller that stops waiting: the pool thread still completes into it.
+struct Database::Waiting {
+  explicit Waiting(asio::any_io_executor executor) : timer(executor) {}
+  asio::steady_timer timer;  // on a strand, with what follows
+  std::exception_ptr failure;
+  bool done = false;
+
+  static Task<bool> end(std::shared_ptr<Waiting> waiting) {
+    boost::system::error_code ignored;
+    if (!waiting->done)
+      co_await waiting->timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    co_return waiting->done;
+  }
+};
+
+void Database::run_job(const std::function<void()>& job, std::shared_ptr<Waiting> waiting) {
+  std::exception_ptr failure;
+  try {
+    job();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  --waiting_;
+  const auto strand = waiting->timer.get_executor();
+  asio::post(strand, [waiting = std::move(waiting), failure] {
+    waiting->failure = failure;
+    waiting->done = true;
+    waiting->timer.cancel();
+  });
+}
+
 Task<void> Database::dispatch(std::chrono::milliseconds patience, std::function<void()> job) {
-  if (steady_ns() < refused_until_ns_) throw unavailable();
-  if (waiting_ >= options_.max_waiting) throw unavailable();
+  if (steady_ns() < refused_until_ns_ || waiting_ >= options_.max_waiting) throw unavailable();
   ++waiting_;
-  // The state outlives a caller that stops waiting: the pool thread still completes into it.
-  struct State {
-    explicit State(asio::any_io_executor executor) : timer(executor) {}
-    asio::steady_timer timer;
-    std::exception_ptr failure;
-    bool done = false;
-  };
   const auto executor = co_await asio::this_coro::executor;
   const auto strand = asio::make_strand(executor);
-  auto state = std::make_shared<State>(strand);
-  state->timer.expires_after(patience);
-  asio::post(*pool_, [this, state, strand, job = std::move(job)] {
-    std::exception_ptr failure;
-    try {
-      job();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    --waiting_;
-    asio::post(strand, [state, failure] {
-      state->failure = failure;
-      state->done = true;
-      state->timer.cancel();
-    });
-  });
-  const bool done = co_await asio::co_spawn(
-      strand,
-      [](std::shared_ptr<State> waited) -> Task<bool> {
-        boost::system::error_code ignored;
-        if (!waited->done)
-          co_await waited->timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-        co_return waited->done;
-      }(state),
-      asio::use_awaitable);
+  auto waiting = std::make_shared<Waiting>(strand);
+  waiting->timer.expires_after(patience);
+  asio::post(*pool_, [this, waiting, job = std::move(job)] { run_job(job, waiting); });
+  const bool done = co_await asio::co_spawn(strand, Waiting::end(waiting), asio::use_awaitable);
   if (!done) throw unavailable();
-  if (state->failure) std::rethrow_exception(state->failure);
+  if (waiting->failure) std::rethrow_exception(waiting->failure);
+}
+
+// One attempt on this thread's connection; false: it had died while idle and is worth another.
+bool Database::attempt_once(const std::function<void(pqxx::work&)>& work, bool first) {
+  auto& connection = connection_of_this_thread();
+  const bool fresh = !connection;
+  if (fresh) connection = connect(options_.url);
+  try {
+    pqxx::work tx(*connection);
+    work(tx);
+    tx.commit();
+    return true;
+  } catch (const pqxx::in_doubt_error&) {
+    connection.reset();
+    throw;
+  } catch (const pqxx::broken_connection&) {
+    connection.reset();
+    if (fresh || !first) throw;
+    return false;
+  }
 }
 
 void Database::transact(const std::function<void(pqxx::work&)>& work) {
-  auto& connection = connection_of_this_thread();
-  for (int attempt = 1;; ++attempt) {
-    const bool last = attempt == kAttempts;
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     try {
-      const bool fresh = !connection;
-      if (fresh) connection = connect(options_.url);
-      try {
-        pqxx::work tx(*connection);
-        work(tx);
-        tx.commit();
-        return;
-      } catch (const pqxx::in_doubt_error&) {
-        connection.reset();
-        throw;
-      } catch (const pqxx::broken_connection&) {
-        connection.reset();
-        // An idle connection that died while nobody looked is worth one silent retry.
-        if (fresh || attempt > 1) throw;
-        continue;
-      }
+      if (attempt_once(work, attempt == 1)) return;
     } catch (const pqxx::serialization_failure&) {
-      if (last) throw Error(ErrorCode::unavailable, "the database is too contended");
     } catch (const pqxx::deadlock_detected&) {
-      if (last) throw Error(ErrorCode::unavailable, "the database is too contended");
     } catch (const pqxx::broken_connection& failure) {
       refused_until_ns_ = steady_ns() + std::chrono::nanoseconds(kReconnectPause).count();
       log::warn("database unreachable", {{"reason", failure.what()}});
@@ -111,20 +125,13 @@ void Database::transact(const std::function<void(pqxx::work&)>& work) {
     } catch (const pqxx::unique_violation&) {
       throw Error(ErrorCode::conflict, "another request did this at the same time");
     } catch (const pqxx::sql_error& failure) {
-      // 57P0x: the server shuts down or starts; 53xxx: out of connections, memory or disk.
-      if (std::string_view(failure.sqlstate()).starts_with("57P0") ||
-          std::string_view(failure.sqlstate()).starts_with("53")) {
-        connection.reset();
-        throw unavailable();
-      }
-      log::error("database query failed",
-                 {{"reason", failure.what()}, {"sqlstate", failure.sqlstate()}});
-      throw Error(ErrorCode::internal, "a database query failed");
+      refuse(failure);
     } catch (const pqxx::failure& failure) {
       log::error("database query failed", {{"reason", failure.what()}});
       throw Error(ErrorCode::internal, "a database query failed");
     }
   }
+  throw Error(ErrorCode::unavailable, "the database is too contended");
 }
 
 }  // namespace sandgate

@@ -47,8 +47,13 @@ class Database {
   const Options& options() const { return options_; }
 
  private:
-  // Runs on a pool thread: opens the thread's connection if needed, retries, translates.
+  struct Waiting;
+
+  // These run on a pool thread: connect if needed, retry, translate failures.
   void transact(const std::function<void(pqxx::work&)>& work);
+  bool attempt_once(const std::function<void(pqxx::work&)>& work, bool first);
+  void run_job(const std::function<void()>& job, std::shared_ptr<Waiting> waiting);
+  // Hands a job to the pool and waits for its end, `patience` at most.
   Task<void> dispatch(std::chrono::milliseconds patience, std::function<void()> job);
 
   Options options_;

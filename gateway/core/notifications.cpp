@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::milliseconds kReconnectPause{250};
+constexpr std::chrono::milliseconds kListenPause{250};
 
 class Receiver : public pqxx::notification_receiver {
  public:
@@ -47,7 +47,7 @@ void Notifications::listen() {
     } catch (const std::exception& failure) {
       if (!stopping_) log::debug("notifications interrupted", {{"reason", failure.what()}});
     }
-    if (!stopping_) std::this_thread::sleep_for(kReconnectPause);
+    if (!stopping_) std::this_thread::sleep_for(kListenPause);
   }
 }
 

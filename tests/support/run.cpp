@@ -5,6 +5,37 @@
 #include <stdexcept>
 
 namespace sandgate::test {
+namespace {
+
+struct IdleLoops {
+  std::mutex mutex;
+  std::vector<asio::io_context*> loops;
+};
+
+IdleLoops& idle_loops() {
+  static auto& idle = *new IdleLoops;
+  return idle;
+}
+
+}  // namespace
+
+BorrowedLoop::BorrowedLoop() {
+  IdleLoops& idle = idle_loops();
+  std::lock_guard lock(idle.mutex);
+  if (idle.loops.empty()) {
+    loop_ = new asio::io_context;
+    return;
+  }
+  loop_ = idle.loops.back();
+  idle.loops.pop_back();
+  loop_->restart();
+}
+
+BorrowedLoop::~BorrowedLoop() {
+  IdleLoops& idle = idle_loops();
+  std::lock_guard lock(idle.mutex);
+  idle.loops.push_back(loop_);
+}
 
 TempDirectory::TempDirectory() {
   const char* base = std::getenv("TMPDIR");

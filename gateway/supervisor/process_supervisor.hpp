@@ -13,7 +13,7 @@ namespace sandgate {
 //
 // When this process is killed the kernel stops the children; sandboxes are not children and live
 // on.
-class Supervisor {
+class ProcessSupervisor {
  public:
   // A child with this exit code cannot start at all (bad setting, port in use): everything stops.
   static constexpr int kCannotStart = 2;

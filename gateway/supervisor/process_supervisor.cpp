@@ -1,4 +1,4 @@
-#include "gateway/supervisor/supervisor.hpp"
+#include "gateway/supervisor/process_supervisor.hpp"
 
 #include <poll.h>
 #include <signal.h>
@@ -29,14 +29,14 @@ int signal_descriptor() {
 
 }  // namespace
 
-void Supervisor::add(ChildSpec spec, std::chrono::seconds stop_patience) {
+void ProcessSupervisor::add(ChildSpec spec, std::chrono::seconds stop_patience) {
   Child child;
   child.spec = std::move(spec);
   child.stop_patience = stop_patience;
   children_.push_back(std::move(child));
 }
 
-void Supervisor::start_due() {
+void ProcessSupervisor::start_due() {
   for (Child& child : children_) {
     if (child.pid != 0 || steady_clock::now() < child.start_again_at) continue;
     child.pid = start(child.spec);
@@ -45,7 +45,7 @@ void Supervisor::start_due() {
   }
 }
 
-void Supervisor::ended(Child& child, int status) {
+void ProcessSupervisor::ended(Child& child, int status) {
   const bool was_stable = steady_clock::now() - child.started_at > kStable;
   child.failures = was_stable ? 0 : std::min(child.failures + 1, kMostDoublings);
   child.start_again_at = steady_clock::now() + kFirstPause * (1 << child.failures);
@@ -55,7 +55,7 @@ void Supervisor::ended(Child& child, int status) {
              {"exit_code", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)}});
 }
 
-std::optional<int> Supervisor::reap() {
+std::optional<int> ProcessSupervisor::reap() {
   int status = 0;
   // Also reaps what a dead node left behind: this process is their reaper.
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -71,7 +71,7 @@ std::optional<int> Supervisor::reap() {
   return std::nullopt;
 }
 
-int Supervisor::milliseconds_to_next_start() const {
+int ProcessSupervisor::milliseconds_to_next_start() const {
   int64_t wait = 60'000;
   for (const Child& child : children_)
     if (child.pid == 0)
@@ -82,7 +82,7 @@ int Supervisor::milliseconds_to_next_start() const {
   return static_cast<int>(std::max<int64_t>(wait, 0));
 }
 
-void Supervisor::stop_all() {
+void ProcessSupervisor::stop_all() {
   for (auto child = children_.rbegin(); child != children_.rend(); ++child) {
     if (child->pid == 0) continue;
     kill(child->pid, child->spec.stop_signal);
@@ -95,7 +95,7 @@ void Supervisor::stop_all() {
   }
 }
 
-int Supervisor::run() {
+int ProcessSupervisor::run() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const int signals = signal_descriptor();
   std::optional<int> exit_code;

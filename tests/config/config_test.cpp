@@ -1,0 +1,114 @@
+#include "gateway/config/config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+#include <yaml-cpp/yaml.h>
+
+#include "tests/support/run.hpp"
+
+namespace sandgate {
+namespace {
+
+ConfigSources with_file(const test::TempDirectory& directory, const std::string& text) {
+  const std::string path = directory.path() + "/sandgate.yaml";
+  std::ofstream(path) << text;
+  return {.file = path, .environment = {}, .flags = {}};
+}
+
+std::set<std::string> problem_paths(const ConfigSources& sources) {
+  std::set<std::string> paths;
+  try {
+    load_config(sources);
+  } catch (const Error& error) {
+    for (const auto& field : error.fields) paths.insert(field.path);
+  }
+  return paths;
+}
+
+TEST(Config, HasWorkingDefaults) {
+  const Config config = load_config({});
+  EXPECT_EQ(config.listen_port, 8080);
+  EXPECT_TRUE(config.database_url().starts_with("host="));
+}
+
+TEST(Config, LaterSourcesWin) {
+  const test::TempDirectory directory;
+  auto sources = with_file(directory, "log: {level: debug, format: json}\nlisten: 1.2.3.4:1\n");
+  sources.environment = {
+      {"SANDGATE_LOG_LEVEL", "error"}, {"SANDGATE_LISTEN", "[::1]:9"}, {"HOME", "/x"}};
+  sources.flags = {{"listen", "127.0.0.1:7"}};
+  const Config config = load_config(sources);
+  EXPECT_EQ(config.log.level, "error");
+  EXPECT_EQ(config.log.format, "json");
+  EXPECT_EQ(config.listen_port, 7);
+}
+
+TEST(Config, ReportsEverythingWrongAtOnce) {
+  const test::TempDirectory directory;
+  auto sources = with_file(directory,
+                           "log: {level: loud}\nlimits: {connections: -1}\nnonsense: 1\n"
+                           "tls: {certificate: /a}\nlocal: {enabled: maybe}\nlisten: nowhere\n");
+  EXPECT_EQ(problem_paths(sources),
+            (std::set<std::string>{"/log/level", "/limits/connections", "/nonsense", "/tls",
+                                   "/local/enabled", "/listen"}));
+}
+
+TEST(Config, RefusesFilesThatAreNotAMapOfValues) {
+  const test::TempDirectory directory;
+  for (const char* text : {"- a\n", "a: [1\n", "log: {level: [debug]}\n"})
+    EXPECT_THROW(load_config(with_file(directory, text)), Error) << text;
+  EXPECT_THROW(load_config({.file = directory.path() + "/missing", .environment = {}, .flags = {}}),
+               Error);
+}
+
+TEST(Config, WarnsOfVariablesThatLookLikeSettings) {
+  const Config config =
+      load_config({.file = "",
+                   .environment = {{"SANDGATE_LOG_LEVLE", "debug"}, {"SANDGATE_URL", "x"}},
+                   .flags = {}});
+  ASSERT_EQ(config.warnings.size(), 1u);
+  EXPECT_NE(config.warnings[0].find("SANDGATE_LOG_LEVLE"), std::string::npos);
+}
+
+TEST(Config, SurvivesTheWayToAChildProcess) {
+  const Config config =
+      load_config({.file = "",
+                   .environment = {},
+                   .flags = {{"admin_key", std::string(40, 'a')}, {"database.connections", "3"}}});
+  const Config copy = config_from_json(to_json(config));
+  EXPECT_EQ(copy.admin_key.reveal(), std::string(40, 'a'));
+  EXPECT_EQ(copy.database.connections, 3);
+  EXPECT_EQ(to_json(copy), to_json(config));
+}
+
+// The paths of a YAML document's leaves.
+void leaves(const YAML::Node& node, const std::string& path, std::set<std::string>& found) {
+  if (!node.IsMap()) {
+    found.insert(path);
+    return;
+  }
+  for (const auto& member : node)
+    leaves(
+        member.second,
+        path.empty() ? member.first.as<std::string>() : path + "." + member.first.as<std::string>(),
+        found);
+}
+
+TEST(ExampleFile, LoadsHasEverySettingAndOnlyDefaults) {
+  const std::string path = std::string(SANDGATE_SOURCE_DIR) + "/docs/sandgate.example.yaml";
+  const Config config = load_config({.file = path, .environment = {}, .flags = {}});
+  std::set<std::string> documented, known;
+  leaves(YAML::LoadFile(path), "", documented);
+  for (const OptionInfo& option : config_options()) known.insert(option.path);
+  EXPECT_EQ(documented, known);
+  Json defaults = to_json(load_config({})), example = to_json(config);
+  defaults.erase("home");
+  example.erase("home");
+  EXPECT_EQ(example, defaults);
+}
+
+}  // namespace
+}  // namespace sandgate

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""The rules of the tree that a compiler does not know, checked by reading the sources.
+
+Prints each violation as file:line: what; ends with 1 when there is one.
+"""
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 40
+
+TOP_LEVEL = {
+    "CMakeLists.txt", "README.md", "LICENSE", "CONTRIBUTING.md", "SECURITY.md", "quickstart",
+    "check", "gateway", "providers", "local", "billing", "registry", "migrations", "tests", "docs"}
+
+# The words of sandboxes and backends: values without behaviour, which billing and registry share.
+VALUES = ["providers/sandbox.hpp", "providers/descriptor.hpp"]
+# What a folder may include besides itself: folders and single files. The longest prefix counts.
+MAY_INCLUDE = {
+    "gateway/core": [],
+    "billing": ["gateway/core", *VALUES],
+    "registry": ["gateway/core", *VALUES],
+    "providers": ["gateway/core"],
+    "local": ["gateway/core", "providers/provider.hpp", *VALUES],
+    "gateway": ["gateway", "billing", "registry", "providers", "local"],
+    "tests": ["gateway", "billing", "registry", "providers", "local", "tests"],
+}
+
+VENDORS = [
+    "e2b", "daytona", "modal", "vercel", "cloudflare", "runloop", "blaxel", "sprites", "northflank",
+    "agentcore", "opensandbox", "kubernetes", "codesandbox", "novita", "morph", "fly_machines",
+    "openshell", "microsandbox", "aio_sandbox", "together"]
+# Files where a vendor's name is at home: its own files, the list of all, and its API's imitation.
+VENDOR_HOME = r"^(providers/(catalog\.cpp|VENDOR(_\w+)?\.(cpp|hpp|proto))|gateway/compat/VENDOR/)"
+
+# The API accepts every key under this vendor's prefix too, so the key's parser must know it.
+VENDOR_ALLOWED = {("registry/api_secret.cpp", "e2b")}
+
+FLOAT = re.compile(r"\b(float|double|long double|std::sto[df]|strto[df]|std::atof)\b"
+                   r"|\b\d+\.\d+(?!\.)[fFlL]?\b")
+# What may stand before a brace that opens a function body, after its parameter list.
+FUNCTION_HEAD = re.compile(r"\)\s*(const|noexcept|override|final|mutable|&|&&|->[\w:<>,&*\s]+|"
+                           r":\s*\w[\s\S]*)*\s*$")
+NOT_A_FUNCTION = re.compile(r"^\s*(if|for|while|switch|catch|else|do|namespace|class|struct|enum|"
+                            r"union|return|extern|using|case)\b|=\s*$")
+
+violations = []
+
+
+def report(path, line, what):
+    violations.append(f"{path}:{line}: {what}")
+
+
+def sources():
+    """C++ sources of ours, relative to the root."""
+    for top in ("gateway", "providers", "local", "billing", "registry", "tests"):
+        for folder, folders, files in os.walk(os.path.join(ROOT, top)):
+            folders[:] = sorted(f for f in folders if f not in ("node_modules", "build"))
+            for name in sorted(files):
+                if name.endswith((".cpp", ".hpp", ".c", ".h")):
+                    yield os.path.relpath(os.path.join(folder, name), ROOT)
+
+
+def blanked(text):
+    """The text with comments, strings and characters replaced by spaces, lines kept."""
+    pattern = re.compile(
+        r'//[^\n]*|/\*[\s\S]*?\*/|R"(?P<tag>[^(\s]*)\([\s\S]*?\)(?P=tag)"|"(?:\\.|[^"\\\n])*"'
+        r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'")
+    return pattern.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+
+
+def without_comments(text):
+    pattern = re.compile(r'//[^\n]*|/\*[\s\S]*?\*/|"(?:\\.|[^"\\\n])*"')
+    keep = lambda m: m.group() if m.group()[0] == '"' else re.sub(r"[^\n]", " ", m.group())
+    return pattern.sub(keep, text)
+
+
+def layer_of(path):
+    matches = [layer for layer in MAY_INCLUDE if path.startswith(layer + "/")]
+    return max(matches, key=len) if matches else None
+
+
+def check_includes(path, text):
+    layer = layer_of(path)
+    for match in re.finditer(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
+        line, target = text.count("\n", 0, match.start()) + 1, match.group(1)
+        generated = target.endswith(".pb.h") or target.startswith("generated/")
+        if not generated and not os.path.isfile(os.path.join(ROOT, target)):
+            report(path, line, f'include "{target}" does not resolve from the root')
+            continue
+        target_layer = layer_of(target)
+        if layer is None or target_layer is None or target_layer == layer:
+            continue
+        if not any(target == allowed or target.startswith(allowed + "/")
+                   for allowed in MAY_INCLUDE[layer]):
+            report(path, line, f"{layer} must not include {target}")
+
+
+def check_header(path, text):
+    if path.endswith(".hpp") and "#pragma once" not in text:
+        report(path, 1, "no #pragma once")
+
+
+def check_size(path, text):
+    lines = text.count("\n")
+    if lines > MAX_FILE_LINES:
+        report(path, lines, f"{lines} lines, at most {MAX_FILE_LINES}")
+
+
+def head_before(code, brace):
+    """What stands between the end of the statement before and an opening brace."""
+    start, depth = brace - 1, 0
+    while start >= 0:
+        c = code[start]
+        if c == ")":
+            depth += 1
+        elif c == "(":
+            depth -= 1
+        elif c in ";{}" and depth <= 0:
+            break
+        start -= 1
+    return code[start + 1:brace]
+
+
+def opens_function(code, brace):
+    head = re.sub(r"^\s*(#[^\n]*\n|public:|private:|protected:)\s*", "", head_before(code, brace))
+    if "(" not in head or NOT_A_FUNCTION.search(head):
+        return False
+    return bool(FUNCTION_HEAD.search(head)) and not re.search(r"\]\s*(\([^()]*\))?[^()]*$", head)
+
+
+def check_functions(path, text):
+    code = blanked(text)
+    stack = []
+    for i, c in enumerate(code):
+        if c == "{":
+            inside = any(is_function for is_function, _ in stack)
+            stack.append((not inside and opens_function(code, i), i))
+        elif c == "}" and stack:
+            is_function, start = stack.pop()
+            length = code.count("\n", start, i) + 1
+            if is_function and length > MAX_FUNCTION_LINES:
+                line = code.count("\n", 0, start) + 1
+                report(path, line, f"a function of {length} lines, at most {MAX_FUNCTION_LINES}")
+
+
+def check_vendors(path, text):
+    if path.startswith("tests/"):
+        return
+    code = without_comments(text)
+    for vendor in VENDORS:
+        if re.match(VENDOR_HOME.replace("VENDOR", vendor), path):
+            continue
+        if (path, vendor) in VENDOR_ALLOWED:
+            continue
+        # OpenSandbox is also a type of ours; the vendor appears in lower case.
+        ignore_case = 0 if vendor == "opensandbox" else re.I
+        pattern = re.compile(rf"(?<![a-z]){vendor}(?![a-z])", ignore_case)
+        for match in pattern.finditer(code):
+            line = code.count("\n", 0, match.start()) + 1
+            report(path, line, f"the vendor '{vendor}' is named outside its own files")
+
+
+def check_money(path, text):
+    if not path.startswith("billing/"):
+        return
+    code = blanked(text)
+    for match in FLOAT.finditer(code):
+        report(path, code.count("\n", 0, match.start()) + 1, f"floating point: {match.group()}")
+
+
+def check_names(path, _):
+    stem = os.path.splitext(os.path.basename(path))[0]
+    if re.search(r"(^|_)(utils?|helpers?|common|manager|impl|misc|base)($|_)", stem):
+        report(path, 1, "a name that says nothing about what is inside")
+    if not re.fullmatch(r"[a-z0-9_]+(\.pb)?", stem):
+        report(path, 1, "file names are snake_case")
+
+
+def check_top_level():
+    for name in sorted(os.listdir(ROOT)):
+        if not name.startswith(".") and name not in TOP_LEVEL and not name.startswith("build"):
+            report(name, 1, "is not one of the fixed names at the top level")
+
+
+def check_migrations():
+    folder = os.path.join(ROOT, "migrations")
+    numbers = {}
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        match = re.fullmatch(r"(\d{4})_[a-z0-9_]+\.sql", name)
+        if not match:
+            report(f"migrations/{name}", 1, "is not NNNN_name.sql")
+        elif match.group(1) in numbers:
+            report(f"migrations/{name}", 1, f"has the number of {numbers[match.group(1)]}")
+        else:
+            numbers[match.group(1)] = name
+
+
+def main():
+    check_top_level()
+    check_migrations()
+    count = 0
+    for path in sources():
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            text = file.read()
+        count += 1
+        for check in (check_includes, check_header, check_size, check_functions, check_vendors,
+                      check_money, check_names):
+            check(path, text)
+    for violation in violations:
+        print(violation)
+    print(f"{count} sources, {len(violations)} violations")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
