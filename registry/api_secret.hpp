@@ -1,0 +1,19 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/core/secret.hpp"
+
+namespace sandgate {
+
+// An API key's secret: "sg_" and 40 hexadecimal digits (160 random bits). The same digits written
+// "e2b_…" are the same secret, so only the digits are hashed.
+Secret make_api_secret();
+// SHA-256 of the digits, in hex; empty when the text has not that form.
+std::optional<std::string> api_secret_hash(std::string_view text);
+// The same for the operator key of the environment, which may be any text: without that form, the
+// whole text is hashed.
+std::string operator_secret_hash(std::string_view text);
+
+}  // namespace sandgate

@@ -1,0 +1,137 @@
+#include "registry/document_fields.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "registry/decimal_text.hpp"
+#include "registry/network_rule.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr size_t kMaxEnv = 256, kMaxEnvValue = 32 * 1024;
+constexpr size_t kMaxRules = 256, kMaxNames = 256;
+
+bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::string item_path(const ObjectReader& reader, std::string_view name, size_t index) {
+  return reader.path_of(name) + "/" + std::to_string(index);
+}
+
+}  // namespace
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= 63 && is_lower_or_digit(text.front()) &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return is_lower_or_digit(c) || c == '.' || c == '_' || c == '-';
+         });
+}
+
+bool is_env_name(std::string_view text) {
+  return !text.empty() && text.size() <= 128 && !is_digit(text.front()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+}
+
+bool is_image(std::string_view text) {
+  return !text.empty() && text.size() <= 512 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+bool is_header_name(std::string_view text) {
+  static const std::set<std::string, std::less<>> kReserved{
+      "connection", "content-length",    "expect", "host", "keep-alive", "proxy-connection", "te",
+      "trailer",    "transfer-encoding", "upgrade"};
+  if (text.empty() || text.size() > 128) return false;
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return !kReserved.contains(lower) && std::all_of(text.begin(), text.end(), [](char c) {
+    return is_letter(c) || is_digit(c) ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  });
+}
+
+Resources ResourceFields::over(const Resources& base) const {
+  return {.milli_vcpu = milli_vcpu.value_or(base.milli_vcpu),
+          .memory_mib = memory_mib.value_or(base.memory_mib),
+          .disk_gib = disk_gib.value_or(base.disk_gib),
+          .processes = processes.value_or(base.processes)};
+}
+
+std::optional<std::string> read_image(ObjectReader& reader) {
+  const auto image = reader.text("image", {.min = 1, .max = 512});
+  if (image && !is_image(*image)) reader.problem("image", "must be printable without spaces");
+  return image;
+}
+
+std::optional<std::map<std::string, std::string>> read_env(ObjectReader& reader) {
+  auto env = reader.text_map("env", kMaxEnv, {.max = kMaxEnvValue});
+  if (!env) return std::nullopt;
+  for (const auto& [name, value] : *env)
+    if (!is_env_name(name))
+      reader.problem("env", "'" + name + "' must match [A-Za-z_][A-Za-z0-9_]{0,127}");
+  return env;
+}
+
+std::optional<ResourceFields> read_resource_fields(ObjectReader& parent, Problems& problems) {
+  const Json* object = parent.object("resources");
+  if (!object) return std::nullopt;
+  ObjectReader reader(*object, problems, parent.path_of("resources"));
+  ResourceFields fields;
+  fields.milli_vcpu = reader.quarter_steps("vcpu", 250, kMaxMilliVcpu);
+  fields.memory_mib = reader.integer("memory_mib", kMinMemoryMib, kMaxMemoryMib);
+  fields.disk_gib = reader.integer("disk_gib", 1, kMaxDiskGib);
+  fields.processes = reader.integer("processes", 1, kMaxProcesses);
+  reader.finish();
+  return fields;
+}
+
+std::optional<NetworkFields> read_network_fields(ObjectReader& parent, Problems& problems) {
+  const Json* object = parent.object("network");
+  if (!object) return std::nullopt;
+  ObjectReader reader(*object, problems, parent.path_of("network"));
+  NetworkFields fields;
+  if (const auto word = reader.word("default", {"deny", "allow"}))
+    fields.fallback = *word == "deny" ? NetworkDefault::deny : NetworkDefault::allow;
+  if (const Json* list = reader.array("allow", kMaxRules)) {
+    fields.allow.emplace();
+    for (size_t i = 0; i < list->size(); ++i) {
+      const Json& item = (*list)[i];
+      const auto rule =
+          item.is_string() ? network_rule_from(item.get_ref<const std::string&>()) : std::nullopt;
+      if (rule)
+        fields.allow->push_back(to_string(*rule));
+      else
+        problems.add(item_path(reader, "allow", i),
+                     "must be \"host:port\" with a port from 1 to 65535; the host is an ASCII "
+                     "name that may begin with \"*.\", or an address or CIDR block");
+    }
+  }
+  reader.finish();
+  return fields;
+}
+
+std::optional<std::vector<std::string>> read_names(ObjectReader& reader, std::string_view name) {
+  auto names = reader.texts(name, kMaxNames, {.min = 1, .max = 63});
+  if (!names) return std::nullopt;
+  std::set<std::string> seen;
+  for (const auto& item : *names) {
+    if (!is_name(item)) reader.problem(name, "'" + item + "' is not a name");
+    if (!seen.insert(item).second) reader.problem(name, "'" + item + "' appears twice");
+  }
+  return names;
+}
+
+std::optional<std::string> read_price(ObjectReader& reader, std::string_view name) {
+  const Json* member = reader.any(name);
+  if (!member) return std::nullopt;
+  if (member->is_string() && is_positive_decimal(member->get_ref<const std::string&>()))
+    return member->get<std::string>();
+  reader.problem(name, "must be a decimal above 0 in quotes, like \"0.20\"");
+  return std::nullopt;
+}
+
+}  // namespace sandgate

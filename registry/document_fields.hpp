@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/core/json_reader.hpp"
+#include "providers/sandbox.hpp"
+
+// The fields that a profile document and the body of a create have in common, read the same way.
+namespace sandgate {
+
+inline constexpr int64_t kMaxMilliVcpu = 1'024'000;
+inline constexpr int64_t kMinMemoryMib = 16, kMaxMemoryMib = int64_t{32} << 20;
+inline constexpr int64_t kMaxDiskGib = int64_t{1} << 20;
+inline constexpr int64_t kMaxProcesses = 1 << 22;
+
+// Names of profiles, channels, providers and deployments: [a-z0-9][a-z0-9._-]{0,62}.
+bool is_name(std::string_view text);
+// Names of environment variables and of secrets: [A-Za-z_][A-Za-z0-9_]{0,127}.
+bool is_env_name(std::string_view text);
+// 1 to 512 printable ASCII bytes without spaces.
+bool is_image(std::string_view text);
+// A header that may carry a secret: an HTTP token, but none that frames or routes the request.
+bool is_header_name(std::string_view text);
+
+// `resources`, each member only when given. over() fills the rest from a base.
+struct ResourceFields {
+  std::optional<int64_t> milli_vcpu, memory_mib, disk_gib, processes;
+  Resources over(const Resources& base) const;
+};
+
+// `network`; rules are valid and in canonical form.
+struct NetworkFields {
+  std::optional<NetworkDefault> fallback;
+  std::optional<std::vector<std::string>> allow;
+};
+
+// Each returns empty when the member is absent; what is wrong is added to `problems`.
+std::optional<std::string> read_image(ObjectReader& reader);
+std::optional<std::map<std::string, std::string>> read_env(ObjectReader& reader);
+std::optional<ResourceFields> read_resource_fields(ObjectReader& reader, Problems& problems);
+std::optional<NetworkFields> read_network_fields(ObjectReader& reader, Problems& problems);
+// A list of deployment names without repetitions.
+std::optional<std::vector<std::string>> read_names(ObjectReader& reader, std::string_view name);
+// An exact decimal above zero, as a string.
+std::optional<std::string> read_price(ObjectReader& reader, std::string_view name);
+
+}  // namespace sandgate

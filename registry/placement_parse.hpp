@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+
+#include "gateway/core/json_reader.hpp"
+#include "registry/profile.hpp"
+
+namespace sandgate {
+
+// Reads a profile's `placement`. Strategy priority needs an order; weighted needs weights, and
+// only weighted may have them. What is wrong is added to `problems` under `path`.
+PlacementPolicy parse_placement(const Json& document, Problems& problems, const std::string& path);
+
+}  // namespace sandgate

@@ -1,0 +1,57 @@
+#include "registry/profile_channel.hpp"
+
+#include <charconv>
+
+#include "gateway/core/crypto.hpp"
+#include "registry/document_fields.hpp"
+
+namespace sandgate {
+
+Json to_json(const ProfileChannel& channel) {
+  Json canary;
+  if (channel.canary)
+    canary = {{"version", channel.canary->version}, {"percent", channel.canary->percent}};
+  return {{"version", channel.version}, {"canary", std::move(canary)}};
+}
+
+std::optional<ProfileReference> profile_reference_from(std::string_view text) {
+  const size_t at = text.find('@');
+  ProfileReference reference{.name = std::string(text.substr(0, at))};
+  if (!is_name(reference.name)) return std::nullopt;
+  if (at == std::string_view::npos) {
+    reference.channel = kStable;
+    return reference;
+  }
+  const std::string_view selector = text.substr(at + 1);
+  if (is_channel_name(selector)) {
+    reference.channel = selector;
+    return reference;
+  }
+  int32_t version = 0;
+  const char* end = selector.data() + selector.size();
+  const auto parsed = std::from_chars(selector.data(), end, version);
+  if (parsed.ec != std::errc() || parsed.ptr != end || version < 1) return std::nullopt;
+  reference.version = version;
+  return reference;
+}
+
+bool is_channel_name(std::string_view text) {
+  return is_name(text) && text.front() >= 'a' && text != "none";
+}
+
+int64_t choose_version(const ProfileChannel& channel, std::string_view stickiness) {
+  if (!channel.canary) return channel.version;
+  // Eight hexadecimal digits of the hash: 2^32 values, for which percents are even enough.
+  const std::string hash = sha256_hex(stickiness).substr(0, 8);
+  const uint64_t bucket = std::stoul(hash, nullptr, 16) % 100;
+  return bucket < static_cast<uint64_t>(channel.canary->percent) ? channel.canary->version
+                                                                 : channel.version;
+}
+
+std::string stickiness_of(const std::map<std::string, std::string>& metadata,
+                          std::string_view idempotency_key) {
+  const auto session = metadata.find("session");
+  return session == metadata.end() ? std::string(idempotency_key) : session->second;
+}
+
+}  // namespace sandgate

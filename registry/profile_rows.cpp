@@ -1,0 +1,139 @@
+#include "registry/profile_rows.hpp"
+
+#include "registry/profile_parse.hpp"
+#include "registry/sql.hpp"
+
+namespace sandgate::profile_rows {
+namespace {
+
+constexpr char kHead[] =
+    "id, tenant, name, latest, created_at, (SELECT coalesce(jsonb_object_agg(channel, "
+    "jsonb_build_object('version', version, 'canary', canary_version, 'percent', canary_percent)), "
+    "'{}') FROM profile_channel WHERE profile = profile.id) AS channels ";
+
+ProfileHead head_from(const pqxx::row& row) {
+  ProfileHead head{.id = row["id"].as<int64_t>(),
+                   .owner = tenant_of(row["tenant"]),
+                   .name = row["name"].as<std::string>(),
+                   .latest = row["latest"].as<int64_t>(),
+                   .created_at = time_of(row["created_at"])};
+  const Json channels = json_of(row["channels"]);
+  for (const auto& [name, value] : channels.items()) {
+    ProfileChannel channel{.version = value.at("version").get<int64_t>()};
+    if (!value.at("canary").is_null())
+      channel.canary =
+          Canary{value.at("canary").get<int64_t>(), value.at("percent").get<int64_t>()};
+    head.channels[name] = channel;
+  }
+  return head;
+}
+
+ProfileVersion version_from(const pqxx::row& row) {
+  try {
+    return {.version = row["version"].as<int64_t>(),
+            .created_at = time_of(row["created_at"]),
+            .created_by = row["created_by"].as<std::string>(),
+            .profile = parse_profile(json_of(row["document"]))};
+  } catch (const Error& error) {
+    // Written by a newer Sandgate: the caller's request is not what is invalid.
+    throw Error(ErrorCode::internal,
+                std::string("a stored profile is unreadable: ") + error.what());
+  }
+}
+
+}  // namespace
+
+std::optional<ProfileHead> find(pqxx::work& tx, const std::optional<TenantId>& tenant,
+                                const std::string& name) {
+  const auto rows =
+      tx.exec_params(std::string("SELECT ") + kHead +
+                         "FROM profile WHERE name = $2 AND (tenant = $1 OR tenant IS NULL) "
+                         "AND archived_at IS NULL ORDER BY tenant NULLS LAST LIMIT 1",
+                     to_sql(tenant), name);
+  if (rows.empty()) return std::nullopt;
+  return head_from(rows[0]);
+}
+
+std::vector<ProfileHead> list(pqxx::work& tx, const std::optional<TenantId>& tenant,
+                              const std::string& after, int64_t limit) {
+  const auto rows =
+      tx.exec_params(std::string("SELECT DISTINCT ON (name) ") + kHead +
+                         "FROM profile WHERE name > $2 AND (tenant = $1 OR tenant IS NULL) "
+                         "AND archived_at IS NULL ORDER BY name, tenant NULLS LAST LIMIT $3",
+                     to_sql(tenant), after, limit);
+  std::vector<ProfileHead> heads;
+  for (const auto& row : rows) heads.push_back(head_from(row));
+  return heads;
+}
+
+std::optional<ProfileVersion> version(pqxx::work& tx, int64_t profile_id, int64_t version) {
+  const auto rows = tx.exec_params(
+      "SELECT version, document, created_by, created_at FROM profile_version "
+      "WHERE profile = $1 AND version = $2",
+      profile_id, version);
+  if (rows.empty()) return std::nullopt;
+  return version_from(rows[0]);
+}
+
+std::vector<ProfileVersion> versions(pqxx::work& tx, int64_t profile_id,
+                                     std::optional<int64_t> below, int64_t limit) {
+  const auto rows = tx.exec_params(
+      "SELECT version, document, created_by, created_at FROM profile_version "
+      "WHERE profile = $1 AND ($2::bigint IS NULL OR version < $2) ORDER BY version DESC LIMIT $3",
+      profile_id, below, limit);
+  std::vector<ProfileVersion> found;
+  for (const auto& row : rows) found.push_back(version_from(row));
+  return found;
+}
+
+ProfileHead locked(pqxx::work& tx, const std::optional<TenantId>& owner, const std::string& name) {
+  const auto rows =
+      tx.exec_params(std::string("SELECT ") + kHead +
+                         "FROM profile WHERE name = $2 AND tenant IS NOT DISTINCT FROM $1 "
+                         "AND archived_at IS NULL FOR UPDATE",
+                     to_sql(owner), name);
+  if (rows.empty()) throw Error::not_found("profile", name);
+  return head_from(rows[0]);
+}
+
+ProfileHead locked_or_made(pqxx::work& tx, const std::optional<TenantId>& owner,
+                           const std::string& name) {
+  tx.exec_params(
+      "INSERT INTO profile (tenant, name) VALUES ($1, $2) "
+      "ON CONFLICT (tenant, name) DO UPDATE SET archived_at = NULL",
+      to_sql(owner), name);
+  return locked(tx, owner, name);
+}
+
+std::string latest_hash(pqxx::work& tx, const ProfileHead& head) {
+  const auto rows =
+      tx.exec_params("SELECT content_hash FROM profile_version WHERE profile = $1 AND version = $2",
+                     head.id, head.latest);
+  return rows.empty() ? "" : rows[0][0].as<std::string>();
+}
+
+void add_version(pqxx::work& tx, const ProfileHead& head, const Profile& profile,
+                 const std::string& created_by) {
+  tx.exec_params(
+      "INSERT INTO profile_version (profile, version, document, content_hash, created_by) "
+      "VALUES ($1, $2, $3, $4, $5)",
+      head.id, head.latest + 1, to_json(profile).dump(), content_hash(profile), created_by);
+  tx.exec_params("UPDATE profile SET latest = $2 WHERE id = $1", head.id, head.latest + 1);
+}
+
+void set_channel(pqxx::work& tx, int64_t profile_id, const std::string& name,
+                 const ProfileChannel& channel) {
+  const auto& canary = channel.canary;
+  tx.exec_params(
+      "INSERT INTO profile_channel (profile, channel, version, canary_version, canary_percent) "
+      "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (profile, channel) DO UPDATE SET "
+      "version = $3, canary_version = $4, canary_percent = $5, updated_at = now()",
+      profile_id, name, channel.version, canary ? std::optional(canary->version) : std::nullopt,
+      canary ? std::optional(canary->percent) : std::nullopt);
+}
+
+void set_archived(pqxx::work& tx, int64_t profile_id) {
+  tx.exec_params("UPDATE profile SET archived_at = now() WHERE id = $1", profile_id);
+}
+
+}  // namespace sandgate::profile_rows

@@ -1,0 +1,36 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pqxx/pqxx>
+
+#include "registry/profile_store.hpp"
+
+// The statements of ProfileStore, each within somebody's transaction.
+namespace sandgate::profile_rows {
+
+std::optional<ProfileHead> find(pqxx::work& tx, const std::optional<TenantId>& tenant,
+                                const std::string& name);
+std::vector<ProfileHead> list(pqxx::work& tx, const std::optional<TenantId>& tenant,
+                              const std::string& after, int64_t limit);
+std::optional<ProfileVersion> version(pqxx::work& tx, int64_t profile_id, int64_t version);
+std::vector<ProfileVersion> versions(pqxx::work& tx, int64_t profile_id,
+                                     std::optional<int64_t> below, int64_t limit);
+
+// Exactly the owner's, held against concurrent changes until the transaction ends.
+// Error(not_found) when there is none or it is archived.
+ProfileHead locked(pqxx::work& tx, const std::optional<TenantId>& owner, const std::string& name);
+// The same, made or brought back from the archive when needed.
+ProfileHead locked_or_made(pqxx::work& tx, const std::optional<TenantId>& owner,
+                           const std::string& name);
+
+// The content hash of the newest version; empty when there is none.
+std::string latest_hash(pqxx::work& tx, const ProfileHead& head);
+void add_version(pqxx::work& tx, const ProfileHead& head, const Profile& profile,
+                 const std::string& created_by);  // head.latest + 1
+void set_channel(pqxx::work& tx, int64_t profile_id, const std::string& name,
+                 const ProfileChannel& channel);
+void set_archived(pqxx::work& tx, int64_t profile_id);
+
+}  // namespace sandgate::profile_rows

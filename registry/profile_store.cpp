@@ -1,0 +1,114 @@
+#include "registry/profile_store.hpp"
+
+#include "registry/profile_rows.hpp"
+#include "registry/sql.hpp"
+
+namespace sandgate {
+namespace {
+
+struct Change {
+  std::string action;
+  std::optional<TenantId> owner;
+  std::string name;
+  Json before, after;
+};
+
+void record(pqxx::work& tx, const Actor& actor, Change change) {
+  notify(tx, kProfilesChannel, profile_topic(change.owner, change.name));
+  audit(tx, {.actor = actor,
+             .tenant = std::move(change.owner),
+             .action = std::move(change.action),
+             .object = std::move(change.name),
+             .before = std::move(change.before),
+             .after = std::move(change.after)});
+}
+
+void require_version(const ProfileHead& head, int64_t version, const char* path) {
+  if (version < 1 || version > head.latest)
+    throw Error::invalid(path, "'" + head.name + "' has no version " + std::to_string(version));
+}
+
+Json channel_json(const ProfileHead& head, const std::string& name) {
+  const auto found = head.channels.find(name);
+  return found == head.channels.end() ? Json() : to_json(found->second);
+}
+
+}  // namespace
+
+std::string profile_topic(const std::optional<TenantId>& owner, std::string_view name) {
+  return (owner ? owner->value : "") + "/" + std::string(name);
+}
+
+Task<Published> ProfileStore::publish(std::optional<TenantId> owner, Profile profile,
+                                      std::string channel, Actor actor) {
+  return database_.run([=](pqxx::work& tx) {
+    const ProfileHead head = profile_rows::locked_or_made(tx, owner, profile.name);
+    const bool changed = profile_rows::latest_hash(tx, head) != content_hash(profile);
+    if (changed) profile_rows::add_version(tx, head, profile, actor.key_id);
+    const int64_t version = head.latest + (changed ? 1 : 0);
+    if (!channel.empty()) profile_rows::set_channel(tx, head.id, channel, {.version = version});
+    record(tx, actor,
+           {.action = "profile.publish",
+            .owner = owner,
+            .name = profile.name,
+            .before = head.latest ? Json{{"version", head.latest}} : Json(),
+            .after = {{"version", version}, {"channel", channel}, {"changed", changed}}});
+    return Published{.version = *profile_rows::version(tx, head.id, version), .changed = changed};
+  });
+}
+
+Task<ProfileHead> ProfileStore::point(std::optional<TenantId> owner, std::string name,
+                                      std::string channel, ProfileChannel target, Actor actor) {
+  return database_.run([=](pqxx::work& tx) {
+    ProfileHead head = profile_rows::locked(tx, owner, name);
+    require_version(head, target.version, "/version");
+    if (target.canary) require_version(head, target.canary->version, "/canary/version");
+    profile_rows::set_channel(tx, head.id, channel, target);
+    record(tx, actor,
+           {.action = "profile.point",
+            .owner = owner,
+            .name = name,
+            .before = {{channel, channel_json(head, channel)}},
+            .after = {{channel, to_json(target)}}});
+    head.channels[channel] = target;
+    return head;
+  });
+}
+
+Task<void> ProfileStore::archive(std::optional<TenantId> owner, std::string name, Actor actor) {
+  return database_.run([=](pqxx::work& tx) {
+    const ProfileHead head = profile_rows::locked(tx, owner, name);
+    profile_rows::set_archived(tx, head.id);
+    record(tx, actor,
+           {.action = "profile.archive",
+            .owner = owner,
+            .name = name,
+            .before = {{"version", head.latest}},
+            .after = nullptr});
+  });
+}
+
+Task<std::optional<ProfileHead>> ProfileStore::find(std::optional<TenantId> tenant,
+                                                    std::string name) {
+  return database_.run([=](pqxx::work& tx) { return profile_rows::find(tx, tenant, name); });
+}
+
+Task<std::vector<ProfileHead>> ProfileStore::list(std::optional<TenantId> tenant, std::string after,
+                                                  int64_t limit) {
+  return database_.run(
+      [=](pqxx::work& tx) { return profile_rows::list(tx, tenant, after, limit); });
+}
+
+Task<std::optional<ProfileVersion>> ProfileStore::version(int64_t profile_id, int64_t version) {
+  return database_.run(
+      [=](pqxx::work& tx) { return profile_rows::version(tx, profile_id, version); });
+}
+
+Task<std::vector<ProfileVersion>> ProfileStore::versions(int64_t profile_id,
+                                                         std::optional<int64_t> below,
+                                                         int64_t limit) {
+  return database_.run(
+      [=](pqxx::work& tx) { return profile_rows::versions(tx, profile_id, below, limit); });
+}
+
+}  // namespace sandgate

@@ -1,0 +1,33 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include <pqxx/pqxx>
+
+#include "gateway/core/ids.hpp"
+#include "gateway/core/json_reader.hpp"
+#include "gateway/core/time.hpp"
+
+// How values cross into SQL parameters and back. Times travel as text in RFC 3339.
+namespace sandgate {
+
+inline std::optional<std::string> to_sql(const std::optional<TenantId>& id) {
+  return id ? std::optional(id->value) : std::nullopt;
+}
+inline std::optional<std::string> to_sql(const std::optional<Time>& time) {
+  return time ? std::optional(to_rfc3339(*time)) : std::nullopt;
+}
+inline std::optional<std::string> to_sql(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional(json.dump());
+}
+
+// A timestamptz column selected as is (the session's time zone is UTC).
+Time time_of(const pqxx::field& field);
+std::optional<Time> optional_time_of(const pqxx::field& field);
+Json json_of(const pqxx::field& field);  // null for NULL
+std::optional<TenantId> tenant_of(const pqxx::field& field);
+
+// Tells every replica, when the transaction commits, that something cached has changed.
+void notify(pqxx::work& tx, const std::string& channel, const std::string& payload);
+
+}  // namespace sandgate

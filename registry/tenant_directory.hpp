@@ -1,0 +1,39 @@
+#pragma once
+#include <memory>
+
+#include "gateway/core/notifications.hpp"
+#include "registry/refreshing_cache.hpp"
+#include "registry/tenant_store.hpp"
+
+namespace sandgate {
+
+// Tenants as every request needs them, from memory; at most a second old, less after a NOTIFY.
+class TenantDirectory {
+ public:
+  using Cache = RefreshingCache<Tenant>;
+
+  // Before notifications.start(); both must outlive the directory. Takes the store's on_change.
+  TenantDirectory(TenantStore& store, Notifications& notifications, Cache::Options options = {})
+      : cache_(options, [&store](std::string id) { return store.find(TenantId{std::move(id)}); }) {
+    store.on_change([this](const std::string& id) { cache_.expire(id); });
+    notifications.subscribe(kTenantsChannel, [this](const std::string& id) {
+      id.empty() ? cache_.expire_all() : cache_.expire(id);
+    });
+  }
+
+  // Null when there is no such tenant. While the database is away, what was known for a minute.
+  Task<std::shared_ptr<const Tenant>> find(TenantId id) { return cache_.get(std::move(id.value)); }
+  // Without waiting: young enough, or empty.
+  std::optional<std::shared_ptr<const Tenant>> peek(const TenantId& id) {
+    return cache_.peek(id.value);
+  }
+  // Without waiting: however old, or null.
+  std::shared_ptr<const Tenant> last_known(const TenantId& id) {
+    return cache_.last_known(id.value);
+  }
+
+ private:
+  Cache cache_;
+};
+
+}  // namespace sandgate

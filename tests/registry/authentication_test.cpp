@@ -1,0 +1,196 @@
+#include "gateway/http/authentication.hpp"
+
+#include "gateway/http/request_rate.hpp"
+#include "tests/registry/registry_fixture.hpp"
+
+namespace sandgate::http {
+namespace {
+
+using namespace std::chrono_literals;
+using test::code_of;
+using test::kActor;
+using test::run;
+
+struct FakeClock : Clock {
+  Time now() const override { return SystemClock().now() + ahead; }
+  std::chrono::seconds ahead{0};
+};
+
+// One gateway: its own connections, caches and listener.
+struct Replica {
+  explicit Replica(const std::string& url, const Clock& clock)
+      : database({.url = url, .connections = 2}),
+        notifications(url),
+        authenticator(keys, directory, clock, Secret("an operator's words"), notifications,
+                      {.soft = 1h, .hard = 1h}) {
+    notifications.start();
+  }
+  Caller caller(const std::string& secret, const char* tenant = nullptr) {
+    Request request;
+    request.headers.add("Authorization", "Bearer " + secret);
+    if (tenant) request.headers.add("X-Sandgate-Tenant", tenant);
+    return run(authenticator.authenticate(request));
+  }
+  ErrorCode refusal(const std::string& secret, const char* tenant = nullptr) {
+    try {
+      caller(secret, tenant);
+    } catch (const Error& error) {
+      return error.code;
+    }
+    return ErrorCode::internal;
+  }
+  bool accepts(const std::string& secret) {
+    try {
+      caller(secret);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  Database database;
+  Notifications notifications;
+  KeyStore keys{database};
+  TenantStore tenants{database};
+  TenantDirectory directory{tenants, notifications};
+  KeyAuthenticator authenticator;
+};
+
+struct AuthenticationTest : testing::Test {
+  std::string new_secret(const char* role = "developer", std::optional<Time> end = std::nullopt) {
+    const NewApiKey made = run(here.keys.create(tenant, "k", role, end, kActor));
+    last_key = made.key.id;
+    return made.secret.reveal();
+  }
+  test::TestDatabase database;
+  FakeClock clock;
+  Replica here{database.url(), clock}, there{database.url(), clock};
+  TenantId tenant = run(here.tenants.create("acme", kActor)).id;
+  KeyId last_key;
+};
+
+TEST_F(AuthenticationTest, KnowsKeysInBothSpellingsAndHeaders) {
+  const std::string secret = new_secret("billing");
+  const Caller caller = here.caller(secret);
+  EXPECT_EQ(caller.role, Role::billing);
+  EXPECT_EQ(caller.tenant, tenant);
+  EXPECT_EQ(caller.key_id, last_key.value);
+  EXPECT_EQ(here.caller("e2b_" + secret.substr(3)).key_id, last_key.value);
+  Request request;
+  request.headers.add("x-api-key", secret);
+  EXPECT_EQ(run(here.authenticator.authenticate(request)).key_id, last_key.value);
+  EXPECT_EQ(code_of(here.authenticator.authenticate(Request{})), ErrorCode::unauthenticated);
+  for (const std::string& wrong : {std::string("sg_"), std::string("x"), std::string(1000, 'a'),
+                                   "sg_" + std::string(40, '0'), secret + "0"})
+    EXPECT_EQ(here.refusal(wrong), ErrorCode::unauthenticated) << wrong;
+}
+
+TEST_F(AuthenticationTest, RevocationReachesEveryReplicaWithinASecond) {
+  const std::string secret = new_secret();
+  ASSERT_TRUE(here.accepts(secret) && there.accepts(secret));
+  run(here.keys.revoke(last_key, kActor));
+  EXPECT_FALSE(here.accepts(secret));
+  const auto begin = std::chrono::steady_clock::now();
+  test::wait_until([&] { return !there.accepts(secret); });
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
+}
+
+TEST_F(AuthenticationTest, SuspensionReachesEveryReplica) {
+  const std::string secret = new_secret();
+  EXPECT_FALSE(there.caller(secret).suspended);
+  run(here.tenants.change(tenant, {.suspended = true}, kActor));
+  EXPECT_TRUE(here.caller(secret).suspended);
+  test::wait_until([&] { return there.caller(secret).suspended; });
+}
+
+TEST_F(AuthenticationTest, LooksAtExpiryAndGraceOnEveryUse) {
+  const std::string secret = new_secret("viewer", SystemClock().now() + 60s);
+  EXPECT_TRUE(here.accepts(secret));
+  clock.ahead = 61s;
+  EXPECT_FALSE(here.accepts(secret));
+  clock.ahead = 0s;
+  const std::string old = new_secret();
+  const std::string next = run(here.keys.rotate(last_key, 30s, kActor)).secret.reveal();
+  EXPECT_TRUE(here.accepts(old) && here.accepts(next));
+  clock.ahead = 31s;
+  EXPECT_FALSE(here.accepts(old));
+  EXPECT_TRUE(here.accepts(next));
+}
+
+TEST_F(AuthenticationTest, OnlyAnOperatorActsForOthers) {
+  const TenantId other = run(here.tenants.create("other", kActor)).id;
+  const std::string secret = new_secret("owner");
+  EXPECT_EQ(here.caller(secret, tenant.value.c_str()).tenant, tenant);
+  EXPECT_EQ(here.refusal(secret, other.value.c_str()), ErrorCode::not_found);
+  const std::string words = "an operator's words";
+  EXPECT_TRUE(here.caller(words).is_operator());
+  EXPECT_FALSE(here.caller(words).tenant);
+  EXPECT_EQ(here.caller(words, other.value.c_str()).tenant, other);
+  EXPECT_EQ(here.refusal(words, TenantId::make().value.c_str()), ErrorCode::not_found);
+  EXPECT_EQ(here.refusal(words, "no id"), ErrorCode::not_found);
+  EXPECT_EQ(here.refusal("an operator's word"), ErrorCode::unauthenticated);
+}
+
+TEST_F(AuthenticationTest, KnownKeysOutliveTheDatabase) {
+  const std::string known = new_secret(), unknown = new_secret();
+  EXPECT_TRUE(here.accepts(known));
+  test::TestDatabase::stop_cluster();
+  EXPECT_TRUE(here.accepts(known));
+  EXPECT_EQ(here.refusal(unknown), ErrorCode::unavailable);
+  test::TestDatabase::start_cluster();
+  test::wait_until([&] { return here.accepts(unknown); });
+}
+
+TEST_F(AuthenticationTest, HoldsTenantsToTheirRate) {
+  std::chrono::steady_clock::time_point now{};
+  RequestRate rate(here.directory, {}, [&] { return now; });
+  const Route read{.method = Method::get, .pattern = "/", .permission = Permission::read};
+  const Caller caller = here.caller(new_secret());
+  for (int i = 0; i < 100; ++i) rate.admit(caller, read);
+  run(here.tenants.set_limits(tenant, {.requests_per_second = 2}, kActor));
+  run(here.directory.find(tenant));
+  rate.admit(caller, read);
+  rate.admit(caller, read);
+  try {
+    rate.admit(caller, read);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::rate_limited);
+    EXPECT_EQ(error.retry_after, 500ms);
+  }
+  now += 500ms;
+  rate.admit(caller, read);
+  EXPECT_THROW(rate.admit(caller, read), Error);
+}
+
+TEST_F(AuthenticationTest, SuspendedTenantsLookAndDelete) {
+  RequestRate rate(here.directory);
+  Caller caller = here.caller(new_secret());
+  caller.suspended = true;
+  const auto refused = [&](Method method, const char* pattern) {
+    try {
+      rate.admit(caller,
+                 {.method = method, .pattern = pattern, .permission = Permission::use_sandboxes});
+      return false;
+    } catch (const Error& error) {
+      return error.code == ErrorCode::forbidden;
+    }
+  };
+  EXPECT_TRUE(refused(Method::post, "/v1/sandboxes"));
+  EXPECT_TRUE(refused(Method::get, "/v1/sandboxes/{id}/terminal"));
+  EXPECT_FALSE(refused(Method::delete_, "/v1/sandboxes/{id}"));
+  EXPECT_FALSE(refused(Method::get, "/v1/sandboxes/{id}/files"));
+}
+
+TEST_F(AuthenticationTest, CountsStreamsWhileTheyLast) {
+  RequestRate rate(here.directory, {.max_streams = 1});
+  const Caller caller = here.caller(new_secret());
+  auto stream = rate.open_stream(caller);
+  ASSERT_TRUE(stream);
+  EXPECT_THROW(rate.open_stream(caller), Error);
+  stream.reset();
+  EXPECT_TRUE(rate.open_stream(caller));
+}
+
+}  // namespace
+}  // namespace sandgate::http

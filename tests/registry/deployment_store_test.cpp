@@ -1,0 +1,75 @@
+#include "registry/deployment_store.hpp"
+
+#include "tests/registry/registry_fixture.hpp"
+
+namespace sandgate {
+namespace {
+
+using test::code_of;
+using test::kActor;
+using test::run;
+
+void accept(const DeploymentRow&) {}
+
+struct DeploymentStoreTest : testing::Test {
+  DeploymentDraft draft(std::optional<TenantId> owner, std::optional<std::string> key) {
+    DeploymentDraft draft{.name = "main", .tenant = std::move(owner), .provider = "acme"};
+    if (key) draft.credentials = Credentials{{"api_key", Secret(*key)}};
+    return draft;
+  }
+  test::TestDatabase database;
+  Vault vault{Secret(std::string(32, 'k'))};
+  TenantStore tenants{*database};
+  DeploymentStore store{*database, vault};
+  TenantId tenant = run(tenants.create("acme", kActor)).id;
+};
+
+TEST_F(DeploymentStoreTest, KeepsCredentialsSealed) {
+  const auto row = run(store.put(draft(std::nullopt, "hunter2-key"), accept, kActor));
+  EXPECT_EQ(row.credentials.at("api_key").reveal(), "hunter2-key");
+  EXPECT_EQ(to_json(row).at("credential_names"), Json{"api_key"});
+  EXPECT_EQ(to_json(row).dump().find("hunter2"), std::string::npos);
+  const auto hits = run(database->run([](pqxx::work& tx) {
+    return tx
+        .exec1(
+            "SELECT (SELECT count(*) FROM deployment t WHERE "
+            "position('hunter2' in encode(credentials, 'escape')) > 0) + "
+            "(SELECT count(*) FROM audit_entry t WHERE t::text LIKE '%hunter2%')")[0]
+        .as<int64_t>();
+  }));
+  EXPECT_EQ(hits, 0);
+  EXPECT_EQ(run(store.all()).at(0).credentials.at("api_key").reveal(), "hunter2-key");
+}
+
+TEST_F(DeploymentStoreTest, KeepsCredentialsThatAreNotSentAgain) {
+  const auto first = run(store.put(draft(std::nullopt, "a"), accept, kActor));
+  const auto second = run(store.put(draft(std::nullopt, std::nullopt), accept, kActor));
+  EXPECT_EQ(second.credentials.at("api_key").reveal(), "a");
+  EXPECT_GT(second.version, first.version);
+  EXPECT_EQ(second.created_at, first.created_at);
+  DeploymentDraft other = draft(std::nullopt, std::nullopt);
+  other.provider = "elsewhere";
+  EXPECT_TRUE(run(store.put(other, accept, kActor)).credentials.empty());
+}
+
+TEST_F(DeploymentStoreTest, NamesAreNeverShadowed) {
+  run(store.put(draft(std::nullopt, "a"), accept, kActor));
+  EXPECT_EQ(code_of(store.put(draft(tenant, "b"), accept, kActor)), ErrorCode::conflict);
+  run(store.remove(std::nullopt, "main", kActor));
+  run(store.put(draft(tenant, "b"), accept, kActor));
+  EXPECT_EQ(code_of(store.put(draft(std::nullopt, "a"), accept, kActor)), ErrorCode::conflict);
+  const TenantId other = run(tenants.create("other", kActor)).id;
+  run(store.put(draft(other, "c"), accept, kActor));
+  EXPECT_EQ(run(store.all()).size(), 2u);
+  EXPECT_EQ(run(store.list(other, "", 10)).size(), 1u);
+  EXPECT_EQ(code_of(store.remove(std::nullopt, "main", kActor)), ErrorCode::not_found);
+}
+
+TEST_F(DeploymentStoreTest, WritesNothingThatIsRefused) {
+  const auto refuse = [](const DeploymentRow&) { throw Error::invalid("/settings/url", "no"); };
+  EXPECT_EQ(code_of(store.put(draft(std::nullopt, "a"), refuse, kActor)), ErrorCode::invalid);
+  EXPECT_TRUE(run(store.all()).empty());
+}
+
+}  // namespace
+}  // namespace sandgate

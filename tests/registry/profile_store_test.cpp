@@ -1,0 +1,180 @@
+#include "registry/profile_store.hpp"
+
+#include <set>
+#include <thread>
+
+#include "registry/document_diff.hpp"
+#include "tests/registry/registry_fixture.hpp"
+
+namespace sandgate {
+namespace {
+
+using test::code_of;
+using test::kActor;
+using test::run;
+
+Profile profile_with(int64_t ttl, const std::string& name = "python") {
+  return parse_profile(Json{{"name", name}, {"ttl_seconds", ttl}});
+}
+
+struct ProfileStoreTest : testing::Test {
+  Published publish(int64_t ttl, std::optional<TenantId> owner = std::nullopt,
+                    std::string channel = "stable") {
+    return run(store.publish(owner, profile_with(ttl), std::move(channel), kActor));
+  }
+  int64_t resolved(const std::string& reference, const std::string& stickiness = "s") {
+    return run(resolver.resolve(tenant, reference, stickiness)).version;
+  }
+  ErrorCode refusal(const std::string& reference) {
+    return code_of(resolver.resolve(tenant, reference, ""));
+  }
+
+  test::TestDatabase database;
+  TenantStore tenants{*database};
+  ProfileStore store{*database};
+  Notifications notifications{database.url()};
+  ProfileResolver resolver{store, notifications};
+  TenantId tenant = run(tenants.create("acme", kActor)).id;
+};
+
+TEST(DocumentDiff, NamesEachPlaceThatDiffers) {
+  const auto found = diff(Json::parse(R"({"a":1,"b":{"c":[1],"d":2},"e/f":null})"),
+                          Json::parse(R"({"a":1,"b":{"c":[1,2]},"g":{"h":1}})"));
+  EXPECT_EQ(found, (std::vector<Difference>{
+                       {"/b/c", {1}, {1, 2}}, {"/b/d", 2, nullptr}, {"/g", nullptr, {{"h", 1}}}}));
+  EXPECT_TRUE(diff(Json{{"vcpu", 1}}, Json{{"vcpu", 1.0}}).empty());
+}
+
+TEST(ProfileChannel, CanaryIsStickyAndGrows) {
+  EXPECT_EQ(choose_version({.version = 1}, "x"), 1);
+  int canaries = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string session = "session-" + std::to_string(i);
+    const auto at = [&](int64_t percent) {
+      return choose_version({.version = 1, .canary = Canary{2, percent}}, session);
+    };
+    EXPECT_EQ(at(0), 1);
+    EXPECT_EQ(at(100), 2);
+    EXPECT_EQ(at(10), at(10));
+    if (at(10) == 2) {
+      EXPECT_EQ(at(20), 2);
+      ++canaries;
+    }
+  }
+  EXPECT_GT(canaries, 850);
+  EXPECT_LT(canaries, 1150);
+}
+
+TEST(ProfileReference, HasThreeForms) {
+  EXPECT_EQ(profile_reference_from("a")->channel, "stable");
+  EXPECT_EQ(profile_reference_from("a@3")->version, 3);
+  EXPECT_EQ(profile_reference_from("a@beta")->channel, "beta");
+  for (const char* text : {"", "@", "a@", "a@0", "a@-1", "a@1x", "a@none", "A", "a@b@c", "a b",
+                           "a@99999999999999999999"})
+    EXPECT_FALSE(profile_reference_from(text)) << text;
+}
+
+TEST_F(ProfileStoreTest, PublishesVersionsAndNoticesWhatIsUnchanged) {
+  const Published first = publish(60);
+  EXPECT_TRUE(first.changed);
+  EXPECT_EQ(first.version.version, 1);
+  const Published again = publish(60);
+  EXPECT_FALSE(again.changed);
+  EXPECT_EQ(again.version.version, 1);
+  EXPECT_EQ(again.version.created_at, first.version.created_at);
+  EXPECT_EQ(publish(61).version.version, 2);
+  EXPECT_EQ(publish(60).version.version, 3);
+  const auto head = run(store.find(std::nullopt, "python"));
+  EXPECT_EQ(head->latest, 3);
+  EXPECT_EQ(run(store.versions(head->id, std::nullopt, 2)).size(), 2u);
+  EXPECT_EQ(run(store.versions(head->id, 2, 9)).at(0).version, 1);
+}
+
+TEST_F(ProfileStoreTest, VersionsCannotBeRewritten) {
+  publish(60);
+  for (const auto* sql : {"UPDATE profile_version SET document = '{}'",
+                          "DELETE FROM profile_version", "TRUNCATE profile_version CASCADE"})
+    EXPECT_NE(test::sql_refusal(database, sql), "") << sql;
+}
+
+TEST_F(ProfileStoreTest, ConcurrentPublishersGetDistinctVersions) {
+  constexpr int kThreads = 4, kEach = 5;
+  std::mutex mutex;
+  std::multiset<int64_t> versions;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kEach; ++i) {
+        const int64_t version = publish(100 + t * kEach + i).version.version;
+        std::lock_guard lock(mutex);
+        versions.insert(version);
+      }
+    });
+  threads.clear();
+  EXPECT_EQ(versions.size(), size_t{kThreads * kEach});
+  EXPECT_EQ(std::set(versions.begin(), versions.end()).size(), versions.size());
+  EXPECT_EQ(*versions.rbegin(), kThreads * kEach);
+}
+
+TEST_F(ProfileStoreTest, ChannelsMoveAndRollBack) {
+  publish(60);
+  publish(61, std::nullopt, "");
+  publish(62, std::nullopt, "beta");
+  EXPECT_EQ(resolved("python"), 1);
+  EXPECT_EQ(resolved("python@beta"), 3);
+  EXPECT_EQ(resolved("python@2"), 2);
+  EXPECT_EQ(refusal("python@4"), ErrorCode::not_found);
+  EXPECT_EQ(refusal("python@gamma"), ErrorCode::not_found);
+  EXPECT_EQ(refusal("ruby"), ErrorCode::not_found);
+  EXPECT_EQ(refusal("py thon"), ErrorCode::invalid);
+  run(store.point(std::nullopt, "python", "stable",
+                  {.version = 1, .canary = Canary{.version = 3, .percent = 100}}, kActor));
+  resolver.changed(std::nullopt, "python");
+  EXPECT_EQ(resolved("python"), 3);
+  publish(63);
+  resolver.changed(std::nullopt, "python");
+  EXPECT_EQ(resolved("python"), 4);
+  const ProfileChannel beyond{.version = 9};
+  EXPECT_EQ(code_of(store.point(std::nullopt, "python", "stable", beyond, kActor)),
+            ErrorCode::invalid);
+  EXPECT_EQ(code_of(store.point(tenant, "python", "stable", {.version = 1}, kActor)),
+            ErrorCode::not_found);
+}
+
+TEST_F(ProfileStoreTest, ATenantsOwnProfileWins) {
+  publish(60);
+  EXPECT_FALSE(run(resolver.resolve(tenant, "python", "")).owner);
+  publish(70, tenant);
+  resolver.changed(tenant, "python");
+  const ResolvedProfile own = run(resolver.resolve(tenant, "python", ""));
+  EXPECT_EQ(own.owner, tenant);
+  EXPECT_EQ(own.profile->ttl_seconds, 70);
+  const TenantId other = run(tenants.create("other", kActor)).id;
+  EXPECT_EQ(run(resolver.resolve(other, "python", "")).profile->ttl_seconds, 60);
+  EXPECT_EQ(run(store.list(tenant, "", 10)).size(), 1u);
+  EXPECT_EQ(run(store.list(tenant, "", 10))[0].owner, tenant);
+}
+
+TEST_F(ProfileStoreTest, ArchivingKeepsHistoryAndNumbers) {
+  publish(60);
+  run(store.archive(std::nullopt, "python", kActor));
+  EXPECT_EQ(refusal("python"), ErrorCode::not_found);
+  EXPECT_EQ(refusal("python@1"), ErrorCode::not_found);
+  EXPECT_EQ(code_of(store.archive(std::nullopt, "python", kActor)), ErrorCode::not_found);
+  EXPECT_TRUE(run(store.list(std::nullopt, "", 10)).empty());
+  EXPECT_EQ(publish(61).version.version, 2);
+  resolver.changed(std::nullopt, "python");
+  EXPECT_EQ(resolved("python@1"), 1);
+}
+
+TEST_F(ProfileStoreTest, AnotherReplicaLearnsOfAPublish) {
+  publish(60);
+  EXPECT_EQ(resolved("python"), 1);
+  notifications.start();
+  ProfileStore elsewhere(*database);
+  run(elsewhere.publish(std::nullopt, profile_with(61), "stable", kActor));
+  test::wait_until([&] { return resolved("python") == 2; });
+}
+
+}  // namespace
+}  // namespace sandgate
