@@ -1,0 +1,143 @@
+#include "billing/budget.hpp"
+
+#include <algorithm>
+
+#include "billing/currency.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr size_t kMaxThresholds = 10;
+constexpr int64_t kMaxPercent = 1000;
+constexpr int64_t kMaxAmount = 1'000'000'000'000;
+constexpr std::chrono::microseconds kLongest = std::chrono::hours(24) * 3650;
+constexpr int kEstimateDigits = 12;
+
+std::vector<int> read_thresholds(ObjectReader& reader, Problems& problems) {
+  std::vector<int> thresholds;
+  const Json* list = reader.array("alert_at", kMaxThresholds);
+  if (!list) return thresholds;
+  for (size_t i = 0; i < list->size(); ++i) {
+    const Json& item = (*list)[i];
+    const bool good =
+        item.is_number_integer() && item.get<int64_t>() >= 1 && item.get<int64_t>() <= kMaxPercent;
+    if (good)
+      thresholds.push_back(item.get<int>());
+    else
+      problems.add("/alert_at/" + std::to_string(i), "must be a whole percentage, 1 to 1000");
+  }
+  std::sort(thresholds.begin(), thresholds.end());
+  thresholds.erase(std::unique(thresholds.begin(), thresholds.end()), thresholds.end());
+  return thresholds;
+}
+
+}  // namespace
+
+std::string_view to_string(BudgetWindow window) {
+  switch (window) {
+    case BudgetWindow::day:
+      return "day";
+    case BudgetWindow::week:
+      return "week";
+    case BudgetWindow::month:
+      return "month";
+    case BudgetWindow::total:
+      return "total";
+  }
+  return "";
+}
+
+std::string_view to_string(OnExceeded action) {
+  switch (action) {
+    case OnExceeded::deny:
+      return "deny";
+    case OnExceeded::pause:
+      return "pause";
+    case OnExceeded::kill:
+      return "kill";
+  }
+  return "";
+}
+
+std::optional<BudgetWindow> budget_window_from(std::string_view text) {
+  for (const auto window :
+       {BudgetWindow::day, BudgetWindow::week, BudgetWindow::month, BudgetWindow::total})
+    if (to_string(window) == text) return window;
+  return std::nullopt;
+}
+
+std::optional<OnExceeded> on_exceeded_from(std::string_view text) {
+  for (const auto action : {OnExceeded::deny, OnExceeded::pause, OnExceeded::kill})
+    if (to_string(action) == text) return action;
+  return std::nullopt;
+}
+
+Budget budget_from(const Json& body, const TenantId& tenant, const std::string& name) {
+  Problems problems;
+  ObjectReader reader(body, problems);
+  Budget budget{.tenant = tenant.value, .name = name};
+  for (const std::string_view required : {"amount", "currency", "window"}) reader.require(required);
+  if (const auto text = reader.text("amount", {.min = 1, .max = 64})) {
+    const auto amount = Decimal::parse(*text);
+    if (!amount || *amount > Decimal(kMaxAmount))
+      reader.problem("amount", "must be a decimal as a string, not negative, at most 10^12");
+    budget.amount = amount.value_or(Decimal());
+  }
+  budget.currency = reader.text("currency", {.max = 8}).value_or("");
+  if (reader.has("currency") && !minor_digits(budget.currency))
+    reader.problem("currency", "is not a currency that Sandgate accounts in");
+  if (const auto word = reader.word("window", {"day", "week", "month", "total"}))
+    budget.window = *budget_window_from(*word);
+  if (const auto word = reader.word("on_exceeded", {"deny", "pause", "kill"}))
+    budget.on_exceeded = *on_exceeded_from(*word);
+  budget.timezone = reader.text("timezone", {.min = 1, .max = 64}).value_or("UTC");
+  budget.alert_at = read_thresholds(reader, problems);
+  reader.finish();
+  problems.throw_if_any();
+  return budget;
+}
+
+Json to_json(const Budget& budget) {
+  Json json{{"name", budget.name},
+            {"amount", budget.amount.to_string()},
+            {"currency", budget.currency},
+            {"window", to_string(budget.window)},
+            {"timezone", budget.timezone},
+            {"on_exceeded", to_string(budget.on_exceeded)},
+            {"alert_at", budget.alert_at},
+            {"window_start", to_rfc3339(budget.window_start)},
+            {"window_end", nullptr},
+            {"spent", budget.spent.to_string()},
+            {"reserved", budget.reserved.to_string()},
+            {"remaining", std::max(budget.remaining(), Decimal()).to_string()},
+            {"state", budget.is_spent() ? "exceeded" : "ok"}};
+  if (budget.window_end) json["window_end"] = to_rfc3339(*budget.window_end);
+  if (!budget.credits.is_zero()) json["credits"] = budget.credits.to_string();
+  return json;
+}
+
+std::vector<int> thresholds_crossed(const Budget& budget) {
+  std::vector<int> thresholds = budget.alert_at;
+  if (std::find(thresholds.begin(), thresholds.end(), 100) == thresholds.end())
+    thresholds.insert(std::upper_bound(thresholds.begin(), thresholds.end(), 100), 100);
+  std::erase_if(thresholds, [&](int threshold) {
+    return threshold <= budget.alerted ||
+           budget.spent * Decimal(100) < budget.allowance() * Decimal(threshold);
+  });
+  return thresholds;
+}
+
+Decimal estimate(const Decimal& charge_per_hour, std::chrono::seconds duration) {
+  return (charge_per_hour * Decimal(std::max<int64_t>(duration.count(), 0)))
+      .divided_up(3600, kEstimateDigits);
+}
+
+std::chrono::microseconds lasts(const Decimal& amount, const Decimal& charge_per_hour) {
+  constexpr int64_t kHourMicros = 3'600'000'000;
+  if (charge_per_hour.is_zero()) return kLongest;
+  const auto micros = (amount * Decimal(kHourMicros)).whole_quotient(charge_per_hour);
+  if (micros >= kLongest.count()) return kLongest;
+  return std::chrono::microseconds(static_cast<int64_t>(micros));
+}
+
+}  // namespace sandgate

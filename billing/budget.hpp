@@ -1,0 +1,55 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "billing/decimal.hpp"
+#include "gateway/core/ids.hpp"
+#include "gateway/core/json_reader.hpp"
+#include "gateway/core/time.hpp"
+
+namespace sandgate {
+
+enum class BudgetWindow { day, week, month, total };
+enum class OnExceeded { deny, pause, kill };  // in order of severity
+std::string_view to_string(BudgetWindow window);
+std::string_view to_string(OnExceeded action);
+std::optional<BudgetWindow> budget_window_from(std::string_view text);
+std::optional<OnExceeded> on_exceeded_from(std::string_view text);
+
+// A limit on what a tenant is charged in a window, and how much of it is used up.
+struct Budget {
+  int64_t id = 0;
+  std::string tenant, name;
+  Decimal amount;
+  std::string currency;
+  BudgetWindow window = BudgetWindow::month;
+  std::string timezone = "UTC";
+  OnExceeded on_exceeded = OnExceeded::deny;
+  std::vector<int> alert_at;  // percent, ascending
+  Decimal credits;  // prepaid, on top of the amount; only without a window
+  Time window_start;
+  std::optional<Time> window_end;  // empty: never
+  Decimal spent;  // charges of usage that began in the window
+  Decimal reserved;  // set aside for running sandboxes
+  int alerted = 0;  // the highest threshold told of in this window
+
+  Decimal allowance() const { return amount + credits; }
+  Decimal remaining() const { return allowance() - spent - reserved; }  // negative: lowered since
+  bool is_spent() const { return spent >= allowance(); }
+  bool covers(Time at) const { return at >= window_start && (!window_end || at < *window_end); }
+};
+
+// Reads the body of PUT /v1/tenants/{id}/budgets/{name}. Throws Error(invalid).
+Budget budget_from(const Json& body, const TenantId& tenant, const std::string& name);
+Json to_json(const Budget& budget);
+
+// The thresholds, and 100 for the budget's end, that `spent` has reached and `alerted` has not.
+std::vector<int> thresholds_crossed(const Budget& budget);
+
+// What to set aside for running `seconds` at a rate; a trillionth too much rather than too little.
+Decimal estimate(const Decimal& charge_per_hour, std::chrono::seconds duration);
+// How long an amount lasts at a rate, to the microsecond below; at most ten years.
+std::chrono::microseconds lasts(const Decimal& amount, const Decimal& charge_per_hour);
+
+}  // namespace sandgate

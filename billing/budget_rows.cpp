@@ -1,0 +1,108 @@
+#include "billing/budget_rows.hpp"
+
+#include "billing/sql_array.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr const char* kBudgetColumns =
+    "id, tenant, name, amount, currency, time_window, timezone, on_exceeded, credits,"
+    " to_json(alert_at) AS alert_at, spent, reserved, alerted,"
+    " (extract(epoch FROM window_start) * 1000000)::bigint AS start_micros,"
+    " (extract(epoch FROM window_end) * 1000000)::bigint AS end_micros";
+
+Budget budget_from(const pqxx::row& row) {
+  Budget budget{.id = row["id"].as<int64_t>(),
+                .tenant = row["tenant"].as<std::string>(),
+                .name = row["name"].as<std::string>(),
+                .amount = Decimal::from_sql(row["amount"].c_str()),
+                .currency = row["currency"].as<std::string>(),
+                .timezone = row["timezone"].as<std::string>(),
+                .alert_at = Json::parse(row["alert_at"].c_str()).get<std::vector<int>>(),
+                .credits = Decimal::from_sql(row["credits"].c_str()),
+                .window_start = from_micros(row["start_micros"].as<int64_t>()),
+                .spent = Decimal::from_sql(row["spent"].c_str()),
+                .reserved = Decimal::from_sql(row["reserved"].c_str()),
+                .alerted = row["alerted"].as<int>()};
+  budget.window = budget_window_from(row["time_window"].c_str()).value_or(BudgetWindow::total);
+  budget.on_exceeded = on_exceeded_from(row["on_exceeded"].c_str()).value_or(OnExceeded::deny);
+  if (!row["end_micros"].is_null())
+    budget.window_end = from_micros(row["end_micros"].as<int64_t>());
+  return budget;
+}
+
+// The budget is locked, so nothing is booked against it meanwhile.
+Budget roll_window(pqxx::work& tx, const Budget& budget, Time at) {
+  return budget_from(tx.exec_params1(
+      "UPDATE budget b SET window_start = budget_window_start(time_window, timezone, $2),"
+      " window_end = budget_window_end(time_window, timezone, $2), alerted = 0,"
+      " spent = (SELECT coalesce(sum(charge), 0) FROM usage_event e WHERE e.tenant = b.tenant"
+      "   AND e.charge_currency = b.currency"
+      "   AND e.interval_start >= budget_window_start(b.time_window, b.timezone, $2)"
+      "   AND e.interval_start < budget_window_end(b.time_window, b.timezone, $2))"
+      " WHERE id = $1 RETURNING " +
+          std::string(kBudgetColumns),
+      budget.id, to_rfc3339(at)));
+}
+
+void insert_event(pqxx::work& tx, const Budget& budget, const std::string& type, int threshold) {
+  const Json data{{"budget", budget.name},
+                  {"threshold", threshold},
+                  {"spent", budget.spent.to_string()},
+                  {"amount", budget.amount.to_string()},
+                  {"currency", budget.currency}};
+  tx.exec_params("INSERT INTO budget_event (tenant, type, data) VALUES ($1, $2, $3)", budget.tenant,
+                 type, data.dump());
+}
+
+}  // namespace
+
+std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& tenants, Time at) {
+  SqlArray names;
+  for (const std::string& tenant : tenants) names.add(tenant);
+  const auto rows = tx.exec_params("SELECT " + std::string(kBudgetColumns) +
+                                       " FROM budget WHERE tenant = ANY ($1::text[])"
+                                       " ORDER BY id FOR UPDATE",
+                                   names.str());
+  std::vector<Budget> budgets;
+  for (const auto& row : rows) {
+    budgets.push_back(budget_from(row));
+    Budget& budget = budgets.back();
+    if (budget.window_end && at >= *budget.window_end) budget = roll_window(tx, budget, at);
+  }
+  return budgets;
+}
+
+void update_budgets(pqxx::work& tx, const std::vector<Budget>& budgets) {
+  SqlArray id, spent, reserved, alerted;
+  for (const Budget& budget : budgets) {
+    id.add(budget.id);
+    spent.add(budget.spent.to_string());
+    reserved.add(budget.reserved.to_string());
+    alerted.add(int64_t{budget.alerted});
+  }
+  tx.exec_params(
+      "UPDATE budget b SET spent = u.spent, reserved = u.reserved, alerted = u.alerted"
+      " FROM unnest($1::bigint[], $2::numeric[], $3::numeric[], $4::int[])"
+      " AS u (id, spent, reserved, alerted) WHERE b.id = u.id",
+      id.str(), spent.str(), reserved.str(), alerted.str());
+}
+
+void tell_thresholds(pqxx::work& tx, std::vector<Budget>& budgets) {
+  for (Budget& budget : budgets)
+    for (const int threshold : thresholds_crossed(budget)) {
+      const auto& wanted = budget.alert_at;
+      if (std::find(wanted.begin(), wanted.end(), threshold) != wanted.end())
+        insert_event(tx, budget, "budget.alert", threshold);
+      if (threshold == 100) insert_event(tx, budget, "budget.exceeded", threshold);
+      budget.alerted = threshold;
+    }
+}
+
+void tell_exceeded(pqxx::work& tx, Budget& budget) {
+  if (budget.alerted >= 100) return;
+  insert_event(tx, budget, "budget.exceeded", 100);
+  budget.alerted = 100;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,39 @@
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "billing/budget.hpp"
+#include "gateway/core/database.hpp"
+
+// Budgets and reservations as rows. Everything here runs inside a transaction of the caller's.
+// Locks are taken in one order: budgets by id, then reservations by sandbox.
+namespace sandgate {
+
+// What is set aside for one sandbox.
+struct Reservation {
+  std::string sandbox, tenant, currency;
+  Decimal charge_per_hour;
+  Decimal held;
+  Time covered_until;  // how far `held` lasts at that rate
+  Time ends_at;  // when the sandbox's own time ends
+};
+
+// Locks the budgets of the tenants, with their windows moved on to the one around `at` (never
+// back): a new window starts with what was already booked in it.
+std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& tenants, Time at);
+// Stores spent, reserved and alerted.
+void update_budgets(pqxx::work& tx, const std::vector<Budget>& budgets);
+// Tells of thresholds that were crossed, and notes it in the budgets (not stored yet).
+void tell_thresholds(pqxx::work& tx, std::vector<Budget>& budgets);
+// Tells that a budget has no money left, once per window.
+void tell_exceeded(pqxx::work& tx, Budget& budget);
+
+void insert_reservation(pqxx::work& tx, const Reservation& reservation);
+std::vector<Reservation> lock_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes);
+// Those of a tenant that run out before `moment` and before their sandbox ends, soonest first.
+std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& tenant, Time moment);
+void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reservations);
+void delete_reservation(pqxx::work& tx, const std::string& sandbox);
+
+}  // namespace sandgate

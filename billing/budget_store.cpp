@@ -1,0 +1,127 @@
+#include "billing/budget_store.hpp"
+
+#include "billing/budget_rows.hpp"
+#include "billing/ledger.hpp"
+#include "billing/price_rows.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kBudgetPatience{30};
+
+void check_timezone(pqxx::work& tx, const std::string& timezone) {
+  if (tx.exec_params("SELECT FROM pg_timezone_names WHERE name = $1", timezone).empty())
+    throw Error::invalid("/timezone", "is not a time zone, such as \"Europe/Berlin\"");
+}
+
+// Counters are worked out anew, so that changing a window or currency is the same as a new budget.
+constexpr const char* kPut = R"sql(
+INSERT INTO budget AS b (tenant, name, amount, currency, time_window, timezone, on_exceeded,
+  alert_at, window_start, window_end, credits, spent, reserved)
+SELECT $1, $2, $3::numeric, $4, $5, $6, $7, $8::int[],
+  budget_window_start($5, $6, $9::timestamptz), budget_window_end($5, $6, $9::timestamptz),
+  CASE WHEN $5 = 'total' THEN (SELECT coalesce(sum(credit), 0) FROM ledger_entry
+    JOIN ledger_transfer t ON t.id = transfer
+    WHERE account = 'tenant/' || $1 || '/credits' AND t.currency = $4) ELSE 0 END,
+  (SELECT coalesce(sum(charge), 0) FROM usage_event WHERE tenant = $1 AND charge_currency = $4
+    AND interval_start >= budget_window_start($5, $6, $9::timestamptz)
+    AND interval_start < coalesce(budget_window_end($5, $6, $9::timestamptz), 'infinity')),
+  (SELECT coalesce(sum(held), 0) FROM reservation WHERE tenant = $1 AND currency = $4)
+ON CONFLICT (tenant, name) DO UPDATE SET amount = excluded.amount, currency = excluded.currency,
+  time_window = excluded.time_window, timezone = excluded.timezone,
+  on_exceeded = excluded.on_exceeded, alert_at = excluded.alert_at,
+  window_start = excluded.window_start, window_end = excluded.window_end,
+  credits = excluded.credits, spent = excluded.spent, reserved = excluded.reserved,
+  alerted = CASE WHEN b.amount = excluded.amount AND b.time_window = excluded.time_window
+    AND b.currency = excluded.currency THEN b.alerted ELSE 0 END
+RETURNING id)sql";
+
+// Youngest first, until what is set aside fits.
+void take_back(pqxx::work& tx, std::vector<Budget>& budgets, const Budget& tight) {
+  Decimal excess = -tight.remaining();
+  if (!(excess > Decimal())) return;
+  std::set<std::string> sandboxes;
+  for (const auto& row : tx.exec_params("SELECT sandbox FROM reservation WHERE tenant = $1"
+                                        " AND currency = $2 AND held > 0",
+                                        tight.tenant, tight.currency))
+    sandboxes.insert(row[0].as<std::string>());
+  auto reservations = lock_reservations(tx, sandboxes);
+  std::sort(reservations.begin(), reservations.end(),
+            [](const auto& a, const auto& b) { return a.covered_until > b.covered_until; });
+  for (Reservation& reservation : reservations) {
+    const Decimal part = std::min(reservation.held, std::max(excess, Decimal()));
+    excess -= part;
+    reservation.held -= part;
+    reservation.covered_until -= lasts(part, reservation.charge_per_hour);
+    for (Budget& budget : budgets)
+      if (budget.currency == tight.currency) budget.reserved -= part;
+  }
+  if (!reservations.empty()) update_reservations(tx, reservations);
+}
+
+std::string array_of(const std::vector<int>& numbers) {
+  std::string text = "{";
+  for (const int number : numbers) text += (text.size() > 1 ? "," : "") + std::to_string(number);
+  return text + "}";
+}
+
+Budget named(const std::vector<Budget>& budgets, const std::string& name) {
+  for (const Budget& budget : budgets)
+    if (budget.name == name) return budget;
+  throw Error::not_found("budget", name);
+}
+
+Budget put_in(pqxx::work& tx, const Budget& budget) {
+  check_timezone(tx, budget.timezone);
+  // Nothing is booked meanwhile: what is counted now is all there is.
+  const Time now = hold_publishing(tx);
+  tx.exec_params(kPut, budget.tenant, budget.name, budget.amount.to_string(), budget.currency,
+                 std::string(to_string(budget.window)), budget.timezone,
+                 std::string(to_string(budget.on_exceeded)), array_of(budget.alert_at),
+                 to_rfc3339(now));
+  auto budgets = lock_budgets(tx, {budget.tenant}, now);
+  take_back(tx, budgets, named(budgets, budget.name));
+  tell_thresholds(tx, budgets);
+  update_budgets(tx, budgets);
+  return named(budgets, budget.name);
+}
+
+}  // namespace
+
+Task<Budget> BudgetStore::put(Budget budget) {
+  auto work = [budget](pqxx::work& tx) { return put_in(tx, budget); };
+  co_return co_await database_.run_within(kBudgetPatience, std::move(work));
+}
+
+Task<std::vector<Budget>> BudgetStore::list(TenantId tenant) {
+  auto work = [tenant](pqxx::work& tx) {
+    const auto now = tx.exec1("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+    auto budgets = lock_budgets(tx, {tenant.value}, from_micros(now[0].as<int64_t>()));
+    std::sort(budgets.begin(), budgets.end(),
+              [](const Budget& a, const Budget& b) { return a.name < b.name; });
+    return budgets;
+  };
+  co_return co_await database_.run(std::move(work));
+}
+
+Task<void> BudgetStore::remove(TenantId tenant, std::string name) {
+  auto work = [tenant, name](pqxx::work& tx) {
+    tx.exec_params("DELETE FROM budget WHERE tenant = $1 AND name = $2", tenant.value, name);
+  };
+  co_await database_.run(std::move(work));
+}
+
+Task<Money> BudgetStore::add_credits(TenantId tenant, Money money, std::string reason) {
+  if (!(money.amount > Decimal())) throw Error::invalid("/amount", "must be more than zero");
+  auto work = [tenant, money, reason](pqxx::work& tx) {
+    post(tx, move_money(money, reason, tenant, std::string(kPrepaid), credits_of(tenant)));
+    tx.exec_params(
+        "UPDATE budget SET credits = credits + $3::numeric"
+        " WHERE tenant = $1 AND currency = $2 AND time_window = 'total'",
+        tenant.value, money.currency, money.amount.to_string());
+    return Money{credit_balance(tx, credits_of(tenant), money.currency), money.currency};
+  };
+  co_return co_await database_.run(std::move(work));
+}
+
+}  // namespace sandgate

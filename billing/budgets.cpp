@@ -1,0 +1,205 @@
+#include "billing/budgets.hpp"
+
+#include <algorithm>
+
+#include "billing/rating.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::hours kSetAside{1};
+constexpr std::chrono::minutes kExtendBelow{5};
+// A flush interval and a half: usage not booked yet is still paid when it stops.
+constexpr std::chrono::seconds kStopBelow{90};
+// The end of a sandbox that began before its tenant had budgets is not known here.
+constexpr std::chrono::hours kUnknownEnd{24 * 365};
+
+Error exceeded(const Budget& budget, const Money& needed) {
+  const Decimal remaining = std::max(budget.remaining(), Decimal());
+  Error error(ErrorCode::budget_exceeded,
+              "budget '" + budget.name + "' has " + remaining.to_string() + " " + budget.currency +
+                  " left and this needs " + needed.amount.to_string() + " " + needed.currency);
+  error.details = {{"budget", budget.name},
+                   {"amount", budget.amount.to_string()},
+                   {"currency", budget.currency},
+                   {"spent", budget.spent.to_string()},
+                   {"reserved", budget.reserved.to_string()},
+                   {"remaining", remaining.to_string()},
+                   {"needed", needed.amount.to_string()}};
+  return error;
+}
+
+// The least that any budget of that currency has left, never negative; empty without one.
+std::optional<Decimal> available(const std::vector<Budget>& budgets, const std::string& currency) {
+  std::optional<Decimal> least;
+  for (const Budget& budget : budgets)
+    if (budget.currency == currency)
+      least = std::min(least.value_or(budget.remaining()), budget.remaining());
+  return least ? std::optional(std::max(*least, Decimal())) : least;
+}
+
+void set_aside(std::vector<Budget>& budgets, const std::string& currency, const Decimal& amount) {
+  for (Budget& budget : budgets)
+    if (budget.currency == currency) budget.reserved += amount;
+}
+
+std::chrono::seconds whole_seconds_up(Time from, Time to) {
+  return std::chrono::ceil<std::chrono::seconds>(std::max(to, from) - from);
+}
+
+// What has to happen to a sandbox without cover; empty: nothing, its budgets only deny.
+std::optional<std::pair<OnExceeded, std::string>> verdict(const std::vector<Budget>& budgets) {
+  const Budget* strictest = nullptr;
+  for (const Budget& budget : budgets)
+    if (budget.on_exceeded != OnExceeded::deny && budget.remaining() <= Decimal() &&
+        (!strictest || budget.on_exceeded > strictest->on_exceeded))
+      strictest = &budget;
+  if (!strictest) return std::nullopt;
+  return std::pair(strictest->on_exceeded, strictest->name);
+}
+
+}  // namespace
+
+PriceBooks::Held Budgets::hold(pqxx::work& tx) {
+  auto held = books_.hold(tx);
+  if (clock_) held.now = clock_->now();
+  return held;
+}
+
+void Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
+  const Time at = hold(tx).now;
+  auto budgets = lock_budgets(tx, {planned.tenant.value}, at);
+  if (budgets.empty()) return;
+  const Money rate = planned.charge_per_hour.value_or(Money{Decimal(), budgets[0].currency});
+  const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
+  const Money needed{estimate(rate.amount, duration), rate.currency};
+  for (const Budget& budget : budgets)
+    if (budget.currency != rate.currency || budget.remaining() < needed.amount ||
+        budget.remaining() <= Decimal())
+      throw exceeded(budget, needed);
+  set_aside(budgets, rate.currency, needed.amount);
+  update_budgets(tx, budgets);
+  insert_reservation(tx, {.sandbox = planned.sandbox.value,
+                          .tenant = planned.tenant.value,
+                          .currency = rate.currency,
+                          .charge_per_hour = rate.amount,
+                          .held = needed.amount,
+                          .covered_until = at + lasts(needed.amount, rate.amount),
+                          .ends_at = at + planned.ttl});
+}
+
+void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
+  const Time at = hold(tx).now;
+  auto budgets = lock_budgets(tx, {planned.tenant.value}, at);
+  if (budgets.empty()) return;
+  auto found = lock_reservations(tx, {planned.sandbox.value});
+  if (found.empty()) return;
+  Reservation& reservation = found[0];
+  // What is held stays in the currency it was set aside in; another one is no money here.
+  const bool same =
+      planned.charge_per_hour && planned.charge_per_hour->currency == reservation.currency;
+  if (same) reservation.charge_per_hour = planned.charge_per_hour->amount;
+  const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
+  const Decimal wanted = estimate(reservation.charge_per_hour, duration);
+  Decimal more = wanted - reservation.held;
+  if (!more.is_negative())
+    more = std::min(more, available(budgets, reservation.currency).value_or(Decimal()));
+  set_aside(budgets, reservation.currency, more);
+  reservation.held += more;
+  reservation.covered_until = at + lasts(reservation.held, reservation.charge_per_hour);
+  reservation.ends_at = at + planned.ttl;
+  update_reservations(tx, found);
+  update_budgets(tx, budgets);
+}
+
+void Budgets::settle(pqxx::work& tx, const SandboxId& id) {
+  const auto rows = tx.exec_params("SELECT tenant FROM reservation WHERE sandbox = $1", id.value);
+  if (rows.empty()) return;
+  hold(tx);
+  auto budgets = lock_budgets(tx, {rows[0][0].as<std::string>()}, Time());
+  const auto found = lock_reservations(tx, {id.value});
+  if (found.empty()) return;
+  set_aside(budgets, found[0].currency, -found[0].held);
+  if (!budgets.empty()) update_budgets(tx, budgets);
+  delete_reservation(tx, id.value);
+}
+
+Task<std::vector<Halt>> Budgets::extend(Database& database) {
+  auto find = [this](pqxx::work& tx) {
+    const std::string at = to_rfc3339(hold(tx).now + kExtendBelow);
+    std::vector<std::string> tenants;
+    for (const auto& row :
+         tx.exec_params("SELECT tenant FROM reservation WHERE covered_until < $1::timestamptz"
+                        " AND covered_until < ends_at UNION"
+                        " SELECT tenant FROM budget b WHERE EXISTS (SELECT FROM metered_sandbox m"
+                        "   LEFT JOIN reservation r USING (sandbox) WHERE m.tenant = b.tenant"
+                        "   AND m.state <> 'closed' AND r.sandbox IS NULL)",
+                        at))
+      tenants.push_back(row[0].as<std::string>());
+    return tenants;
+  };
+  const auto tenants = co_await database.run(find);
+  std::vector<Halt> halts;
+  for (const std::string& tenant : tenants) {
+    auto work = [this, tenant](pqxx::work& tx) { return extend_tenant(tx, tenant); };
+    auto more = co_await database.run(std::move(work));
+    halts.insert(halts.end(), more.begin(), more.end());
+  }
+  co_return halts;
+}
+
+std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tenant) {
+  const auto held = hold(tx);
+  const Time at = held.now;
+  auto budgets = lock_budgets(tx, {tenant}, at);
+  adopt_uncovered(tx, tenant, *held.prices, at);
+  auto running_out = lock_running_out(tx, tenant, at + kExtendBelow);
+  std::vector<Halt> halts;
+  for (Reservation& reservation : running_out) {
+    const auto needed = std::min<std::chrono::seconds>(
+        whole_seconds_up(std::max(reservation.covered_until, at), reservation.ends_at), kSetAside);
+    const Decimal wanted = estimate(reservation.charge_per_hour, needed);
+    const Decimal more =
+        std::min(wanted, available(budgets, reservation.currency).value_or(wanted));
+    set_aside(budgets, reservation.currency, more);
+    reservation.held += more;
+    reservation.covered_until += lasts(more, reservation.charge_per_hour);
+    if (reservation.covered_until >= std::min(at + kStopBelow, reservation.ends_at)) continue;
+    if (const auto stop = verdict(budgets))
+      halts.push_back(
+          {TenantId{tenant}, SandboxId{reservation.sandbox}, stop->first, stop->second});
+  }
+  for (Budget& budget : budgets)
+    if (!halts.empty() && budget.remaining() <= Decimal()) tell_exceeded(tx, budget);
+  if (!running_out.empty()) update_reservations(tx, running_out);
+  if (!budgets.empty()) update_budgets(tx, budgets);
+  return halts;
+}
+
+void Budgets::adopt_uncovered(pqxx::work& tx, const std::string& tenant,
+                              const PriceSnapshot& prices, Time at) {
+  const auto rows = tx.exec_params(
+      "SELECT m.sandbox, m.deployment, m.provider, m.region, m.milli_vcpu, m.memory_mib, m.disk_gib"
+      " FROM metered_sandbox m LEFT JOIN reservation r USING (sandbox)"
+      " WHERE m.tenant = $1 AND m.state <> 'closed' AND r.sandbox IS NULL",
+      tenant);
+  for (const auto& row : rows) {
+    const auto deployment = row["deployment"].as<std::string>(),
+               provider = row["provider"].as<std::string>(),
+               region = row["region"].as<std::string>();
+    const auto rate = charge_per_hour(prices, {tenant, provider, deployment, region},
+                                      {.milli_vcpu = row["milli_vcpu"].as<int64_t>(),
+                                       .memory_mib = row["memory_mib"].as<int64_t>(),
+                                       .disk_gib = row["disk_gib"].as<int64_t>()},
+                                      at);
+    if (!rate) continue;
+    insert_reservation(tx, {.sandbox = row["sandbox"].as<std::string>(),
+                            .tenant = tenant,
+                            .currency = rate->currency,
+                            .charge_per_hour = rate->amount,
+                            .covered_until = at,
+                            .ends_at = at + kUnknownEnd});
+  }
+}
+
+}  // namespace sandgate

@@ -1,0 +1,61 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "billing/budget_rows.hpp"
+#include "billing/price_books.hpp"
+
+namespace sandgate {
+
+// What a sandbox is going to be charged.
+struct PlannedSpending {
+  TenantId tenant;
+  SandboxId sandbox;
+  std::optional<Money> charge_per_hour;  // empty: no price known
+  std::chrono::seconds ttl{0};  // from now
+};
+
+// Whom to stop because the money ended.
+struct Halt {
+  TenantId tenant;
+  SandboxId sandbox;
+  OnExceeded action = OnExceeded::kill;  // never deny
+  std::string budget;
+};
+
+// Keeps tenants within their budgets. A tenant without any spends freely. Money is set aside for
+// min(ttl, 1 h) when a sandbox is created and again when less than five minutes are covered; usage
+// draws on it as it is booked, and the end gives back the rest.
+class Budgets {
+ public:
+  explicit Budgets(PriceBooks& books, const Clock* clock = nullptr)
+      : books_(books), clock_(clock) {}
+
+  // In the transaction that writes the intention. Throws Error(budget_exceeded) with details
+  // {budget, amount, currency, spent, reserved, remaining, needed}.
+  void reserve(pqxx::work& tx, const PlannedSpending& planned);
+  // When the rate or the end changed (placed, extended, paused, resumed): sets aside what is needed
+  // now, or as much of it as there is. Never throws budget_exceeded.
+  void adjust(pqxx::work& tx, const PlannedSpending& planned);
+  // Ended, or never began: gives back what is left. Idempotent.
+  void settle(pqxx::work& tx, const SandboxId& id);
+
+  // For a job, at least every 30 seconds: sets more aside for sandboxes that run out of cover, also
+  // for those that began before their tenant had a budget. Returns those that have to stop because
+  // there is no more; they come again until they have.
+  Task<std::vector<Halt>> extend(Database& database);
+
+ private:
+  // Before any row lock: those who keep bookings out take their locks in that order.
+  PriceBooks::Held hold(pqxx::work& tx);
+  std::vector<Halt> extend_tenant(pqxx::work& tx, const std::string& tenant);
+  // Opens empty reservations for sandboxes that run without.
+  static void adopt_uncovered(pqxx::work& tx, const std::string& tenant,
+                              const PriceSnapshot& prices, Time at);
+
+  PriceBooks& books_;
+  const Clock* clock_;
+};
+
+}  // namespace sandgate

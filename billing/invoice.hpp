@@ -1,0 +1,44 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "billing/decimal.hpp"
+#include "gateway/core/ids.hpp"
+#include "gateway/core/json_reader.hpp"
+#include "gateway/core/time.hpp"
+
+namespace sandgate {
+
+struct InvoiceLine {
+  std::optional<InvoiceId> adjusts;  // the invoice whose time late usage belongs to
+  std::string meter, deployment, profile;
+  Decimal quantity, unit_price;
+  Decimal amount_exact;
+  Decimal amount;  // rounded half even to the minor unit
+};
+
+enum class InvoiceState { draft, issued };
+
+struct Invoice {
+  InvoiceId id;
+  TenantId tenant;
+  Time from, to;
+  std::string currency;
+  InvoiceState state = InvoiceState::draft;
+  std::vector<InvoiceLine> lines;
+  Decimal total;  // of the rounded amounts
+  Decimal credits_applied;  // paid ahead, set off when issued
+  Time created_at;
+  std::optional<Time> issued_at;
+};
+
+std::string_view to_string(InvoiceState state);
+Json to_json(const Invoice& invoice);
+std::string to_csv(const Invoice& invoice);
+std::string to_html(const Invoice& invoice);  // one page without outside parts
+
+// "2026-10" as the month's first moment and the next month's (UTC); empty when it is none.
+std::optional<std::pair<Time, Time>> month_from(std::string_view text);
+
+}  // namespace sandgate

@@ -1,0 +1,99 @@
+#include "billing/invoices.hpp"
+
+#include "billing/invoice_rows.hpp"
+#include "billing/ledger.hpp"
+#include "billing/price_rows.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::minutes kInvoicePatience{2};
+
+Error covered() {
+  return Error(ErrorCode::conflict, "part of that time is on an issued invoice already");
+}
+
+std::string currency_of(pqxx::work& tx, const Invoices::Order& order) {
+  if (order.currency) return *order.currency;
+  const auto rows = tx.exec_params(
+      "SELECT charge_currency FROM usage_event WHERE tenant = $1"
+      " AND interval_start >= $2::timestamptz AND interval_start < $3::timestamptz"
+      " GROUP BY 1 ORDER BY sum(charge) DESC, 1 LIMIT 1",
+      order.tenant.value, to_rfc3339(order.from), to_rfc3339(order.to));
+  return rows.empty() ? "USD" : rows[0][0].as<std::string>();
+}
+
+// What the ledger holds exactly becomes what the invoice says in whole minor units.
+void post_rounding(pqxx::work& tx, const Invoice& invoice) {
+  Decimal difference = invoice.total;
+  for (const InvoiceLine& line : invoice.lines) difference -= line.amount_exact;
+  if (difference.is_zero()) return;
+  std::string debit = receivable_of(invoice.tenant), credit(kRounding);
+  if (difference.is_negative()) std::swap(debit, credit);
+  const Money money{difference.is_negative() ? -difference : difference, invoice.currency};
+  post(tx, move_money(money, "rounding of " + invoice.id.value, invoice.tenant, debit, credit));
+}
+
+void apply_credits(pqxx::work& tx, Invoice& invoice) {
+  const Decimal balance = credit_balance(tx, credits_of(invoice.tenant), invoice.currency);
+  const Decimal applied = std::min(balance, invoice.total);
+  if (!(applied > Decimal())) return;
+  invoice.credits_applied = applied;
+  post(tx, move_money({applied, invoice.currency}, "credits for " + invoice.id.value,
+                      invoice.tenant, credits_of(invoice.tenant), receivable_of(invoice.tenant)));
+}
+
+Invoice issue_in(pqxx::work& tx, const InvoiceId& id) {
+  // Keeps usage from being booked: the sequence up to now is complete.
+  const Time now = hold_publishing(tx);
+  auto invoice = lock_invoice(tx, id);
+  if (!invoice) throw Error::not_found("invoice", id.value);
+  if (invoice->state == InvoiceState::issued) return *invoice;
+  if (invoice->to > now) throw Error::invalid("/to", "the invoice's time has not ended");
+  if (overlaps_issued(tx, *invoice)) throw covered();
+  const int64_t through = last_sequence(tx);
+  compute_lines(tx, *invoice, through);
+  replace_lines(tx, *invoice);
+  post_rounding(tx, *invoice);
+  apply_credits(tx, *invoice);
+  mark_issued(tx, *invoice, through);
+  return *read_invoice(tx, id);
+}
+
+}  // namespace
+
+Task<Invoice> Invoices::draft(Order order) {
+  auto work = [order](pqxx::work& tx) {
+    Invoice invoice{
+        .id = InvoiceId::make(), .tenant = order.tenant, .from = order.from, .to = order.to};
+    invoice.currency = currency_of(tx, order);
+    if (overlaps_issued(tx, invoice)) throw covered();
+    compute_lines(tx, invoice, last_sequence(tx));
+    insert_invoice(tx, invoice);
+    replace_lines(tx, invoice);
+    return *read_invoice(tx, invoice.id);
+  };
+  co_return co_await database_.run_within(kInvoicePatience, std::move(work));
+}
+
+Task<Invoice> Invoices::issue(InvoiceId id) {
+  auto work = [id](pqxx::work& tx) { return issue_in(tx, id); };
+  co_return co_await database_.run_within(kInvoicePatience, std::move(work));
+}
+
+Task<Invoice> Invoices::get(InvoiceId id) {
+  auto work = [id](pqxx::work& tx) { return read_invoice(tx, id); };
+  auto invoice = co_await database_.run(std::move(work));
+  if (!invoice) throw Error::not_found("invoice", id.value);
+  co_return *invoice;
+}
+
+Task<std::vector<Invoice>> Invoices::list(std::optional<TenantId> tenant,
+                                          std::optional<InvoiceId> after, int64_t limit) {
+  auto work = [tenant, after, limit](pqxx::work& tx) {
+    return read_invoices(tx, tenant, after, limit);
+  };
+  co_return co_await database_.run(std::move(work));
+}
+
+}  // namespace sandgate

@@ -1,0 +1,36 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "billing/invoice.hpp"
+#include "gateway/core/database.hpp"
+
+namespace sandgate {
+
+// Makes invoices from booked usage. An issued one never changes; usage that comes in later for its
+// time is on the next one issued, as lines that adjust it.
+class Invoices {
+ public:
+  explicit Invoices(Database& database) : database_(database) {}
+
+  struct Order {
+    TenantId tenant;
+    Time from, to;
+    std::optional<std::string> currency;  // default: what the tenant's usage is charged in, or USD
+  };
+  // Throws Error(conflict) when an issued invoice covers part of that time.
+  Task<Invoice> draft(Order order);
+  // Works the lines out anew, fixes them, sets off credits. Throws Error(invalid) when its time has
+  // not ended, Error(conflict) when part of it is on an issued invoice. Idempotent.
+  Task<Invoice> issue(InvoiceId id);
+  Task<Invoice> get(InvoiceId id);  // throws Error(not_found)
+  // By age, without lines; of all tenants when empty.
+  Task<std::vector<Invoice>> list(std::optional<TenantId> tenant, std::optional<InvoiceId> after,
+                                  int64_t limit);
+
+ private:
+  Database& database_;
+};
+
+}  // namespace sandgate

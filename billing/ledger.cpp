@@ -1,0 +1,141 @@
+#include "billing/ledger.hpp"
+
+#include "billing/sql_array.hpp"
+
+namespace sandgate {
+namespace {
+
+std::optional<std::string> text_of(const std::optional<Time>& time) {
+  return time ? std::optional(to_rfc3339(*time)) : std::nullopt;
+}
+
+// Reads the entries of transfers that are in order of their ids.
+void read_entries(pqxx::work& tx, std::vector<LedgerTransfer>& transfers) {
+  SqlArray ids;
+  for (const LedgerTransfer& transfer : transfers) ids.add(transfer.id);
+  const auto rows = tx.exec_params(
+      "SELECT transfer, account, debit, credit FROM ledger_entry"
+      " WHERE transfer = ANY ($1::bigint[]) ORDER BY transfer, position",
+      ids.str());
+  auto at = transfers.begin();
+  for (const auto& row : rows) {
+    while (at->id != row["transfer"].as<int64_t>()) ++at;
+    at->entries.push_back({row["account"].as<std::string>(),
+                           Decimal::from_sql(row["debit"].c_str()),
+                           Decimal::from_sql(row["credit"].c_str())});
+  }
+}
+
+LedgerTransfer transfer_from(const pqxx::row& row) {
+  LedgerTransfer transfer{.id = row["id"].as<int64_t>(),
+                          .at = from_micros(row["at_micros"].as<int64_t>()),
+                          .currency = row["currency"].as<std::string>(),
+                          .reason = row["reason"].as<std::string>()};
+  if (!row["tenant"].is_null()) transfer.tenant = TenantId{row["tenant"].as<std::string>()};
+  return transfer;
+}
+
+}  // namespace
+
+std::string receivable_of(const TenantId& tenant) {
+  return "tenant/" + tenant.value + "/receivable";
+}
+std::string credits_of(const TenantId& tenant) { return "tenant/" + tenant.value + "/credits"; }
+std::string payable_to(const std::string& deployment) {
+  return "vendor/" + deployment + "/payable";
+}
+
+LedgerTransfer move_money(const Money& money, std::string reason, std::optional<TenantId> tenant,
+                          std::string debit, std::string credit) {
+  return {.currency = money.currency,
+          .reason = std::move(reason),
+          .tenant = std::move(tenant),
+          .entries = {{std::move(debit), money.amount, Decimal()},
+                      {std::move(credit), Decimal(), money.amount}}};
+}
+
+LedgerTransfer reversal_of(const LedgerTransfer& transfer) {
+  LedgerTransfer reversal = transfer;
+  reversal.id = 0;
+  reversal.reason = "reversal of " + std::to_string(transfer.id) + ": " + transfer.reason;
+  for (LedgerEntry& entry : reversal.entries) std::swap(entry.debit, entry.credit);
+  return reversal;
+}
+
+int64_t post(pqxx::work& tx, const LedgerTransfer& transfer, std::optional<int64_t> reverses) {
+  const int64_t id =
+      tx.exec_params1(
+            "INSERT INTO ledger_transfer (currency, reason, tenant, reverses)"
+            " VALUES ($1, $2, $3, $4) RETURNING id",
+            transfer.currency, transfer.reason,
+            transfer.tenant ? std::optional(transfer.tenant->value) : std::nullopt, reverses)[0]
+          .as<int64_t>();
+  SqlArray account, debit, credit;
+  for (const LedgerEntry& entry : transfer.entries) {
+    account.add(entry.account);
+    debit.add(entry.debit.to_string());
+    credit.add(entry.credit.to_string());
+  }
+  tx.exec_params(
+      "INSERT INTO ledger_entry (transfer, position, account, debit, credit)"
+      " SELECT $1, position, account, debit, credit"
+      " FROM unnest($2::text[], $3::numeric[], $4::numeric[]) WITH ORDINALITY"
+      " AS e (account, debit, credit, position)",
+      id, account.str(), debit.str(), credit.str());
+  return id;
+}
+
+int64_t post_loss(pqxx::work& tx, const std::string& deployment, const Money& money,
+                  const std::string& reason) {
+  return post(tx,
+              move_money(money, reason, std::nullopt, std::string(kLoss), payable_to(deployment)));
+}
+
+std::vector<LedgerTransfer> read_ledger(pqxx::work& tx, const LedgerQuery& query) {
+  const auto rows = tx.exec_params(
+      "SELECT id, (extract(epoch FROM at) * 1000000)::bigint AS at_micros, currency, reason, tenant"
+      " FROM ledger_transfer t WHERE id > $1"
+      " AND ($2::text IS NULL OR tenant = $2)"
+      " AND ($3::text IS NULL OR EXISTS (SELECT FROM ledger_entry e"
+      "   WHERE e.transfer = t.id AND e.account = $3))"
+      " AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5)"
+      " ORDER BY id LIMIT $6",
+      query.after, query.tenant ? std::optional(query.tenant->value) : std::nullopt, query.account,
+      text_of(query.from), text_of(query.to), query.limit);
+  std::vector<LedgerTransfer> transfers;
+  for (const auto& row : rows) transfers.push_back(transfer_from(row));
+  read_entries(tx, transfers);
+  return transfers;
+}
+
+LedgerTransfer get_transfer(pqxx::work& tx, int64_t id) {
+  auto transfers = read_ledger(tx, {.after = id - 1, .limit = 1});
+  if (transfers.empty() || transfers[0].id != id)
+    throw Error::not_found("transfer", std::to_string(id));
+  return transfers[0];
+}
+
+std::vector<AccountBalance> read_balances(pqxx::work& tx, const std::optional<TenantId>& tenant) {
+  const auto rows = tx.exec_params(
+      "SELECT account, currency, sum(debit) AS debit, sum(credit) AS credit"
+      " FROM ledger_entry JOIN ledger_transfer ON id = transfer"
+      " WHERE $1::text IS NULL OR account LIKE 'tenant/' || $1 || '/%'"
+      " GROUP BY 1, 2 ORDER BY 1, 2",
+      tenant ? std::optional(tenant->value) : std::nullopt);
+  std::vector<AccountBalance> balances;
+  for (const auto& row : rows)
+    balances.push_back({row["account"].as<std::string>(), row["currency"].as<std::string>(),
+                        Decimal::from_sql(row["debit"].c_str()),
+                        Decimal::from_sql(row["credit"].c_str())});
+  return balances;
+}
+
+Decimal credit_balance(pqxx::work& tx, const std::string& account, const std::string& currency) {
+  return Decimal::from_sql(
+      tx.exec_params1("SELECT coalesce(sum(credit - debit), 0) FROM ledger_entry"
+                      " JOIN ledger_transfer ON id = transfer WHERE account = $1 AND currency = $2",
+                      account, currency)[0]
+          .c_str());
+}
+
+}  // namespace sandgate

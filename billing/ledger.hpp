@@ -1,0 +1,72 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "billing/decimal.hpp"
+#include "gateway/core/database.hpp"
+#include "gateway/core/ids.hpp"
+#include "gateway/core/time.hpp"
+
+namespace sandgate {
+
+struct LedgerEntry {
+  std::string account;
+  Decimal debit, credit;  // one of them is zero
+};
+
+// Money that moved; its entries balance. Never changed: a mistake is undone by its reversal.
+struct LedgerTransfer {
+  int64_t id = 0;  // 0 until posted
+  Time at;
+  std::string currency, reason;
+  std::optional<TenantId> tenant;
+  std::vector<LedgerEntry> entries;
+};
+
+// Names of accounts.
+std::string receivable_of(const TenantId& tenant);  // what the tenant owes
+std::string credits_of(const TenantId& tenant);  // what it paid ahead
+std::string payable_to(const std::string& deployment);  // what the vendor is owed
+inline constexpr std::string_view kRevenue = "revenue";
+inline constexpr std::string_view kCost = "cost";
+inline constexpr std::string_view kLoss = "loss";
+inline constexpr std::string_view kPrepaid = "prepaid";
+inline constexpr std::string_view kRounding = "rounding";
+
+// A transfer of a positive amount from one account to another.
+LedgerTransfer move_money(const Money& money, std::string reason, std::optional<TenantId> tenant,
+                          std::string debit, std::string credit);
+// What takes a posted transfer back.
+LedgerTransfer reversal_of(const LedgerTransfer& transfer);
+
+// Posts in the caller's transaction and returns the id; a transfer that does not balance fails at
+// commit. `reverses` is the id of the transfer taken back: once only, else Error(conflict).
+int64_t post(pqxx::work& tx, const LedgerTransfer& transfer,
+             std::optional<int64_t> reverses = std::nullopt);
+
+// What a vendor costs and no tenant pays: a sandbox nobody knew, one that could not be reached.
+int64_t post_loss(pqxx::work& tx, const std::string& deployment, const Money& money,
+                  const std::string& reason);
+
+struct LedgerQuery {
+  std::optional<TenantId> tenant;
+  std::optional<std::string> account;
+  std::optional<Time> from, to;
+  int64_t after = 0;  // transfers with a larger id
+  int64_t limit = 50;
+};
+std::vector<LedgerTransfer> read_ledger(pqxx::work& tx, const LedgerQuery& query);  // by id
+// Throws Error(not_found).
+LedgerTransfer get_transfer(pqxx::work& tx, int64_t id);
+
+struct AccountBalance {
+  std::string account, currency;
+  Decimal debit, credit;
+};
+// Of all accounts, or a tenant's own.
+std::vector<AccountBalance> read_balances(pqxx::work& tx, const std::optional<TenantId>& tenant);
+// Credit minus debit of one account.
+Decimal credit_balance(pqxx::work& tx, const std::string& account, const std::string& currency);
+
+}  // namespace sandgate

@@ -1,0 +1,115 @@
+#include "billing/meter.hpp"
+
+#include "billing/metered_counters.hpp"
+#include "billing/metered_rows.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr size_t kSandboxesPerTransaction = 500;
+// Eight hours: a long outage is caught up in bounded transactions, not in one.
+constexpr size_t kPiecesPerTransaction = 32;
+constexpr std::chrono::seconds kFlushPatience{30};
+
+// One transaction's worth of flushing.
+struct Batch {
+  size_t sandboxes = 0, events = 0;
+};
+
+}  // namespace
+
+PriceBooks::Held Meter::hold(pqxx::work& tx) {
+  auto held = books_.hold(tx);
+  if (clock_) held.now = clock_->now();
+  return held;
+}
+
+void Meter::advance(pqxx::work& tx, MeteredLife& life, Time until, const PriceSnapshot& prices) {
+  const auto events = book(life, until, prices, SIZE_MAX);
+  usage_.record(tx, events);
+}
+
+void Meter::open(pqxx::work& tx, const MeteredSandbox& sandbox) {
+  const auto held = hold(tx);
+  if (!insert_metered(tx, sandbox, held.now)) return;
+  UsageEvent created{.sandbox = sandbox.id,
+                     .tenant = sandbox.tenant.value,
+                     .meter = MeterKind::sandbox_created,
+                     .interval = {held.now, held.now},
+                     .quantity = Decimal(1)};
+  created.rated = rate(*held.prices,
+                       {sandbox.tenant.value, sandbox.provider, sandbox.deployment, sandbox.region},
+                       created.meter, held.now, created.before, created.quantity);
+  usage_.record(tx, {created});
+}
+
+void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,
+                   const Resources& resources) {
+  const auto held = hold(tx);
+  auto life = lock_metered(tx, id);
+  if (!life) throw Error::not_found("metered sandbox", id.value);
+  if (life->closed) return;
+  advance(tx, *life, held.now, *held.prices);
+  life->state = state;
+  life->resources = resources;
+  update_metered(tx, {*life});
+}
+
+void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at) {
+  const auto held = hold(tx);
+  auto life = lock_metered(tx, id);
+  if (!life || life->closed) return;
+  advance(tx, *life, std::min(ended_at.value_or(held.now), held.now), *held.prices);
+  life->closed = true;
+  update_metered(tx, {*life});
+}
+
+void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals) {
+  const auto held = hold(tx);
+  auto counters = lock_counters(tx, id);
+  if (!counters) return;
+  usage_.record(tx, counters->take(totals, held.now, *held.prices));
+  update_counters(tx, *counters);
+}
+
+Task<size_t> Meter::flush(Database& database, std::chrono::seconds min_age) {
+  co_return co_await flush(database, "", min_age);
+}
+
+Task<size_t> Meter::flush_tenant(Database& database, TenantId tenant) {
+  co_return co_await flush(database, tenant.value, std::chrono::seconds(0));
+}
+
+Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::seconds min_age) {
+  DueForBooking due{.tenant = std::move(tenant), .limit = kSandboxesPerTransaction};
+  std::optional<Time> started;  // what is booked beyond it, is not booked again by this call
+  size_t events = 0;
+  for (;;) {
+    auto work = [this, due, started, min_age](pqxx::work& tx) mutable {
+      const auto held = hold(tx);
+      const Time start = started.value_or(held.now);
+      due.booked_before = start - min_age;
+      auto lives = lock_due(tx, due);
+      std::vector<UsageEvent> all;
+      for (MeteredLife& life : lives)
+        for (UsageEvent& event : book(life, held.now, *held.prices, kPiecesPerTransaction))
+          all.push_back(std::move(event));
+      const Batch batch{lives.size(), usage_.record(tx, all)};
+      update_metered(tx, lives);
+      return std::pair(batch, start);
+    };
+    auto booked = co_await attempt(database.run_within(kFlushPatience, std::move(work)));
+    if (const Error* error = std::get_if<Error>(&booked)) {
+      if (error->code != ErrorCode::conflict || !error->details.contains("sandbox")) throw *error;
+      due.except.insert(error->details["sandbox"].get<std::string>());
+      continue;
+    }
+    const auto& [batch, start] = std::get<0>(booked);
+    started = start;
+    events += batch.events;
+    if (batch.sandboxes == 0) break;
+  }
+  co_return events;
+}
+
+}  // namespace sandgate

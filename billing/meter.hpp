@@ -1,0 +1,71 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "billing/price_books.hpp"
+#include "billing/usage_book.hpp"
+#include "gateway/core/ids.hpp"
+#include "gateway/core/json_reader.hpp"
+
+namespace sandgate {
+
+struct MeteredLife;
+
+// A sandbox as billing sees it.
+struct MeteredSandbox {
+  SandboxId id;
+  TenantId tenant;
+  std::string profile;
+  int profile_version = 0;
+  std::string deployment, provider, region;
+  Resources resources;
+  Json metadata = Json::object();
+};
+
+// Running meters everything; paused meters disk, and memory only while memory is kept.
+enum class MeterState { running, paused_memory, paused_disk };
+
+// Cuts sandboxes' lives into intervals and books each as usage, exactly once. open, change and
+// close belong in the transaction that changes the sandbox's state; each is idempotent. Times are
+// the database's (or, in tests, `clock`'s); a clock that steps back books nothing until it has
+// caught up.
+class Meter {
+ public:
+  explicit Meter(PriceBooks& books, const Clock* clock = nullptr) : books_(books), clock_(clock) {}
+
+  // Starts metering and counts one sandbox_created.
+  void open(pqxx::work& tx, const MeteredSandbox& sandbox);
+  // Books what ran so far and goes on in another state or size. No effect on a closed sandbox;
+  // throws Error(not_found) for one never opened.
+  void change(pqxx::work& tx, const SandboxId& id, MeterState state, const Resources& resources);
+  // Books the rest up to `ended_at` (now when empty; never after now nor before what is booked
+  // already) and stops metering. No effect when closed or never opened.
+  void close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at = std::nullopt);
+  // Books what a backend measured since it was opened; the totals only grow, a smaller one (a
+  // restarted counter) starts counting anew.
+  struct Measured {
+    std::optional<int64_t> egress_bytes, active_cpu_micros;
+  };
+  void observe(pqxx::work& tx, const SandboxId& id, const Measured& totals);
+
+  // Books open sandboxes up to now that were last booked `min_age` ago or longer, in small
+  // transactions; replicas may run it at the same time. Returns the number of events. A sandbox
+  // whose usage contradicts what is booked is left out (and alarmed), the others go on.
+  Task<size_t> flush(Database& database, std::chrono::seconds min_age = std::chrono::seconds(60));
+  // The same for one tenant, up to this moment.
+  Task<size_t> flush_tenant(Database& database, TenantId tenant);
+
+  uint64_t conflicts() const { return usage_.conflicts(); }
+
+ private:
+  PriceBooks::Held hold(pqxx::work& tx);
+  // Books up to `until` and stores where the metering stands.
+  void advance(pqxx::work& tx, MeteredLife& life, Time until, const PriceSnapshot& prices);
+  Task<size_t> flush(Database& database, std::string tenant, std::chrono::seconds min_age);
+
+  PriceBooks& books_;
+  const Clock* clock_;
+  UsageBook usage_;
+};
+
+}  // namespace sandgate

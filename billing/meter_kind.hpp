@@ -1,0 +1,37 @@
+#pragma once
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "billing/decimal.hpp"
+
+namespace sandgate {
+
+// What is counted. The names are the API's and the database's.
+enum class MeterKind {
+  vcpu_second,
+  memory_gib_second,
+  disk_gib_second,
+  egress_gib,
+  sandbox_created,
+  active_cpu_second,
+  gpu_second,
+};
+
+inline constexpr std::array kMeterKinds{
+    MeterKind::vcpu_second, MeterKind::memory_gib_second, MeterKind::disk_gib_second,
+    MeterKind::egress_gib,  MeterKind::sandbox_created,   MeterKind::active_cpu_second,
+    MeterKind::gpu_second,
+};
+
+std::string_view to_string(MeterKind kind);
+std::optional<MeterKind> meter_kind_from(std::string_view text);
+
+// Exact quantities from whole numbers of the parts that machines report.
+Decimal vcpu_seconds(int64_t milli_vcpu, int64_t micros);
+Decimal memory_gib_seconds(int64_t mib, int64_t micros);  // a 1024th has ten decimals: still exact
+Decimal disk_gib_seconds(int64_t gib, int64_t micros);
+Decimal gib(int64_t bytes);
+Decimal seconds(int64_t micros);
+
+}  // namespace sandgate

@@ -1,0 +1,26 @@
+#pragma once
+#include <optional>
+
+#include "billing/meter.hpp"
+
+namespace sandgate {
+
+// What a sandbox's backend counts by itself: what was seen last, and what was booked of it.
+struct MeteredCounters {
+  SandboxId id;
+  std::string tenant, deployment, provider, region;
+  Time observed_at;
+  int64_t egress_bytes_seen = 0, cpu_micros_seen = 0;
+  Decimal egress_total, cpu_total;
+
+  // Rates what was counted since the last look and takes the new readings over. A reading below
+  // the last one is a counter that began anew. Nothing when `now` is not after the last look.
+  std::vector<UsageEvent> take(const Meter::Measured& totals, Time now,
+                               const PriceSnapshot& prices);
+};
+
+// Locks the row until the transaction ends; empty when there is none, or metering has ended.
+std::optional<MeteredCounters> lock_counters(pqxx::work& tx, const SandboxId& id);
+void update_counters(pqxx::work& tx, const MeteredCounters& counters);
+
+}  // namespace sandgate

@@ -1,0 +1,31 @@
+#pragma once
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "billing/metered_life.hpp"
+
+// Metered sandboxes as rows. Everything here runs inside a transaction of the caller's.
+namespace sandgate {
+
+// False when it is there already.
+bool insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_at);
+
+// Locks the row until the transaction ends; empty when there is none.
+std::optional<MeteredLife> lock_metered(pqxx::work& tx, const SandboxId& id);
+
+// Which open sandboxes to book.
+struct DueForBooking {
+  Time booked_before;  // their boundary is before it
+  std::string tenant;  // empty: all
+  std::set<std::string> except;  // ids to leave alone
+  size_t limit = 0;
+};
+// Locks them, oldest boundary first, leaving out those that somebody else books right now.
+std::vector<MeteredLife> lock_due(pqxx::work& tx, const DueForBooking& due);
+
+// Stores boundary, totals, state and size of lives that are locked.
+void update_metered(pqxx::work& tx, const std::vector<MeteredLife>& lives);
+
+}  // namespace sandgate

@@ -1,0 +1,71 @@
+#include "billing/price_books.hpp"
+
+#include "billing/price_rows.hpp"
+
+namespace sandgate {
+namespace {
+
+// What a book is stays what its first version said; only what it asks may change.
+void check_succession(const PriceVersion& draft, const PriceVersion& latest, Time now) {
+  Problems problems;
+  if (draft.effective_from < now)
+    problems.add("/effective_from", "is before now: past prices are never edited");
+  if (draft.kind != latest.kind) problems.add("/kind", "differs from the book's other versions");
+  if (draft.tenant != latest.tenant)
+    problems.add("/tenant", "differs from the book's other versions");
+  if (draft.currency != latest.currency)
+    problems.add("/currency", "differs from the book's other versions");
+  problems.throw_if_any();
+}
+
+}  // namespace
+
+std::shared_ptr<const PriceSnapshot> PriceBooks::snapshot() const {
+  const std::lock_guard lock(mutex_);
+  return snapshot_;
+}
+
+std::shared_ptr<const PriceSnapshot> PriceBooks::adopt(std::vector<PriceVersion> versions) {
+  auto loaded = std::make_shared<const PriceSnapshot>(std::move(versions));
+  const std::lock_guard lock(mutex_);
+  if (loaded->generation() > snapshot_->generation()) snapshot_ = loaded;
+  return loaded;
+}
+
+Task<void> PriceBooks::load() {
+  auto versions = co_await list();
+  adopt(std::move(versions));
+}
+
+PriceBooks::Held PriceBooks::hold(pqxx::work& tx) {
+  const RatingHold held = hold_rating(tx);
+  auto cached = snapshot();
+  if (cached->generation() == held.generation) return {std::move(cached), held.now};
+  return {adopt(read_price_versions(tx, std::nullopt)), held.now};
+}
+
+Task<PriceVersion> PriceBooks::publish(PriceVersion draft) {
+  auto work = [draft = std::move(draft)](pqxx::work& tx) {
+    const Time now = hold_publishing(tx);
+    const auto versions = read_price_versions(tx, draft.book);
+    if (!versions.empty()) check_succession(draft, versions.back(), now);
+    return insert_price_version(tx, draft);
+  };
+  auto stored = co_await database_.run(std::move(work));
+  co_await load();
+  co_return stored;
+}
+
+Task<std::vector<PriceVersion>> PriceBooks::list() {
+  co_return co_await database_.run(
+      [](pqxx::work& tx) { return read_price_versions(tx, std::nullopt); });
+}
+
+Task<std::vector<PriceVersion>> PriceBooks::get(std::string book) {
+  auto work = [book](pqxx::work& tx) { return read_price_versions(tx, book); };
+  auto versions = co_await database_.run(std::move(work));
+  if (versions.empty()) throw Error::not_found("price book", book);
+  co_return versions;
+}
+
+}  // namespace sandgate

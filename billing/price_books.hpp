@@ -1,0 +1,43 @@
+#pragma once
+#include <memory>
+#include <mutex>
+
+#include "billing/price_snapshot.hpp"
+#include "gateway/core/database.hpp"
+
+namespace sandgate {
+
+// The price books in PostgreSQL, with the newest snapshot kept in memory. Thread-safe.
+class PriceBooks {
+ public:
+  explicit PriceBooks(Database& database) : database_(database) {}
+
+  // The snapshot of the last load(), without I/O; no prices before the first. Subscribe the
+  // channel "prices" to load() so that it follows what other replicas publish.
+  std::shared_ptr<const PriceSnapshot> snapshot() const;
+  Task<void> load();
+
+  // What a transaction that rates usage works with. Until it ends nothing is published, so a
+  // version that appears later cannot be in force at or before `now`.
+  struct Held {
+    std::shared_ptr<const PriceSnapshot> prices;
+    Time now;  // the database's clock, read after publishing was held off
+  };
+  Held hold(pqxx::work& tx);
+
+  // Adds a version; `draft` without id and version. Throws Error(invalid) when it would be in
+  // force before now and is not the book's first, or changes the book's kind, tenant or currency.
+  Task<PriceVersion> publish(PriceVersion draft);
+  Task<std::vector<PriceVersion>> list();  // all versions of all books, by book and version
+  // Throws Error(not_found).
+  Task<std::vector<PriceVersion>> get(std::string book);
+
+ private:
+  std::shared_ptr<const PriceSnapshot> adopt(std::vector<PriceVersion> versions);
+
+  Database& database_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const PriceSnapshot> snapshot_ = std::make_shared<PriceSnapshot>();
+};
+
+}  // namespace sandgate

@@ -1,0 +1,127 @@
+#include "billing/price_snapshot.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace sandgate {
+namespace {
+
+constexpr int64_t kHourMicros = 3'600'000'000;
+
+// Until when a version is in force: a later version of its book takes over from its own beginning.
+Time end_of(const PriceVersion& version, const std::vector<PriceVersion>& all) {
+  Time end = Time::max();
+  for (const PriceVersion& other : all)
+    if (other.book == version.book && other.version > version.version)
+      end = std::min(end, other.effective_from);
+  return end;
+}
+
+bool applies(const PriceEntry& entry, const PriceScope& scope) {
+  return (entry.deployment.empty() || entry.deployment == scope.deployment) &&
+         (entry.region.empty() || entry.region == scope.region);
+}
+
+}  // namespace
+
+PriceSnapshot::PriceSnapshot(std::vector<PriceVersion> versions) : versions_(std::move(versions)) {
+  for (const PriceVersion& version : versions_) {
+    generation_ = std::max(generation_, version.id);
+    beginnings_.push_back(version.effective_from);
+    const Span span{version.effective_from, end_of(version, versions_)};
+    if (span.until <= span.from) continue;
+    const bool cost = version.kind == PriceKind::cost;
+    if (version.markup_percent) markups_[version.tenant].push_back({&version, nullptr, span});
+    Candidates& candidates = cost ? costs_ : charges_[version.tenant];
+    for (const PriceEntry& entry : version.entries)
+      candidates[entry.provider][static_cast<size_t>(entry.meter)].push_back(
+          {&version, &entry, span});
+  }
+  std::sort(beginnings_.begin(), beginnings_.end());
+}
+
+bool PriceSnapshot::Candidate::beats(const Candidate& other) const {
+  const auto rank = [](const Candidate& c) {
+    const bool entry = c.entry != nullptr;
+    return std::tuple(entry && !c.entry->deployment.empty(), entry && !c.entry->region.empty(),
+                      entry && c.entry->provider != "*", c.span.from);
+  };
+  const auto mine = rank(*this), theirs = rank(other);
+  return mine != theirs ? mine > theirs : version->book < other.version->book;
+}
+
+const PriceSnapshot::Candidate* PriceSnapshot::best(const Candidates& candidates,
+                                                    const PriceScope& scope, MeterKind meter,
+                                                    Time at) {
+  const Candidate* found = nullptr;
+  for (const std::string_view provider : {scope.provider, std::string_view("*")}) {
+    const auto of_provider = candidates.find(provider);
+    if (of_provider == candidates.end()) continue;
+    for (const Candidate& candidate : of_provider->second[static_cast<size_t>(meter)])
+      if (candidate.span.covers(at) && applies(*candidate.entry, scope) &&
+          (!found || candidate.beats(*found)))
+        found = &candidate;
+  }
+  return found;
+}
+
+std::optional<Price> PriceSnapshot::cost(const PriceScope& scope, MeterKind meter, Time at) const {
+  const Candidate* found = best(costs_, scope, meter, at);
+  if (!found) return std::nullopt;
+  return Price{found->entry, found->version->currency};
+}
+
+const PriceSnapshot::Candidate* PriceSnapshot::best_markup(std::string_view tenant,
+                                                           std::string_view currency,
+                                                           Time at) const {
+  const Candidate* found = nullptr;
+  const auto list = markups_.find(tenant);
+  if (list == markups_.end()) return nullptr;
+  for (const Candidate& candidate : list->second)
+    if (candidate.span.covers(at) && candidate.version->currency == currency &&
+        (!found || candidate.beats(*found)))
+      found = &candidate;
+  return found;
+}
+
+PriceSnapshot::Charge PriceSnapshot::charge(const PriceScope& scope, MeterKind meter,
+                                            std::string_view cost_currency, Time at) const {
+  for (const std::string_view tenant : {scope.tenant, std::string_view()}) {
+    if (const auto entries = charges_.find(tenant); entries != charges_.end())
+      if (const Candidate* found = best(entries->second, scope, meter, at))
+        return {.price = Price{found->entry, found->version->currency}};
+    if (const Candidate* found = best_markup(tenant, cost_currency, at))
+      return {.markup = Markup{&*found->version->markup_percent, found->version->id}};
+  }
+  return {};
+}
+
+std::vector<Time> PriceSnapshot::changes(Time after, Time before) const {
+  std::vector<Time> moments;
+  for (auto at = std::upper_bound(beginnings_.begin(), beginnings_.end(), after);
+       at != beginnings_.end() && *at < before; ++at)
+    if (moments.empty() || moments.back() != *at) moments.push_back(*at);
+  return moments;
+}
+
+std::array<std::pair<MeterKind, Decimal>, 4> quantities_per_hour(const Resources& resources) {
+  const Decimal vcpu = vcpu_seconds(resources.milli_vcpu, kHourMicros);
+  return {{{MeterKind::vcpu_second, vcpu},
+           {MeterKind::active_cpu_second, vcpu},
+           {MeterKind::memory_gib_second, memory_gib_seconds(resources.memory_mib, kHourMicros)},
+           {MeterKind::disk_gib_second, disk_gib_seconds(resources.disk_gib, kHourMicros)}}};
+}
+
+std::optional<Decimal> PriceSnapshot::cost_per_hour(std::string_view provider,
+                                                    std::string_view deployment,
+                                                    std::string_view region,
+                                                    const Resources& resources, Time at) const {
+  const PriceScope scope{{}, provider, deployment, region};
+  std::optional<Decimal> total;
+  for (const auto& [meter, quantity] : quantities_per_hour(resources))
+    if (const auto price = cost(scope, meter, at))
+      total = total.value_or(Decimal()) + price->entry->terms.unit_price * quantity;
+  return total;
+}
+
+}  // namespace sandgate

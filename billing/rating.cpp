@@ -1,0 +1,71 @@
+#include "billing/rating.hpp"
+
+namespace sandgate {
+namespace {
+
+// What usage is booked in when no book prices it at all: an amount of zero still needs one.
+constexpr std::string_view kUnpriced = "USD";
+
+Decimal with_markup(const Decimal& cost, const Decimal& percent) {
+  return cost + cost * percent * Decimal(Decimal::Integer(1), 2);
+}
+
+}  // namespace
+
+Decimal billed_quantity(const PriceTerms& terms, const Decimal& total) {
+  if (total.is_zero()) return Decimal();
+  Decimal billed = terms.minimum ? std::max(total, *terms.minimum) : total;
+  if (terms.rounding) billed = billed.rounded_up_to(*terms.rounding);
+  if (!terms.included) return billed;
+  return billed > *terms.included ? billed - *terms.included : Decimal();
+}
+
+Decimal price_of(const PriceTerms& terms, const Decimal& before, const Decimal& quantity) {
+  if (!terms.minimum && !terms.rounding && !terms.included) return terms.unit_price * quantity;
+  return terms.unit_price *
+         (billed_quantity(terms, before + quantity) - billed_quantity(terms, before));
+}
+
+Rated rate(const PriceSnapshot& prices, const PriceScope& scope, MeterKind meter, Time at,
+           const Decimal& before, const Decimal& quantity) {
+  Rated rated;
+  rated.cost.currency = kUnpriced;
+  if (const auto cost = prices.cost(scope, meter, at)) {
+    rated.cost = {price_of(cost->entry->terms, before, quantity), std::string(cost->currency)};
+    rated.cost_entry = cost->entry->id;
+  }
+  const auto charge = prices.charge(scope, meter, rated.cost.currency, at);
+  rated.charge = rated.cost;
+  if (charge.price) {
+    rated.charge = {price_of(charge.price->entry->terms, before, quantity),
+                    std::string(charge.price->currency)};
+    rated.charge_entry = charge.price->entry->id;
+  } else if (charge.markup) {
+    rated.charge.amount = with_markup(rated.cost.amount, *charge.markup->percent);
+    rated.markup_version = charge.markup->version_id;
+  }
+  return rated;
+}
+
+std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceScope& scope,
+                                     const Resources& resources, Time at) {
+  std::optional<Money> total;
+  for (const auto& [meter, quantity] : quantities_per_hour(resources)) {
+    const auto cost = prices.cost(scope, meter, at);
+    const auto charge = prices.charge(scope, meter, cost ? cost->currency : kUnpriced, at);
+    if (!cost && !charge.price) continue;
+    Money part;
+    if (charge.price) {
+      part = {charge.price->entry->terms.unit_price * quantity,
+              std::string(charge.price->currency)};
+    } else {
+      part = {cost->entry->terms.unit_price * quantity, std::string(cost->currency)};
+      if (charge.markup) part.amount = with_markup(part.amount, *charge.markup->percent);
+    }
+    if (!total) total = Money{Decimal(), part.currency};
+    if (total->currency == part.currency) total->amount += part.amount;
+  }
+  return total;
+}
+
+}  // namespace sandgate

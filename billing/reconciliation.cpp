@@ -1,0 +1,130 @@
+#include "billing/reconciliation.hpp"
+
+#include "billing/invoice.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr size_t kMaxLines = 100'000;
+constexpr std::chrono::minutes kReportPatience{2};
+
+Decimal read_amount(ObjectReader& reader, std::string_view name) {
+  reader.require(name);
+  const auto text = reader.text(name, {.min = 1, .max = 64});
+  const auto value = text ? Decimal::parse_signed(*text) : std::nullopt;
+  if (text && !value) reader.problem(name, "must be a decimal as a string, such as \"12.5\"");
+  return value.value_or(Decimal());
+}
+
+VendorLine vendor_line_from(const Json& item, Problems& problems, const std::string& path) {
+  ObjectReader reader(item, problems, path);
+  VendorLine line;
+  line.sandbox = reader.text("sandbox", {.max = 128}).value_or("");
+  reader.require("meter");
+  if (const auto name = reader.text("meter", {.max = 64})) {
+    const auto meter = meter_kind_from(*name);
+    if (!meter) reader.problem("meter", "is not a meter");
+    line.meter = meter.value_or(MeterKind::vcpu_second);
+  }
+  line.quantity = read_amount(reader, "quantity");
+  line.amount = read_amount(reader, "amount");
+  reader.finish();
+  return line;
+}
+
+Json to_json(const Tally& ours, const Tally& theirs) {
+  return {{"ours", ours.amount.to_string()},
+          {"theirs", theirs.amount.to_string()},
+          {"difference", (theirs.amount - ours.amount).to_string()},
+          {"quantity",
+           {{"ours", ours.quantity.to_string()},
+            {"theirs", theirs.quantity.to_string()},
+            {"difference", (theirs.quantity - ours.quantity).to_string()}}}};
+}
+
+// Per sandbox for the meters that the vendor breaks down, as a whole for the others.
+Tallies booked(pqxx::work& tx, const VendorReport& report) {
+  std::map<std::string, bool> broken_down;
+  for (const VendorLine& line : report.lines)
+    broken_down[std::string(to_string(line.meter))] |= !line.sandbox.empty();
+  Tallies tallies;
+  for (const auto& row : tx.exec_params(
+           "SELECT sandbox, meter, sum(quantity), sum(cost) FROM usage_event WHERE deployment = $1"
+           " AND interval_start >= $2::timestamptz AND interval_start < $3::timestamptz"
+           " GROUP BY 1, 2",
+           report.deployment, to_rfc3339(report.from), to_rfc3339(report.to))) {
+    const auto meter = row[1].as<std::string>();
+    if (!broken_down.contains(meter) && Decimal::from_sql(row[3].c_str()).is_zero()) continue;
+    const auto sandbox = broken_down[meter] ? row[0].as<std::string>() : "";
+    Tally& tally = tallies[{sandbox, meter}];
+    tally.quantity += Decimal::from_sql(row[2].c_str());
+    tally.amount += Decimal::from_sql(row[3].c_str());
+  }
+  return tallies;
+}
+
+}  // namespace
+
+VendorReport vendor_report_from(const Json& body) {
+  Problems problems;
+  ObjectReader reader(body, problems);
+  VendorReport report;
+  for (const std::string_view name : {"deployment", "period", "lines"}) reader.require(name);
+  report.deployment = reader.text("deployment", {.min = 1, .max = 64}).value_or("");
+  if (const auto text = reader.text("period", {.max = 16})) {
+    const auto month = month_from(*text);
+    if (!month) reader.problem("period", "must be a month, such as \"2026-10\"");
+    if (month) std::tie(report.from, report.to) = *month;
+  }
+  if (const Json* lines = reader.array("lines", kMaxLines))
+    for (size_t i = 0; i < lines->size(); ++i)
+      report.lines.push_back(
+          vendor_line_from((*lines)[i], problems, "/lines/" + std::to_string(i)));
+  reader.finish();
+  problems.throw_if_any();
+  return report;
+}
+
+Json compare(const Tallies& ours, const VendorReport& report) {
+  Tallies theirs;
+  for (const VendorLine& line : report.lines) {
+    Tally& tally = theirs[{line.sandbox, std::string(to_string(line.meter))}];
+    tally.quantity += line.quantity;
+    tally.amount += line.amount;
+  }
+  Tallies all = ours;
+  all.insert(theirs.begin(), theirs.end());
+  Json items = Json::array();
+  Tally our_total, their_total;
+  for (const auto& [key, unused] : all) {
+    const Tally mine = ours.contains(key) ? ours.at(key) : Tally();
+    const Tally other = theirs.contains(key) ? theirs.at(key) : Tally();
+    our_total.amount += mine.amount;
+    their_total.amount += other.amount;
+    Json item = to_json(mine, other);
+    item["sandbox"] = key.first.empty() ? Json() : Json(key.first);
+    item["meter"] = key.second;
+    items.push_back(std::move(item));
+  }
+  Json total = to_json(our_total, their_total);
+  total.erase("quantity");  // of different meters: no sum
+  return {{"deployment", report.deployment},
+          {"from", to_rfc3339(report.from)},
+          {"to", to_rfc3339(report.to)},
+          {"items", std::move(items)},
+          {"total", std::move(total)}};
+}
+
+Task<Json> reconcile(Database& database, VendorReport report) {
+  auto work = [report](pqxx::work& tx) {
+    const Json answer = compare(booked(tx, report), report);
+    tx.exec_params(
+        "INSERT INTO reconciliation (deployment, period_from, period_to, report)"
+        " VALUES ($1, $2::timestamptz, $3::timestamptz, $4)",
+        report.deployment, to_rfc3339(report.from), to_rfc3339(report.to), answer.dump());
+    return answer;
+  };
+  co_return co_await database.run_within(kReportPatience, std::move(work));
+}
+
+}  // namespace sandgate

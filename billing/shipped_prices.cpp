@@ -1,0 +1,23 @@
+#include "billing/shipped_prices.hpp"
+
+#include "billing/price_rows.hpp"
+
+namespace sandgate {
+
+Task<void> seed_prices(Database& database) {
+  const PriceVersion shipped =
+      price_version_from(parse_json(shipped_prices_json()), std::string(kShippedBook));
+  auto work = [shipped](pqxx::work& tx) {
+    const Time now = hold_publishing(tx);
+    const auto versions = read_price_versions(tx, shipped.book);
+    PriceVersion draft = shipped;
+    if (!versions.empty()) {
+      if (to_json(versions.back())["entries"] == to_json(shipped)["entries"]) return;
+      draft.effective_from = now;
+    }
+    insert_price_version(tx, draft);
+  };
+  co_await database.run(std::move(work));
+}
+
+}  // namespace sandgate

@@ -1,0 +1,59 @@
+#include "billing/spending.hpp"
+
+#include <map>
+
+namespace sandgate {
+namespace {
+
+struct Drawn {
+  Decimal charge;
+  Time until;
+};
+
+}  // namespace
+
+Spending::Spending(pqxx::work& tx, const std::vector<UsageEvent>& events) {
+  std::set<std::string> tenants;
+  Time latest;
+  for (const UsageEvent& event : events) {
+    tenants.insert(event.tenant);
+    latest = std::max(latest, event.interval.from);
+  }
+  budgets_ = lock_budgets(tx, tenants, latest);
+}
+
+void Spending::charge(pqxx::work& tx, const std::vector<UsageEvent>& booked) {
+  if (budgets_.empty()) return;
+  for (Budget& budget : budgets_)
+    for (const UsageEvent& event : booked)
+      if (event.tenant == budget.tenant && event.rated.charge.currency == budget.currency &&
+          budget.covers(event.interval.from))
+        budget.spent += event.rated.charge.amount;
+  draw_down(tx, booked);
+  tell_thresholds(tx, budgets_);
+  update_budgets(tx, budgets_);
+}
+
+void Spending::draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked) {
+  std::set<std::string> sandboxes;
+  for (const UsageEvent& event : booked) sandboxes.insert(event.sandbox.value);
+  auto reservations = lock_reservations(tx, sandboxes);
+  std::map<std::string, Drawn> drawn;
+  for (const UsageEvent& event : booked) {
+    Drawn& sum = drawn[event.sandbox.value];
+    sum.charge += event.rated.charge.amount;
+    sum.until = std::max(sum.until, event.interval.to);
+  }
+  for (Reservation& reservation : reservations) {
+    const Drawn& sum = drawn[reservation.sandbox];
+    const Decimal part = std::min(reservation.held, sum.charge);
+    reservation.held -= part;
+    reservation.covered_until = sum.until + lasts(reservation.held, reservation.charge_per_hour);
+    for (Budget& budget : budgets_)
+      if (budget.tenant == reservation.tenant && budget.currency == reservation.currency)
+        budget.reserved -= part;
+  }
+  if (!reservations.empty()) update_reservations(tx, reservations);
+}
+
+}  // namespace sandgate

@@ -1,0 +1,25 @@
+#pragma once
+#include <vector>
+
+#include "billing/budget_rows.hpp"
+#include "billing/usage_event.hpp"
+
+namespace sandgate {
+
+// What booked usage does to the budgets of those who pay it. Inside the caller's transaction:
+// locked before the events are written, charged after.
+class Spending {
+ public:
+  // Locks the budgets of the events' tenants; without any, charge() does nothing.
+  Spending(pqxx::work& tx, const std::vector<UsageEvent>& events);
+
+  // Counts the charges as spent and takes them out of what was set aside for their sandboxes.
+  void charge(pqxx::work& tx, const std::vector<UsageEvent>& booked);
+
+ private:
+  void draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked);
+
+  std::vector<Budget> budgets_;
+};
+
+}  // namespace sandgate

@@ -1,0 +1,184 @@
+#include "billing/usage_export.hpp"
+
+#include "billing/decimal.hpp"
+#include "gateway/core/json_reader.hpp"
+
+namespace sandgate {
+namespace {
+
+UsageRow usage_row_from(const pqxx::row& row) {
+  const auto text = [&](const char* name) { return row[name].as<std::string>(); };
+  return {.id = text("id"),
+          .tenant = text("tenant"),
+          .sandbox = text("sandbox"),
+          .deployment = text("deployment"),
+          .provider = text("provider"),
+          .region = text("region"),
+          .profile = text("profile"),
+          .meter = text("meter"),
+          .quantity = text("quantity"),
+          .interval_start = from_micros(row["start_micros"].as<int64_t>()),
+          .interval_end = from_micros(row["end_micros"].as<int64_t>()),
+          .cost = text("cost"),
+          .cost_currency = text("cost_currency"),
+          .charge = text("charge"),
+          .charge_currency = text("charge_currency")};
+}
+
+std::string line(const std::vector<std::string>& fields) {
+  std::string text;
+  for (const std::string& field : fields)
+    text.append(text.empty() ? "" : ",").append(csv_field(field));
+  return text + "\r\n";
+}
+
+std::string csv_line(const UsageRow& row) {
+  return line({row.id, row.tenant, row.sandbox, row.deployment, row.provider, row.profile,
+               row.meter, row.quantity, to_rfc3339(row.interval_start),
+               to_rfc3339(row.interval_end), row.cost, row.charge, row.charge_currency});
+}
+
+std::string json_line(const UsageRow& row) {
+  return nlohmann::ordered_json{{"id", row.id},
+                                {"tenant", row.tenant},
+                                {"sandbox", row.sandbox},
+                                {"deployment", row.deployment},
+                                {"provider", row.provider},
+                                {"profile", row.profile},
+                                {"meter", row.meter},
+                                {"quantity", row.quantity},
+                                {"interval_start", to_rfc3339(row.interval_start)},
+                                {"interval_end", to_rfc3339(row.interval_end)},
+                                {"cost", row.cost},
+                                {"charge", row.charge},
+                                {"currency", row.charge_currency}}
+             .dump() +
+         "\n";
+}
+
+// The first moment of the month of `at` (UTC), and of the month after.
+std::pair<Time, Time> month_around(Time at) {
+  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(at));
+  const auto first = day.year() / day.month() / 1;
+  const auto next = first + std::chrono::months(1);
+  return {Time(std::chrono::sys_days(first)), Time(std::chrono::sys_days(next))};
+}
+
+// `meter` in the words of FOCUS: what is consumed, and in which category of service it falls.
+std::pair<std::string, std::string> focus_unit_and_category(const std::string& meter) {
+  if (meter == "egress_gib") return {"GiB", "Networking"};
+  if (meter == "disk_gib_second") return {"GiB-Seconds", "Storage"};
+  if (meter == "memory_gib_second") return {"GiB-Seconds", "Compute"};
+  if (meter == "sandbox_created") return {"Sandboxes", "Compute"};
+  return {"Seconds", "Compute"};
+}
+
+constexpr std::string_view kFocusHeader =
+    "BilledCost,BillingAccountId,BillingCurrency,BillingPeriodEnd,BillingPeriodStart,"
+    "ChargeCategory,ChargeDescription,ChargeFrequency,ChargePeriodEnd,ChargePeriodStart,"
+    "ConsumedQuantity,ConsumedUnit,ContractedCost,EffectiveCost,InvoiceIssuerName,ListCost,"
+    "PricingQuantity,PricingUnit,ProviderName,PublisherName,RegionId,ResourceId,ResourceType,"
+    "ServiceCategory,ServiceName,SkuId,SubAccountId,x_EventId,x_VendorCost,"
+    "x_VendorCostCurrency\r\n";
+
+std::string focus_line(const UsageRow& row) {
+  const auto [from, to] = month_around(row.interval_start);
+  const auto [unit, category] = focus_unit_and_category(row.meter);
+  return line({row.charge,
+               row.tenant,
+               row.charge_currency,
+               to_rfc3339(to),
+               to_rfc3339(from),
+               "Usage",
+               row.meter + " of " + row.profile,
+               "Usage-Based",
+               to_rfc3339(row.interval_end),
+               to_rfc3339(row.interval_start),
+               row.quantity,
+               unit,
+               row.charge,
+               row.charge,
+               "Sandgate",
+               row.charge,
+               row.quantity,
+               unit,
+               row.provider,
+               row.provider,
+               row.region,
+               row.sandbox,
+               "Sandbox",
+               category,
+               row.deployment,
+               row.provider + "/" + row.meter,
+               row.profile,
+               row.id,
+               row.cost,
+               row.cost_currency});
+}
+
+}  // namespace
+
+std::vector<UsageRow> read_usage_page(pqxx::work& tx, const UsageExport& wanted,
+                                      const std::optional<UsageRow>& last, size_t limit) {
+  const auto rows = tx.exec_params(
+      "SELECT id, tenant, sandbox, deployment, provider, region, profile, meter,"
+      " trim_scale(quantity) AS quantity,"
+      " (extract(epoch FROM interval_start) * 1000000)::bigint AS start_micros,"
+      " (extract(epoch FROM interval_end) * 1000000)::bigint AS end_micros,"
+      " trim_scale(cost) AS cost, cost_currency, trim_scale(charge) AS charge, charge_currency"
+      " FROM usage_event WHERE interval_start >= $1::timestamptz"
+      " AND interval_start < $2::timestamptz AND (interval_start, id) > ($3::timestamptz, "
+      "$4::uuid)" +
+          std::string(wanted.tenant ? " AND tenant = $5" : " AND $5 = ''") +
+          " ORDER BY interval_start, id LIMIT $6",
+      to_rfc3339(last ? last->interval_start : wanted.from), to_rfc3339(wanted.to),
+      to_rfc3339(last ? last->interval_start : wanted.from - std::chrono::seconds(1)),
+      last ? last->id : "00000000-0000-0000-0000-000000000000",
+      wanted.tenant ? wanted.tenant->value : "", limit);
+  std::vector<UsageRow> page;
+  for (const auto& row : rows) page.push_back(usage_row_from(row));
+  return page;
+}
+
+std::optional<UsageFormat> usage_format_from(std::string_view text) {
+  if (text == "csv") return UsageFormat::csv;
+  if (text == "json") return UsageFormat::json;
+  if (text == "focus") return UsageFormat::focus;
+  return std::nullopt;
+}
+
+std::string_view content_type(UsageFormat format) {
+  return format == UsageFormat::json ? "application/x-ndjson" : "text/csv; charset=utf-8";
+}
+
+std::string usage_header(UsageFormat format) {
+  if (format == UsageFormat::json) return "";
+  if (format == UsageFormat::focus) return std::string(kFocusHeader);
+  return "id,tenant,sandbox,deployment,provider,profile,meter,quantity,interval_start,"
+         "interval_end,cost,charge,currency\r\n";
+}
+
+std::string usage_line(UsageFormat format, const UsageRow& row) {
+  switch (format) {
+    case UsageFormat::csv:
+      return csv_line(row);
+    case UsageFormat::json:
+      return json_line(row);
+    case UsageFormat::focus:
+      return focus_line(row);
+  }
+  return "";
+}
+
+std::string csv_field(std::string_view text) {
+  std::string field(text);
+  const bool formula =
+      !field.empty() && std::string_view("=+-@\t\r").find(field[0]) != std::string_view::npos;
+  if (formula && !Decimal::parse_signed(field)) field.insert(0, 1, '\'');
+  if (field.find_first_of("\",\r\n") == std::string::npos) return field;
+  std::string quoted = "\"";
+  for (char c : field) quoted.append(c == '"' ? "\"\"" : std::string(1, c));
+  return quoted + "\"";
+}
+
+}  // namespace sandgate

@@ -1,0 +1,138 @@
+#include "billing/usage_query.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace sandgate {
+namespace {
+
+constexpr size_t kMaxRows = 50'000;
+constexpr std::string_view kMetadata = "metadata.";
+
+bool is_whole_day(Time at) { return at == std::chrono::floor<std::chrono::days>(at); }
+
+// The span, filled in; `open` when it reaches to now, so that no upper limit is needed.
+struct Span {
+  Time from, to;
+  bool open = false;
+};
+
+Span span_of(pqxx::work& tx, const UsageQuery& query) {
+  const auto row = tx.exec1(
+      "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
+      " (extract(epoch FROM date_trunc('month', clock_timestamp(), 'UTC')) * 1000000)::bigint");
+  const Time now = from_micros(row[0].as<int64_t>());
+  Span span{query.from.value_or(from_micros(row[1].as<int64_t>())), query.to.value_or(now)};
+  span.open = span.to >= now;
+  if (span.to <= span.from && query.to) throw Error::invalid("?to", "must be after from");
+  if (span.to < span.from) span.to = span.from;
+  return span;
+}
+
+std::string column_of(pqxx::work& tx, const std::string& field, bool rollup) {
+  if (field == "day")
+    return rollup ? "day::text" : "((interval_start AT TIME ZONE 'UTC')::date)::text";
+  if (field.starts_with(kMetadata))
+    return "m.metadata ->> " + tx.quote(field.substr(kMetadata.size()));
+  return "u." + field;  // one of the fixed names: see is_usage_field
+}
+
+bool needs_events(const UsageQuery& query, const Span& span) {
+  if (!is_whole_day(span.from) || !(span.open || is_whole_day(span.to))) return true;
+  return std::any_of(query.group_by.begin(), query.group_by.end(), [](const std::string& field) {
+    return field == "sandbox" || field.starts_with(kMetadata);
+  });
+}
+
+std::string condition_of(pqxx::work& tx, const UsageQuery& query, const Span& span, bool rollup) {
+  const auto time = [&](Time at) {
+    const std::string text = tx.quote(to_rfc3339(at)) + "::timestamptz";
+    return rollup ? "(" + text + " AT TIME ZONE 'UTC')::date" : text;
+  };
+  const std::string column = rollup ? "day" : "interval_start";
+  std::string condition = column + " >= " + time(span.from);
+  if (!span.open) condition += " AND " + column + " < " + time(span.to);
+  if (query.tenant) condition += " AND u.tenant = " + tx.quote(query.tenant->value);
+  return condition;
+}
+
+// One row per group, meter and pair of currencies.
+pqxx::result select(pqxx::work& tx, const UsageQuery& query, const Span& span) {
+  const bool rollup = !needs_events(query, span);
+  std::string columns, positions;
+  for (size_t i = 0; i < query.group_by.size(); ++i) {
+    columns += column_of(tx, query.group_by[i], rollup) + ", ";
+    positions += std::to_string(i + 1) + ", ";
+  }
+  const size_t next = query.group_by.size() + 1;
+  for (size_t i = 0; i < 3; ++i) positions += std::to_string(next + i) + (i < 2 ? ", " : "");
+  return tx.exec("SELECT " + columns +
+                 "u.meter, cost_currency, charge_currency, sum(quantity) AS quantity,"
+                 " sum(cost) AS cost, sum(charge) AS charge FROM " +
+                 (rollup ? "usage_rollup u" : "usage_event u") +
+                 (columns.find("m.metadata") == std::string::npos
+                      ? ""
+                      : " JOIN metered_sandbox m USING (sandbox)") +
+                 " WHERE " + condition_of(tx, query, span, rollup) + " GROUP BY " + positions +
+                 " ORDER BY " + positions + " LIMIT " + std::to_string(kMaxRows + 1));
+}
+
+void add(UsageItem& item, const pqxx::row& row, const std::string& currency) {
+  item.meters[row["meter"].as<std::string>()] += Decimal::from_sql(row["quantity"].c_str());
+  if (row["cost_currency"].as<std::string>() == currency)
+    item.cost += Decimal::from_sql(row["cost"].c_str());
+  if (row["charge_currency"].as<std::string>() == currency)
+    item.charge += Decimal::from_sql(row["charge"].c_str());
+}
+
+// Decides the report's currency from those that occur with an amount.
+void choose_currency(UsageReport& report, const pqxx::result& rows,
+                     const std::optional<std::string>& wanted) {
+  std::set<std::string> seen;
+  for (const auto& row : rows)
+    for (const auto& [amount, currency] :
+         {std::pair("cost", "cost_currency"), std::pair("charge", "charge_currency")})
+      if (!Decimal::from_sql(row[amount].c_str()).is_zero())
+        seen.insert(row[currency].as<std::string>());
+  report.currency = wanted              ? *wanted
+                    : seen.empty()      ? "USD"
+                    : seen.count("USD") ? "USD"
+                                        : *seen.begin();
+  seen.erase(report.currency);
+  report.other_currencies.assign(seen.begin(), seen.end());
+}
+
+}  // namespace
+
+bool is_usage_field(std::string_view name) {
+  static constexpr std::string_view kFields[] = {"tenant", "profile", "deployment", "provider",
+                                                 "meter",  "sandbox", "day"};
+  if (std::find(std::begin(kFields), std::end(kFields), name) != std::end(kFields)) return true;
+  return name.starts_with(kMetadata) && name.size() > kMetadata.size() && name.size() <= 128;
+}
+
+UsageReport read_usage(pqxx::work& tx, const UsageQuery& query) {
+  for (const std::string& field : query.group_by)
+    if (!is_usage_field(field))
+      throw Error::invalid("?group_by", "'" + field + "' is not a field to group by");
+  const Span span = span_of(tx, query);
+  const auto rows = select(tx, query, span);
+  if (rows.size() > kMaxRows)
+    throw Error::invalid("?group_by", "makes too many groups: ask for less or for a shorter time");
+  UsageReport report{.from = span.from, .to = span.to};
+  choose_currency(report, rows, query.currency);
+  for (const auto& row : rows) {
+    std::vector<std::optional<std::string>> group;
+    for (size_t i = 0; i < query.group_by.size(); ++i) {
+      const auto field = row[static_cast<pqxx::row::size_type>(i)];
+      group.push_back(field.is_null() ? std::nullopt : std::optional(field.as<std::string>()));
+    }
+    if (report.items.empty() || report.items.back().group != group)
+      report.items.push_back({.group = std::move(group)});
+    add(report.items.back(), row, report.currency);
+    add(report.total, row, report.currency);
+  }
+  return report;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,36 @@
+#include "billing/usage_reader.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kFresh{1};
+constexpr size_t kMaxRemembered = 10'000;
+constexpr std::chrono::seconds kRefreshPatience{30};
+
+}  // namespace
+
+bool UsageReader::due(const std::string& tenant) {
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  if (refreshed_.size() >= kMaxRemembered) refreshed_.clear();
+  const auto last = refreshed_.find(tenant);
+  if (last != refreshed_.end() && now - last->second < kFresh) return false;
+  refreshed_[tenant] = now;
+  return true;
+}
+
+Task<void> UsageReader::refresh(std::optional<TenantId> tenant) {
+  if (!due(tenant ? tenant->value : "")) co_return;
+  if (tenant)
+    co_await meter_.flush_tenant(database_, *tenant);
+  else
+    co_await meter_.flush(database_, kFresh);
+}
+
+Task<UsageReport> UsageReader::read(UsageQuery query) {
+  co_await refresh(query.tenant);
+  auto work = [query](pqxx::work& tx) { return read_usage(tx, query); };
+  co_return co_await database_.run_within(kRefreshPatience, std::move(work));
+}
+
+}  // namespace sandgate

@@ -1,0 +1,228 @@
+#include "billing/budgets.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "billing/budget_store.hpp"
+#include "tests/billing/billing_fixture.hpp"
+
+namespace sandgate {
+namespace {
+
+using test::at;
+using test::dec;
+using namespace std::chrono_literals;
+using test::run;
+
+class BudgetTest : public test::BillingFixture {
+ protected:
+  void SetUp() override {
+    // 3.6 an hour for one vCPU: a thousandth per second.
+    publish("list", R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+      "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.001"}]})");
+  }
+
+  Budget put(const std::string& json, const std::string& name = "main") {
+    return run(store.put(budget_from(parse_json(json), tenant, name)));
+  }
+  Budget budget() { return run(store.list(tenant)).at(0); }
+
+  std::optional<Error> reserve(const SandboxId& id, std::chrono::seconds ttl = 600s,
+                               const std::string& rate = "3.6") {
+    try {
+      run(database->run([&](pqxx::work& tx) {
+        budgets.reserve(tx, {tenant, id, Money{dec(rate), "USD"}, ttl});
+      }));
+      return std::nullopt;
+    } catch (const Error& error) {
+      return error;
+    }
+  }
+
+  void settle(const SandboxId& id) {
+    run(database->run([&](pqxx::work& tx) { budgets.settle(tx, id); }));
+  }
+
+  // A sandbox with money set aside, running.
+  SandboxId start(std::chrono::seconds ttl = 600s) {
+    const MeteredSandbox sandbox{.id = SandboxId::make(),
+                                 .tenant = tenant,
+                                 .profile = "python",
+                                 .deployment = "acme-1",
+                                 .provider = "acme",
+                                 .region = "eu",
+                                 .resources = {.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0}};
+    EXPECT_FALSE(reserve(sandbox.id, ttl));
+    run(database->run([&](pqxx::work& tx) { meter.open(tx, sandbox); }));
+    return sandbox.id;
+  }
+
+  void end(const SandboxId& id) {
+    close(id);
+    settle(id);
+  }
+
+  BudgetStore store{*database};
+  Budgets budgets{books, &clock};
+};
+
+TEST_F(BudgetTest, WithoutABudgetNothingIsSetAside) {
+  EXPECT_FALSE(reserve(SandboxId::make()));
+  EXPECT_EQ(rows("SELECT count(*) FROM reservation"), std::vector<std::string>{"0"});
+}
+
+TEST_F(BudgetTest, ReservesSpendsAndGivesBack) {
+  put(R"({"amount":"1","currency":"USD","window":"total"})");
+  const auto id = start();
+  EXPECT_EQ(budget().reserved, dec("0.6"));
+  clock.advance(100s);
+  run(meter.flush(*database));
+  EXPECT_EQ(budget().spent, dec("0.1"));
+  EXPECT_EQ(budget().reserved, dec("0.5"));
+  clock.advance(50s);
+  end(id);
+  settle(id);
+  EXPECT_EQ(budget().spent, dec("0.15"));
+  EXPECT_EQ(budget().reserved, dec("0"));
+  EXPECT_EQ(budget().remaining(), dec("0.85"));
+}
+
+TEST_F(BudgetTest, DeniesWhatDoesNotFitAndSaysWhy) {
+  put(R"({"amount":"1","currency":"USD","window":"total"})");
+  EXPECT_FALSE(reserve(SandboxId::make()));
+  const auto denied = reserve(SandboxId::make());
+  ASSERT_TRUE(denied);
+  EXPECT_EQ(denied->code, ErrorCode::budget_exceeded);
+  EXPECT_EQ(denied->details["budget"], "main");
+  EXPECT_EQ(denied->details["remaining"], "0.4");
+  EXPECT_EQ(denied->details["needed"], "0.6");
+  EXPECT_EQ(budget().reserved, dec("0.6"));
+}
+
+TEST_F(BudgetTest, AdmitsExactlyAsManyAsItPaysFor) {
+  put(R"({"amount":"13.2","currency":"USD","window":"day"})");  // 22 times 0.6
+  std::atomic<int> admitted{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller)
+    callers.emplace_back([&] {
+      Database own({.url = database.url(), .connections = 1, .patience = 60s});
+      for (int i = 0; i < 250; ++i) {
+        auto work = [&](pqxx::work& tx) {
+          budgets.reserve(tx, {tenant, SandboxId::make(), Money{dec("3.6"), "USD"}, 600s});
+        };
+        if (std::holds_alternative<std::monostate>(run(attempt(own.run(work))))) ++admitted;
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(admitted, 22);
+  EXPECT_EQ(budget().reserved, dec("13.2"));
+}
+
+TEST_F(BudgetTest, ExtendsWhatRunsAndStopsWhatCannotBePaid) {
+  put(R"({"amount":"5","currency":"USD","window":"total","on_exceeded":"kill"})");
+  const auto id = start(7200s);
+  EXPECT_EQ(budget().reserved, dec("3.6"));
+  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  clock.advance(3400s);
+  run(meter.flush(*database));
+  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  EXPECT_EQ(budget().remaining(), dec("0"));
+  clock.advance(1000s);  // 4400 of the 5000 seconds that the money lasts
+  run(meter.flush(*database));
+  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  clock.advance(520s);
+  run(meter.flush(*database));
+  const auto halts = run(budgets.extend(*database));
+  ASSERT_EQ(halts.size(), 1u);
+  EXPECT_EQ(halts[0].sandbox, id);
+  EXPECT_EQ(halts[0].action, OnExceeded::kill);
+  clock.advance(60s);
+  end(id);
+  EXPECT_LE(budget().spent, dec("5"));
+  EXPECT_EQ(rows("SELECT type FROM budget_event"), std::vector<std::string>{"budget.exceeded"});
+}
+
+TEST_F(BudgetTest, CountsWhatRanBeforeItExistedAndCoversIt) {
+  const auto id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  clock.advance(100s);
+  run(meter.flush(*database));
+  clock.set("2026-11-20T12:01:40Z");
+  put(R"({"amount":"2","currency":"USD","window":"total","on_exceeded":"pause"})");
+  EXPECT_EQ(budget().spent, dec("0.1"));
+  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  EXPECT_EQ(budget().reserved, dec("1.9"));
+  put(R"({"amount":"0.05","currency":"USD","window":"total","on_exceeded":"pause"})");
+  EXPECT_EQ(budget().reserved, dec("0"));
+  const auto halts = run(budgets.extend(*database));
+  ASSERT_EQ(halts.size(), 1u);
+  EXPECT_EQ(halts[0].sandbox, id);
+  EXPECT_EQ(halts[0].action, OnExceeded::pause);
+}
+
+TEST_F(BudgetTest, TellsEachThresholdOnce) {
+  put(R"({"amount":"0.1","currency":"USD","window":"total","alert_at":[50,80]})");
+  const auto id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  for (int i = 0; i < 6; ++i) {
+    clock.advance(20s);
+    run(meter.flush(*database, 0s));
+  }
+  close(id);
+  EXPECT_EQ(
+      rows("SELECT type, data ->> 'threshold' FROM budget_event ORDER BY id"),
+      (std::vector<std::string>{"budget.alert|50", "budget.alert|80", "budget.exceeded|100"}));
+}
+
+TEST_F(BudgetTest, WindowsFollowTheTenantsCalendar) {
+  const auto window = [&](const std::string& kind, const std::string& zone, const std::string& at) {
+    return rows("SELECT budget_window_start('" + kind + "', '" + zone + "', '" + at +
+                "'), budget_window_end('" + kind + "', '" + zone + "', '" + at + "')")
+        .at(0);
+  };
+  // The day the clocks go forward has 23 hours, the one they go back 25.
+  EXPECT_EQ(window("day", "Europe/Berlin", "2026-03-29T12:00:00Z"),
+            "2026-03-28 23:00:00+00|2026-03-29 22:00:00+00");
+  EXPECT_EQ(window("day", "Europe/Berlin", "2026-10-25T12:00:00Z"),
+            "2026-10-24 22:00:00+00|2026-10-25 23:00:00+00");
+  EXPECT_EQ(window("week", "UTC", "2026-11-20T12:00:00Z"),
+            "2026-11-16 00:00:00+00|2026-11-23 00:00:00+00");
+  EXPECT_EQ(window("month", "Asia/Kathmandu", "2026-01-31T18:30:00Z"),
+            "2026-01-31 18:15:00+00|2026-02-28 18:15:00+00");
+  EXPECT_EQ(window("total", "UTC", "2026-11-20T12:00:00Z"), "1970-01-01 00:00:00+00|");
+}
+
+TEST_F(BudgetTest, ANewWindowStartsWithWhatIsBookedInIt) {
+  put(R"({"amount":"10","currency":"USD","window":"day","timezone":"Asia/Kathmandu"})");
+  clock.set(
+      rows("SELECT to_char(window_end - interval '60 seconds', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+           " FROM budget")
+          .at(0));
+  open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  clock.advance(100s);
+  run(meter.flush(*database, 0s));
+  // 60 seconds belong to the day before, 40 to the new one.
+  EXPECT_EQ(rows("SELECT trim_scale(spent) FROM budget"), std::vector<std::string>{"0.04"});
+}
+
+TEST_F(BudgetTest, CreditsArePrepaidMoneyOfATotalBudget) {
+  put(R"({"amount":"0","currency":"USD","window":"total"})");
+  EXPECT_TRUE(reserve(SandboxId::make()));
+  EXPECT_EQ(run(store.add_credits(tenant, {dec("0.6"), "USD"}, "trial")).amount, dec("0.6"));
+  EXPECT_FALSE(reserve(SandboxId::make()));
+  EXPECT_TRUE(reserve(SandboxId::make()));
+}
+
+TEST_F(BudgetTest, RefusesNonsense) {
+  for (const std::string json :
+       {R"({"amount":"-1","currency":"USD","window":"day"})",
+        R"({"amount":1,"currency":"USD","window":"day"})",
+        R"({"amount":"1","currency":"XXX","window":"day"})",
+        R"({"amount":"1","currency":"USD","window":"year"})",
+        R"({"amount":"1","currency":"USD","window":"day","timezone":"Mars/Olympus"})",
+        R"({"amount":"1","currency":"USD","window":"day","alert_at":[0]})",
+        R"({"amount":"1","currency":"USD","window":"day","spare":1})"})
+    EXPECT_THROW(put(json), Error) << json;
+}
+
+}  // namespace
+}  // namespace sandgate

@@ -1,0 +1,232 @@
+#include "billing/invoices.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "billing/budget_store.hpp"
+#include "billing/ledger.hpp"
+#include "billing/reconciliation.hpp"
+#include "tests/billing/billing_fixture.hpp"
+
+namespace sandgate {
+namespace {
+
+using test::at;
+using test::dec;
+using namespace std::chrono_literals;
+using test::run;
+
+class InvoiceTest : public test::BillingFixture {
+ protected:
+  void SetUp() override {
+    publish("list", R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+      "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.0001"},
+                 {"provider":"acme","meter":"memory_gib_second","unit_price":"0.00001"}]})");
+    publish("sell", R"({"kind":"charge","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+      "markup_percent":"33","entries":[
+        {"provider":"acme","meter":"memory_gib_second","unit_price":"0.00007"}]})");
+    clock.set("2026-10-10T12:00:00Z");
+  }
+
+  void use(std::chrono::seconds time) {
+    const auto id = open({.milli_vcpu = 1500, .memory_mib = 700, .disk_gib = 1});
+    clock.advance(time);
+    close(id);
+  }
+
+  Invoice draft(std::string_view from = "2026-10-01T00:00:00Z",
+                std::string_view to = "2026-11-01T00:00:00Z") {
+    return run(invoices.draft({.tenant = tenant, .from = at(from), .to = at(to)}));
+  }
+
+  Decimal balance(const std::string& account) {
+    return run(database->run([&](pqxx::work& tx) { return credit_balance(tx, account, "USD"); }));
+  }
+
+  // The independent calculation agrees with everything that is booked.
+  void ask_the_oracle() {
+    const std::string command = "python3 " SANDGATE_ORACLE " '" + database.url() + "' 2>&1";
+    FILE* pipe = popen(command.c_str(), "r");
+    std::string said;
+    for (char buffer[4096]; size_t n = fread(buffer, 1, sizeof buffer, pipe);)
+      said.append(buffer, n);
+    EXPECT_EQ(pclose(pipe), 0) << said;
+  }
+
+  Invoices invoices{*database};
+  BudgetStore budgets{*database};
+};
+
+TEST_F(InvoiceTest, RoundsOncePerLineHalfToEven) {
+  use(100s);
+  const Invoice invoice = draft();
+  ASSERT_EQ(invoice.lines.size(), 2u);
+  EXPECT_EQ(invoice.lines[0].meter, "memory_gib_second");
+  EXPECT_EQ(invoice.lines[0].unit_price, dec("0.00007"));
+  EXPECT_EQ(invoice.lines[0].amount_exact, dec("0.00478515625"));
+  EXPECT_EQ(invoice.lines[0].amount, dec("0"));
+  EXPECT_EQ(invoice.lines[1].quantity, dec("150"));
+  EXPECT_EQ(invoice.lines[1].unit_price, dec("0.000133"));
+  EXPECT_EQ(invoice.lines[1].amount_exact, dec("0.01995"));
+  EXPECT_EQ(invoice.lines[1].amount, dec("0.02"));
+  EXPECT_EQ(invoice.total, dec("0.02"));
+}
+
+TEST_F(InvoiceTest, AnIssuedOneIsAFactAndLateUsageAdjustsTheNext) {
+  use(1000s);
+  const Invoice issued = run(invoices.issue(draft().id));
+  EXPECT_EQ(issued.state, InvoiceState::issued);
+  const std::string before = to_json(run(invoices.get(issued.id))).dump();
+  use(5000s);  // late: in October, after October was issued
+  clock.set("2026-11-05T00:00:00Z");
+  use(2000s);
+  EXPECT_EQ(to_json(run(invoices.issue(issued.id))).dump(), before);
+  EXPECT_THROW(draft(), Error);
+  EXPECT_THROW(draft("2026-10-31T00:00:00Z", "2026-11-10T00:00:00Z"), Error);
+  const Invoice next = draft("2026-11-01T00:00:00Z", "2026-11-15T00:00:00Z");
+  ASSERT_EQ(next.lines.size(), 4u);
+  EXPECT_FALSE(next.lines[0].adjusts);
+  EXPECT_EQ(next.lines[2].adjusts, issued.id);
+  EXPECT_EQ(next.lines[3].quantity, dec("7500"));
+  run(invoices.issue(next.id));
+  const Invoice third = draft("2026-11-15T00:00:00Z", "2026-11-16T00:00:00Z");
+  EXPECT_TRUE(third.lines.empty());
+  ask_the_oracle();
+}
+
+TEST_F(InvoiceTest, RefusesToIssueWhatHasNotEnded) {
+  const Invoice open_ended = draft("2026-10-01T00:00:00Z", "2099-01-01T00:00:00Z");
+  EXPECT_THROW(run(invoices.issue(open_ended.id)), Error);
+  EXPECT_THROW(run(invoices.get(InvoiceId::make())), Error);
+}
+
+TEST_F(InvoiceTest, SetsCreditsOffAndBalancesTheLedgerToTheInvoice) {
+  run(budgets.add_credits(tenant, {dec("5"), "USD"}, "trial"));
+  use(86'400s);
+  const Invoice issued = run(invoices.issue(draft().id));
+  EXPECT_EQ(issued.credits_applied, dec("5"));
+  EXPECT_EQ(balance(credits_of(tenant)), dec("0"));
+  EXPECT_EQ(-balance(receivable_of(tenant)), issued.total - dec("5"));
+  ask_the_oracle();
+}
+
+TEST_F(InvoiceTest, IssuedRowsCannotBeChanged) {
+  use(1000s);
+  const Invoice issued = run(invoices.issue(draft().id));
+  for (const std::string change :
+       {"UPDATE invoice SET total = 0", "DELETE FROM invoice", "UPDATE invoice_line SET amount = 0",
+        "DELETE FROM invoice_line", "TRUNCATE invoice_line",
+        "INSERT INTO invoice_line SELECT invoice, 99, adjusts, meter, deployment, profile, "
+        "quantity,"
+        " unit_price, amount_exact, amount FROM invoice_line LIMIT 1"})
+    EXPECT_THROW(run(database->run([&](pqxx::work& tx) { tx.exec(change); })), Error) << change;
+}
+
+TEST_F(InvoiceTest, RendersCsvAndHtml) {
+  use(1000s);
+  const Invoice invoice = draft();
+  EXPECT_NE(to_csv(invoice).find(",vcpu_second,acme-1,python,1500,0.000133,0.1995,0.20,USD,"),
+            std::string::npos)
+      << to_csv(invoice);
+  EXPECT_NE(to_html(invoice).find("<td>0.20</td>"), std::string::npos);
+  EXPECT_EQ(month_from("2026-12")->second, at("2027-01-01T00:00:00Z"));
+  EXPECT_FALSE(month_from("2026-13"));
+}
+
+TEST_F(InvoiceTest, TransfersBalanceAndAreNeverChanged) {
+  use(1000s);
+  const auto refused = [&](const std::string& sql) {
+    EXPECT_THROW(run(database->run([&](pqxx::work& tx) { tx.exec(sql); })), Error) << sql;
+  };
+  refused("UPDATE ledger_entry SET debit = debit + 1 WHERE debit > 0");
+  refused("DELETE FROM ledger_transfer");
+  refused("TRUNCATE ledger_entry");
+  refused("INSERT INTO ledger_transfer (currency, reason) VALUES ('USD', 'without entries')");
+  refused("INSERT INTO ledger_entry SELECT max(id), 3, 'cost', 1, 0 FROM ledger_transfer");
+  LedgerTransfer lopsided = move_money({dec("3"), "USD"}, "test", tenant, "a", "b");
+  lopsided.entries[1].credit = dec("2");
+  EXPECT_THROW(run(database->run([&](pqxx::work& tx) { return post(tx, lopsided); })), Error);
+
+  const auto id = run(database->run([&](pqxx::work& tx) {
+    return post(tx, move_money({dec("3"), "USD"}, "test", tenant, "a", "b"));
+  }));
+  const auto undo = [&] {
+    return run(database->run(
+        [&](pqxx::work& tx) { return post(tx, reversal_of(get_transfer(tx, id)), id); }));
+  };
+  undo();
+  EXPECT_EQ(balance("b"), dec("0"));
+  EXPECT_THROW(undo(), Error);  // only once
+}
+
+TEST_F(InvoiceTest, AnotherRoleMayNotTouchTheFacts) {
+  use(1000s);
+  run(database->run([&](pqxx::work& tx) {
+    tx.exec("DO $$ BEGIN CREATE ROLE visitor; EXCEPTION WHEN duplicate_object THEN NULL; END $$");
+    tx.exec("GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO visitor");
+  }));
+  for (const std::string table : {"usage_event", "ledger_entry", "price_entry"})
+    for (const std::string& change : {"DELETE FROM " + table, "TRUNCATE " + table,
+                                      "ALTER TABLE " + table + " DISABLE TRIGGER ALL"})
+      EXPECT_THROW(run(database->run([&](pqxx::work& tx) {
+                     tx.exec("SET LOCAL ROLE visitor");
+                     tx.exec(change);
+                   })),
+                   Error)
+          << change;
+}
+
+TEST_F(InvoiceTest, ReconciliationShowsTheDrift) {
+  use(1000s);  // 1500 vCPU seconds, 0.15
+  const auto report = vendor_report_from(parse_json(
+      R"({"deployment":"acme-1","period":"2026-10","lines":[
+          {"meter":"vcpu_second","quantity":"1600","amount":"0.16"},
+          {"sandbox":"sbforeign","meter":"memory_gib_second","quantity":"10","amount":"1"}]})"));
+  const Json answer = run(reconcile(*database, report));
+  ASSERT_EQ(answer["items"].size(), 3u);
+  const auto& cpu = answer["items"][0];
+  EXPECT_EQ(cpu["meter"], "vcpu_second");
+  EXPECT_EQ(cpu["sandbox"], nullptr);
+  EXPECT_EQ(cpu["ours"], "0.15");
+  EXPECT_EQ(cpu["difference"], "0.01");
+  EXPECT_EQ(cpu["quantity"]["difference"], "100");
+}
+
+TEST_F(InvoiceTest, TheOracleAgreesOnRandomHistories) {
+  std::mt19937_64 random(11);
+  const TenantId first = tenant, second = TenantId::make();
+  run(budgets.put(budget_from(
+      parse_json(R"({"amount":"100000","currency":"USD","window":"total"})"), first, "all")));
+  insert_version("list", "2026-10-20T07:07:07Z",
+                 R"({"kind":"cost","currency":"USD","effective_from":"2026-10-20T07:07:07Z",
+    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.000217","minimum":"61",
+                "rounding":"7","included":"3"},
+               {"provider":"*","meter":"disk_gib_second","unit_price":"0.0000001"}]})");
+  insert_version("vip", "2026-10-01T00:00:00Z",
+                 R"({"kind":"charge","tenant":")" + second.value +
+                     R"(","currency":"EUR","effective_from":"2026-10-01T00:00:00Z",
+    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.00031"}]})");
+  for (int i = 0; i < 40; ++i) {
+    tenant = random() % 2 ? first : second;
+    clock.set("2026-10-18T00:00:00Z");
+    clock.advance(std::chrono::microseconds(random() % 500'000'000'000));
+    const auto id = open({.milli_vcpu = static_cast<int64_t>(250 * (1 + random() % 8)),
+                          .memory_mib = static_cast<int64_t>(random() % 4096),
+                          .disk_gib = static_cast<int64_t>(random() % 5)});
+    for (int part = 0; part < 3; ++part) {
+      clock.advance(std::chrono::microseconds(random() % 2'000'000'000));
+      run(meter.flush(*database, 0s));
+    }
+    close(id);
+  }
+  tenant = first;
+  run(invoices.issue(draft().id));
+  clock.set("2026-10-30T00:00:00Z");
+  use(777s);
+  run(invoices.issue(draft("2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z").id));
+  ask_the_oracle();
+}
+
+}  // namespace
+}  // namespace sandgate

@@ -1,0 +1,178 @@
+#include "billing/meter.hpp"
+
+#include <gtest/gtest.h>
+
+#include "billing/metered_rows.hpp"
+#include "billing/shipped_prices.hpp"
+#include "billing/usage_query.hpp"
+#include "tests/billing/billing_fixture.hpp"
+
+namespace sandgate {
+namespace {
+
+using namespace std::chrono_literals;
+using test::BillingFixture;
+using test::run;
+
+class MeterTest : public BillingFixture {};
+
+TEST_F(MeterTest, CountsEverySecondOnce) {
+  const auto sandbox = open({.milli_vcpu = 1500, .memory_mib = 512, .disk_gib = 2});
+  clock.advance(90s);
+  EXPECT_EQ(run(meter.flush(*database)), 3u);
+  EXPECT_EQ(run(meter.flush(*database)), 0u);
+  clock.advance(10500ms);
+  close(sandbox);
+  close(sandbox);
+  EXPECT_EQ(meters(), (Quantities{{"vcpu_second", "150.75"},
+                                  {"memory_gib_second", "50.25"},
+                                  {"disk_gib_second", "201"},
+                                  {"sandbox_created", "1"}}));
+}
+
+TEST_F(MeterTest, FlushesOnlyWhatIsDue) {
+  open({});
+  clock.advance(59s);
+  EXPECT_EQ(run(meter.flush(*database)), 0u);
+  clock.advance(2s);
+  EXPECT_EQ(run(meter.flush(*database)), 3u);
+}
+
+TEST_F(MeterTest, PausedTimeMetersWhatIsKept) {
+  const auto sandbox = open({.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 1});
+  clock.advance(10s);
+  change(sandbox, MeterState::paused_memory,
+         {.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 1});
+  clock.advance(20s);
+  change(sandbox, MeterState::paused_disk, {.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 1});
+  clock.advance(40s);
+  change(sandbox, MeterState::running, {.milli_vcpu = 2000, .memory_mib = 2048, .disk_gib = 3});
+  clock.advance(1s);
+  close(sandbox);
+  EXPECT_EQ(meters(), (Quantities{{"vcpu_second", "12"},
+                                  {"memory_gib_second", "32"},
+                                  {"disk_gib_second", "73"},
+                                  {"sandbox_created", "1"}}));
+}
+
+TEST_F(MeterTest, AClockThatStepsBackBooksNothingTwice) {
+  const auto sandbox = open({.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 1});
+  clock.advance(100s);
+  run(meter.flush(*database));
+  clock.advance(-3600s);
+  run(meter.flush(*database));
+  change(sandbox, MeterState::running, {.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 1});
+  clock.advance(3605s);
+  close(sandbox);
+  EXPECT_EQ(meters()["vcpu_second"], "105");
+}
+
+TEST_F(MeterTest, EndsNeitherInTheFutureNorBeforeWhatIsBooked) {
+  const auto early = open({.milli_vcpu = 1000});
+  const auto late = open({.milli_vcpu = 1000});
+  clock.advance(100s);
+  run(meter.flush(*database));
+  clock.advance(10s);
+  close(early, clock.now() - 60s);
+  close(late, clock.now() + 60s);
+  EXPECT_EQ(meters()["vcpu_second"], "210");
+}
+
+TEST_F(MeterTest, IntervalsEndAtQuartersAndPriceChanges) {
+  clock.set("2026-11-20T12:14:00Z");
+  publish("list", R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.01"}]})");
+  const auto sandbox = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  // Published versions must lie ahead of the database's own clock, so this one is written by hand.
+  insert_version("list", "2026-11-20T12:15:30Z",
+                 R"({"kind":"cost","currency":"USD","effective_from":"2026-11-20T12:15:30Z",
+    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.03"}]})");
+  clock.advance(150s);
+  close(sandbox);
+  EXPECT_EQ(
+      rows("SELECT interval_start, quantity, trim_scale(cost) FROM usage_event"
+           " WHERE meter = 'vcpu_second' ORDER BY 1"),
+      (std::vector<std::string>{"2026-11-20 12:14:00+00|60|0.6", "2026-11-20 12:15:00+00|30|0.3",
+                                "2026-11-20 12:15:30+00|60|1.8"}));
+}
+
+TEST_F(MeterTest, ARepeatedEventIsSkippedAndAContradictionRefused) {
+  const auto sandbox = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  UsageEvent event{.sandbox = sandbox,
+                   .tenant = tenant.value,
+                   .meter = MeterKind::egress_gib,
+                   .interval = {clock.now(), clock.now() + 1s},
+                   .quantity = Decimal(3)};
+  event.rated.cost.currency = event.rated.charge.currency = "USD";
+  UsageBook usage;
+  const auto record = [&](const std::vector<UsageEvent>& events) {
+    return run(database->run([&](pqxx::work& tx) { return usage.record(tx, events); }));
+  };
+  EXPECT_EQ(record({event}), 1u);
+  EXPECT_EQ(record({event, event}), 0u);
+  UsageEvent other = event;
+  other.quantity = Decimal(4);
+  EXPECT_THROW(record({other}), Error);
+  EXPECT_EQ(usage.conflicts(), 1u);
+  EXPECT_EQ(meters()["egress_gib"], "3");
+}
+
+TEST_F(MeterTest, EventsAreFacts) {
+  run(seed_prices(*database));
+  open({});
+  clock.set("2040-01-01T00:00:00Z");  // waits in the default partition
+  open({});
+  for (const std::string change :
+       {"UPDATE usage_event SET quantity = 0", "DELETE FROM usage_event", "TRUNCATE usage_event",
+        "UPDATE usage_event_default SET quantity = 0", "UPDATE price_version SET version = 9",
+        "DELETE FROM price_entry",
+        "INSERT INTO usage_event SELECT gen_random_uuid(), now(), now(), 'x', 'x', 'x', 1, 'x',"
+        " 'x', 'x', 'egress_gib', 1, 0, 0, 'USD', null, 0, 'USD'"})
+    EXPECT_THROW(run(database->run([&](pqxx::work& tx) { tx.exec(change); })), Error) << change;
+}
+
+TEST_F(MeterTest, MeasuredCountersAreBookedAsDifferences) {
+  const auto sandbox = open({});
+  const auto observe = [&](int64_t bytes, int64_t micros) {
+    clock.advance(1s);
+    run(database->run([&](pqxx::work& tx) {
+      meter.observe(tx, sandbox, {.egress_bytes = bytes, .active_cpu_micros = micros});
+    }));
+  };
+  observe(1 << 30, 500'000);
+  observe(3LL << 30, 1'500'000);
+  observe(1 << 30, 2'000'000);  // the counter of bytes began anew
+  EXPECT_EQ(meters()["egress_gib"], "4");
+  EXPECT_EQ(meters()["active_cpu_second"], "2");
+}
+
+TEST_F(MeterTest, PartitionsAreMadeAheadAndTakeOverWhatWaited) {
+  clock.set("2031-03-15T00:00:00Z");
+  const auto sandbox = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  clock.advance(60s);
+  close(sandbox);
+  EXPECT_EQ(rows("SELECT count(*) FROM usage_event_default"), std::vector<std::string>{"2"});
+  EXPECT_EQ(rows("SELECT create_usage_partition('2031-03-01')"), std::vector<std::string>{"t"});
+  EXPECT_EQ(rows("SELECT create_usage_partition('2031-03-01')"), std::vector<std::string>{"f"});
+  EXPECT_EQ(rows("SELECT count(*) FROM usage_event_default"), std::vector<std::string>{"0"});
+  EXPECT_EQ(rows("SELECT count(*) FROM usage_event_2031_03"), std::vector<std::string>{"2"});
+  EXPECT_EQ(meters()["vcpu_second"], "60");
+  EXPECT_THROW(
+      run(database->run([&](pqxx::work& tx) { tx.exec("DELETE FROM usage_event_2031_03"); })),
+      Error);
+}
+
+TEST_F(MeterTest, UnpricedProvidersHaveNoHourlyCostAndShippedOnesDo) {
+  run(seed_prices(*database));
+  run(seed_prices(*database));
+  run(books.load());
+  EXPECT_EQ(run(books.get("shipped")).size(), 1u);
+  const auto hourly = books.snapshot()->cost_per_hour(
+      "local", "local", "local", {.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 1},
+      clock.now());
+  EXPECT_EQ(hourly.value().to_string(), "0.045468");
+  EXPECT_FALSE(books.snapshot()->cost_per_hour("nobody", "x", "y", {}, clock.now()));
+}
+
+}  // namespace
+}  // namespace sandgate

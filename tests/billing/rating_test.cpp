@@ -1,0 +1,131 @@
+#include "billing/rating.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/billing/billing_fixture.hpp"
+
+namespace sandgate {
+namespace {
+
+using test::at;
+using test::dec;
+
+const Time kNow = at("2026-11-20T12:00:00Z");
+
+PriceVersion book(int64_t id, const std::string& name, int version, const std::string& json) {
+  PriceVersion read = price_version_from(parse_json(json), name);
+  read.id = id;
+  read.version = version;
+  for (PriceEntry& entry : read.entries) entry.id = id * 100 + (&entry - read.entries.data());
+  return read;
+}
+
+const std::string kCost =
+    R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z","entries":[
+        {"provider":"acme","meter":"vcpu_second","unit_price":"0.00001"},
+        {"provider":"acme","region":"eu","meter":"vcpu_second","unit_price":"0.00002"},
+        {"provider":"acme","deployment":"acme-1","meter":"vcpu_second","unit_price":"0.00003"},
+        {"provider":"*","meter":"disk_gib_second","unit_price":"0.5"}]})";
+
+TEST(Rating, TakesTheMostSpecificCost) {
+  const PriceSnapshot prices({book(1, "list", 1, kCost)});
+  const auto unit = [&](std::string_view provider, std::string_view deployment,
+                        std::string_view region, MeterKind meter) {
+    const auto price = prices.cost({"", provider, deployment, region}, meter, kNow);
+    return price ? price->entry->terms.unit_price.to_string() : "none";
+  };
+  EXPECT_EQ(unit("acme", "x", "us", MeterKind::vcpu_second), "0.00001");
+  EXPECT_EQ(unit("acme", "x", "eu", MeterKind::vcpu_second), "0.00002");
+  EXPECT_EQ(unit("acme", "acme-1", "eu", MeterKind::vcpu_second), "0.00003");
+  EXPECT_EQ(unit("other", "x", "eu", MeterKind::vcpu_second), "none");
+  EXPECT_EQ(unit("other", "x", "eu", MeterKind::disk_gib_second), "0.5");
+}
+
+TEST(Rating, FollowsEffectiveDates) {
+  const std::string later =
+      R"({"kind":"cost","currency":"USD","effective_from":"2026-06-01T00:00:00Z","entries":[
+          {"provider":"acme","meter":"vcpu_second","unit_price":"0.5"}]})";
+  const PriceSnapshot prices({book(1, "list", 1, kCost), book(2, "list", 2, later)});
+  const PriceScope scope{"", "acme", "x", "us"};
+  const auto unit = [&](std::string_view when) {
+    const auto price = prices.cost(scope, MeterKind::vcpu_second, at(when));
+    return price ? price->entry->terms.unit_price.to_string() : "none";
+  };
+  EXPECT_EQ(unit("2025-12-31T23:59:59.999999Z"), "none");
+  EXPECT_EQ(unit("2026-05-31T23:59:59.999999Z"), "0.00001");
+  EXPECT_EQ(unit("2026-06-01T00:00:00Z"), "0.5");
+  EXPECT_FALSE(prices.cost({"", "acme", "acme-1", "us"}, MeterKind::disk_gib_second, kNow));
+  EXPECT_EQ(prices.changes(at("2026-01-01T00:00:00Z"), at("2026-07-01T00:00:00Z")),
+            std::vector<Time>{at("2026-06-01T00:00:00Z")});
+}
+
+TEST(Rating, ChargesByEntryThenMarkupThenCost) {
+  const std::string everybody =
+      R"({"kind":"charge","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+          "markup_percent":"20","entries":[
+          {"provider":"acme","region":"eu","meter":"vcpu_second","unit_price":"0.7"}]})";
+  const std::string own =
+      R"({"kind":"charge","tenant":"tnaaaaaaaaaaaaaaaaaaaaaaaa","currency":"USD",
+          "effective_from":"2026-01-01T00:00:00Z","markup_percent":"0.5","entries":[]})";
+  const PriceSnapshot bare({book(1, "list", 1, kCost)});
+  const PriceSnapshot prices(
+      {book(1, "list", 1, kCost), book(2, "sell", 1, everybody), book(3, "own", 1, own)});
+  const auto charge = [&](const PriceSnapshot& from, std::string_view tenant,
+                          std::string_view region) {
+    return rate(from, {tenant, "acme", "x", region}, MeterKind::vcpu_second, kNow, Decimal(),
+                Decimal(100));
+  };
+  EXPECT_EQ(charge(bare, "", "us").charge, (Money{dec("0.001"), "USD"}));
+  EXPECT_EQ(charge(prices, "", "us").charge, (Money{dec("0.0012"), "USD"}));
+  EXPECT_EQ(charge(prices, "", "us").markup_version, 2);
+  EXPECT_EQ(charge(prices, "", "eu").charge, (Money{dec("70"), "USD"}));
+  EXPECT_EQ(charge(prices, "", "eu").charge_entry, 200);
+  const auto special = charge(prices, "tnaaaaaaaaaaaaaaaaaaaaaaaa", "eu");
+  EXPECT_EQ(special.charge, (Money{dec("0.00201"), "USD"}));
+  EXPECT_EQ(special.cost, (Money{dec("0.002"), "USD"}));
+}
+
+TEST(Rating, CountsMinimumRoundingAndIncludedPerSandbox) {
+  const PriceTerms terms{dec("2"), dec("60"), dec("10"), dec("5")};
+  EXPECT_EQ(billed_quantity(terms, dec("0")), dec("0"));
+  EXPECT_EQ(billed_quantity(terms, dec("0.1")), dec("55"));
+  EXPECT_EQ(billed_quantity(terms, dec("60")), dec("55"));
+  EXPECT_EQ(billed_quantity(terms, dec("60.1")), dec("65"));
+  EXPECT_EQ(price_of(terms, dec("0"), dec("61")), dec("130"));
+  EXPECT_EQ(price_of(terms, dec("61"), dec("9")), dec("0"));
+}
+
+TEST(Rating, SplittingNeverChangesTheSum) {
+  std::mt19937_64 random(7);
+  const auto decimal = [&](uint64_t below, int scale) {
+    return Decimal(Decimal::Integer(random() % below), scale);
+  };
+  for (int round = 0; round < 2000; ++round) {
+    PriceTerms terms{decimal(1'000'000, 9)};
+    if (random() % 2) terms.minimum = decimal(100'000, 3);
+    if (random() % 2) terms.rounding = decimal(10'000, 3) + dec("0.001");
+    if (random() % 2) terms.included = decimal(100'000, 3);
+    const Decimal whole = decimal(1'000'000'000, 6);
+    Decimal before, sum;
+    while (before < whole) {
+      const Decimal piece = std::min(decimal(300'000'000, 6) + dec("0.000001"), whole - before);
+      sum += price_of(terms, before, piece);
+      before += piece;
+    }
+    ASSERT_EQ(sum, price_of(terms, Decimal(), whole));
+  }
+}
+
+TEST(Rating, KnowsThePriceOfAnHour) {
+  const PriceSnapshot prices({book(1, "list", 1, kCost)});
+  const Resources size{.milli_vcpu = 2000, .memory_mib = 1024, .disk_gib = 1};
+  EXPECT_EQ(prices.cost_per_hour("acme", "x", "us", size, kNow).value().to_string(), "1800.072");
+  EXPECT_EQ(charge_per_hour(prices, {"", "acme", "x", "us"}, size, kNow).value(),
+            (Money{dec("1800.072"), "USD"}));
+  EXPECT_FALSE(PriceSnapshot().cost_per_hour("acme", "x", "us", size, kNow));
+}
+
+}  // namespace
+}  // namespace sandgate

@@ -1,0 +1,137 @@
+#include "billing/usage_query.hpp"
+
+#include <gtest/gtest.h>
+
+#include "billing/usage_export.hpp"
+#include "billing/usage_reader.hpp"
+#include "tests/billing/billing_fixture.hpp"
+
+namespace sandgate {
+namespace {
+
+using namespace std::chrono_literals;
+using test::run;
+
+class UsageTest : public test::BillingFixture {
+ protected:
+  UsageReport read(UsageQuery query) {
+    return run(database->run([&](pqxx::work& tx) { return read_usage(tx, query); }));
+  }
+
+  void two_days() {
+    publish("list", R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+      "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.01"}]})");
+    publish("sell", R"({"kind":"charge","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+      "markup_percent":"50","entries":[]})");
+    const Resources size{.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0};
+    clock.set("2026-11-19T23:59:00Z");
+    const auto first = open(size, {{"run", "42"}});
+    const auto second = open(size, {{"run", "43"}});
+    clock.advance(90s);
+    close(first);
+    close(second);
+    tenant = TenantId::make();
+    close(open(size));
+  }
+};
+
+TEST_F(UsageTest, GroupsByAnything) {
+  const TenantId first = tenant;
+  two_days();
+  const UsageQuery november{.from = from_rfc3339("2026-11-01T00:00:00Z"),
+                            .to = from_rfc3339("2026-12-01T00:00:00Z")};
+  UsageQuery query = november;
+  const auto total = read(query);
+  EXPECT_EQ(total.total.meters.at("vcpu_second"), Decimal(180));
+  EXPECT_EQ(total.total.meters.at("sandbox_created"), Decimal(3));
+  EXPECT_EQ(total.total.cost.to_string(), "1.8");
+  EXPECT_EQ(total.total.charge.to_string(), "2.7");
+  EXPECT_EQ(total.currency, "USD");
+
+  for (const auto& [field, groups] :
+       std::vector<std::pair<std::string, size_t>>{{"tenant", 2},
+                                                   {"profile", 1},
+                                                   {"deployment", 1},
+                                                   {"meter", 2},
+                                                   {"metadata.run", 3},
+                                                   {"day", 2},
+                                                   {"sandbox", 3},
+                                                   {"provider", 1}}) {
+    query.group_by = {field};
+    const auto report = read(query);
+    EXPECT_EQ(report.items.size(), groups) << field;
+    EXPECT_EQ(report.total.charge, total.total.charge) << field;
+    EXPECT_EQ(report.total.meters, total.total.meters) << field;
+  }
+  query.group_by = {"day", "metadata.run"};
+  query.tenant = first;
+  const auto report = read(query);
+  ASSERT_EQ(report.items.size(), 4u);
+  EXPECT_EQ(report.items[0].group[0], "2026-11-19");
+  EXPECT_EQ(report.items[0].group[1], "42");
+  EXPECT_EQ(report.items[0].meters.at("vcpu_second"), Decimal(60));
+  EXPECT_EQ(report.items[2].meters.at("vcpu_second"), Decimal(30));
+}
+
+TEST_F(UsageTest, AnswersPartsOfDaysFromTheEvents) {
+  two_days();
+  const auto report = read({.from = from_rfc3339("2026-11-19T23:59:00Z"),
+                            .to = from_rfc3339("2026-11-20T00:00:00Z"),
+                            .group_by = {"day"}});
+  ASSERT_EQ(report.items.size(), 1u);
+  EXPECT_EQ(report.total.meters.at("vcpu_second"), Decimal(120));
+  EXPECT_THROW(read({.from = from_rfc3339("2026-11-20T00:00:00Z"),
+                     .to = from_rfc3339("2026-11-20T00:00:00Z")}),
+               Error);
+  EXPECT_THROW(read({.group_by = {"tenant; DROP TABLE usage_event"}}), Error);
+}
+
+TEST_F(UsageTest, ExportsEveryEventOnce) {
+  two_days();
+  const UsageExport all{.from = from_rfc3339("2026-11-01T00:00:00Z").value(),
+                        .to = from_rfc3339("2026-12-01T00:00:00Z").value()};
+  std::vector<std::string> ids;
+  std::optional<UsageRow> last;
+  for (;;) {
+    const auto page =
+        run(database->run([&](pqxx::work& tx) { return read_usage_page(tx, all, last, 2); }));
+    for (const UsageRow& row : page) ids.push_back(row.id);
+    if (page.size() < 2) break;
+    last = page.back();
+  }
+  EXPECT_EQ(ids.size(), 7u);
+  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 7u);
+}
+
+TEST(UsageExport, WritesLinesThatSpreadsheetsReadAsText) {
+  EXPECT_EQ(csv_field("plain"), "plain");
+  EXPECT_EQ(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
+  EXPECT_EQ(csv_field("=1+1"), "'=1+1");
+  EXPECT_EQ(csv_field("-1.5"), "-1.5");
+  const UsageRow row{.id = "i",
+                     .tenant = "t",
+                     .sandbox = "s",
+                     .deployment = "d",
+                     .provider = "p",
+                     .region = "r",
+                     .profile = "f",
+                     .meter = "vcpu_second",
+                     .quantity = "1.5",
+                     .interval_start = from_rfc3339("2026-11-20T12:00:00Z").value(),
+                     .interval_end = from_rfc3339("2026-11-20T12:00:01.5Z").value(),
+                     .cost = "0.1",
+                     .cost_currency = "USD",
+                     .charge = "0.2",
+                     .charge_currency = "EUR"};
+  EXPECT_EQ(usage_line(UsageFormat::csv, row),
+            "i,t,s,d,p,f,vcpu_second,1.5,2026-11-20T12:00:00Z,2026-11-20T12:00:01.500000Z,0.1,0.2,"
+            "EUR\r\n");
+  EXPECT_EQ(Json::parse(usage_line(UsageFormat::json, row))["charge"], "0.2");
+  const std::string header = usage_header(UsageFormat::focus);
+  const std::string line = usage_line(UsageFormat::focus, row);
+  EXPECT_EQ(std::count(header.begin(), header.end(), ','),
+            std::count(line.begin(), line.end(), ','));
+}
+
+}  // namespace
+}  // namespace sandgate

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Recomputes all money from raw usage events, sharing no code with the gateway.
+
+Reads the events and the price books with psql, rates every event again by its own reading of the
+rules (docs), and compares with what is booked: costs and charges, the sums by day, the ledger, the
+budgets' spending and every issued invoice. Exact: decimals with more digits than any product has.
+
+Usage: recompute.py CONNINFO     exits 1 and names the differences when there are any.
+"""
+import csv
+import io
+import subprocess
+import sys
+from collections import defaultdict
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal, getcontext
+
+getcontext().prec = 200
+ZERO = Decimal(0)
+MINOR = {"JPY": 0, "KRW": 0, "BHD": 3, "JOD": 3, "KWD": 3, "TND": 3}
+
+
+def rows(conninfo, query):
+    out = subprocess.run(["psql", "-X", "--csv", "-c", query, conninfo], check=True,
+                         capture_output=True, text=True).stdout
+    return list(csv.DictReader(io.StringIO(out)))
+
+
+MICROS = "(extract(epoch FROM {0}) * 1000000)::bigint AS {0}"
+
+
+class Prices:
+    def __init__(self, conninfo):
+        self.versions = {v["id"]: v for v in rows(conninfo, (
+            "SELECT id, book, version, kind, coalesce(tenant, '') AS tenant, currency,"
+            " markup_percent, " + MICROS.format("effective_from") + ", " +
+            MICROS.format("created_at") + " FROM price_version"))}
+        self.entries = rows(conninfo, "SELECT * FROM price_entry")
+
+    def in_force(self, at, known):
+        """Ids of the versions in force at a moment, as known at another: the newest per book."""
+        newest = {}
+        for version in self.versions.values():
+            if int(version["effective_from"]) > at or int(version["created_at"]) > known:
+                continue
+            best = newest.get(version["book"])
+            if best is None or int(version["version"]) > int(best["version"]):
+                newest[version["book"]] = version
+        return {v["id"] for v in newest.values()}
+
+    def pick(self, event, kind, tenant, force):
+        def fits(entry):
+            version = self.versions[entry["version_id"]]
+            return (entry["version_id"] in force and version["kind"] == kind
+                    and version["tenant"] == tenant and entry["meter"] == event["meter"]
+                    and entry["provider"] in (event["provider"], "*")
+                    and entry["deployment"] in (event["deployment"], "")
+                    and entry["region"] in (event["region"], ""))
+
+        def order(entry):
+            version = self.versions[entry["version_id"]]
+            return (entry["deployment"] == "", entry["region"] == "", entry["provider"] == "*",
+                    -int(version["effective_from"]), version["book"])
+
+        return min(filter(fits, self.entries), key=order, default=None)
+
+    def markup(self, tenant, currency, force):
+        found = [v for v in self.versions.values()
+                 if v["id"] in force and v["tenant"] == tenant and v["markup_percent"]
+                 and v["currency"] == currency]
+        return min(found, key=lambda v: (-int(v["effective_from"]), v["book"]), default=None)
+
+
+def billed(entry, total):
+    if total == 0:
+        return ZERO
+    if entry["minimum"]:
+        total = max(total, Decimal(entry["minimum"]))
+    if entry["rounding"]:
+        step = Decimal(entry["rounding"])
+        total = (total / step).to_integral_value(ROUND_CEILING) * step
+    return max(total - Decimal(entry["included"] or 0), ZERO)
+
+
+def amount(entry, event):
+    before = Decimal(event["quantity_before"])
+    after = before + Decimal(event["quantity"])
+    return Decimal(entry["unit_price"]) * (billed(entry, after) - billed(entry, before))
+
+
+def rate(prices, event):
+    force = prices.in_force(int(event["interval_start"]), int(event["recorded_at"]))
+    entry = prices.pick(event, "cost", "", force)
+    cost = amount(entry, event) if entry else ZERO
+    currency = prices.versions[entry["version_id"]]["currency"] if entry else "USD"
+    for tenant in (event["tenant"], ""):
+        own = prices.pick(event, "charge", tenant, force)
+        if own:
+            charge_currency = prices.versions[own["version_id"]]["currency"]
+            return cost, currency, amount(own, event), charge_currency
+        markup = prices.markup(tenant, currency, force)
+        if markup:
+            return cost, currency, cost * (100 + Decimal(markup["markup_percent"])) / 100, currency
+    return cost, currency, cost, currency
+
+
+class Report:
+    def __init__(self):
+        self.problems = []
+
+    def same(self, what, ours, theirs):
+        if ours != theirs:
+            self.problems.append(f"{what}: recomputed {ours}, booked {theirs}")
+
+    def same_sums(self, what, ours, theirs):
+        for key in sorted(set(ours) | set(theirs)):
+            self.same(f"{what} {key}", ours.get(key, ZERO), theirs.get(key, ZERO))
+
+
+def check_events(report, prices, events):
+    for event in events:
+        cost, cost_currency, charge, charge_currency = rate(prices, event)
+        report.same(f"cost of {event['id']}", (cost, cost_currency),
+                    (Decimal(event["cost"]), event["cost_currency"]))
+        report.same(f"charge of {event['id']}", (charge, charge_currency),
+                    (Decimal(event["charge"]), event["charge_currency"]))
+        event["charge"] = charge
+        event["cost"] = cost
+
+
+def check_rollups(report, conninfo, events):
+    ours, theirs = defaultdict(lambda: ZERO), defaultdict(lambda: ZERO)
+    for event in events:
+        key = (event["tenant"], event["day"], event["profile"], event["deployment"], event["meter"])
+        ours[key] += event["charge"]
+    for row in rows(conninfo, "SELECT * FROM usage_rollup"):
+        key = (row["tenant"], row["day"], row["profile"], row["deployment"], row["meter"])
+        theirs[key] += Decimal(row["charge"])
+    report.same_sums("day", ours, theirs)
+
+
+def check_ledger(report, conninfo, events):
+    ours, theirs, balance = (defaultdict(lambda: ZERO) for _ in range(3))
+    for event in events:
+        ours[f"tenant/{event['tenant']}/receivable", event["charge_currency"]] += event["charge"]
+        ours[f"vendor/{event['deployment']}/payable", event["cost_currency"]] += event["cost"]
+    for row in rows(conninfo, "SELECT account, currency, reason, debit, credit FROM ledger_entry"
+                              " JOIN ledger_transfer ON id = transfer"):
+        balance[row["currency"]] += Decimal(row["debit"]) - Decimal(row["credit"])
+        if row["reason"] == "usage" and row["account"] not in ("revenue", "cost"):
+            theirs[row["account"], row["currency"]] += Decimal(row["debit"]) + Decimal(row["credit"])
+    report.same_sums("ledger", {k: v for k, v in ours.items() if v}, theirs)
+    report.same_sums("balance", balance, {})
+
+
+def check_budgets(report, conninfo, events):
+    for budget in rows(conninfo, "SELECT id, tenant, currency, spent, reserved, " +
+                       MICROS.format("window_start") + ", " + MICROS.format("window_end") +
+                       " FROM budget"):
+        end = int(budget["window_end"]) if budget["window_end"] else 1 << 62
+        spent = sum((e["charge"] for e in events if e["tenant"] == budget["tenant"]
+                     and e["charge_currency"] == budget["currency"]
+                     and int(budget["window_start"]) <= int(e["interval_start"]) < end), ZERO)
+        report.same(f"spent of budget {budget['id']}", spent, Decimal(budget["spent"]))
+        held = rows(conninfo, "SELECT coalesce(sum(held), 0) AS held FROM reservation WHERE"
+                    f" tenant = '{budget['tenant']}' AND currency = '{budget['currency']}'")
+        report.same(f"reserved of budget {budget['id']}", Decimal(held[0]["held"]),
+                    Decimal(budget["reserved"]))
+
+
+def check_invoices(report, conninfo, events):
+    issued = rows(conninfo, "SELECT id, tenant, currency, total, through_sequence, " +
+                  MICROS.format("period_from") + ", " + MICROS.format("period_to") +
+                  " FROM invoice WHERE state = 'issued' ORDER BY through_sequence, issued_at")
+    seen = set()
+    earlier = defaultdict(list)  # by tenant and currency: the periods issued before
+    for invoice in issued:
+        account = (invoice["tenant"], invoice["currency"])
+        periods = earlier[account] + [(int(invoice["period_from"]), int(invoice["period_to"]))]
+        lines = defaultdict(lambda: ZERO)
+        for event in events:
+            start = int(event["interval_start"])
+            if ((event["tenant"], event["charge_currency"]) == account
+                    and int(event["sequence"]) <= int(invoice["through_sequence"])
+                    and event["id"] not in seen and any(a <= start < b for a, b in periods)):
+                seen.add(event["id"])
+                lines[event["meter"], event["deployment"], event["profile"]] += event["charge"]
+        earlier[account] = periods
+        booked, total = defaultdict(lambda: ZERO), ZERO
+        unit = Decimal(1).scaleb(-MINOR.get(invoice["currency"], 2))
+        for line in rows(conninfo, f"SELECT * FROM invoice_line WHERE invoice = '{invoice['id']}'"):
+            exact = Decimal(line["amount_exact"])
+            booked[line["meter"], line["deployment"], line["profile"]] += exact
+            report.same(f"rounding in {invoice['id']}", exact.quantize(unit, ROUND_HALF_EVEN),
+                        Decimal(line["amount"]))
+            total += Decimal(line["amount"])
+        report.same_sums(f"invoice {invoice['id']}", {k: v for k, v in lines.items() if v}, booked)
+        report.same(f"total of {invoice['id']}", total, Decimal(invoice["total"]))
+
+
+def main():
+    conninfo = sys.argv[1]
+    events = rows(conninfo, (
+        "SELECT id, sandbox, tenant, profile, deployment, provider, region, meter, quantity,"
+        " quantity_before, cost, cost_currency, charge, charge_currency, sequence,"
+        " (interval_start AT TIME ZONE 'UTC')::date AS day, " + MICROS.format("interval_start") +
+        ", " + MICROS.format("recorded_at") + " FROM usage_event ORDER BY sequence"))
+    report = Report()
+    check_events(report, Prices(conninfo), events)
+    check_rollups(report, conninfo, events)
+    check_ledger(report, conninfo, events)
+    check_budgets(report, conninfo, events)
+    check_invoices(report, conninfo, events)
+    for problem in report.problems[:50]:
+        print(problem)
+    print(f"{len(events)} events, {len(report.problems)} differences")
+    return 1 if report.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
