@@ -1,0 +1,20 @@
+#include "providers/catalog.hpp"
+
+#include "providers/sandgate_kind.hpp"
+
+namespace sandgate {
+
+const std::vector<ProviderKind>& provider_kinds() {
+  static const std::vector<ProviderKind> kKinds{
+      sandgate_kind(),
+  };
+  return kKinds;
+}
+
+const ProviderKind* find_provider_kind(std::string_view name) {
+  for (const auto& kind : provider_kinds())
+    if (kind.name == name) return &kind;
+  return nullptr;
+}
+
+}  // namespace sandgate

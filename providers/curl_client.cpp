@@ -1,0 +1,129 @@
+#include "providers/curl_client.hpp"
+
+#include "gateway/core/companion.hpp"
+#include "providers/curl_loop.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr size_t kUploadPiece = 256 << 10;
+
+// A running transfer: gone with the object, at once, whatever its state.
+class RunningTransfer {
+ public:
+  RunningTransfer(std::shared_ptr<CurlLoop> loop, HttpCall call, bool whole_reply,
+                  asio::any_io_executor executor)
+      : loop_(std::move(loop)),
+        transfer_(
+            std::make_shared<CurlTransfer>(std::move(call), whole_reply, std::move(executor))) {
+    loop_->start(transfer_);
+  }
+  ~RunningTransfer() {
+    transfer_->abandon();
+    loop_->drop(std::move(transfer_));
+  }
+  RunningTransfer(const RunningTransfer&) = delete;
+  RunningTransfer& operator=(const RunningTransfer&) = delete;
+
+  CurlTransfer& operator*() const { return *transfer_; }
+  CurlTransfer* operator->() const { return transfer_.get(); }
+
+  Task<size_t> read(std::span<char> into) {
+    const size_t count = co_await transfer_->read(into);
+    nudge();
+    co_return count;
+  }
+
+  // Feeds the upload until its end; what breaks it ends the transfer with the same exception.
+  Task<void> pump(ByteSource& source) {
+    try {
+      std::vector<char> buffer(kUploadPiece);
+      for (;;) {
+        const size_t count = co_await source.read(buffer);
+        if (count == 0) break;
+        const std::span<const char> bytes(buffer.data(), count);
+        co_await transfer_->offer(bytes);
+        nudge();
+      }
+      transfer_->end_upload();
+    } catch (...) {
+      transfer_->fail_upload(std::current_exception());
+    }
+    nudge();
+  }
+
+ private:
+  void nudge() {
+    if (transfer_->wants_resume()) loop_->resume(transfer_);
+  }
+
+  std::shared_ptr<CurlLoop> loop_;
+  std::shared_ptr<CurlTransfer> transfer_;
+};
+
+class CurlStream : public HttpStream {
+ public:
+  explicit CurlStream(std::unique_ptr<RunningTransfer> transfer) : transfer_(std::move(transfer)) {}
+  int status() const override { return (*transfer_)->status(); }
+  const HttpFields& headers() const override { return (*transfer_)->headers(); }
+  Task<size_t> read(std::span<char> into) override { return transfer_->read(into); }
+
+ private:
+  std::unique_ptr<RunningTransfer> transfer_;
+};
+
+Task<HttpReply> collect(RunningTransfer& transfer, size_t max_body) {
+  co_await transfer->wait_for_head();
+  HttpReply reply{transfer->status(), transfer->headers(), {}};
+  std::string piece(64 << 10, '\0');
+  for (;;) {
+    const size_t count = co_await transfer.read(piece);
+    if (count == 0) co_return reply;
+    if (reply.body.size() + count > max_body)
+      throw Error(ErrorCode::unavailable, "the backend's answer is too large");
+    reply.body.append(piece, 0, count);
+  }
+}
+
+Task<bool> head_within(std::chrono::milliseconds deadline, CurlTransfer& transfer) {
+  if (deadline.count() == 0) co_return co_await transfer.wait_for_head();
+  const auto ready = co_await with_timeout(deadline, transfer.wait_for_head());
+  if (!ready) throw Error(ErrorCode::timeout, "the backend did not answer in time");
+  co_return true;
+}
+
+}  // namespace
+
+std::optional<std::string_view> find_field(const HttpFields& fields, std::string_view name) {
+  for (const auto& [key, value] : fields)
+    if (key.size() == name.size() &&
+        std::equal(key.begin(), key.end(), name.begin(),
+                   [](char a, char b) { return std::tolower(a) == std::tolower(b); }))
+      return value;
+  return std::nullopt;
+}
+
+CurlClient::CurlClient() : loop_(std::make_shared<CurlLoop>()) {}
+CurlClient::~CurlClient() = default;
+
+Task<HttpReply> CurlClient::call(HttpCall call) {
+  ByteSource* upload = call.upload;
+  const size_t max_body = call.max_body;
+  RunningTransfer transfer(loop_, std::move(call), true, co_await asio::this_coro::executor);
+  Task<HttpReply> reply = collect(transfer, max_body);
+  if (upload) reply = with_companion(std::move(reply), transfer.pump(*upload));
+  co_return co_await std::move(reply);
+}
+
+Task<std::unique_ptr<HttpStream>> CurlClient::stream(HttpCall call) {
+  ByteSource* upload = call.upload;
+  const auto deadline = call.deadline;
+  const auto executor = co_await asio::this_coro::executor;
+  auto transfer = std::make_unique<RunningTransfer>(loop_, std::move(call), false, executor);
+  Task<bool> head = head_within(deadline, **transfer);
+  if (upload) head = with_companion(std::move(head), transfer->pump(*upload));
+  co_await std::move(head);
+  co_return std::make_unique<CurlStream>(std::move(transfer));
+}
+
+}  // namespace sandgate

@@ -1,0 +1,282 @@
+#include "providers/curl_transfer.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "providers/address_rules.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr size_t kBodyBuffer = 1 << 20, kUploadBuffer = 1 << 20;
+constexpr long kCurlReadBuffer = 512 << 10;  // CURL_MAX_READ_SIZE
+constexpr long kCurlUploadBuffer = 1 << 20;
+
+Error failure_of(CURLcode code, bool address_refused) {
+  if (address_refused)
+    return Error(ErrorCode::unavailable, "the backend's address is not a public one");
+  if (code == CURLE_OPERATION_TIMEDOUT)
+    return Error(ErrorCode::timeout, "the backend did not answer in time");
+  return Error(ErrorCode::unavailable,
+               std::string("the backend could not be reached: ") + curl_easy_strerror(code));
+}
+
+// Drops what was consumed once it is worth the move.
+void compact(std::string& buffer, size_t& consumed) {
+  if (consumed == buffer.size())
+    buffer.clear();
+  else if (consumed >= buffer.size() / 2)
+    buffer.erase(0, consumed);
+  else
+    return;
+  consumed = 0;
+}
+
+}  // namespace
+
+CurlTransfer::CurlTransfer(HttpCall call, bool whole_reply, asio::any_io_executor executor)
+    : call_(std::move(call)),
+      easy_(curl_easy_init()),
+      readable_(std::make_unique<Signal>(executor, 1)),
+      room_(std::make_unique<Signal>(executor, 1)) {
+  if (!easy_) throw Error(ErrorCode::internal, "libcurl has no handle");
+  set_options(whole_reply);
+  set_body();
+  if (!call_.allow_private) set_address_rules();
+}
+
+CurlTransfer::~CurlTransfer() {
+  curl_easy_cleanup(easy_);
+  curl_slist_free_all(header_list_);
+}
+
+void CurlTransfer::set_options(bool whole_reply) {
+  curl_easy_setopt(easy_, CURLOPT_URL, call_.url.c_str());
+  curl_easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy_, CURLOPT_NOSIGNAL, 1L);
+  // Without it, removing a handle would wait for its name lookup.
+  curl_easy_setopt(easy_, CURLOPT_QUICK_EXIT, 1L);
+  curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  curl_easy_setopt(easy_, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(easy_, CURLOPT_BUFFERSIZE, kCurlReadBuffer);
+  curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS,
+                   static_cast<long>(call_.connect_timeout.count()));
+  if (whole_reply)
+    curl_easy_setopt(easy_, CURLOPT_TIMEOUT_MS, static_cast<long>(call_.deadline.count()));
+  if (call_.silence.count() > 0) {
+    curl_easy_setopt(easy_, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(easy_, CURLOPT_LOW_SPEED_TIME, static_cast<long>(call_.silence.count()));
+  }
+  curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
+  curl_easy_setopt(easy_, CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
+  curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
+  for (const auto& [name, value] : call_.headers)
+    header_list_ = curl_slist_append(header_list_, (name + ": " + value).c_str());
+  // Waiting for "100 Continue" would cost a round trip, or a second where none comes.
+  header_list_ = curl_slist_append(header_list_, "Expect:");
+  curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, header_list_);
+}
+
+void CurlTransfer::set_body() {
+  if (call_.method == "HEAD") curl_easy_setopt(easy_, CURLOPT_NOBODY, 1L);
+  if (call_.upload) {
+    curl_easy_setopt(easy_, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(easy_, CURLOPT_READFUNCTION, &CurlTransfer::on_upload);
+    curl_easy_setopt(easy_, CURLOPT_READDATA, this);
+    curl_easy_setopt(easy_, CURLOPT_UPLOAD_BUFFERSIZE, kCurlUploadBuffer);
+  } else if (!call_.body.empty() || call_.method == "POST" || call_.method == "PUT") {
+    curl_easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(call_.body.size()));
+    curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, call_.body.c_str());
+  }
+  curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, call_.method.c_str());
+}
+
+void CurlTransfer::set_address_rules() {
+  // A proxy would connect on its own, past these checks.
+  curl_easy_setopt(easy_, CURLOPT_PROXY, "");
+  curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::on_socket);
+  curl_easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, this);
+  // A pooled connection opens no socket; this looks at the one that will be used.
+  curl_easy_setopt(easy_, CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
+  curl_easy_setopt(easy_, CURLOPT_PREREQDATA, this);
+}
+
+// ---- the coroutine's side
+
+void CurlTransfer::throw_failure() {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+Task<bool> CurlTransfer::wait_for_head() {
+  for (;;) {
+    {
+      std::lock_guard lock(mutex_);
+      throw_failure();
+      if (head_ready_) co_return true;
+    }
+    co_await readable_->async_receive(asio::use_awaitable);
+  }
+}
+
+Task<size_t> CurlTransfer::read(std::span<char> into) {
+  for (;;) {
+    {
+      std::lock_guard lock(mutex_);
+      if (const size_t ready = body_.size() - body_read_; ready > 0) {
+        const size_t count = std::min(ready, into.size());
+        std::memcpy(into.data(), body_.data() + body_read_, count);
+        body_read_ += count;
+        compact(body_, body_read_);
+        co_return count;
+      }
+      throw_failure();
+      if (done_) co_return 0;
+    }
+    co_await readable_->async_receive(asio::use_awaitable);
+  }
+}
+
+Task<void> CurlTransfer::offer(std::span<const char> bytes) {
+  for (;;) {
+    {
+      std::lock_guard lock(mutex_);
+      if (done_ || upload_.size() - upload_sent_ < kUploadBuffer) {
+        upload_.append(bytes.data(), bytes.size());
+        co_return;
+      }
+    }
+    co_await room_->async_receive(asio::use_awaitable);
+  }
+}
+
+void CurlTransfer::end_upload() {
+  std::lock_guard lock(mutex_);
+  upload_ended_ = true;
+}
+
+void CurlTransfer::fail_upload(std::exception_ptr reason) {
+  std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(reason);
+  notify(readable_);
+}
+
+void CurlTransfer::abandon() {
+  std::lock_guard lock(mutex_);
+  readable_.reset();
+  room_.reset();
+}
+
+bool CurlTransfer::wants_resume() {
+  std::lock_guard lock(mutex_);
+  const bool body = body_paused_ && body_.size() - body_read_ <= kBodyBuffer / 2;
+  const bool upload =
+      upload_paused_ && (upload_ended_ || failure_ || upload_.size() > upload_sent_);
+  return !done_ && (body || upload);
+}
+
+// ---- the curl thread's side
+
+void CurlTransfer::notify(const std::unique_ptr<Signal>& signal) {
+  if (signal) signal->try_send(boost::system::error_code());
+}
+
+void CurlTransfer::resume() {
+  {
+    std::lock_guard lock(mutex_);
+    body_paused_ = upload_paused_ = false;
+  }
+  // Calls back into on_body and on_upload, which pause again where there is still no room.
+  curl_easy_pause(easy_, CURLPAUSE_CONT);
+}
+
+void CurlTransfer::finish(CURLcode code) {
+  std::lock_guard lock(mutex_);
+  done_ = true;
+  if (code != CURLE_OK && !failure_)
+    failure_ = std::make_exception_ptr(failure_of(code, address_refused_));
+  notify(readable_);
+  notify(room_);
+}
+
+void CurlTransfer::add_header_line(std::string_view line) {
+  while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
+  if (head_ready_) return;  // trailers
+  if (line.starts_with("HTTP/")) {
+    headers_.clear();
+    return;
+  }
+  if (line.empty()) {
+    long status = 0;
+    curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+    if (status < 200) return;  // an interim answer; the real one follows
+    std::lock_guard lock(mutex_);
+    status_ = static_cast<int>(status);
+    head_ready_ = true;
+    notify(readable_);
+    return;
+  }
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  std::string_view value = line.substr(colon + 1);
+  while (value.starts_with(' ') || value.starts_with('\t')) value.remove_prefix(1);
+  headers_.emplace_back(line.substr(0, colon), value);
+}
+
+size_t CurlTransfer::take_body(std::string_view bytes) {
+  std::lock_guard lock(mutex_);
+  if (body_.size() - body_read_ >= kBodyBuffer) {
+    body_paused_ = true;
+    return CURL_WRITEFUNC_PAUSE;
+  }
+  body_.append(bytes);
+  notify(readable_);
+  return bytes.size();
+}
+
+size_t CurlTransfer::give_upload(std::span<char> room) {
+  std::lock_guard lock(mutex_);
+  if (failure_) return CURL_READFUNC_ABORT;
+  const size_t count = std::min(room.size(), upload_.size() - upload_sent_);
+  if (count == 0 && !upload_ended_) {
+    upload_paused_ = true;
+    return CURL_READFUNC_PAUSE;
+  }
+  std::memcpy(room.data(), upload_.data() + upload_sent_, count);
+  upload_sent_ += count;
+  compact(upload_, upload_sent_);
+  notify(room_);
+  return count;
+}
+
+size_t CurlTransfer::on_header(char* data, size_t size, size_t count, void* self) {
+  static_cast<CurlTransfer*>(self)->add_header_line({data, size * count});
+  return size * count;
+}
+
+size_t CurlTransfer::on_body(char* data, size_t size, size_t count, void* self) {
+  return static_cast<CurlTransfer*>(self)->take_body({data, size * count});
+}
+
+size_t CurlTransfer::on_upload(char* room, size_t size, size_t count, void* self) {
+  return static_cast<CurlTransfer*>(self)->give_upload({room, size * count});
+}
+
+curl_socket_t CurlTransfer::on_socket(void* self, curlsocktype, curl_sockaddr* address) {
+  if (!is_public_address(address->addr)) {
+    static_cast<CurlTransfer*>(self)->address_refused_ = true;
+    return CURL_SOCKET_BAD;
+  }
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+int CurlTransfer::on_connected(void* self, char* remote, char*, int, int) {
+  if (remote && is_public_address(std::string_view(remote))) return CURL_PREREQFUNC_OK;
+  static_cast<CurlTransfer*>(self)->address_refused_ = true;
+  return CURL_PREREQFUNC_ABORT;
+}
+
+}  // namespace sandgate

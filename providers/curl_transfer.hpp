@@ -1,0 +1,79 @@
+#pragma once
+#include <curl/curl.h>
+
+#include <boost/asio/experimental/concurrent_channel.hpp>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "providers/http_client.hpp"
+
+namespace sandgate {
+
+// One libcurl transfer between a coroutine and the curl thread. The two share what the mutex
+// guards and nothing else; neither waits for the other while holding it.
+class CurlTransfer {
+ public:
+  CurlTransfer(HttpCall call, bool whole_reply, asio::any_io_executor executor);
+  ~CurlTransfer();
+  CurlTransfer(const CurlTransfer&) = delete;
+  CurlTransfer& operator=(const CurlTransfer&) = delete;
+
+  // ---- the coroutine's side; they throw what ended the transfer
+  Task<bool> wait_for_head();  // true: status() and headers() may be read
+  Task<size_t> read(std::span<char> into);  // 0: the end
+  Task<void> offer(std::span<const char> bytes);  // returns when taken into the buffer
+  void end_upload();
+  void fail_upload(std::exception_ptr reason);
+  // Afterwards the curl thread touches nothing of the coroutine's executor.
+  void abandon();
+  // Whether a direction that stopped for lack of room or bytes can go on.
+  bool wants_resume();
+  int status() const { return status_; }
+  const HttpFields& headers() const { return headers_; }
+
+  // ---- the curl thread's side
+  CURL* easy() const { return easy_; }
+  void resume();
+  void finish(CURLcode code);
+
+ private:
+  using Signal = asio::experimental::concurrent_channel<void(boost::system::error_code)>;
+
+  void set_options(bool whole_reply);
+  void set_body();
+  void set_address_rules();
+  void add_header_line(std::string_view line);
+  size_t take_body(std::string_view bytes);
+  size_t give_upload(std::span<char> room);
+  void throw_failure();  // with the mutex held
+  static void notify(const std::unique_ptr<Signal>& signal);
+
+  static size_t on_header(char* data, size_t size, size_t count, void* self);
+  static size_t on_body(char* data, size_t size, size_t count, void* self);
+  static size_t on_upload(char* room, size_t size, size_t count, void* self);
+  static curl_socket_t on_socket(void* self, curlsocktype, curl_sockaddr* address);
+  static int on_connected(void* self, char* remote, char*, int, int);
+
+  const HttpCall call_;
+  CURL* easy_;
+  curl_slist* header_list_ = nullptr;
+  bool address_refused_ = false;  // curl thread only, until finish
+  // Written by the curl thread before head_ready_, read by the coroutine after it.
+  int status_ = 0;
+  HttpFields headers_;
+
+  std::mutex mutex_;
+  bool head_ready_ = false, done_ = false, body_paused_ = false, upload_paused_ = false;
+  bool upload_ended_ = false;
+  std::string body_;  // received, from body_read_ on not yet read
+  size_t body_read_ = 0;
+  std::string upload_;
+  size_t upload_sent_ = 0;
+  std::exception_ptr failure_;
+  std::unique_ptr<Signal> readable_, room_;
+};
+
+}  // namespace sandgate

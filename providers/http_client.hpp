@@ -1,0 +1,60 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gateway/core/async.hpp"
+#include "providers/sandbox.hpp"
+
+namespace sandgate {
+
+using HttpFields = std::vector<std::pair<std::string, std::string>>;
+
+// The first field of that name, case-insensitive.
+std::optional<std::string_view> find_field(const HttpFields& fields, std::string_view name);
+
+// One request to an upstream. Redirects are answers, not followed.
+struct HttpCall {
+  std::string method = "GET";
+  std::string url;  // http or https
+  HttpFields headers;
+  std::string body;
+  ByteSource* upload = nullptr;  // sent instead of `body`, chunked; must outlive the call
+  std::chrono::milliseconds connect_timeout{5000};
+  // Until the whole reply for call(), until the headers for stream(); 0: none.
+  std::chrono::milliseconds deadline{10000};
+  // Without a byte either way for so long a stream is dead; whole seconds, 0: never.
+  std::chrono::seconds silence{0};
+  size_t max_body = 8 << 20;  // call() only; beyond it the reply is refused
+  // Loopback, private, link-local and metadata addresses may be reached: the operator's upstreams.
+  bool allow_private = false;
+};
+
+struct HttpReply {
+  int status = 0;
+  HttpFields headers;
+  std::string body;
+};
+
+// A reply whose body is pulled; the transfer stops when nobody reads. Dropping it ends it.
+class HttpStream : public ByteSource {
+ public:
+  virtual int status() const = 0;
+  virtual const HttpFields& headers() const = 0;
+};
+
+// Throws Error: unavailable (no connection, broken off, address not allowed, reply larger than
+// max_body), timeout. Any status is a reply. Honours cancellation at once.
+class HttpClient {
+ public:
+  virtual ~HttpClient() = default;
+  virtual Task<HttpReply> call(HttpCall call) = 0;
+  virtual Task<std::unique_ptr<HttpStream>> stream(HttpCall call) = 0;
+};
+
+}  // namespace sandgate

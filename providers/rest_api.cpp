@@ -1,0 +1,193 @@
+#include "providers/rest_api.hpp"
+
+#include <curl/curl.h>
+
+#include <charconv>
+#include <ctime>
+
+#include "gateway/core/log.hpp"
+#include "gateway/core/utf8.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr size_t kLoggedBody = 500;
+constexpr size_t kMaxErrorBody = 64 << 10;
+constexpr auto kMaxRetryAfter = std::chrono::seconds(3600);
+
+std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& headers) {
+  const auto text = find_field(headers, "Retry-After");
+  if (!text) return std::nullopt;
+  int64_t seconds = 0;
+  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), seconds);
+  if (failure != std::errc() || end != text->data() + text->size()) {
+    const time_t date = curl_getdate(std::string(*text).c_str(), nullptr);
+    if (date < 0) return std::nullopt;
+    seconds = date - std::time(nullptr);
+  }
+  return std::chrono::seconds(std::clamp<int64_t>(seconds, 0, kMaxRetryAfter.count()));
+}
+
+ErrorCode code_of(int status) {
+  switch (status) {
+    case 400:
+    case 406:
+    case 422:
+      return ErrorCode::invalid;
+    case 402:
+      return ErrorCode::no_capacity;
+    case 404:
+    case 410:
+      return ErrorCode::not_found;
+    case 405:
+    case 501:
+      return ErrorCode::unsupported;
+    case 408:
+      return ErrorCode::timeout;
+    case 409:
+      return ErrorCode::conflict;
+    case 413:
+      return ErrorCode::too_large;
+    case 429:
+      return ErrorCode::rate_limited;
+    case 507:
+      return ErrorCode::quota_exceeded;
+    default:
+      return ErrorCode::unavailable;
+  }
+}
+
+bool is_success(int status) { return status >= 200 && status < 300; }
+
+// The Errors of the transport do not know whose they are.
+Error named(Error error, const std::string& provider) {
+  if (error.provider.empty()) error.provider = provider;
+  return error;
+}
+
+}  // namespace
+
+Error error_of_status(std::string_view provider, int status, const HttpFields& headers) {
+  const std::string name(provider);
+  const bool credentials = status == 401 || status == 403;
+  Error error(code_of(status), credentials
+                                   ? name + " refuses our credentials"
+                                   : name + " answered with status " + std::to_string(status));
+  error.provider = name;
+  error.retry_after = retry_after_of(headers);
+  if (credentials) error.details = {{"credentials", "refused"}};
+  if (status == 416) {
+    error.code = ErrorCode::invalid;
+    error.details = {{"status", status}};
+  }
+  return error;
+}
+
+RestApi::RestApi(HttpClient& http, RestTarget target, ErrorReader read_error)
+    : http_(http), target_(std::move(target)), read_error_(read_error) {}
+
+Error RestApi::failure(const HttpReply& reply, std::string_view path) const {
+  log::warn("backend refused", {{"provider", target_.provider},
+                                {"path", path.substr(0, path.find('?'))},
+                                {"status", reply.status},
+                                {"body", to_utf8(reply.body.substr(0, kLoggedBody))}});
+  return read_error_ ? read_error_(target_.provider, reply)
+                     : error_of_status(target_.provider, reply.status, reply.headers);
+}
+
+HttpCall RestApi::to_http(RestCall call) const {
+  HttpCall http;
+  http.method = std::move(call.method);
+  http.url = target_.base_url + call.path;
+  http.headers = std::move(call.headers);
+  if (!target_.auth_value.empty())
+    http.headers.emplace_back(target_.auth_header, target_.auth_value.reveal());
+  http.body = std::move(call.bytes);
+  if (call.json) {
+    http.body = call.json->dump();
+    http.headers.emplace_back("Content-Type", "application/json");
+  } else if (call.upload || !http.body.empty()) {
+    http.headers.emplace_back("Content-Type", "application/octet-stream");
+  }
+  http.upload = call.upload;
+  http.deadline = call.deadline;
+  http.silence = call.silence;
+  http.allow_private = target_.allow_private;
+  return http;
+}
+
+Task<HttpReply> RestApi::send(RestCall call) {
+  HttpCall http = to_http(std::move(call));
+  auto outcome = co_await attempt(http_.call(std::move(http)));
+  if (auto* error = std::get_if<Error>(&outcome)) throw named(*error, target_.provider);
+  co_return std::move(std::get<HttpReply>(outcome));
+}
+
+Task<Json> RestApi::call(RestCall call) {
+  const std::string path = call.path;
+  const HttpReply reply = co_await send(std::move(call));
+  if (!is_success(reply.status)) throw failure(reply, path);
+  if (reply.body.empty()) co_return Json();
+  Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  if (document.is_discarded())
+    throw named(Error(ErrorCode::unavailable, target_.provider + " sent no valid JSON"),
+                target_.provider);
+  co_return document;
+}
+
+Task<std::optional<Json>> RestApi::find(RestCall call_) {
+  auto outcome = co_await attempt(call(std::move(call_)));
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    if (error->code == ErrorCode::not_found) co_return std::nullopt;
+    throw *error;
+  }
+  co_return std::move(std::get<Json>(outcome));
+}
+
+Task<std::unique_ptr<HttpStream>> RestApi::stream(RestCall call) {
+  const std::string path = call.path;
+  HttpCall http = to_http(std::move(call));
+  auto outcome = co_await attempt(http_.stream(std::move(http)));
+  if (auto* error = std::get_if<Error>(&outcome)) throw named(*error, target_.provider);
+  auto stream = std::move(std::get<0>(outcome));
+  if (is_success(stream->status())) co_return stream;
+  HttpReply reply{stream->status(), stream->headers(), {}};
+  std::string piece(4096, '\0');
+  while (reply.body.size() < kMaxErrorBody) {
+    const size_t count = co_await stream->read(piece);
+    if (count == 0) break;
+    reply.body.append(piece, 0, count);
+  }
+  throw failure(reply, path);
+}
+
+Task<Json> RestApi::get(std::string path) {
+  RestCall get{.path = std::move(path)};
+  co_return co_await call(std::move(get));
+}
+
+Task<Json> RestApi::post(std::string path, Json body) {
+  RestCall post{.method = "POST", .path = std::move(path), .json = std::move(body)};
+  co_return co_await call(std::move(post));
+}
+
+Task<void> RestApi::remove(std::string path) {
+  RestCall removal{.method = "DELETE", .path = std::move(path)};
+  co_await find(std::move(removal));
+}
+
+std::string percent_encode(std::string_view text) {
+  std::string encoded;
+  for (const char letter : text) {
+    const auto c = static_cast<unsigned char>(letter);
+    if (std::isalnum(c) || c == '-' || c == '.' || c == '_' || c == '~') {
+      encoded.push_back(letter);
+    } else {
+      constexpr char kHex[] = "0123456789ABCDEF";
+      encoded.append({'%', kHex[c >> 4], kHex[c & 15]});
+    }
+  }
+  return encoded;
+}
+
+}  // namespace sandgate

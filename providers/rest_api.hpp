@@ -1,0 +1,77 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/core/json_reader.hpp"
+#include "gateway/core/secret.hpp"
+#include "providers/http_client.hpp"
+
+namespace sandgate {
+
+// How an upstream is reached: the same for every call of one deployment.
+struct RestTarget {
+  std::string provider;  // named in errors
+  std::string base_url;  // without a slash at its end
+  std::string auth_header = "Authorization";
+  Secret auth_value;  // "Bearer …"; empty: none
+  bool allow_private = false;
+};
+
+struct RestCall {
+  std::string method = "GET";
+  std::string path;  // with its query, already percent-encoded
+  std::optional<Json> json;
+  std::string bytes;  // instead of json
+  ByteSource* upload = nullptr;  // instead of json
+  HttpFields headers;
+  std::chrono::milliseconds deadline{10000};
+  std::chrono::seconds silence{0};
+};
+
+// What a status that is no success means to us. Retry-After is honoured (seconds or a date).
+//   400 406 416 422 invalid · 401 403 unavailable with details {"credentials":"refused"} ·
+//   402 no_capacity · 404 410 not_found · 405 501 unsupported · 408 timeout · 409 conflict ·
+//   413 too_large · 429 rate_limited · 507 quota_exceeded · everything else unavailable
+Error error_of_status(std::string_view provider, int status, const HttpFields& headers);
+
+// JSON over HTTP with one upstream. Errors carry the provider's name; a vendor's body goes to the
+// log, shortened, and never into a message.
+class RestApi {
+ public:
+  // Turns a refusal into the Error to throw; a provider with an error document of its own gives
+  // one.
+  using ErrorReader = Error (*)(std::string_view provider, const HttpReply& reply);
+
+  RestApi(HttpClient& http, RestTarget target, ErrorReader read_error = nullptr);
+
+  // Any 2xx as JSON (null when empty). Throws what error_of_status says for others.
+  Task<Json> call(RestCall call);
+  // The same, empty for 404 and 410.
+  Task<std::optional<Json>> find(RestCall call);
+  // The reply whatever its status.
+  Task<HttpReply> send(RestCall call);
+  // A 2xx whose body is pulled.
+  Task<std::unique_ptr<HttpStream>> stream(RestCall call);
+
+  Task<Json> get(std::string path);
+  Task<Json> post(std::string path, Json body);
+  Task<void> remove(std::string path);  // 404 counts as removed
+
+  const RestTarget& target() const { return target_; }
+  // The Error of a reply, logged.
+  Error failure(const HttpReply& reply, std::string_view path) const;
+
+ private:
+  HttpCall to_http(RestCall call) const;
+
+  HttpClient& http_;
+  const RestTarget target_;
+  ErrorReader read_error_;
+};
+
+// Percent-encodes everything but unreserved characters, for one path segment or query value.
+std::string percent_encode(std::string_view text);
+
+}  // namespace sandgate

@@ -1,0 +1,179 @@
+#include "providers/sandgate.hpp"
+
+#include "gateway/core/log.hpp"
+#include "providers/sandgate_process.hpp"
+#include "providers/sandgate_wire.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr auto kDescriptorAge = std::chrono::seconds(30);
+constexpr int kMaxPages = 1000;
+
+RestTarget target_of(const SandgateSettings& settings) {
+  return {.provider = "sandgate",
+          .base_url = settings.url,
+          .auth_value = Secret("Bearer " + settings.api_key.reveal()),
+          .allow_private = settings.allow_private};
+}
+
+std::string sandbox_path(const std::string& id) { return "/v1/sandboxes/" + percent_encode(id); }
+
+std::string process_path(const std::string& id, const std::string& process) {
+  return sandbox_path(id) + "/processes/" + percent_encode(process);
+}
+
+}  // namespace
+
+SandgateProvider::SandgateProvider(HttpClient& http, asio::any_io_executor executor,
+                                   SandgateSettings settings)
+    : api_(http, target_of(settings), &wire::read_error),
+      executor_(std::move(executor)),
+      profile_(settings.profile) {
+  descriptor_.provider = "sandgate";
+}
+
+Task<void> SandgateProvider::refresh() {
+  const Json document = co_await api_.get("/v1/descriptor?profile=" + percent_encode(profile_));
+  Descriptor descriptor = wire::to_descriptor(document);
+  std::lock_guard lock(mutex_);
+  descriptor_ = std::move(descriptor);
+  read_at_ = std::chrono::steady_clock::now();
+}
+
+Descriptor SandgateProvider::descriptor() const {
+  std::lock_guard lock(mutex_);
+  const bool old = std::chrono::steady_clock::now() - read_at_ > kDescriptorAge;
+  if (old && !refreshing_.exchange(true)) {
+    // Only reading is const here: what is refreshed is a cache.
+    auto weak = std::const_pointer_cast<SandgateProvider>(shared_from_this());
+    spawn_detached(executor_, [weak = std::weak_ptr(weak)]() -> Task<void> {
+      const auto self = weak.lock();
+      if (!self) co_return;
+      const auto outcome = co_await attempt(self->refresh());
+      if (const auto* error = std::get_if<Error>(&outcome))
+        log::warn("descriptor not read", {{"provider", "sandgate"}, {"reason", error->what()}});
+      self->refreshing_ = false;
+    });
+  }
+  return descriptor_;
+}
+
+Task<BackendSandbox> SandgateProvider::create(CreateSpec spec) {
+  RestCall call{.method = "POST",
+                .path = "/v1/sandboxes",
+                .json = wire::to_create(spec, profile_),
+                .headers = {{"Idempotency-Key", spec.sandbox_id}}};
+  // The caller's own limit per attempt is what ends it.
+  call.deadline = std::chrono::minutes(2);
+  auto outcome = co_await attempt(api_.call(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&outcome)) throw wire::as_refused_create(*error);
+  co_return wire::to_backend_sandbox(std::get<Json>(outcome));
+}
+
+Task<std::optional<BackendSandbox>> SandgateProvider::find(std::string id) {
+  RestCall call{.path = sandbox_path(id)};
+  const auto document = co_await api_.find(std::move(call));
+  if (!document) co_return std::nullopt;
+  BackendSandbox sandbox = wire::to_backend_sandbox(*document);
+  if (sandbox.state == BackendState::gone) co_return std::nullopt;
+  co_return sandbox;
+}
+
+Task<std::vector<BackendSandbox>> SandgateProvider::pages(std::string query) {
+  std::vector<BackendSandbox> all;
+  std::string cursor;
+  for (int page = 0; page < kMaxPages; ++page) {
+    const Json document = co_await api_.get("/v1/sandboxes?limit=100" + query + cursor);
+    const auto items = document.value("items", Json::array());
+    for (const Json& item : items) {
+      BackendSandbox sandbox = wire::to_backend_sandbox(item);
+      if (sandbox.state != BackendState::gone && !sandbox.sandbox_id.empty())
+        all.push_back(std::move(sandbox));
+    }
+    const auto next = document.value("next_cursor", Json());
+    if (!next.is_string()) break;
+    cursor = "&cursor=" + percent_encode(next.get<std::string>());
+  }
+  co_return all;
+}
+
+Task<std::optional<BackendSandbox>> SandgateProvider::find_by_tag(std::string sandbox_id) {
+  const auto found = co_await pages("&metadata.sandgate_id=" + percent_encode(sandbox_id));
+  for (const auto& sandbox : found)
+    if (sandbox.sandbox_id == sandbox_id) co_return sandbox;
+  co_return std::nullopt;
+}
+
+Task<std::vector<BackendSandbox>> SandgateProvider::list() { return pages(""); }
+
+Task<void> SandgateProvider::kill(std::string id) { return api_.remove(sandbox_path(id)); }
+
+Task<std::unique_ptr<ProcessStream>> SandgateProvider::exec(std::string id, Command command) {
+  const std::string path = sandbox_path(id);
+  RestCall call{.method = "POST", .path = path + "/exec", .json = wire::to_exec(command)};
+  if (command.background) {
+    const Json document = co_await api_.call(std::move(call));
+    co_return std::make_unique<SandgateProcess>(shared_from_this(), api_, path,
+                                                document.value("process_id", ""), nullptr);
+  }
+  auto events = co_await open_events(api_, std::move(call));
+  const auto start = co_await events->next();
+  if (start && start->name == "error") wire::to_process_event(*start);
+  const Json data =
+      start && start->name == "start" ? Json::parse(start->data, nullptr, false) : Json();
+  if (!data.is_object() || !data.contains("process_id") || !data["process_id"].is_string())
+    throw Error(ErrorCode::unavailable, "sandgate did not start the process");
+  co_return std::make_unique<SandgateProcess>(
+      shared_from_this(), api_, path, data["process_id"].get<std::string>(), std::move(events));
+}
+
+Task<std::unique_ptr<ProcessStream>> SandgateProvider::attach(std::string id, std::string process,
+                                                              uint64_t from) {
+  // The other side's query takes a signed number; beyond its end means the end there too.
+  const uint64_t offset = std::min<uint64_t>(from, INT64_MAX);
+  RestCall call{.path = process_path(id, process) + "/output?from=" + std::to_string(offset)};
+  auto events = co_await open_events(api_, std::move(call));
+  co_return std::make_unique<SandgateProcess>(shared_from_this(), api_, sandbox_path(id), process,
+                                              std::move(events));
+}
+
+Task<std::vector<ProcessInfo>> SandgateProvider::processes(std::string id) {
+  const Json document = co_await api_.get(sandbox_path(id) + "/processes");
+  std::vector<ProcessInfo> all;
+  for (const Json& item : document.value("items", Json::array()))
+    all.push_back(wire::to_process(item));
+  co_return all;
+}
+
+Task<void> SandgateProvider::signal(std::string id, std::string process, int number) {
+  Json body{{"signal", number}};
+  co_await api_.post(process_path(id, process) + "/signal", std::move(body));
+}
+
+Task<void> SandgateProvider::write_stdin(std::string id, std::string process, std::string bytes) {
+  SandgateProcess remote(shared_from_this(), api_, sandbox_path(id), process, nullptr);
+  co_await remote.write_stdin(std::move(bytes));
+}
+
+Task<void> SandgateProvider::close_stdin(std::string id, std::string process) {
+  SandgateProcess remote(shared_from_this(), api_, sandbox_path(id), process, nullptr);
+  co_await remote.close_stdin();
+}
+
+Task<void> SandgateProvider::resize(std::string id, std::string process, PtySize size) {
+  Json body{{"cols", size.cols}, {"rows", size.rows}};
+  co_await api_.post(process_path(id, process) + "/resize", std::move(body));
+}
+
+Task<SandboxMetrics> SandgateProvider::metrics(std::string id) {
+  const Json document = co_await api_.get(sandbox_path(id) + "/metrics");
+  co_return wire::to_metrics(document);
+}
+
+Task<void> SandgateProvider::extend(std::string id, std::chrono::seconds ttl) {
+  Json body{{"ttl_seconds", ttl.count()}};
+  co_await api_.post(sandbox_path(id) + "/extend", std::move(body));
+}
+
+}  // namespace sandgate

@@ -1,0 +1,73 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "gateway/core/time.hpp"
+#include "providers/provider.hpp"
+#include "providers/rest_api.hpp"
+
+namespace sandgate {
+
+struct SandgateSettings {
+  std::string url;  // of the other gateway, without a slash at its end
+  std::string profile;  // what our creates run as there
+  Secret api_key;
+  bool allow_private = false;  // an operator's deployment
+};
+
+// Another Sandgate's v1 API as a backend. Sandboxes carry our id in metadata.sandgate_id and as
+// Idempotency-Key; process ids are the other side's. The descriptor is the other side's for our
+// profile, less what cannot be passed on: read at the first refresh(), kept for 30 s, and kept on
+// while that gateway is unreachable. Until the first answer nothing is declared.
+class SandgateProvider : public Provider, public std::enable_shared_from_this<SandgateProvider> {
+ public:
+  SandgateProvider(HttpClient& http, asio::any_io_executor executor, SandgateSettings settings);
+
+  // Reads the descriptor now.
+  Task<void> refresh();
+
+  // Starts a refresh in the background when what it returns is old.
+  Descriptor descriptor() const override;
+  Task<BackendSandbox> create(CreateSpec spec) override;
+  Task<std::optional<BackendSandbox>> find(std::string id) override;
+  Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
+  Task<std::vector<BackendSandbox>> list() override;
+  Task<void> kill(std::string id) override;
+
+  Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
+  Task<std::unique_ptr<ProcessStream>> attach(std::string id, std::string process,
+                                              uint64_t from) override;
+  Task<std::vector<ProcessInfo>> processes(std::string id) override;
+  Task<void> signal(std::string id, std::string process, int number) override;
+  Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
+  Task<void> close_stdin(std::string id, std::string process) override;
+  Task<void> resize(std::string id, std::string process, PtySize size) override;
+
+  Task<FileContent> read_file(std::string id, std::string path, ByteRange range) override;
+  Task<FileEntry> write_file(std::string id, std::string path, uint32_t mode,
+                             ByteSource& bytes) override;
+  Task<FileEntry> stat(std::string id, std::string path) override;
+  Task<std::vector<FileEntry>> list_files(std::string id, std::string path, int depth) override;
+  Task<FileEntry> make_directory(std::string id, std::string path) override;
+  Task<FileEntry> move(std::string id, std::string from, std::string to) override;
+  Task<void> remove(std::string id, std::string path, bool recursive) override;
+  Task<std::unique_ptr<ByteSource>> read_archive(std::string id, std::string path) override;
+  Task<void> write_archive(std::string id, std::string path, ByteSource& tar) override;
+
+  Task<SandboxMetrics> metrics(std::string id) override;
+  Task<void> extend(std::string id, std::chrono::seconds ttl) override;
+
+ private:
+  Task<std::vector<BackendSandbox>> pages(std::string query);
+
+  RestApi api_;
+  const asio::any_io_executor executor_;
+  const std::string profile_;
+  mutable std::mutex mutex_;  // of the two below
+  Descriptor descriptor_;
+  std::chrono::steady_clock::time_point read_at_{};
+  mutable std::atomic<bool> refreshing_{false};
+};
+
+}  // namespace sandgate

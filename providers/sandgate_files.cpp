@@ -1,0 +1,139 @@
+#include "providers/sandgate.hpp"
+#include "providers/sandgate_wire.hpp"
+
+// The file verbs of SandgateProvider.
+namespace sandgate {
+namespace {
+
+// A transfer may take as long as bytes flow.
+constexpr auto kSilence = std::chrono::seconds(60);
+constexpr auto kNoDeadline = std::chrono::milliseconds(0);
+constexpr int kMaxListPages = 10'000;
+
+class NoBytes : public ByteSource {
+ public:
+  Task<size_t> read(std::span<char>) override { co_return 0; }
+};
+
+// Keeps the API object alive while a body is read.
+class OwnedBytes : public ByteSource {
+ public:
+  OwnedBytes(std::shared_ptr<void> owner, std::unique_ptr<ByteSource> bytes)
+      : owner_(std::move(owner)), bytes_(std::move(bytes)) {}
+  Task<size_t> read(std::span<char> into) override { return bytes_->read(into); }
+
+ private:
+  std::shared_ptr<void> owner_;
+  std::unique_ptr<ByteSource> bytes_;
+};
+
+std::string files_path(const std::string& id, const std::string& tail, const std::string& path) {
+  return "/v1/sandboxes/" + percent_encode(id) + "/files" + tail + "?path=" + percent_encode(path);
+}
+
+std::string range_header(const ByteRange& range) {
+  return "bytes=" + std::to_string(range.first) + "-" +
+         (range.last ? std::to_string(*range.last) : "");
+}
+
+FileEntry entry_of(const HttpFields& headers) {
+  const auto text = find_field(headers, "X-Sandgate-Entry");
+  const Json document = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
+  return wire::to_entry(document);
+}
+
+}  // namespace
+
+Task<FileContent> SandgateProvider::read_file(std::string id, std::string path, ByteRange range) {
+  RestCall call{.path = files_path(id, "", path)};
+  call.deadline = std::chrono::seconds(30);
+  call.silence = kSilence;
+  if (range.first > 0 || range.last) call.headers.emplace_back("Range", range_header(range));
+  auto outcome = co_await attempt(api_.stream(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    // 416: nothing of the file is in the range.
+    const bool beyond = error->details.is_object() && error->details.value("status", 0) == 416;
+    if (!beyond) throw *error;
+    FileContent empty;
+    empty.entry = co_await stat(id, path);
+    empty.bytes = std::make_unique<NoBytes>();
+    co_return empty;
+  }
+  auto& stream = std::get<0>(outcome);
+  FileContent content;
+  content.entry = entry_of(stream->headers());
+  content.bytes = std::make_unique<OwnedBytes>(shared_from_this(), std::move(stream));
+  co_return content;
+}
+
+Task<FileEntry> SandgateProvider::write_file(std::string id, std::string path, uint32_t mode,
+                                             ByteSource& bytes) {
+  char octal[8];
+  std::snprintf(octal, sizeof(octal), "%04o", mode & 07777);
+  RestCall call{.method = "PUT", .path = files_path(id, "", path) + "&mode=" + octal};
+  call.upload = &bytes;
+  call.deadline = kNoDeadline;
+  call.silence = kSilence;
+  const Json document = co_await api_.call(std::move(call));
+  co_return wire::to_entry(document);
+}
+
+Task<FileEntry> SandgateProvider::stat(std::string id, std::string path) {
+  const Json document = co_await api_.get(files_path(id, "/stat", path));
+  co_return wire::to_entry(document);
+}
+
+Task<std::vector<FileEntry>> SandgateProvider::list_files(std::string id, std::string path,
+                                                          int depth) {
+  const std::string query =
+      files_path(id, "/list", path) + "&limit=100&depth=" + std::to_string(depth);
+  std::vector<FileEntry> all;
+  std::string cursor;
+  for (int page = 0; page < kMaxListPages; ++page) {
+    const Json document = co_await api_.get(query + cursor);
+    const auto items = document.value("items", Json::array());
+    for (const Json& item : items) all.push_back(wire::to_entry(item));
+    const auto next = document.value("next_cursor", Json());
+    if (!next.is_string()) break;
+    cursor = "&cursor=" + percent_encode(next.get<std::string>());
+  }
+  co_return all;
+}
+
+Task<FileEntry> SandgateProvider::make_directory(std::string id, std::string path) {
+  Json body{{"path", path}};
+  const Json document =
+      co_await api_.post("/v1/sandboxes/" + percent_encode(id) + "/files/mkdir", std::move(body));
+  co_return wire::to_entry(document);
+}
+
+Task<FileEntry> SandgateProvider::move(std::string id, std::string from, std::string to) {
+  Json body{{"from", from}, {"to", to}};
+  const Json document =
+      co_await api_.post("/v1/sandboxes/" + percent_encode(id) + "/files/move", std::move(body));
+  co_return wire::to_entry(document);
+}
+
+Task<void> SandgateProvider::remove(std::string id, std::string path, bool recursive) {
+  RestCall call{.method = "DELETE",
+                .path = files_path(id, "", path) + (recursive ? "&recursive=true" : "")};
+  co_await api_.call(std::move(call));
+}
+
+Task<std::unique_ptr<ByteSource>> SandgateProvider::read_archive(std::string id, std::string path) {
+  RestCall call{.path = files_path(id, "/archive", path)};
+  call.deadline = std::chrono::seconds(30);
+  call.silence = kSilence;
+  auto stream = co_await api_.stream(std::move(call));
+  co_return std::make_unique<OwnedBytes>(shared_from_this(), std::move(stream));
+}
+
+Task<void> SandgateProvider::write_archive(std::string id, std::string path, ByteSource& tar) {
+  RestCall call{.method = "PUT", .path = files_path(id, "/archive", path)};
+  call.upload = &tar;
+  call.deadline = kNoDeadline;
+  call.silence = kSilence;
+  co_await api_.call(std::move(call));
+}
+
+}  // namespace sandgate

@@ -1,0 +1,258 @@
+#include "providers/sandgate_wire.hpp"
+
+#include "gateway/core/crypto.hpp"
+
+namespace sandgate::wire {
+namespace {
+
+constexpr size_t kMaxDetail = 500;
+
+Error bad_answer() {
+  Error error(ErrorCode::unavailable, "sandgate sent an answer that is not of its API");
+  error.provider = "sandgate";
+  return error;
+}
+
+// Reads a document with accessors that throw; whatever they throw is the other side's fault.
+template <class F>
+auto reading(F read) {
+  try {
+    return read();
+  } catch (const Json::exception&) {
+    throw bad_answer();
+  }
+}
+
+Time time_at(const Json& document, const char* name) {
+  const auto time = from_rfc3339(document.at(name).get<std::string>());
+  if (!time) throw bad_answer();
+  return *time;
+}
+
+std::string text_or_empty(const Json& document, const char* name) {
+  const auto found = document.find(name);
+  return found != document.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+ProcessExit to_exit(const Json& document) {
+  ProcessExit exit;
+  exit.exit_code = document.at("exit_code").get<int>();
+  exit.signal = text_or_empty(document, "signal");
+  exit.timed_out = document.value("timed_out", false);
+  exit.duration = std::chrono::milliseconds(document.value("duration_ms", int64_t{0}));
+  return exit;
+}
+
+OutputChunk to_chunk(const ServerEvent& event) {
+  OutputChunk chunk;
+  chunk.channel = event.name == "stderr" ? Channel::stderr_ : Channel::stdout_;
+  auto bytes = base64_decode(Json::parse(event.data).at("data").get<std::string>());
+  if (!bytes) throw bad_answer();
+  chunk.bytes = std::move(*bytes);
+  try {
+    chunk.end_offset = std::stoull(event.id);
+  } catch (const std::exception&) {
+    throw bad_answer();
+  }
+  return chunk;
+}
+
+FileType to_file_type(const std::string& word) {
+  if (word == "file") return FileType::file;
+  if (word == "directory") return FileType::directory;
+  return word == "symlink" ? FileType::symlink : FileType::other;
+}
+
+Json to_resources(const Resources& resources) {
+  // Quarters are exact as binary fractions.
+  return {{"vcpu", static_cast<double>(resources.milli_vcpu) / 1000},
+          {"memory_mib", resources.memory_mib},
+          {"disk_gib", resources.disk_gib}};
+}
+
+Error error_of_problem(std::string_view provider, const Json& problem, Error fallback) {
+  if (!problem.is_object()) return fallback;
+  const auto code = error_code_from(text_or_empty(problem, "code"));
+  if (!code) return fallback;
+  const std::string detail = text_or_empty(problem, "detail").substr(0, kMaxDetail);
+  // What is between that gateway and us says nothing to our caller about his own key or budget.
+  switch (*code) {
+    case ErrorCode::unauthenticated:
+    case ErrorCode::forbidden:
+      return fallback;
+    case ErrorCode::budget_exceeded:
+    case ErrorCode::no_capacity:
+      fallback.code = ErrorCode::no_capacity;
+      return fallback;
+    case ErrorCode::internal:
+      fallback.code = ErrorCode::unavailable;
+      return fallback;
+    default:
+      break;
+  }
+  Error error(*code, detail.empty() ? fallback.what() : detail);
+  error.provider = provider;
+  error.retry_after = fallback.retry_after;
+  error.details = fallback.details;
+  if (const auto fields = problem.find("fields"); fields != problem.end() && fields->is_array())
+    for (const Json& field : *fields)
+      if (field.is_object() && error.fields.size() < 32)
+        error.fields.push_back({text_or_empty(field, "path"), text_or_empty(field, "message")});
+  return error;
+}
+
+}  // namespace
+
+Json to_create(const CreateSpec& spec, const std::string& profile) {
+  Json metadata = spec.metadata;
+  metadata["sandgate_id"] = spec.sandbox_id;
+  Json network{{"default", spec.network.fallback == NetworkDefault::allow ? "allow" : "deny"},
+               {"allow", spec.network.allow}};
+  Json body{{"profile", profile},
+            {"env", spec.env},
+            {"metadata", std::move(metadata)},
+            {"ttl_seconds", spec.ttl.count()},
+            {"resources", to_resources(spec.resources)},
+            {"network", std::move(network)}};
+  if (!spec.image.empty()) body["image"] = spec.image;
+  if (!spec.snapshot.empty()) body["snapshot"] = spec.snapshot;
+  return body;
+}
+
+Json to_exec(const Command& command) {
+  Json body{{"background", command.background},
+            {"on_disconnect", command.keep_on_disconnect ? "keep" : "kill"}};
+  if (command.shell.empty())
+    body["command"] = command.argv;
+  else
+    body["shell"] = command.shell;
+  if (!command.cwd.empty()) body["cwd"] = command.cwd;
+  if (!command.env.empty()) body["env"] = command.env;
+  if (!command.user.empty()) body["user"] = command.user;
+  if (command.pty) body["pty"] = {{"cols", command.pty->cols}, {"rows", command.pty->rows}};
+  if (command.timeout.count() > 0) body["timeout_ms"] = command.timeout.count();
+  return body;
+}
+
+BackendSandbox to_backend_sandbox(const Json& document) {
+  return reading([&] {
+    BackendSandbox sandbox;
+    sandbox.backend_id = document.at("id").get<std::string>();
+    const auto metadata = document.value("metadata", Json::object());
+    sandbox.sandbox_id = text_or_empty(metadata, "sandgate_id");
+    const std::string state = document.at("state").get<std::string>();
+    if (state == "stopped" || state == "failed" || state == "stopping")
+      sandbox.state = BackendState::gone;
+    else if (state == "paused" || state == "pausing")
+      sandbox.state = BackendState::paused;
+    const auto backend = document.value("backend", Json::object());
+    if (backend.is_object()) {
+      sandbox.isolation =
+          isolation_from(text_or_empty(backend, "isolation")).value_or(Isolation::process);
+      sandbox.region = text_or_empty(backend, "region");
+    }
+    return sandbox;
+  });
+}
+
+ProcessInfo to_process(const Json& document) {
+  return reading([&] {
+    ProcessInfo info;
+    info.id = document.at("id").get<std::string>();
+    info.command = document.at("command").get<std::vector<std::string>>();
+    info.pty = document.value("pty", false);
+    info.background = document.value("background", false);
+    info.started_at = time_at(document, "started_at");
+    if (document.at("state") == "exited") {
+      info.state = ProcessState::exited;
+      info.exit = to_exit(document);
+      if (document.at("ended_at").is_string()) info.ended_at = time_at(document, "ended_at");
+    }
+    return info;
+  });
+}
+
+FileEntry to_entry(const Json& document) {
+  return reading([&] {
+    FileEntry entry;
+    entry.name = document.at("name").get<std::string>();
+    entry.path = document.at("path").get<std::string>();
+    entry.type = to_file_type(document.at("type").get<std::string>());
+    entry.size = document.at("size").get<uint64_t>();
+    const std::string mode = document.at("mode").get<std::string>();
+    entry.mode = static_cast<uint32_t>(std::strtoul(mode.c_str(), nullptr, 8)) & 07777;
+    entry.modified_at = time_at(document, "modified_at");
+    if (document.contains("target")) entry.target = text_or_empty(document, "target");
+    return entry;
+  });
+}
+
+SandboxMetrics to_metrics(const Json& document) {
+  return reading([&] {
+    constexpr double kMib = 1 << 20;
+    SandboxMetrics metrics;
+    metrics.cpu_micros = static_cast<int64_t>(document.at("cpu_seconds").get<double>() * 1e6);
+    const auto bytes = [&](const char* name) {
+      return static_cast<int64_t>(document.at(name).get<double>() * kMib);
+    };
+    metrics.memory_used_bytes = bytes("memory_used_mib");
+    metrics.memory_limit_bytes = bytes("memory_limit_mib");
+    metrics.disk_used_bytes = bytes("disk_used_mib");
+    metrics.egress_bytes = document.at("egress_bytes").get<int64_t>();
+    metrics.processes = document.at("processes").get<int64_t>();
+    metrics.sampled_at = time_at(document, "sampled_at");
+    return metrics;
+  });
+}
+
+std::optional<ProcessEvent> to_process_event(const ServerEvent& event) {
+  return reading([&]() -> std::optional<ProcessEvent> {
+    if (event.name == "stdout" || event.name == "stderr" || event.name == "pty")
+      return ProcessEvent(to_chunk(event));
+    if (event.name == "exit") return ProcessEvent(to_exit(Json::parse(event.data)));
+    if (event.name == "error") {
+      const Error unknown(ErrorCode::unavailable, "sandgate lost the process");
+      throw error_of_problem("sandgate", Json::parse(event.data), unknown);
+    }
+    return std::nullopt;
+  });
+}
+
+Descriptor to_descriptor(const Json& document) {
+  Descriptor descriptor = descriptor_from_json(document);
+  descriptor.provider = "sandgate";
+  constexpr Verb kPassedOn[] = {Verb::exec,  Verb::background, Verb::stdin_, Verb::signal,
+                                Verb::files, Verb::archive,    Verb::pty,    Verb::metrics};
+  std::erase_if(descriptor.verbs, [&](const auto& verb) {
+    return std::find(std::begin(kPassedOn), std::end(kPassedOn), verb.first) == std::end(kPassedOn);
+  });
+  // A secret's value never leaves this gateway, and a path of this machine means nothing there.
+  descriptor.controls.erase(Control::secret_injection);
+  descriptor.controls.erase(Control::host_workspace);
+  return descriptor;
+}
+
+Error read_error(std::string_view provider, const HttpReply& reply) {
+  const Error plain = error_of_status(provider, reply.status, reply.headers);
+  const Json problem = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  return error_of_problem(provider, problem, plain);
+}
+
+Error as_refused_create(Error error) {
+  switch (error.code) {
+    case ErrorCode::invalid:
+    case ErrorCode::not_found:
+    case ErrorCode::unsupported:
+    case ErrorCode::quota_exceeded:
+    case ErrorCode::conflict:
+    case ErrorCode::too_large:
+      error.code = ErrorCode::no_capacity;
+      error.fields.clear();
+      break;
+    default:
+      break;
+  }
+  return error;
+}
+
+}  // namespace sandgate::wire

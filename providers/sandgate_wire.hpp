@@ -1,0 +1,29 @@
+#pragma once
+#include "providers/event_stream.hpp"
+#include "providers/provider.hpp"
+#include "providers/rest_api.hpp"
+
+// Between our values and the words of Sandgate's own v1 API. Pure; every from_ function throws
+// Error(unavailable) for a document that does not have the form of that API.
+namespace sandgate::wire {
+
+Json to_create(const CreateSpec& spec, const std::string& profile);
+Json to_exec(const Command& command);
+
+BackendSandbox to_backend_sandbox(const Json& document);
+ProcessInfo to_process(const Json& document);
+FileEntry to_entry(const Json& document);
+SandboxMetrics to_metrics(const Json& document);
+// Empty for an event that carries nothing for us (start, or one of a newer version). An `error`
+// event is thrown as the Error it names.
+std::optional<ProcessEvent> to_process_event(const ServerEvent& event);
+
+// Less what an outer gateway cannot pass on to an inner one.
+Descriptor to_descriptor(const Json& document);
+
+// From the other side's problem document.
+Error read_error(std::string_view provider, const HttpReply& reply);
+// A create's refusal rules out this deployment, not the request.
+Error as_refused_create(Error error);
+
+}  // namespace sandgate::wire

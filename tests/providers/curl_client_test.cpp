@@ -1,0 +1,177 @@
+#include "providers/curl_client.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/providers/scripted_server.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using asio::ip::tcp;
+using SteadyClock = std::chrono::steady_clock;
+
+HttpCall local(std::string url) {
+  HttpCall call;
+  call.url = std::move(url);
+  call.allow_private = true;
+  return call;
+}
+
+ErrorCode code_of(Task<HttpReply> task) {
+  try {
+    run(std::move(task));
+  } catch (const Error& error) {
+    return error.code;
+  }
+  return ErrorCode::internal;
+}
+
+Task<void> hang(tcp::socket& socket) {
+  co_await ScriptedServer::head(socket);
+  co_await sleep_for(std::chrono::hours(1));
+}
+
+Task<void> answer_ok(tcp::socket& socket) {
+  for (;;) {
+    co_await ScriptedServer::head(socket);
+    co_await ScriptedServer::say(
+        socket,
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Made\r\nX-A: b\r\nContent-Length: 2\r\n\r\nhi");
+  }
+}
+
+// More than any buffer holds, and how much of it was taken.
+Task<void> flood(tcp::socket& socket) {
+  co_await ScriptedServer::head(socket);
+  co_await ScriptedServer::say(socket, "HTTP/1.1 200 OK\r\n\r\n");
+  const std::string piece(1 << 20, 'x');
+  for (int i = 0; i < 64; ++i) co_await ScriptedServer::say(socket, piece);
+}
+
+// Answers with the number of body bytes of a chunked upload.
+Task<void> count_upload(tcp::socket& socket) {
+  std::string text = co_await ScriptedServer::head(socket);
+  text.erase(0, text.find("\r\n\r\n") + 4);
+  while (!text.ends_with("0\r\n\r\n")) {
+    std::string more(1 << 16, '\0');
+    const size_t count = co_await socket.async_read_some(asio::buffer(more), asio::use_awaitable);
+    text.append(more, 0, count);
+  }
+  const auto size = std::to_string(std::count(text.begin(), text.end(), 'u'));
+  const std::string reply =
+      "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(size.size()) + "\r\n\r\n" + size;
+  co_await ScriptedServer::say(socket, reply);
+}
+
+TEST(CurlClient, AReplyHasStatusFieldsAndBody) {
+  ScriptedServer server(answer_ok);
+  CurlClient client;
+  const auto reply = run(client.call(local(server.url())));
+  EXPECT_EQ(reply.status, 201);
+  EXPECT_EQ(find_field(reply.headers, "x-a"), "b");
+  EXPECT_EQ(reply.body, "hi");
+}
+
+TEST(CurlClient, ACancelledRaceReturnsAtOnce) {
+  ScriptedServer server(hang);
+  CurlClient client;
+  const auto begin = SteadyClock::now();
+  auto race = [&]() -> Task<bool> {
+    auto reply =
+        co_await with_timeout(std::chrono::milliseconds(50), client.call(local(server.url())));
+    co_return reply.has_value();
+  };
+  EXPECT_FALSE(run(race()));
+  EXPECT_LT(SteadyClock::now() - begin, std::chrono::milliseconds(150));
+}
+
+TEST(CurlClient, DeadlinesEndCallsAndStreamHeads) {
+  ScriptedServer server(hang);
+  CurlClient client;
+  HttpCall call = local(server.url());
+  call.deadline = std::chrono::milliseconds(100);
+  EXPECT_EQ(code_of(client.call(call)), ErrorCode::timeout);
+  try {
+    run(client.stream(call));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::timeout);
+  }
+}
+
+TEST(CurlClient, RefusedConnectionsAndPrivateAddressesAreUnavailable) {
+  CurlClient client;
+  EXPECT_EQ(code_of(client.call(local("http://127.0.0.1:1"))), ErrorCode::unavailable);
+  ScriptedServer server(answer_ok);
+  HttpCall tenant = local(server.url());
+  tenant.allow_private = false;
+  EXPECT_EQ(code_of(client.call(tenant)), ErrorCode::unavailable);
+  // Nor through a connection that an operator's call left in the pool.
+  run(client.call(local(server.url())));
+  EXPECT_EQ(code_of(client.call(tenant)), ErrorCode::unavailable);
+}
+
+TEST(CurlClient, LargeRepliesAreRefusedByCallAndPulledByStream) {
+  ScriptedServer server(flood);
+  CurlClient client;
+  EXPECT_EQ(code_of(client.call(local(server.url()))), ErrorCode::unavailable);
+  auto pull = [&]() -> Task<size_t> {
+    auto stream = co_await client.stream(local(server.url()));
+    std::vector<char> piece(300'000);
+    size_t total = 0;
+    for (;;) {
+      const size_t count = co_await stream->read(piece);
+      if (count == 0) co_return total;
+      total += count;
+    }
+  };
+  EXPECT_EQ(run(pull()), size_t{64} << 20);
+}
+
+class Repeated : public ByteSource {
+ public:
+  explicit Repeated(size_t left, bool breaks = false) : left_(left), breaks_(breaks) {}
+  Task<size_t> read(std::span<char> into) override {
+    if (left_ == 0 && breaks_) throw Error(ErrorCode::conflict, "broken");
+    const size_t count = std::min(into.size(), left_);
+    std::fill_n(into.begin(), count, 'u');
+    left_ -= count;
+    co_return count;
+  }
+
+ private:
+  size_t left_;
+  bool breaks_;
+};
+
+TEST(CurlClient, UploadsArePumpedAndTheirFailureIsTheCalls) {
+  ScriptedServer server(count_upload);
+  CurlClient client;
+  Repeated whole(5 << 20), broken(100, true);
+  HttpCall call = local(server.url());
+  call.method = "PUT";
+  call.upload = &whole;
+  EXPECT_EQ(run(client.call(call)).body, std::to_string(5 << 20));
+  call.upload = &broken;
+  EXPECT_EQ(code_of(client.call(call)), ErrorCode::conflict);
+}
+
+TEST(CurlClient, ManyCallsRunTogether) {
+  ScriptedServer server(answer_ok);
+  CurlClient client;
+  asio::thread_pool pool(4);
+  std::atomic<int> good = 0;
+  for (int i = 0; i < 50; ++i) {
+    auto work = [&]() -> Task<void> {
+      auto outcome = co_await attempt(client.call(local(server.url())));
+      good += std::holds_alternative<HttpReply>(outcome);
+    };
+    asio::co_spawn(asio::make_strand(pool), work, asio::detached);
+  }
+  pool.join();
+  EXPECT_EQ(good, 50);
+}
+
+}  // namespace
+}  // namespace sandgate::test

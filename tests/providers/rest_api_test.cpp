@@ -1,0 +1,86 @@
+#include "providers/rest_api.hpp"
+
+#include <gtest/gtest.h>
+
+#include "providers/sandgate.hpp"
+#include "providers/sandgate_wire.hpp"
+#include "tests/support/live_loop.hpp"
+#include "tests/support/route_client.hpp"
+
+namespace sandgate {
+namespace {
+
+TEST(RestApi, StatusesBecomeWhatTheCallerCanDo) {
+  const auto code = [](int status) { return error_of_status("x", status, {}).code; };
+  EXPECT_EQ(code(400), ErrorCode::invalid);
+  EXPECT_EQ(code(401), ErrorCode::unavailable);
+  EXPECT_EQ(code(402), ErrorCode::no_capacity);
+  EXPECT_EQ(code(404), ErrorCode::not_found);
+  EXPECT_EQ(code(409), ErrorCode::conflict);
+  EXPECT_EQ(code(429), ErrorCode::rate_limited);
+  EXPECT_EQ(code(500), ErrorCode::unavailable);
+  EXPECT_EQ(code(302), ErrorCode::unavailable);
+  EXPECT_EQ(error_of_status("x", 403, {}).details["credentials"], "refused");
+}
+
+TEST(RestApi, RetryAfterIsSecondsOrADate) {
+  const auto after = [](std::string text) {
+    return error_of_status("x", 429, {{"retry-after", text}}).retry_after;
+  };
+  EXPECT_EQ(after("3"), std::chrono::seconds(3));
+  EXPECT_EQ(after("-3"), std::chrono::seconds(0));
+  EXPECT_EQ(after("Wed, 21 Oct 2015 07:28:00 GMT"), std::chrono::seconds(0));
+  EXPECT_FALSE(after("soon"));
+}
+
+// What the adapter makes of another gateway's refusal of a create.
+Error refused(int status, std::string body) {
+  test::LiveLoop loop;
+  http::Routes routes;
+  test::RouteClient client(routes);
+  client.fixed = HttpReply{status, {}, std::move(body)};
+  auto provider = std::make_shared<SandgateProvider>(
+      client, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
+  try {
+    loop.run(provider->create({.sandbox_id = "sb1"}));
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ErrorCode::internal, "nothing was thrown");
+}
+
+TEST(SandgateProvider, ARefusedCreateLetsAnotherBackendTry) {
+  EXPECT_EQ(refused(401, R"({"code":"unauthenticated","detail":"x"})").code,
+            ErrorCode::unavailable);
+  EXPECT_EQ(refused(402, R"({"code":"budget_exceeded"})").code, ErrorCode::no_capacity);
+  EXPECT_EQ(refused(400, R"({"code":"invalid","detail":"ttl"})").code, ErrorCode::no_capacity);
+  EXPECT_EQ(refused(422, R"({"code":"unsupported"})").code, ErrorCode::no_capacity);
+  EXPECT_EQ(refused(429, R"({"code":"rate_limited"})").code, ErrorCode::rate_limited);
+  EXPECT_EQ(refused(500, "<html>").code, ErrorCode::unavailable);
+  EXPECT_EQ(refused(201, "{}").code, ErrorCode::unavailable);
+  EXPECT_EQ(refused(201, "not json").code, ErrorCode::unavailable);
+}
+
+TEST(SandgateProvider, ACreateCarriesOurId) {
+  const Json body = wire::to_create({.sandbox_id = "sb1", .metadata = {{"a", "b"}}}, "python@3");
+  EXPECT_EQ(body["metadata"]["sandgate_id"], "sb1");
+  EXPECT_EQ(body["metadata"]["a"], "b");
+  EXPECT_EQ(body["profile"], "python@3");
+  EXPECT_EQ(body["resources"]["vcpu"], 1.0);
+  EXPECT_FALSE(body.contains("image"));
+}
+
+TEST(SandgateProvider, UntilTheFirstAnswerNothingIsDeclared) {
+  test::LiveLoop loop;
+  http::Routes routes;
+  test::RouteClient client(routes);
+  client.fixed = HttpReply{503, {}, ""};
+  auto provider = std::make_shared<SandgateProvider>(
+      client, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
+  EXPECT_TRUE(provider->descriptor().verbs.empty());
+  EXPECT_THROW(loop.run(provider->refresh()), Error);
+  EXPECT_TRUE(provider->descriptor().verbs.empty());
+}
+
+}  // namespace
+}  // namespace sandgate

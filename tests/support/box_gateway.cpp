@@ -1,0 +1,85 @@
+#include "tests/support/box_gateway.hpp"
+
+namespace sandgate::test {
+
+BoxGateway::BoxGateway(asio::any_io_executor executor)
+    : client(routes_), exec_(*this), processes_(*this), files_(*this) {
+  provider = std::make_shared<ProcessProvider>(executor, directory_.path());
+  exec_.add_routes(routes_);
+  processes_.add_routes(routes_);
+  files_.add_routes(routes_);
+  add_sandbox_routes();
+}
+
+Task<OpenSandbox> BoxGateway::open(const http::Caller&, std::string_view id, Verb verb) {
+  if (!metadata_.contains(std::string(id))) throw Error::not_found("sandbox", id);
+  if (!provider->descriptor().can(verb))
+    throw Error(ErrorCode::unsupported, "no verb " + std::string(to_string(verb)));
+  co_return OpenSandbox{.id = {std::string(id)},
+                        .tenant = {},
+                        .provider = provider,
+                        .backend_id = "box-" + std::string(id),
+                        .activity = nullptr};
+}
+
+Task<void> BoxGateway::report_gone(SandboxId id, std::string) {
+  gone.push_back(id.value);
+  co_return;
+}
+
+Task<std::string> BoxGateway::make_box(CreateSpec spec) {
+  spec.sandbox_id = SandboxId::make().value;
+  const std::string id = spec.sandbox_id;
+  metadata_[id] = spec.metadata;
+  co_await provider->create(std::move(spec));
+  co_return id;
+}
+
+Json BoxGateway::document_of(const std::string& id) const {
+  return {{"id", id},
+          {"state", "running"},
+          {"metadata", metadata_.at(id)},
+          {"backend", {{"isolation", "process"}, {"region", "here"}}}};
+}
+
+void BoxGateway::add_sandbox_routes() {
+  using http::Request;
+  using http::Response;
+  const auto add = [&](http::Method method, std::string pattern, http::Handler handler) {
+    routes_.add({.method = method,
+                 .pattern = std::move(pattern),
+                 .permission = http::Permission::use_sandboxes,
+                 .body = http::BodyMode::buffered,
+                 .handler = std::move(handler)});
+  };
+  add(http::Method::post, "/v1/sandboxes", [this](Request& request) -> Task<Response> {
+    const Json body = request.json();
+    CreateSpec spec;
+    spec.metadata = body["metadata"].get<std::map<std::string, std::string>>();
+    spec.env = body["env"].get<std::map<std::string, std::string>>();
+    const std::string id = co_await make_box(std::move(spec));
+    co_return Response::json(201, document_of(id));
+  });
+  add(http::Method::get, "/v1/sandboxes", [this](Request& request) -> Task<Response> {
+    Json items = Json::array();
+    const auto tag = request.query.find("metadata.sandgate_id");
+    for (const auto& [id, metadata] : metadata_)
+      if (!tag || metadata.value("sandgate_id", "") == *tag) items.push_back(document_of(id));
+    co_return Response::json(200, {{"items", items}, {"next_cursor", nullptr}});
+  });
+  add(http::Method::get, "/v1/sandboxes/{id}", [this](Request& request) -> Task<Response> {
+    if (!metadata_.contains(request.param("id")))
+      throw Error::not_found("sandbox", request.param("id"));
+    co_return Response::json(200, document_of(request.param("id")));
+  });
+  add(http::Method::delete_, "/v1/sandboxes/{id}", [this](Request& request) -> Task<Response> {
+    metadata_.erase(request.param("id"));
+    co_await provider->kill("box-" + request.param("id"));
+    co_return Response::empty(204);
+  });
+  add(http::Method::get, "/v1/descriptor", [this](Request&) -> Task<Response> {
+    co_return Response::json(200, to_json(provider->descriptor()));
+  });
+}
+
+}  // namespace sandgate::test

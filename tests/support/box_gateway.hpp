@@ -1,0 +1,40 @@
+#pragma once
+#include "gateway/api/exec.hpp"
+#include "gateway/api/files.hpp"
+#include "gateway/api/processes.hpp"
+#include "tests/support/process_provider.hpp"
+#include "tests/support/route_client.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate::test {
+
+// A gateway's sandbox routes over one ProcessProvider, without store, placement or sockets: the
+// real exec and files handlers, and a small stand-in for the sandboxes' own routes.
+class BoxGateway : public SandboxAccess {
+  http::Routes routes_;  // first: client refers to it
+
+ public:
+  explicit BoxGateway(asio::any_io_executor executor);
+
+  Task<OpenSandbox> open(const http::Caller& caller, std::string_view id, Verb verb) override;
+  Task<void> report_gone(SandboxId id, std::string detail) override;
+
+  // A sandbox to use; its id is the API's.
+  Task<std::string> make_box(CreateSpec spec);
+
+  std::shared_ptr<ProcessProvider> provider;
+  std::vector<std::string> gone;
+  RouteClient client;
+
+ private:
+  void add_sandbox_routes();
+  Json document_of(const std::string& id) const;
+
+  TempDirectory directory_;
+  api::ExecHandlers exec_;
+  api::ProcessHandlers processes_;
+  api::FileHandlers files_;
+  std::map<std::string, Json> metadata_;  // by id
+};
+
+}  // namespace sandgate::test

@@ -1,0 +1,120 @@
+#include "tests/support/fake_provider.hpp"
+
+namespace sandgate::test {
+
+Descriptor FakeProvider::capable(std::string name) {
+  Descriptor descriptor;
+  descriptor.provider = std::move(name);
+  descriptor.isolation = Isolation::kernel;
+  descriptor.persistence = {Persistence::ephemeral, Persistence::persistent};
+  for (const Verb verb : {Verb::exec, Verb::files, Verb::pty, Verb::metrics})
+    descriptor.verbs[verb] = Keeps::nothing;
+  descriptor.verbs[Verb::pause] = Keeps::disk;
+  descriptor.controls = {Control::network_deny,  Control::network_rules, Control::cpu_limit,
+                         Control::memory_limit,  Control::process_limit, Control::disk_limit,
+                         Control::network_allow, Control::allow_root};
+  descriptor.limits = {.max_milli_vcpu = 8000, .max_memory_mib = 16384, .max_disk_gib = 64};
+  descriptor.regions = {"eu"};
+  descriptor.images = {"debian-12"};
+  return descriptor;
+}
+
+void FakeProvider::fail_creates(Fault fault, ErrorCode code, std::chrono::milliseconds delay) {
+  std::lock_guard lock(mutex_);
+  fault_ = fault;
+  code_ = code;
+  delay_ = delay;
+}
+
+void FakeProvider::offer(Descriptor descriptor) {
+  std::lock_guard lock(mutex_);
+  offered_ = std::move(descriptor);
+}
+
+void FakeProvider::lose(const std::string& backend_id) {
+  std::lock_guard lock(mutex_);
+  alive_.erase(backend_id);
+}
+
+size_t FakeProvider::alive() const {
+  std::lock_guard lock(mutex_);
+  return alive_.size();
+}
+
+bool FakeProvider::has(const std::string& sandbox_id) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, one] : alive_)
+    if (one.sandbox_id == sandbox_id) return true;
+  return false;
+}
+
+CreateSpec FakeProvider::last_spec() const {
+  std::lock_guard lock(mutex_);
+  return last_spec_;
+}
+
+Descriptor FakeProvider::descriptor() const {
+  std::lock_guard lock(mutex_);
+  return offered_;
+}
+
+BackendSandbox FakeProvider::make(const CreateSpec& spec) {
+  std::lock_guard lock(mutex_);
+  last_spec_ = spec;
+  BackendSandbox made{.backend_id = "fake-" + std::to_string(++next_),
+                      .sandbox_id = spec.sandbox_id,
+                      .isolation = offered_.isolation,
+                      .region = "eu"};
+  alive_[made.backend_id] = made;
+  return made;
+}
+
+Task<BackendSandbox> FakeProvider::create(CreateSpec spec) {
+  ++creates_;
+  Fault fault;
+  ErrorCode code;
+  std::chrono::milliseconds delay;
+  {
+    std::lock_guard lock(mutex_);
+    fault = fault_;
+    code = code_;
+    delay = delay_;
+  }
+  if (fault == Fault::error) throw Error(code, "switched to fail");
+  if (fault == Fault::hang) co_await sleep_for(std::chrono::hours(1));
+  if (fault == Fault::slow) co_await sleep_for(delay);
+  BackendSandbox made = make(spec);
+  if (fault == Fault::lost_reply) throw Error(code, "switched to lose its reply");
+  co_return made;
+}
+
+Task<std::optional<BackendSandbox>> FakeProvider::find(std::string id) {
+  std::lock_guard lock(mutex_);
+  const auto found = alive_.find(id);
+  if (found == alive_.end()) co_return std::nullopt;
+  co_return found->second;
+}
+
+Task<std::optional<BackendSandbox>> FakeProvider::find_by_tag(std::string sandbox_id) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, one] : alive_)
+    if (one.sandbox_id == sandbox_id) co_return one;
+  co_return std::nullopt;
+}
+
+Task<std::vector<BackendSandbox>> FakeProvider::list() {
+  std::lock_guard lock(mutex_);
+  std::vector<BackendSandbox> all;
+  for (const auto& [id, one] : alive_) all.push_back(one);
+  co_return all;
+}
+
+Task<void> FakeProvider::kill(std::string id) {
+  ++kills_;
+  if (refuse_kills_) throw Error(ErrorCode::unavailable, "switched to refuse kills");
+  std::lock_guard lock(mutex_);
+  alive_.erase(id);
+  co_return;
+}
+
+}  // namespace sandgate::test

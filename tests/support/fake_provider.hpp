@@ -1,0 +1,60 @@
+#pragma once
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "providers/provider.hpp"
+
+namespace sandgate::test {
+
+// A backend in memory that can do everything placement asks for, with switches to misbehave.
+// Thread-safe.
+class FakeProvider : public Provider {
+ public:
+  enum class Fault {
+    none,
+    error,  // create throws `code`, nothing is made
+    hang,  // create never answers, nothing is made
+    lost_reply,  // create makes a sandbox and throws `code`
+    slow,  // create takes `delay`
+  };
+
+  explicit FakeProvider(std::string name) : offered_(capable(name)) {}
+  static Descriptor capable(std::string name);
+
+  void fail_creates(Fault fault, ErrorCode code = ErrorCode::unavailable,
+                    std::chrono::milliseconds delay = {});
+  void refuse_kills(bool refuse) { refuse_kills_ = refuse; }
+  void offer(Descriptor descriptor);
+  void lose(const std::string& backend_id);  // it dies by itself
+
+  size_t alive() const;
+  bool has(const std::string& sandbox_id) const;
+  int creates() const { return creates_; }
+  int kills() const { return kills_; }
+  CreateSpec last_spec() const;
+
+  Descriptor descriptor() const override;
+  Task<BackendSandbox> create(CreateSpec spec) override;
+  Task<std::optional<BackendSandbox>> find(std::string id) override;
+  Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
+  Task<std::vector<BackendSandbox>> list() override;
+  Task<void> kill(std::string id) override;
+
+ private:
+  BackendSandbox make(const CreateSpec& spec);
+
+  mutable std::mutex mutex_;
+  Descriptor offered_;
+  Fault fault_ = Fault::none;
+  ErrorCode code_ = ErrorCode::unavailable;
+  std::chrono::milliseconds delay_{0};
+  std::map<std::string, BackendSandbox> alive_;
+  CreateSpec last_spec_;
+  int next_ = 0;
+  std::atomic<bool> refuse_kills_{false};
+  std::atomic<int> creates_{0}, kills_{0};
+};
+
+}  // namespace sandgate::test
