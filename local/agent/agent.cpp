@@ -1,0 +1,102 @@
+#include "local/agent/agent.hpp"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "gateway/core/error.hpp"
+#include "local/agent/connection.hpp"
+#include "local/agent/context.hpp"
+#include "local/agent/requests.hpp"
+
+namespace sandgate::agent {
+namespace {
+
+constexpr size_t kMaxConnections = 256;
+
+// Accepts connections and collects children, until its listener breaks.
+class Agent {
+ public:
+  explicit Agent(AgentSettings settings)
+      : context_(std::move(settings)), listener_(context_.settings.listener) {}
+
+  int run() {
+    protect();
+    context_.loop.watch(children_.get(), EPOLLIN, [this](uint32_t) { reap(); });
+    listener_watch_ =
+        context_.loop.watch(listener_.get(), EPOLLIN, [this](uint32_t events) { accept(events); });
+    context_.loop.run();
+    return 0;
+  }
+
+ private:
+  // Every signal is taken from a descriptor or not at all: a tenant's signals find no handler.
+  void protect() {
+    sigset_t all, child;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
+    ::sigemptyset(&child);
+    ::sigaddset(&child, SIGCHLD);
+    children_ = File(::signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC));
+    if (!children_) throw Error(ErrorCode::internal, "the agent has no signal descriptor");
+    ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    if (::getpid() != 1) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  }
+
+  void reap() {
+    signalfd_siginfo info;
+    while (::read(children_.get(), &info, sizeof info) > 0) continue;
+    int status = 0;
+    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
+      if (!context_.processes.reaped(pid, status)) context_.file_workers.erase(pid);
+  }
+
+  void accept(uint32_t events) {
+    if (events & (EPOLLERR | EPOLLHUP)) return context_.loop.stop();
+    if (connections_.size() >= kMaxConnections) return context_.loop.change(listener_watch_, 0);
+    File socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) return;
+    auto connection = std::make_unique<Connection>(
+        context_, std::move(socket),
+        [this](Connection& from, const nlohmann::json& request) {
+          return start_operation(context_, from, request);
+        },
+        [this](Connection* gone) { bury(gone); });
+    Connection* const key = connection.get();
+    connections_[key] = std::move(connection);
+  }
+
+  // Deferred: the connection's own functions are still on the stack.
+  void bury(Connection* gone) {
+    context_.loop.at(std::chrono::steady_clock::now(), [this, gone] {
+      connections_.erase(gone);
+      context_.loop.change(listener_watch_, EPOLLIN);
+    });
+  }
+
+  Context context_;
+  File listener_, children_;
+  Loop::Id listener_watch_ = 0;
+  std::map<Connection*, std::unique_ptr<Connection>> connections_;
+};
+
+}  // namespace
+
+int run_agent(AgentSettings settings) {
+  try {
+    return Agent(std::move(settings)).run();
+  } catch (const std::exception& failure) {
+    (void)!::write(2, failure.what(), std::char_traits<char>::length(failure.what()));
+    return 1;
+  }
+}
+
+}  // namespace sandgate::agent

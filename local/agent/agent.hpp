@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace sandgate::agent {
+
+// The account workloads run as when nobody asks for another one.
+struct Account {
+  std::string name = "user";
+  uint32_t uid = 1000, gid = 1000;
+  std::string home = "/home/user";
+};
+
+// Last step of every child before it runs a tenant's program or touches a tenant's file, after its
+// identity was dropped. False ends the child: fail closed.
+using Confine = bool (*)(const void* data, bool root);
+
+struct AgentSettings {
+  int listener = -1;  // a listening unix stream socket; the agent owns it
+  Account account;  // an account of this name in /etc/passwd wins over these numbers
+  std::map<std::string, std::string> env;  // of the sandbox: every command starts from it
+  bool allow_root = false;
+  Confine confine = nullptr;  // null: nothing more to do
+  const void* confine_data = nullptr;  // not owned; outlives the agent
+};
+
+// Serves until the listener breaks; the caller is pid 1 of the sandbox (or, in tests, any process)
+// with one thread, its walls already up. It needs to stay uid 0 inside with SETUID, SETGID,
+// SETPCAP, KILL and CHOWN; workloads get an unprivileged identity. Returns an exit code.
+int run_agent(AgentSettings settings);
+
+}  // namespace sandgate::agent

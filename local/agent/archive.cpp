@@ -1,0 +1,139 @@
+#include "local/agent/archive.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+
+#include "local/agent/extraction.hpp"
+#include "local/agent/file_tree.hpp"
+#include "local/agent/tar_reader.hpp"
+#include "local/agent/tar_writer.hpp"
+
+namespace sandgate::agent {
+namespace {
+
+constexpr size_t kMaxNames = 1'000'000;
+constexpr int kMaxDepth = 256;
+constexpr size_t kSendBytes = 4 * kMaxPayload;
+
+// Walks a tree and sends it as it goes.
+class Packing {
+ public:
+  explicit Packing(FileSession& session) : session_(session) {}
+
+  void add(const File& directory, const std::string& name, const std::string& path, int depth) {
+    struct stat info;
+    if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
+    TarEntry entry{.name = path,
+                   .mode = static_cast<uint32_t>(info.st_mode & 0777),
+                   .mtime = info.st_mtim.tv_sec};
+    if (S_ISREG(info.st_mode)) add_file(directory, name, entry);
+    if (S_ISLNK(info.st_mode)) add_link(directory, name, entry);
+    if (!S_ISDIR(info.st_mode)) return;
+    entry.type = TarType::directory;
+    entry.name += "/";
+    send(tar_header(entry));
+    const File child(
+        open_safely(directory.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    if (!child) throw path_error(path);
+    add_all(child, path + "/", depth + 1);
+  }
+
+  void add_all(const File& directory, const std::string& prefix, int depth) {
+    if (depth > kMaxDepth) throw Error(ErrorCode::too_large, "the directories are too deep");
+    for (const std::string& name : names_in(directory, kMaxNames, prefix))
+      add(directory, name, prefix + name, depth);
+  }
+
+  void finish() {
+    send(tar_end());
+    session_.bytes(pending_);
+    session_.end();
+  }
+
+ private:
+  void add_link(const File& directory, const std::string& name, TarEntry entry) {
+    char target[PATH_MAX];
+    const ssize_t length = ::readlinkat(directory.get(), name.c_str(), target, sizeof target);
+    if (length <= 0) return;
+    entry.type = TarType::symlink;
+    entry.target.assign(target, static_cast<size_t>(length));
+    send(tar_header(entry));
+  }
+
+  // As long as its header said, also when the file shrinks meanwhile.
+  void add_file(const File& directory, const std::string& name, TarEntry entry) {
+    const File file(open_safely(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+    struct stat info;
+    if (!file || ::fstat(file.get(), &info) != 0) throw path_error(entry.name);
+    if (!S_ISREG(info.st_mode)) return;
+    entry.size = static_cast<uint64_t>(info.st_size);
+    send(tar_header(entry));
+    bool ended = false;
+    for (uint64_t left = entry.size; left > 0;) {
+      std::string part(std::min<uint64_t>(left, kMaxPayload), '\0');
+      const ssize_t got = ended ? 0 : ::read(file.get(), part.data(), part.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) throw path_error(entry.name);
+      ended = got == 0;
+      if (got > 0) part.resize(static_cast<size_t>(got));
+      left -= part.size();
+      send(part);
+    }
+    send(std::string(tar_padding(entry.size), '\0'));
+  }
+
+  void send(std::string_view bytes) {
+    pending_ += bytes;
+    if (pending_.size() < kSendBytes) return;
+    session_.bytes(pending_);
+    pending_.clear();
+  }
+
+  FileSession& session_;
+  std::string pending_;
+};
+
+}  // namespace
+
+void read_archive(FileSession& session, FileRequest& request) {
+  const std::string path = request.path("path");
+  request.finish();
+  const File directory(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK));
+  if (!directory && errno != ENOTDIR) throw path_error(path);
+  Packing packing(session);
+  if (directory) {
+    session.reply(nlohmann::json::object());
+    packing.add_all(directory, "", 0);
+  } else {
+    const Place place = open_place(path, false);
+    describe(place, path);
+    session.reply(nlohmann::json::object());
+    packing.add(place.directory, place.name, place.name, 0);
+  }
+  packing.finish();
+}
+
+void write_archive(FileSession& session, FileRequest& request) {
+  const std::string path = request.path("path");
+  request.finish();
+  Extraction extraction(path);
+  session.reply(nlohmann::json::object());
+  TarReader reader;
+  for (std::string_view bytes; !(bytes = session.receive_bytes()).empty();) {
+    reader.push(bytes);
+    while (const auto event = reader.next()) {
+      if (const auto* entry = std::get_if<TarEntry>(&*event)) extraction.begin(*entry);
+      if (const auto* content = std::get_if<TarContent>(&*event))
+        extraction.content(content->bytes);
+      if (std::holds_alternative<TarEntryEnd>(*event)) extraction.end();
+    }
+  }
+  reader.finish();
+  session.reply(nlohmann::json::object());
+}
+
+}  // namespace sandgate::agent

@@ -1,0 +1,119 @@
+#include "local/agent/client.hpp"
+
+#include "local/agent/client_connection.hpp"
+#include "local/agent/client_values.hpp"
+
+namespace sandgate {
+namespace {
+
+using agent::ClientConnection;
+
+constexpr size_t kMaxProcesses = 4096;
+
+// An operation with one answer.
+Task<Json> ask(std::string path, std::string operation, Json request) {
+  const auto connection =
+      co_await ClientConnection::open(std::move(path), std::move(operation), std::move(request));
+  co_return co_await connection->receive_reply();
+}
+
+// One whose answer says only that it was done.
+Task<void> tell(std::string path, std::string operation, Json request) {
+  co_await ask(std::move(path), std::move(operation), std::move(request));
+}
+
+AgentStatus to_status(const Json& document) {
+  return agent::checked([&] {
+    Problems problems;
+    ObjectReader reader(document, problems);
+    AgentStatus status;
+    status.version = static_cast<int>(reader.integer("protocol", 1, INT32_MAX).value_or(0));
+    status.processes = reader.integer("processes", 0, INT32_MAX).value_or(0);
+    problems.throw_if_any();
+    return status;
+  });
+}
+
+Task<AgentStatus> ask_status(std::string path) {
+  const Json answer = co_await ask(std::move(path), "ping", Json::object());
+  co_return to_status(answer);
+}
+
+Task<ProcessInfo> ask_process(std::string path, std::string id) {
+  Json request{{"process", id}};
+  const Json answer = co_await ask(std::move(path), "process", std::move(request));
+  co_return agent::to_process_info(answer);
+}
+
+Task<std::vector<ProcessInfo>> ask_processes(std::string path) {
+  const auto connection =
+      co_await ClientConnection::open(std::move(path), "processes", Json::object());
+  const std::vector<Json> items = co_await connection->receive_items(kMaxProcesses);
+  std::vector<ProcessInfo> processes;
+  for (const Json& item : items) processes.push_back(agent::to_process_info(item));
+  co_return processes;
+}
+
+Task<void> send_input(std::string path, std::string process, std::string bytes) {
+  Json request{{"process", process}};
+  const auto connection =
+      co_await ClientConnection::open(std::move(path), "write_stdin", std::move(request));
+  // A refusal that arrived meanwhile is in the answer.
+  if (co_await connection->send_bytes(bytes)) co_await connection->send_end();
+  co_await connection->receive_reply();
+}
+
+Task<FileEntry> ask_entry(std::string path, std::string operation, Json request) {
+  const Json answer = co_await ask(std::move(path), std::move(operation), std::move(request));
+  co_return agent::to_file_entry(answer);
+}
+
+}  // namespace
+
+Task<AgentStatus> AgentClient::ping() const { return ask_status(path_); }
+
+Task<void> AgentClient::configure(AgentConfiguration configuration) const {
+  return tell(path_, "configure",
+              {{"env", configuration.env}, {"allow_root", configuration.allow_root}});
+}
+
+Task<std::vector<ProcessInfo>> AgentClient::processes() const { return ask_processes(path_); }
+
+Task<ProcessInfo> AgentClient::process(std::string id) const {
+  return ask_process(path_, std::move(id));
+}
+
+Task<void> AgentClient::signal(std::string process, int number) const {
+  return tell(path_, "signal", {{"process", process}, {"signal", number}});
+}
+
+Task<void> AgentClient::write_stdin(std::string process, std::string bytes) const {
+  return send_input(path_, std::move(process), std::move(bytes));
+}
+
+Task<void> AgentClient::close_stdin(std::string process) const {
+  return tell(path_, "close_stdin", {{"process", process}});
+}
+
+Task<void> AgentClient::resize(std::string process, PtySize size) const {
+  return tell(path_, "resize",
+              {{"process", process}, {"pty", {{"cols", size.cols}, {"rows", size.rows}}}});
+}
+
+Task<FileEntry> AgentClient::stat(std::string path) const {
+  return ask_entry(path_, "stat", {{"path", path}});
+}
+
+Task<FileEntry> AgentClient::make_directory(std::string path) const {
+  return ask_entry(path_, "mkdir", {{"path", path}});
+}
+
+Task<FileEntry> AgentClient::move(std::string from, std::string to) const {
+  return ask_entry(path_, "move", {{"from", from}, {"to", to}});
+}
+
+Task<void> AgentClient::remove(std::string path, bool recursive) const {
+  return tell(path_, "remove", {{"path", path}, {"recursive", recursive}});
+}
+
+}  // namespace sandgate

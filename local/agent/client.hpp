@@ -1,0 +1,59 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gateway/core/async.hpp"
+#include "providers/sandbox.hpp"
+
+namespace sandgate {
+
+struct AgentStatus {
+  int version = 0;  // of the protocol
+  int64_t processes = 0;  // alive that the agent started
+};
+
+// What a sandbox from the warm pool learns when it is given away.
+struct AgentConfiguration {
+  std::map<std::string, std::string> env;  // replaces the sandbox's environment
+  bool allow_root = false;
+};
+
+// Talks to the agent of one local sandbox; every call dials its socket anew. The agent is treated
+// as hostile: whatever it sends is checked and bounded. Calls may run concurrently, honour
+// cancellation (the connection closes) and do not refer to the client once they have begun.
+// Throws Error: a missing or refusing socket is not_found, a broken connection unavailable.
+// Copyable: it is only the socket's path ("/proc/self/fd/<n>/name" and long paths are fine).
+class AgentClient {
+ public:
+  explicit AgentClient(std::string socket_path) : path_(std::move(socket_path)) {}
+
+  Task<AgentStatus> ping() const;
+  Task<void> configure(AgentConfiguration configuration) const;
+
+  // Returns once the program runs (or was found missing: then it ends with 127).
+  Task<std::unique_ptr<ProcessStream>> exec(Command command) const;
+  Task<std::unique_ptr<ProcessStream>> attach(std::string process, uint64_t from) const;
+  Task<std::vector<ProcessInfo>> processes() const;
+  Task<ProcessInfo> process(std::string id) const;
+  Task<void> signal(std::string process, int number) const;
+  Task<void> write_stdin(std::string process, std::string bytes) const;
+  Task<void> close_stdin(std::string process) const;
+  Task<void> resize(std::string process, PtySize size) const;
+
+  Task<FileContent> read_file(std::string path, ByteRange range) const;
+  // The source outlives the call.
+  Task<FileEntry> write_file(std::string path, uint32_t mode, ByteSource& bytes) const;
+  Task<FileEntry> stat(std::string path) const;
+  Task<std::vector<FileEntry>> list_files(std::string path, int depth) const;
+  Task<FileEntry> make_directory(std::string path) const;
+  Task<FileEntry> move(std::string from, std::string to) const;
+  Task<void> remove(std::string path, bool recursive) const;
+  Task<std::unique_ptr<ByteSource>> read_archive(std::string path) const;
+  Task<void> write_archive(std::string path, ByteSource& tar) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace sandgate

@@ -1,0 +1,181 @@
+#include "local/agent/client_connection.hpp"
+
+#include <fcntl.h>
+
+#include <array>
+
+#include "local/agent/file.hpp"
+
+namespace sandgate::agent {
+namespace {
+
+using Endpoint = asio::local::stream_protocol::endpoint;
+constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
+
+constexpr size_t kReceiveBytes = 512 * 1024;
+constexpr int kSocketBytes = 512 * 1024;
+constexpr size_t kMaxSocketPath = 107;
+constexpr size_t kMaxMessage = 500;
+constexpr int kDialAttempts = 400;
+constexpr std::chrono::milliseconds kDialPause{5};  // while the agent's backlog is full
+
+// What an agent may say; anything else would let a sandbox speak for the gateway.
+constexpr std::array kAgentCodes{
+    ErrorCode::invalid,   ErrorCode::forbidden,      ErrorCode::not_found,   ErrorCode::conflict,
+    ErrorCode::too_large, ErrorCode::quota_exceeded, ErrorCode::unavailable, ErrorCode::unsupported,
+};
+
+Error error_of(std::string_view payload) {
+  return checked([&] {
+    Problems problems;
+    const Json document = parse_json(payload);
+    ObjectReader reader(document, problems);
+    const auto code = error_code_from(reader.text("code").value_or(""));
+    const std::string message = reader.text("message", {.max = kMaxPayload}).value_or("");
+    const std::string path = reader.text("path").value_or("");
+    problems.throw_if_any();
+    const std::string shown = message.substr(0, kMaxMessage);
+    if (!code || std::find(kAgentCodes.begin(), kAgentCodes.end(), *code) == kAgentCodes.end())
+      return Error(ErrorCode::unavailable, "the sandbox's agent failed");
+    return path.empty() || *code != ErrorCode::invalid ? Error(*code, shown)
+                                                       : Error(*code, shown, {{path, shown}});
+  });
+}
+
+Error broken() {
+  return Error(ErrorCode::unavailable, "the connection to the sandbox's agent broke");
+}
+
+// A path longer than a socket address holds is reached through its directory.
+struct Dial {
+  explicit Dial(const std::string& path) {
+    if (path.size() <= kMaxSocketPath) {
+      endpoint = Endpoint(path);
+      return;
+    }
+    const size_t slash = path.rfind('/');
+    const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    directory = File(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
+    const std::string reached = "/proc/self/fd/" + std::to_string(directory.get()) + "/" + name;
+    if (!directory || reached.size() > kMaxSocketPath)
+      throw Error(ErrorCode::not_found, "the sandbox's agent is not there");
+    endpoint = Endpoint(reached);
+  }
+
+  File directory;
+  Endpoint endpoint;
+};
+
+std::string request_text(const std::string& operation, Json& request) {
+  request["protocol"] = kProtocolVersion;
+  request["operation"] = operation;
+  try {
+    return request.dump();
+  } catch (const Json::exception&) {
+    throw Error(ErrorCode::invalid, "a text is not valid UTF-8");
+  }
+}
+
+Task<void> dial(asio::local::stream_protocol::socket& socket, const Dial& target) {
+  boost::system::error_code failure;
+  for (int attempt = 0; attempt < kDialAttempts; ++attempt) {
+    std::tie(failure) = co_await socket.async_connect(target.endpoint, kAsTuple);
+    if (failure != asio::error::try_again && failure != asio::error::would_block) break;
+    socket.close();
+    co_await sleep_for(kDialPause);
+  }
+  if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
+  if (failure == boost::system::errc::no_such_file_or_directory ||
+      failure == asio::error::connection_refused)
+    throw Error(ErrorCode::not_found, "the sandbox's agent is not there");
+  if (failure) throw Error(ErrorCode::unavailable, "the sandbox's agent cannot be reached");
+}
+
+}  // namespace
+
+ClientConnection::ClientConnection(const asio::any_io_executor& executor)
+    : socket_(executor), parser_(kReceiveBytes) {}
+
+Task<std::shared_ptr<ClientConnection>> ClientConnection::open(std::string socket_path,
+                                                               std::string operation,
+                                                               Json request) {
+  const std::string frames = request_frames(request_text(operation, request));
+  const Dial target(socket_path);
+  auto connection = std::make_shared<ClientConnection>(co_await asio::this_coro::executor);
+  co_await dial(connection->socket_, target);
+  boost::system::error_code ignored;
+  connection->socket_.set_option(asio::socket_base::send_buffer_size(kSocketBytes), ignored);
+  co_await connection->send(frames);
+  co_return connection;
+}
+
+Task<Frame> ClientConnection::receive() {
+  while (true) {
+    const auto frame = checked([&] { return parser_.next(); });
+    if (frame && frame->type == FrameType::error) throw error_of(frame->payload);
+    if (frame) co_return *frame;
+    const std::span<char> room = checked([&] { return parser_.prepare(); });
+    const auto [failure, got] =
+        co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), kAsTuple);
+    if (failure == asio::error::operation_aborted && !closed_)
+      throw boost::system::system_error(failure);
+    if (failure || got == 0) throw broken();
+    parser_.commit(got);
+  }
+}
+
+Task<Json> ClientConnection::receive_reply() {
+  const Frame frame = co_await receive();
+  if (frame.type != FrameType::reply) throw broken();
+  co_return checked([&] { return parse_json(frame.payload); });
+}
+
+Task<std::vector<Json>> ClientConnection::receive_items(size_t max) {
+  std::vector<Json> items;
+  while (true) {
+    const Frame frame = co_await receive();
+    if (frame.type == FrameType::end) co_return items;
+    if (frame.type != FrameType::items) throw broken();
+    const Json list = checked([&] { return parse_json(frame.payload); });
+    if (!list.is_array() || items.size() + list.size() > max) throw broken();
+    items.insert(items.end(), list.begin(), list.end());
+  }
+}
+
+Task<bool> ClientConnection::send(std::string_view frames) {
+  const auto [failure, sent] =
+      co_await asio::async_write(socket_, asio::buffer(frames.data(), frames.size()), kAsTuple);
+  if (failure == asio::error::operation_aborted && !closed_)
+    throw boost::system::system_error(failure);
+  co_return !failure;
+}
+
+Task<bool> ClientConnection::send_bytes(std::string_view bytes) {
+  std::array<char, kHeaderBytes> header;
+  while (!bytes.empty()) {
+    const std::string_view part = bytes.substr(0, kMaxPayload);
+    bytes.remove_prefix(part.size());
+    put_header(header.data(), FrameType::bytes, part.size());
+    const std::array<asio::const_buffer, 2> both{asio::buffer(header),
+                                                 asio::buffer(part.data(), part.size())};
+    const auto [failure, sent] = co_await asio::async_write(socket_, both, kAsTuple);
+    if (failure == asio::error::operation_aborted && !closed_)
+      throw boost::system::system_error(failure);
+    if (failure) co_return false;
+  }
+  co_return true;
+}
+
+Task<bool> ClientConnection::send_end() {
+  const std::string frames = frame(FrameType::end, "");
+  co_return co_await send(frames);
+}
+
+void ClientConnection::close() {
+  closed_ = true;
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+}
+
+}  // namespace sandgate::agent

@@ -1,0 +1,55 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gateway/core/async.hpp"
+#include "gateway/core/json_reader.hpp"
+#include "local/agent/protocol.hpp"
+
+namespace sandgate::agent {
+
+// One dialled connection to an agent, whose every byte is checked. One coroutine may receive while
+// another sends. Use it as a shared_ptr that each coroutine holds: closing it ends them.
+class ClientConnection {
+ public:
+  explicit ClientConnection(const asio::any_io_executor& executor);
+
+  // Dials and sends the request. Throws Error(not_found) when nobody listens there.
+  static Task<std::shared_ptr<ClientConnection>> open(std::string socket_path,
+                                                      std::string operation, Json request);
+
+  // The next frame; the payload is valid until the next call. Throws what an error frame says, and
+  // Error(unavailable) when the connection broke.
+  Task<Frame> receive();
+  Task<Json> receive_reply();
+  // All objects of a list until its end; at most `max`.
+  Task<std::vector<Json>> receive_items(size_t max);
+
+  // False when the agent no longer listens: then receive() tells why.
+  Task<bool> send(std::string_view frames);  // the bytes outlive the call
+  // As bytes frames; false as above.
+  Task<bool> send_bytes(std::string_view bytes);
+  Task<bool> send_end();
+
+  void close();
+
+ private:
+  asio::local::stream_protocol::socket socket_;
+  FrameParser parser_;
+  bool closed_ = false;
+};
+
+// Runs a check of what the agent sent; an Error(invalid) there is the agent's fault, not the
+// caller's, and becomes Error(unavailable).
+template <class F>
+auto checked(F check) {
+  try {
+    return check();
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::invalid) throw;
+    throw Error(ErrorCode::unavailable, "the sandbox's agent sent something malformed");
+  }
+}
+
+}  // namespace sandgate::agent

@@ -1,0 +1,12 @@
+#pragma once
+#include "gateway/core/json_reader.hpp"
+#include "providers/sandbox.hpp"
+
+// What an agent's JSON means, checked: pure. Each throws Error(unavailable) for what cannot be.
+namespace sandgate::agent {
+
+FileEntry to_file_entry(const Json& document);
+ProcessExit to_process_exit(const Json& document);
+ProcessInfo to_process_info(const Json& document);
+
+}  // namespace sandgate::agent

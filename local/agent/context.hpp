@@ -1,0 +1,20 @@
+#pragma once
+#include <set>
+
+#include "local/agent/agent.hpp"
+#include "local/agent/loop.hpp"
+#include "local/agent/process_table.hpp"
+
+namespace sandgate::agent {
+
+// What one running agent consists of, handed to every operation.
+struct Context {
+  explicit Context(AgentSettings given) : settings(std::move(given)), processes(loop) {}
+
+  AgentSettings settings;
+  Loop loop;
+  ProcessTable processes;
+  std::set<pid_t> file_workers;
+};
+
+}  // namespace sandgate::agent

@@ -1,0 +1,133 @@
+#include "local/agent/file_read.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "gateway/core/error.hpp"
+#include "local/agent/file_tree.hpp"
+
+namespace sandgate::agent {
+namespace {
+
+constexpr size_t kFramesPerSend = 8;
+constexpr size_t kMaxListed = 100'000;  // entries
+constexpr int64_t kMaxDepth = 64;
+constexpr size_t kMaxUnsized = 1024 * 1024;  // of files that procfs says are empty
+
+File open_for_reading(const std::string& path, struct stat& info) {
+  File file(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK));
+  if (!file || ::fstat(file.get(), &info) != 0) throw path_error(path);
+  if (S_ISDIR(info.st_mode)) throw Error::invalid("/path", "is a directory");
+  if (!S_ISREG(info.st_mode)) throw Error::invalid("/path", "is no regular file");
+  return file;
+}
+
+size_t read_fully(const File& file, char* into, size_t wanted, uint64_t offset,
+                  const std::string& path) {
+  size_t have = 0;
+  while (have < wanted) {
+    const ssize_t got =
+        ::pread(file.get(), into + have, wanted - have, static_cast<off_t>(offset + have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw path_error(path);
+    if (got == 0) break;
+    have += static_cast<size_t>(got);
+  }
+  return have;
+}
+
+// Several frames per send: the payloads are read to where they leave from.
+void send_range(FileSession& session, const File& file, uint64_t offset, uint64_t length,
+                const std::string& path) {
+  constexpr size_t kSlot = kHeaderBytes + kMaxPayload;
+  std::vector<char> frames(kSlot * kFramesPerSend);
+  while (length > 0) {
+    size_t filled = 0;
+    for (size_t slot = 0; slot < kFramesPerSend && length > 0; ++slot) {
+      const size_t wanted = std::min<uint64_t>(length, kMaxPayload);
+      const size_t got =
+          read_fully(file, frames.data() + filled + kHeaderBytes, wanted, offset, path);
+      put_header(frames.data() + filled, FrameType::bytes, got);
+      filled += kHeaderBytes + got;
+      offset += got;
+      length = got < wanted ? 0 : length - got;
+    }
+    session.send_raw({frames.data(), filled});
+  }
+}
+
+struct Listed {
+  std::string path;
+  nlohmann::json entry;
+};
+
+void gather(const File& parent, const std::string& name, const std::string& path, int64_t depth,
+            std::vector<Listed>& all) {
+  const File directory(
+      open_safely(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));
+  // Beneath the asked-for directory some may be closed to the user, or just gone.
+  if (!directory) return;
+  for (const std::string& child : names_in(directory, kMaxListed, path)) {
+    if (all.size() == kMaxListed) throw Error(ErrorCode::too_large, "there are too many files");
+    const std::string child_path = join(path, child);
+    const auto entry = describe_if_there(directory.get(), child, child_path);
+    if (!entry) continue;
+    all.push_back({child_path, *entry});
+    if (depth > 1 && (*entry)["type"] == "directory")
+      gather(directory, child, child_path, depth - 1, all);
+  }
+}
+
+}  // namespace
+
+void read_file(FileSession& session, FileRequest& request) {
+  const std::string path = request.path("path");
+  const auto offset = request.reader.integer("offset", 0, INT64_MAX);
+  const auto length = request.reader.integer("length", 0, INT64_MAX);
+  request.finish();
+  struct stat info;
+  const File file = open_for_reading(path, info);
+  std::string unsized;
+  if (info.st_size == 0) {
+    unsized.resize(kMaxUnsized);
+    unsized.resize(read_fully(file, unsized.data(), unsized.size(), 0, path));
+    info.st_size = static_cast<off_t>(unsized.size());
+  }
+  session.reply(entry_of(info, path));
+  const auto size = static_cast<uint64_t>(info.st_size);
+  const uint64_t first = std::min(static_cast<uint64_t>(offset.value_or(0)), size);
+  const uint64_t count = std::min(static_cast<uint64_t>(length.value_or(INT64_MAX)), size - first);
+  if (unsized.empty())
+    send_range(session, file, first, count, path);
+  else
+    session.bytes(std::string_view(unsized).substr(first, count));
+  session.end();
+}
+
+void stat_file(FileSession& session, FileRequest& request) {
+  const std::string path = request.path("path");
+  request.finish();
+  session.reply(describe(open_place(path, false), path));
+}
+
+void list_files(FileSession& session, FileRequest& request) {
+  const std::string path = request.path("path");
+  const auto depth = request.reader.integer("depth", 1, kMaxDepth);
+  request.finish();
+  const File root(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK));
+  if (!root) throw path_error(path);
+  std::vector<Listed> all;
+  gather(root, ".", path, depth.value_or(1), all);
+  std::sort(all.begin(), all.end(),
+            [](const Listed& a, const Listed& b) { return a.path < b.path; });
+  session.reply(nlohmann::json::object());
+  for (const Listed& listed : all) session.item(listed.entry);
+  session.end();
+}
+
+}  // namespace sandgate::agent

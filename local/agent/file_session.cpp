@@ -1,0 +1,89 @@
+#include "local/agent/file_session.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "gateway/core/error.hpp"
+
+namespace sandgate::agent {
+namespace {
+
+constexpr size_t kItemBytes = 32 * 1024;
+
+std::string to_text(const nlohmann::json& document) {
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Frame FileSession::receive() {
+  while (true) {
+    if (const auto frame = parser_.next()) return *frame;
+    const std::span<char> room = parser_.prepare();
+    const ssize_t got = ::recv(socket_, room.data(), room.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) throw Error(ErrorCode::unavailable, "the client is gone");
+    parser_.commit(static_cast<size_t>(got));
+  }
+}
+
+std::string_view FileSession::receive_bytes() {
+  while (true) {
+    const Frame frame = receive();
+    if (frame.type == FrameType::end) return {};
+    if (frame.type != FrameType::bytes) throw Error(ErrorCode::invalid, "only bytes may follow");
+    if (!frame.payload.empty()) return frame.payload;
+  }
+}
+
+void FileSession::reply(const nlohmann::json& document) {
+  send_raw(frame(FrameType::reply, to_text(document)));
+}
+
+void FileSession::fail(const Error& error) {
+  nlohmann::json document{{"code", to_string(error.code)}, {"message", error.what()}};
+  if (!error.fields.empty()) {
+    document["path"] = error.fields.front().path;
+    document["message"] = error.fields.front().message;
+  }
+  std::string text = to_text(document);
+  if (text.size() > kMaxPayload) text = R"({"code":"invalid","message":"the request is wrong"})";
+  try {
+    send_raw(frame(FrameType::error, text));
+  } catch (const Error&) {
+    // Nobody is left to tell.
+  }
+}
+
+void FileSession::item(const nlohmann::json& document) {
+  items_ += (items_.empty() ? '[' : ',') + to_text(document);
+  if (items_.size() >= kItemBytes) flush_items();
+}
+
+void FileSession::flush_items() {
+  if (items_.empty()) return;
+  send_raw(frame(FrameType::items, items_ + "]"));
+  items_.clear();
+}
+
+void FileSession::bytes(std::string_view bytes) {
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kMaxPayload)))
+    send_raw(frame(FrameType::bytes, bytes.substr(0, kMaxPayload)));
+}
+
+void FileSession::end() {
+  flush_items();
+  send_raw(frame(FrameType::end, ""));
+}
+
+void FileSession::send_raw(std::span<const char> frames) {
+  while (!frames.empty()) {
+    const ssize_t put = ::send(socket_, frames.data(), frames.size(), MSG_NOSIGNAL);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) throw Error(ErrorCode::unavailable, "the client is gone");
+    frames = frames.subspan(static_cast<size_t>(put));
+  }
+}
+
+}  // namespace sandgate::agent

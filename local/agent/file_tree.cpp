@@ -1,0 +1,99 @@
+#include "local/agent/file_tree.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <memory>
+
+namespace sandgate::agent {
+namespace {
+
+constexpr size_t kMaxNames = 1'000'000;
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
+constexpr size_t kCopyBytes = 1 << 30;  // per call
+
+void copy_file(const Place& from, const Place& to, mode_t mode, const std::string& path) {
+  const File in(open_safely(from.directory.get(), from.name.c_str(), O_RDONLY | O_NOFOLLOW));
+  if (!in) throw path_error(path);
+  const File out(open_safely(to.directory.get(), to.name.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  if (!out) throw path_error(path);
+  ssize_t copied = 0;
+  do {
+    copied = ::sendfile(out.get(), in.get(), nullptr, kCopyBytes);
+  } while (copied > 0 || (copied < 0 && errno == EINTR));
+  if (copied < 0 || ::fchmod(out.get(), mode & 0777) != 0) throw path_error(path);
+}
+
+void copy_link(const Place& from, const Place& to, const std::string& path) {
+  char target[PATH_MAX];
+  const ssize_t length =
+      ::readlinkat(from.directory.get(), from.name.c_str(), target, PATH_MAX - 1);
+  if (length < 0) throw path_error(path);
+  target[length] = '\0';
+  if (::symlinkat(target, to.directory.get(), to.name.c_str()) != 0) throw path_error(path);
+}
+
+File open_directory(const Place& place, const std::string& path) {
+  File directory(open_safely(place.directory.get(), place.name.c_str(), kDirectory));
+  if (!directory) throw path_error(path);
+  return directory;
+}
+
+Place child_of(const File& directory, const std::string& name) {
+  return {File(::fcntl(directory.get(), F_DUPFD_CLOEXEC, 3)), name};
+}
+
+}  // namespace
+
+std::vector<std::string> names_in(const File& directory, size_t max, const std::string& path) {
+  // A descriptor of its own: reading moves the directory's position.
+  File own(open_safely(directory.get(), ".", kDirectory));
+  if (!own) throw path_error(path);
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::fdopendir(own.get()), ::closedir);
+  if (!open) throw path_error(path);
+  own.release();
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(open.get())) {
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (names.size() == max) throw Error(ErrorCode::too_large, "there are too many files");
+    names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void remove_tree(const Place& place, const std::string& path) {
+  const int parent = place.directory.get();
+  if (::unlinkat(parent, place.name.c_str(), 0) == 0) return;
+  if (errno != EISDIR && errno != EPERM) throw path_error(path);
+  if (::unlinkat(parent, place.name.c_str(), AT_REMOVEDIR) == 0) return;
+  if (errno != ENOTEMPTY && errno != EEXIST) throw path_error(path);
+  const File directory = open_directory(place, path);
+  for (const std::string& name : names_in(directory, kMaxNames, path))
+    remove_tree(child_of(directory, name), join(path, name));
+  if (::unlinkat(parent, place.name.c_str(), AT_REMOVEDIR) != 0) throw path_error(path);
+}
+
+void copy_tree(const Place& from, const Place& to, const std::string& path) {
+  struct stat info;
+  if (::fstatat(from.directory.get(), from.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
+    throw path_error(path);
+  if (S_ISREG(info.st_mode)) return copy_file(from, to, info.st_mode, path);
+  if (S_ISLNK(info.st_mode)) return copy_link(from, to, path);
+  if (!S_ISDIR(info.st_mode)) throw Error::invalid("/from", "holds a device, socket or pipe");
+  if (::mkdirat(to.directory.get(), to.name.c_str(), 0700) != 0) throw path_error(path);
+  const File source = open_directory(from, path), target = open_directory(to, path);
+  for (const std::string& name : names_in(source, kMaxNames, path))
+    copy_tree(child_of(source, name), child_of(target, name), join(path, name));
+  if (::fchmod(target.get(), info.st_mode & 0777) != 0) throw path_error(path);
+}
+
+}  // namespace sandgate::agent

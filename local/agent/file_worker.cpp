@@ -1,0 +1,102 @@
+#include "local/agent/file_worker.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "gateway/core/error.hpp"
+#include "gateway/core/json_reader.hpp"
+#include "local/agent/archive.hpp"
+#include "local/agent/file_change.hpp"
+#include "local/agent/file_path.hpp"
+#include "local/agent/file_read.hpp"
+#include "local/agent/file_session.hpp"
+#include "local/agent/file_write.hpp"
+#include "local/agent/identity.hpp"
+
+namespace sandgate::agent {
+namespace {
+
+constexpr size_t kMaxWorkers = 64;
+constexpr int kSocketBytes = 512 * 1024;
+
+struct Entry {
+  std::string_view operation;
+  void (*run)(FileSession& session, FileRequest& request);
+};
+
+constexpr std::array kOperations{
+    Entry{"read", read_file},
+    Entry{"write", write_file},
+    Entry{"stat", stat_file},
+    Entry{"list", list_files},
+    Entry{"mkdir", make_directory},
+    Entry{"move", move_file},
+    Entry{"remove", remove_file},
+    Entry{"archive_read", read_archive},
+    Entry{"archive_write", write_archive},
+};
+
+const Entry* find(std::string_view operation) {
+  for (const Entry& entry : kOperations)
+    if (entry.operation == operation) return &entry;
+  return nullptr;
+}
+
+void serve(FileSession& session, const Json& document, const AgentSettings& settings) {
+  Problems problems;
+  ObjectReader reader(document, problems);
+  reader.integer("protocol", 0, INT32_MAX);
+  const Entry* entry = find(reader.text("operation").value_or(""));
+  const Identity identity =
+      find_identity(reader.text("user", {.min = 0, .max = 256}).value_or(""), settings);
+  if (!become(identity, settings))
+    throw Error(ErrorCode::forbidden, "the file worker cannot become that user");
+  FileRequest request{reader, problems, identity.home};
+  entry->run(session, request);
+}
+
+[[noreturn]] void run_worker(int socket, FrameParser parser, const Json& document,
+                             const AgentSettings& settings) {
+  reset_signals();
+  ::signal(SIGPIPE, SIG_IGN);
+  ::umask(022);
+  ::setsid();
+  // Nobody else's pipes may stay open for as long as this transfer lasts.
+  const int connection = ::dup2(socket, 3);
+  ::syscall(SYS_close_range, 4, ~0u, 0);
+  ::fcntl(connection, F_SETFL, ::fcntl(connection, F_GETFL) & ~O_NONBLOCK);
+  ::setsockopt(connection, SOL_SOCKET, SO_SNDBUF, &kSocketBytes, sizeof kSocketBytes);
+  FileSession session(connection, std::move(parser));
+  try {
+    serve(session, document, settings);
+  } catch (const Error& error) {
+    session.fail(error);
+  } catch (const std::exception&) {
+    session.fail(Error(ErrorCode::internal, "the file operation failed"));
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+bool is_file_operation(std::string_view operation) { return find(operation) != nullptr; }
+
+void start_file_worker(Context& context, Connection& connection, const nlohmann::json& request) {
+  if (context.file_workers.size() >= kMaxWorkers)
+    throw Error(ErrorCode::unavailable, "the sandbox has too many file transfers at once");
+  const pid_t pid = ::fork();
+  if (pid < 0) throw Error(ErrorCode::unavailable, "the sandbox has too many processes");
+  if (pid == 0)
+    run_worker(connection.release_socket().release(), std::move(connection.parser()), request,
+               context.settings);
+  context.file_workers.insert(pid);
+  connection.release_socket();
+}
+
+}  // namespace sandgate::agent

@@ -1,0 +1,77 @@
+#include "local/agent/file_write.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "gateway/core/error.hpp"
+
+namespace sandgate::agent {
+namespace {
+
+constexpr int64_t kModeBits = 0777;
+constexpr int64_t kDefaultMode = 0644;
+
+std::string temporary_name() {
+  unsigned long long random = 0;
+  (void)!::getrandom(&random, sizeof random, 0);
+  char name[40];
+  std::snprintf(name, sizeof name, ".sandgate-%016llx", random);
+  return name;
+}
+
+void refuse_special(const Place& place) {
+  struct stat info;
+  if (::fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (S_ISDIR(info.st_mode)) throw Error::invalid("/path", "is a directory");
+  if (!S_ISREG(info.st_mode)) throw Error::invalid("/path", "is no regular file");
+}
+
+}  // namespace
+
+PendingFile::PendingFile(const Place& place, std::string path)
+    : place_(place), path_(std::move(path)), temporary_(temporary_name()) {
+  file_ = File(open_safely(place_.directory.get(), temporary_.c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  if (!file_) throw path_error(path_);
+}
+
+PendingFile::~PendingFile() {
+  if (!temporary_.empty()) ::unlinkat(place_.directory.get(), temporary_.c_str(), 0);
+}
+
+void PendingFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(file_.get(), bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) throw path_error(path_);
+    bytes.remove_prefix(static_cast<size_t>(put));
+  }
+}
+
+void PendingFile::commit(uint32_t mode) {
+  const int directory = place_.directory.get();
+  if (::fchmod(file_.get(), mode) != 0) throw path_error(path_);
+  if (::renameat(directory, temporary_.c_str(), directory, place_.name.c_str()) != 0)
+    throw path_error(path_);
+  temporary_.clear();
+}
+
+void write_file(FileSession& session, FileRequest& request) {
+  const std::string path = request.path("path");
+  const auto mode = request.reader.integer("mode", 0, kModeBits);
+  request.finish();
+  const Place place = open_target(path, true);
+  refuse_special(place);
+  PendingFile file(place, path);
+  session.reply(nlohmann::json::object());
+  for (std::string_view bytes; !(bytes = session.receive_bytes()).empty();) file.write(bytes);
+  file.commit(static_cast<uint32_t>(mode.value_or(kDefaultMode)));
+  session.reply(describe(place, path));
+}
+
+}  // namespace sandgate::agent

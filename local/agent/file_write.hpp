@@ -1,0 +1,32 @@
+#pragma once
+#include <string>
+
+#include "local/agent/file_path.hpp"
+#include "local/agent/file_session.hpp"
+
+namespace sandgate::agent {
+
+// A file that appears under its name complete or not at all: written beside it, then renamed.
+class PendingFile {
+ public:
+  // Throws Error when the place cannot be written.
+  PendingFile(const Place& place, std::string path);
+  ~PendingFile();  // without commit(): nothing is left
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+
+  void write(std::string_view bytes);
+  int descriptor() const { return file_.get(); }
+  void commit(uint32_t mode);
+
+ private:
+  const Place& place_;
+  const std::string path_;
+  std::string temporary_;
+  File file_;
+};
+
+// "write" {path, mode}, then bytes, then end: replies the entry of what was written.
+void write_file(FileSession& session, FileRequest& request);
+
+}  // namespace sandgate::agent

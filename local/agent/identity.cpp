@@ -1,0 +1,149 @@
+#include "local/agent/identity.hpp"
+
+#include <grp.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "gateway/core/error.hpp"
+#include "local/agent/file.hpp"
+
+namespace sandgate::agent {
+namespace {
+
+constexpr size_t kMaxAccountFile = 1024 * 1024;
+constexpr size_t kMaxGroups = 64;
+
+// Enough for apt-get, pip and npm inside the sandbox's own user namespace.
+constexpr uint64_t bit(int capability) { return uint64_t{1} << capability; }
+constexpr uint64_t kRootCapabilities = bit(CAP_CHOWN) | bit(CAP_DAC_OVERRIDE) | bit(CAP_FOWNER) |
+                                       bit(CAP_FSETID) | bit(CAP_SETUID) | bit(CAP_SETGID) |
+                                       bit(CAP_KILL) | bit(CAP_NET_BIND_SERVICE);
+
+std::string_view next_part(std::string_view& text, char separator) {
+  const size_t end = std::min(text.find(separator), text.size());
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+
+std::optional<uint32_t> number(std::string_view text) {
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value == UINT32_MAX)
+    return std::nullopt;
+  return value;
+}
+
+std::optional<Identity> parse_account(std::string_view line) {
+  Identity identity;
+  identity.name = next_part(line, ':');
+  next_part(line, ':');
+  const auto uid = number(next_part(line, ':'));
+  const auto gid = number(next_part(line, ':'));
+  next_part(line, ':');
+  identity.home = next_part(line, ':');
+  if (identity.name.empty() || !uid || !gid) return std::nullopt;
+  if (identity.home.empty() || identity.home[0] != '/') identity.home = "/";
+  identity.uid = *uid;
+  identity.gid = *gid;
+  return identity;
+}
+
+std::optional<Identity> find_account(const std::string& name) {
+  const std::string text = read_small_file("/etc/passwd", kMaxAccountFile);
+  const auto wanted_uid = number(name);
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto account = parse_account(next_part(rest, '\n'));
+    if (account && (account->name == name || (wanted_uid && account->uid == *wanted_uid)))
+      return account;
+  }
+  return std::nullopt;
+}
+
+std::vector<uint32_t> groups_of(const Identity& identity) {
+  std::vector<uint32_t> groups{identity.gid};
+  const std::string text = read_small_file("/etc/group", kMaxAccountFile);
+  for (std::string_view rest = text; !rest.empty() && groups.size() < kMaxGroups;) {
+    std::string_view line = next_part(rest, '\n');
+    next_part(line, ':');
+    next_part(line, ':');
+    const auto gid = number(next_part(line, ':'));
+    if (!gid || *gid == identity.gid) continue;
+    while (!line.empty())
+      if (next_part(line, ',') == identity.name) groups.push_back(*gid);
+  }
+  return groups;
+}
+
+bool limit_bounding_set(uint64_t keep) {
+  for (int capability = 0; capability < 64; ++capability) {
+    const int held = ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
+    if (held < 0) return errno == EINVAL && capability > 0;  // beyond the kernel's last
+    if (held == 1 && !(keep & bit(capability)) &&
+        ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0)
+      return false;
+  }
+  return true;
+}
+
+bool set_capabilities(uint64_t keep) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> sets{};
+  if (::syscall(SYS_capget, &header, sets.data()) != 0) return false;
+  for (size_t half = 0; half < 2; ++half) {
+    sets[half].permitted &= static_cast<uint32_t>(keep >> (32 * half));
+    sets[half].effective = sets[half].permitted;
+    sets[half].inheritable = 0;
+  }
+  if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return false;
+  return ::syscall(SYS_capset, &header, sets.data()) == 0;
+}
+
+bool set_ids(const Identity& identity) {
+  const std::vector<gid_t> groups(identity.groups.begin(), identity.groups.end());
+  // Where a single id is mapped, setgroups is denied for good; then there must be none to drop.
+  if (::setgroups(groups.size(), groups.data()) != 0 &&
+      !(errno == EPERM && ::getgroups(0, nullptr) == 0))
+    return false;
+  if (::setresgid(identity.gid, identity.gid, identity.gid) != 0) return false;
+  return ::setresuid(identity.uid, identity.uid, identity.uid) == 0;
+}
+
+}  // namespace
+
+Identity find_identity(const std::string& name, const AgentSettings& settings) {
+  const Account& fallback = settings.account;
+  std::optional<Identity> found = find_account(name.empty() ? fallback.name : name);
+  if (!found && (name.empty() || name == fallback.name))
+    found = Identity{fallback.name, fallback.uid, fallback.gid, fallback.home, {}};
+  if (!found) throw Error::invalid("/user", "the sandbox has no such account");
+  if (found->root() && !settings.allow_root)
+    throw Error(ErrorCode::forbidden, "the profile does not allow root");
+  found->groups = groups_of(*found);
+  return *found;
+}
+
+bool become(const Identity& identity, const AgentSettings& settings) {
+  const uint64_t keep = identity.root() ? kRootCapabilities : 0;
+  const rlimit no_core{0, 0};
+  if (::setrlimit(RLIMIT_CORE, &no_core) != 0) return false;
+  if (::geteuid() == 0) {
+    if (!limit_bounding_set(keep) || !set_ids(identity)) return false;
+    if (!set_capabilities(keep)) return false;
+  } else if (identity.uid != ::geteuid()) {
+    return false;  // an agent without privileges, as in tests, has one identity
+  }
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
+  return !settings.confine || settings.confine(settings.confine_data, identity.root());
+}
+
+}  // namespace sandgate::agent

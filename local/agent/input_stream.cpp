@@ -1,0 +1,48 @@
+#include "local/agent/input_stream.hpp"
+
+#include "gateway/core/error.hpp"
+
+namespace sandgate::agent {
+
+InputStream::InputStream(Connection& connection, std::shared_ptr<Process> process)
+    : connection_(connection), process_(std::move(process)) {
+  if (process_->ended() || !process_->input_open())
+    throw Error(ErrorCode::conflict, "the process no longer reads its input");
+  process_->follow(this);
+}
+
+InputStream::~InputStream() { process_->unfollow(this); }
+
+void InputStream::on_frame(const Frame& frame) {
+  if (frame.type == FrameType::bytes) return process_->write_input(frame.payload);
+  if (frame.type != FrameType::end) throw Error(ErrorCode::invalid, "only input may follow");
+  ended_ = true;
+  finish_if_taken();
+}
+
+void InputStream::on_process() {
+  if (done_) return;
+  if (process_->ended() || !process_->input_open()) {
+    done_ = true;
+    connection_.fail(Error(ErrorCode::conflict, "the process no longer reads its input"));
+    return;
+  }
+  if (ended_)
+    finish_if_taken();
+  else
+    connection_.update();
+}
+
+void InputStream::finish_if_taken() {
+  if (done_ || !process_->input_ready()) return;
+  done_ = true;
+  connection_.reply(nlohmann::json::object());
+  connection_.finish();
+}
+
+void InputStream::on_closed() {
+  done_ = true;
+  process_->unfollow(this);
+}
+
+}  // namespace sandgate::agent

@@ -1,0 +1,261 @@
+#include "local/agent/process.hpp"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "gateway/core/error.hpp"
+#include "local/agent/pty.hpp"
+#include "local/agent/session.hpp"
+
+namespace sandgate::agent {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+constexpr size_t kRingBytes = 1024 * 1024;
+constexpr size_t kReadBytes = 60 * 1024;  // fits one frame with its prefix
+constexpr size_t kMaxBehind = 256 * 1024;  // output read but not yet taken by the slowest follower
+constexpr int kReadsPerEvent = 8;  // then others get their turn
+constexpr milliseconds kGrace{200};  // for output after the end of the main process
+constexpr int kTimeoutCode = 124;
+constexpr int kSignalBase = 128;
+
+int64_t micros(system_clock::time_point time) {
+  return duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
+std::string signal_name(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return "SIG" + (name ? std::string(name) : std::to_string(number));
+}
+
+}  // namespace
+
+Process::Process(Loop& loop, ProcessSettings settings, Spawned child)
+    : loop_(loop),
+      settings_(std::move(settings)),
+      child_(std::move(child)),
+      ring_(kRingBytes),
+      started_(steady_clock::now()),
+      started_at_(system_clock::now()) {
+  open_source(sources_[0], child_.out, 1);
+  open_source(sources_[1], child_.err, 2);
+  input_watch_ = loop_.watch(child_.in.get(), 0, [this](uint32_t) { on_input(); });
+  if (settings_.timeout.count() > 0)
+    timer_ = loop_.at(started_ + settings_.timeout, [this] {
+      if (ended()) return;
+      timed_out_ = true;
+      kill();
+    });
+}
+
+Process::~Process() {
+  for (Source& source : sources_) close_source(source);
+  drop_input();
+  loop_.cancel(timer_);
+}
+
+void Process::open_source(Source& source, File& file, uint8_t channel) {
+  if (!file) return;
+  source.file = &file;
+  source.channel = channel;
+  source.open = true;
+  source.watch = loop_.watch(file.get(), EPOLLIN, [this, &source](uint32_t) { on_output(source); });
+}
+
+void Process::follow(Follower* follower) {
+  followers_.push_back(follower);
+  update_watches();
+}
+
+void Process::unfollow(Follower* follower) {
+  std::erase(followers_, follower);
+  update_watches();
+}
+
+void Process::progressed() { update_watches(); }
+
+bool Process::may_read() const {
+  for (const Follower* follower : followers_)
+    if (follower->position() < ring_.end() && ring_.end() - follower->position() >= kMaxBehind)
+      return false;
+  return true;
+}
+
+void Process::update_watches() {
+  const uint32_t events = may_read() ? uint32_t{EPOLLIN} : 0;
+  for (Source& source : sources_)
+    if (source.open) loop_.change(source.watch, events);
+}
+
+void Process::on_output(Source& source) {
+  drain(source);
+  if (!result_) notify();
+  update_watches();
+  finish_if_drained();
+}
+
+void Process::drain(Source& source) {
+  for (int i = 0; i < kReadsPerEvent && source.open && may_read(); ++i) {
+    std::string bytes(kReadBytes, '\0');
+    const ssize_t got = ::read(source.file->get(), bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) {
+      source.owed = 0;
+      return;
+    }
+    if (got <= 0) return close_source(source);  // a terminal without users answers EIO
+    source.owed -= std::min(source.owed, static_cast<size_t>(got));
+    // After the end was told, a daemon that kept the pipe may write on; nobody hears it.
+    if (result_) continue;
+    bytes.resize(static_cast<size_t>(got));
+    if (bytes.size() < kReadBytes / 2) bytes.shrink_to_fit();
+    ring_.push(source.channel, std::move(bytes));
+  }
+}
+
+void Process::close_source(Source& source) {
+  if (!source.open) return;
+  source.open = false;
+  loop_.drop(source.watch);
+  source.file->reset();
+}
+
+void Process::write_input(std::string_view bytes) {
+  if (!input_open() || ended())
+    throw Error(ErrorCode::conflict, "the process no longer reads its input");
+  input_.append(bytes);
+  flush_input();
+}
+
+void Process::close_input() {
+  if (!input_open() || ended()) return;
+  if (settings_.terminal)
+    input_ += end_of_input(child_.in.get());
+  else
+    input_closing_ = true;
+  flush_input();
+}
+
+void Process::on_input() {
+  flush_input();
+  if (input_ready()) notify();
+}
+
+void Process::flush_input() {
+  size_t written = 0;
+  while (written < input_.size() && !input_closed_) {
+    const ssize_t put = ::write(child_.in.get(), input_.data() + written, input_.size() - written);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EAGAIN) break;
+    if (put < 0) return drop_input();
+    written += static_cast<size_t>(put);
+  }
+  input_.erase(0, written);
+  if (input_.empty() && input_closing_) return drop_input();
+  if (!input_closed_) loop_.change(input_watch_, input_.empty() ? 0 : uint32_t{EPOLLOUT});
+}
+
+void Process::drop_input() {
+  if (input_closed_) return;
+  input_closed_ = true;
+  input_.clear();
+  loop_.drop(input_watch_);
+  child_.in.reset();
+}
+
+void Process::signal(int number) const {
+  if (ended()) throw Error(ErrorCode::conflict, "the process has ended");
+  if (number < 1 || number >= NSIG) throw Error::invalid("/signal", "is no signal");
+  if (::kill(-child_.pid, number) != 0 && ::kill(child_.pid, number) != 0)
+    throw Error(ErrorCode::forbidden, "the process cannot be signalled");
+}
+
+void Process::kill() {
+  if (ended()) return;
+  ::kill(-child_.pid, SIGKILL);
+  ::kill(child_.pid, SIGKILL);
+  kill_session(child_.pid);
+}
+
+void Process::resize(uint16_t cols, uint16_t rows) {
+  if (!settings_.terminal) throw Error(ErrorCode::conflict, "the process has no terminal");
+  resize_terminal(child_.out.get(), cols, rows);
+}
+
+void Process::reaped(int wait_status) {
+  wait_status_ = wait_status;
+  ended_at_ = system_clock::now();
+  duration_ = duration_cast<milliseconds>(steady_clock::now() - started_);
+  loop_.cancel(timer_);
+  drop_input();
+  for (Source& source : sources_) {
+    int waiting = 0;
+    if (source.open && ::ioctl(source.file->get(), FIONREAD, &waiting) == 0 && waiting > 0)
+      source.owed = static_cast<size_t>(waiting);
+  }
+  timer_ = loop_.at(steady_clock::now() + kGrace, [this] {
+    grace_over_ = true;
+    finish_if_drained();
+  });
+  for (Source& source : sources_) drain(source);
+  notify();
+  finish_if_drained();
+}
+
+void Process::finish_if_drained() {
+  if (!ended() || result_) return;
+  for (const Source& source : sources_)
+    if (source.open && !(grace_over_ && source.owed == 0)) return;
+  loop_.cancel(timer_);
+  ProcessResult result;
+  const bool signalled = WIFSIGNALED(*wait_status_);
+  if (signalled) result.signal = signal_name(WTERMSIG(*wait_status_));
+  result.exit_code = signalled ? kSignalBase + WTERMSIG(*wait_status_) : WEXITSTATUS(*wait_status_);
+  result.timed_out = timed_out_;
+  if (timed_out_) result.exit_code = kTimeoutCode;
+  result.duration = duration_;
+  result_ = result;
+  // Closing the master hangs up whoever still uses the terminal.
+  if (settings_.terminal) close_source(sources_[0]);
+  notify();
+}
+
+void Process::notify() {
+  const std::vector<Follower*> followers = followers_;
+  for (Follower* follower : followers)
+    if (std::find(followers_.begin(), followers_.end(), follower) != followers_.end())
+      follower->on_process();
+}
+
+nlohmann::json to_json(const ProcessResult& result) {
+  return {{"exit_code", result.exit_code},
+          {"signal", result.signal},
+          {"timed_out", result.timed_out},
+          {"duration_ms", result.duration.count()}};
+}
+
+nlohmann::json Process::describe() const {
+  nlohmann::json document{{"id", settings_.id},
+                          {"command", settings_.command},
+                          {"pty", settings_.terminal},
+                          {"background", settings_.background},
+                          {"started_at", micros(started_at_)}};
+  if (result_) {
+    document["exit"] = to_json(*result_);
+    document["ended_at"] = micros(ended_at_);
+  }
+  return document;
+}
+
+}  // namespace sandgate::agent

@@ -1,0 +1,37 @@
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "local/agent/process.hpp"
+
+namespace sandgate::agent {
+
+// Every process of the tenant that the agent started: the living, and the last that ended with what
+// they wrote.
+class ProcessTable {
+ public:
+  explicit ProcessTable(Loop& loop) : loop_(loop) {}
+
+  // Throws Error: conflict when the id is taken, quota_exceeded when too many are alive.
+  void check_room(const std::string& id) const;
+  std::shared_ptr<Process> add(ProcessSettings settings, Spawned child);
+  std::shared_ptr<Process> get(const std::string& id) const;  // throws Error(not_found)
+
+  // An ended child by its pid; false when it is none of the table's.
+  bool reaped(pid_t pid, int wait_status);
+
+  size_t alive() const { return by_pid_.size(); }
+  const std::map<std::string, std::shared_ptr<Process>>& all() const { return by_id_; }
+
+ private:
+  void forget_old();
+
+  Loop& loop_;
+  std::map<std::string, std::shared_ptr<Process>> by_id_;
+  std::map<pid_t, std::shared_ptr<Process>> by_pid_;  // the living
+  std::deque<std::string> ended_;  // oldest first
+};
+
+}  // namespace sandgate::agent

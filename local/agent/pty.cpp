@@ -1,0 +1,50 @@
+#include "local/agent/pty.hpp"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "gateway/core/error.hpp"
+
+namespace sandgate::agent {
+namespace {
+
+constexpr int kFlags = O_RDWR | O_NOCTTY | O_CLOEXEC;
+constexpr mode_t kTerminalMode = 0620;
+
+}  // namespace
+
+Terminal open_terminal(uint16_t cols, uint16_t rows, uint32_t uid) {
+  Terminal terminal;
+  terminal.master = File(open_safely(AT_FDCWD, "/dev/ptmx", kFlags | O_NONBLOCK));
+  int locked = 0;
+  if (!terminal.master || ::ioctl(terminal.master.get(), TIOCSPTLCK, &locked) != 0)
+    throw Error(ErrorCode::unavailable, "the sandbox has no free pseudo-terminal");
+  // By descriptor, not by a name that the sandbox could have changed.
+  terminal.slave = File(::ioctl(terminal.master.get(), TIOCGPTPEER, kFlags));
+  if (!terminal.slave)
+    throw Error(ErrorCode::unavailable, "the sandbox has no free pseudo-terminal");
+  // Refused where the agent has one identity only: the terminal works without.
+  if (::fchown(terminal.slave.get(), uid, static_cast<gid_t>(-1)) == 0)
+    ::fchmod(terminal.slave.get(), kTerminalMode);
+  resize_terminal(terminal.master.get(), cols, rows);
+  return terminal;
+}
+
+void resize_terminal(int master, uint16_t cols, uint16_t rows) {
+  winsize size{};
+  size.ws_col = cols;
+  size.ws_row = rows;
+  if (::ioctl(master, TIOCSWINSZ, &size) != 0)
+    throw Error(ErrorCode::conflict, "the process has no terminal any more");
+}
+
+char end_of_input(int master) {
+  termios settings;
+  if (::tcgetattr(master, &settings) != 0) return '\x04';
+  return static_cast<char>(settings.c_cc[VEOF]);
+}
+
+}  // namespace sandgate::agent

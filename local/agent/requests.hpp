@@ -1,0 +1,36 @@
+#pragma once
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "local/agent/connection.hpp"
+#include "local/agent/context.hpp"
+
+namespace sandgate {
+class ObjectReader;
+class Problems;
+}  // namespace sandgate
+
+namespace sandgate::agent {
+
+// Starts the operation a request asks for; empty when it was answered at once or a file worker
+// took the connection. Throws Error.
+std::unique_ptr<Operation> start_operation(Context& context, Connection& connection,
+                                           const nlohmann::json& request);
+
+// The operations on processes; each reads its members of the request and finishes the reader.
+struct ProcessRequest {
+  Context& context;
+  Connection& connection;
+  ObjectReader& reader;
+  Problems& problems;
+};
+std::unique_ptr<Operation> start_exec(const ProcessRequest& request);
+std::unique_ptr<Operation> start_attach(const ProcessRequest& request);
+std::unique_ptr<Operation> start_write_input(const ProcessRequest& request);
+void answer_processes(const ProcessRequest& request);
+void answer_process(const ProcessRequest& request);
+void answer_signal(const ProcessRequest& request);
+void answer_close_input(const ProcessRequest& request);
+void answer_resize(const ProcessRequest& request);
+
+}  // namespace sandgate::agent

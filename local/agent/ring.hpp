@@ -1,0 +1,44 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace sandgate::agent {
+
+// The newest output of one process: bytes of two channels in the order they were read, addressed
+// by their offset over all output. Old bytes fall out beyond the limit.
+class Ring {
+ public:
+  struct Slice {
+    uint8_t channel = 0;
+    uint64_t offset = 0;  // of the first byte
+    std::string_view bytes;  // empty: nothing at or after the offset; valid until push() or trim()
+  };
+
+  explicit Ring(size_t limit) : limit_(limit) {}
+
+  void push(uint8_t channel, std::string bytes);
+  // The bytes from this offset up to a border of a piece; when they fell out, the oldest there are.
+  Slice at(uint64_t offset) const;
+
+  uint64_t begin() const { return end_ - size_; }
+  uint64_t end() const { return end_; }  // count of all bytes ever pushed
+  size_t size() const { return size_; }
+  void trim(size_t limit);  // forgets all but the newest `limit` bytes
+
+ private:
+  struct Piece {
+    uint8_t channel;
+    uint64_t offset;
+    std::string bytes;
+  };
+
+  size_t limit_;
+  size_t size_ = 0;
+  uint64_t end_ = 0;
+  std::deque<Piece> pieces_;
+};
+
+}  // namespace sandgate::agent

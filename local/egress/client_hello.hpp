@@ -1,0 +1,31 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sandgate::egress {
+
+// What the first flight of a TLS client says in clear.
+struct ClientHello {
+  std::optional<std::string> server_name;  // lower case; a valid host name
+  std::vector<std::string> protocols;  // ALPN
+  bool encrypted_hello = false;  // carries an encrypted_client_hello of type outer
+};
+
+enum class HelloState { incomplete, complete, not_tls, malformed };
+
+struct HelloResult {
+  HelloState state = HelloState::incomplete;
+  ClientHello hello;  // when complete
+};
+
+// Longest first flight that is waited for: post-quantum key shares need more than one segment.
+inline constexpr size_t kMaxHelloBytes = 32 * 1024;
+
+// Looks at all bytes a client has sent so far; the hello may be split over segments and records.
+// incomplete beyond kMaxHelloBytes is malformed. Reads nothing outside `bytes`.
+HelloResult parse_client_hello(std::string_view bytes);
+
+}  // namespace sandgate::egress

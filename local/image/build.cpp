@@ -1,0 +1,181 @@
+#include "local/image/build.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "local/namespaces/fd.hpp"
+
+extern char** environ;
+
+namespace sandgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPackages =
+    "bash,coreutils,findutils,grep,sed,gawk,tar,gzip,procps,less,python3,python3-pip,"
+    "python3-venv,nodejs,git,curl,ca-certificates";
+
+// Runs a program and hands its output to `line`, a line at a time; returns its exit code.
+int run_program(const std::vector<std::string>& arguments,
+                const std::function<void(const std::string&)>& line) {
+  int pipe_fds[2];
+  if (pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error(ErrorCode::unavailable, "no pipe");
+  Fd in(pipe_fds[0]), out(pipe_fds[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out.get(), 1);
+  posix_spawn_file_actions_adddup2(&actions, out.get(), 2);
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  int failure = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  out.reset();
+  if (failure != 0) {
+    throw Error(ErrorCode::unavailable, arguments[0] + " could not be run; is it installed?");
+  }
+  std::unique_ptr<FILE, decltype(&fclose)> stream(fdopen(in.release(), "r"), fclose);
+  char text[4096];
+  while (fgets(text, sizeof text, stream.get()) != nullptr) {
+    std::string one(text);
+    while (!one.empty() && (one.back() == '\n' || one.back() == '\r')) one.pop_back();
+    if (!one.empty()) line(one);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// Replaces whatever is there, a symlink included, instead of writing through it.
+void put_file(const fs::path& path, const std::string& text) {
+  fs::remove(path);
+  std::ofstream(path) << text;
+  chmod(path.c_str(), 0644);
+}
+
+void append_account(const fs::path& path, const std::string& name, const std::string& line) {
+  std::string text = fs::is_regular_file(fs::symlink_status(path)) ? read_text(path) : "";
+  if (("\n" + text).find("\n" + name + ":") != std::string::npos) return;
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  put_file(path, text + line + "\n");
+}
+
+void add_account(const std::string& tree, const ImageInfo& info) {
+  std::string uid = std::to_string(info.uid), gid = std::to_string(info.gid);
+  append_account(tree + "/etc/passwd", info.user,
+                 info.user + ":x:" + uid + ":" + gid + "::" + info.home + ":/bin/bash");
+  append_account(tree + "/etc/group", info.user, info.user + ":x:" + gid + ":");
+  std::string home = tree + info.home;
+  fs::create_directories(home);
+  for (const auto& entry : fs::directory_iterator(tree + "/etc/skel")) {
+    fs::copy(entry.path(), home, fs::copy_options::skip_existing | fs::copy_options::recursive);
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(home)) {
+    if (lchown(entry.path().c_str(), info.uid, info.gid) != 0) break;
+  }
+  if (lchown(home.c_str(), info.uid, info.gid) != 0 || chmod(home.c_str(), 0750) != 0) {
+    throw Error(ErrorCode::unavailable, "the image's home directory cannot be given away");
+  }
+}
+
+void require_directory(const std::string& tree, const char* name) {
+  fs::path path = tree + "/" + name;
+  auto status = fs::symlink_status(path);
+  if (!fs::exists(status)) fs::create_directory(path);
+  if (fs::exists(status) && !fs::is_directory(status)) {
+    throw Error(ErrorCode::invalid, std::string("the image's /") + name + " is not a directory");
+  }
+}
+
+std::string sources(const std::string& suite) {
+  return "deb http://deb.debian.org/debian " + suite + " main\n" +
+         "deb http://deb.debian.org/debian " + suite + "-updates main\n" +
+         "deb http://deb.debian.org/debian-security " + suite + "-security main\n";
+}
+
+// What mmdebstrap copied of this machine's apt, and caches nobody needs.
+void clean_tree(const std::string& tree, const std::string& suite) {
+  fs::remove_all(tree + "/etc/apt/sources.list.d");
+  fs::create_directory(tree + "/etc/apt/sources.list.d");
+  put_file(tree + "/etc/apt/sources.list", sources(suite));
+  for (const char* conf : {"/etc/apt/apt.conf.d/99mmdebstrap", "/etc/apt/apt.conf"}) {
+    fs::remove(tree + conf);
+  }
+  for (const char* directory : {"/var/cache/apt/archives", "/var/lib/apt/lists", "/dev"}) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(tree + directory, ignored)) {
+      fs::remove_all(entry.path(), ignored);
+    }
+  }
+}
+
+}  // namespace
+
+void prepare_tree(const std::string& tree, const ImageInfo& info) {
+  for (const char* name : {"etc", "dev", "proc", "sys", "tmp", "home"}) {
+    require_directory(tree, name);
+  }
+  chmod((tree + "/tmp").c_str(), 01777);
+  add_account(tree, info);
+  put_file(tree + "/etc/hostname", "sandbox\n");
+  put_file(tree + "/etc/hosts",
+           "127.0.0.1\tlocalhost sandbox\n::1\tlocalhost ip6-localhost ip6-loopback\n");
+  // Without a network nobody listens there, and a look-up fails at once instead of waiting.
+  put_file(tree + "/etc/resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n");
+}
+
+ImageInfo build_image(ImageStore& store, const BuildOrder& order,
+                      std::function<void(std::string_view)> progress) {
+  static const std::regex kPackage("[a-z0-9][a-z0-9+.-]*"), kSuite("[a-z]+");
+  if (!std::regex_match(order.suite, kSuite)) throw Error::invalid("/suite", "is not a suite");
+  std::string packages = kPackages;
+  for (const std::string& package : order.extra_packages) {
+    if (!std::regex_match(package, kPackage)) throw Error::invalid("/packages", "is not a package");
+    packages += "," + package;
+  }
+  std::string draft = store.make_draft(), tree = draft + "/tree", last;
+  progress("installing Debian packages");
+  int code = run_program(
+      {"mmdebstrap", "--mode=root", "--variant=minbase", "--skip=output/dev",
+       "--aptopt=Apt::Install-Recommends false", "--include=" + packages, order.suite, tree},
+      [&](const std::string& line) {
+        last = line;
+        progress(line);
+      });
+  if (code != 0) {
+    fs::remove_all(draft);
+    throw Error(ErrorCode::unavailable, "mmdebstrap failed: " + last);
+  }
+  ImageInfo info;
+  info.name = order.name;
+  info.created_at = SystemClock().now();
+  info.env = {{"LANG", "C.UTF-8"},
+              {"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"}};
+  clean_tree(tree, order.suite);
+  prepare_tree(tree, info);
+  progress("computing the image's digest");
+  info = store.add(info, tree);
+  fs::remove_all(draft);
+  progress("done");
+  return info;
+}
+
+}  // namespace sandgate

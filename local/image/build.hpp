@@ -1,0 +1,27 @@
+#pragma once
+#include <functional>
+#include <string>
+
+#include "local/image/store.hpp"
+
+namespace sandgate {
+
+struct BuildOrder {
+  std::string name = "debian-12";
+  std::string suite = "bookworm";
+  std::vector<std::string> extra_packages;  // beyond the usual set
+};
+
+// Makes an image from Debian packages with mmdebstrap and adds it to the store. Takes about half
+// a minute and needs root. `progress` hears one line per step. The packages come from wherever
+// this machine's apt gets them; the image itself names Debian's public mirror.
+// Throws Error(unavailable) with the tool's last words when it fails.
+ImageInfo build_image(ImageStore& store, const BuildOrder& order,
+                      std::function<void(std::string_view)> progress);
+
+// What every image needs to be run here whatever it was made from: the account `user`, /etc/hosts
+// and /etc/resolv.conf that make sense behind a loopback, mount points. Refuses (Error(invalid))
+// a tree whose /etc, /dev or /proc are not directories.
+void prepare_tree(const std::string& tree, const ImageInfo& info);
+
+}  // namespace sandgate

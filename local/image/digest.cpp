@@ -1,0 +1,76 @@
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "gateway/core/crypto.hpp"
+#include "local/image/store.hpp"
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+namespace {
+
+class Sha256 {
+ public:
+  Sha256() { EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr); }
+  void add(std::string_view bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
+  std::string hex() {
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    EVP_DigestFinal_ex(context_.get(), digest, &size);
+    return to_hex({reinterpret_cast<char*>(digest), size});
+  }
+
+ private:
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_{EVP_MD_CTX_new(),
+                                                                   EVP_MD_CTX_free};
+};
+
+void add_content(Sha256& digest, const std::string& path) {
+  Fd file = check_fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW), "read image file");
+  std::vector<char> buffer(1 << 18);
+  for (;;) {
+    ssize_t got = check(read(file.get(), buffer.data(), buffer.size()), "read image file");
+    if (got == 0) return;
+    digest.add({buffer.data(), static_cast<size_t>(got)});
+  }
+}
+
+// Every part ends in a NUL or has a fixed place, so that no two trees give the same bytes.
+int64_t add_entry(Sha256& digest, const std::string& root, const std::string& path) {
+  std::string full = root + "/" + path;
+  struct stat status {};
+  check(lstat(full.c_str(), &status), "stat image file");
+  // A directory's size is its file system's business.
+  off_t content = S_ISDIR(status.st_mode) ? 0 : status.st_size;
+  digest.add(path);
+  digest.add({"\0", 1});
+  digest.add(std::to_string(status.st_mode) + " " + std::to_string(status.st_uid) + " " +
+             std::to_string(status.st_gid) + " " + std::to_string(content) + "\n");
+  if (S_ISREG(status.st_mode)) add_content(digest, full);
+  if (S_ISLNK(status.st_mode)) digest.add(std::filesystem::read_symlink(full).string());
+  return S_ISREG(status.st_mode) ? status.st_size : 0;
+}
+
+}  // namespace
+
+TreeDigest digest_tree(const std::string& root) {
+  std::vector<std::string> paths;
+  using Walk = std::filesystem::recursive_directory_iterator;
+  for (const auto& entry : Walk(root, std::filesystem::directory_options::none)) {
+    paths.push_back(entry.path().string().substr(root.size() + 1));
+  }
+  std::sort(paths.begin(), paths.end());
+  Sha256 digest;
+  TreeDigest result;
+  for (const std::string& path : paths) {
+    result.size_bytes += add_entry(digest, root, path);
+  }
+  result.digest = "sha256:" + digest.hex();
+  return result;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,130 @@
+#include "local/image/store.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "gateway/core/random.hpp"
+
+namespace sandgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "sha256:…" as a directory name.
+std::string tree_name(const std::string& digest) { return digest.substr(digest.find(':') + 1); }
+
+bool is_image_name(std::string_view name) {
+  if (name.empty() || name.size() > 64 || name.front() == '.') return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  });
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  fs::path draft = path.string() + ".draft";
+  std::ofstream(draft) << text;
+  fs::rename(draft, path);
+}
+
+}  // namespace
+
+Json to_json(const ImageInfo& image) {
+  return {{"name", image.name},
+          {"digest", image.digest},
+          {"size_bytes", image.size_bytes},
+          {"created_at", to_rfc3339(image.created_at)},
+          {"user", image.user},
+          {"home", image.home},
+          {"uid", image.uid},
+          {"gid", image.gid},
+          {"env", image.env}};
+}
+
+ImageInfo image_info_from(const Json& json) {
+  ImageInfo image;
+  json.at("name").get_to(image.name);
+  json.at("digest").get_to(image.digest);
+  json.at("size_bytes").get_to(image.size_bytes);
+  image.created_at = from_rfc3339(json.at("created_at").get<std::string>()).value_or(Time{});
+  json.at("user").get_to(image.user);
+  json.at("home").get_to(image.home);
+  json.at("uid").get_to(image.uid);
+  json.at("gid").get_to(image.gid);
+  json.at("env").get_to(image.env);
+  return image;
+}
+
+ImageStore::ImageStore(std::string directory) : directory_(std::move(directory)) {
+  for (const char* part : {"/trees", "/names", "/drafts"})
+    fs::create_directories(directory_ + part);
+  // Set-uid programs of an image must not be reachable by the machine's own users.
+  chmod(directory_.c_str(), 0700);
+}
+
+ImageInfo ImageStore::read(const std::string& name) const {
+  if (!is_image_name(name)) throw Error::not_found("image", name);
+  std::ifstream in(directory_ + "/names/" + name);
+  if (!in) throw Error::not_found("image", name);
+  std::ostringstream text;
+  text << in.rdbuf();
+  try {
+    return image_info_from(parse_json(text.str()));
+  } catch (const std::exception&) {
+    throw Error(ErrorCode::internal, "image " + name + " has a broken description");
+  }
+}
+
+std::vector<ImageInfo> ImageStore::list() const {
+  std::vector<ImageInfo> images;
+  for (const auto& entry : fs::directory_iterator(directory_ + "/names")) {
+    if (entry.path().extension() != ".draft") images.push_back(read(entry.path().filename()));
+  }
+  std::sort(images.begin(), images.end(),
+            [](const ImageInfo& a, const ImageInfo& b) { return a.name < b.name; });
+  return images;
+}
+
+OpenImage ImageStore::open(const std::string& name) const {
+  OpenImage image{read(name), {}};
+  std::string path = directory_ + "/trees/" + tree_name(image.info.digest);
+  image.root.reset(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!image.root) throw Error::not_found("image", name);
+  return image;
+}
+
+ImageInfo ImageStore::add(ImageInfo info, const std::string& tree) {
+  if (!is_image_name(info.name)) throw Error::invalid("/name", "is not an image name");
+  TreeDigest digest = digest_tree(tree);
+  info.digest = digest.digest;
+  info.size_bytes = digest.size_bytes;
+  std::string place = directory_ + "/trees/" + tree_name(info.digest);
+  if (fs::exists(place)) {
+    fs::remove_all(tree);
+  } else {
+    fs::rename(tree, place);
+  }
+  write_file(directory_ + "/names/" + info.name, to_json(info).dump(2));
+  return info;
+}
+
+void ImageStore::remove(const std::string& name) {
+  ImageInfo info = read(name);
+  fs::remove(directory_ + "/names/" + name);
+  for (const ImageInfo& other : list()) {
+    if (other.digest == info.digest) return;
+  }
+  fs::remove_all(directory_ + "/trees/" + tree_name(info.digest));
+}
+
+std::string ImageStore::make_draft() const {
+  std::string path = directory_ + "/drafts/" + random_hex(8);
+  fs::create_directory(path);
+  return path;
+}
+
+}  // namespace sandgate

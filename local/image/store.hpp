@@ -1,0 +1,60 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "gateway/core/json_reader.hpp"
+#include "gateway/core/time.hpp"
+#include "local/namespaces/fd.hpp"
+
+namespace sandgate {
+
+// An image as sandboxes see it: a read-only file tree and how programs start in it.
+struct ImageInfo {
+  std::string name;
+  std::string digest;  // "sha256:" and hex: of every entry's name, mode, owner and content
+  int64_t size_bytes = 0;
+  Time created_at;
+  std::string user = "user", home = "/home/user";
+  uint32_t uid = 1000, gid = 1000;
+  std::map<std::string, std::string> env;
+};
+
+Json to_json(const ImageInfo& image);
+ImageInfo image_info_from(const Json& json);  // throws Json::exception
+
+struct OpenImage {
+  ImageInfo info;
+  Fd root;  // O_PATH directory
+};
+
+// Images below one directory, root's alone: trees by digest, names that point to them.
+// Thread-safe; what one process adds another sees.
+class ImageStore {
+ public:
+  explicit ImageStore(std::string directory);
+
+  std::vector<ImageInfo> list() const;  // by name
+  OpenImage open(const std::string& name) const;  // throws Error(not_found)
+  // Takes over a finished tree (a directory inside draft_directory()) as `info.name`, computing
+  // digest and size. An older image of that name loses the name; its tree stays until removed.
+  ImageInfo add(ImageInfo info, const std::string& tree);
+  // Forgets the name, and the tree when no other name has it. Throws Error(not_found).
+  void remove(const std::string& name);
+
+  // A fresh directory on the store's file system, to build a tree in.
+  std::string make_draft() const;
+
+ private:
+  ImageInfo read(const std::string& name) const;
+
+  std::string directory_;
+};
+
+// Digest and size of a file tree, as ImageInfo has them. Reads every file.
+struct TreeDigest {
+  std::string digest;
+  int64_t size_bytes = 0;
+};
+TreeDigest digest_tree(const std::string& root);
+
+}  // namespace sandgate

@@ -1,0 +1,183 @@
+#include "local/local_provider.hpp"
+
+#include "gateway/core/log.hpp"
+#include "local/node/requests.hpp"
+
+namespace sandgate {
+namespace {
+
+Descriptor unasked() {
+  Descriptor descriptor;
+  descriptor.provider = "local";
+  descriptor.notes = {"the node was not reached yet"};
+  return descriptor;
+}
+
+SandboxOrder to_order(CreateSpec spec) {
+  SandboxOrder order;
+  order.id = std::move(spec.sandbox_id);
+  order.tenant_id = std::move(spec.tenant_id);
+  order.image = std::move(spec.image);
+  order.resources = spec.resources;
+  order.ttl = spec.ttl;
+  order.env = std::move(spec.env);
+  order.allow_root = spec.allow_root;
+  order.allow_debug = spec.allow_debug;
+  return order;
+}
+
+// What the descriptor does not declare is refused, never silently dropped.
+void check_spec(const CreateSpec& spec) {
+  if (spec.network.fallback != NetworkDefault::deny || !spec.network.allow.empty()) {
+    throw Error(ErrorCode::unsupported, "local sandboxes have no network");
+  }
+  if (!spec.secrets.empty()) {
+    throw Error(ErrorCode::unsupported, "local sandboxes cannot be given secrets");
+  }
+  if (!spec.snapshot.empty()) {
+    throw Error(ErrorCode::unsupported, "local sandboxes cannot start from a snapshot");
+  }
+}
+
+}  // namespace
+
+LocalProvider::LocalProvider(LocalProviderSettings settings)
+    : settings_(std::move(settings)), node_(settings_.node_socket), descriptor_(unasked()) {}
+
+Task<void> LocalProvider::refresh() {
+  Json answer = co_await node_.call("describe");
+  Descriptor fresh = descriptor_from_json(answer.at("descriptor"));
+  std::lock_guard lock(mutex_);
+  descriptor_ = std::move(fresh);
+}
+
+Task<void> LocalProvider::keep_fresh() {
+  for (bool away = false;;) {
+    auto outcome = co_await attempt(refresh());
+    bool failed = std::holds_alternative<Error>(outcome);
+    if (failed && !away) log::warn("local node away", {});
+    if (!failed && away) log::info("local node back", {});
+    away = failed;
+    co_await sleep_for(std::chrono::seconds(away ? 1 : 10));
+  }
+}
+
+Descriptor LocalProvider::descriptor() const {
+  std::lock_guard lock(mutex_);
+  return descriptor_;
+}
+
+AgentClient LocalProvider::agent(const std::string& id) const {
+  if (!is_safe_name(id)) throw Error::not_found("sandbox", id);
+  return AgentClient(settings_.sandboxes_dir + "/" + id + "/agent.sock");
+}
+
+Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
+  check_spec(spec);
+  Json order = to_json(to_order(std::move(spec)));
+  Json answer = co_await node_.call("create", std::move(order));
+  co_return backend_sandbox_from(answer);
+}
+
+Task<std::optional<BackendSandbox>> LocalProvider::find(std::string id) {
+  Json params{{"id", std::move(id)}};
+  Json answer = co_await node_.call("find", std::move(params));
+  if (answer.is_null()) co_return std::nullopt;
+  co_return backend_sandbox_from(answer);
+}
+
+Task<std::optional<BackendSandbox>> LocalProvider::find_by_tag(std::string sandbox_id) {
+  co_return co_await find(std::move(sandbox_id));
+}
+
+Task<std::vector<BackendSandbox>> LocalProvider::list() {
+  Json answer = co_await node_.call("list");
+  std::vector<BackendSandbox> sandboxes;
+  for (const Json& item : answer) sandboxes.push_back(backend_sandbox_from(item));
+  co_return sandboxes;
+}
+
+Task<void> LocalProvider::kill(std::string id) {
+  Json params{{"id", std::move(id)}};
+  co_await node_.call("kill", std::move(params));
+}
+
+Task<std::unique_ptr<ProcessStream>> LocalProvider::exec(std::string id, Command command) {
+  return agent(id).exec(std::move(command));
+}
+
+Task<std::unique_ptr<ProcessStream>> LocalProvider::attach(std::string id, std::string process,
+                                                           uint64_t from) {
+  return agent(id).attach(std::move(process), from);
+}
+
+Task<std::vector<ProcessInfo>> LocalProvider::processes(std::string id) {
+  return agent(id).processes();
+}
+
+Task<void> LocalProvider::signal(std::string id, std::string process, int number) {
+  return agent(id).signal(std::move(process), number);
+}
+
+Task<void> LocalProvider::write_stdin(std::string id, std::string process, std::string bytes) {
+  return agent(id).write_stdin(std::move(process), std::move(bytes));
+}
+
+Task<void> LocalProvider::close_stdin(std::string id, std::string process) {
+  return agent(id).close_stdin(std::move(process));
+}
+
+Task<void> LocalProvider::resize(std::string id, std::string process, PtySize size) {
+  return agent(id).resize(std::move(process), size);
+}
+
+Task<FileContent> LocalProvider::read_file(std::string id, std::string path, ByteRange range) {
+  return agent(id).read_file(std::move(path), range);
+}
+
+Task<FileEntry> LocalProvider::write_file(std::string id, std::string path, uint32_t mode,
+                                          ByteSource& bytes) {
+  return agent(id).write_file(std::move(path), mode, bytes);
+}
+
+Task<FileEntry> LocalProvider::stat(std::string id, std::string path) {
+  return agent(id).stat(std::move(path));
+}
+
+Task<std::vector<FileEntry>> LocalProvider::list_files(std::string id, std::string path,
+                                                       int depth) {
+  return agent(id).list_files(std::move(path), depth);
+}
+
+Task<FileEntry> LocalProvider::make_directory(std::string id, std::string path) {
+  return agent(id).make_directory(std::move(path));
+}
+
+Task<FileEntry> LocalProvider::move(std::string id, std::string from, std::string to) {
+  return agent(id).move(std::move(from), std::move(to));
+}
+
+Task<void> LocalProvider::remove(std::string id, std::string path, bool recursive) {
+  return agent(id).remove(std::move(path), recursive);
+}
+
+Task<std::unique_ptr<ByteSource>> LocalProvider::read_archive(std::string id, std::string path) {
+  return agent(id).read_archive(std::move(path));
+}
+
+Task<void> LocalProvider::write_archive(std::string id, std::string path, ByteSource& tar) {
+  return agent(id).write_archive(std::move(path), tar);
+}
+
+Task<SandboxMetrics> LocalProvider::metrics(std::string id) {
+  Json params{{"id", std::move(id)}};
+  Json answer = co_await node_.call("metrics", std::move(params));
+  co_return metrics_from(answer);
+}
+
+Task<void> LocalProvider::extend(std::string id, std::chrono::seconds ttl) {
+  Json params{{"id", std::move(id)}, {"ttl_seconds", ttl.count()}};
+  co_await node_.call("extend", std::move(params));
+}
+
+}  // namespace sandgate

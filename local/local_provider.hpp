@@ -1,0 +1,72 @@
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "local/agent/client.hpp"
+#include "local/node/client.hpp"
+#include "providers/provider.hpp"
+
+namespace sandgate {
+
+struct LocalProviderSettings {
+  std::string node_socket;  // as the node's settings name it
+  std::string sandboxes_dir;  // the node's run_dir + "/sandboxes"
+};
+
+// This machine as a backend. Making and ending sandboxes is the node's work; exec and files go
+// straight to the sandbox's agent, so they outlive the node. Backend ids are our sandbox ids.
+class LocalProvider : public Provider {
+ public:
+  explicit LocalProvider(LocalProviderSettings settings);
+
+  // Asks the node what it can do. Until it was asked once, the descriptor declares no verb, so no
+  // profile is placed here. Throws Error(unavailable) when the node is away.
+  Task<void> refresh();
+  // refresh() for ever, every ten seconds (every second while the node is away); to be spawned.
+  Task<void> keep_fresh();
+
+  Descriptor descriptor() const override;
+
+  Task<BackendSandbox> create(CreateSpec spec) override;
+  Task<std::optional<BackendSandbox>> find(std::string id) override;
+  Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
+  Task<std::vector<BackendSandbox>> list() override;
+  Task<void> kill(std::string id) override;
+
+  Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
+  Task<std::unique_ptr<ProcessStream>> attach(std::string id, std::string process,
+                                              uint64_t from) override;
+  Task<std::vector<ProcessInfo>> processes(std::string id) override;
+  Task<void> signal(std::string id, std::string process, int number) override;
+  Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
+  Task<void> close_stdin(std::string id, std::string process) override;
+  Task<void> resize(std::string id, std::string process, PtySize size) override;
+
+  Task<FileContent> read_file(std::string id, std::string path, ByteRange range) override;
+  Task<FileEntry> write_file(std::string id, std::string path, uint32_t mode,
+                             ByteSource& bytes) override;
+  Task<FileEntry> stat(std::string id, std::string path) override;
+  Task<std::vector<FileEntry>> list_files(std::string id, std::string path, int depth) override;
+  Task<FileEntry> make_directory(std::string id, std::string path) override;
+  Task<FileEntry> move(std::string id, std::string from, std::string to) override;
+  Task<void> remove(std::string id, std::string path, bool recursive) override;
+  Task<std::unique_ptr<ByteSource>> read_archive(std::string id, std::string path) override;
+  Task<void> write_archive(std::string id, std::string path, ByteSource& tar) override;
+
+  Task<SandboxMetrics> metrics(std::string id) override;
+  Task<void> extend(std::string id, std::chrono::seconds ttl) override;
+
+  const NodeClient& node() const { return node_; }
+
+ private:
+  // Throws Error(not_found) for what cannot be one of our ids: it becomes part of a path.
+  AgentClient agent(const std::string& id) const;
+
+  const LocalProviderSettings settings_;
+  const NodeClient node_;
+  mutable std::mutex mutex_;
+  Descriptor descriptor_;  // guarded by mutex_
+};
+
+}  // namespace sandgate

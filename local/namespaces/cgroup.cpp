@@ -1,0 +1,160 @@
+#include "local/namespaces/cgroup.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+namespace {
+
+class NoCgroups : public CgroupTree {
+ public:
+  CgroupSupport support() const override {
+    CgroupSupport none;
+    none.detail = "no control group hierarchy with cpu, memory and pids can be used";
+    return none;
+  }
+  CgroupEntry create(const std::string&, const Resources&) override { return {}; }
+  CgroupUsage usage(const std::vector<std::string>&) const override { return {}; }
+  std::vector<std::string> list() const override { return {}; }
+  std::vector<std::string> directories_of(const std::string&) const override { return {}; }
+};
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+struct OwnGroup {
+  std::vector<std::string> controllers;  // empty: v2
+  std::string path;
+};
+
+std::vector<OwnGroup> parse_own(const std::string& text) {
+  std::vector<OwnGroup> groups;
+  for (const std::string& line : split(text, '\n')) {
+    size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    groups.push_back(
+        {split(line.substr(first + 1, second - first - 1), ','), line.substr(second + 1)});
+  }
+  return groups;
+}
+
+// The directory of `path` in a hierarchy mounted at `point` from its group `root`.
+std::string directory_in(const std::string& root, const std::string& point,
+                         const std::string& path) {
+  std::string below = path;
+  if (root != "/" && below.rfind(root, 0) == 0) below = below.substr(root.size());
+  return below.empty() || below == "/" ? point : point + below;
+}
+
+void kill_group_members(const std::string& directory) {
+  if (access((directory + "/cgroup.kill").c_str(), W_OK) == 0) {
+    write_cgroup_file(directory, "cgroup.kill", "1");
+    return;
+  }
+  std::istringstream pids(read_cgroup_file(directory, "cgroup.procs"));
+  for (pid_t pid = 0; pids >> pid;) kill(pid, SIGKILL);
+}
+
+bool remove_cgroup(const std::string& directory) {
+  using namespace std::chrono_literals;
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    if (rmdir(directory.c_str()) == 0 || errno == ENOENT) return true;
+    if (errno != EBUSY) return false;
+    kill_group_members(directory);
+    std::this_thread::sleep_for(5ms);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string read_cgroup_file(const char* path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
+                                             const std::string& cgroups) {
+  std::vector<CgroupMount> mounts;
+  std::vector<OwnGroup> own = parse_own(cgroups);
+  for (const std::string& line : split(mountinfo, '\n')) {
+    size_t dash = line.find(" - ");
+    if (dash == std::string::npos) continue;
+    std::vector<std::string> left = split(line.substr(0, dash), ' ');
+    std::vector<std::string> right = split(line.substr(dash + 3), ' ');
+    if (left.size() < 5 || right.size() < 3) continue;
+    bool v2 = right[0] == "cgroup2";
+    if (!v2 && right[0] != "cgroup") continue;
+    std::vector<std::string> options = split(right[2], ',');
+    for (const OwnGroup& group : own) {
+      bool here =
+          v2 ? group.controllers.empty()
+             : !group.controllers.empty() &&
+                   std::find(options.begin(), options.end(), group.controllers[0]) != options.end();
+      if (!here) continue;
+      mounts.push_back(
+          {v2, group.controllers, directory_in(left[3], left[4], group.path), left[4]});
+    }
+  }
+  return mounts;
+}
+
+std::unique_ptr<CgroupTree> open_cgroup_tree(const std::string& name) {
+  if (auto tree = open_cgroup_v2(name)) return tree;
+  if (auto tree = open_cgroup_v1(name)) return tree;
+  return std::make_unique<NoCgroups>();
+}
+
+bool remove_cgroups(const std::vector<std::string>& directories) {
+  bool all = true;
+  for (const std::string& directory : directories) all = remove_cgroup(directory) && all;
+  return all;
+}
+
+void write_cgroup_file(const std::string& directory, const char* file, const std::string& text) {
+  std::string path = directory + "/" + file;
+  Fd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd || write(fd.get(), text.data(), text.size()) < 0) {
+    throw StepError(std::string("write ") + file, errno);
+  }
+}
+
+std::string read_cgroup_file(const std::string& directory, const char* file) {
+  std::ifstream in(directory + "/" + file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+int64_t read_cgroup_number(const std::string& directory, const char* file) {
+  std::string text = read_cgroup_file(directory, file);
+  int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+int64_t stat_value(const std::string& text, std::string_view key) {
+  for (const std::string& line : split(text, '\n')) {
+    if (line.size() <= key.size() + 1 || line.compare(0, key.size(), key) != 0) continue;
+    if (line[key.size()] == ' ') return std::strtoll(line.c_str() + key.size(), nullptr, 10);
+  }
+  return 0;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,181 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "local/namespaces/cgroup.hpp"
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+namespace {
+
+struct V1Directories {
+  std::string cpu, cpuacct, memory, pids, devices;  // our parent group in each hierarchy, or ""
+};
+
+void make_group(const std::string& directory) {
+  if (mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) {
+    throw StepError("make control group", errno);
+  }
+}
+
+// A second net behind the user namespace and nodev mounts: the devices every sandbox shares.
+void limit_devices(const std::string& directory) {
+  write_cgroup_file(directory, "devices.deny", "a");
+  for (const char* device : {"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 1:8 rw", "c 1:9 rw", "c 5:0 rw",
+                             "c 5:2 rw", "c 136:* rw"}) {
+    write_cgroup_file(directory, "devices.allow", device);
+  }
+}
+
+class CgroupV1 : public CgroupTree {
+ public:
+  CgroupV1(V1Directories parents, CgroupSupport support)
+      : parents_(std::move(parents)), support_(std::move(support)) {}
+
+  CgroupSupport support() const override { return support_; }
+
+  CgroupEntry create(const std::string& id, const Resources& resources) override {
+    CgroupEntry entry;
+    try {
+      for (const std::string& directory : directories_of(id)) {
+        make_group(directory);
+        entry.directories.push_back(directory);
+      }
+      limit(id, resources);
+      for (const std::string& directory : entry.directories) add_entry(entry, directory);
+      if (!parents_.devices.empty()) add_entry(entry, parents_.devices);
+      return entry;
+    } catch (const StepError&) {
+      remove_cgroups(entry.directories);
+      throw;
+    }
+  }
+
+  CgroupUsage usage(const std::vector<std::string>& directories) const override {
+    CgroupUsage usage;
+    for (const std::string& directory : directories) {
+      if (usage.cpu_micros == 0) {
+        usage.cpu_micros = read_cgroup_number(directory, "cpuacct.usage") / 1000;
+      }
+      if (int64_t bytes = read_cgroup_number(directory, "memory.usage_in_bytes"); bytes != 0) {
+        std::string stat = read_cgroup_file(directory, "memory.stat");
+        usage.memory_bytes = std::max<int64_t>(0, bytes - stat_value(stat, "total_inactive_file"));
+      }
+      usage.processes = std::max(usage.processes, read_cgroup_number(directory, "pids.current"));
+    }
+    return usage;
+  }
+
+  std::vector<std::string> list() const override {
+    std::set<std::string> ids;
+    for (const std::string& parent : all_parents()) {
+      std::error_code ignored;
+      for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
+        if (entry.is_directory()) ids.insert(entry.path().filename().string());
+      }
+    }
+    return {ids.begin(), ids.end()};
+  }
+
+  std::vector<std::string> directories_of(const std::string& id) const override {
+    std::vector<std::string> directories;
+    for (const std::string& parent : all_parents()) directories.push_back(parent + "/" + id);
+    return directories;
+  }
+
+ private:
+  std::vector<std::string> all_parents() const {
+    std::vector<std::string> parents;
+    for (const std::string& parent :
+         {parents_.cpu, parents_.cpuacct, parents_.memory, parents_.pids}) {
+      if (!parent.empty() && std::find(parents.begin(), parents.end(), parent) == parents.end()) {
+        parents.push_back(parent);
+      }
+    }
+    return parents;
+  }
+
+  void limit(const std::string& id, const Resources& resources) {
+    if (support_.cpu) {
+      write_cgroup_file(parents_.cpu + "/" + id, "cpu.cfs_quota_us",
+                        std::to_string(resources.milli_vcpu * 100));
+    }
+    if (support_.memory) {
+      std::string directory = parents_.memory + "/" + id;
+      std::string bytes = std::to_string(resources.memory_mib << 20);
+      write_cgroup_file(directory, "memory.limit_in_bytes", bytes);
+      if (access((directory + "/memory.memsw.limit_in_bytes").c_str(), W_OK) == 0) {
+        write_cgroup_file(directory, "memory.memsw.limit_in_bytes", bytes);
+      } else {
+        write_cgroup_file(directory, "memory.swappiness", "0");
+      }
+    }
+    if (support_.processes) {
+      write_cgroup_file(parents_.pids + "/" + id, "pids.max",
+                        std::to_string(resources.processes + 1));  // the agent is one more
+    }
+  }
+
+  static void add_entry(CgroupEntry& entry, const std::string& directory) {
+    std::string path = directory + "/cgroup.procs";
+    entry.fds.push_back(check_fd(open(path.c_str(), O_WRONLY | O_CLOEXEC), "open cgroup.procs"));
+  }
+
+  V1Directories parents_;
+  CgroupSupport support_;
+};
+
+std::string parent_for(const std::vector<CgroupMount>& mounts, const char* controller,
+                       const std::string& name) {
+  for (const CgroupMount& mount : mounts) {
+    if (std::find(mount.controllers.begin(), mount.controllers.end(), controller) ==
+        mount.controllers.end()) {
+      continue;
+    }
+    std::string directory = mount.own_directory + "/" + name;
+    if (mkdir(directory.c_str(), 0755) == 0 || errno == EEXIST) return directory;
+  }
+  return "";
+}
+
+bool has_file(const std::string& directory, const char* file) {
+  return !directory.empty() && access((directory + "/" + file).c_str(), W_OK) == 0;
+}
+
+bool swap_is_limited(const std::string& memory) {
+  if (has_file(memory, "memory.memsw.limit_in_bytes")) return true;
+  std::istringstream swaps(read_cgroup_file("/proc/swaps"));
+  std::string line;
+  std::getline(swaps, line);
+  return !std::getline(swaps, line);
+}
+
+}  // namespace
+
+std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name) {
+  std::vector<CgroupMount> mounts = parse_cgroup_mounts(read_cgroup_file("/proc/self/mountinfo"),
+                                                        read_cgroup_file("/proc/self/cgroup"));
+  V1Directories parents{parent_for(mounts, "cpu", name), parent_for(mounts, "cpuacct", name),
+                        parent_for(mounts, "memory", name), parent_for(mounts, "pids", name),
+                        parent_for(mounts, "devices", name)};
+  CgroupSupport support;
+  support.version = 1;
+  support.cpu = has_file(parents.cpu, "cpu.cfs_quota_us");
+  support.memory = has_file(parents.memory, "memory.limit_in_bytes");
+  support.processes = has_file(parents.pids, "pids.max");
+  support.swap = support.memory && swap_is_limited(parents.memory);
+  if (!support.cpu && !support.memory && !support.processes) return nullptr;
+  support.detail = "v1 below " + (support.memory ? parents.memory : parents.pids);
+  try {
+    if (!parents.devices.empty()) limit_devices(parents.devices);
+  } catch (const StepError&) {
+    parents.devices.clear();  // a host that forbids it; user namespace and nodev remain
+  }
+  return std::make_unique<CgroupV1>(std::move(parents), std::move(support));
+}
+
+}  // namespace sandgate

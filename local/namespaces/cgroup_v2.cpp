@@ -1,0 +1,136 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "local/namespaces/cgroup.hpp"
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+namespace {
+
+bool has_word(const std::string& text, std::string_view word) {
+  std::istringstream words(text);
+  for (std::string one; words >> one;) {
+    if (one == word) return true;
+  }
+  return false;
+}
+
+class CgroupV2 : public CgroupTree {
+ public:
+  CgroupV2(std::string parent, CgroupSupport support)
+      : parent_(std::move(parent)), support_(std::move(support)) {}
+
+  CgroupSupport support() const override { return support_; }
+
+  CgroupEntry create(const std::string& id, const Resources& resources) override {
+    std::string directory = parent_ + "/" + id;
+    if (mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) {
+      throw StepError("make control group", errno);
+    }
+    CgroupEntry entry;
+    entry.directories.push_back(directory);
+    try {
+      limit(directory, resources);
+      entry.fds.push_back(check_fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                                   "open control group"));
+      return entry;
+    } catch (const StepError&) {
+      remove_cgroups(entry.directories);
+      throw;
+    }
+  }
+
+  CgroupUsage usage(const std::vector<std::string>& directories) const override {
+    if (directories.empty()) return {};
+    const std::string& directory = directories.front();
+    int64_t inactive = stat_value(read_cgroup_file(directory, "memory.stat"), "inactive_file");
+    return {stat_value(read_cgroup_file(directory, "cpu.stat"), "usage_usec"),
+            std::max<int64_t>(0, read_cgroup_number(directory, "memory.current") - inactive),
+            read_cgroup_number(directory, "pids.current")};
+  }
+
+  std::vector<std::string> list() const override {
+    std::vector<std::string> ids;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(parent_, ignored)) {
+      if (entry.is_directory()) ids.push_back(entry.path().filename().string());
+    }
+    return ids;
+  }
+
+  std::vector<std::string> directories_of(const std::string& id) const override {
+    return {parent_ + "/" + id};
+  }
+
+ private:
+  void limit(const std::string& directory, const Resources& resources) {
+    write_cgroup_file(directory, "cpu.max", std::to_string(resources.milli_vcpu * 100) + " 100000");
+    write_cgroup_file(directory, "memory.max", std::to_string(resources.memory_mib << 20));
+    if (support_.swap && access((directory + "/memory.swap.max").c_str(), W_OK) == 0) {
+      write_cgroup_file(directory, "memory.swap.max", "0");
+    }
+    write_cgroup_file(directory, "pids.max", std::to_string(resources.processes + 1));
+  }
+
+  std::string parent_;
+  CgroupSupport support_;
+};
+
+constexpr const char* kControllers = "+cpu +memory +pids";
+
+// A group with processes of its own cannot give controllers to its children, so the node moves
+// to a leaf first; the root group is exempt. Fails when others live in the group too.
+void delegate(const std::string& own, const std::string& name) {
+  if (bool root = access((own + "/cgroup.type").c_str(), F_OK) != 0; !root) {
+    std::string leaf = own + "/" + name + "-node";
+    if (mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) throw StepError("node's group", errno);
+    write_cgroup_file(leaf, "cgroup.procs", std::to_string(getpid()));
+  }
+  write_cgroup_file(own, "cgroup.subtree_control", kControllers);
+  std::string parent = own + "/" + name;
+  if (mkdir(parent.c_str(), 0755) != 0 && errno != EEXIST) throw StepError("parent group", errno);
+  write_cgroup_file(parent, "cgroup.subtree_control", kControllers);
+}
+
+// A restarted node finds itself in the leaf that delegate made.
+std::string above_leaf(std::string own, const std::string& name) {
+  std::string leaf = "/" + name + "-node";
+  if (own.ends_with(leaf)) own.resize(own.size() - leaf.size());
+  return own;
+}
+
+bool try_delegate(const std::string& own, const std::string& name) {
+  std::string available = read_cgroup_file(own, "cgroup.controllers");
+  for (const char* controller : {"cpu", "memory", "pids"}) {
+    if (!has_word(available, controller)) return false;
+  }
+  try {
+    delegate(own, name);
+    return true;
+  } catch (const StepError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<CgroupTree> open_cgroup_v2(const std::string& name) {
+  std::vector<CgroupMount> mounts = parse_cgroup_mounts(read_cgroup_file("/proc/self/mountinfo"),
+                                                        read_cgroup_file("/proc/self/cgroup"));
+  for (const CgroupMount& mount : mounts) {
+    if (!mount.v2) continue;
+    for (const std::string& own : {above_leaf(mount.own_directory, name), mount.top_directory}) {
+      if (!try_delegate(own, name)) continue;
+      CgroupSupport support{2, true, true, true, true, "v2 below " + own};
+      return std::make_unique<CgroupV2>(own + "/" + name, support);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,71 @@
+#include "local/namespaces/dev.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "local/namespaces/mount_calls.hpp"
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+namespace {
+
+struct DeviceNode {
+  const char* name;
+  unsigned major, minor;
+};
+constexpr DeviceNode kDevices[] = {{"null", 1, 3},   {"zero", 1, 5},    {"full", 1, 7},
+                                   {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0}};
+
+struct Link {
+  const char *name, *target;
+};
+constexpr Link kLinks[] = {{"ptmx", "pts/ptmx"},
+                           {"fd", "/proc/self/fd"},
+                           {"stdin", "/proc/self/fd/0"},
+                           {"stdout", "/proc/self/fd/1"},
+                           {"stderr", "/proc/self/fd/2"}};
+
+}  // namespace
+
+Fd make_dev() {
+  NewFilesystem tmpfs("tmpfs");
+  tmpfs.set("size", "65536");
+  tmpfs.set("mode", "0755");
+  Fd dev = tmpfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+  mode_t mask = umask(0);
+  for (const DeviceNode& node : kDevices) {
+    check(mknodat(dev.get(), node.name, S_IFCHR | 0666, makedev(node.major, node.minor)),
+          "make device node");
+  }
+  umask(mask);
+  for (const Link& link : kLinks) {
+    check(symlinkat(link.target, dev.get(), link.name), "make device link");
+  }
+  check(mkdirat(dev.get(), "pts", 0755), "make /dev/pts");
+  check(mkdirat(dev.get(), "shm", 0755), "make /dev/shm");
+  set_mount_attributes(dev.get(), MOUNT_ATTR_RDONLY);
+  return dev;
+}
+
+void mount_dev_parts(int root, uint64_t shm_bytes) {
+  NewFilesystem devpts("devpts");
+  devpts.set_flag("newinstance");
+  devpts.set("ptmxmode", "0666");
+  devpts.set("mode", "0620");
+  devpts.set("gid", "5");
+  Fd pts = devpts.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+  attach_mount(pts.get(), open_below(root, "dev/pts", O_PATH | O_DIRECTORY, "/dev/pts").get());
+
+  NewFilesystem tmpfs("tmpfs");
+  tmpfs.set("size", std::to_string(shm_bytes).c_str());
+  tmpfs.set("nr_inodes", "16384");
+  tmpfs.set("mode", "1777");
+  Fd shm = tmpfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+  attach_mount(shm.get(), open_below(root, "dev/shm", O_PATH | O_DIRECTORY, "/dev/shm").get());
+}
+
+}  // namespace sandgate

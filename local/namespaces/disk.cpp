@@ -1,0 +1,119 @@
+#include "local/namespaces/disk.hpp"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <spawn.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "local/namespaces/step_error.hpp"
+
+extern char** environ;
+
+namespace sandgate {
+namespace {
+
+constexpr const char* kSuffix = ".img";
+
+// Copies only what is there, so that an empty gigabyte costs nothing.
+void copy_sparse(int from, int to, off_t size) {
+  if (ioctl(to, FICLONE, from) == 0) return;
+  check(ftruncate(to, size), "size disk image");
+  off_t at = 0;
+  while (at < size) {
+    off_t data = lseek(from, at, SEEK_DATA);
+    if (data < 0) break;  // holes to the end
+    off_t hole = check(lseek(from, data, SEEK_HOLE), "read disk template");
+    off_t in = data, out = data;
+    while (in < hole) {
+      ssize_t copied = copy_file_range(from, &in, to, &out, static_cast<size_t>(hole - in), 0);
+      if (copied <= 0) throw StepError("copy disk template", copied < 0 ? errno : EIO);
+    }
+    at = hole;
+  }
+}
+
+void run_mkfs(const std::vector<std::string>& arguments) {
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  if (int failure = posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ);
+      failure != 0) {
+    throw StepError("run mkfs.ext4", failure);
+  }
+  int status = 0;
+  check(waitpid(pid, &status, 0), "wait for mkfs.ext4");
+  if (status != 0) throw StepError("mkfs.ext4", EIO);
+}
+
+// No journal: what a disk holds dies with its sandbox or is copied while nothing writes.
+void format(const std::string& path, const std::string& layers, uint64_t inodes) {
+  std::filesystem::create_directories(layers + "/upper");
+  std::filesystem::create_directories(layers + "/work");
+  chmod((layers + "/upper").c_str(), 0755);
+  run_mkfs({"mkfs.ext4", "-q", "-F", "-m", "0", "-N", std::to_string(inodes), "-O",
+            "^has_journal,^resize_inode", "-E",
+            "root_owner=0:0,lazy_itable_init=1,assume_storage_prezeroed=1", "-d", layers, path});
+}
+
+}  // namespace
+
+DiskStore::DiskStore(std::string directory) : directory_(std::move(directory)) {
+  std::filesystem::create_directories(directory_ + "/templates");
+}
+
+uint64_t DiskStore::inodes(uint64_t bytes) { return std::max<uint64_t>(65536, bytes / 16384); }
+
+std::string DiskStore::image_path(const std::string& id) const {
+  return directory_ + "/" + id + kSuffix;
+}
+
+// Named by everything that shapes it, so that another version of us makes its own.
+int DiskStore::open_template(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (auto found = templates_.find(bytes); found != templates_.end()) return found->second.get();
+  std::string path = directory_ + "/templates/ext4-1-" + std::to_string(bytes);
+  if (access(path.c_str(), R_OK) != 0) {
+    std::string draft = path + ".draft";
+    Fd file = check_fd(open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600),
+                       "make disk template");
+    check(ftruncate(file.get(), static_cast<off_t>(bytes)), "size disk template");
+    format(draft, path + ".layers", inodes(bytes));
+    std::filesystem::remove_all(path + ".layers");
+    check(rename(draft.c_str(), path.c_str()), "keep disk template");
+  }
+  Fd file = check_fd(open(path.c_str(), O_RDONLY | O_CLOEXEC), "open disk template");
+  return templates_.emplace(bytes, std::move(file)).first->second.get();
+}
+
+Fd DiskStore::create(const std::string& id, uint64_t bytes) {
+  int from = open_template(bytes);
+  Fd image = check_fd(open(image_path(id).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600),
+                      "make disk image");
+  copy_sparse(from, image.get(), static_cast<off_t>(bytes));
+  return image;
+}
+
+void DiskStore::remove(const std::string& id) { unlink(image_path(id).c_str()); }
+
+std::vector<std::string> DiskStore::list() const {
+  std::vector<std::string> ids;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    if (entry.path().extension() == kSuffix) ids.push_back(entry.path().stem().string());
+  }
+  return ids;
+}
+
+int64_t DiskStore::used_bytes(const std::string& id) const {
+  struct stat status {};
+  if (stat(image_path(id).c_str(), &status) != 0) return 0;
+  return status.st_blocks * 512;
+}
+
+}  // namespace sandgate

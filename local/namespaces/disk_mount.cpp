@@ -1,0 +1,52 @@
+#include "local/namespaces/disk_mount.hpp"
+
+#include <fcntl.h>
+#include <linux/loop.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+
+#include "local/namespaces/mount_calls.hpp"
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+
+LoopDevice attach_loop(int image_file) {
+  Fd control = check_fd(open("/dev/loop-control", O_RDWR | O_CLOEXEC), "open loop-control");
+  loop_config config{};
+  config.fd = static_cast<uint32_t>(image_file);
+  // Through the page cache: most of what a short life writes is gone before it reaches a device.
+  config.info.lo_flags = LO_FLAGS_AUTOCLEAR;
+  // Between asking for a free device and taking it another creator may be faster.
+  for (int attempt = 0; attempt < 64; ++attempt) {
+    int number = check(ioctl(control.get(), LOOP_CTL_GET_FREE), "free loop device");
+    LoopDevice loop;
+    std::snprintf(loop.name, sizeof loop.name, "/dev/loop%d", number);
+    loop.device = check_fd(open(loop.name, O_RDWR | O_CLOEXEC), "open loop device");
+    if (ioctl(loop.device.get(), LOOP_CONFIGURE, &config) == 0) return loop;
+    if (errno != EBUSY) throw StepError("configure loop device", errno);
+  }
+  throw StepError("configure loop device", EBUSY);
+}
+
+Fd mount_disk(const LoopDevice& loop) {
+  NewFilesystem ext4("ext4");
+  ext4.set("source", loop.name);
+  ext4.set_flag("noinit_itable");
+  ext4.set_flag("nobarrier");  // what a power cut would lose is lost with the sandbox anyway
+  return ext4.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+Fd mount_memory_disk(uint64_t bytes, uint64_t inodes) {
+  NewFilesystem tmpfs("tmpfs");
+  tmpfs.set("size", std::to_string(bytes).c_str());
+  tmpfs.set("nr_inodes", std::to_string(inodes).c_str());
+  tmpfs.set("mode", "0755");
+  Fd disk = tmpfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+  check(mkdirat(disk.get(), "upper", 0755), "make upper layer");
+  check(mkdirat(disk.get(), "work", 0755), "make work directory");
+  return disk;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,23 @@
+#pragma once
+#include <cstdint>
+
+#include "local/namespaces/fd.hpp"
+
+namespace sandgate {
+
+// Attaches a disk image file to a free loop device that vanishes with its last user. The returned
+// descriptor keeps it alive; `name` is its /dev path.
+struct LoopDevice {
+  Fd device;
+  char name[32];
+};
+LoopDevice attach_loop(int image_file);
+
+// The ext4 file system of an attached disk as a detached mount: nosuid, nodev.
+Fd mount_disk(const LoopDevice& loop);
+
+// A detached tmpfs limited in bytes and inodes, for machines without loop devices. It belongs to
+// the user namespace of the caller.
+Fd mount_memory_disk(uint64_t bytes, uint64_t inodes);
+
+}  // namespace sandgate

@@ -1,0 +1,70 @@
+// The launcher: makes one sandbox and ends; the process it made stays as the sandbox's agent.
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <string>
+
+#include "local/agent/agent.hpp"
+#include "local/namespaces/jail.hpp"
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+namespace {
+
+LaunchSpec read_spec() {
+  struct stat status {};
+  check(fstat(kSpecFd, &status), "launch spec");
+  std::string text(static_cast<size_t>(status.st_size), '\0');
+  if (pread(kSpecFd, text.data(), text.size(), 0) != status.st_size) {
+    throw StepError("launch spec", EIO);
+  }
+  return launch_spec_from(text);
+}
+
+void report_failure(const std::exception& failure) {
+  auto* step = dynamic_cast<const StepError*>(&failure);
+  try {
+    send_report({LaunchReport::Kind::failed, 0, failure.what(), step ? step->number : 0});
+  } catch (const StepError&) {
+    // the node is gone; it finds out from its journal
+  }
+}
+
+void run_inside(const LaunchSpec& spec) {
+  try {
+    enter_jail(spec);
+    send_report({LaunchReport::Kind::ready, 0, "", 0});
+    close(kReportFd);
+    agent::AgentSettings settings;
+    settings.listener = kListenerFd;
+    settings.account = {spec.user, spec.uid, spec.gid, spec.home};
+    settings.env = spec.env;
+    settings.allow_root = spec.allow_root;
+    _exit(agent::run_agent(std::move(settings)));
+  } catch (const std::exception& failure) {
+    report_failure(failure);
+  }
+  _exit(1);
+}
+
+int launch() {
+  try {
+    check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable");
+    LaunchSpec spec = read_spec();
+    check(close_range(static_cast<unsigned>(kFirstCgroup + spec.cgroup_fds), ~0U, 0),
+          "close descriptors");
+    start_jailed(spec, run_inside);
+    return 0;
+  } catch (const std::exception& failure) {
+    report_failure(failure);
+    return 1;
+  }
+}
+
+}  // namespace
+}  // namespace sandgate
+
+int main() { return sandgate::launch(); }

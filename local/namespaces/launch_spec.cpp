@@ -1,0 +1,69 @@
+#include "local/namespaces/launch_spec.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace sandgate {
+
+using Json = nlohmann::json;
+
+std::string to_json_text(const LaunchSpec& spec) {
+  return Json{{"id_base", spec.id_base},
+              {"hostname", spec.hostname},
+              {"disk_bytes", spec.disk_bytes},
+              {"disk_inodes", spec.disk_inodes},
+              {"disk", spec.disk == DiskKind::loop ? "loop" : "memory"},
+              {"shm_bytes", spec.shm_bytes},
+              {"cgroup_version", spec.cgroup_version},
+              {"cgroup_fds", spec.cgroup_fds},
+              {"env", spec.env},
+              {"allow_root", spec.allow_root},
+              {"user", spec.user},
+              {"home", spec.home},
+              {"uid", spec.uid},
+              {"gid", spec.gid}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+LaunchSpec launch_spec_from(std::string_view text) {
+  Json json = Json::parse(text);
+  LaunchSpec spec;
+  json.at("id_base").get_to(spec.id_base);
+  json.at("hostname").get_to(spec.hostname);
+  json.at("disk_bytes").get_to(spec.disk_bytes);
+  json.at("disk_inodes").get_to(spec.disk_inodes);
+  spec.disk = json.at("disk") == "loop" ? DiskKind::loop : DiskKind::memory;
+  json.at("shm_bytes").get_to(spec.shm_bytes);
+  json.at("cgroup_version").get_to(spec.cgroup_version);
+  json.at("cgroup_fds").get_to(spec.cgroup_fds);
+  json.at("env").get_to(spec.env);
+  json.at("allow_root").get_to(spec.allow_root);
+  json.at("user").get_to(spec.user);
+  json.at("home").get_to(spec.home);
+  json.at("uid").get_to(spec.uid);
+  json.at("gid").get_to(spec.gid);
+  return spec;
+}
+
+std::string to_json_text(const LaunchReport& report) {
+  switch (report.kind) {
+    case LaunchReport::Kind::started:
+      return Json{{"started", report.pid}}.dump();
+    case LaunchReport::Kind::disk:
+      return Json{{"disk", true}}.dump();
+    case LaunchReport::Kind::ready:
+      return Json{{"ready", true}}.dump();
+    case LaunchReport::Kind::failed:
+      break;
+  }
+  return Json{{"failed", report.step}, {"errno", report.error_number}}.dump();
+}
+
+LaunchReport launch_report_from(std::string_view text) {
+  Json json = Json::parse(text);
+  if (json.contains("started")) return {LaunchReport::Kind::started, json["started"], "", 0};
+  if (json.contains("disk")) return {LaunchReport::Kind::disk, 0, "", 0};
+  if (json.contains("ready")) return {LaunchReport::Kind::ready, 0, "", 0};
+  return {LaunchReport::Kind::failed, 0, json.at("failed"), json.at("errno")};
+}
+
+}  // namespace sandgate

@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace sandgate {
+
+// The descriptors a launcher starts with, and nothing else. Control groups follow kFirstCgroup:
+// with v1 one opened cgroup.procs per controller, with v2 the group's directory.
+enum LaunchFd : int {
+  kSpecFd = 3,  // memfd, LaunchSpec as JSON
+  kReportFd = 4,  // seqpacket socket to the node
+  kImageFd = 5,  // O_PATH directory: the image's root
+  kListenerFd = 6,  // the agent's listening unix socket
+  kFilterCallsFd = 7,
+  kFilterArgumentsFd = 8,
+  kDiskFd = 9,  // the sandbox's own disk image, or /dev/null when it has none
+  kFirstCgroup = 10,
+};
+
+enum class DiskKind { loop, memory };
+
+// Everything a launcher needs to know to make one sandbox. Holds environment values: it travels
+// in a memfd only, never to disk.
+struct LaunchSpec {
+  uint32_t id_base = 0;  // first host id of the sandbox's range
+  std::string hostname = "sandbox";
+  uint64_t disk_bytes = 0;  // of the root's writable layer
+  uint64_t disk_inodes = 0;
+  DiskKind disk = DiskKind::loop;
+  uint64_t shm_bytes = 64 << 20;
+  int cgroup_version = 0;  // 0: no control groups; 1; 2
+  int cgroup_fds = 0;
+  std::map<std::string, std::string> env;
+  bool allow_root = false;
+  std::string user = "user", home = "/home/user";
+  uint32_t uid = 1000, gid = 1000;
+};
+
+std::string to_json_text(const LaunchSpec& spec);
+LaunchSpec launch_spec_from(std::string_view json);  // throws std::exception when malformed
+
+// What comes back over kReportFd, one packet each: the launcher sends `started` with the pidfd of
+// the sandbox's first process (SCM_RIGHTS) and `disk` with its disk's mount, that process sends
+// `ready` when every wall is up; either sends `failed` instead.
+struct LaunchReport {
+  enum class Kind { started, disk, ready, failed } kind = Kind::failed;
+  int pid = 0;  // started: in the node's pid namespace
+  std::string step;  // failed: what was being done
+  int error_number = 0;
+};
+
+std::string to_json_text(const LaunchReport& report);
+LaunchReport launch_report_from(std::string_view json);
+
+}  // namespace sandgate

@@ -1,0 +1,212 @@
+#include "local/namespaces/launcher.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kLaunchTimeoutSeconds = 10;
+constexpr int kAboveLaunchFds = 64;
+
+Fd sealed_copy(const std::string& path) {
+  Fd from = check_fd(open(path.c_str(), O_RDONLY | O_CLOEXEC), "open launcher");
+  struct stat status {};
+  check(fstat(from.get(), &status), "stat launcher");
+  Fd copy =
+      check_fd(memfd_create("sandgate-agent", MFD_CLOEXEC | MFD_ALLOW_SEALING), "launcher memfd");
+  for (off_t left = status.st_size; left > 0;) {
+    ssize_t sent = sendfile(copy.get(), from.get(), nullptr, static_cast<size_t>(left));
+    if (sent <= 0) throw StepError("copy launcher", sent < 0 ? errno : EIO);
+    left -= sent;
+  }
+  check(fchmod(copy.get(), 0500), "launcher mode");
+  check(fcntl(copy.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL),
+        "seal launcher");
+  // Above the descriptors a launcher gets, which would cover it before it is executed.
+  return check_fd(fcntl(copy.get(), F_DUPFD_CLOEXEC, kAboveLaunchFds), "keep launcher");
+}
+
+Fd spec_memfd(const LaunchSpec& spec) {
+  std::string text = to_json_text(spec);
+  Fd file = check_fd(memfd_create("launch", MFD_CLOEXEC), "launch memfd");
+  if (pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    throw StepError("write launch spec", EIO);
+  }
+  return file;
+}
+
+// Descriptors for the new process. Sources are first moved out of the way of the targets.
+class Handover {
+ public:
+  Handover() { posix_spawn_file_actions_init(&actions_); }
+  Handover(const Handover&) = delete;
+  ~Handover() { posix_spawn_file_actions_destroy(&actions_); }
+
+  void give(int fd, int target) {
+    Fd high = check_fd(fcntl(fd, F_DUPFD_CLOEXEC, kAboveLaunchFds), "hand over descriptor");
+    posix_spawn_file_actions_adddup2(&actions_, high.get(), target);
+    sources_.push_back(std::move(high));
+  }
+  const posix_spawn_file_actions_t* actions() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  std::vector<Fd> sources_;
+};
+
+// A session of its own: no terminal of ours, and our signals do not reach it.
+pid_t spawn(int program, const Handover& handover) {
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  std::string path = "/proc/self/fd/" + std::to_string(program);
+  char name[] = "sandgate-agent";
+  char* argv[] = {name, nullptr};
+  char* environment[] = {nullptr};
+  pid_t pid = 0;
+  int failure = posix_spawn(&pid, path.c_str(), handover.actions(), &attributes, argv, environment);
+  posix_spawnattr_destroy(&attributes);
+  if (failure != 0) throw StepError("start launcher", failure);
+  return pid;
+}
+
+struct Packet {
+  LaunchReport report;
+  Fd fd;
+};
+
+// The next packet; empty when the other side is gone without a word.
+std::optional<Packet> receive(int socket_fd) {
+  char text[1024];
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  iovec part{text, sizeof text};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  pollfd readable{socket_fd, POLLIN, 0};
+  if (poll(&readable, 1, kLaunchTimeoutSeconds * 1000) != 1) throw StepError("launch", ETIMEDOUT);
+  ssize_t got = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
+  if (got <= 0) return std::nullopt;
+  Packet packet;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_type != SCM_RIGHTS) continue;
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    packet.fd.reset(fd);
+  }
+  try {
+    packet.report = launch_report_from({text, static_cast<size_t>(got)});
+  } catch (const std::exception&) {
+    throw StepError("launch report", EBADMSG);
+  }
+  return packet;
+}
+
+void kill_and_reap(const Fd& pidfd) {
+  if (!pidfd) return;
+  syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+  siginfo_t info{};
+  waitid(P_PIDFD, static_cast<id_t>(pidfd.get()), &info, WEXITED);
+}
+
+void collect(int socket_fd, Launcher::Launched& launched) {
+  for (bool ready = false; !ready || !launched.pidfd;) {
+    std::optional<Packet> packet = receive(socket_fd);
+    if (!packet) throw StepError("launcher ended early", ECHILD);
+    switch (packet->report.kind) {
+      case LaunchReport::Kind::failed:
+        throw StepError(packet->report.step, packet->report.error_number);
+      case LaunchReport::Kind::ready:
+        ready = true;
+        break;
+      case LaunchReport::Kind::disk:
+        launched.disk = std::move(packet->fd);
+        break;
+      case LaunchReport::Kind::started:
+        launched.pid = packet->report.pid;
+        launched.pidfd = std::move(packet->fd);
+        launched.start_time = process_start_time(launched.pid);
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+Launcher::Launcher(const std::string& program_path) : program_(sealed_copy(program_path)) {}
+
+Launcher::Launched Launcher::launch(Inputs inputs) const {
+  int pair[2];
+  check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), "report socket");
+  Fd ours(pair[0]), theirs(pair[1]);
+  inputs.spec.cgroup_fds = static_cast<int>(inputs.cgroups.size());
+  Fd spec = spec_memfd(inputs.spec);
+  Fd null = check_fd(open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
+  pid_t launcher = 0;
+  {
+    Handover handover;
+    for (int stream : {0, 1, 2}) handover.give(null.get(), stream);
+    handover.give(spec.get(), kSpecFd);
+    handover.give(theirs.get(), kReportFd);
+    handover.give(inputs.image, kImageFd);
+    handover.give(inputs.listener, kListenerFd);
+    handover.give(inputs.filter_calls, kFilterCallsFd);
+    handover.give(inputs.filter_arguments, kFilterArgumentsFd);
+    handover.give(inputs.disk >= 0 ? inputs.disk : null.get(), kDiskFd);
+    int target = kFirstCgroup;
+    for (const Fd& cgroup : inputs.cgroups) handover.give(cgroup.get(), target++);
+    launcher = spawn(program_.get(), handover);
+  }
+  theirs.reset();
+  Launched launched;
+  std::optional<StepError> failure;
+  try {
+    collect(ours.get(), launched);
+  } catch (const StepError& error) {
+    failure = error;
+    kill(launcher, SIGKILL);
+    kill_and_reap(launched.pidfd);
+  }
+  waitpid(launcher, nullptr, 0);
+  if (failure) throw *failure;
+  return launched;
+}
+
+uint64_t process_start_time(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::ostringstream text;
+  text << in.rdbuf();
+  std::string line = text.str();
+  size_t name_end = line.rfind(')');  // the name may hold anything
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(line.substr(name_end + 1));
+  std::string field;
+  for (int number = 3; number <= 22; ++number) fields >> field;
+  return std::strtoull(field.c_str(), nullptr, 10);
+}
+
+}  // namespace sandgate

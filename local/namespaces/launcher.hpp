@@ -1,0 +1,45 @@
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "local/namespaces/fd.hpp"
+#include "local/namespaces/launch_spec.hpp"
+
+namespace sandgate {
+
+// The program that makes sandboxes, as a sealed copy in memory: nothing on disk that a sandbox
+// could reach or replace is ever executed outside it.
+class Launcher {
+ public:
+  // Reads the static launcher program. Throws StepError.
+  explicit Launcher(const std::string& program_path);
+
+  struct Inputs {
+    LaunchSpec spec;
+    int image = -1;  // O_PATH directory
+    int listener = -1;
+    int filter_calls = -1, filter_arguments = -1;
+    int disk = -1;  // -1: none
+    std::vector<Fd> cgroups;
+  };
+  struct Launched {
+    pid_t pid = 0;
+    Fd pidfd;
+    Fd disk;  // its disk's mount, none when in memory: while held, the disk outlives the sandbox
+    uint64_t start_time = 0;  // field 22 of /proc/<pid>/stat: with the pid it names one process
+  };
+
+  // Blocks until the sandbox's agent runs behind all its walls (at most 10 s). On StepError
+  // nothing of it is left running.
+  Launched launch(Inputs inputs) const;
+
+ private:
+  Fd program_;
+};
+
+// Start time of a process in clock ticks since boot; 0 when there is no such process.
+uint64_t process_start_time(pid_t pid);
+
+}  // namespace sandgate

@@ -1,0 +1,32 @@
+#include "local/namespaces/limits.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+namespace {
+
+// Never above what the caller already has: raising a hard limit may not be ours to do.
+void limit(__rlimit_resource resource, rlim_t soft, rlim_t hard, const char* step) {
+  rlimit now{};
+  check(getrlimit(resource, &now), step);
+  rlimit wanted{std::min(soft, now.rlim_max), std::min(hard, now.rlim_max)};
+  check(setrlimit(resource, &wanted), step);
+}
+
+}  // namespace
+
+void apply_rlimits(uint64_t disk_bytes) {
+  limit(RLIMIT_CORE, 0, 0, "rlimit core");
+  limit(RLIMIT_FSIZE, disk_bytes, disk_bytes, "rlimit fsize");
+  limit(RLIMIT_NOFILE, 1024, 65536, "rlimit nofile");
+  limit(RLIMIT_MEMLOCK, 8 << 20, 8 << 20, "rlimit memlock");
+  limit(RLIMIT_MSGQUEUE, 819200, 819200, "rlimit msgqueue");
+  limit(RLIMIT_RTPRIO, 0, 0, "rlimit rtprio");
+  limit(RLIMIT_NICE, 0, 0, "rlimit nice");
+}
+
+}  // namespace sandgate

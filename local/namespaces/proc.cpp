@@ -1,0 +1,70 @@
+#include "local/namespaces/proc.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <string>
+
+#include "local/namespaces/mount_calls.hpp"
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr const char* kMasked[] = {"acpi",          "asound",      "driver",      "kallsyms",
+                                   "kcore",         "key-users",   "keys",        "kmsg",
+                                   "kpagecgroup",   "kpagecount",  "kpageflags",  "latency_stats",
+                                   "mtrr",          "sched_debug", "scsi",        "slabinfo",
+                                   "sysrq-trigger", "timer_list",  "timer_stats", "vmallocinfo"};
+constexpr const char* kReadOnly[] = {"bus", "fs", "irq", "sys"};
+
+// An entry this kernel does not have needs no mask.
+Fd open_entry(int proc, const char* name) {
+  try {
+    return open_below(proc, name, O_PATH, "open /proc entry");
+  } catch (const StepError& error) {
+    if (error.number == ENOENT) return Fd();
+    throw;
+  }
+}
+
+void mask(int proc, const char* name, int null_device, int empty_directory) {
+  Fd entry = open_entry(proc, name);
+  if (!entry) return;
+  struct stat status {};
+  check(fstatat(entry.get(), "", &status, AT_EMPTY_PATH), "stat /proc entry");
+  Fd cover = clone_mount(S_ISDIR(status.st_mode) ? empty_directory : null_device);
+  set_mount_attributes(cover.get(), MOUNT_ATTR_RDONLY);
+  attach_mount(cover.get(), entry.get());
+}
+
+void make_read_only(int proc, const char* name) {
+  Fd entry = open_entry(proc, name);
+  if (!entry) return;
+  Fd cover = clone_mount(entry.get());
+  set_mount_attributes(cover.get(), MOUNT_ATTR_RDONLY);
+  attach_mount(cover.get(), entry.get());
+}
+
+}  // namespace
+
+void mount_proc(const NewRoot& root) {
+  NewFilesystem procfs("proc");
+  procfs.set("hidepid", "2");
+  procfs.set("gid", "0");
+  Fd proc = procfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+  struct statfs kind {};
+  check(fstatfs(proc.get(), &kind), "statfs /proc");
+  if (kind.f_type != PROC_SUPER_MAGIC) throw StepError("verify /proc", EINVAL);
+  attach_mount(proc.get(),
+               make_directory_below(root.root.get(), "proc", 0555, "mount point /proc").get());
+  Fd null_device = open_below(root.root.get(), "dev/null", O_PATH, "open /dev/null");
+  for (const char* name : kMasked) {
+    mask(proc.get(), name, null_device.get(), root.empty.get());
+  }
+  for (const char* name : kReadOnly) make_read_only(proc.get(), name);
+}
+
+}  // namespace sandgate

@@ -1,0 +1,72 @@
+#include "local/namespaces/root.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "local/namespaces/mount_calls.hpp"
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+namespace {
+
+// The stage hides under any directory of the host that everyone may enter; it is gone with the
+// host's mounts.
+Fd mount_stage() {
+  NewFilesystem tmpfs("tmpfs");
+  tmpfs.set("size", "65536");
+  tmpfs.set("mode", "0755");
+  Fd stage = tmpfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+  Fd place(open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!place) place = check_fd(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open stage");
+  attach_mount(stage.get(), place.get());
+  check(fchdir(stage.get()), "enter stage");
+  return stage;
+}
+
+void place_below(int stage, const char* name, const Fd& mount) {
+  attach_mount(mount.get(), make_directory_below(stage, name, 0755, "stage directory").get());
+}
+
+// In a user namespace overlayfs keeps its marks in user.* attributes; relative names keep the
+// stage's place out of mountinfo.
+Fd mount_overlay() {
+  NewFilesystem overlay("overlay");
+  overlay.set("lowerdir", "image");
+  overlay.set("upperdir", "disk/upper");
+  overlay.set("workdir", "disk/work");
+  overlay.set_flag("userxattr");
+  return overlay.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+}  // namespace
+
+NewRoot assemble_root(RootLayers layers) {
+  check(mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "private mounts");
+  Fd stage = mount_stage();
+  place_below(stage.get(), "image", layers.image);
+  place_below(stage.get(), "disk", layers.disk);
+  NewRoot made;
+  made.root = mount_overlay();
+  place_below(stage.get(), "root", made.root);
+  made.empty = make_directory_below(stage.get(), "empty", 0555, "empty directory");
+  Fd dev = make_directory_below(made.root.get(), "dev", 0755, "mount point /dev");
+  attach_mount(layers.dev.get(), dev.get());
+  return made;
+}
+
+void enter_root(const NewRoot& root) {
+  check(fchdir(root.root.get()), "enter root");
+  check(syscall(SYS_pivot_root, ".", "."), "pivot_root");
+  check(umount2(".", MNT_DETACH), "detach host mounts");
+  check(chdir("/"), "chdir /");
+  char path[8];
+  if (getcwd(path, sizeof path) == nullptr || std::strcmp(path, "/") != 0) {
+    throw StepError("verify root", EXDEV);
+  }
+}
+
+}  // namespace sandgate

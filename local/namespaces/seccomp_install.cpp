@@ -1,0 +1,30 @@
+#include "local/namespaces/seccomp_install.hpp"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+
+void install_seccomp(int program) {
+  struct stat status {};
+  check(fstat(program, &status), "seccomp program");
+  size_t count = static_cast<size_t>(status.st_size) / sizeof(sock_filter);
+  if (count == 0 || count > BPF_MAXINSNS) throw StepError("seccomp program size", EINVAL);
+  std::vector<sock_filter> instructions(count);
+  ssize_t bytes = pread(program, instructions.data(), count * sizeof(sock_filter), 0);
+  if (bytes != static_cast<ssize_t>(count * sizeof(sock_filter))) {
+    throw StepError("seccomp program read", EIO);
+  }
+  sock_fprog filter{static_cast<unsigned short>(count), instructions.data()};
+  check(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter), "seccomp");
+}
+
+}  // namespace sandgate

@@ -1,0 +1,140 @@
+#include "local/namespaces/seccomp_policy.hpp"
+
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <termios.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+#include "local/namespaces/seccomp_calls.hpp"
+#include "local/namespaces/step_error.hpp"
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x00000080
+#endif
+
+namespace sandgate {
+namespace {
+
+// Kernel arguments of 32 bits arrive in 64-bit registers: the upper half is the caller's to fill
+// and must not decide, so every comparison looks at the lower half only.
+constexpr uint64_t kLow = 0xffffffff;
+
+class Filter {
+ public:
+  Filter(const Filter&) = delete;
+  ~Filter() { seccomp_release(context_); }
+  explicit Filter(uint32_t default_action) : context_(seccomp_init(default_action)) {
+    if (context_ == nullptr) throw StepError("seccomp init", ENOMEM);
+    set(SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
+    set(SCMP_FLTATR_CTL_NNP, 0);
+    set(SCMP_FLTATR_CTL_OPTIMIZE, 2);
+  }
+
+  void add(uint32_t action, int number, std::initializer_list<scmp_arg_cmp> comparisons = {}) {
+    if (number == __NR_SCMP_ERROR) return;
+    int result =
+        seccomp_rule_add_array(context_, action, number, comparisons.size(), comparisons.begin());
+    if (result != 0 && result != -EDOM) throw StepError("seccomp rule", -result);
+  }
+  void add(uint32_t action, const char* name, std::initializer_list<scmp_arg_cmp> args = {}) {
+    add(action, seccomp_syscall_resolve_name(name), args);
+  }
+
+  Fd program(const char* name) const {
+    Fd file = check_fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), "seccomp memfd");
+    if (int result = seccomp_export_bpf(context_, file.get()); result != 0) {
+      throw StepError("seccomp export", -result);
+    }
+    check(fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL),
+          "seccomp seal");
+    return file;
+  }
+
+ private:
+  void set(scmp_filter_attr attribute, uint32_t value) {
+    if (int result = seccomp_attr_set(context_, attribute, value); result != 0) {
+      throw StepError("seccomp attribute", -result);
+    }
+  }
+
+  scmp_filter_ctx context_;
+};
+
+void allow_sockets(Filter& filter) {
+  for (int family : {AF_UNIX, AF_INET, AF_INET6}) {
+    filter.add(SCMP_ACT_ALLOW, "socket", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, uint64_t(family))});
+  }
+  filter.add(SCMP_ACT_ALLOW, "socket",
+             {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_NETLINK),
+              SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, NETLINK_ROUTE)});
+  filter.add(SCMP_ACT_ALLOW, "socketpair", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_UNIX)});
+}
+
+// Linux, BSD-like and the two 32-bit layouts, and the question which one it is: none of them
+// touches address randomization.
+void allow_personalities(Filter& filter) {
+  for (uint64_t value : {0x0u, 0x8u, 0x20000u, 0x20008u, 0xffffffffu}) {
+    filter.add(SCMP_ACT_ALLOW, "personality", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, value)});
+  }
+}
+
+Fd compile_calls(bool debug) {
+  Filter filter(SCMP_ACT_ERRNO(EPERM));
+  for (const char* name : kAllowedCalls) filter.add(SCMP_ACT_ALLOW, name);
+  if (debug) {
+    for (const char* name : kDebugCalls) filter.add(SCMP_ACT_ALLOW, name);
+  }
+  for (const char* name : kAbsentCalls) filter.add(SCMP_ACT_ERRNO(ENOSYS), name);
+  for (int number = kFirstNewNumber; number <= kLastNewNumber; ++number) {
+    bool allowed = std::find(std::begin(kAllowedNumbers), std::end(kAllowedNumbers), number) !=
+                   std::end(kAllowedNumbers);
+    filter.add(allowed ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(ENOSYS), number);
+  }
+  allow_sockets(filter);
+  allow_personalities(filter);
+  return filter.program("calls");
+}
+
+void forbid_bits(Filter& filter, const char* name, unsigned argument,
+                 std::initializer_list<uint64_t> flags) {
+  for (uint64_t flag : flags) {
+    filter.add(SCMP_ACT_ERRNO(EPERM), name,
+               {scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, flag, flag}});
+  }
+}
+
+Fd compile_arguments() {
+  Filter filter(SCMP_ACT_ALLOW);
+  // In clone the low byte is the exit signal, so CLONE_NEWTIME exists only for unshare.
+  forbid_bits(filter, "clone", 0,
+              {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER,
+               CLONE_NEWPID, CLONE_NEWNET});
+  forbid_bits(filter, "unshare", 0,
+              {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER,
+               CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWTIME});
+  for (uint64_t request : {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS}) {
+    filter.add(SCMP_ACT_ERRNO(EPERM), "ioctl", {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, request)});
+  }
+  for (uint64_t type : {S_IFCHR, S_IFBLK}) {
+    filter.add(SCMP_ACT_ERRNO(EPERM), "mknod", {SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
+    filter.add(SCMP_ACT_ERRNO(EPERM), "mknodat", {SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
+  }
+  return filter.program("arguments");
+}
+
+}  // namespace
+
+SeccompPrograms compile_seccomp() {
+  return {compile_calls(false), compile_calls(true), compile_arguments()};
+}
+
+}  // namespace sandgate

@@ -1,0 +1,23 @@
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "local/namespaces/fd.hpp"
+
+namespace sandgate {
+
+// Ids 0..65535 inside are host ids base..base+65535, a range no other live sandbox has.
+inline constexpr uint32_t kIdRange = 65536;
+
+// Writes the id maps of a process in a fresh user namespace; called from outside, as root.
+// The namespace maps a whole range, so setgroups stays allowed: it can only name inner groups.
+void write_id_maps(pid_t pid, uint32_t base);
+
+// The user namespace of a process, as id-mapped mounts ask for it.
+Fd open_user_namespace(pid_t pid);
+
+// Makes the calling process uid and gid 0 of its namespace, with no supplementary groups.
+void become_inner_root();
+
+}  // namespace sandgate

@@ -1,0 +1,109 @@
+#include "local/node/journal.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "local/namespaces/fd.hpp"
+#include "local/node/settings.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr const char* kEntry = "/sandbox.json";
+
+[[noreturn]] void fail() {
+  throw Error(ErrorCode::unavailable, "the node cannot keep its journal");
+}
+
+JournalRecord read_entry(const std::filesystem::path& directory) {
+  JournalRecord record;
+  record.id = directory.filename().string();
+  std::ifstream in(directory.string() + kEntry);
+  std::ostringstream text;
+  text << in.rdbuf();
+  try {
+    JournalRecord read = sandbox_record_from(parse_json(text.str()));
+    if (read.id == record.id) return read;
+  } catch (const std::exception&) {
+    // half-made: only its traces are to be removed
+  }
+  return record;
+}
+
+}  // namespace
+
+Json to_json(const JournalRecord& record) {
+  return {{"version", 1},
+          {"id", record.id},
+          {"tenant", record.tenant_id},
+          {"image", record.image},
+          {"image_digest", record.image_digest},
+          {"state", record.state == RecordState::running ? "running" : "creating"},
+          {"id_base", record.id_base},
+          {"pid", record.pid},
+          {"start_time", record.start_time},
+          {"cgroups", record.cgroups},
+          {"milli_vcpu", record.resources.milli_vcpu},
+          {"memory_mib", record.resources.memory_mib},
+          {"disk_gib", record.resources.disk_gib},
+          {"processes", record.resources.processes},
+          {"created_at", to_micros(record.created_at)},
+          {"expires_at", to_micros(record.expires_at)}};
+}
+
+JournalRecord sandbox_record_from(const Json& json) {
+  JournalRecord record;
+  json.at("id").get_to(record.id);
+  json.at("tenant").get_to(record.tenant_id);
+  json.at("image").get_to(record.image);
+  json.at("image_digest").get_to(record.image_digest);
+  record.state = json.at("state") == "running" ? RecordState::running : RecordState::creating;
+  json.at("id_base").get_to(record.id_base);
+  json.at("pid").get_to(record.pid);
+  json.at("start_time").get_to(record.start_time);
+  json.at("cgroups").get_to(record.cgroups);
+  json.at("milli_vcpu").get_to(record.resources.milli_vcpu);
+  json.at("memory_mib").get_to(record.resources.memory_mib);
+  json.at("disk_gib").get_to(record.resources.disk_gib);
+  json.at("processes").get_to(record.resources.processes);
+  record.created_at = from_micros(json.at("created_at").get<int64_t>());
+  record.expires_at = from_micros(json.at("expires_at").get<int64_t>());
+  return record;
+}
+
+Journal::Journal(std::string directory) : directory_(std::move(directory)) {
+  std::filesystem::create_directories(directory_);
+  chmod(directory_.c_str(), 0711);  // the agents' sockets below are dialled by serve
+}
+
+void Journal::write(const JournalRecord& record) const {
+  std::string directory = directory_of(record.id), draft = directory + kEntry + ".draft";
+  if (mkdir(directory.c_str(), 0711) != 0 && errno != EEXIST) fail();
+  chmod(directory.c_str(), 0711);
+  std::string text = to_json(record).dump();
+  Fd file(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    fail();
+  }
+  if (rename(draft.c_str(), (directory + kEntry).c_str()) != 0) fail();
+}
+
+void Journal::remove(const std::string& id) const {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_of(id), ignored);
+}
+
+std::vector<JournalRecord> Journal::read_all() const {
+  std::vector<JournalRecord> records;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    if (is_safe_name(entry.path().filename().string())) records.push_back(read_entry(entry.path()));
+  }
+  return records;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,79 @@
+#include "local/node/node.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "gateway/core/async.hpp"
+#include "gateway/core/log.hpp"
+#include "local/namespaces/step_error.hpp"
+#include "local/node/listener.hpp"
+#include "local/node/server.hpp"
+#include "local/node/supervisor.hpp"
+
+namespace sandgate {
+namespace {
+
+void make_directories(const NodeSettings& settings) {
+  std::filesystem::create_directories(settings.data_dir);
+  std::filesystem::create_directories(settings.run_dir);
+  std::filesystem::create_directories(disks_dir(settings));
+  chmod(settings.run_dir.c_str(), 0711);
+  chmod(disks_dir(settings).c_str(), 0700);
+}
+
+// Two nodes over one directory would each sweep the other's sandboxes.
+Fd lock_run_dir(const NodeSettings& settings) {
+  std::string path = settings.run_dir + "/lock";
+  Fd lock = check_fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), "open lock file");
+  check(flock(lock.get(), LOCK_EX | LOCK_NB), "another node uses this run directory");
+  return lock;
+}
+
+Fd listen_for_serve(const NodeSettings& settings) {
+  std::filesystem::path path = socket_path(settings);
+  return listen_on(path.parent_path(), path.filename(), settings.serve_uid);
+}
+
+void serve_until_told(const NodeSettings& settings) {
+  asio::io_context loop(1);
+  asio::thread_pool pool(settings.workers);
+  Supervisor supervisor(settings,
+                        [&pool](std::function<void()> work) { asio::post(pool, std::move(work)); });
+  NodeServer server(settings, supervisor, pool);
+  Fd listener = listen_for_serve(settings);
+  spawn_detached(loop.get_executor(),
+                 [&]() -> Task<void> { co_await server.serve(listener.release()); });
+  asio::signal_set signals(loop, SIGTERM, SIGINT);
+  signals.async_wait([&](boost::system::error_code, int) { loop.stop(); });
+  log::info("node ready", {{"socket", socket_path(settings)},
+                           {"cgroups", supervisor.capabilities().cgroups.detail}});
+  loop.run();
+  pool.join();
+}
+
+}  // namespace
+
+int run_node(NodeSettings settings) {
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGCHLD, SIG_DFL);
+  umask(022);
+  try {
+    make_directories(settings);
+    Fd lock = lock_run_dir(settings);
+    serve_until_told(settings);
+    return 0;
+  } catch (const StepError& failure) {
+    log::error("node failed", {{"step", failure.what()}, {"errno", failure.number}});
+  } catch (const std::exception& failure) {
+    log::error("node failed", {{"reason", failure.what()}});
+  }
+  return 1;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,172 @@
+#include "local/node/probe.hpp"
+
+#include <fcntl.h>
+#include <seccomp.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+#include "local/namespaces/landlock.hpp"
+
+namespace sandgate {
+namespace {
+
+ProbeResult probe_root() {
+  bool ok = geteuid() == 0;
+  return {"root", ok, true, ok ? "running as root" : "not root",
+          ok ? "" : "run `sandgate node` as root"};
+}
+
+// A nonzero count is needed, else no sandbox gets a user namespace.
+ProbeResult probe_user_namespaces() {
+  std::ifstream in("/proc/sys/user/max_user_namespaces");
+  int64_t count = 0;
+  in >> count;
+  bool ok = count > 0;
+  return {"user namespaces", ok, true, "up to " + std::to_string(count),
+          ok ? "" : "sysctl -w user.max_user_namespaces=65536"};
+}
+
+bool knows_filesystem(const std::string& name) {
+  std::ifstream in("/proc/filesystems");
+  for (std::string word; in >> word;) {
+    if (word == name) return true;
+  }
+  return false;
+}
+
+ProbeResult probe_filesystem(const std::string& name, bool required) {
+  bool ok = knows_filesystem(name);
+  return {name, ok, required, ok ? "known to the kernel" : "unknown to the kernel",
+          ok ? "" : "modprobe " + name};
+}
+
+ProbeResult probe_loop() {
+  bool ok = access("/dev/loop-control", R_OK | W_OK) == 0;
+  return {"loop devices", ok, false,
+          ok ? "/dev/loop-control" : "none: disks are kept in memory and count as memory",
+          ok ? "" : "modprobe loop"};
+}
+
+ProbeResult probe_landlock() {
+  int abi = landlock_abi();
+  return {"landlock", abi > 0, false, abi > 0 ? "ABI " + std::to_string(abi) : "not in this kernel",
+          abi > 0 ? "" : "boot with landlock in the lsm= list"};
+}
+
+ProbeResult probe_seccomp() {
+  const scmp_version* version = seccomp_version();
+  bool ok = access("/proc/sys/kernel/seccomp/actions_avail", R_OK) == 0;
+  return {"seccomp", ok, true,
+          "libseccomp " + std::to_string(version->major) + "." + std::to_string(version->minor),
+          ok ? "" : "use a kernel with CONFIG_SECCOMP_FILTER"};
+}
+
+ProbeResult probe_cgroups(const NodeSettings& settings) {
+  CgroupSupport support = open_cgroup_tree("sandgate-" + settings.name)->support();
+  bool ok = support.cpu && support.memory && support.processes;
+  return {"control groups", ok, false, support.detail,
+          ok ? "" : "give the node a delegated cgroup (systemd: Delegate=yes)"};
+}
+
+ProbeResult probe_program(const char* name, const char* package) {
+  const char* path = getenv("PATH");
+  std::string found;
+  std::istringstream directories(path ? path : "/usr/sbin:/usr/bin:/sbin:/bin");
+  for (std::string directory; found.empty() && std::getline(directories, directory, ':');) {
+    if (access((directory + "/" + name).c_str(), X_OK) == 0) found = directory + "/" + name;
+  }
+  return {name, !found.empty(), false, found.empty() ? "not installed" : found,
+          found.empty() ? std::string("apt-get install ") + package : ""};
+}
+
+ProbeResult probe_kvm() {
+  bool ok = access("/dev/kvm", R_OK | W_OK) == 0;
+  return {"kvm", ok, false, ok ? "/dev/kvm" : "absent: no microVMs", ""};
+}
+
+int64_t memory_mib() {
+  struct sysinfo info {};
+  sysinfo(&info);
+  return static_cast<int64_t>(info.totalram) * info.mem_unit >> 20;
+}
+
+}  // namespace
+
+Json to_json(const ProbeResult& result) {
+  return {{"name", result.name},
+          {"ok", result.ok},
+          {"required", result.required},
+          {"detail", result.detail},
+          {"fix", result.fix}};
+}
+
+ProbeResult probe_result_from(const Json& json) {
+  return {json.at("name"), json.at("ok"), json.at("required"), json.at("detail"), json.at("fix")};
+}
+
+std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
+  return {probe_root(),
+          probe_user_namespaces(),
+          probe_filesystem("overlay", true),
+          probe_filesystem("ext4", false),
+          probe_loop(),
+          probe_cgroups(settings),
+          probe_seccomp(),
+          probe_landlock(),
+          probe_program("mkfs.ext4", "e2fsprogs"),
+          probe_program("mmdebstrap", "mmdebstrap"),
+          probe_kvm()};
+}
+
+Capabilities machine_capabilities(const NodeSettings& settings, const CgroupSupport& cgroups) {
+  Capabilities capabilities;
+  capabilities.cgroups = cgroups;
+  capabilities.landlock_abi = landlock_abi();
+  capabilities.max_milli_vcpu = settings.max_milli_vcpu != 0
+                                    ? settings.max_milli_vcpu
+                                    : int64_t{1000} * std::thread::hardware_concurrency();
+  capabilities.max_memory_mib =
+      settings.max_memory_mib != 0 ? settings.max_memory_mib : memory_mib();
+  capabilities.max_disk_gib = settings.max_disk_gib;
+  return capabilities;
+}
+
+Descriptor describe(const Capabilities& capabilities) {
+  Descriptor descriptor;
+  descriptor.provider = "local";
+  descriptor.isolation = Isolation::container;
+  for (Verb verb : {Verb::exec, Verb::background, Verb::stdin_, Verb::signal, Verb::files,
+                    Verb::archive, Verb::pty, Verb::metrics}) {
+    descriptor.verbs[verb] = Keeps::nothing;
+  }
+  descriptor.controls = {Control::network_deny, Control::allow_root, Control::allow_debug,
+                         Control::disk_limit};
+  const CgroupSupport& cgroups = capabilities.cgroups;
+  if (cgroups.cpu) descriptor.controls.insert(Control::cpu_limit);
+  if (cgroups.memory) descriptor.controls.insert(Control::memory_limit);
+  if (cgroups.processes) descriptor.controls.insert(Control::process_limit);
+  descriptor.limits = {capabilities.max_milli_vcpu, capabilities.max_memory_mib,
+                       capabilities.max_disk_gib, 0};
+  descriptor.regions = {"local"};
+  descriptor.notes = capabilities.notes;
+  if (!cgroups.cpu || !cgroups.memory || !cgroups.processes) {
+    descriptor.notes.push_back("control groups: " + cgroups.detail);
+  }
+  if (cgroups.memory && !cgroups.swap) {
+    descriptor.notes.push_back("swap is not limited on this machine");
+  }
+  if (capabilities.disk == DiskKind::memory) {
+    descriptor.notes.push_back("disks are kept in memory and count as memory");
+  }
+  if (capabilities.landlock_abi < 6) {
+    descriptor.notes.push_back("landlock ABI " + std::to_string(capabilities.landlock_abi) +
+                               ": no scopes for abstract sockets and signals as a second net");
+  }
+  return descriptor;
+}
+
+}  // namespace sandgate

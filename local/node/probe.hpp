@@ -1,0 +1,44 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gateway/core/json_reader.hpp"
+#include "local/namespaces/cgroup.hpp"
+#include "local/namespaces/launch_spec.hpp"
+#include "local/node/settings.hpp"
+#include "providers/descriptor.hpp"
+
+namespace sandgate {
+
+// One line of `sandgate doctor`.
+struct ProbeResult {
+  std::string name;
+  bool ok = false;
+  bool required = false;  // without it the local provider cannot run at all
+  std::string detail;  // what was found
+  std::string fix;  // the command or setting that helps; empty when ok
+};
+
+Json to_json(const ProbeResult& result);
+ProbeResult probe_result_from(const Json& json);
+
+// What this machine offers to sandboxes, found by trying. Leaves nothing behind.
+std::vector<ProbeResult> probe_machine(const NodeSettings& settings);
+
+// What a running node really enforces.
+struct Capabilities {
+  CgroupSupport cgroups;
+  DiskKind disk = DiskKind::loop;
+  int landlock_abi = 0;
+  int64_t max_milli_vcpu = 0, max_memory_mib = 0, max_disk_gib = 0;
+  std::vector<std::string> notes;
+};
+
+// Limits of the machine where the settings leave them open; cgroups as given.
+Capabilities machine_capabilities(const NodeSettings& settings, const CgroupSupport& cgroups);
+
+// Without images: those change while the node runs.
+Descriptor describe(const Capabilities& capabilities);
+
+}  // namespace sandgate

@@ -1,0 +1,103 @@
+#include "local/node/requests.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int64_t kMaxTtlSeconds = 366 * 24 * 3600;
+
+Resources read_resources(ObjectReader& reader) {
+  Resources wanted;
+  wanted.milli_vcpu = reader.integer("milli_vcpu", 1, 1 << 24).value_or(wanted.milli_vcpu);
+  wanted.memory_mib = reader.integer("memory_mib", 1, 1 << 30).value_or(wanted.memory_mib);
+  wanted.disk_gib = reader.integer("disk_gib", 1, 1 << 20).value_or(wanted.disk_gib);
+  wanted.processes = reader.integer("processes", 1, 1 << 20).value_or(wanted.processes);
+  return wanted;
+}
+
+}  // namespace
+
+Json to_json(const SandboxOrder& order) {
+  return {{"id", order.id},
+          {"tenant", order.tenant_id},
+          {"image", order.image},
+          {"milli_vcpu", order.resources.milli_vcpu},
+          {"memory_mib", order.resources.memory_mib},
+          {"disk_gib", order.resources.disk_gib},
+          {"processes", order.resources.processes},
+          {"ttl_seconds", order.ttl.count()},
+          {"env", order.env},
+          {"allow_root", order.allow_root},
+          {"allow_debug", order.allow_debug}};
+}
+
+SandboxOrder create_order_from(const Json& params) {
+  Problems problems;
+  ObjectReader reader(params, problems);
+  SandboxOrder order;
+  order.id = reader.text("id", {1, 64}).value_or("");
+  order.tenant_id = reader.text("tenant", {0, 64}).value_or("");
+  order.image = reader.text("image", {1, 64}).value_or("");
+  reader.require("id");
+  reader.require("image");
+  order.resources = read_resources(reader);
+  order.ttl = std::chrono::seconds(reader.integer("ttl_seconds", 1, kMaxTtlSeconds).value_or(600));
+  order.env = reader.text_map("env", 1024, {0, 128 << 10}).value_or(order.env);
+  order.allow_root = reader.boolean("allow_root").value_or(false);
+  order.allow_debug = reader.boolean("allow_debug").value_or(false);
+  reader.finish();
+  problems.throw_if_any();
+  return order;
+}
+
+Json to_json(const BackendSandbox& sandbox) {
+  return {{"id", sandbox.backend_id},
+          {"state", sandbox.state == BackendState::running ? "running" : "gone"}};
+}
+
+BackendSandbox backend_sandbox_from(const Json& json) {
+  BackendSandbox sandbox;
+  json.at("id").get_to(sandbox.backend_id);
+  sandbox.sandbox_id = sandbox.backend_id;
+  sandbox.state = json.at("state") == "running" ? BackendState::running : BackendState::gone;
+  sandbox.region = "local";
+  return sandbox;
+}
+
+BackendSandbox to_backend(const JournalRecord& record) {
+  BackendSandbox sandbox;
+  sandbox.backend_id = sandbox.sandbox_id = record.id;
+  sandbox.region = "local";
+  return sandbox;
+}
+
+Json to_json(const SandboxMetrics& metrics) {
+  return {{"cpu_micros", metrics.cpu_micros},
+          {"memory_used_bytes", metrics.memory_used_bytes},
+          {"memory_limit_bytes", metrics.memory_limit_bytes},
+          {"disk_used_bytes", metrics.disk_used_bytes},
+          {"egress_bytes", metrics.egress_bytes},
+          {"processes", metrics.processes},
+          {"sampled_at", to_micros(metrics.sampled_at)}};
+}
+
+SandboxMetrics metrics_from(const Json& json) {
+  SandboxMetrics metrics;
+  json.at("cpu_micros").get_to(metrics.cpu_micros);
+  json.at("memory_used_bytes").get_to(metrics.memory_used_bytes);
+  json.at("memory_limit_bytes").get_to(metrics.memory_limit_bytes);
+  json.at("disk_used_bytes").get_to(metrics.disk_used_bytes);
+  json.at("egress_bytes").get_to(metrics.egress_bytes);
+  json.at("processes").get_to(metrics.processes);
+  metrics.sampled_at = from_micros(json.at("sampled_at").get<int64_t>());
+  return metrics;
+}
+
+std::string required_text(const Json& params, const char* name) {
+  auto found = params.is_object() ? params.find(name) : params.end();
+  if (found == params.end() || !found->is_string()) {
+    throw Error::invalid(std::string("/") + name, "is required");
+  }
+  return found->get<std::string>();
+}
+
+}  // namespace sandgate

@@ -1,0 +1,22 @@
+#pragma once
+#include "gateway/core/json_reader.hpp"
+#include "local/node/supervisor.hpp"
+
+namespace sandgate {
+
+// What a node is asked and answers, as JSON. Everything read is checked: serve may be wrong.
+
+Json to_json(const SandboxOrder& order);
+SandboxOrder create_order_from(const Json& params);  // throws Error(invalid)
+
+Json to_json(const BackendSandbox& sandbox);
+BackendSandbox backend_sandbox_from(const Json& json);
+BackendSandbox to_backend(const JournalRecord& record);
+
+Json to_json(const SandboxMetrics& metrics);
+SandboxMetrics metrics_from(const Json& json);
+
+// The word of a request that must be there, say its "id". Throws Error(invalid).
+std::string required_text(const Json& params, const char* name);
+
+}  // namespace sandgate

@@ -1,0 +1,36 @@
+#pragma once
+#include <atomic>
+#include <thread>
+
+#include "gateway/core/async.hpp"
+#include "local/node/supervisor.hpp"
+#include "local/node/wire.hpp"
+
+namespace sandgate {
+
+// Answers requests on the node's socket: any number of connections at once, one request after the
+// other on each. Only root and serve's user are heard. What blocks runs on the pool.
+class NodeServer {
+ public:
+  NodeServer(const NodeSettings& settings, Supervisor& supervisor, asio::thread_pool& pool);
+
+  // Serves connections until cancelled or the listener breaks; takes over the listening socket.
+  Task<void> serve(int listener);
+
+ private:
+  Task<void> converse(wire::Stream stream);
+  Task<void> answer(wire::Stream& stream, const Json& request);
+  Json handle(const std::string& verb, const Json& params);
+  Task<Json> build_image(wire::Stream& stream, Json id, Json params);
+  Json describe_node() const;
+  void remove_image(const std::string& name);
+
+  const NodeSettings& settings_;
+  Supervisor& supervisor_;
+  asio::thread_pool& pool_;
+  int connections_ = 0;  // touched by the loop's thread only
+  std::atomic<bool> building_{false};
+  std::jthread builder_;
+};
+
+}  // namespace sandgate

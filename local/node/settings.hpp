@@ -1,0 +1,39 @@
+#pragma once
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sandgate {
+
+// Settings of `sandgate node`. Several nodes may share a machine when name, directories and id
+// ranges differ.
+struct NodeSettings {
+  std::string name = "local";  // [a-z0-9-]; control groups live below "sandgate-<name>"
+  std::string data_dir = "/var/lib/sandgate/local";  // images and disks; kept over restarts
+  std::string run_dir = "/run/sandgate/local";  // sockets and the journal of what runs
+  std::string image_store;  // empty: data_dir + "/images"
+  std::string socket;  // empty: run_dir + "/node.sock"
+  uid_t serve_uid = 0;  // who else than root may talk to the node and to sandboxes
+  std::string agent_binary;  // empty: "sandgate-agent" beside the running program
+  uint32_t id_base = 200'000'000;  // first host uid of the first sandbox's range
+  uint32_t id_ranges = 4096;  // how many ranges of 65 536 ids, so how many sandboxes at most
+  int64_t max_milli_vcpu = 0, max_memory_mib = 0;  // of one sandbox; 0: what the machine has
+  int64_t max_disk_gib = 64;
+  std::chrono::seconds ttl_grace{60};  // beyond a sandbox's ttl, when serve did not end it
+  unsigned workers = 4;  // threads for blocking kernel work
+  bool host_image = false;  // offer the machine's own file tree as image "host"
+};
+
+// Where the pieces are below the two directories.
+std::string socket_path(const NodeSettings& settings);
+std::string sandboxes_dir(const NodeSettings& settings);
+std::string images_dir(const NodeSettings& settings);
+std::string disks_dir(const NodeSettings& settings);
+
+// Letters, digits, '_' and '-', 1 to 64 of them: fit to become part of a path.
+bool is_safe_name(std::string_view text);
+
+}  // namespace sandgate

@@ -1,0 +1,373 @@
+#include "local/node/supervisor.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "gateway/core/log.hpp"
+#include "local/namespaces/step_error.hpp"
+#include "local/namespaces/user_ns.hpp"
+#include "local/node/listener.hpp"
+#include "local/node/sweep.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kKillTimeoutMs = 10'000;
+constexpr const char* kTrialId = "trial";
+constexpr int64_t kGib = int64_t{1} << 30;
+
+std::string agent_binary(const NodeSettings& settings) {
+  if (!settings.agent_binary.empty()) return settings.agent_binary;
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sandgate-agent";
+}
+
+// What the machine lacks for one more sandbox is a matter of capacity: another backend may help.
+Error to_error(const StepError& failure) {
+  ErrorCode code = ErrorCode::internal;
+  for (int number : {EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT, EUSERS}) {
+    if (failure.number == number) code = ErrorCode::no_capacity;
+  }
+  return Error(code, std::string("the sandbox could not be made (") + failure.what() + ": " +
+                         std::strerror(failure.number) + ")");
+}
+
+void kill_process(int pidfd) { syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0); }
+
+// Also for processes that are not our children: a pidfd is readable once its process is dead,
+// and the first process of a pid namespace dies last.
+bool wait_gone(int pidfd) {
+  pollfd watched{pidfd, POLLIN, 0};
+  bool gone = poll(&watched, 1, kKillTimeoutMs) == 1;
+  siginfo_t info{};
+  waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG);
+  return gone;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<void()>)> post)
+    : settings_(std::move(settings)),
+      post_(std::move(post)),
+      images_(images_dir(settings_)),
+      disks_(disks_dir(settings_)),
+      journal_(sandboxes_dir(settings_)),
+      cgroups_(open_cgroup_tree("sandgate-" + settings_.name)),
+      seccomp_(compile_seccomp()),
+      launcher_(agent_binary(settings_)),
+      ranges_(settings_.id_base, settings_.id_ranges),
+      capabilities_(machine_capabilities(settings_, cgroups_->support())),
+      watcher_([this](const std::string& id) { on_exit(id); }, [this] { end_expired(); }) {
+  recover();
+  try_out();
+}
+
+Supervisor::~Supervisor() = default;
+
+void Supervisor::check_order(const SandboxOrder& order) const {
+  const Resources& wanted = order.resources;
+  if (!is_safe_name(order.id)) throw Error::invalid("/id", "is not a sandbox id");
+  auto within = [](int64_t value, int64_t most) { return value > 0 && value <= most; };
+  if (!within(wanted.milli_vcpu, capabilities_.max_milli_vcpu) ||
+      !within(wanted.memory_mib, capabilities_.max_memory_mib) ||
+      !within(wanted.disk_gib, capabilities_.max_disk_gib) || !within(wanted.processes, 32768)) {
+    throw Error(ErrorCode::no_capacity, "this machine does not have the resources asked for");
+  }
+  if (order.ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
+}
+
+Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageInfo& image) {
+  auto live = std::make_shared<Live>();
+  JournalRecord& record = live->record;
+  record.id = order.id;
+  record.tenant_id = order.tenant_id;
+  record.image = order.image;
+  record.image_digest = image.digest;
+  record.resources = order.resources;
+  record.created_at = clock_.now();
+  record.expires_at = record.created_at + order.ttl;
+  record.cgroups = cgroups_->directories_of(order.id);
+  std::lock_guard lock(mutex_);
+  if (!sandboxes_.emplace(order.id, live).second) {
+    throw Error(ErrorCode::conflict, "a sandbox of this id exists");
+  }
+  try {
+    record.id_base = ranges_.take();
+  } catch (const Error&) {
+    sandboxes_.erase(order.id);
+    throw;
+  }
+  return live;
+}
+
+void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& image) {
+  const JournalRecord& record = live.record;
+  Launcher::Inputs inputs;
+  LaunchSpec& spec = inputs.spec;
+  spec.id_base = record.id_base;
+  spec.disk_bytes = static_cast<uint64_t>(record.resources.disk_gib * kGib);
+  spec.disk_inodes = DiskStore::inodes(spec.disk_bytes);
+  spec.disk = capabilities_.disk;
+  spec.env = image.info.env;
+  for (const auto& [name, value] : order.env) spec.env[name] = value;
+  spec.allow_root = order.allow_root;
+  spec.user = image.info.user;
+  spec.home = image.info.home;
+  spec.uid = image.info.uid;
+  spec.gid = image.info.gid;
+  inputs.cgroups = cgroups_->create(record.id, record.resources).fds;
+  spec.cgroup_version = inputs.cgroups.empty() ? 0 : capabilities_.cgroups.version;
+  Fd disk;
+  if (spec.disk == DiskKind::loop) disk = disks_.create(record.id, spec.disk_bytes);
+  Fd listener = listen_on(journal_.directory_of(record.id), "agent.sock", settings_.serve_uid);
+  inputs.image = image.root.get();
+  inputs.listener = listener.get();
+  inputs.filter_calls = (order.allow_debug ? seccomp_.calls_with_debug : seccomp_.calls).get();
+  inputs.filter_arguments = seccomp_.arguments.get();
+  inputs.disk = disk.get();
+  Launcher::Launched launched = launcher_.launch(std::move(inputs));
+  live.pidfd = std::move(launched.pidfd);
+  live.disk = std::move(launched.disk);
+  std::lock_guard lock(mutex_);
+  live.record.pid = launched.pid;
+  live.record.start_time = launched.start_time;
+  live.record.state = RecordState::running;
+}
+
+JournalRecord Supervisor::create(const SandboxOrder& order) {
+  check_order(order);
+  OpenImage image = images_.open(order.image);
+  LivePtr live = reserve(order, image.info);
+  std::lock_guard busy(live->busy);
+  try {
+    journal_.write(live->record);
+    start(*live, order, image);
+    journal_.write(live->record);
+    watcher_.add(order.id, live->pidfd.get());
+    return live->record;
+  } catch (const StepError& failure) {
+    log::error("sandbox not made", {{"sandbox", order.id},
+                                    {"step", failure.what()},
+                                    {"error", std::strerror(failure.number)}});
+    end(live);
+    throw to_error(failure);
+  } catch (...) {
+    end(live);
+    throw;
+  }
+}
+
+// Called with live->busy held, possibly more than once.
+void Supervisor::end(const LivePtr& live) {
+  {
+    std::lock_guard lock(mutex_);
+    if (live->gone) return;
+  }
+  if (live->pidfd) {
+    kill_process(live->pidfd.get());
+    if (!wait_gone(live->pidfd.get())) {
+      throw Error(ErrorCode::timeout, "the sandbox does not end");
+    }
+  }
+  {
+    std::lock_guard lock(mutex_);
+    live->gone = true;
+  }
+  post_([this, live] { remove_traces(live); });
+}
+
+// The journal entry goes last: until then a later supervisor would sweep what is left.
+void Supervisor::remove_traces(const LivePtr& live) {
+  std::lock_guard busy(live->busy);
+  const JournalRecord& record = live->record;
+  live->disk.reset();
+  if (!remove_cgroups(record.cgroups)) log::warn("control group left", {{"sandbox", record.id}});
+  disks_.remove(record.id);
+  journal_.remove(record.id);
+  live->pidfd.reset();
+  ranges_.release(record.id_base);
+  std::lock_guard lock(mutex_);
+  sandboxes_.erase(record.id);
+}
+
+Supervisor::LivePtr Supervisor::lookup(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  auto found = sandboxes_.find(id);
+  return found == sandboxes_.end() || found->second->gone ? nullptr : found->second;
+}
+
+void Supervisor::kill(const std::string& id) {
+  LivePtr live = lookup(id);
+  if (!live) return;
+  std::lock_guard busy(live->busy);
+  end(live);
+}
+
+void Supervisor::on_exit(const std::string& id) {
+  LivePtr live = lookup(id);
+  if (!live) return;
+  post_([this, live] {
+    std::lock_guard busy(live->busy);
+    end(live);
+  });
+}
+
+void Supervisor::end_expired() {
+  std::vector<std::string> expired;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, live] : sandboxes_) {
+      if (!live->gone && live->record.state == RecordState::running &&
+          live->record.expires_at + settings_.ttl_grace < clock_.now()) {
+        expired.push_back(id);
+      }
+    }
+  }
+  for (const std::string& id : expired) {
+    log::warn("sandbox outlived its ttl", {{"sandbox", id}});
+    on_exit(id);
+  }
+}
+
+std::optional<JournalRecord> Supervisor::find(const std::string& id) const {
+  LivePtr live = lookup(id);
+  if (!live) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  return live->record;
+}
+
+std::vector<JournalRecord> Supervisor::list() const {
+  std::lock_guard lock(mutex_);
+  std::vector<JournalRecord> records;
+  for (const auto& [id, live] : sandboxes_) {
+    if (!live->gone) records.push_back(live->record);
+  }
+  return records;
+}
+
+SandboxMetrics Supervisor::metrics(const std::string& id) const {
+  std::optional<JournalRecord> record = find(id);
+  if (!record) throw Error::not_found("sandbox", id);
+  CgroupUsage usage = cgroups_->usage(record->cgroups);
+  SandboxMetrics metrics;
+  metrics.cpu_micros = usage.cpu_micros;
+  metrics.memory_used_bytes = usage.memory_bytes;
+  metrics.memory_limit_bytes = record->resources.memory_mib << 20;
+  metrics.disk_used_bytes = disks_.used_bytes(id);
+  metrics.processes = usage.processes;
+  metrics.sampled_at = clock_.now();
+  return metrics;
+}
+
+void Supervisor::extend(const std::string& id, std::chrono::seconds ttl) {
+  LivePtr live = lookup(id);
+  if (!live) throw Error::not_found("sandbox", id);
+  if (ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
+  std::lock_guard busy(live->busy);
+  JournalRecord copy;
+  {
+    std::lock_guard lock(mutex_);
+    if (live->gone) throw Error::not_found("sandbox", id);
+    live->record.expires_at = clock_.now() + ttl;
+    copy = live->record;
+  }
+  journal_.write(copy);
+}
+
+bool Supervisor::image_in_use(const std::string& name) const {
+  for (const JournalRecord& record : list()) {
+    if (record.image == name) return true;
+  }
+  return false;
+}
+
+// A pid alone may be someone else's by now: the descriptor is taken first, the start time then
+// says whose it is.
+bool Supervisor::adopt(const JournalRecord& record) {
+  if (record.state != RecordState::running || record.pid <= 0) return false;
+  Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, record.pid, 0)));
+  if (!pidfd || process_start_time(static_cast<pid_t>(record.pid)) != record.start_time) {
+    return false;
+  }
+  pollfd ended{pidfd.get(), POLLIN, 0};
+  if (poll(&ended, 1, 0) != 0) return false;
+  auto live = std::make_shared<Live>();
+  live->record = record;
+  live->pidfd = std::move(pidfd);
+  ranges_.adopt(record.id_base);
+  {
+    std::lock_guard lock(mutex_);
+    sandboxes_.emplace(record.id, live);
+  }
+  watcher_.add(record.id, live->pidfd.get());
+  return true;
+}
+
+void Supervisor::sweep(const JournalRecord& record) {
+  if (record.id_base != 0) kill_id_range(record.id_base);
+  remove_cgroups(record.cgroups);
+  disks_.remove(record.id);
+  journal_.remove(record.id);
+}
+
+// Traces without a journal entry, from a crash of the machine or of an older layout.
+void Supervisor::sweep_strays() {
+  for (const std::string& id : cgroups_->list()) {
+    if (!lookup(id)) remove_cgroups(cgroups_->directories_of(id));
+  }
+  for (const std::string& id : disks_.list()) {
+    if (!lookup(id)) disks_.remove(id);
+  }
+}
+
+// The honest answer to whether sandboxes work here is one that was made: of an empty image, with
+// a disk of its own, else with one in memory.
+void Supervisor::try_out() {
+  std::string empty = settings_.data_dir + "/empty";
+  std::filesystem::create_directories(empty);
+  SandboxOrder order;
+  order.id = kTrialId;
+  for (DiskKind disk : {DiskKind::loop, DiskKind::memory}) {
+    capabilities_.disk = disk;
+    OpenImage image;
+    image.root = check_fd(open(empty.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open image");
+    LivePtr live = reserve(order, image.info);
+    std::lock_guard busy(live->busy);
+    try {
+      journal_.write(live->record);
+      start(*live, order, image);
+      end(live);
+      return;
+    } catch (const StepError& failure) {
+      end(live);
+      log::warn("trial sandbox failed",
+                {{"step", failure.what()}, {"error", std::strerror(failure.number)}});
+      if (disk == DiskKind::memory) throw to_error(failure);
+      capabilities_.notes.push_back(std::string("no disk images here: ") + failure.what() + ": " +
+                                    std::strerror(failure.number));
+    }
+    sandboxes_.erase(order.id);
+  }
+}
+
+void Supervisor::recover() {
+  int adopted = 0, swept = 0;
+  for (const JournalRecord& record : journal_.read_all()) {
+    if (adopt(record)) {
+      ++adopted;
+    } else {
+      sweep(record);
+      ++swept;
+    }
+  }
+  sweep_strays();
+  if (adopted + swept > 0) log::info("recovered", {{"adopted", adopted}, {"swept", swept}});
+}
+
+}  // namespace sandgate

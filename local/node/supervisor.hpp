@@ -1,0 +1,96 @@
+#pragma once
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "local/image/store.hpp"
+#include "local/namespaces/cgroup.hpp"
+#include "local/namespaces/disk.hpp"
+#include "local/namespaces/launcher.hpp"
+#include "local/namespaces/seccomp_policy.hpp"
+#include "local/node/id_ranges.hpp"
+#include "local/node/journal.hpp"
+#include "local/node/probe.hpp"
+#include "local/node/settings.hpp"
+#include "local/node/watcher.hpp"
+
+namespace sandgate {
+
+struct SandboxOrder {
+  std::string id, tenant_id, image;
+  Resources resources;
+  std::chrono::seconds ttl{600};
+  std::map<std::string, std::string> env;
+  bool allow_root = false, allow_debug = false;
+};
+
+// Makes, watches and ends the sandboxes of one machine. Every call may block on the kernel and
+// may be made from several threads at once. What it does is in the journal before it is done, so
+// that a supervisor that starts after a crash adopts what runs and removes the rest.
+class Supervisor {
+ public:
+  // Adopts or sweeps what an earlier supervisor of the same settings left. `post` runs work on a
+  // thread that may block. Throws Error or StepError when this machine cannot run sandboxes.
+  Supervisor(NodeSettings settings, std::function<void(std::function<void()>)> post);
+  ~Supervisor();  // sandboxes live on
+
+  // Throws Error: invalid, conflict (the id is in use), not_found (image), no_capacity, internal.
+  JournalRecord create(const SandboxOrder& order);
+  // Returns when every process of the sandbox is gone; the rest of it goes soon after. Unknown
+  // ids are fine.
+  void kill(const std::string& id);
+  std::optional<JournalRecord> find(const std::string& id) const;
+  std::vector<JournalRecord> list() const;
+  SandboxMetrics metrics(const std::string& id) const;  // throws Error(not_found)
+  void extend(const std::string& id, std::chrono::seconds ttl);  // throws Error(not_found)
+
+  ImageStore& images() { return images_; }
+  bool image_in_use(const std::string& name) const;
+  const Capabilities& capabilities() const { return capabilities_; }
+
+ private:
+  struct Live {
+    std::mutex busy;  // held while it is being made or ended
+    JournalRecord record;  // guarded by Supervisor::mutex_
+    Fd pidfd;  // guarded by busy
+    Fd disk;  // guarded by busy: unmounted when we let go, not while somebody waits for the end
+    bool gone = false;  // guarded by Supervisor::mutex_: no longer to be seen
+  };
+  using LivePtr = std::shared_ptr<Live>;
+
+  LivePtr reserve(const SandboxOrder& order, const ImageInfo& image);
+  void start(Live& live, const SandboxOrder& order, const OpenImage& image);
+  void end(const LivePtr& live);  // kills; then the traces go in the background
+  void remove_traces(const LivePtr& live);
+  void recover();
+  void try_out();
+  bool adopt(const JournalRecord& record);
+  void sweep(const JournalRecord& record);
+  void sweep_strays();
+  LivePtr lookup(const std::string& id) const;
+  void on_exit(const std::string& id);
+  void end_expired();
+  void check_order(const SandboxOrder& order) const;
+
+  const NodeSettings settings_;
+  const std::function<void(std::function<void()>)> post_;
+  SystemClock clock_;
+  ImageStore images_;
+  DiskStore disks_;
+  Journal journal_;
+  std::unique_ptr<CgroupTree> cgroups_;
+  SeccompPrograms seccomp_;
+  Launcher launcher_;
+  IdRanges ranges_;
+  Capabilities capabilities_;
+  mutable std::mutex mutex_;
+  std::map<std::string, LivePtr> sandboxes_;
+  Watcher watcher_;  // last: its thread uses the others
+};
+
+}  // namespace sandgate

@@ -1,0 +1,44 @@
+#include "local/node/sweep.hpp"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "local/namespaces/fd.hpp"
+#include "local/namespaces/user_ns.hpp"
+
+namespace sandgate {
+namespace {
+
+bool in_range(pid_t pid, uint32_t base) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/status");
+  for (std::string word; in >> word;) {
+    if (word != "Uid:") continue;
+    uint32_t uid = 0;
+    in >> uid;
+    return uid >= base && uid - base < kIdRange;
+  }
+  return false;
+}
+
+}  // namespace
+
+void kill_id_range(uint32_t base) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    pid_t pid = std::stoi(name);
+    Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (pidfd && in_range(pid, base)) {
+      syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+    }
+  }
+}
+
+}  // namespace sandgate

@@ -1,0 +1,39 @@
+#pragma once
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "local/namespaces/fd.hpp"
+
+namespace sandgate {
+
+// Waits for the end of processes, children or not, by their pidfds: one thread, one epoll.
+class Watcher {
+ public:
+  // `on_exit` hears the id of a process that ended, once; `on_tick` is called about every second.
+  // Both run on the watcher's thread and must not block.
+  Watcher(std::function<void(const std::string&)> on_exit, std::function<void()> on_tick);
+  ~Watcher();
+
+  void add(const std::string& id, int pidfd);  // the watcher keeps a duplicate
+
+ private:
+  struct Watched {
+    std::string id;
+    Fd pidfd;
+  };
+  void run();
+  void report(uint64_t key);
+
+  std::function<void(const std::string&)> on_exit_;
+  std::function<void()> on_tick_;
+  Fd epoll_, stop_;
+  std::mutex mutex_;
+  uint64_t next_key_ = 1;
+  std::unordered_map<uint64_t, Watched> watched_;
+  std::jthread thread_;
+};
+
+}  // namespace sandgate

@@ -1,0 +1,110 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "local/agent/tar_writer.hpp"
+#include "tests/local/agent/agent_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using agent::TarEntry;
+using agent::TarType;
+
+class ArchiveTest : public AgentTest {
+ protected:
+  static std::string member(TarEntry entry, const std::string& content = "") {
+    entry.size = content.size();
+    return agent::tar_header(entry) + content +
+           std::string(agent::tar_padding(content.size()), '\0');
+  }
+  // The refusal's code for an archive of these members, unpacked into "out".
+  std::string unpack(const std::string& members) {
+    StringSource source(members + agent::tar_end());
+    return go([&] { return refusal(client_.write_archive("out", source)); });
+  }
+  std::string pack(std::string path) {
+    return go([&]() -> Task<std::string> {
+      auto source = co_await client_.read_archive(path);
+      co_return co_await read_all(*source);
+    });
+  }
+};
+
+TEST_F(ArchiveTest, GoesRound) {
+  exec(
+      "mkdir -p in/sub in/$(printf 'd%.0s' $(seq 1 180)); seq 1 50000 > in/sub/numbers; "
+      "echo x > in/$(printf 'd%.0s' $(seq 1 180))/$(printf 'f%.0s' $(seq 1 200)); "
+      "chmod 751 in/sub; chmod 4755 in/sub/numbers; ln -s sub/numbers in/link; mkfifo in/pipe");
+  const std::string tar = pack("in");
+  std::ofstream(directory_.path() + "/in.tar", std::ios::binary) << tar;
+  ::chmod((directory_.path() + "/in.tar").c_str(), 0644);
+  // The system's own tar agrees with both directions.
+  exec("mkdir other; tar -C other -xf ../in.tar; rm in/pipe");
+  EXPECT_EQ(exec("diff -r in other && readlink other/link && stat -c %a other/sub").out,
+            "sub/numbers\n751\n");
+  StringSource source(tar);
+  go([&] { return client_.write_archive("out/new", source); });
+  EXPECT_EQ(exec("diff -r in out/new && stat -c %a out/new/sub/numbers out/new/sub").out,
+            "755\n751\n");
+}
+
+TEST_F(ArchiveTest, TakesWhatTheSystemPacks) {
+  exec(
+      "mkdir -p in/$(printf 'd%.0s' $(seq 1 90)); echo hard > in/a; ln in/a in/b; "
+      "echo x > in/$(printf 'd%.0s' $(seq 1 90))/$(printf 'f%.0s' $(seq 1 90))");
+  for (const std::string format : {"gnu", "pax", "ustar"}) {
+    exec("tar --format=" + format + " -C in -cf " + format + ".tar .; rm -rf out");
+    std::ifstream file(home() + "/" + format + ".tar", std::ios::binary);
+    const std::string tar{std::istreambuf_iterator<char>(file), {}};
+    StringSource source(tar);
+    EXPECT_EQ(go([&] { return refusal(client_.write_archive("out", source)); }), "none") << format;
+    EXPECT_EQ(exec("diff -r in out && stat -c %h out/b").out, "2\n") << format;
+  }
+}
+
+TEST_F(ArchiveTest, OneFileIsAnArchiveToo) {
+  exec("echo text > one");
+  EXPECT_EQ(pack("one").substr(0, 4), std::string("one\0", 4));
+  EXPECT_EQ(go([&] { return refusal(client_.read_archive("none")); }), "not_found");
+}
+
+TEST_F(ArchiveTest, NothingLeavesTheDirectory) {
+  exec("mkdir outside; echo safe > outside/file");
+  EXPECT_EQ(unpack(member({.name = "../escaped"}, "x")).substr(0, 7), "invalid");
+  EXPECT_EQ(unpack(member({.name = "a/../../escaped"}, "x")).substr(0, 7), "invalid");
+  EXPECT_EQ(unpack(member({.name = home() + "/escaped"}, "x")).substr(0, 7), "invalid");
+  EXPECT_EQ(unpack(member({.name = "s", .type = TarType::symlink, .target = "../outside"}) +
+                   member({.name = "s/file"}, "bad")),
+            "invalid");
+  EXPECT_EQ(unpack(member({.name = "h", .type = TarType::hardlink, .target = "../outside/file"})),
+            "invalid");
+  EXPECT_EQ(unpack(member({.name = "t", .type = TarType::symlink, .target = "../outside/file"}) +
+                   member({.name = "h", .type = TarType::hardlink, .target = "t"})),
+            "invalid");
+  EXPECT_EQ(exec("ls; cat outside/file").out, "out\noutside\nsafe\n");
+}
+
+TEST_F(ArchiveTest, ReplacesALinkInsteadOfFollowingIt) {
+  exec("mkdir out; echo safe > target; ln -s ../target out/name");
+  EXPECT_EQ(unpack(member({.name = "name"}, "new")), "none");
+  EXPECT_EQ(exec("cat target out/name").out, "safe\nnew");
+}
+
+TEST_F(ArchiveTest, RefusesDevicesAndNonsense) {
+  std::string device = member({.name = "null"});
+  device[156] = '3';
+  unsigned sum = 0;
+  std::fill_n(device.begin() + 148, 8, ' ');
+  for (size_t i = 0; i < 512; ++i) sum += static_cast<unsigned char>(device[i]);
+  char field[8];
+  std::snprintf(field, sizeof field, "%06o", sum);
+  device.replace(148, 7, field, 7);
+  EXPECT_EQ(unpack(device), "invalid");
+  EXPECT_EQ(unpack(std::string(2048, 'x')), "invalid");
+  EXPECT_EQ(unpack(member({.name = std::string(300, 'n')}, "x")), "invalid");
+}
+
+}  // namespace
+}  // namespace sandgate::test

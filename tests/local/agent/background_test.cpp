@@ -1,0 +1,111 @@
+#include <signal.h>
+
+#include "tests/local/agent/agent_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+class BackgroundTest : public AgentTest {
+ protected:
+  std::string start_background(std::string line) {
+    Command command = shell(std::move(line));
+    command.background = true;
+    go([&]() -> Task<void> { co_await client_.exec(command); });
+    return command.process_id;
+  }
+  ProcessInfo info(const std::string& id) {
+    return go([&] { return client_.process(id); });
+  }
+  bool exited(const std::string& id) { return info(id).state == ProcessState::exited; }
+  Outcome attach(const std::string& id, uint64_t from) {
+    return go([&]() -> Task<Outcome> {
+      auto stream = co_await client_.attach(id, from);
+      co_return co_await collect(*stream);
+    });
+  }
+};
+
+TEST_F(BackgroundTest, RunsOnAndIsReadLater) {
+  const std::string id = start_background("echo one; sleep 0.2; echo two >&2; exit 4");
+  const Outcome all = attach(id, 0);
+  EXPECT_EQ(all.out, "one\n");
+  EXPECT_EQ(all.err, "two\n");
+  EXPECT_EQ(all.exit.exit_code, 4);
+  EXPECT_EQ(attach(id, 5).err, "wo\n");
+  const ProcessInfo ended = info(id);
+  EXPECT_EQ(ended.state, ProcessState::exited);
+  EXPECT_TRUE(ended.background);
+  EXPECT_TRUE(ended.ended_at && *ended.ended_at >= ended.started_at);
+  EXPECT_EQ(ended.command.back(), "echo one; sleep 0.2; echo two >&2; exit 4");
+}
+
+TEST_F(BackgroundTest, KeepsTheNewestMegabyteWithoutAReader) {
+  const std::string id = start_background("seq 1 1000000");
+  ASSERT_TRUE(eventually([&] { return exited(id); }));
+  const Outcome all = attach(id, 0);
+  EXPECT_EQ(all.out.size(), 1024u * 1024u);
+  EXPECT_TRUE(all.out.ends_with("999999\n1000000\n"));
+  EXPECT_EQ(all.offset, 6888896u);
+  EXPECT_LT(agent_memory_kib(), 32 * 1024);
+}
+
+TEST_F(BackgroundTest, ContinuesWithTheByteAskedFor) {
+  const std::string id = start_background("printf 0123456789");
+  ASSERT_TRUE(eventually([&] { return exited(id); }));
+  EXPECT_EQ(attach(id, 4).out, "456789");
+  EXPECT_EQ(attach(id, 10).out, "");
+  EXPECT_EQ(attach(id, 99).exit.exit_code, 0);
+}
+
+TEST_F(BackgroundTest, TakesInputFromOutside) {
+  const std::string id = start_background("cat");
+  go([&]() -> Task<void> {
+    co_await client_.write_stdin(id, "hello ");
+    co_await client_.write_stdin(id, std::string(300'000, 'y'));
+    co_await client_.close_stdin(id);
+  });
+  const Outcome all = attach(id, 0);
+  EXPECT_EQ(all.out, "hello " + std::string(300'000, 'y'));
+  const auto late = [&] { return refusal(client_.write_stdin(id, "more")); };
+  EXPECT_EQ(go(late), "conflict");
+}
+
+TEST_F(BackgroundTest, SignalsTheGroup) {
+  const std::string id =
+      start_background("trap 'echo caught; exit 9' TERM; while :; do sleep 0.02; done");
+  go([&]() -> Task<void> {
+    co_await sleep_for(std::chrono::milliseconds(200));
+    co_await client_.signal(id, SIGTERM);
+  });
+  const Outcome all = attach(id, 0);
+  EXPECT_EQ(all.exit.exit_code, 9);
+  EXPECT_EQ(go([&] { return refusal(client_.signal(id, SIGTERM)); }), "conflict");
+}
+
+TEST_F(BackgroundTest, UnknownProcessesAreNotFound) {
+  EXPECT_EQ(go([&] { return refusal(client_.process("prx")); }), "not_found");
+  EXPECT_EQ(go([&] { return refusal(client_.signal("prx", 15)); }), "not_found");
+  EXPECT_EQ(go([&] { return refusal(client_.attach("prx", 0)); }), "not_found");
+  EXPECT_EQ(go([&] { return refusal(client_.write_stdin("prx", "a")); }), "not_found");
+  EXPECT_EQ(go([&] { return refusal(client_.close_stdin("prx")); }), "not_found");
+}
+
+TEST_F(BackgroundTest, ForgetsTheOldestOfManyEnded) {
+  for (int i = 0; i < 140; ++i) exec("true");
+  const auto all = go([&] { return client_.processes(); });
+  EXPECT_EQ(all.size(), 128u);
+}
+
+TEST_F(BackgroundTest, AKeptForegroundProcessIsResumed) {
+  Command command = shell("echo first; sleep 0.3; echo second");
+  command.keep_on_disconnect = true;
+  const uint64_t offset = go([&]() -> Task<uint64_t> {
+    auto stream = co_await client_.exec(command);
+    auto event = co_await stream->next();
+    co_return std::get<OutputChunk>(*event).end_offset;
+  });
+  EXPECT_EQ(attach(command.process_id, offset).out, "second\n");
+}
+
+}  // namespace
+}  // namespace sandgate::test

@@ -1,0 +1,199 @@
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/local/agent/agent_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using ExecTest = AgentTest;
+
+TEST_F(ExecTest, KeepsEveryByteAndTheOrder) {
+  const Outcome all = exec(
+      "i=0; while [ $i -lt 256 ]; do printf \"\\\\$(printf %03o $i)\"; "
+      "i=$((i+1)); done; echo oops >&2; exit 3");
+  std::string expected;
+  for (int i = 0; i < 256; ++i) expected += static_cast<char>(i);
+  EXPECT_EQ(all.out, expected);
+  EXPECT_EQ(all.err, "oops\n");
+  EXPECT_EQ(all.exit.exit_code, 3);
+  EXPECT_EQ(all.offset, 261u);
+}
+
+TEST_F(ExecTest, StreamsMegabytesUnchanged) {
+  const Outcome all = exec("seq 1 2000000");
+  EXPECT_EQ(all.out.size(), 14888896u);
+  EXPECT_TRUE(all.out.ends_with("1999999\n2000000\n"));
+}
+
+TEST_F(ExecTest, SaysWhatCannotRun) {
+  Command missing;
+  missing.argv = {"no-such-program-here"};
+  const Outcome not_found = exec(missing);
+  EXPECT_EQ(not_found.exit.exit_code, 127);
+  EXPECT_NE(not_found.err.find("no-such-program-here"), std::string::npos);
+  Command plain;
+  plain.argv = {"/etc/passwd"};
+  EXPECT_EQ(exec(plain).exit.exit_code, 126);
+}
+
+TEST_F(ExecTest, NamesTheSignalThatEndedIt) {
+  const Outcome ended = exec("kill -TERM $$");
+  EXPECT_EQ(ended.exit.exit_code, 128 + SIGTERM);
+  EXPECT_EQ(ended.exit.signal, "SIGTERM");
+  EXPECT_FALSE(ended.exit.timed_out);
+}
+
+TEST_F(ExecTest, TimeoutKillsTheWholeGroup) {
+  Command command = shell("sleep 60 & echo $!; sleep 60");
+  command.timeout = std::chrono::milliseconds(300);
+  const Outcome ended = exec(command);
+  EXPECT_TRUE(ended.exit.timed_out);
+  EXPECT_EQ(ended.exit.exit_code, 124);
+  EXPECT_GE(ended.exit.duration.count(), 290);
+  EXPECT_LT(ended.exit.duration.count(), 5000);
+  const pid_t child = std::stoi(ended.out);
+  EXPECT_TRUE(eventually([&] { return ::kill(child, 0) != 0; }));
+}
+
+TEST_F(ExecTest, FeedsInputAndItsEnd) {
+  const std::string text = go([&]() -> Task<std::string> {
+    auto stream = co_await client_.exec(shell("cat; echo done"));
+    const std::string big(1'000'000, 'x');
+    asio::co_spawn(
+        co_await asio::this_coro::executor,
+        [&stream, &big]() -> Task<void> {
+          co_await stream->write_stdin(big);
+          co_await stream->close_stdin();
+        },
+        asio::detached);
+    const Outcome all = co_await collect(*stream);
+    co_return all.out;
+  });
+  EXPECT_EQ(text, std::string(1'000'000, 'x') + "done\n");
+}
+
+TEST_F(ExecTest, MergesTheEnvironment) {
+  start({"A=sandbox", "B=sandbox"});
+  Command command = shell("echo $A-$B-$USER-$LOGNAME-$HOME-$LANG; echo $PATH; pwd; umask");
+  command.env = {{"B", "command"}};
+  const Outcome all = exec(command);
+  EXPECT_EQ(all.out, "sandbox-command-sandgate-tester-sandgate-tester-" + home() +
+                         "-C.UTF-8\n/usr/local/bin:/usr/bin:/bin\n" + home() + "\n0022\n");
+  Command environment;
+  environment.argv = {"env"};
+  EXPECT_EQ(exec(environment).out.find("SANDGATE_TEST"), std::string::npos);
+}
+
+TEST_F(ExecTest, AdoptsAnotherConfiguration) {
+  const AgentConfiguration configuration{.env = {{"GIVEN", "later"}}};
+  go([&] { return client_.configure(configuration); });
+  EXPECT_EQ(exec("echo $GIVEN").out, "later\n");
+}
+
+TEST_F(ExecTest, RefusesAWrongDirectoryBeforeAnythingRuns) {
+  ::mkdir((home() + "/locked").c_str(), 0000);
+  exec("touch file; mkdir gone; ln -s /proc/self/fd/3 fd; ln -s /proc/1/root root");
+  for (const char* cwd : {"/missing", "file", "fd", "root", "/proc/self/fd/3", "/proc/self/fd/7"}) {
+    Command command = shell("touch " + home() + "/ran");
+    command.cwd = cwd;
+    const auto task = [&] { return refusal(client_.exec(command)); };
+    EXPECT_EQ(go(task), "invalid /cwd") << cwd;
+  }
+  EXPECT_NE(::access((home() + "/ran").c_str(), F_OK), 0);
+  Command command = shell("pwd");
+  command.cwd = "gone";
+  EXPECT_EQ(exec(command).out, home() + "/gone\n");
+}
+
+TEST_F(ExecTest, ChildrenHaveStandardDescriptorsOnly) {
+  EXPECT_EQ(exec("ls /proc/$$/fd | tr '\\n' ' '").out.substr(0, 6), "0 1 2 ");
+  Command list;
+  list.argv = {"ls", "/proc/self/fd"};
+  EXPECT_EQ(exec(list).out, "0\n1\n2\n3\n");  // 3: what ls itself opened
+}
+
+TEST_F(ExecTest, AClosedStreamKillsTheGroupUnlessKept) {
+  const auto abandon = [&](bool keep) {
+    return go([&]() -> Task<std::string> {
+      Command command = shell("echo $$; exec sleep 30");
+      command.keep_on_disconnect = keep;
+      auto stream = co_await client_.exec(command);
+      auto event = co_await stream->next();
+      co_return std::get<OutputChunk>(*event).bytes;
+    });
+  };
+  const pid_t killed = std::stoi(abandon(false)), kept = std::stoi(abandon(true));
+  EXPECT_TRUE(eventually([&] { return ::kill(killed, 0) != 0; }));
+  EXPECT_EQ(::kill(kept, 0), 0);
+}
+
+TEST_F(ExecTest, ADaemonThatHoldsThePipesDelaysTheExitOnlyBriefly) {
+  const Outcome all = exec("sleep 20 & echo started");
+  EXPECT_EQ(all.out, "started\n");
+  EXPECT_LT(all.exit.duration.count(), 2000);
+}
+
+TEST_F(ExecTest, CollectsOrphans) {
+  exec("for i in 1 2 3 4 5 6 7 8; do (setsid sh -c 'sleep 0.05' >/dev/null 2>&1 &); done");
+  EXPECT_TRUE(eventually([&] {
+    const std::string path = "/proc/" + std::to_string(agent_pid()) + "/task/" +
+                             std::to_string(agent_pid()) + "/children";
+    std::FILE* file = std::fopen(path.c_str(), "r");
+    const bool none = file && std::fgetc(file) == EOF;
+    if (file) std::fclose(file);
+    return none;
+  }));
+}
+
+TEST_F(ExecTest, StopsReadingWhenNobodyTakesTheOutput) {
+  go([&]() -> Task<void> {
+    auto stream = co_await client_.exec(shell("echo first; exec yes"));
+    co_await stream->next();
+    co_await sleep_for(std::chrono::milliseconds(200));
+    const long before = agent_memory_kib();
+    co_await sleep_for(std::chrono::milliseconds(500));
+    EXPECT_LT(agent_memory_kib() - before, 512);
+    EXPECT_LT(agent_memory_kib(), 32 * 1024);
+    for (int i = 0; i < 100; ++i) co_await stream->next();
+  });
+}
+
+TEST_F(ExecTest, RefusesATakenIdAndTooMuch) {
+  exec("true");
+  Command twin = shell("true");
+  twin.process_id = "pr1";
+  EXPECT_EQ(go([&] { return refusal(client_.exec(twin)); }), "conflict");
+  Command big;
+  big.process_id = "big";
+  big.argv = {"true", std::string(200'000, 'x')};
+  EXPECT_TRUE(go([&] { return refusal(client_.exec(big)); }).starts_with("invalid"));
+}
+
+TEST_F(ExecTest, AMissingAgentIsNotFound) {
+  const AgentClient nobody(directory_.path() + "/nobody.sock");
+  EXPECT_EQ(go([&] { return refusal(nobody.ping()); }), "not_found");
+  EXPECT_EQ(go([&] { return refusal(client_.ping()); }), "none");
+}
+
+TEST_F(ExecTest, DialsLongPaths) {
+  const std::string far = directory_.path() + "/" + std::string(120, 'd');
+  ::mkdir(far.c_str(), 0755);
+  ASSERT_EQ(::link(socket_path().c_str(), (far + "/s").c_str()), 0);
+  const AgentClient client(far + "/s");
+  EXPECT_EQ(go([&]() -> Task<int> { co_return (co_await client.ping()).version; }), 1);
+}
+
+TEST_F(ExecTest, ACancelledWaitLeavesTheStreamUsable) {
+  go([&]() -> Task<void> {
+    auto stream = co_await client_.exec(shell("sleep 0.3; echo late"));
+    const auto nothing = co_await with_timeout(std::chrono::milliseconds(50), stream->next());
+    EXPECT_FALSE(nothing.has_value());
+    const Outcome all = co_await collect(*stream);
+    EXPECT_EQ(all.out, "late\n");
+  });
+}
+
+}  // namespace
+}  // namespace sandgate::test

@@ -1,0 +1,158 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/local/agent/agent_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+class FilesTest : public AgentTest {
+ protected:
+  FileEntry write(std::string path, std::string bytes, uint32_t mode = 0644) {
+    StringSource source(std::move(bytes));
+    return go([&] { return client_.write_file(path, mode, source); });
+  }
+  std::string write_refusal(std::string path) {
+    StringSource source("text");
+    return go([&] { return refusal(client_.write_file(path, 0644, source)); });
+  }
+  std::string read(std::string path, ByteRange range = {}) {
+    return go([&]() -> Task<std::string> {
+      auto content = co_await client_.read_file(path, range);
+      co_return co_await read_all(*content.bytes);
+    });
+  }
+  std::string read_refusal(std::string path) {
+    return go([&] { return refusal(client_.read_file(path, ByteRange())); });
+  }
+  std::string names(std::string path, int depth) {
+    std::string all;
+    for (const FileEntry& entry : go([&] { return client_.list_files(path, depth); }))
+      all += entry.path.substr(home().size() + 1) + " ";
+    return all;
+  }
+};
+
+TEST_F(FilesTest, WritesAndReadsBytesUnchanged) {
+  std::string bytes;
+  for (int i = 0; i < 300'000; ++i) bytes += static_cast<char>(i * 7);
+  const FileEntry entry = write("new/deep/file.bin", bytes, 0640);
+  EXPECT_EQ(entry.path, home() + "/new/deep/file.bin");
+  EXPECT_EQ(entry.name, "file.bin");
+  EXPECT_EQ(entry.size, bytes.size());
+  EXPECT_EQ(entry.mode, 0640u);
+  EXPECT_EQ(read("new/deep/file.bin"), bytes);
+  EXPECT_EQ(read("new/deep/file.bin", {.first = 5, .last = 9}), bytes.substr(5, 5));
+  EXPECT_EQ(read("new/deep/file.bin", {.first = 299'990}), bytes.substr(299'990));
+  EXPECT_EQ(read("new/deep/file.bin", {.first = 999'999}), "");
+  EXPECT_EQ(write("empty", "").size, 0u);
+  EXPECT_EQ(read("empty"), "");
+  EXPECT_EQ(names("new/deep", 1), "new/deep/file.bin ");
+}
+
+TEST_F(FilesTest, SaysWhyAFileCannotBeRead) {
+  exec("mkdir dir; mkfifo pipe; touch secret; chmod 0 secret; ln -s loop loop");
+  EXPECT_EQ(read_refusal("missing"), "not_found");
+  EXPECT_EQ(read_refusal("dir"), "invalid /path");
+  EXPECT_EQ(read_refusal("pipe"), "invalid /path");
+  EXPECT_EQ(read_refusal("/dev/null"), "invalid /path");
+  EXPECT_EQ(read_refusal("loop"), "invalid /path");
+  EXPECT_EQ(read_refusal("/proc/self/exe"), "invalid /path");
+  EXPECT_EQ(read_refusal("secret"), "forbidden");
+  EXPECT_EQ(read_refusal(std::string("a\0b", 3)), "invalid /path");
+  EXPECT_EQ(read_refusal(std::string(5000, 'a')), "invalid /path");
+  if (is_root()) {
+    EXPECT_EQ(read_refusal("/etc/shadow"), "forbidden");
+  }
+}
+
+TEST_F(FilesTest, WritesWhatALinkNamesAndNeverADirectory) {
+  exec("mkdir dir; echo old > real; ln -s real link; ln -s dir/later dangling; mkfifo pipe");
+  write("link", "new");
+  EXPECT_EQ(read("real"), "new");
+  write("dangling", "made");
+  EXPECT_EQ(read("dir/later"), "made");
+  EXPECT_EQ(write_refusal("dir"), "invalid /path");
+  EXPECT_EQ(write_refusal("pipe"), "invalid /path");
+  EXPECT_EQ(write_refusal("real/under"), "invalid /path");
+  if (is_root()) {
+    EXPECT_EQ(write_refusal("/etc/sandgate-test"), "forbidden");
+  }
+}
+
+TEST_F(FilesTest, ABrokenUploadLeavesNothing) {
+  class Broken : public ByteSource {
+   public:
+    Task<size_t> read(std::span<char> into) override {
+      if (++reads_ > 3) throw Error(ErrorCode::unavailable, "gone");
+      co_return into.size();
+    }
+    int reads_ = 0;
+  } source;
+  EXPECT_EQ(go([&] { return refusal(client_.write_file("half", 0644, source)); }), "unavailable");
+  EXPECT_TRUE(eventually([&] { return exec("ls -A | wc -l").out == "0\n"; }));
+}
+
+TEST_F(FilesTest, ListsSortedToADepth) {
+  exec("mkdir -p b/c; touch b/c/d a z; ln -s nowhere y; printf x > \"$(printf 'bad\\377')\"");
+  EXPECT_EQ(names(".", 1), "a b bad\xEF\xBF\xBD y z ");
+  EXPECT_EQ(names("b", 2), "b/c b/c/d ");
+  const FileEntry link = go([&] { return client_.stat("y"); });
+  EXPECT_EQ(link.type, FileType::symlink);
+  EXPECT_EQ(link.target, "nowhere");
+  EXPECT_EQ(go([&] { return refusal(client_.list_files("a", 1)); }), "invalid /path");
+  EXPECT_EQ(go([&] { return refusal(client_.list_files("none", 1)); }), "not_found");
+  EXPECT_EQ(go([&] { return client_.stat("/"); }).type, FileType::directory);
+}
+
+TEST_F(FilesTest, ListsThousands) {
+  exec("for i in $(seq 1 3000); do : > file-with-a-longer-name-$i; done");
+  EXPECT_EQ(go([&] { return client_.list_files(".", 1); }).size(), 3000u);
+}
+
+TEST_F(FilesTest, MakesDirectories) {
+  EXPECT_EQ(go([&] { return client_.make_directory("x/y/z"); }).type, FileType::directory);
+  EXPECT_EQ(go([&] { return client_.make_directory("x/y"); }).name, "y");
+  write("x/file", "1");
+  EXPECT_EQ(go([&] { return refusal(client_.make_directory("x/file")); }), "conflict");
+}
+
+TEST_F(FilesTest, Moves) {
+  write("one", "1");
+  EXPECT_EQ(go([&] { return client_.move("one", "far/away/two"); }).name, "two");
+  EXPECT_EQ(read("far/away/two"), "1");
+  write("one", "new");
+  EXPECT_EQ(go([&] { return refusal(client_.move("one", "far")); }), "conflict");
+  EXPECT_EQ(go([&] { return refusal(client_.move("gone", "x/y")); }), "not_found");
+  EXPECT_NE(::access((home() + "/x").c_str(), F_OK), 0);
+  EXPECT_EQ(go([&] { return refusal(client_.move("far", "far/inside")); }), "invalid /path");
+}
+
+TEST_F(FilesTest, MovesBetweenFileSystems) {
+  struct stat shared, own;
+  if (::stat("/dev/shm", &shared) != 0 || ::stat(home().c_str(), &own) != 0 ||
+      shared.st_dev == own.st_dev)
+    GTEST_SKIP() << "needs two file systems";
+  const std::string there = "/dev/shm/sandgate-test-" + std::to_string(agent_pid());
+  exec("mkdir -p tree/sub; echo x > tree/sub/f; ln -s f tree/sub/l; chmod 750 tree/sub");
+  go([&] { return client_.move("tree", there); });
+  EXPECT_EQ(read(there + "/sub/l"), "x\n");
+  go([&] { return client_.move(there, "back"); });
+  EXPECT_EQ(read("back/sub/f"), "x\n");
+  EXPECT_EQ(go([&] { return client_.stat("back/sub"); }).mode, 0750u);
+  EXPECT_NE(::access(there.c_str(), F_OK), 0);
+}
+
+TEST_F(FilesTest, Removes) {
+  exec("mkdir -p full/sub empty keep; touch full/sub/f keep/f; ln -s ../keep full/link");
+  EXPECT_EQ(go([&] { return refusal(client_.remove("full", false)); }), "conflict");
+  EXPECT_EQ(go([&] { return refusal(client_.remove("full", true)); }), "none");
+  EXPECT_EQ(go([&] { return refusal(client_.remove("empty", false)); }), "none");
+  EXPECT_EQ(go([&] { return refusal(client_.remove("empty", true)); }), "not_found");
+  EXPECT_EQ(go([&] { return refusal(client_.remove("/", true)); }), "forbidden");
+  EXPECT_EQ(go([&] { return refusal(client_.remove(".", true)); }), "forbidden");
+  EXPECT_EQ(names(".", 2), "keep keep/f ");
+}
+
+}  // namespace
+}  // namespace sandgate::test

@@ -1,0 +1,74 @@
+#include <random>
+
+#include "local/agent/protocol.hpp"
+#include "tests/local/agent/agent_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using agent::frame;
+using agent::FrameType;
+using Socket = asio::local::stream_protocol::socket;
+
+class HostileClientTest : public AgentTest {
+ protected:
+  // What the agent answers to these bytes until it closes.
+  std::string tell(const std::string& bytes) {
+    asio::io_context loop;
+    Socket socket(loop);
+    socket.connect(asio::local::stream_protocol::endpoint(socket_path()));
+    boost::system::error_code ignored;
+    asio::write(socket, asio::buffer(bytes), ignored);
+    socket.shutdown(Socket::shutdown_send, ignored);
+    std::string answer;
+    asio::read(socket, asio::dynamic_buffer(answer), ignored);
+    return answer;
+  }
+  bool alive() { return exec("echo alive").out == "alive\n"; }
+};
+
+TEST_F(HostileClientTest, MalformedRequestsAreRefused) {
+  for (const char* request :
+       {"", "{", "[]", "{}", R"({"protocol":1})", R"({"protocol":2,"operation":"ping"})",
+        R"({"protocol":1,"operation":"nothing"})", R"({"protocol":1,"operation":"exec"})",
+        R"({"protocol":1,"operation":"exec","process":"p","argv":[]})",
+        R"({"protocol":1,"operation":"exec","process":"p","argv":["a"],"unknown":1})",
+        R"({"protocol":1,"operation":"exec","process":"p","argv":["a"],"env":{"A=B":"c"}})",
+        R"({"protocol":1,"operation":"read"})", R"({"protocol":1,"operation":"list","path":7})"}) {
+    const std::string answer = tell(frame(FrameType::request, request));
+    ASSERT_GT(answer.size(), agent::kHeaderBytes) << request;
+    EXPECT_EQ(answer[4], static_cast<char>(FrameType::error)) << request;
+  }
+  EXPECT_TRUE(alive());
+}
+
+TEST_F(HostileClientTest, RandomBytesAreSurvived) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 200; ++round) {
+    std::string bytes(random() % 300, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random() % 3 ? random() % 12 : random());
+    tell(bytes);
+  }
+  EXPECT_TRUE(alive());
+}
+
+TEST_F(HostileClientTest, AnEndlessRequestIsCutOff) {
+  std::string bytes;
+  for (int i = 0; i < 40; ++i) bytes += frame(FrameType::request_part, std::string(65536, ' '));
+  EXPECT_EQ(tell(bytes).substr(4, 1), std::string(1, static_cast<char>(FrameType::error)));
+  EXPECT_TRUE(alive());
+}
+
+TEST_F(HostileClientTest, ManyConnectionsWait) {
+  asio::io_context loop;
+  std::vector<Socket> sockets;
+  for (int i = 0; i < 300; ++i) {
+    sockets.emplace_back(loop);
+    sockets.back().connect(asio::local::stream_protocol::endpoint(socket_path()));
+  }
+  sockets.clear();
+  EXPECT_TRUE(alive());
+}
+
+}  // namespace
+}  // namespace sandgate::test

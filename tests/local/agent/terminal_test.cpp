@@ -1,0 +1,50 @@
+#include "tests/local/agent/agent_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+class TerminalTest : public AgentTest {
+ protected:
+  Command terminal(std::string line) {
+    Command command = shell(std::move(line));
+    command.pty = PtySize{.cols = 101, .rows = 33};
+    return command;
+  }
+};
+
+TEST_F(TerminalTest, HasItsSizeAndIsTheControllingTerminal) {
+  const Outcome all = exec(terminal("stty size; tty; echo $TERM; echo x > /dev/tty"));
+  EXPECT_TRUE(all.out.starts_with("33 101\r\n/dev/pts/")) << all.out;
+  EXPECT_TRUE(all.out.ends_with("xterm-256color\r\nx\r\n")) << all.out;
+  EXPECT_EQ(all.exit.exit_code, 0);
+}
+
+TEST_F(TerminalTest, IsResized) {
+  Command command = terminal("read line; stty size");
+  const std::string text = go([&]() -> Task<std::string> {
+    const PtySize size{.cols = 77, .rows = 11};
+    auto stream = co_await client_.exec(command);
+    co_await client_.resize(command.process_id, size);
+    co_await stream->write_stdin("go\n");
+    const Outcome all = co_await collect(*stream);
+    co_return all.out;
+  });
+  EXPECT_NE(text.find("11 77"), std::string::npos) << text;
+}
+
+TEST_F(TerminalTest, ClosingTheInputTypesTheEndOfFile) {
+  const Outcome all = exec(terminal("cat; echo over"));
+  EXPECT_NE(all.out.find("over"), std::string::npos);
+}
+
+TEST_F(TerminalTest, CannotBeResizedWithoutATerminal) {
+  Command command = shell("sleep 5");
+  const std::string code = go([&]() -> Task<std::string> {
+    auto stream = co_await client_.exec(command);
+    co_return co_await refusal(client_.resize(command.process_id, PtySize()));
+  });
+  EXPECT_EQ(code, "conflict");
+}
+
+}  // namespace
+}  // namespace sandgate::test

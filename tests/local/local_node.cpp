@@ -1,0 +1,244 @@
+#include "tests/local/local_node.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "gateway/core/ids.hpp"
+#include "local/image/build.hpp"
+
+extern char** environ;
+
+namespace sandgate::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string images_cache() {
+  const char* chosen = getenv("SANDGATE_TEST_IMAGES");
+  return chosen ? chosen : "/var/cache/sandgate-test/images";
+}
+
+bool has_image() {
+  std::error_code ignored;
+  return fs::exists(images_cache() + "/names/debian-12", ignored);
+}
+
+// Ranges of other nodes on this machine are elsewhere: by process id, far from shipped defaults.
+uint32_t id_base_of_test() {
+  return 500'000'000 + (static_cast<uint32_t>(getpid()) % 400) * 8'388'608;
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class TextSource : public ByteSource {
+ public:
+  explicit TextSource(std::string text) : text_(std::move(text)) {}
+  Task<size_t> read(std::span<char> into) override {
+    size_t count = std::min(into.size(), text_.size() - at_);
+    std::copy_n(text_.data() + at_, count, into.data());
+    at_ += count;
+    co_return count;
+  }
+
+ private:
+  std::string text_;
+  size_t at_ = 0;
+};
+
+Task<ExecResult> run_command(LocalProvider& provider, std::string id, Command command) {
+  std::unique_ptr<ProcessStream> stream = co_await provider.exec(id, std::move(command));
+  ExecResult result;
+  while (std::optional<ProcessEvent> event = co_await stream->next()) {
+    if (auto* chunk = std::get_if<OutputChunk>(&*event)) {
+      (chunk->channel == Channel::stderr_ ? result.err : result.out) += chunk->bytes;
+    } else {
+      result.exit_code = std::get<ProcessExit>(*event).exit_code;
+      result.signal = std::get<ProcessExit>(*event).signal;
+    }
+  }
+  co_return result;
+}
+
+int count_lines(const std::string& text, const std::string& needle) {
+  std::istringstream lines(text);
+  int count = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(needle) != std::string::npos) ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+std::string LocalNode::reason_to_skip() {
+  if (geteuid() != 0) return "needs root";
+  if (!has_image() && system("command -v mmdebstrap >/dev/null") != 0) return "needs mmdebstrap";
+  return "";
+}
+
+LocalNode::LocalNode(uid_t serve_uid)
+    : name_("test-" + make_id("nd").substr(2, 8)),
+      serve_uid_(serve_uid),
+      id_base_(id_base_of_test()) {
+  fs::create_directories(images_cache());
+  fs::create_directories(data_dir());
+  chmod(directory_.path().c_str(), 0711);
+  if (!has_image()) {
+    ImageStore store(images_cache());
+    build_image(store, {}, [](std::string_view) {});
+  }
+  fs::create_directory_symlink(images_cache(), data_dir() + "/images");
+  provider_ = std::make_unique<LocalProvider>(
+      LocalProviderSettings{run_dir() + "/node.sock", run_dir() + "/sandboxes"});
+  start();
+}
+
+LocalNode::~LocalNode() {
+  if (pid_ > 0) {
+    for (const BackendSandbox& sandbox : run(provider_->list()))
+      run(provider_->kill(sandbox.backend_id));
+    stop();
+  }
+  for (const char* controller : {"cpu", "cpuacct", "memory", "pids", "devices"}) {
+    std::string own = "/sys/fs/cgroup/" + std::string(controller);
+    std::error_code ignored;
+    for (fs::recursive_directory_iterator it(own, ignored), end; it != end; it.increment(ignored)) {
+      if (it->path().filename() == "sandgate-" + name_) rmdir(it->path().c_str());
+    }
+  }
+}
+
+std::string LocalNode::agent_binary() const { return SANDGATE_AGENT_BINARY; }
+
+void LocalNode::start() {
+  std::vector<std::string> words = {SANDGATE_TEST_NODE,
+                                    name_,
+                                    data_dir(),
+                                    run_dir(),
+                                    agent_binary(),
+                                    std::to_string(serve_uid_),
+                                    std::to_string(id_base_)};
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  if (posix_spawn(&pid_, argv[0], nullptr, nullptr, argv.data(), environ) != 0) {
+    throw std::runtime_error("the test node cannot be started");
+  }
+  wait_until_up();
+}
+
+void LocalNode::wait_until_up() {
+  for (int i = 0; i < 1000; ++i) {
+    try {
+      run(provider_->refresh());
+      return;
+    } catch (const Error&) {
+      if (waitpid(pid_, nullptr, WNOHANG) == pid_) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  throw std::runtime_error("the test node does not answer");
+}
+
+void LocalNode::kill() {
+  ::kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+void LocalNode::stop() {
+  ::kill(pid_, SIGTERM);
+  waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+CreateSpec LocalNode::spec() const {
+  CreateSpec spec;
+  spec.sandbox_id = make_id("sb");
+  spec.tenant_id = "tn-test";
+  spec.image = "debian-12";
+  spec.resources = {1000, 256, 1, 128};
+  return spec;
+}
+
+std::string LocalNode::create() { return create(spec()); }
+
+std::string LocalNode::create(CreateSpec spec) {
+  return run(provider_->create(std::move(spec))).backend_id;
+}
+
+ExecResult LocalNode::exec(const std::string& id, Command command) {
+  if (command.process_id.empty()) command.process_id = make_id("pr");
+  return run(run_command(*provider_, id, std::move(command)));
+}
+
+ExecResult LocalNode::shell(const std::string& id, const std::string& line,
+                            const std::string& user) {
+  Command command;
+  command.argv = {"/bin/bash", "-c", line};
+  command.user = user;
+  return exec(id, std::move(command));
+}
+
+ExecResult LocalNode::python(const std::string& id, const std::string& program,
+                             const std::string& user) {
+  Command command;
+  command.argv = {"/usr/bin/python3", "-c", program};
+  command.user = user;
+  return exec(id, std::move(command));
+}
+
+void LocalNode::write(const std::string& id, const std::string& path, const std::string& bytes,
+                      uint32_t mode) {
+  TextSource source(bytes);
+  run(provider_->write_file(id, path, mode, source));
+}
+
+JournalRecord LocalNode::record(const std::string& id) const {
+  return sandbox_record_from(
+      Json::parse(read_text(run_dir() + "/sandboxes/" + id + "/sandbox.json")));
+}
+
+std::string compile_c(const std::string& source) {
+  TempDirectory directory;
+  std::string in = directory.path() + "/p.c", out = directory.path() + "/p";
+  std::ofstream(in) << source;
+  std::string command = "cc -O1 -w -static -o " + out + " " + in;
+  if (system(command.c_str()) != 0) throw std::runtime_error("cc failed");
+  return read_text(out);
+}
+
+HostState host_state(const std::string& node_name) {
+  HostState state;
+  state.mounts = count_lines(read_text("/proc/self/mountinfo"), " ");
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/sys/block", ignored)) {
+    if (fs::exists(entry.path() / "loop/backing_file")) ++state.loops;
+  }
+  for (fs::recursive_directory_iterator it("/sys/fs/cgroup", ignored), end; it != end;
+       it.increment(ignored)) {
+    if (it->path().parent_path().filename() == "sandgate-" + node_name && it->is_directory()) {
+      ++state.cgroups;
+    }
+  }
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    std::string comm = read_text(entry.path() / "comm");
+    if (comm == "sandgate-agent\n" || comm.rfind("memfd:sandgate", 0) == 0) ++state.processes;
+  }
+  return state;
+}
+
+}  // namespace sandgate::test

@@ -1,0 +1,74 @@
+#pragma once
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "local/local_provider.hpp"
+#include "local/node/journal.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate::test {
+
+struct ExecResult {
+  int exit_code = -1;
+  std::string signal, out, err;
+};
+
+// A node of its own in a process of its own, with a LocalProvider over it; ended with the object,
+// its sandboxes too. The image "debian-12" is built once and kept in SANDGATE_TEST_IMAGES
+// (/var/cache/sandgate-test/images when unset).
+class LocalNode {
+ public:
+  // Why this machine cannot run these tests; empty when it can.
+  static std::string reason_to_skip();
+
+  explicit LocalNode(uid_t serve_uid = 0);
+  ~LocalNode();
+
+  LocalProvider& provider() { return *provider_; }
+  std::string data_dir() const { return directory_.path() + "/data"; }
+  std::string run_dir() const { return directory_.path() + "/run"; }
+  const std::string& name() const { return name_; }
+  std::string agent_binary() const;
+  pid_t pid() const { return pid_; }
+
+  void start();  // and waits until it answers
+  void kill();  // like kill -9
+  void stop();  // SIGTERM
+
+  // Makes a sandbox that ends with the node object; returns its id.
+  std::string create();
+  std::string create(CreateSpec spec);
+  CreateSpec spec() const;  // small, of image debian-12, with a fresh id
+  ExecResult exec(const std::string& id, Command command);
+  ExecResult shell(const std::string& id, const std::string& line, const std::string& user = "");
+  ExecResult python(const std::string& id, const std::string& program,
+                    const std::string& user = "");
+  void write(const std::string& id, const std::string& path, const std::string& bytes,
+             uint32_t mode = 0644);
+  JournalRecord record(const std::string& id) const;  // from the journal
+
+ private:
+  void wait_until_up();
+
+  TempDirectory directory_;
+  std::string name_;
+  uid_t serve_uid_;
+  uint32_t id_base_;
+  pid_t pid_ = -1;
+  std::unique_ptr<LocalProvider> provider_;
+};
+
+// Compiles a C program statically on this machine and returns the bytes of the executable.
+std::string compile_c(const std::string& source);
+
+// The host's view of the world, to compare before and after.
+struct HostState {
+  int mounts = 0, loops = 0, cgroups = 0, processes = 0, network_namespaces = 0;
+  bool operator==(const HostState&) const = default;
+};
+HostState host_state(const std::string& node_name);
+
+}  // namespace sandgate::test

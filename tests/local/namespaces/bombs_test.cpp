@@ -1,0 +1,94 @@
+#include <sys/statvfs.h>
+
+#include <chrono>
+
+#include "tests/local/namespaces/sandbox_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+// Every bomb goes off in a sandbox of its own: 256 MiB, 1 GiB of disk, 128 processes, one CPU.
+class BombsTest : public SandboxTest {};
+
+TEST_F(BombsTest, ProcessesAreCounted) {
+  std::string bomb = node().create();
+  ExecResult result = node().python(
+      bomb,
+      "import os, time\nn = 0\ntry:\n while n < 1000:\n  if os.fork() == 0: time.sleep(60)\n  n += "
+      "1\n"
+      "except OSError as e: print('stopped', n <= 128)\nos.system('') if False else None\n");
+  EXPECT_EQ(result.out, "stopped True\n");
+  run(node().provider().kill(bomb));
+}
+
+TEST_F(BombsTest, MemoryIsBounded) {
+  std::string bomb = node().create();
+  ExecResult result = node().python(bomb, "x = bytearray(1 << 30)\nprint(len(x))");
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_EQ(node().shell(bomb, "echo alive").out, "alive\n");
+  // /dev/shm counts as memory and is bounded on its own.
+  EXPECT_EQ(node()
+                .shell(bomb,
+                       "dd if=/dev/zero of=/dev/shm/x bs=1M count=80 2>&1 | "
+                       "grep -c 'No space'")
+                .out,
+            "1\n");
+  run(node().provider().kill(bomb));
+}
+
+TEST_F(BombsTest, ProcessorTimeIsRationed) {
+  CreateSpec spec = node().spec();
+  spec.resources.milli_vcpu = 250;
+  std::string bomb = node().create(spec);
+  auto start = std::chrono::steady_clock::now();
+  node().python(bomb, "import time\nend = time.time() + 2\nwhile time.time() < end: pass");
+  auto elapsed = std::chrono::steady_clock::now() - start;
+  int64_t micros = run(node().provider().metrics(bomb)).cpu_micros;
+  EXPECT_LT(micros, 0.35 * std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count());
+  run(node().provider().kill(bomb));
+}
+
+TEST_F(BombsTest, DiskBytesAreBounded) {
+  std::string bomb = node().create();
+  EXPECT_EQ(node()
+                .shell(bomb,
+                       "dd if=/dev/zero of=~/x bs=8M count=200 2>&1 | "
+                       "grep -cE 'No space|File too large'")
+                .out,
+            "1\n");
+  EXPECT_EQ(node().shell(bomb, "rm ~/x; echo again > ~/y && cat ~/y").out, "again\n");
+  run(node().provider().kill(bomb));
+}
+
+TEST_F(BombsTest, InodesAreBounded) {
+  std::string bomb = node().create();
+  EXPECT_EQ(node().shell(bomb, "df --output=itotal / | tail -1 | tr -d ' '").out, "65536\n");
+  ExecResult result = node().python(bomb,
+                                    "import os\nos.makedirs('/tmp/i', exist_ok=True)\n"
+                                    "open('/tmp/i/0', 'w').close()\n"
+                                    "try:\n for d in range(1, 100):\n  os.mkdir(f'/tmp/i/d{d}')\n"
+                                    "  for n in range(1000): os.mknod(f'/tmp/i/d{d}/{n}')\n"
+                                    "except OSError as e: print(e.errno)");
+  EXPECT_EQ(result.out, "28\n");
+  run(node().provider().kill(bomb));
+}
+
+TEST_F(BombsTest, NothingOutlivesTheKill) {
+  std::string bomb = node().create();
+  node().python(bomb,
+                "import os, signal, time\n"
+                "for n in range(20):\n if os.fork() == 0:\n  os.setsid()\n"
+                "  for s in range(1, 32):\n   try: signal.signal(s, signal.SIG_IGN)\n"
+                "   except OSError: pass\n"
+                "  while True:\n   pid = os.fork()\n   if pid: time.sleep(0.01); os._exit(0)\n");
+  JournalRecord record = node().record(bomb);
+  auto start = std::chrono::steady_clock::now();
+  run(node().provider().kill(bomb));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  std::string left = "ps -eo uid= | awk '$1 >= " + std::to_string(record.id_base) + " && $1 < " +
+                     std::to_string(record.id_base + 65536) + "' | grep -q .";
+  EXPECT_NE(system(left.c_str()), 0);
+}
+
+}  // namespace
+}  // namespace sandgate::test

@@ -1,0 +1,154 @@
+#include "tests/local/namespaces/sandbox_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+class SeccompTest : public SandboxTest {
+ protected:
+  // Runs a C program's main body inside as the given user; returns what it prints.
+  static std::string c(const std::string& body, const std::string& user = "") {
+    std::string program = compile_c(
+        "#define _GNU_SOURCE\n#include <errno.h>\n#include <sched.h>\n#include <signal.h>\n"
+        "#include <stdio.h>\n#include <stdint.h>\n#include <string.h>\n#include <unistd.h>\n"
+        "#include <fcntl.h>\n#include <stdlib.h>\n#include <pthread.h>\n#include <sys/ioctl.h>\n"
+        "#include <sys/socket.h>\n#include <sys/syscall.h>\n#include <sys/wait.h>\n"
+        "#include <linux/sched.h>\n#include <termios.h>\n"
+        "static void *work(void *x) { return x; }\n"
+        "int main(void) {\n" +
+        body + "\nreturn 0; }\n");
+    node().write(id(), "/home/user/attack", program, 0755);
+    ExecResult result = shell("/home/user/attack", user);
+    return result.out + result.err;
+  }
+};
+
+constexpr const char* kForbidden =
+    "mount umount2 pivot_root chroot fsopen fsconfig fsmount fspick move_mount open_tree "
+    "mount_setattr setns swapon swapoff reboot kexec_load kexec_file_load init_module "
+    "finit_module delete_module bpf perf_event_open userfaultfd ptrace process_vm_readv "
+    "process_vm_writev pidfd_getfd kcmp open_by_handle_at name_to_handle_at quotactl acct syslog "
+    "settimeofday clock_settime adjtimex clock_adjtime iopl ioperm add_key request_key keyctl "
+    "lookup_dcookie fanotify_init sethostname setdomainname vhangup modify_ldt uselib ustat sysfs "
+    "_sysctl move_pages migrate_pages mbind set_mempolicy";
+
+TEST_F(SeccompTest, ForbiddenCallsAnswerEperm) {
+  std::string body;
+  std::istringstream names(kForbidden);
+  for (std::string name; names >> name;) {
+    body += "#ifdef SYS_" + name + "\n{ errno = 0; long r = syscall(SYS_" + name +
+            ", 0, 0, 0, 0, 0, 0); if (r != -1 || errno != EPERM) printf(\"" + name +
+            " %ld %d\\n\", r, errno); }\n#endif\n";
+  }
+  for (const char* user : {"", "root"}) EXPECT_EQ(c(body, user), "") << user;
+}
+
+TEST_F(SeccompTest, ProbedCallsAnswerEnosys) {
+  EXPECT_EQ(c("for (int i = 0; i < 3; i++) { long r = syscall(425 + i, 0, 0, 0); "
+              "printf(\"%d \", r == -1 && errno == ENOSYS); }\n"
+              "printf(\"%d \", syscall(SYS_clone3, 0, 0) == -1 && errno == ENOSYS);\n"
+              "printf(\"%d\", syscall(500, 0, 0) == -1 && errno == ENOSYS);"),
+            "1 1 1 1 1");
+}
+
+TEST_F(SeccompTest, NoNamespaceByAnyWay) {
+  EXPECT_EQ(
+      c("unsigned long flags[] = {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, "
+        "CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWTIME};\n"
+        "for (int i = 0; i < 8; i++) {\n"
+        " for (int high = 0; high < 33; high += 32) {\n"
+        "  unsigned long f = flags[i] | (high ? 1ul << 63 | 1ul << 32 : 0);\n"
+        "  if (syscall(SYS_unshare, f) != -1 || errno != EPERM) printf(\"unshare %lx\\n\", f);\n"
+        "  if (flags[i] == CLONE_NEWTIME) continue;\n"
+        "  long r = syscall(SYS_clone, f | SIGCHLD, 0, 0, 0, 0);\n"
+        "  if (r == 0) _exit(0);\n"
+        "  if (r != -1 || errno != EPERM) printf(\"clone %lx\\n\", f);\n"
+        " } }"),
+      "");
+}
+
+TEST_F(SeccompTest, ThreadsAndProcessesWork) {
+  EXPECT_EQ(c("pthread_t t; if (pthread_create(&t, 0, work, 0)) return 1; pthread_join(t, 0);\n"
+              "pid_t p = fork(); if (p == 0) _exit(7); int s; waitpid(p, &s, 0);\n"
+              "printf(\"%d\", WEXITSTATUS(s));"),
+            "7");
+}
+
+TEST_F(SeccompTest, OnlyOrdinarySocketFamilies) {
+  EXPECT_EQ(c("for (int f = 0; f <= 64; f++) for (int t = 1; t <= 3; t += 1)\n"
+              " for (int high = 0; high < 2; high++) {\n"
+              "  long family = f | (high ? 1l << 40 : 0);\n"
+              "  long r = syscall(SYS_socket, family, t, 0);\n"
+              "  if (r >= 0) { close(r); if (f != 1 && f != 2 && f != 10 && f != 16) "
+              "printf(\"%d/%d \", f, t); }\n"
+              "  else if (errno != EPERM && f != 1 && f != 2 && f != 10 && f != 16) "
+              "printf(\"%d/%d:%d \", f, t, errno); }\n"
+              "for (int p = 1; p < 32; p++) if (syscall(SYS_socket, 16, 3, p) != -1) "
+              "printf(\"netlink %d \", p);\n"
+              "if (syscall(SYS_socket, 16, 3, 0) < 0) printf(\"no route netlink\");"),
+            "");
+  EXPECT_EQ(python("import socket\nprint(len(socket.if_nameindex()))").out, "1\n");
+}
+
+TEST_F(SeccompTest, TerminalsCannotBeTypedInto) {
+  EXPECT_EQ(c("int p = open(\"/dev/ptmx\", O_RDWR | O_NOCTTY); char x = 'x';\n"
+              "if (p < 0) printf(\"no pty\");\n"
+              "unsigned long r[] = {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCSTI | 1ul << 32, "
+              "TIOCLINUX | 1ul << 63};\n"
+              "for (int fd = 0; fd < 4; fd++) for (int i = 0; i < 5; i++) {\n"
+              " long n = syscall(SYS_ioctl, fd == 3 ? p : fd, r[i], &x);\n"
+              " if (n != -1 || errno != EPERM) printf(\"%d %lx %d\\n\", fd, r[i], errno); }"),
+            "");
+}
+
+TEST_F(SeccompTest, OtherArchitecturesAreRefused) {
+  EXPECT_EQ(c("long r = syscall(0x40000000 + 39); printf(\"%d \", r == -1 && errno == ENOSYS);\n"
+              "long e; __asm__ volatile(\"int $0x80\" : \"=a\"(e) : \"a\"(20) : \"memory\");\n"
+              "printf(\"%d\", e < 0);"),
+            "1 1");
+}
+
+TEST_F(SeccompTest, AddressRandomizationStays) {
+  EXPECT_EQ(c("printf(\"%d \", syscall(SYS_personality, 0x0040000) == -1 && errno == EPERM);\n"
+              "printf(\"%d \", syscall(SYS_personality, 0x0040000 | 1ul << 32) == -1);\n"
+              "printf(\"%d\", syscall(SYS_personality, 0xffffffff) != -1);"),
+            "1 1 1");
+}
+
+TEST_F(SeccompTest, DebuggingNeedsTheProfilesWord) {
+  std::string program = compile_c(
+      "#include <sys/ptrace.h>\n#include <stdio.h>\n#include <unistd.h>\n#include <sys/wait.h>\n"
+      "int main(void) { pid_t p = fork(); if (p == 0) { pause(); }\n"
+      "long r = ptrace(PTRACE_ATTACH, p, 0, 0); if (r == 0) waitpid(p, 0, 0);\n"
+      "printf(\"%ld %ld\", r, ptrace(PTRACE_ATTACH, 1, 0, 0)); kill(p, 9); return 0; }\n");
+  CreateSpec spec = node().spec();
+  spec.allow_debug = true;
+  spec.allow_root = true;
+  std::string debuggable = node().create(spec);
+  node().write(debuggable, "/home/user/trace", program, 0755);
+  EXPECT_EQ(node().shell(debuggable, "/home/user/trace").out, "0 -1");
+  EXPECT_EQ(node().shell(debuggable, "/home/user/trace", "root").out, "0 -1");
+  run(node().provider().kill(debuggable));
+  node().write(id(), "/home/user/trace", program, 0755);
+  EXPECT_EQ(shell("/home/user/trace").out, "-1 -1");
+}
+
+TEST_F(SeccompTest, LanguageRuntimesRun) {
+  EXPECT_EQ(output("node -e 'const fs=require(\"fs\");fs.promises.readFile(\"/etc/hostname\")"
+                   ".then(()=>console.log(6*7))'"),
+            "42");
+  EXPECT_EQ(python("import asyncio, threading, subprocess, multiprocessing as m\n"
+                   "async def f():\n p = await asyncio.create_subprocess_exec('true')\n"
+                   " return await p.wait()\n"
+                   "print(asyncio.run(f()))\n"
+                   "t = threading.Thread(target=lambda: None); t.start(); t.join()\n"
+                   "p = m.get_context('fork').Pool(2); print(p.map(abs, [-1, -2])); p.close()\n")
+                .out,
+            "0\n[1, 2]\n");
+  EXPECT_EQ(
+      output("cd ~ && git init -q r && cd r && echo a > a && git add a && "
+             "git -c user.name=a -c user.email=a@b commit -qm x && git log --oneline | wc -l"),
+      "1");
+}
+
+}  // namespace
+}  // namespace sandgate::test

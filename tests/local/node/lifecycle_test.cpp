@@ -1,0 +1,196 @@
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <future>
+#include <thread>
+
+#include "gateway/core/ids.hpp"
+#include "tests/local/namespaces/sandbox_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class LifecycleTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+    node_ = std::make_unique<LocalNode>();
+  }
+  LocalNode& node() { return *node_; }
+
+  template <class F>
+  static bool eventually(F holds) {
+    for (int i = 0; i < 500; ++i) {
+      if (holds()) return true;
+      std::this_thread::sleep_for(20ms);
+    }
+    return false;
+  }
+  int images_left() const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(node_->data_dir() + "/disks")) {
+      if (entry.is_regular_file()) ++count;
+    }
+    return count;
+  }
+  bool is_clean(const HostState& before) {
+    return host_state(node().name()) == before && images_left() == 0 &&
+           std::filesystem::is_empty(node().run_dir() + "/sandboxes");
+  }
+
+  std::unique_ptr<LocalNode> node_;
+};
+
+int descriptors(pid_t pid) {
+  int count = 0;
+  for ([[maybe_unused]] const auto& entry :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
+    ++count;
+  }
+  return count;
+}
+
+TEST_F(LifecycleTest, ManyLivesLeaveNothing) {
+  run(node().provider().kill(node().create()));
+  HostState before;
+  ASSERT_TRUE(eventually([&] { return images_left() == 0; }));
+  before = host_state(node().name());
+  int fds = descriptors(node().pid());
+  for (int i = 0; i < 200; ++i) run(node().provider().kill(node().create()));
+  EXPECT_TRUE(eventually([&] { return is_clean(before); }));
+  EXPECT_TRUE(eventually([&] { return descriptors(node().pid()) <= fds + 2; }));
+}
+
+TEST_F(LifecycleTest, AHundredAtOnce) {
+  asio::io_context loop;
+  std::vector<std::future<BackendSandbox>> made;
+  for (int i = 0; i < 100; ++i) {
+    CreateSpec spec = node().spec();
+    spec.resources.memory_mib = 64;
+    made.push_back(asio::co_spawn(loop, node().provider().create(spec), asio::use_future));
+  }
+  loop.run();
+  for (auto& one : made) EXPECT_NO_THROW(one.get());
+  EXPECT_EQ(run(node().provider().list()).size(), 100u);
+  std::set<uint32_t> bases;
+  for (const BackendSandbox& sandbox : run(node().provider().list())) {
+    bases.insert(node().record(sandbox.backend_id).id_base);
+  }
+  EXPECT_EQ(bases.size(), 100u);
+}
+
+TEST_F(LifecycleTest, ARestartedNodeAdoptsWhatRuns) {
+  std::string id = node().create();
+  EXPECT_EQ(node().shell(id, "echo kept > ~/file; echo ok").out, "ok\n");
+  node().kill();
+  EXPECT_EQ(node().shell(id, "cat ~/file").out, "kept\n") << "exec needs no node";
+  node().start();
+  EXPECT_TRUE(run(node().provider().find(id)));
+  EXPECT_EQ(node().shell(id, "cat ~/file").out, "kept\n");
+  EXPECT_GT(run(node().provider().metrics(id)).processes, 0);
+  JournalRecord record = node().record(id);
+  run(node().provider().kill(id));
+  // Orphans of the first node are reaped by the machine's own init.
+  EXPECT_TRUE(eventually([&] { return ::kill(static_cast<pid_t>(record.pid), 0) != 0; }));
+}
+
+TEST_F(LifecycleTest, ARestartedNodeSweepsWhatDied) {
+  HostState before = host_state(node().name());
+  std::string died = node().create(), lives = node().create();
+  JournalRecord record = node().record(died);
+  node().kill();
+  ::kill(static_cast<pid_t>(record.pid), SIGKILL);
+  ASSERT_TRUE(eventually([&] { return ::kill(static_cast<pid_t>(record.pid), 0) != 0; }));
+  std::filesystem::create_directories(node().run_dir() + "/sandboxes/sbhalfmade");
+  node().start();
+  EXPECT_FALSE(run(node().provider().find(died)));
+  EXPECT_TRUE(run(node().provider().find(lives)));
+  EXPECT_EQ(images_left(), 1);
+  run(node().provider().kill(lives));
+  EXPECT_TRUE(eventually([&] { return is_clean(before); }));
+}
+
+TEST_F(LifecycleTest, ANodeKilledWhileCreatingLeavesNothing) {
+  HostState before = host_state(node().name());
+  for (int round = 0; round < 6; ++round) {
+    std::thread creator([&] {
+      try {
+        for (int i = 0; i < 50; ++i) node().create();
+      } catch (const Error&) {
+        // the node died: what we want
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(60 + 37 * round));
+    ::kill(node().pid(), SIGKILL);
+    creator.join();
+    node().kill();
+    node().start();
+    for (const BackendSandbox& sandbox : run(node().provider().list())) {
+      EXPECT_EQ(node().shell(sandbox.backend_id, "echo ok").out, "ok\n");
+      run(node().provider().kill(sandbox.backend_id));
+    }
+    EXPECT_TRUE(eventually([&] { return is_clean(before); })) << round;
+  }
+}
+
+TEST_F(LifecycleTest, ADeadAgentIsADeadSandbox) {
+  HostState before = host_state(node().name());
+  std::string id = node().create();
+  ::kill(static_cast<pid_t>(node().record(id).pid), SIGKILL);
+  EXPECT_TRUE(eventually([&] { return !run(node().provider().find(id)); }));
+  EXPECT_TRUE(eventually([&] { return is_clean(before); }));
+}
+
+TEST_F(LifecycleTest, TheNodeEndsWhatServeForgot) {
+  CreateSpec spec = node().spec();
+  spec.ttl = std::chrono::seconds(1);
+  std::string forgotten = node().create(spec);
+  spec = node().spec();
+  spec.ttl = std::chrono::seconds(1);
+  std::string extended = node().create(spec);
+  run(node().provider().extend(extended, std::chrono::seconds(600)));
+  EXPECT_TRUE(eventually([&] { return !run(node().provider().find(forgotten)); }));
+  EXPECT_TRUE(run(node().provider().find(extended)));
+}
+
+TEST_F(LifecycleTest, ConcurrentKillsAgree) {
+  std::string id = node().create();
+  asio::io_context loop;
+  std::vector<std::future<void>> kills;
+  for (int i = 0; i < 10; ++i) {
+    kills.push_back(asio::co_spawn(loop, node().provider().kill(id), asio::use_future));
+  }
+  loop.run();
+  for (auto& one : kills) EXPECT_NO_THROW(one.get());
+  EXPECT_FALSE(run(node().provider().find(id)));
+}
+
+TEST_F(LifecycleTest, OnlyServesUserReachesTheAgent) {
+  std::string id = node().create();
+  struct stat status {};
+  std::string path = node().run_dir() + "/sandboxes/" + id;
+  ASSERT_EQ(stat((path + "/agent.sock").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  ASSERT_EQ(stat((path + "/sandbox.json").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  ASSERT_EQ(stat((node().run_dir() + "/node.sock").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
+TEST_F(LifecycleTest, ANodeAwayFailsFast) {
+  node().stop();
+  try {
+    node().create();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::unavailable);
+  }
+  node().start();
+}
+
+}  // namespace
+}  // namespace sandgate::test
