@@ -1,0 +1,22 @@
+#pragma once
+#include <memory>
+
+#include "gateway/http/message.hpp"
+#include "gateway/http/routes.hpp"
+
+namespace sandgate::http {
+
+// Whether a caller who may do something may do it now: suspension, request rates, streams at once.
+// Called on any io thread.
+class Admission {
+ public:
+  virtual ~Admission() = default;
+  // Throws Error(forbidden) for what a suspended tenant may not do, Error(rate_limited) with
+  // retry_after for too many requests.
+  virtual void admit(const Caller& caller, const Route& route) = 0;
+  // Counts one streaming answer, streamed body or WebSocket of the caller for as long as what it
+  // returns lives (null counts nothing). Throws Error(quota_exceeded) when there are too many.
+  virtual std::shared_ptr<void> open_stream(const Caller&) { return nullptr; }
+};
+
+}  // namespace sandgate::http

@@ -1,0 +1,117 @@
+#include "gateway/http/authentication.hpp"
+
+#include "gateway/core/crypto.hpp"
+#include "gateway/http/role.hpp"
+#include "gateway/http/token.hpp"
+#include "registry/api_secret.hpp"
+
+namespace sandgate::http {
+namespace {
+
+constexpr size_t kMaxSecretBytes = 512;
+
+Error unauthenticated(const char* message) { return Error(ErrorCode::unauthenticated, message); }
+
+std::string secret_of(const Request& request) {
+  std::string_view secret;
+  if (const auto authorization = request.headers.find("Authorization")) {
+    const size_t space = std::min(authorization->find(' '), authorization->size());
+    if (!equal_ignoring_case(authorization->substr(0, space), "Bearer"))
+      throw unauthenticated("the Authorization header must say \"Bearer <API key>\"");
+    secret = trimmed(authorization->substr(space));
+  } else if (const auto key = request.headers.find("X-API-Key")) {
+    secret = trimmed(*key);
+  }
+  if (secret.empty())
+    throw unauthenticated("send an API key as \"Authorization: Bearer\" or \"X-API-Key\"");
+  if (secret.size() > kMaxSecretBytes) throw unauthenticated("this is not an API key");
+  return std::string(secret);
+}
+
+std::optional<std::string> tenant_header(const Request& request) {
+  const auto header = request.headers.find("X-Sandgate-Tenant");
+  if (!header) return std::nullopt;
+  return std::string(trimmed(*header));
+}
+
+// Whom the caller wants to act for. Throws Error(not_found) when he may not.
+void choose_tenant(Caller& caller, const std::optional<std::string>& wanted) {
+  if (!wanted) return;
+  const auto id = TenantId::parse(*wanted);
+  const bool allowed = caller.is_operator() || caller.tenant == id;
+  // The text is not repeated unless it is an id: it came from anywhere.
+  if (!id || !allowed) throw Error::not_found("tenant", id ? id->value : "");
+  caller.tenant = id;
+}
+
+void apply_tenant(Caller& caller, const Tenant* tenant) {
+  if (!tenant) throw Error::not_found("tenant", caller.tenant->value);
+  caller.suspended = tenant->suspended;
+}
+
+}  // namespace
+
+KeyAuthenticator::KeyAuthenticator(KeyStore& keys, TenantDirectory& tenants, const Clock& clock,
+                                   const Secret& operator_secret, Notifications& notifications,
+                                   Cache::Options options)
+    : tenants_(tenants),
+      clock_(clock),
+      operator_hash_(operator_secret.empty() ? "" : operator_secret_hash(operator_secret.reveal())),
+      keys_(options, [&keys](std::string hash) { return keys.find_by_hash(std::move(hash)); }) {
+  keys.on_change([this](const std::string& hash) { keys_.expire(hash); });
+  notifications.subscribe(kKeysChannel, [this](const std::string& hash) {
+    hash.empty() ? keys_.expire_all() : keys_.expire(hash);
+  });
+}
+
+std::optional<Caller> KeyAuthenticator::environment_operator(const std::string& secret) const {
+  if (operator_hash_.empty() ||
+      !equal_in_constant_time(operator_secret_hash(secret), operator_hash_))
+    return std::nullopt;
+  return Caller{.role = Role::operator_, .key_name = "environment"};
+}
+
+Caller KeyAuthenticator::caller_from(const KeyGrant* grant) const {
+  if (!grant) throw unauthenticated("this API key is not valid");
+  const Time now = clock_.now();
+  const bool over = (grant->key.expires_at && now >= *grant->key.expires_at) ||
+                    (grant->secret_valid_until && now >= *grant->secret_valid_until);
+  if (over) throw unauthenticated("this API key has expired");
+  const auto role = role_from(grant->key.role);
+  if (!role) throw Error(ErrorCode::internal, "a key has an unknown role");
+  return {.role = *role,
+          .tenant = grant->key.tenant,
+          .key_id = grant->key.id.value,
+          .key_name = grant->key.name};
+}
+
+Task<Caller> KeyAuthenticator::authenticate(const Request& request) {
+  auto checking = authenticate_secret(secret_of(request), tenant_header(request));
+  co_return co_await std::move(checking);
+}
+
+Task<Caller> KeyAuthenticator::authenticate_secret(std::string secret,
+                                                   std::optional<std::string> tenant) {
+  std::optional<Caller> caller = environment_operator(secret);
+  if (!caller) {
+    const auto hash = api_secret_hash(secret);
+    if (!hash) throw unauthenticated("this is not an API key");
+    auto grant = keys_.peek(*hash);
+    if (!grant) {
+      auto looking = keys_.get(*hash);
+      grant = co_await std::move(looking);
+    }
+    caller = caller_from(grant->get());
+  }
+  choose_tenant(*caller, tenant);
+  if (!caller->tenant) co_return std::move(*caller);
+  auto known = tenants_.peek(*caller->tenant);
+  if (!known) {
+    auto looking = tenants_.find(*caller->tenant);
+    known = co_await std::move(looking);
+  }
+  apply_tenant(*caller, known->get());
+  co_return std::move(*caller);
+}
+
+}  // namespace sandgate::http

@@ -1,0 +1,272 @@
+#include "gateway/http/connection.hpp"
+
+#include "gateway/core/log.hpp"
+#include "gateway/http/percent.hpp"
+#include "gateway/http/problem.hpp"
+#include "gateway/http/stream_sink.hpp"
+#include "gateway/http/target.hpp"
+#include "gateway/http/token.hpp"
+#include "gateway/http/websocket_session.hpp"
+
+namespace sandgate::http {
+namespace {
+
+constexpr size_t kReadBytes = 4096;
+constexpr size_t kKeptBuffer = 16 * 1024;  // an idle connection holds no more
+constexpr size_t kCopiedBody = 16 * 1024;  // smaller bodies share a buffer with their head
+constexpr size_t kLingerBytes = 8 << 20;
+constexpr std::chrono::milliseconds kLinger{2000};
+// A client that ends its side may still read: these are the looks of Patrol it is given. A
+// WebSocket's last messages must be read first.
+constexpr int kLooksForHandler = 2;
+constexpr int kLooksForWebSocket = 10;
+
+std::string address_of(const Transport::Socket& socket) {
+  boost::system::error_code failure;
+  const auto peer = socket.remote_endpoint(failure);
+  return failure ? std::string() : peer.address().to_string();
+}
+
+}  // namespace
+
+Connection::Connection(Transport::Socket socket, std::shared_ptr<asio::ssl::context> tls,
+                       const ConnectionContext& context, std::shared_ptr<Patrol> patrol)
+    : context_(context),
+      patrol_(std::move(patrol)),
+      transport_(std::move(socket), std::move(tls)),
+      remote_address_(address_of(transport_.socket())) {
+  patrol_->add(this);
+}
+
+Connection::~Connection() { patrol_->remove(this); }
+
+void Connection::start() { spawn(&Connection::run); }
+void Connection::start_refusing() { spawn(&Connection::refuse); }
+
+void Connection::spawn(Task<void> (Connection::*work)()) {
+  auto self = shared_from_this();
+  asio::co_spawn(
+      transport_.socket().get_executor(), [self, work] { return (self.get()->*work)(); },
+      asio::bind_cancellation_slot(cancellation_.slot(),
+                                   [self](std::exception_ptr) { self->transport_.close(); }));
+}
+
+bool Connection::should_end(int64_t now_ms) {
+  if (transport_.deadline.passed(now_ms)) return true;
+  if (phase_ != Phase::answering && phase_ != Phase::streaming_messages) return false;
+  if (!transport_.peer_closed()) return false;
+  const int patience = phase_ == Phase::answering ? kLooksForHandler : kLooksForWebSocket;
+  return ++looks_since_left_ >= patience;
+}
+
+void Connection::cancel() {
+  if (!cancelled_) {
+    cancelled_ = true;
+    cancellation_.emit(asio::cancellation_type::terminal);
+  }
+  if (phase_ == Phase::answering)
+    transport_.abort();
+  else
+    transport_.close();
+}
+
+Task<void> Connection::run() {
+  bool proper = false;
+  try {
+    transport_.deadline.arm(context_.limits.header_timeout);
+    co_await transport_.handshake();
+    while (co_await exchange()) {
+    }
+    proper = true;
+  } catch (const boost::system::system_error&) {
+    // The client is gone, or the connection was cancelled.
+  }
+  if (proper)
+    transport_.close();
+  else
+    transport_.abort();
+}
+
+Task<void> Connection::refuse() {
+  const std::string id = make_id(RequestId::kKind);
+  Response response =
+      problem(Error(ErrorCode::unavailable, "too many connections: try again shortly"), id);
+  Request request;
+  request.id = id;
+  Framing framing;
+  framing.keep_alive = false;
+  try {
+    if (!transport_.tls()) co_await send(request, response, framing);
+  } catch (const boost::system::system_error&) {
+    // Nobody waits for this answer any more.
+  }
+}
+
+Task<bool> Connection::read_head(RequestParser& parser) {
+  bool started = false;
+  phase_ = Phase::idle;
+  transport_.deadline.arm(context_.limits.idle_timeout);
+  for (;;) {
+    if (buffer_.size() > 0) {
+      if (!started) transport_.deadline.arm(context_.limits.header_timeout);
+      started = true;
+      phase_ = Phase::reading;
+      buffer_.consume(parser.parse_head(unread(buffer_)));
+      if (parser.head_done()) break;
+    } else if (patrol_->stopping()) {
+      co_return false;
+    }
+    const auto into = buffer_.prepare(kReadBytes);
+    const size_t bytes = co_await transport_.read_some(into);
+    if (bytes == 0) co_return false;
+    buffer_.commit(bytes);
+  }
+  transport_.deadline.disarm();
+  co_return true;
+}
+
+void Connection::describe(Request& request) const {
+  const Target target = split_target(request.target);
+  auto path = percent_decode(target.path);
+  if (!path) throw Error(ErrorCode::invalid, "the path has a bad percent escape or is not UTF-8");
+  request.path = std::move(*path);
+  if (!target.query.empty()) request.query = Query(target.query);
+  request.remote_address = remote_address_;
+  const auto trace = request.headers.find("traceparent");
+  if (trace && is_traceparent(*trace)) request.traceparent = *trace;
+}
+
+Task<bool> Connection::exchange() {
+  Request request;
+  RequestParser parser(request, context_.limits);
+  Framing framing;
+  framing.keep_alive = false;
+  std::optional<Response> refusal;
+  request.id = make_id(RequestId::kKind);
+  try {
+    if (!co_await read_head(parser)) co_return false;
+    describe(request);
+  } catch (const Error& error) {
+    refusal = problem(error, parser.refusal(), request.id);
+  }
+  if (refusal) co_return co_await send(request, *refusal, framing);
+
+  ConnectionBody body(transport_, buffer_, parser, context_.limits);
+  phase_ = Phase::answering;
+  looks_since_left_ = 0;
+  Response response = co_await answer(request, parser, body);
+  if (std::holds_alternative<UpgradeBody>(response.body)) {
+    co_await upgrade(request, response);
+    co_return false;
+  }
+  framing.http11 = parser.is_http11();
+  framing.keep_alive = can_continue(parser, body);
+  const bool more = co_await send(request, response, framing);
+  if (context_.access_log)
+    log::debug("answered", {{"request_id", request.id},
+                            {"method", to_string(request.method)},
+                            {"path", request.path},
+                            {"status", response.status}});
+  if (buffer_.size() == 0 && buffer_.capacity() > kKeptBuffer) buffer_.shrink_to_fit();
+  co_return more;
+}
+
+Task<Response> Connection::answer(Request& request, const RequestParser& parser,
+                                  ConnectionBody& body) {
+  if (!parser.knows_method()) co_return context_.responder.refuse_method(request);
+  Response response = co_await context_.responder.respond(request, body);
+  if (!std::holds_alternative<UpgradeBody>(response.body)) co_return response;
+  // Bytes behind the request would be lost to the new protocol.
+  if (!request.asks_for_websocket() || !body.ended() || buffer_.size() > 0)
+    co_return problem(Error(ErrorCode::invalid, "this path answers WebSocket upgrades only"),
+                      request.id);
+  co_return response;
+}
+
+bool Connection::can_continue(const RequestParser& parser, ConnectionBody& body) const {
+  if (!parser.keep_alive() || patrol_->stopping()) return false;
+  try {
+    // Waiting for the rest of a body nobody wants would hold the answer back.
+    return body.skip_received();
+  } catch (const Error&) {
+    return false;  // badly framed: where the next request begins is unknown
+  }
+}
+
+Task<bool> Connection::send(const Request& request, Response& response, Framing framing) {
+  bool more = framing.keep_alive;
+  if (std::holds_alternative<StreamBody>(response.body))
+    more = co_await send_stream(request, response, framing);
+  else
+    co_await send_text(request, response, framing);
+  if (!more) co_await linger();
+  co_return more;
+}
+
+Task<void> Connection::send_text(const Request& request, const Response& response,
+                                 Framing framing) {
+  const auto& body = std::get<std::string>(response.body);
+  framing.length = body.size();
+  out_.clear();
+  append_head(out_, response, request.id, framing);
+  const bool silent = request.method == Method::head || response.status == 204;
+  const bool copied = !silent && body.size() <= kCopiedBody;
+  if (copied) out_.append(body);
+  const std::array<asio::const_buffer, 2> buffers{
+      asio::buffer(out_), asio::buffer(body.data(), silent || copied ? 0 : body.size())};
+  co_await transport_.write(buffers, context_.limits.write_timeout);
+  if (out_.capacity() > 2 * kCopiedBody) out_ = std::string();
+}
+
+Task<bool> Connection::send_stream(const Request& request, Response& response, Framing framing) {
+  auto& stream = std::get<StreamBody>(response.body);
+  framing.length = stream.length;
+  framing.chunked = !stream.length && framing.http11;
+  if (!stream.length && !framing.http11) framing.keep_alive = false;
+  std::string head;
+  append_head(head, response, request.id, framing);
+  StreamSink sink(transport_, context_.limits, std::move(head), {stream.length, framing.chunked});
+  if (request.method == Method::head || !stream.length) co_await sink.flush();
+  if (request.method == Method::head) co_return framing.keep_alive;
+  std::exception_ptr failure;
+  try {
+    co_await stream.produce(sink);
+    co_await sink.finish();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!failure) co_return framing.keep_alive;
+  if (cancelled_ || sink.started()) {
+    log::debug("stream broke off", {{"request_id", request.id}});
+    // The run of this connection ends without a clean end of the body.
+    throw boost::system::system_error(asio::error::connection_aborted);
+  }
+  framing = {.keep_alive = false, .http11 = framing.http11};
+  const Response answer = problem(as_error(failure, request.id), request.id);
+  co_await send_text(request, answer, framing);
+  co_return false;
+}
+
+Task<void> Connection::upgrade(const Request& request, Response& response) {
+  phase_ = Phase::streaming_messages;
+  co_await serve_websocket(transport_, request, response, context_.limits);
+}
+
+Task<void> Connection::linger() {
+  phase_ = Phase::closing;
+  transport_.deadline.arm(kLinger);
+  if (auto* tls = transport_.tls()) {
+    co_await tls->async_shutdown(asio::as_tuple(asio::use_awaitable));
+    co_return;
+  }
+  transport_.shutdown_send();
+  for (size_t dropped = 0; dropped < kLingerBytes;) {
+    buffer_.clear();
+    const auto into = buffer_.prepare(kReadBytes);
+    const size_t bytes = co_await transport_.read_some(into);
+    if (bytes == 0) break;
+    dropped += bytes;
+  }
+}
+
+}  // namespace sandgate::http

@@ -1,0 +1,176 @@
+#include "gateway/http/dispatch.hpp"
+
+#include "gateway/core/log.hpp"
+#include "gateway/http/problem.hpp"
+#include "gateway/http/target.hpp"
+
+namespace sandgate::http {
+namespace {
+
+constexpr size_t kFirstRead = 16 * 1024;
+
+Error too_large(size_t limit) {
+  return Error(ErrorCode::too_large,
+               "the body is larger than the " + std::to_string(limit) + " bytes allowed here");
+}
+
+// Reads to the end. Memory follows what has arrived, not what a header promised.
+Task<std::string> read_whole(IncomingBody& body, size_t limit) {
+  if (body.length() && *body.length() > limit) throw too_large(limit);
+  std::string text;
+  size_t size = 0;
+  for (;;) {
+    if (size == text.size()) {
+      if (size > limit) throw too_large(limit);
+      const size_t known = body.length().value_or(limit) + 1;
+      text.resize(std::min({std::max(2 * size, kFirstRead), known + 1, limit + 1}));
+    }
+    const std::span<char> room(text.data() + size, text.size() - size);
+    const size_t bytes = co_await body.read(room);
+    if (bytes == 0) break;
+    size += bytes;
+  }
+  text.resize(size);
+  co_return text;
+}
+
+// Keeps `permit` for as long as the answer streams.
+void hold(Response& response, std::shared_ptr<void> permit) {
+  if (auto* stream = std::get_if<StreamBody>(&response.body))
+    stream->produce = [permit, inner = std::move(stream->produce)](BodySink& sink) {
+      return inner(sink);
+    };
+  else if (auto* upgrade = std::get_if<UpgradeBody>(&response.body))
+    upgrade->serve = [permit, inner = std::move(upgrade->serve)](WebSocket& socket) {
+      return inner(socket);
+    };
+}
+
+bool streams(const Response& response) {
+  return !std::holds_alternative<std::string>(response.body);
+}
+
+Response replayed(const StoredAnswer& stored) {
+  Response response;
+  response.status = stored.status;
+  response.content_type = stored.content_type;
+  response.headers.emplace_back("Idempotent-Replayed", "true");
+  response.body = stored.body;
+  return response;
+}
+
+}  // namespace
+
+Task<Response> Dispatcher::respond(Request& request, IncomingBody& body) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Route* route = nullptr;
+  Response response;
+  std::exception_ptr failure;
+  try {
+    response = co_await answer(request, body, route);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure) {
+    const auto state = co_await asio::this_coro::cancellation_state;
+    if (body.broken() || state.cancelled() != asio::cancellation_type::none)
+      std::rethrow_exception(failure);
+    response = problem(as_error(failure, request.id), request.id);
+  }
+  if (services_.metrics)
+    services_.metrics->record(route, response.status, std::chrono::steady_clock::now() - begin);
+  co_return response;
+}
+
+Response Dispatcher::refuse_method(const Request& request) {
+  auto allowed = routes_.match(Method::options, split_target(request.target).path).allowed;
+  if (allowed.empty())
+    return problem(Error(ErrorCode::not_found, "there is nothing at this path"), request.id);
+  return wrong_method(allowed, request.id);
+}
+
+Task<Response> Dispatcher::refuse_path(Request& request, std::vector<Method> allowed) {
+  // What paths exist is not told to strangers.
+  if (request.path.starts_with("/v1/"))
+    request.caller = co_await services_.authenticator.authenticate(request);
+  if (!allowed.empty()) co_return wrong_method(allowed, request.id);
+  throw Error(ErrorCode::not_found, "there is nothing at this path");
+}
+
+Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Route*& route) {
+  auto match = routes_.match(request.method, split_target(request.target).path);
+  route = match.route;
+  if (!route) co_return co_await refuse_path(request, std::move(match.allowed));
+  request.params = std::move(match.params);
+  if (route->permission != Permission::open) {
+    request.caller = co_await services_.authenticator.authenticate(request);
+    if (!allows(request.caller.role, route->permission))
+      throw Error(ErrorCode::forbidden, "this key's role does not allow that");
+    if (services_.admission) services_.admission->admit(request.caller, *route);
+  }
+  if (route->idempotent_create) check_idempotency_key(request);
+  std::shared_ptr<void> permit;
+  if (route->body == BodyMode::streamed) {
+    request.stream = &body;
+    if (services_.admission) permit = services_.admission->open_stream(request.caller);
+  } else if (!body.ended()) {
+    co_await receive(request, body, *route);
+  }
+  Response response = co_await run(request, *route);
+  if (streams(response) && services_.admission && request.caller.tenant) {
+    if (!permit) permit = services_.admission->open_stream(request.caller);
+    if (permit) hold(response, std::move(permit));
+  }
+  co_return response;
+}
+
+Task<void> Dispatcher::receive(Request& request, IncomingBody& body, const Route& route) {
+  if (route.body == BodyMode::none) {
+    std::array<char, 1> probe;
+    if (co_await body.read(probe) > 0)
+      throw Error(ErrorCode::invalid, "this request takes no body");
+    co_return;
+  }
+  request.body = co_await read_whole(body, route.max_body_bytes);
+}
+
+Task<Response> Dispatcher::run(Request& request, const Route& route) {
+  if (route.idempotent_create && services_.idempotency && route.body != BodyMode::streamed) {
+    auto call = idempotent_call(request);
+    if (call) co_return co_await run_once(request, route, std::move(*call));
+  }
+  co_return co_await route.handler(request);
+}
+
+Task<Response> Dispatcher::run_once(Request& request, const Route& route, IdempotentCall call) {
+  auto start = co_await services_.idempotency->start(std::move(call));
+  if (!start.claim) co_return replayed(start.answer);
+  Response response;
+  std::exception_ptr failure;
+  try {
+    response = co_await route.handler(request);
+  } catch (const Error& error) {
+    response = problem(error, request.id);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure || streams(response) || !is_final(response.status)) {
+    start.claim->release();
+    if (failure) std::rethrow_exception(failure);
+    co_return response;
+  }
+  // The work is done: a client that leaves now must still find its answer when it comes back.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  StoredAnswer stored{response.status, response.content_type, std::get<std::string>(response.body)};
+  try {
+    co_await start.claim->settle(std::move(stored));
+  } catch (const Error& error) {
+    // The work is done: its answer is worth more than its replay.
+    log::warn("idempotent answer not stored",
+              {{"request_id", request.id}, {"reason", error.what()}});
+  }
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+  co_return response;
+}
+
+}  // namespace sandgate::http

@@ -1,0 +1,39 @@
+#pragma once
+#include "gateway/http/admission.hpp"
+#include "gateway/http/authenticator.hpp"
+#include "gateway/http/http_metrics.hpp"
+#include "gateway/http/idempotency.hpp"
+#include "gateway/http/responder.hpp"
+#include "gateway/http/routes.hpp"
+
+namespace sandgate::http {
+
+// From a request to its route's answer, in this order: match, authenticate, permission,
+// admission, body, idempotency, handler. No body is read for a caller who may not send it.
+class Dispatcher final : public Responder {
+ public:
+  // What it asks; all outlive it. Null: nothing is asked or counted.
+  struct Services {
+    Authenticator& authenticator;
+    Admission* admission = nullptr;
+    IdempotencyStore* idempotency = nullptr;
+    HttpMetrics* metrics = nullptr;
+  };
+  // `routes` must be complete and outlive it.
+  Dispatcher(const Routes& routes, Services services) : routes_(routes), services_(services) {}
+
+  Task<Response> respond(Request& request, IncomingBody& body) override;
+  Response refuse_method(const Request& request) override;
+
+ private:
+  Task<Response> answer(Request& request, IncomingBody& body, const Route*& route);
+  Task<Response> refuse_path(Request& request, std::vector<Method> allowed);
+  Task<void> receive(Request& request, IncomingBody& body, const Route& route);
+  Task<Response> run(Request& request, const Route& route);
+  Task<Response> run_once(Request& request, const Route& route, IdempotentCall call);
+
+  const Routes& routes_;
+  Services services_;
+};
+
+}  // namespace sandgate::http

@@ -1,0 +1,109 @@
+#include "gateway/http/event_stream.hpp"
+
+#include <charconv>
+
+#include "gateway/core/companion.hpp"
+#include "gateway/http/problem.hpp"
+
+namespace sandgate::http {
+namespace {
+
+void append_line(std::string& text, std::string_view name, std::string_view value) {
+  text.append(name).append(": ");
+  for (const char c : value) text.push_back(c == '\n' || c == '\r' || c == '\0' ? ' ' : c);
+  text.push_back('\n');
+}
+
+Task<bool> produce_all(const EventStreamOptions& options,
+                       const std::function<Task<void>(EventWriter&)>& produce,
+                       EventWriter& writer) {
+  std::exception_ptr failure;
+  try {
+    co_await produce(writer);
+  } catch (const boost::system::system_error&) {
+    throw;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!failure) co_return true;
+  const Error error = as_error(failure, options.request_id);
+  const Json document = problem_document(error, status_of(error.code), options.request_id);
+  ServerEvent last{"error", document.dump(-1, ' ', false, Json::error_handler_t::replace), ""};
+  co_await writer.send(std::move(last));
+  co_return true;
+}
+
+Task<void> serve(const EventStreamOptions& options,
+                 const std::function<Task<void>(EventWriter&)>& produce, BodySink& sink) {
+  EventWriter writer(sink, co_await asio::this_coro::executor);
+  co_await with_companion(produce_all(options, produce, writer),
+                          writer.keep_alive(options.keep_alive));
+}
+
+}  // namespace
+
+std::string to_text(const ServerEvent& event) {
+  std::string text;
+  if (!event.event.empty()) append_line(text, "event", event.event);
+  if (!event.id.empty()) append_line(text, "id", event.id);
+  std::string_view rest = event.data;
+  for (;;) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    append_line(text, "data", rest.substr(0, end));
+    if (end == rest.size()) break;
+    rest.remove_prefix(end + 1);
+  }
+  text.push_back('\n');
+  return text;
+}
+
+std::optional<uint64_t> last_event_id(const Request& request) {
+  const auto text = request.headers.find("Last-Event-ID");
+  if (!text || text->empty()) return std::nullopt;
+  uint64_t number = 0;
+  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (failure != std::errc() || end != text->data() + text->size())
+    throw Error(ErrorCode::invalid, "Last-Event-ID must be the id of an event of this stream");
+  return number;
+}
+
+Task<void> EventWriter::write(std::string text) {
+  while (writing_) co_await free_.async_wait(asio::as_tuple(asio::use_awaitable));
+  struct Turn {
+    EventWriter& writer;
+    explicit Turn(EventWriter& of) : writer(of) { writer.writing_ = true; }
+    ~Turn() {
+      writer.writing_ = false;
+      writer.free_.cancel();
+    }
+  };
+  const Turn turn(*this);
+  ++writes_;
+  co_await sink_.write(text);
+}
+
+Task<void> EventWriter::send(ServerEvent event) { return write(to_text(event)); }
+
+Task<void> EventWriter::keep_alive(std::chrono::milliseconds interval) {
+  for (;;) {
+    const uint64_t before = writes_;
+    co_await sleep_for(interval);
+    if (writes_ == before && !writing_) co_await write(": keep-alive\n\n");
+  }
+}
+
+Response event_stream(EventStreamOptions options, std::function<Task<void>(EventWriter&)> produce) {
+  Response response;
+  response.content_type = "text/event-stream";
+  response.headers.emplace_back("Cache-Control", "no-store");
+  // Proxies that buffer would hold events back.
+  response.headers.emplace_back("X-Accel-Buffering", "no");
+  StreamBody body;
+  body.produce = [options = std::move(options), produce = std::move(produce)](BodySink& sink) {
+    return serve(options, produce, sink);
+  };
+  response.body = std::move(body);
+  return response;
+}
+
+}  // namespace sandgate::http

@@ -1,0 +1,44 @@
+#pragma once
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gateway/http/routes.hpp"
+
+namespace sandgate::http {
+
+// Answers by route and status class, and how long they took up to their head. Counting is a few
+// relaxed atomic additions.
+class HttpMetrics {
+ public:
+  // Bounds of the histogram, in seconds; the last bucket has none.
+  static constexpr std::array<double, 12> kBounds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+                                                  0.05,   0.1,   0.25,   1,     2.5,  10};
+
+  // `routes` must be complete and outlive it.
+  explicit HttpMetrics(const Routes& routes);
+
+  // `route` null: no route matched.
+  void record(const Route* route, int status, std::chrono::steady_clock::duration took);
+  // Appends Prometheus text: sandgate_http_requests_total, sandgate_http_request_seconds.
+  void render(std::string& out) const;
+
+ private:
+  struct Counters {
+    std::array<std::atomic<uint64_t>, 6> statuses{};  // by first digit
+    std::array<std::atomic<uint64_t>, kBounds.size() + 1> buckets{};
+    std::atomic<uint64_t> nanoseconds{0};
+  };
+
+  void render_requests(std::string& out, const Counters& counters, const std::string& labels) const;
+  void render_seconds(std::string& out, const Counters& counters, const std::string& labels) const;
+  std::string labels_of(size_t index) const;
+
+  const Routes& routes_;
+  std::vector<Counters> counters_;  // one per route, and one for what matched none
+};
+
+}  // namespace sandgate::http

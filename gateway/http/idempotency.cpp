@@ -1,0 +1,39 @@
+#include "gateway/http/idempotency.hpp"
+
+#include "gateway/core/crypto.hpp"
+#include "gateway/http/token.hpp"
+
+namespace sandgate::http {
+namespace {
+
+constexpr std::string_view kHeader = "Idempotency-Key";
+constexpr size_t kMaxKey = 255;
+
+}  // namespace
+
+void check_idempotency_key(const Request& request) {
+  const auto key = request.headers.find(kHeader);
+  if (key && (key->empty() || key->size() > kMaxKey || !is_visible_ascii(*key)))
+    throw Error(ErrorCode::invalid, "Idempotency-Key must be 1 to 255 visible ASCII characters");
+}
+
+std::optional<IdempotentCall> idempotent_call(const Request& request) {
+  check_idempotency_key(request);
+  const auto key = request.headers.find(kHeader);
+  if (!key) return std::nullopt;
+  // The query is part of what is asked for; the content type decides how the body reads.
+  const auto type = request.headers.find("Content-Type");
+  std::string asked = request.target + "\n" + std::string(type.value_or("")) + "\n" + request.body;
+  return IdempotentCall{
+      .scope = request.caller.tenant ? request.caller.tenant->value : "operator",
+      .operation = std::string(to_string(request.method)) + " " + request.path,
+      .key = std::string(*key),
+      .body_hash = sha256_hex(asked),
+  };
+}
+
+bool is_final(int status) {
+  return status < 500 && status != 401 && status != 403 && status != 429;
+}
+
+}  // namespace sandgate::http

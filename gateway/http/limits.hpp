@@ -1,0 +1,22 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+
+namespace sandgate::http {
+
+// What one connection may take of the server. Durations of zero mean none.
+struct Limits {
+  size_t header_bytes = 16 * 1024;  // request line and fields together
+  size_t target_bytes = 8 * 1024;
+  size_t header_fields = 100;
+  size_t websocket_message_bytes = 1 << 20;
+  std::chrono::milliseconds header_timeout{10'000};  // from its first byte to its last; TLS too
+  std::chrono::milliseconds idle_timeout{75'000};  // between requests
+  std::chrono::milliseconds body_timeout{30'000};  // without a byte of a body that is awaited
+  std::chrono::milliseconds write_timeout{30'000};  // without progress of a plain answer
+  // A stream's reader may pause (its process blocks meanwhile), but not for ever.
+  std::chrono::milliseconds stream_timeout{600'000};
+  std::chrono::milliseconds websocket_idle_timeout{300'000};  // pinged at half of it
+};
+
+}  // namespace sandgate::http

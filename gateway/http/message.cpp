@@ -1,0 +1,62 @@
+#include "gateway/http/message.hpp"
+
+#include "gateway/http/token.hpp"
+
+namespace sandgate::http {
+
+std::string_view to_string(Method method) {
+  switch (method) {
+    case Method::get:
+      return "GET";
+    case Method::head:
+      return "HEAD";
+    case Method::post:
+      return "POST";
+    case Method::put:
+      return "PUT";
+    case Method::patch:
+      return "PATCH";
+    case Method::delete_:
+      return "DELETE";
+    case Method::options:
+      return "OPTIONS";
+  }
+  return "GET";
+}
+
+std::optional<std::string_view> Headers::find(std::string_view name) const {
+  for (const auto& [key, value] : fields_)
+    if (equal_ignoring_case(key, name)) return value;
+  return std::nullopt;
+}
+
+Json Request::json() const { return body.empty() ? Json::object() : parse_json(body); }
+
+const TenantId& Request::tenant() const {
+  if (!caller.tenant)
+    throw Error(ErrorCode::invalid, "name the tenant to act for in the header X-Sandgate-Tenant");
+  return *caller.tenant;
+}
+
+bool Request::asks_for_websocket() const {
+  const auto upgrade = headers.find("Upgrade");
+  const auto connection = headers.find("Connection");
+  return method == Method::get && upgrade && equal_ignoring_case(*upgrade, "websocket") &&
+         connection && has_token(*connection, "upgrade");
+}
+
+Response Response::json(int status, const Json& value) {
+  Response response;
+  response.status = status;
+  response.body = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return response;
+}
+
+Response Response::empty(int status) {
+  Response response;
+  response.status = status;
+  response.content_type.clear();
+  return response;
+}
+
+}  // namespace sandgate::http

@@ -1,0 +1,131 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gateway/core/async.hpp"
+#include "gateway/core/ids.hpp"
+#include "gateway/core/json_reader.hpp"
+#include "providers/sandbox.hpp"
+
+// What a handler sees of HTTP: no socket, no Beast.
+namespace sandgate::http {
+
+enum class Method { get, head, post, put, patch, delete_, options };
+std::string_view to_string(Method method);
+
+// Who calls. `tenant` is empty only for an operator that acts for none.
+enum class Role { owner, admin, developer, billing, viewer, operator_ };
+
+struct Caller {
+  Role role = Role::viewer;
+  std::optional<TenantId> tenant;
+  std::string key_id;  // empty for the operator key of the environment
+  std::string key_name;
+  bool suspended = false;  // of the tenant: creates and execs are refused
+  bool is_operator() const { return role == Role::operator_; }
+};
+
+// Case-insensitive by name; the first value wins on lookup.
+class Headers {
+ public:
+  void add(std::string name, std::string value) {
+    fields_.emplace_back(std::move(name), std::move(value));
+  }
+  std::optional<std::string_view> find(std::string_view name) const;
+  const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+// Decoded "?a=1&b" parameters, in order.
+class Query {
+ public:
+  Query() = default;
+  // Throws Error(invalid) for bad percent escapes or text that is not UTF-8.
+  explicit Query(std::string_view encoded);
+  std::optional<std::string> find(std::string_view name) const;
+  bool flag(std::string_view name) const;  // present and not "false" or "0"
+  // An integer within limits, or the fallback when absent. Throws Error(invalid) with path "?name".
+  int64_t integer(std::string_view name, int64_t min, int64_t max, int64_t fallback) const;
+  const std::vector<std::pair<std::string, std::string>>& items() const { return items_; }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> items_;
+};
+
+struct Request {
+  Method method = Method::get;
+  std::string target;  // as sent
+  std::string path;  // decoded, without the query
+  std::map<std::string, std::string, std::less<>> params;  // {id} of the route's pattern
+  Query query;
+  Headers headers;
+  std::string body;  // BodyMode::buffered; else empty
+  ByteSource* stream = nullptr;  // BodyMode::streamed; lives as long as the handler and its answer
+  std::string id;  // X-Request-Id, "rq…"
+  std::string traceparent;  // W3C, the caller's or empty
+  std::string remote_address;
+  Caller caller;
+
+  const std::string& param(std::string_view name) const { return params.find(name)->second; }
+  // The body as JSON; an empty body reads as {}. Throws Error(invalid).
+  Json json() const;
+  // The tenant the call acts for; Error(invalid) when an operator names none.
+  const TenantId& tenant() const;
+  // Whether an UpgradeBody may answer this request.
+  bool asks_for_websocket() const;
+};
+
+// Where a streaming answer writes. write() returns when the client took the bytes (back-pressure)
+// and throws boost::system::system_error when the client is gone.
+class BodySink {
+ public:
+  virtual ~BodySink() = default;
+  virtual Task<void> write(std::span<const char> bytes) = 0;
+};
+
+struct StreamBody {
+  std::optional<uint64_t> length;  // Content-Length; else chunked
+  std::function<Task<void>(BodySink&)> produce;  // runs on the connection's executor
+};
+
+struct WebSocketMessage {
+  bool text = false;
+  std::string bytes;
+};
+
+// One side of an accepted WebSocket; one reader and one writer at a time.
+class WebSocket {
+ public:
+  virtual ~WebSocket() = default;
+  virtual Task<std::optional<WebSocketMessage>> read() = 0;  // empty: closed
+  virtual Task<void> write(WebSocketMessage message) = 0;
+  virtual Task<void> close(uint16_t code, std::string reason) = 0;
+};
+
+struct UpgradeBody {
+  std::function<Task<void>(WebSocket&)> serve;
+  std::string protocol;  // subprotocol to confirm, or empty
+};
+
+struct Response {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::vector<std::pair<std::string, std::string>> headers;
+  // UpgradeBody is only valid for a request that asks for a WebSocket.
+  std::variant<std::string, StreamBody, UpgradeBody> body;
+
+  static Response json(int status, const Json& value);
+  static Response empty(int status);  // no body, no content type
+};
+
+}  // namespace sandgate::http

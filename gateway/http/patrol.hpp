@@ -1,0 +1,57 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <unordered_set>
+
+#include "gateway/core/async.hpp"
+
+namespace sandgate::http {
+
+class Connection;
+
+// How many connections a server has, over all its loops.
+class Census {
+ public:
+  size_t count() const { return count_.load(std::memory_order_relaxed); }
+  void enter() { count_.fetch_add(1, std::memory_order_relaxed); }
+  void leave();
+  // Whether none was left before the limit.
+  bool wait_until_empty(std::chrono::milliseconds limit);
+
+ private:
+  std::atomic<size_t> count_{0};
+  std::mutex mutex_;
+  std::condition_variable empty_;
+};
+
+// Looks after the connections of one loop ten times a second: ends those whose deadline has
+// passed, and cancels handlers whose client is gone. One timer for all of them.
+// Every function is called on the loop.
+class Patrol : public std::enable_shared_from_this<Patrol> {
+ public:
+  Patrol(asio::io_context& loop, std::shared_ptr<Census> census)
+      : timer_(loop), census_(std::move(census)) {}
+
+  void add(Connection* connection);
+  void remove(Connection* connection);
+  size_t size() const { return size_.load(std::memory_order_relaxed); }  // from any thread
+
+  // From here on connections end after the answer in progress; idle ones end now.
+  void begin_stop();
+  bool stopping() const { return stopping_; }
+  void cancel_all();
+
+ private:
+  void schedule();
+  void look();
+
+  asio::steady_timer timer_;
+  std::shared_ptr<Census> census_;
+  std::unordered_set<Connection*> connections_;
+  std::atomic<size_t> size_{0};
+  bool ticking_ = false, stopping_ = false;
+};
+
+}  // namespace sandgate::http

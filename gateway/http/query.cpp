@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <charconv>
+
+#include "gateway/http/message.hpp"
+#include "gateway/http/percent.hpp"
+
+namespace sandgate::http {
+namespace {
+
+// More than any route has, and few enough to look through one by one.
+constexpr size_t kMaxParameters = 256;
+
+std::string decoded(std::string_view encoded) {
+  auto text = form_decode(encoded);
+  if (!text) throw Error(ErrorCode::invalid, "the query has a bad percent escape or is not UTF-8");
+  return std::move(*text);
+}
+
+}  // namespace
+
+Query::Query(std::string_view encoded) {
+  while (!encoded.empty()) {
+    const size_t end = std::min(encoded.find('&'), encoded.size());
+    const std::string_view item = encoded.substr(0, end);
+    encoded.remove_prefix(std::min(end + 1, encoded.size()));
+    if (item.empty()) continue;
+    if (items_.size() == kMaxParameters)
+      throw Error(ErrorCode::invalid, "the query has too many parameters");
+    const size_t equals = std::min(item.find('='), item.size());
+    const std::string_view value = item.substr(std::min(equals + 1, item.size()));
+    items_.emplace_back(decoded(item.substr(0, equals)), decoded(value));
+  }
+}
+
+std::optional<std::string> Query::find(std::string_view name) const {
+  for (const auto& [key, value] : items_)
+    if (key == name) return value;
+  return std::nullopt;
+}
+
+bool Query::flag(std::string_view name) const {
+  const auto value = find(name);
+  return value && *value != "false" && *value != "0";
+}
+
+int64_t Query::integer(std::string_view name, int64_t min, int64_t max, int64_t fallback) const {
+  const auto text = find(name);
+  if (!text) return fallback;
+  int64_t value = 0;
+  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), value);
+  const bool whole = failure == std::errc() && end == text->data() + text->size();
+  if (!whole || value < min || value > max)
+    throw Error::invalid("?" + std::string(name), "must be an integer from " + std::to_string(min) +
+                                                      " to " + std::to_string(max));
+  return value;
+}
+
+}  // namespace sandgate::http

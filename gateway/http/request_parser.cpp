@@ -1,0 +1,136 @@
+#include "gateway/http/request_parser.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <boost/beast/http/error.hpp>
+
+#include "gateway/http/token.hpp"
+
+namespace sandgate::http {
+namespace {
+
+namespace beast = boost::beast::http;
+
+std::optional<Method> method_from(beast::verb verb) {
+  switch (verb) {
+    case beast::verb::get:
+      return Method::get;
+    case beast::verb::head:
+      return Method::head;
+    case beast::verb::post:
+      return Method::post;
+    case beast::verb::put:
+      return Method::put;
+    case beast::verb::patch:
+      return Method::patch;
+    case beast::verb::delete_:
+      return Method::delete_;
+    case beast::verb::options:
+      return Method::options;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string_view standard(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+RequestParser::RequestParser(Request& into, const Limits& limits)
+    : request_(into), limits_(limits) {
+  header_limit(static_cast<uint32_t>(limits.header_bytes));
+  body_limit(boost::none);
+}
+
+void RequestParser::refuse(int status, std::string why, error_code& ec) {
+  refusal_ = status;
+  why_ = std::move(why);
+  ec = beast::error::bad_value;
+}
+
+size_t RequestParser::parse_head(std::string_view bytes) {
+  error_code failure;
+  size_t used = 0;
+  // The parser takes the request line in one call and the fields in another.
+  while (!head_done_) {
+    const size_t now = put(boost::asio::buffer(bytes.substr(used)), failure);
+    used += now;
+    if (failure) break;
+  }
+  head_bytes_ += used;
+  const bool too_long = failure == beast::error::header_limit ||
+                        head_bytes_ + (head_done_ ? 0 : bytes.size() - used) > limits_.header_bytes;
+  if (too_long) {
+    refusal_ = 431;
+    throw Error(ErrorCode::too_large, "the request's header is too long");
+  }
+  if (failure && failure != beast::error::need_more) {
+    if (why_.empty()) why_ = "not valid HTTP: " + failure.message();
+    throw Error(refusal_ == 400 ? ErrorCode::invalid : ErrorCode::too_large, why_);
+  }
+  if (head_done_) eager(true);
+  return used;
+}
+
+size_t RequestParser::parse_body(std::string_view bytes, std::span<char> into) {
+  into_ = into;
+  taken_ = 0;
+  error_code failure;
+  const size_t used = put(boost::asio::buffer(bytes), failure);
+  if (failure && failure != beast::error::need_more && failure != beast::error::need_buffer)
+    throw Error(ErrorCode::invalid, "the body is not valid HTTP: " + failure.message());
+  return used;
+}
+
+size_t RequestParser::take(string_view body, error_code& ec) {
+  const size_t room = into_.size() - taken_;
+  const size_t bytes = std::min(room, body.size());
+  if (bytes > 0) std::memcpy(into_.data() + taken_, body.data(), bytes);
+  taken_ += bytes;
+  if (bytes < body.size()) ec = beast::error::need_buffer;
+  return bytes;
+}
+
+void RequestParser::on_request_impl(beast::verb method, string_view, string_view target,
+                                    int version, error_code& ec) {
+  const auto known = method_from(method);
+  knows_method_ = known.has_value();
+  request_.method = known.value_or(Method::get);
+  minor_ = version % 10;
+  if (target.size() > limits_.target_bytes)
+    return refuse(414, "the request's target is too long", ec);
+  request_.target.assign(target.data(), target.size());
+}
+
+void RequestParser::check_framing(field id, std::string_view value, error_code& ec) {
+  if (id == field::content_length) {
+    if (++lengths_ > 1 || value.find_first_not_of("0123456789") != std::string_view::npos)
+      refuse(400, "more than one Content-Length, or one that is no number", ec);
+  } else if (id == field::transfer_encoding) {
+    if (!equal_ignoring_case(trimmed(value), "chunked") || minor_ == 0)
+      refuse(400, "the only transfer encoding known here is chunked, in HTTP/1.1", ec);
+  } else if (id == field::host) {
+    if (++hosts_ > 1) refuse(400, "more than one Host", ec);
+  } else if (id == field::expect) {
+    expects_continue_ = minor_ == 1 && equal_ignoring_case(trimmed(value), "100-continue");
+  }
+}
+
+void RequestParser::on_field_impl(field id, string_view name_text, string_view value_text,
+                                  error_code& ec) {
+  // Fields behind a chunked body could otherwise change what was already decided.
+  if (head_done_) return;
+  const std::string_view name = standard(name_text), value = standard(value_text);
+  if (request_.headers.fields().size() == limits_.header_fields)
+    return refuse(431, "the request has too many header fields", ec);
+  check_framing(id, value, ec);
+  if (!ec) request_.headers.add(std::string(name), std::string(value));
+}
+
+void RequestParser::on_header_impl(error_code& ec) {
+  if (minor_ == 1 && hosts_ == 0) return refuse(400, "the Host header is missing", ec);
+  head_done_ = true;
+}
+
+}  // namespace sandgate::http

@@ -1,0 +1,71 @@
+#include "gateway/http/request_rate.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+namespace sandgate::http {
+namespace {
+
+// Suspension stops what costs: creating, and running things in sandboxes. A terminal is a GET, but
+// starts a shell.
+bool needs_good_standing(const Route& route) {
+  if (route.permission != Permission::use_sandboxes || route.method == Method::delete_)
+    return false;
+  return route.method != Method::get || route.pattern.ends_with("/terminal") ||
+         route.pattern.ends_with("/attach");
+}
+
+}  // namespace
+
+RequestRate::RequestRate(TenantDirectory& tenants, Options options, Now now)
+    : tenants_(tenants),
+      options_(options),
+      now_(std::move(now)),
+      buckets_(options.max_tenants),
+      streams_(options.max_tenants) {}
+
+std::chrono::nanoseconds RequestRate::take(Bucket& bucket, int64_t per_second) const {
+  const auto now = now_();
+  const double rate = static_cast<double>(per_second);
+  const std::chrono::duration<double> passed = now - bucket.filled_at;
+  bucket.tokens = std::min(rate, bucket.tokens + std::max(0.0, passed.count()) * rate);
+  bucket.filled_at = now;
+  if (bucket.tokens >= 1) {
+    bucket.tokens -= 1;
+    return {};
+  }
+  const std::chrono::duration<double> wait((1 - bucket.tokens) / rate);
+  return std::chrono::ceil<std::chrono::nanoseconds>(wait);
+}
+
+void RequestRate::admit(const Caller& caller, const Route& route) {
+  // An operator is not counted against the tenant it acts for.
+  if (!caller.tenant || caller.is_operator()) return;
+  if (caller.suspended && needs_good_standing(route))
+    throw Error(ErrorCode::forbidden, "this tenant is suspended: it may only look and delete");
+  const auto tenant = tenants_.last_known(*caller.tenant);
+  if (!tenant || !tenant->limits.requests_per_second) return;
+  const int64_t per_second = *tenant->limits.requests_per_second;
+  const auto full = [&] { return Bucket{now_(), static_cast<double>(per_second)}; };
+  const auto wait = buckets_.with(caller.tenant->value, full,
+                                  [&](Bucket& bucket) { return take(bucket, per_second); });
+  if (wait == std::chrono::nanoseconds::zero()) return;
+  Error error(ErrorCode::rate_limited,
+              "this tenant may send " + std::to_string(per_second) + " requests per second");
+  error.retry_after = std::chrono::ceil<std::chrono::milliseconds>(wait);
+  throw error;
+}
+
+std::shared_ptr<void> RequestRate::open_stream(const Caller& caller) {
+  if (!caller.tenant) return nullptr;
+  const auto count = streams_.with(
+      caller.tenant->value, [] { return std::make_shared<std::atomic<int64_t>>(0); },
+      [](auto& there) { return there; });
+  if (++*count > options_.max_streams) {
+    --*count;
+    throw Error(ErrorCode::quota_exceeded, "this tenant has too many streams open");
+  }
+  return std::shared_ptr<void>(count.get(), [count](void*) { --*count; });
+}
+
+}  // namespace sandgate::http

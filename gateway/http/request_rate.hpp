@@ -1,0 +1,43 @@
+#pragma once
+#include <chrono>
+#include <memory>
+
+#include "gateway/http/admission.hpp"
+#include "registry/bounded_map.hpp"
+#include "registry/tenant_directory.hpp"
+
+namespace sandgate::http {
+
+// Holds tenants to their requests_per_second (a token bucket of one second's worth, counted in
+// this replica), to a number of streams at once, and suspended ones to looking and deleting.
+class RequestRate final : public Admission {
+ public:
+  struct Options {
+    size_t max_tenants = 10'000;  // buckets kept; the least recently used starts afresh
+    int64_t max_streams = 1'000;  // of one tenant
+  };
+  using Now = std::function<std::chrono::steady_clock::time_point()>;
+
+  explicit RequestRate(TenantDirectory& tenants, Options options,
+                       Now now = std::chrono::steady_clock::now);
+  explicit RequestRate(TenantDirectory& tenants) : RequestRate(tenants, Options{}) {}
+
+  void admit(const Caller& caller, const Route& route) override;
+  std::shared_ptr<void> open_stream(const Caller& caller) override;
+
+ private:
+  struct Bucket {
+    std::chrono::steady_clock::time_point filled_at;
+    double tokens = 0;
+  };
+  // How long until a token is there; zero when one was taken.
+  std::chrono::nanoseconds take(Bucket& bucket, int64_t per_second) const;
+
+  TenantDirectory& tenants_;
+  Options options_;
+  Now now_;
+  BoundedMap<Bucket> buckets_;
+  BoundedMap<std::shared_ptr<std::atomic<int64_t>>> streams_;
+};
+
+}  // namespace sandgate::http

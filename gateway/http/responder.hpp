@@ -1,0 +1,28 @@
+#pragma once
+#include <optional>
+
+#include "gateway/http/message.hpp"
+
+namespace sandgate::http {
+
+// The body of the request being answered, not read yet. read() throws Error(invalid) for bad
+// framing and boost::system::system_error when the client is gone.
+class IncomingBody : public ByteSource {
+ public:
+  virtual bool ended() const = 0;  // nothing left to read
+  virtual std::optional<uint64_t> length() const = 0;  // Content-Length, when there is one
+  virtual bool broken() const = 0;  // the client went away inside it: no answer is wanted
+};
+
+// What a server asks for every answer: the edge between connections and routes.
+class Responder {
+ public:
+  virtual ~Responder() = default;
+  // Failures of handlers are answers too; only the end of the connection is thrown
+  // (boost::system::system_error). What of the body is not read is dropped.
+  virtual Task<Response> respond(Request& request, IncomingBody& body) = 0;
+  // For a method that Method does not name.
+  virtual Response refuse_method(const Request& request) = 0;
+};
+
+}  // namespace sandgate::http

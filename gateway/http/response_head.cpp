@@ -1,0 +1,53 @@
+#include "gateway/http/response_head.hpp"
+
+#include <ctime>
+
+#include "gateway/http/problem.hpp"
+
+namespace sandgate::http {
+namespace {
+
+// "Date: …\r\n", formatted once a second per thread.
+std::string_view date_line() {
+  thread_local std::time_t formatted = 0;
+  thread_local char line[64];
+  thread_local size_t length = 0;
+  const std::time_t now = std::time(nullptr);
+  if (now != formatted) {
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    length = std::strftime(line, sizeof line, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts);
+    formatted = now;
+  }
+  return {line, length};
+}
+
+void append_field(std::string& out, std::string_view name, std::string_view value) {
+  out.append(name).append(": ");
+  for (const char c : value) out.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
+  out.append("\r\n");
+}
+
+bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
+
+}  // namespace
+
+void append_head(std::string& out, const Response& response, std::string_view request_id,
+                 const Framing& framing) {
+  out.append("HTTP/1.1 ").append(std::to_string(response.status)).append(" ");
+  out.append(reason_of(response.status)).append("\r\nServer: sandgate\r\n").append(date_line());
+  out.append("X-Request-Id: ").append(request_id).append("\r\n");
+  if (!response.content_type.empty()) append_field(out, "Content-Type", response.content_type);
+  for (const auto& [name, value] : response.headers) append_field(out, name, value);
+  if (framing.chunked)
+    out.append("Transfer-Encoding: chunked\r\n");
+  else if (framing.length && !has_no_body(response.status))
+    out.append("Content-Length: ").append(std::to_string(*framing.length)).append("\r\n");
+  if (!framing.keep_alive)
+    out.append("Connection: close\r\n");
+  else if (!framing.http11)
+    out.append("Connection: keep-alive\r\n");
+  out.append("\r\n");
+}
+
+}  // namespace sandgate::http

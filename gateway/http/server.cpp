@@ -1,0 +1,103 @@
+#include "gateway/http/server.hpp"
+
+#include <future>
+#include <thread>
+
+#include "gateway/core/log.hpp"
+#include "gateway/http/bind.hpp"
+
+namespace sandgate::http {
+namespace {
+
+// Room above max_connections for connections that are being told so.
+constexpr size_t kRefusals = 256;
+constexpr std::chrono::milliseconds kAcceptPause{100};
+constexpr std::chrono::milliseconds kCancelPatience{5000};
+
+}  // namespace
+
+Server::Server(IoThreads& io, Responder& responder, ServerOptions options)
+    : io_(io),
+      options_(std::move(options)),
+      context_{responder, options_.limits, options_.access_log} {
+  for (size_t i = 0; i < io_.size(); ++i)
+    patrols_.push_back(std::make_shared<Patrol>(io_.loop(i), census_));
+}
+
+Server::~Server() { stop_within(std::chrono::milliseconds(0)); }
+
+void Server::start() {
+  if (options_.tls) tls_.emplace(*options_.tls);
+  acceptor_.emplace(
+      bind_listener(io_.loop(0), options_.address, options_.port, options_.bind_patience));
+  port_ = acceptor_->local_endpoint().port();
+  running_ = true;
+  accepting_.enter();
+  asio::co_spawn(
+      io_.loop(0), [this] { return accept_for_ever(); },
+      [this](std::exception_ptr) { accepting_.leave(); });
+}
+
+void Server::reload_tls() {
+  if (tls_) tls_->reload();
+}
+
+size_t Server::quietest_loop() const {
+  size_t best = 0;
+  for (size_t i = 1; i < patrols_.size(); ++i)
+    if (patrols_[i]->size() < patrols_[best]->size()) best = i;
+  return best;
+}
+
+void Server::take(Transport::Socket socket, size_t loop) {
+  if (census_->count() >= options_.max_connections + kRefusals) return;
+  const bool refused = census_->count() >= options_.max_connections;
+  census_->enter();
+  auto tls = tls_ ? tls_->current() : nullptr;
+  asio::dispatch(io_.loop(loop), [this, refused, tls = std::move(tls), patrol = patrols_[loop],
+                                  socket = std::move(socket)]() mutable {
+    auto connection = std::make_shared<Connection>(std::move(socket), std::move(tls), context_,
+                                                   std::move(patrol));
+    if (refused)
+      connection->start_refusing();
+    else
+      connection->start();
+  });
+}
+
+Task<void> Server::accept_for_ever() {
+  for (;;) {
+    const size_t loop = quietest_loop();
+    auto [failure, socket] =
+        co_await acceptor_->async_accept(io_.loop(loop), asio::as_tuple(asio::use_awaitable));
+    if (!acceptor_->is_open()) co_return;
+    if (!failure) {
+      take(std::move(socket), loop);
+      continue;
+    }
+    // Out of descriptors, most likely: connections that end give some back.
+    log::warn("cannot accept a connection", {{"reason", failure.message()}});
+    co_await sleep_for(kAcceptPause);
+  }
+}
+
+void Server::on_every_loop(void (Patrol::*what)()) {
+  for (size_t i = 0; i < patrols_.size(); ++i)
+    asio::post(io_.loop(i), [patrol = patrols_[i], what] { ((*patrol).*what)(); });
+}
+
+void Server::stop() { stop_within(options_.grace); }
+
+void Server::stop_within(std::chrono::milliseconds grace) {
+  if (!running_) return;
+  running_ = false;
+  asio::post(io_.loop(0), [this] { acceptor_->close(); });
+  accepting_.wait_until_empty(kCancelPatience);
+  on_every_loop(&Patrol::begin_stop);
+  if (census_->wait_until_empty(grace)) return;
+  on_every_loop(&Patrol::cancel_all);
+  if (!census_->wait_until_empty(kCancelPatience))
+    log::error("connections did not end", {{"count", census_->count()}});
+}
+
+}  // namespace sandgate::http

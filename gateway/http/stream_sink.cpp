@@ -1,0 +1,40 @@
+#include "gateway/http/stream_sink.hpp"
+
+#include <charconv>
+
+namespace sandgate::http {
+
+Task<void> StreamSink::write(std::span<const char> bytes) {
+  if (bytes.empty()) co_return co_await flush();
+  written_ += bytes.size();
+  if (frame_.length && written_ > *frame_.length)
+    throw Error(ErrorCode::internal, "a stream is longer than it said");
+  if (frame_.chunked) {
+    char size[20];
+    const auto end = std::to_chars(size, size + sizeof size, bytes.size(), 16).ptr;
+    head_.append(size, end).append("\r\n");
+  }
+  started_ = true;
+  const std::array<asio::const_buffer, 3> buffers{asio::buffer(head_),
+                                                  asio::buffer(bytes.data(), bytes.size()),
+                                                  asio::buffer("\r\n", frame_.chunked ? 2 : 0)};
+  co_await transport_.write(buffers, limits_.stream_timeout);
+  head_.clear();
+}
+
+Task<void> StreamSink::flush() {
+  if (head_.empty()) co_return;
+  started_ = true;
+  const std::array<asio::const_buffer, 1> buffers{asio::buffer(head_)};
+  co_await transport_.write(buffers, limits_.write_timeout);
+  head_.clear();
+}
+
+Task<void> StreamSink::finish() {
+  if (frame_.length && written_ != *frame_.length)
+    throw Error(ErrorCode::internal, "a stream is shorter than it said");
+  if (frame_.chunked) head_.append("0\r\n\r\n");
+  co_await flush();
+}
+
+}  // namespace sandgate::http

@@ -1,0 +1,38 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "gateway/http/limits.hpp"
+#include "gateway/http/message.hpp"
+#include "gateway/http/transport.hpp"
+
+namespace sandgate::http {
+
+// Where one streaming answer goes: its head travels with the first bytes.
+class StreamSink final : public BodySink {
+ public:
+  struct Frame {
+    std::optional<uint64_t> length;  // exactly this many bytes must come
+    bool chunked = false;
+  };
+  StreamSink(Transport& transport, const Limits& limits, std::string head, Frame frame)
+      : transport_(transport), limits_(limits), head_(std::move(head)), frame_(frame) {}
+
+  // Throws Error(internal) for bytes beyond the declared length.
+  Task<void> write(std::span<const char> bytes) override;
+  // Sends the head alone, so that a client sees a quiet stream begin.
+  Task<void> flush();
+  bool started() const { return started_; }  // whether anything was sent
+  // Ends the body properly. Throws Error(internal) when declared bytes are missing.
+  Task<void> finish();
+
+ private:
+  Transport& transport_;
+  const Limits& limits_;
+  std::string head_;
+  Frame frame_;
+  uint64_t written_ = 0;
+  bool started_ = false;
+};
+
+}  // namespace sandgate::http

@@ -1,0 +1,33 @@
+#include "gateway/http/target.hpp"
+
+#include <algorithm>
+
+#include "gateway/core/error.hpp"
+#include "gateway/http/token.hpp"
+
+namespace sandgate::http {
+namespace {
+
+bool strip_scheme(std::string_view& target, std::string_view scheme) {
+  if (!equal_ignoring_case(target.substr(0, scheme.size()), scheme)) return false;
+  target.remove_prefix(scheme.size());
+  return true;
+}
+
+}  // namespace
+
+Target split_target(std::string_view target) {
+  if (strip_scheme(target, "http://") || strip_scheme(target, "https://")) {
+    target.remove_prefix(std::min(target.find_first_of("/?"), target.size()));
+    if (!target.starts_with('/')) return {"/", target.substr(std::min<size_t>(1, target.size()))};
+  }
+  if (target != "*" && !target.starts_with('/'))
+    throw Error(ErrorCode::invalid, "the request target is not a path");
+  const size_t end = std::min(target.find_first_of("?#"), target.size());
+  // A fragment never belongs on the wire.
+  if (target.find('#') != std::string_view::npos)
+    throw Error(ErrorCode::invalid, "the request target has a fragment");
+  return {target.substr(0, end), target.substr(std::min(end + 1, target.size()))};
+}
+
+}  // namespace sandgate::http

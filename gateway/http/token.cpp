@@ -1,0 +1,52 @@
+#include "gateway/http/token.hpp"
+
+#include <algorithm>
+
+namespace sandgate::http {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+bool is_hex_id(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_zero(std::string_view text) {
+  return text.find_first_not_of('0') == std::string_view::npos;
+}
+
+}  // namespace
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+bool has_token(std::string_view list, std::string_view token) {
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(','), list.size());
+    if (equal_ignoring_case(trimmed(list.substr(0, end)), token)) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+bool is_visible_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= '!' && c <= '~'; });
+}
+
+bool is_traceparent(std::string_view text) {
+  if (text.size() != 55 || !text.starts_with("00-") || text[35] != '-' || text[52] != '-')
+    return false;
+  const auto trace = text.substr(3, 32), parent = text.substr(36, 16), flags = text.substr(53);
+  return is_hex_id(trace) && is_hex_id(parent) && is_hex_id(flags) && !is_zero(trace) &&
+         !is_zero(parent);
+}
+
+}  // namespace sandgate::http

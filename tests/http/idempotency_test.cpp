@@ -1,0 +1,166 @@
+#include "gateway/http/database_idempotency.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/http/live_server.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/test_database.hpp"
+
+namespace sandgate {
+namespace {
+
+using http::BodyMode;
+using http::DatabaseIdempotency;
+using http::Method;
+using http::Permission;
+using http::Request;
+using http::Response;
+using test::LiveServer;
+using test::post;
+using test::RawClient;
+using test::TestDatabase;
+
+std::atomic<int> runs{0};
+
+Task<Response> create(Request& request) {
+  const int run = ++runs;
+  if (request.query.flag("slow")) co_await sleep_for(std::chrono::milliseconds(300));
+  if (request.query.flag("endless")) co_await sleep_for(std::chrono::seconds(60));
+  if (request.query.flag("invalid")) throw Error(ErrorCode::invalid, "no");
+  if (request.query.flag("unavailable")) throw Error(ErrorCode::unavailable, "later");
+  if (request.query.flag("large")) co_return Response::json(201, std::string(100'000, 'a'));
+  co_return Response::json(201, {{"run", run}});
+}
+
+class Idempotency : public testing::Test {
+ protected:
+  static http::Routes table() {
+    http::Routes routes;
+    routes.add({Method::post, "/v1/things", Permission::use_sandboxes, BodyMode::buffered, create,
+                1 << 20, true});
+    return routes;
+  }
+  static std::string ask(const std::string& key, const std::string& body = "{}",
+                         const std::string& query = "") {
+    return post("/v1/things" + query, body, "Idempotency-Key: " + key + "\r\n");
+  }
+  void SetUp() override { runs = 0; }
+
+  TestDatabase database;
+  DatabaseIdempotency store{
+      *database,
+      {.lease = std::chrono::milliseconds(900), .patience = std::chrono::milliseconds(4000)}};
+  LiveServer server{table(), {}, nullptr, &store};
+};
+
+TEST_F(Idempotency, GivesTheFirstAnswerAgain) {
+  RawClient client(server.port());
+  const auto first = client.ask(ask("k1"));
+  const auto again = client.ask(ask("k1"));
+  EXPECT_EQ(first.status, 201);
+  EXPECT_FALSE(first.headers.find("Idempotent-Replayed"));
+  EXPECT_EQ(again.status, 201);
+  EXPECT_EQ(again.body, first.body);
+  EXPECT_EQ(again.headers.find("Idempotent-Replayed"), "true");
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(client.ask(ask("k1", "{\"a\":1}")).status, 409);
+  EXPECT_EQ(client.ask(ask("k2")).status, 201);
+  EXPECT_EQ(client.ask(post("/v1/things", "{}")).status, 201);
+  EXPECT_EQ(runs, 3);
+}
+
+TEST_F(Idempotency, RefusesMalformedKeys) {
+  RawClient client(server.port());
+  for (const std::string& key : {std::string(), std::string(256, 'a'), std::string("a b")})
+    EXPECT_EQ(client.ask(ask(key)).status, 400) << key;
+  EXPECT_EQ(client.ask(ask(std::string(255, '~'))).status, 201);
+}
+
+TEST_F(Idempotency, TwinsWaitForTheFirst) {
+  std::vector<std::thread> twins;
+  std::mutex mutex;
+  std::set<std::string> bodies;
+  for (int i = 0; i < 8; ++i)
+    twins.emplace_back([&] {
+      RawClient client(server.port());
+      const auto reply = client.ask(ask("twin", "{}", "?slow"));
+      const std::lock_guard lock(mutex);
+      bodies.insert(reply.body);
+    });
+  for (auto& twin : twins) twin.join();
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(bodies.size(), 1u);
+}
+
+TEST_F(Idempotency, KeepsRefusalsButNotOutages) {
+  RawClient client(server.port());
+  EXPECT_EQ(client.ask(ask("i", "{}", "?invalid")).status, 400);
+  EXPECT_EQ(client.ask(ask("i", "{}", "?invalid")).headers.find("Idempotent-Replayed"), "true");
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(client.ask(ask("u", "{}", "?unavailable")).status, 503);
+  EXPECT_EQ(client.ask(ask("u", "{}", "?unavailable")).status, 503);
+  EXPECT_EQ(runs, 3);
+}
+
+TEST_F(Idempotency, SaysSoWhenAnAnswerWasTooLargeToKeep) {
+  RawClient client(server.port());
+  EXPECT_EQ(client.ask(ask("l", "{}", "?large")).status, 201);
+  EXPECT_EQ(client.ask(ask("l", "{}", "?large")).status, 409);
+  EXPECT_EQ(runs, 1);
+}
+
+TEST_F(Idempotency, ARunThatWasCancelledMayRunAgain) {
+  RawClient leaver(server.port());
+  leaver.send(ask("c", "{}", "?endless"));
+  ASSERT_TRUE(test::eventually([] { return runs == 1; }));
+  leaver.close();
+  RawClient client(server.port());
+  client.send(ask("c", "{}", "?endless"));
+  EXPECT_TRUE(test::eventually([] { return runs == 2; }));
+}
+
+TEST_F(Idempotency, ALongRunKeepsItsLeaseAndACrashedOneLosesIt) {
+  asio::io_context loop;
+  const http::IdempotentCall call{"tenant", "POST /x", "key", "hash"};
+  std::unique_ptr<http::IdempotencyStore::Claim> first, second;
+  const auto claim = [&](std::unique_ptr<http::IdempotencyStore::Claim>& into) {
+    return [&]() -> Task<void> {
+      auto started = co_await store.start(call);
+      into = std::move(started.claim);
+    };
+  };
+  asio::co_spawn(loop, claim(first), asio::detached);
+  loop.run_for(std::chrono::milliseconds(300));
+  ASSERT_TRUE(first);
+  asio::co_spawn(loop, claim(second), asio::detached);
+  loop.run_for(std::chrono::milliseconds(1800));  // two leases, with heartbeats
+  EXPECT_FALSE(second);
+  // A claim that is dropped neither settles nor releases: as after a crash.
+  first.reset();
+  loop.run_for(std::chrono::milliseconds(1500));
+  EXPECT_TRUE(second);
+}
+
+TEST_F(Idempotency, GivesUpOnATwinThatDoesNotEnd) {
+  RawClient first(server.port()), second(server.port());
+  first.send(ask("e", "{}", "?endless"));
+  ASSERT_TRUE(test::eventually([] { return runs == 1; }));
+  const auto reply = second.ask(ask("e", "{}", "?endless"));
+  EXPECT_EQ(reply.status, 409);
+  EXPECT_TRUE(reply.headers.find("Retry-After"));
+  EXPECT_EQ(runs, 1);
+}
+
+TEST_F(Idempotency, ForgetsOldAnswers) {
+  RawClient client(server.port());
+  EXPECT_EQ(client.ask(ask("old")).status, 201);
+  EXPECT_EQ(test::run(store.purge()), 0u);
+  test::run(database->run([](pqxx::work& tx) {
+    tx.exec("UPDATE idempotent_call SET created_at = now() - interval '26 hours'");
+  }));
+  EXPECT_EQ(test::run(store.purge()), 1u);
+  EXPECT_FALSE(client.ask(ask("old")).headers.find("Idempotent-Replayed"));
+}
+
+}  // namespace
+}  // namespace sandgate

@@ -1,0 +1,184 @@
+#include <gtest/gtest.h>
+
+#include "tests/http/live_server.hpp"
+
+// Clients that leave, handlers that are cancelled, servers that stop.
+namespace sandgate {
+namespace {
+
+using http::BodyMode;
+using http::Method;
+using http::Permission;
+using http::Request;
+using http::Response;
+using test::eventually;
+using test::get;
+using test::LiveServer;
+using test::RawClient;
+using test::says;
+
+// What a handler that waits for ever went through.
+struct Witness {
+  std::atomic<int> entered{0};
+  std::atomic<int> cancelled{0};
+  std::atomic<int> finished{0};
+};
+
+struct Leave {
+  Witness& witness;
+  bool finished = false;
+  ~Leave() { ++(finished ? witness.finished : witness.cancelled); }
+};
+
+http::Routes table(Witness& witness) {
+  http::Routes routes;
+  routes.add({Method::get, "/hello", Permission::open, BodyMode::none, says("hello")});
+  routes.add({Method::get, "/wait", Permission::open, BodyMode::none,
+              [&](Request& request) -> Task<Response> {
+                Leave leave{witness};
+                ++witness.entered;
+                co_await sleep_for(
+                    std::chrono::milliseconds(request.query.integer("ms", 0, 60'000, 60'000)));
+                leave.finished = true;
+                co_return Response::empty(204);
+              }});
+  routes.add(
+      {Method::get, "/stream", Permission::open, BodyMode::none, [&](Request&) -> Task<Response> {
+         Response response;
+         http::StreamBody body;
+         body.produce = [&](http::BodySink& sink) -> Task<void> {
+           Leave leave{witness};
+           ++witness.entered;
+           co_await sink.write(std::string_view("begin"));
+           co_await sleep_for(std::chrono::seconds(60));
+           leave.finished = true;
+         };
+         response.body = std::move(body);
+         co_return response;
+       }});
+  routes.add({Method::post, "/upload", Permission::open, BodyMode::streamed,
+              [&](Request& request) -> Task<Response> {
+                Leave leave{witness};
+                ++witness.entered;
+                std::array<char, 1000> bytes;
+                while (co_await request.stream->read(bytes) > 0) {
+                }
+                leave.finished = true;
+                co_return Response::empty(204);
+              }});
+  return routes;
+}
+
+TEST(Lifecycle, AClientThatLeavesCancelsItsHandler) {
+  Witness witness;
+  LiveServer server(table(witness));
+  for (const bool reset : {false, true}) {
+    RawClient client(server.port());
+    client.send(get("/wait"));
+    ASSERT_TRUE(eventually([&] { return witness.entered == 1; }));
+    if (reset)
+      client.reset();
+    else
+      client.close();
+    ASSERT_TRUE(eventually([&] { return witness.cancelled == 1; }));
+    witness.entered = witness.cancelled = 0;
+  }
+  EXPECT_EQ(witness.finished, 0);
+  EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
+}
+
+TEST(Lifecycle, APipelinedRequestIsNotADisconnect) {
+  Witness witness;
+  LiveServer server(table(witness));
+  RawClient client(server.port());
+  // One follows in the same packet, one while the handler runs.
+  client.send(get("/wait?ms=600") + get("/hello"));
+  ASSERT_TRUE(eventually([&] { return witness.entered == 1; }));
+  client.send(get("/hello"));
+  EXPECT_EQ(client.receive().status, 204);
+  EXPECT_EQ(client.receive().status, 200);
+  EXPECT_EQ(client.receive().status, 200);
+  EXPECT_EQ(witness.finished, 1);
+  EXPECT_EQ(witness.cancelled, 0);
+  // With requests still waiting to be read, leaving is leaving all the same.
+  client.send(get("/wait") + get("/hello"));
+  ASSERT_TRUE(eventually([&] { return witness.entered == 2; }));
+  client.send(get("/hello"));
+  client.close();
+  EXPECT_TRUE(eventually([&] { return witness.cancelled == 1; }));
+}
+
+TEST(Lifecycle, AClientThatLeavesAQuietStreamCancelsIt) {
+  Witness witness;
+  LiveServer server(table(witness));
+  RawClient client(server.port());
+  client.send(get("/stream"));
+  ASSERT_TRUE(eventually([&] { return witness.entered == 1; }));
+  client.close();
+  EXPECT_TRUE(eventually([&] { return witness.cancelled == 1; }));
+}
+
+TEST(Lifecycle, AClientThatLeavesItsUploadCancelsIt) {
+  Witness witness;
+  LiveServer server(table(witness));
+  RawClient client(server.port());
+  client.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nsome");
+  ASSERT_TRUE(eventually([&] { return witness.entered == 1; }));
+  client.close();
+  EXPECT_TRUE(eventually([&] { return witness.cancelled == 1; }));
+}
+
+TEST(Lifecycle, StoppingLetsAnswersInProgressEnd) {
+  Witness witness;
+  LiveServer server(table(witness));
+  RawClient busy(server.port()), idle(server.port());
+  EXPECT_EQ(idle.ask(get("/hello")).status, 200);
+  busy.send(get("/wait?ms=400"));
+  ASSERT_TRUE(eventually([&] { return witness.entered == 1; }));
+  const auto begin = std::chrono::steady_clock::now();
+  server.server.stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_EQ(witness.finished, 1);
+  const auto reply = busy.receive();
+  EXPECT_EQ(reply.status, 204);
+  EXPECT_EQ(reply.headers.find("Connection"), "close");
+  EXPECT_TRUE(idle.ended());
+  EXPECT_THROW(RawClient(server.port()), boost::system::system_error);
+}
+
+TEST(Lifecycle, StoppingCancelsWhatOutlastsTheGrace) {
+  Witness witness;
+  http::ServerOptions options;
+  options.grace = std::chrono::milliseconds(100);
+  LiveServer server(table(witness), options);
+  RawClient client(server.port());
+  client.send(get("/wait"));
+  ASSERT_TRUE(eventually([&] { return witness.entered == 1; }));
+  server.server.stop();
+  EXPECT_EQ(witness.cancelled, 1);
+  EXPECT_EQ(server.server.connections(), 0u);
+}
+
+TEST(Lifecycle, ATakenPortIsTriedAgain) {
+  Witness witness;
+  auto first = std::make_unique<LiveServer>(table(witness));
+  http::ServerOptions options;
+  options.port = first->port();
+  http::IoThreads io(1);
+  io.start();
+  http::Routes routes = table(witness);
+  test::WordAuthenticator authenticator;
+  http::Dispatcher dispatcher(routes, {authenticator});
+  http::Server second(io, dispatcher, options);
+  std::thread release([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    first.reset();
+  });
+  EXPECT_NO_THROW(second.start());
+  release.join();
+  second.stop();
+  io.stop();
+}
+
+}  // namespace
+}  // namespace sandgate

@@ -1,0 +1,155 @@
+#include <gtest/gtest.h>
+
+#include "tests/http/live_server.hpp"
+
+// What hostile or broken clients send over raw sockets.
+namespace sandgate {
+namespace {
+
+using test::get;
+using test::LiveServer;
+using test::RawClient;
+using test::says;
+
+http::Routes table() {
+  http::Routes routes;
+  routes.add(
+      {http::Method::get, "/hello", http::Permission::open, http::BodyMode::none, says("hello")});
+  routes.add({http::Method::post, "/echo", http::Permission::open, http::BodyMode::buffered,
+              [](http::Request& request) -> Task<http::Response> {
+                co_return http::Response::json(200, request.body);
+              }});
+  return routes;
+}
+
+struct Malformed {
+  const char* what;
+  std::string bytes;
+  int status;
+};
+
+std::vector<Malformed> malformed() {
+  const std::string post = "POST /echo HTTP/1.1\r\nHost: x\r\n";
+  const std::string get = "GET /hello HTTP/1.1\r\nHost: x\r\n";
+  return {
+      {"no HTTP at all", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400},
+      {"no version", "GET /hello\r\n\r\n", 400},
+      {"version 2", "GET /hello HTTP/2.0\r\nHost: x\r\n\r\n", 400},
+      {"bare LF", "GET /hello HTTP/1.1\nHost: x\n\n", 400},
+      {"space before colon", get + "Content-Length : 3\r\n\r\n", 400},
+      {"no Host", "GET /hello HTTP/1.1\r\n\r\n", 400},
+      {"two Hosts", get + "Host: y\r\n\r\n", 400},
+      {"length and chunked", post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
+      {"chunked and length", post + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n", 400},
+      {"two lengths", post + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400},
+      {"the same length twice", post + "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc", 400},
+      {"a list of lengths", post + "Content-Length: 3, 3\r\n\r\nabc", 400},
+      {"negative length", post + "Content-Length: -3\r\n\r\n", 400},
+      {"endless length", post + "Content-Length: 99999999999999999999999\r\n\r\n", 400},
+      {"hex length", post + "Content-Length: 0x10\r\n\r\n", 400},
+      {"unknown coding", post + "Transfer-Encoding: gzip\r\n\r\n", 400},
+      {"two codings", post + "Transfer-Encoding: chunked, gzip\r\n\r\n", 400},
+      {"nearly chunked", post + "Transfer-Encoding: xchunked\r\n\r\n", 400},
+      {"chunked in 1.0", "POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
+      {"bad chunk size", post + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
+      {"chunk without end", post + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n", 400},
+      {"bare LF in chunks", post + "Transfer-Encoding: chunked\r\n\r\n3\nabc\n0\n\n\r\n", 400},
+      {"chunk size overflow",
+       post + "Transfer-Encoding: chunked\r\n\r\n11111111111111111\r\nabc\r\n", 400},
+      {"NUL in a value", get + std::string("X-A: a\0b\r\n\r\n", 12), 400},
+      {"control character in a name", get + "X\x01: a\r\n\r\n", 400},
+      {"NUL in the path", "GET /%00 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"bad escape", "GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"not UTF-8", "GET /%ff HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"not UTF-8 in the query", "GET /hello?a=%c3%28 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"authority form", "CONNECT host:80 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"fragment", "GET /hello#a HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"long target", "GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", 414},
+      {"long header", get + "X-A: " + std::string(20000, 'a') + "\r\n\r\n", 431},
+      {"endless request line", std::string(30000, 'A'), 431},
+      {"many fields",
+       [&] {
+         std::string text = get;
+         for (int i = 0; i < 200; ++i) text += "A: b\r\n";
+         return text + "\r\n";
+       }(),
+       431},
+  };
+}
+
+TEST(Malformed, IsRefusedWithAProblemAndTheEnd) {
+  LiveServer server(table());
+  for (const Malformed& test : malformed()) {
+    RawClient client(server.port());
+    client.send(test.bytes);
+    try {
+      const auto reply = client.receive();
+      EXPECT_EQ(reply.status, test.status) << test.what;
+      EXPECT_EQ(reply.headers.find("Content-Type"), "application/problem+json") << test.what;
+      EXPECT_TRUE(reply.headers.find("X-Request-Id")) << test.what;
+      EXPECT_EQ(Json::parse(reply.body)["request_id"], *reply.headers.find("X-Request-Id"));
+    } catch (const std::exception& failure) {
+      ADD_FAILURE() << test.what << ": " << failure.what();
+    }
+    EXPECT_TRUE(client.ended()) << test.what;
+  }
+  RawClient client(server.port());
+  EXPECT_EQ(client.ask(get("/hello")).status, 200);
+}
+
+TEST(Malformed, OddButValidRequestsAreAnswered) {
+  LiveServer server(table());
+  RawClient client(server.port());
+  EXPECT_EQ(client.ask("GET http://elsewhere/hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
+  EXPECT_EQ(client.ask("GET /hello? HTTP/1.1\r\nhOST: x\r\nX-Empty:\r\n\r\n").status, 200);
+  EXPECT_EQ(client.ask("GET /a/../hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 404);
+  EXPECT_EQ(client.ask("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n").status, 404);
+}
+
+TEST(Malformed, SlowHeadersAreCutOff) {
+  http::ServerOptions options;
+  options.limits.header_timeout = std::chrono::milliseconds(150);
+  options.limits.idle_timeout = std::chrono::milliseconds(5000);
+  LiveServer server(table(), options);
+  RawClient client(server.port());
+  client.send("GET /hello HTTP/1.1\r\n");
+  EXPECT_TRUE(client.ended());
+}
+
+TEST(Malformed, IdleConnectionsEnd) {
+  http::ServerOptions options;
+  options.limits.idle_timeout = std::chrono::milliseconds(150);
+  LiveServer server(table(), options);
+  RawClient client(server.port());
+  EXPECT_EQ(client.ask(get("/hello")).status, 200);
+  EXPECT_TRUE(client.ended());
+}
+
+TEST(Malformed, StalledBodiesAreCutOff) {
+  http::ServerOptions options;
+  options.limits.body_timeout = std::chrono::milliseconds(150);
+  LiveServer server(table(), options);
+  RawClient client(server.port());
+  client.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
+  EXPECT_TRUE(client.ended());
+}
+
+TEST(Malformed, TooManyConnectionsAreTurnedAway) {
+  http::ServerOptions options;
+  options.max_connections = 2;
+  LiveServer server(table(), options);
+  RawClient first(server.port()), second(server.port());
+  EXPECT_EQ(first.ask(get("/hello")).status, 200);
+  EXPECT_EQ(second.ask(get("/hello")).status, 200);
+  RawClient third(server.port());
+  EXPECT_EQ(third.ask(get("/hello")).status, 503);
+  EXPECT_TRUE(third.ended());
+  third.close();
+  first.close();
+  EXPECT_TRUE(test::eventually([&] { return server.server.connections() == 1; }));
+  RawClient fourth(server.port());
+  EXPECT_EQ(fourth.ask(get("/hello")).status, 200);
+}
+
+}  // namespace
+}  // namespace sandgate

@@ -1,0 +1,99 @@
+#include "gateway/http/message.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gateway/http/percent.hpp"
+#include "gateway/http/target.hpp"
+#include "gateway/http/token.hpp"
+
+namespace sandgate::http {
+namespace {
+
+TEST(Query, DecodesInOrder) {
+  const Query query("a=1&b&c=x+y%26z&&a=2&%3d=%3D&e=");
+  const std::vector<std::pair<std::string, std::string>> expected{
+      {"a", "1"}, {"b", ""}, {"c", "x y&z"}, {"a", "2"}, {"=", "="}, {"e", ""}};
+  EXPECT_EQ(query.items(), expected);
+  EXPECT_EQ(query.find("a"), "1");
+  EXPECT_FALSE(query.find("z"));
+  EXPECT_TRUE(query.flag("b"));
+  EXPECT_FALSE(Query("b=false").flag("b"));
+  EXPECT_FALSE(Query("b=0").flag("b"));
+}
+
+TEST(Query, RefusesWhatIsNotText) {
+  for (const char* bad : {"a=%", "a=%4", "a=%zz", "a=%00", "a=%ff", "%C3%28=1"})
+    EXPECT_THROW(Query{bad}, Error) << bad;
+  std::string many;
+  for (int i = 0; i < 300; ++i) many += "a&";
+  EXPECT_THROW(Query{many}, Error);
+}
+
+TEST(Query, ReadsIntegersWithinLimits) {
+  EXPECT_EQ(Query("n=7").integer("n", 1, 10, 5), 7);
+  EXPECT_EQ(Query("").integer("n", 1, 10, 5), 5);
+  for (const char* bad : {"n=", "n=0", "n=11", "n=1x", "n=+1", "n=99999999999999999999"})
+    EXPECT_THROW(Query(bad).integer("n", 1, 10, 5), Error) << bad;
+}
+
+TEST(Headers, IgnoreCase) {
+  Headers headers;
+  headers.add("Content-Type", "a");
+  headers.add("content-type", "b");
+  EXPECT_EQ(headers.find("CONTENT-TYPE"), "a");
+  EXPECT_FALSE(headers.find("Content"));
+}
+
+TEST(Request, ReadsItsBodyAndTenant) {
+  Request request;
+  EXPECT_EQ(request.json(), Json::object());
+  request.body = "{\"a\":1,\"a\":2}";
+  EXPECT_THROW((void)request.json(), Error);
+  EXPECT_THROW((void)request.tenant(), Error);
+  request.caller.tenant = TenantId::make();
+  EXPECT_EQ(request.tenant(), *request.caller.tenant);
+}
+
+TEST(Request, KnowsAWebSocketUpgrade) {
+  Request request;
+  request.headers.add("Connection", "keep-alive, Upgrade");
+  EXPECT_FALSE(request.asks_for_websocket());
+  request.headers.add("Upgrade", "WebSocket");
+  EXPECT_TRUE(request.asks_for_websocket());
+  request.method = Method::post;
+  EXPECT_FALSE(request.asks_for_websocket());
+}
+
+TEST(Target, SplitsEveryForm) {
+  EXPECT_EQ(split_target("/a/b?c=d?e").path, "/a/b");
+  EXPECT_EQ(split_target("/a/b?c=d?e").query, "c=d?e");
+  EXPECT_EQ(split_target("http://host:80/a?b").path, "/a");
+  EXPECT_EQ(split_target("HTTPS://host").path, "/");
+  EXPECT_EQ(split_target("http://host?q=1").query, "q=1");
+  EXPECT_EQ(split_target("*").path, "*");
+  for (const char* bad : {"a", "", "host:80", "ftp://h/", "/a#b"})
+    EXPECT_THROW((void)split_target(bad), Error) << bad;
+}
+
+TEST(Token, KnowsTraceparents) {
+  EXPECT_TRUE(is_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
+  EXPECT_FALSE(is_traceparent("00-00000000000000000000000000000000-00f067aa0ba902b7-01"));
+  EXPECT_FALSE(is_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01"));
+  EXPECT_FALSE(is_traceparent("00-4BF92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
+  EXPECT_FALSE(is_traceparent("ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
+  EXPECT_FALSE(is_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-x"));
+}
+
+TEST(Token, ReadsLists) {
+  EXPECT_TRUE(has_token("keep-alive ,\tUPGRADE", "upgrade"));
+  EXPECT_FALSE(has_token("upgrades", "upgrade"));
+  EXPECT_FALSE(has_token("", "upgrade"));
+}
+
+TEST(Percent, KeepsPlusOnlyInPaths) {
+  EXPECT_EQ(percent_decode("a+b%2B"), "a+b+");
+  EXPECT_EQ(form_decode("a+b%2B"), "a b+");
+}
+
+}  // namespace
+}  // namespace sandgate::http

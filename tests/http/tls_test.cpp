@@ -1,0 +1,91 @@
+#include "gateway/http/tls.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/http/live_server.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate {
+namespace {
+
+namespace ssl = boost::asio::ssl;
+
+using test::LiveServer;
+using test::TempDirectory;
+
+void make_certificate(const TempDirectory& directory, const std::string& name) {
+  const std::string command =
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 "
+      "-nodes -days 1 -subj /CN=" +
+      name + " -keyout " + directory.path() + "/key.pem -out " + directory.path() +
+      "/cert.pem >/dev/null 2>&1";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+}
+
+http::Routes table() {
+  http::Routes routes;
+  routes.add({http::Method::get, "/hello", http::Permission::open, http::BodyMode::none,
+              test::says("hello")});
+  return routes;
+}
+
+// Asks once; returns the certificate's subject and leaves the answer in `answer`.
+std::string ask(uint16_t port, std::string& answer) {
+  asio::io_context loop;
+  ssl::context context(ssl::context::tls_client);
+  ssl::stream<asio::ip::tcp::socket> stream(loop, context);
+  stream.next_layer().connect({asio::ip::address_v4::loopback(), port});
+  stream.handshake(ssl::stream_base::client);
+  const std::string request = "GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  asio::write(stream, asio::buffer(request));
+  boost::system::error_code failure;
+  asio::read(stream, asio::dynamic_buffer(answer), failure);
+  EXPECT_EQ(failure, asio::error::eof);  // a proper close_notify
+  X509* certificate = SSL_get_peer_certificate(stream.native_handle());
+  char subject[256];
+  X509_NAME_oneline(X509_get_subject_name(certificate), subject, sizeof subject);
+  X509_free(certificate);
+  return subject;
+}
+
+TEST(Tls, ServesAndReloadsItsCertificate) {
+  const TempDirectory directory;
+  make_certificate(directory, "first");
+  http::ServerOptions options;
+  options.tls = {directory.path() + "/cert.pem", directory.path() + "/key.pem"};
+  LiveServer server(table(), options);
+  std::string answer;
+  EXPECT_EQ(ask(server.port(), answer), "/CN=first");
+  EXPECT_TRUE(answer.ends_with("{\"says\":\"hello\"}"));
+  make_certificate(directory, "second");
+  server.server.reload_tls();
+  EXPECT_EQ(ask(server.port(), answer), "/CN=second");
+  std::ofstream(directory.path() + "/cert.pem") << "broken";
+  EXPECT_THROW(server.server.reload_tls(), Error);
+  EXPECT_EQ(ask(server.port(), answer), "/CN=second");
+}
+
+TEST(Tls, EndsConnectionsThatSpeakPlainHttp) {
+  const TempDirectory directory;
+  make_certificate(directory, "first");
+  http::ServerOptions options;
+  options.tls = {directory.path() + "/cert.pem", directory.path() + "/key.pem"};
+  LiveServer server(table(), options);
+  test::RawClient client(server.port());
+  EXPECT_ANY_THROW((void)client.ask(test::get("/hello")));
+  EXPECT_TRUE(test::eventually([&] { return server.server.connections() == 0; }));
+}
+
+TEST(Tls, NamesTheFileThatIsWrong) {
+  try {
+    const http::TlsIdentity identity({"/nonexistent/cert.pem", "/nonexistent/key.pem"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("/nonexistent/cert.pem"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace sandgate

@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include <boost/beast/core.hpp>
+#include <boost/beast/websocket.hpp>
+
+#include "tests/http/live_server.hpp"
+
+namespace sandgate {
+namespace {
+
+namespace websocket = boost::beast::websocket;
+
+using http::BodyMode;
+using http::Method;
+using http::Permission;
+using http::Request;
+using http::Response;
+using test::eventually;
+using test::get;
+using test::LiveServer;
+using test::RawClient;
+
+std::atomic<int> ended{0};
+
+Task<void> echo_all(http::WebSocket& socket) {
+  struct End {
+    ~End() { ++ended; }
+  } const end;
+  while (auto message = co_await socket.read()) {
+    if (message->bytes == "fail") throw Error(ErrorCode::not_found, "no such thing");
+    if (message->bytes == "sleep") co_await sleep_for(std::chrono::seconds(60));
+    co_await socket.write(std::move(*message));
+  }
+}
+
+http::Routes table() {
+  http::Routes routes;
+  routes.add({Method::get, "/ws", Permission::open, BodyMode::none, [](Request&) -> Task<Response> {
+                Response response;
+                response.body = http::UpgradeBody{echo_all, "demo"};
+                co_return response;
+              }});
+  return routes;
+}
+
+// A blocking WebSocket client.
+struct Client {
+  explicit Client(uint16_t port) : stream(loop) {
+    stream.next_layer().connect({asio::ip::address_v4::loopback(), port});
+    stream.handshake(answer, "x", "/ws");
+  }
+  std::string ask(const std::string& message) {
+    stream.binary(true);
+    stream.write(asio::buffer(message));
+    boost::beast::flat_buffer buffer;
+    stream.read(buffer);
+    return boost::beast::buffers_to_string(buffer.data());
+  }
+  asio::io_context loop;
+  websocket::stream<asio::ip::tcp::socket> stream;
+  websocket::response_type answer;
+};
+
+TEST(WebSocket, EchoesMessages) {
+  LiveServer server(table());
+  Client client(server.port());
+  EXPECT_EQ(client.answer["Sec-WebSocket-Protocol"], "demo");
+  EXPECT_FALSE(client.answer["X-Request-Id"].empty());
+  EXPECT_EQ(client.ask("hello"), "hello");
+  EXPECT_EQ(client.ask(std::string(1 << 20, 'a')).size(), size_t{1} << 20);
+  client.stream.close(websocket::close_code::normal);
+  EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
+}
+
+TEST(WebSocket, RefusesMessagesThatAreTooLarge) {
+  LiveServer server(table());
+  Client client(server.port());
+  EXPECT_THROW((void)client.ask(std::string((1 << 20) + 1, 'a')), boost::system::system_error);
+  EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
+}
+
+TEST(WebSocket, ClosesWhenItsHandlerFails) {
+  LiveServer server(table());
+  Client client(server.port());
+  EXPECT_THROW((void)client.ask("fail"), boost::system::system_error);
+  EXPECT_EQ(client.stream.reason().code, websocket::close_code::internal_error);
+  EXPECT_EQ(client.stream.reason().reason, "not_found");
+}
+
+TEST(WebSocket, ClientsThatVanishEndTheirHandler) {
+  LiveServer server(table());
+  for (const char* last_word : {"hello", "sleep"}) {
+    ended = 0;
+    Client client(server.port());
+    client.stream.binary(true);
+    client.stream.write(asio::buffer(std::string(last_word)));
+    client.stream.next_layer().close();
+    EXPECT_TRUE(eventually([&] { return ended == 1; })) << last_word;
+  }
+  EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
+}
+
+TEST(WebSocket, RefusesPlainRequests) {
+  LiveServer server(table());
+  RawClient client(server.port());
+  EXPECT_EQ(client.ask(get("/ws")).status, 400);
+}
+
+TEST(WebSocket, StopsWithItsServer) {
+  http::ServerOptions options;
+  options.grace = std::chrono::milliseconds(50);
+  LiveServer server(table(), options);
+  Client client(server.port());
+  EXPECT_EQ(client.ask("hello"), "hello");
+  server.server.stop();
+  EXPECT_EQ(server.server.connections(), 0u);
+}
+
+}  // namespace
+}  // namespace sandgate
