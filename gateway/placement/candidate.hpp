@@ -1,0 +1,26 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "billing/decimal.hpp"
+#include "gateway/placement/deployment.hpp"
+#include "gateway/placement/health_board.hpp"
+
+namespace sandgate {
+
+// One deployment in one decision: what was known of it, then what was decided.
+struct Candidate {
+  DeploymentPtr deployment;
+  std::optional<Decimal> price_per_hour;  // empty: unknown
+  Health health;
+
+  std::vector<std::string> rejected_because;  // empty: eligible
+  bool only_now = false;  // rejected, but for passing reasons alone (breaker, capacity)
+  double score = 0;  // smaller is better; what it is made of depends on the strategy
+  int rank = 0;  // 1 is tried first; 0: not eligible
+
+  bool eligible() const { return rejected_because.empty(); }
+};
+
+}  // namespace sandgate

@@ -1,0 +1,139 @@
+#include "gateway/placement/decision.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "gateway/placement/filter.hpp"
+#include "gateway/placement/rank.hpp"
+
+namespace sandgate {
+namespace {
+
+Json to_json(const Candidate& candidate) {
+  Json price, latency, score, rank;
+  if (candidate.price_per_hour) price = candidate.price_per_hour->to_string();
+  if (candidate.health.latency_p50_ms) latency = *candidate.health.latency_p50_ms;
+  if (candidate.eligible()) {
+    rank = candidate.rank;
+    if (candidate.score < std::numeric_limits<double>::max()) score = candidate.score;
+  }
+  return {{"deployment", candidate.deployment->name},
+          {"eligible", candidate.eligible()},
+          {"rejected_because", candidate.rejected_because},
+          {"price_per_hour", std::move(price)},
+          {"latency_p50_ms", std::move(latency)},
+          {"health",
+           {{"breaker", to_string(candidate.health.breaker)},
+            {"failure_rate", candidate.health.failure_rate}}},
+          {"score", std::move(score)},
+          {"rank", std::move(rank)}};
+}
+
+}  // namespace
+
+std::string_view to_string(AttemptOutcome outcome) {
+  switch (outcome) {
+    case AttemptOutcome::created:
+      return "created";
+    case AttemptOutcome::failed:
+      return "failed";
+    case AttemptOutcome::unknown:
+      return "unknown";
+    case AttemptOutcome::lost_race:
+      return "lost_race";
+  }
+  return "unknown";
+}
+
+size_t Decision::eligible() const {
+  return static_cast<size_t>(std::count_if(candidates.begin(), candidates.end(),
+                                           [](const auto& one) { return one.eligible(); }));
+}
+
+Json to_json(const Attempt& attempt) {
+  Json code;
+  if (attempt.code) code = to_string(*attempt.code);
+  return {{"deployment", attempt.deployment},
+          {"outcome", to_string(attempt.outcome)},
+          {"code", std::move(code)},
+          {"duration_ms", attempt.duration.count()}};
+}
+
+Json candidates_json(const std::vector<Candidate>& candidates) {
+  Json list = Json::array();
+  for (const Candidate& candidate : candidates) list.push_back(to_json(candidate));
+  return list;
+}
+
+Json to_json(const Decision& decision) {
+  Json attempts = Json::array(), chosen;
+  for (const Attempt& attempt : decision.attempts) attempts.push_back(to_json(attempt));
+  if (!decision.chosen.empty()) chosen = decision.chosen;
+  return {{"id", decision.id.value},
+          {"profile", decision.profile},
+          {"requirements", to_json(decision.requirements)},
+          {"candidates", candidates_json(decision.candidates)},
+          {"attempts", std::move(attempts)},
+          {"chosen", std::move(chosen)}};
+}
+
+Decision decide(const EffectiveRequest& request, const TenantId& tenant, std::string profile,
+                std::string_view seed, std::vector<Candidate> candidates) {
+  Decision decision{.id = DecisionId::make(),
+                    .profile = std::move(profile),
+                    .requirements = requirements_of(request, tenant),
+                    .candidates = std::move(candidates)};
+  // Another tenant's deployments are none of this tenant's business, not even as rejected.
+  std::erase_if(decision.candidates, [&](const Candidate& one) {
+    return one.deployment->tenant && *one.deployment->tenant != tenant;
+  });
+  filter(decision.requirements, decision.candidates);
+  rank(decision.requirements, seed, decision.candidates);
+  return decision;
+}
+
+std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard& board,
+                                     const PriceSnapshot& prices, const Resources& resources,
+                                     Time now) {
+  std::vector<Candidate> candidates;
+  candidates.reserve(set.size());
+  for (const DeploymentPtr& one : set)
+    candidates.push_back({.deployment = one,
+                          .price_per_hour = prices.cost_per_hour(one->provider, one->name,
+                                                                 one->region(), resources, now),
+                          .health = board.look(one->key())});
+  return candidates;
+}
+
+Error nothing_eligible(const Decision& decision) {
+  const bool later = std::any_of(decision.candidates.begin(), decision.candidates.end(),
+                                 [](const auto& one) { return one.only_now; });
+  Error error =
+      later ? Error(ErrorCode::no_capacity,
+                    "deployments that satisfy this profile exist, but none can now")
+            : Error(ErrorCode::unsupported, "no configured deployment can satisfy this request");
+  if (later) error.retry_after = std::chrono::seconds(30);
+  error.details = {{"candidates", candidates_json(decision.candidates)}};
+  return error;
+}
+
+std::vector<std::string> placement_warnings(const Profile& profile,
+                                            const std::optional<TenantId>& owner,
+                                            const DeploymentSet& set, const PriceSnapshot& prices,
+                                            Time now) {
+  const SystemClock clock;
+  const HealthBoard nothing_known(clock);
+  const Decision decision =
+      decide(EffectiveRequest{.profile = profile}, owner.value_or(TenantId{}), profile.name, "",
+             candidates_of(set, nothing_known, prices, profile.resources, now));
+  if (decision.eligible() > 0) return {};
+  std::vector<std::string> warnings{"no configured deployment can satisfy this profile"};
+  for (const Candidate& candidate : decision.candidates) {
+    std::string line = candidate.deployment->name + ":";
+    for (const std::string& reason : candidate.rejected_because) line += " " + reason;
+    warnings.push_back(std::move(line));
+  }
+  return warnings;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,39 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/core/ids.hpp"
+#include "providers/provider.hpp"
+
+namespace sandgate {
+
+// One configured backend as placement sees it: immutable, shared, replaced as a whole.
+struct Deployment {
+  std::string name;
+  std::string provider;  // the backend's kind, as price books and image maps know it
+  std::shared_ptr<Provider> backend;
+  Descriptor descriptor;  // a copy, as of `Deployments::refresh`
+  bool enabled = true;
+  std::optional<TenantId> tenant;  // owner of a tenant's own deployment; empty: everybody's
+  int64_t weight = 100;  // of Strategy::weighted where the profile names none
+  std::chrono::milliseconds attempt_deadline{10'000};
+
+  // Different for any two: names of tenants' own deployments may repeat between tenants.
+  std::string key() const { return tenant ? tenant->value + "/" + name : name; }
+  std::string region() const {
+    return descriptor.regions.empty() ? std::string() : descriptor.regions.front();
+  }
+};
+
+using DeploymentPtr = std::shared_ptr<const Deployment>;
+using DeploymentSet = std::vector<DeploymentPtr>;  // sorted by name
+
+// What a tenant means by a name: its own, else the operator's. Null when there is none.
+DeploymentPtr find_deployment(const DeploymentSet& set, const TenantId& tenant,
+                              std::string_view name);
+
+}  // namespace sandgate

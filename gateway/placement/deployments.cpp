@@ -1,0 +1,118 @@
+#include "gateway/placement/deployments.hpp"
+
+#include <algorithm>
+
+#include "gateway/core/log.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{250};
+constexpr int kTicksPerRefresh = 4, kTicksPerReload = 120;
+
+// Settings that are placement's own, whatever the provider.
+std::chrono::milliseconds attempt_deadline_of(const Json& settings) {
+  const auto found = settings.find("attempt_deadline_ms");
+  if (found == settings.end() || !found->is_number_integer()) return std::chrono::seconds(10);
+  return std::chrono::milliseconds(std::clamp<int64_t>(found->get<int64_t>(), 100, 600'000));
+}
+
+}  // namespace
+
+Deployments::Deployments(DeploymentStore& store, Factory factory, DeploymentSet fixed)
+    : store_(store), factory_(std::move(factory)), fixed_(std::move(fixed)) {
+  publish(fixed_);
+}
+
+void Deployments::publish(DeploymentSet set) {
+  std::sort(set.begin(), set.end(), [](const auto& a, const auto& b) {
+    return a->name != b->name ? a->name < b->name : a->tenant < b->tenant;
+  });
+  auto next = std::make_shared<const DeploymentSet>(std::move(set));
+  std::lock_guard lock(mutex_);
+  set_ = std::move(next);
+}
+
+std::shared_ptr<const DeploymentSet> Deployments::snapshot() const {
+  std::lock_guard lock(mutex_);
+  return set_;
+}
+
+DeploymentPtr Deployments::find(const TenantId& tenant, std::string_view name) const {
+  return find_deployment(*snapshot(), tenant, name);
+}
+
+bool Deployments::loaded() const { return loaded_; }
+
+DeploymentPtr Deployments::make(const DeploymentRow& row) const {
+  try {
+    auto backend = factory_(row);
+    auto descriptor = backend->descriptor();
+    return std::make_shared<const Deployment>(
+        Deployment{.name = row.name,
+                   .provider = row.provider,
+                   .backend = std::move(backend),
+                   .descriptor = std::move(descriptor),
+                   .enabled = row.enabled,
+                   .tenant = row.tenant,
+                   .weight = row.weight,
+                   .attempt_deadline = attempt_deadline_of(row.settings)});
+  } catch (const Error& error) {
+    log::error("a deployment cannot be used", {{"deployment", row.name}, {"reason", error.what()}});
+    return nullptr;
+  }
+}
+
+Task<void> Deployments::reload() {
+  const std::vector<DeploymentRow> rows = co_await store_.all();
+  const auto before = snapshot();
+  DeploymentSet set = fixed_;
+  std::map<std::string, int64_t> versions;
+  for (const DeploymentRow& row : rows) {
+    const Deployment named{.name = row.name, .tenant = row.tenant};
+    const auto same = [&](const DeploymentPtr& one) { return one->key() == named.key(); };
+    if (std::any_of(fixed_.begin(), fixed_.end(),
+                    [&](const DeploymentPtr& one) { return one->name == row.name; })) {
+      log::warn("a deployment has the name of a built-in one", {{"deployment", row.name}});
+      continue;
+    }
+    const auto known = versions_.find(named.key());
+    const auto old = std::find_if(before->begin(), before->end(), same);
+    const bool unchanged =
+        known != versions_.end() && known->second == row.version && old != before->end();
+    const DeploymentPtr made = unchanged ? *old : make(row);
+    if (!made) continue;
+    set.push_back(made);
+    versions[named.key()] = row.version;
+  }
+  versions_ = std::move(versions);
+  publish(std::move(set));
+  loaded_ = true;
+}
+
+void Deployments::refresh() {
+  DeploymentSet set;
+  for (const DeploymentPtr& one : *snapshot()) {
+    Deployment copy = *one;
+    copy.descriptor = one->backend->descriptor();
+    set.push_back(std::make_shared<const Deployment>(std::move(copy)));
+  }
+  publish(std::move(set));
+}
+
+void Deployments::poke() { poked_ = true; }
+
+Task<void> Deployments::run() {
+  for (int tick = 1;; ++tick) {
+    if (tick % kTicksPerReload == 0) poked_ = true;
+    if (poked_.exchange(false)) {
+      const auto outcome = co_await attempt(reload());
+      if (std::holds_alternative<Error>(outcome)) poked_ = true;
+    } else if (tick % kTicksPerRefresh == 0) {
+      refresh();
+    }
+    co_await sleep_for(kTick);
+  }
+}
+
+}  // namespace sandgate

@@ -1,0 +1,53 @@
+#pragma once
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "gateway/core/database.hpp"
+#include "gateway/placement/deployment.hpp"
+#include "registry/deployment_store.hpp"
+
+namespace sandgate {
+
+// The live set of deployments: rows of the store made into Providers, and those given by main.
+// A deployment whose row did not change keeps its Provider over a reload.
+class Deployments {
+ public:
+  // Makes the backend of a row; throws Error when its settings do not make sense, which leaves out
+  // that deployment and no other.
+  using Factory = std::function<std::shared_ptr<Provider>(const DeploymentRow&)>;
+
+  // `fixed` are not in the store (the local provider); they win over a row of the same name.
+  Deployments(DeploymentStore& store, Factory factory, DeploymentSet fixed);
+
+  std::shared_ptr<const DeploymentSet> snapshot() const;
+  // What a tenant means by a name; null when there is none.
+  DeploymentPtr find(const TenantId& tenant, std::string_view name) const;
+  bool loaded() const;  // whether the store was read at least once
+
+  Task<void> reload();
+  // Takes new copies of the descriptors; cheap, no I/O.
+  void refresh();
+  // Tells run() that the store changed; thread-safe: for Notifications ('deployments').
+  void poke();
+  // Reloads when poked and every 30 s, refreshes descriptors every second; until cancelled.
+  Task<void> run();
+
+ private:
+  DeploymentPtr make(const DeploymentRow& row) const;
+  void publish(DeploymentSet set);
+
+  DeploymentStore& store_;
+  Factory factory_;
+  DeploymentSet fixed_;
+  mutable std::mutex mutex_;  // guards the pointer only
+  std::shared_ptr<const DeploymentSet> set_;
+  std::map<std::string, int64_t> versions_;  // of the rows in set_, by key; reload() only
+  std::atomic<bool> poked_{true}, loaded_{false};
+};
+
+}  // namespace sandgate

@@ -1,0 +1,136 @@
+#include "gateway/placement/filter.hpp"
+
+#include <algorithm>
+
+namespace sandgate {
+namespace {
+
+bool contains(const std::vector<std::string>& list, const std::string& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+// Collects reasons for one candidate.
+class Examination {
+ public:
+  Examination(const Requirements& requirements, Candidate& candidate)
+      : required_(requirements),
+        candidate_(candidate),
+        deployment_(*candidate.deployment),
+        offered_(candidate.deployment->descriptor) {}
+
+  void run() {
+    candidate_.rejected_because.clear();
+    policy();
+    walls();
+    verbs();
+    controls();
+    sizes();
+    place();
+    price();
+    candidate_.only_now = candidate_.rejected_because.empty();
+    health();
+    if (candidate_.rejected_because.empty()) candidate_.only_now = false;
+  }
+
+ private:
+  void reject(std::string reason) { candidate_.rejected_because.push_back(std::move(reason)); }
+
+  void policy() {
+    const PlacementPolicy& policy = required_.placement;
+    if (!deployment_.enabled) reject("disabled");
+    if (deployment_.tenant && *deployment_.tenant != required_.tenant) reject("tenant_not_allowed");
+    if (!policy.only.empty() && !contains(policy.only, deployment_.name)) reject("not_in_only");
+    if (contains(policy.exclude, deployment_.name)) reject("excluded");
+  }
+
+  void walls() {
+    if (offered_.isolation < required_.isolation) reject("isolation_too_weak");
+    // What keeps more serves a demand for less.
+    if (offered_.persistence.empty() || *offered_.persistence.rbegin() < required_.persistence)
+      reject("persistence_missing");
+  }
+
+  void verbs() {
+    for (const auto& [verb, keeps] : required_.verbs) {
+      const auto found = offered_.verbs.find(verb);
+      if (found == offered_.verbs.end())
+        reject("verb_missing:" + std::string(to_string(verb)));
+      else if (found->second < keeps)
+        reject("verb_loses_state:" + std::string(to_string(verb)));
+    }
+  }
+
+  void controls() {
+    for (const Control control : required_.controls) {
+      if (enforces(control)) continue;
+      switch (control) {
+        case Control::network_deny:
+        case Control::network_allow:
+        case Control::network_rules:
+          reject("network_not_enforceable:" + std::string(to_string(control)));
+          break;
+        case Control::secret_injection:
+          reject("secrets_not_injectable");
+          break;
+        default:
+          reject("control_missing:" + std::string(to_string(control)));
+      }
+    }
+  }
+
+  bool enforces(Control control) const {
+    if (offered_.controls.contains(control)) return true;
+    // Rules include the rule to let nothing out; a kernel of its own bounds its own processes.
+    if (control == Control::network_deny) return offered_.controls.contains(Control::network_rules);
+    return control == Control::process_limit && offered_.isolation >= Isolation::microvm;
+  }
+
+  void sizes() {
+    const DescriptorLimits& most = offered_.limits;
+    const Resources& asked = required_.resources;
+    if (most.max_milli_vcpu > 0 && asked.milli_vcpu > most.max_milli_vcpu)
+      reject("resources_above_limit:vcpu");
+    if (most.max_memory_mib > 0 && asked.memory_mib > most.max_memory_mib)
+      reject("resources_above_limit:memory_mib");
+    if (most.max_disk_gib > 0 && asked.disk_gib > most.max_disk_gib)
+      reject("resources_above_limit:disk_gib");
+    if (most.max_ttl_seconds > 0 && required_.ttl_seconds > most.max_ttl_seconds)
+      reject("ttl_above_limit");
+  }
+
+  void place() {
+    const auto& regions = required_.placement.regions;
+    const bool allowed = std::any_of(offered_.regions.begin(), offered_.regions.end(),
+                                     [&](const auto& region) { return contains(regions, region); });
+    if (!regions.empty() && !allowed) reject("region_not_allowed");
+    if (image_for(required_, deployment_.provider, offered_).empty()) reject("image_not_mapped");
+    if (required_.snapshot) reject("snapshot_elsewhere");
+  }
+
+  void price() {
+    const auto& most = required_.placement.max_cost_per_hour;
+    if (!most) return;
+    if (!candidate_.price_per_hour)
+      reject("price_unknown");
+    else if (*candidate_.price_per_hour > Decimal::parse(*most).value_or(Decimal()))
+      reject("price_above_limit");
+  }
+
+  void health() {
+    if (candidate_.health.breaker == Breaker::open) reject("breaker_open");
+    if (candidate_.health.resting) reject("resting");
+  }
+
+  const Requirements& required_;
+  Candidate& candidate_;
+  const Deployment& deployment_;
+  const Descriptor& offered_;
+};
+
+}  // namespace
+
+void filter(const Requirements& requirements, std::vector<Candidate>& candidates) {
+  for (Candidate& candidate : candidates) Examination(requirements, candidate).run();
+}
+
+}  // namespace sandgate

@@ -1,0 +1,177 @@
+#include "gateway/placement/health_board.hpp"
+
+#include <algorithm>
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kWindow{60};
+constexpr std::chrono::seconds kFirstCooldown{30}, kLongestCooldown{300};
+constexpr std::chrono::seconds kProbePatience{60};  // a probe that never reported is given up
+constexpr std::chrono::seconds kLongestRest{300};
+constexpr int kFailuresInARow = 5;
+constexpr size_t kEnoughAttempts = 10, kRecent = 256;
+constexpr double kFailureWeight = 0.1;
+// A step towards each sample, so that the estimate sits where half are above: the median.
+constexpr double kMedianStep = 0.1;
+
+bool counts(ErrorCode code) {
+  return code == ErrorCode::unavailable || code == ErrorCode::timeout ||
+         code == ErrorCode::internal;
+}
+
+}  // namespace
+
+std::string_view to_string(Breaker breaker) {
+  switch (breaker) {
+    case Breaker::closed:
+      return "closed";
+    case Breaker::open:
+      return "open";
+    case Breaker::half_open:
+      return "half_open";
+  }
+  return "closed";
+}
+
+void HealthBoard::on_change(std::function<void(const std::string&, Breaker)> callback) {
+  callback_ = std::move(callback);
+}
+
+Breaker HealthBoard::state_of(const Entry& entry, Time now) const {
+  if (entry.breaker == Breaker::closed) return Breaker::closed;
+  if (now < entry.open_until) return Breaker::open;
+  // While its one probe is under way a half-open breaker takes nobody else.
+  return entry.probing && now < entry.probe_until ? Breaker::open : Breaker::half_open;
+}
+
+Health HealthBoard::look(const std::string& deployment) const {
+  const Time now = clock_.now();
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(deployment);
+  if (found == entries_.end()) return {};
+  const Entry& entry = found->second;
+  return {.breaker = state_of(entry, now),
+          .resting = now < entry.rest_until,
+          .latency_p50_ms = entry.latency_p50_ms,
+          .failure_rate = entry.failure_rate};
+}
+
+bool HealthBoard::admit(const std::string& deployment) {
+  const Time now = clock_.now();
+  std::lock_guard lock(mutex_);
+  Entry& entry = entries_[deployment];
+  const Breaker state = state_of(entry, now);
+  if (state == Breaker::open) return false;
+  if (state == Breaker::half_open) {
+    entry.breaker = Breaker::half_open;
+    entry.probing = true;
+    entry.probe_until = now + kProbePatience;
+  }
+  return true;
+}
+
+void HealthBoard::note(Entry& entry, Time now, bool failed) {
+  entry.recent.push_back({now, failed});
+  while (entry.recent.size() > kRecent || entry.recent.front().at < now - kWindow)
+    entry.recent.pop_front();
+  entry.failure_rate += kFailureWeight * ((failed ? 1.0 : 0.0) - entry.failure_rate);
+  entry.failures_in_a_row = failed ? entry.failures_in_a_row + 1 : 0;
+}
+
+bool HealthBoard::too_many(const Entry& entry) {
+  if (entry.failures_in_a_row >= kFailuresInARow) return true;
+  if (entry.recent.size() < kEnoughAttempts) return false;
+  const auto failures = std::count_if(entry.recent.begin(), entry.recent.end(),
+                                      [](const Attempt& one) { return one.failed; });
+  return static_cast<size_t>(failures) * 2 > entry.recent.size();
+}
+
+void HealthBoard::open(Entry& entry, Time now) {
+  entry.cooldown =
+      entry.cooldown.count() == 0 ? kFirstCooldown : std::min(entry.cooldown * 2, kLongestCooldown);
+  entry.breaker = Breaker::open;
+  entry.open_until = now + entry.cooldown;
+  entry.probing = false;
+  entry.recent.clear();
+  entry.failures_in_a_row = 0;
+}
+
+void HealthBoard::succeeded(const std::string& deployment, std::chrono::milliseconds took) {
+  const Time now = clock_.now();
+  Breaker before, after;
+  {
+    std::lock_guard lock(mutex_);
+    Entry& entry = entries_[deployment];
+    before = entry.breaker;
+    if (entry.breaker == Breaker::half_open) {
+      entry.breaker = Breaker::closed;
+      entry.probing = false;
+      entry.recent.clear();
+    }
+    // An answer that was under way when the breaker opened does not close it.
+    if (entry.breaker == Breaker::closed) {
+      note(entry, now, false);
+      // Healthy for a whole window: the next opening starts from the shortest cooldown again.
+      if (now > entry.open_until + kWindow) entry.cooldown = std::chrono::seconds(0);
+    }
+    const double sample = static_cast<double>(took.count());
+    if (!entry.latency_p50_ms)
+      entry.latency_p50_ms = sample;
+    else
+      *entry.latency_p50_ms +=
+          kMedianStep * std::clamp(sample - *entry.latency_p50_ms, -*entry.latency_p50_ms - 1,
+                                   *entry.latency_p50_ms + 1);
+    after = entry.breaker;
+  }
+  report(deployment, before, after);
+}
+
+void HealthBoard::failed(const std::string& deployment, const Error& error) {
+  const Time now = clock_.now();
+  Breaker before, after;
+  {
+    std::lock_guard lock(mutex_);
+    Entry& entry = entries_[deployment];
+    before = entry.breaker;
+    if (error.retry_after) {
+      const auto rest = std::min<std::chrono::milliseconds>(*error.retry_after, kLongestRest);
+      entry.rest_until = std::max(entry.rest_until, now + rest);
+    }
+    if (counts(error.code)) {
+      note(entry, now, true);
+      const bool probe_failed = entry.breaker == Breaker::half_open;
+      const bool was_open = entry.breaker == Breaker::open;
+      if (!was_open && (probe_failed || are_credentials_refused(error) || too_many(entry)))
+        open(entry, now);
+    } else if (entry.breaker == Breaker::half_open) {
+      entry.breaker = Breaker::closed;
+      entry.probing = false;
+    }
+    after = entry.breaker;
+  }
+  report(deployment, before, after);
+}
+
+void HealthBoard::abandoned(const std::string& deployment) {
+  std::lock_guard lock(mutex_);
+  entries_[deployment].probing = false;
+}
+
+void HealthBoard::report(const std::string& deployment, Breaker before, Breaker after) {
+  const bool was_closed = before == Breaker::closed, is_closed = after == Breaker::closed;
+  if (callback_ && was_closed != is_closed) callback_(deployment, after);
+}
+
+Error credentials_refused(const std::string& provider) {
+  Error error(ErrorCode::unavailable, "the backend refuses the gateway's credentials");
+  error.provider = provider;
+  error.details = {{"credentials_refused", true}};
+  return error;
+}
+
+bool are_credentials_refused(const Error& error) {
+  return error.details.is_object() && error.details.contains("credentials_refused");
+}
+
+}  // namespace sandgate

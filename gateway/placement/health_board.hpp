@@ -1,0 +1,81 @@
+#pragma once
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "gateway/core/error.hpp"
+#include "gateway/core/time.hpp"
+
+namespace sandgate {
+
+enum class Breaker { closed, open, half_open };
+std::string_view to_string(Breaker breaker);
+
+// What is known of one deployment from the creates tried on it.
+struct Health {
+  Breaker breaker = Breaker::closed;
+  bool resting = false;  // asked to be left alone for a while (Retry-After)
+  std::optional<double> latency_p50_ms;  // empty: never measured
+  double failure_rate = 0;  // EWMA, 0..1
+};
+
+// Recent successes and failures per deployment, in memory: each replica judges by what it saw.
+// The breaker opens after 5 failures in a row, or when over half of at least 10 attempts in 60 s
+// failed, or at once when the backend refuses our credentials; it stays open for 30 s, twice as
+// long each time up to 5 min, then lets one probe through. Thread-safe; a mutex, never awaited
+// under.
+class HealthBoard {
+ public:
+  explicit HealthBoard(const Clock& clock) : clock_(clock) {}
+
+  // Called with a deployment's name and its new state, outside the lock. Set before use.
+  void on_change(std::function<void(const std::string&, Breaker)> callback);
+
+  Health look(const std::string& deployment) const;
+  // Asks to send one attempt now: false while open, and in half-open for all but the one probe.
+  // Every admitted attempt ends in exactly one of the three below.
+  bool admit(const std::string& deployment);
+  void succeeded(const std::string& deployment, std::chrono::milliseconds took);
+  // `error` tells what counts: unavailable, timeout and internal do; a full, limiting or
+  // disagreeing backend works. Its retry_after rests the deployment.
+  void failed(const std::string& deployment, const Error& error);
+  void abandoned(const std::string& deployment);  // nothing was learnt
+
+ private:
+  struct Attempt {
+    Time at;
+    bool failed;
+  };
+  struct Entry {
+    Breaker breaker = Breaker::closed;
+    Time open_until{}, rest_until{}, probe_until{};
+    bool probing = false;
+    int failures_in_a_row = 0;
+    std::chrono::seconds cooldown{0};
+    std::deque<Attempt> recent;  // at most kRecent, of the last 60 s
+    std::optional<double> latency_p50_ms;
+    double failure_rate = 0;
+  };
+
+  Breaker state_of(const Entry& entry, Time now) const;
+  void note(Entry& entry, Time now, bool failed);
+  static bool too_many(const Entry& entry);
+  void open(Entry& entry, Time now);
+  void report(const std::string& deployment, Breaker before, Breaker after);
+
+  const Clock& clock_;
+  std::function<void(const std::string&, Breaker)> callback_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+// An Error(unavailable) that says the backend refused our credentials (401, 403): a provider
+// throws it so that the breaker opens at once.
+Error credentials_refused(const std::string& provider);
+bool are_credentials_refused(const Error& error);
+
+}  // namespace sandgate

@@ -1,0 +1,50 @@
+#include "gateway/placement/place.hpp"
+
+#include <algorithm>
+
+#include "gateway/placement/race.hpp"
+
+namespace sandgate {
+namespace {
+
+// Sandgate's own reaper must find a sandbox whose TTL ended still there.
+constexpr std::chrono::seconds kBackendGrace{60};
+
+}  // namespace
+
+bool worth_another(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::rate_limited:
+    case ErrorCode::no_capacity:
+    case ErrorCode::unavailable:
+    case ErrorCode::timeout:
+    case ErrorCode::not_found:
+    case ErrorCode::unsupported:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Task<Placement> place(Decision decision, CreateSpec spec, HealthBoard& board) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  auto strand = asio::make_strand(executor);
+  auto race = std::make_shared<Race>(strand, std::move(decision), std::move(spec), board);
+  auto work = [race]() -> Task<Placement> { return race->run(); };
+  co_return co_await asio::co_spawn(strand, std::move(work), asio::use_awaitable);
+}
+
+std::vector<std::string> planned(const Decision& decision) {
+  std::vector<std::string> names;
+  for (const Candidate& candidate : decision.candidates)
+    if (candidate.eligible()) names.push_back(candidate.deployment->name);
+  return names;
+}
+
+std::chrono::seconds backend_ttl(std::chrono::seconds ttl, const Descriptor& descriptor) {
+  const auto wanted = ttl + kBackendGrace;
+  const std::chrono::seconds most(descriptor.limits.max_ttl_seconds);
+  return most.count() > 0 ? std::min(wanted, std::max(most, ttl)) : wanted;
+}
+
+}  // namespace sandgate

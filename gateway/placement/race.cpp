@@ -1,0 +1,214 @@
+#include "gateway/placement/race.hpp"
+
+#include <algorithm>
+
+#include "gateway/core/log.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kKillPatience{30};
+
+// No answer, or one that leaves open what happened.
+bool is_unknown(const Error& error) {
+  if (are_credentials_refused(error)) return false;
+  return error.code == ErrorCode::timeout || error.code == ErrorCode::unavailable ||
+         error.code == ErrorCode::internal;
+}
+
+std::chrono::milliseconds since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                               start);
+}
+
+}  // namespace
+
+Race::Race(asio::strand<asio::any_io_executor> strand, Decision decision, CreateSpec spec,
+           HealthBoard& board)
+    : strand_(strand),
+      decision_(std::move(decision)),
+      spec_(std::move(spec)),
+      board_(board),
+      wake_(strand_) {
+  const auto& fallback = decision_.requirements.placement.fallback;
+  deadline_ = Steady::now() + std::chrono::milliseconds(fallback.deadline_ms);
+}
+
+Task<Placement> Race::run() {
+  // Whatever ends this coroutine, cancellation included: what arrives later is late.
+  struct Finish {
+    bool& finished;
+    ~Finish() { finished = true; }
+  } finish{finished_};
+  while (true) {
+    for (size_t i = 0; i < flights_.size(); ++i) settle(flights_[i]);
+    const auto now = Steady::now();
+    give_up_overdue(now);
+    if (placement_.placed || stop_ || over(now)) break;
+    const auto hedge = decision_.requirements.placement.fallback.hedge_after_ms;
+    const bool hedge_due = hedge > 0 && !flights_.empty() &&
+                           now >= flights_.back()->started + std::chrono::milliseconds(hedge);
+    if ((active() == 0 || hedge_due) && !start_next() && active() == 0) break;
+    co_await wait();
+  }
+  if (!placement_.placed) placement_.error = final_error();
+  co_return placement_;
+}
+
+bool Race::more() const {
+  const auto& fallback = decision_.requirements.placement.fallback;
+  return next_ < decision_.eligible() &&
+         placement_.attempts.size() < static_cast<size_t>(fallback.attempts);
+}
+
+size_t Race::active() const {
+  return static_cast<size_t>(std::count_if(flights_.begin(), flights_.end(),
+                                           [](const auto& flight) { return flight->active; }));
+}
+
+bool Race::over(Steady::time_point now) const { return now >= deadline_; }
+
+bool Race::start_next() {
+  while (more()) {
+    const DeploymentPtr deployment = decision_.candidates[next_++].deployment;
+    if (!board_.admit(deployment->key())) continue;
+    auto flight = std::make_shared<Flight>();
+    flight->deployment = deployment;
+    flight->started = Steady::now();
+    flight->deadline = std::min(flight->started + deployment->attempt_deadline, deadline_);
+    flight->attempt = placement_.attempts.size();
+    placement_.attempts.push_back({.deployment = deployment->name});
+    flights_.push_back(flight);
+    launch(flight);
+    return true;
+  }
+  return false;
+}
+
+CreateSpec Race::spec_for(const Deployment& deployment) const {
+  CreateSpec spec = spec_;
+  spec.image = image_for(decision_.requirements, deployment.provider, deployment.descriptor);
+  spec.ttl = backend_ttl(spec_.ttl, deployment.descriptor);
+  return spec;
+}
+
+void Race::launch(const FlightPtr& flight) {
+  const auto patience = flight->deadline - flight->started;
+  auto work = [self = shared_from_this(), flight, patience,
+               spec = spec_for(*flight->deployment)]() -> Task<void> {
+    std::optional<Result> result;
+    try {
+      // A race waits for its first success: a failure has to be a value to end it.
+      auto creating = attempt(flight->deployment->backend->create(spec));
+      result = co_await with_timeout(patience, std::move(creating));
+    } catch (const std::exception& failure) {
+      log::error("a backend failed in an unforeseen way",
+                 {{"deployment", flight->deployment->name}, {"reason", failure.what()}});
+      result.emplace(Error(ErrorCode::internal, "the backend failed in an unforeseen way"));
+    }
+    if (!result) result.emplace(Error(ErrorCode::timeout, "the backend did not answer in time"));
+    self->arrived(flight, std::move(*result));
+  };
+  asio::co_spawn(strand_, std::move(work), asio::detached);
+}
+
+void Race::arrived(const FlightPtr& flight, Result result) {
+  if (finished_ || !flight->active) {
+    if (flight->active) board_.abandoned(flight->deployment->key());
+    if (auto* made = std::get_if<BackendSandbox>(&result))
+      kill_late(flight->deployment, made->backend_id);
+    return;
+  }
+  flight->result = std::move(result);
+  wake_.cancel();
+}
+
+void Race::settle(const FlightPtr& flight) {
+  if (!flight->active || !flight->result) return;
+  flight->active = false;
+  Attempt& attempt = placement_.attempts[flight->attempt];
+  attempt.duration = since(flight->started);
+  if (const auto* error = std::get_if<Error>(&*flight->result)) return note_failure(flight, *error);
+  board_.succeeded(flight->deployment->key(), attempt.duration);
+  const auto& made = std::get<BackendSandbox>(*flight->result);
+  if (placement_.placed) {
+    attempt.outcome = AttemptOutcome::lost_race;
+    return kill_late(flight->deployment, made.backend_id);
+  }
+  attempt.outcome = AttemptOutcome::created;
+  placement_.placed = Placed{flight->deployment, made};
+}
+
+void Race::note_failure(const FlightPtr& flight, const Error& error) {
+  Attempt& attempt = placement_.attempts[flight->attempt];
+  attempt.outcome = is_unknown(error) ? AttemptOutcome::unknown : AttemptOutcome::failed;
+  attempt.code = error.code;
+  board_.failed(flight->deployment->key(), error);
+  placement_.error = error;
+  if (!worth_another(error.code)) stop_ = true;
+  log::info("create attempt failed", {{"sandbox", spec_.sandbox_id},
+                                      {"deployment", flight->deployment->name},
+                                      {"code", to_string(error.code)},
+                                      {"reason", error.what()}});
+}
+
+void Race::give_up_overdue(Steady::time_point now) {
+  for (const FlightPtr& flight : flights_) {
+    if (!flight->active || now < flight->deadline) continue;
+    flight->active = false;
+    placement_.attempts[flight->attempt].duration = since(flight->started);
+    note_failure(flight, Error(ErrorCode::timeout, "the backend did not answer in time"));
+  }
+}
+
+void Race::kill_late(const DeploymentPtr& deployment, std::string backend_id) {
+  auto work = [deployment, backend_id = std::move(backend_id)]() -> Task<void> {
+    auto killing = attempt(deployment->backend->kill(backend_id));
+    const auto outcome = co_await with_timeout(kKillPatience, std::move(killing));
+    // Whether this works or not, the reaper makes sure.
+    if (!outcome || std::holds_alternative<Error>(*outcome))
+      log::warn("a late sandbox was not killed at once", {{"deployment", deployment->name}});
+  };
+  asio::co_spawn(strand_, std::move(work), asio::detached);
+}
+
+Task<void> Race::wait() {
+  auto until = deadline_;
+  bool arrived_already = false;
+  for (const FlightPtr& flight : flights_) {
+    if (!flight->active) continue;
+    until = std::min(until, flight->deadline);
+    arrived_already = arrived_already || flight->result.has_value();
+  }
+  const auto hedge = decision_.requirements.placement.fallback.hedge_after_ms;
+  if (hedge > 0 && more() && !flights_.empty())
+    until = std::min(until, flights_.back()->started + std::chrono::milliseconds(hedge));
+  if (arrived_already) co_return;
+  wake_.expires_at(until);
+  boost::system::error_code woken;
+  co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+}
+
+Error Race::final_error() const {
+  if (!placement_.error) {
+    return over(Steady::now())
+               ? Error(ErrorCode::timeout, "no backend answered in time")
+               : Error(ErrorCode::no_capacity, "no eligible deployment takes sandboxes now");
+  }
+  Error error = *placement_.error;
+  // The backend limits the gateway, not this caller.
+  if (error.code == ErrorCode::rate_limited) {
+    Error full(ErrorCode::no_capacity, error.what());
+    full.retry_after = error.retry_after;
+    full.provider = error.provider;
+    error = full;
+  }
+  if (error.code == ErrorCode::not_found) error = Error(ErrorCode::unsupported, error.what());
+  Json attempts = Json::array();
+  for (const Attempt& attempt : placement_.attempts) attempts.push_back(to_json(attempt));
+  if (!error.details.is_object()) error.details = Json::object();
+  error.details["attempts"] = std::move(attempts);
+  return error;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,58 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "gateway/placement/place.hpp"
+
+namespace sandgate {
+
+// The attempts of one placement, on one strand. Attempts outlive the race's end: a create that
+// succeeds too late is killed on arrival.
+class Race : public std::enable_shared_from_this<Race> {
+ public:
+  Race(asio::strand<asio::any_io_executor> strand, Decision decision, CreateSpec spec,
+       HealthBoard& board);
+
+  Task<Placement> run();  // once, on the strand
+
+ private:
+  using Steady = std::chrono::steady_clock;
+  using Result = Outcome<BackendSandbox>;
+
+  struct Flight {
+    DeploymentPtr deployment;
+    Steady::time_point started, deadline;
+    size_t attempt = 0;  // index in placement_.attempts
+    bool active = true;  // the race still waits for it
+    std::optional<Result> result;
+  };
+  using FlightPtr = std::shared_ptr<Flight>;
+
+  bool start_next();
+  void launch(const FlightPtr& flight);
+  void arrived(const FlightPtr& flight, Result result);
+  void settle(const FlightPtr& flight);  // takes a result into account
+  void give_up_overdue(Steady::time_point now);
+  void note_failure(const FlightPtr& flight, const Error& error);
+  void kill_late(const DeploymentPtr& deployment, std::string backend_id);
+  Task<void> wait();
+  bool over(Steady::time_point now) const;
+  bool more() const;
+  size_t active() const;
+  Error final_error() const;
+  CreateSpec spec_for(const Deployment& deployment) const;
+
+  asio::strand<asio::any_io_executor> strand_;
+  Decision decision_;
+  CreateSpec spec_;
+  HealthBoard& board_;
+  asio::steady_timer wake_;
+  Steady::time_point deadline_;
+  std::vector<FlightPtr> flights_;
+  size_t next_ = 0;  // candidate
+  bool finished_ = false;  // run() has ended: arrivals are late
+  bool stop_ = false;  // an error that no other deployment cures
+  Placement placement_;
+};
+
+}  // namespace sandgate

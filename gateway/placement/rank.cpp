@@ -1,0 +1,127 @@
+#include "gateway/placement/rank.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace sandgate {
+namespace {
+
+constexpr double kLast = std::numeric_limits<double>::max();
+constexpr double kShareWithin = 1.25;  // of the fastest's time: those share the load
+constexpr uint64_t kExploreOneIn = 20;
+
+// FNV-1a with a final mix: stable over builds and machines, so shares can be asserted.
+uint64_t hash_of(std::string_view seed, std::string_view salt) {
+  uint64_t hash = 14695981039346656037ULL;
+  for (const std::string_view part : {seed, std::string_view("\0", 1), salt})
+    for (const char byte : part) hash = (hash ^ static_cast<uint8_t>(byte)) * 1099511628211ULL;
+  hash ^= hash >> 33;
+  hash *= 0xff51afd7ed558ccdULL;
+  hash ^= hash >> 33;
+  hash *= 0xc4ceb9fe1a85ec53ULL;
+  return hash ^ (hash >> 33);
+}
+
+// Uniform in (0, 1).
+double draw(std::string_view seed, std::string_view salt) {
+  return (static_cast<double>(hash_of(seed, salt) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+void by_price(std::vector<Candidate*>& eligible) {
+  // Exact order first, so that no binary fraction decides over money; the score is only shown.
+  std::vector<Candidate*> priced;
+  for (Candidate* one : eligible) {
+    one->score = kLast;
+    if (one->price_per_hour) priced.push_back(one);
+  }
+  std::sort(priced.begin(), priced.end(), [](const Candidate* a, const Candidate* b) {
+    return *a->price_per_hour < *b->price_per_hour;
+  });
+  for (size_t i = 0; i < priced.size(); ++i) {
+    const bool same = i > 0 && *priced[i]->price_per_hour == *priced[i - 1]->price_per_hour;
+    priced[i]->score = same ? priced[i - 1]->score : static_cast<double>(i);
+  }
+}
+
+// A failure costs about a second more try.
+double expected_ms(const Health& health) {
+  const double working = std::max(0.05, 1 - health.failure_rate);
+  return *health.latency_p50_ms / working + 1000 * health.failure_rate;
+}
+
+void by_speed(std::string_view seed, std::vector<Candidate*>& eligible) {
+  const bool explore = hash_of(seed, "explore") % kExploreOneIn == 0;
+  double fastest = kLast;
+  for (Candidate* one : eligible) {
+    const bool measured = one->health.latency_p50_ms.has_value();
+    one->score = measured ? expected_ms(one->health) : explore ? 0 : kLast;
+    if (measured) fastest = std::min(fastest, one->score);
+  }
+  for (Candidate* one : eligible) {
+    if (!one->health.latency_p50_ms) continue;
+    if (one->score <= fastest * kShareWithin)
+      one->score = fastest * draw(seed, one->deployment->name);
+  }
+}
+
+void by_order(const PlacementPolicy& policy, std::vector<Candidate*>& eligible) {
+  for (Candidate* one : eligible) {
+    const auto found = std::find(policy.order.begin(), policy.order.end(), one->deployment->name);
+    one->score = static_cast<double>(found - policy.order.begin());
+  }
+}
+
+// Efraimidis and Spirakis: the smallest of exponential draws wins with the share of its weight,
+// and the rest come in the order that the same rule gives without the winner.
+void by_weight(const PlacementPolicy& policy, std::string_view seed,
+               std::vector<Candidate*>& eligible) {
+  for (Candidate* one : eligible) {
+    int64_t weight = policy.weights.empty() ? one->deployment->weight : 0;
+    const auto named = policy.weights.find(one->deployment->name);
+    if (named != policy.weights.end()) weight = named->second;
+    one->score = weight > 0
+                     ? -std::log(draw(seed, one->deployment->name)) / static_cast<double>(weight)
+                     : kLast;
+  }
+}
+
+bool better(const Candidate& a, const Candidate& b) {
+  if (a.score != b.score) return a.score < b.score;
+  if (a.health.breaker != b.health.breaker) return a.health.breaker == Breaker::closed;
+  if (a.health.failure_rate != b.health.failure_rate)
+    return a.health.failure_rate < b.health.failure_rate;
+  return a.deployment->name < b.deployment->name;
+}
+
+}  // namespace
+
+void rank(const Requirements& requirements, std::string_view seed,
+          std::vector<Candidate>& candidates) {
+  std::vector<Candidate*> eligible;
+  for (Candidate& candidate : candidates)
+    if (candidate.eligible()) eligible.push_back(&candidate);
+  const PlacementPolicy& policy = requirements.placement;
+  switch (policy.strategy) {
+    case Strategy::cheapest:
+      by_price(eligible);
+      break;
+    case Strategy::fastest:
+      by_speed(seed, eligible);
+      break;
+    case Strategy::priority:
+      by_order(policy, eligible);
+      break;
+    case Strategy::weighted:
+      by_weight(policy, seed, eligible);
+      break;
+  }
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    if (a.eligible() != b.eligible()) return a.eligible();
+    return a.eligible() ? better(a, b) : a.deployment->name < b.deployment->name;
+  });
+  int next = 0;
+  for (Candidate& candidate : candidates) candidate.rank = candidate.eligible() ? ++next : 0;
+}
+
+}  // namespace sandgate

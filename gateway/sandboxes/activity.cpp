@@ -1,0 +1,101 @@
+#include "gateway/sandboxes/activity.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "gateway/core/log.hpp"
+#include "gateway/sandboxes/store.hpp"
+
+namespace sandgate {
+namespace {
+
+using Ticks = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kForgetAfter{600};  // of an unused sandbox: its row knows
+
+}  // namespace
+
+std::chrono::milliseconds Activity::flush_lag(std::chrono::seconds idle_timeout) {
+  const auto quarter = std::chrono::milliseconds(idle_timeout) / 4;
+  return std::clamp<std::chrono::milliseconds>(quarter, std::chrono::seconds(1),
+                                               std::chrono::seconds(5));
+}
+
+std::shared_ptr<void> Activity::use(const SandboxId& id, std::chrono::seconds idle_timeout) {
+  if (idle_timeout.count() == 0) return nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    Use& use = uses_[id.value];
+    ++use.open;
+    use.last_used = Ticks::now();
+    use.idle_timeout = idle_timeout;
+  }
+  return std::shared_ptr<void>(
+      nullptr, [self = shared_from_this(), id = id.value](void*) { self->release(id); });
+}
+
+void Activity::release(const std::string& id) {
+  std::lock_guard lock(mutex_);
+  const auto found = uses_.find(id);
+  if (found == uses_.end()) return;
+  --found->second.open;
+  found->second.last_used = Ticks::now();
+}
+
+size_t Activity::open_count(const SandboxId& id) const {
+  std::lock_guard lock(mutex_);
+  const auto found = uses_.find(id.value);
+  return found == uses_.end() ? 0 : found->second.open;
+}
+
+std::vector<Activity::Due> Activity::take_due(bool all) {
+  const auto now = Ticks::now();
+  std::vector<Due> due;
+  std::lock_guard lock(mutex_);
+  for (auto at = uses_.begin(); at != uses_.end();) {
+    Use& use = at->second;
+    if (use.open > 0) use.last_used = now;
+    const bool dirty = use.last_used > use.written;
+    if (dirty && (all || now - use.written >= flush_lag(use.idle_timeout))) {
+      const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - use.last_used);
+      due.push_back({at->first, age.count()});
+      use.written = now;
+    }
+    const bool forgettable = use.open == 0 && !dirty && now - use.last_used > kForgetAfter;
+    at = forgettable ? uses_.erase(at) : std::next(at);
+  }
+  return due;
+}
+
+Task<void> Activity::flush(bool all) {
+  const std::vector<Due> due = take_due(all);
+  if (due.empty()) co_return;
+  Json list = Json::array();
+  for (const Due& one : due) list.push_back({{"id", one.id}, {"age_ms", one.age_ms}});
+  auto work = [text = list.dump()](pqxx::work& tx) {
+    // Losing this in a crash costs a few seconds of idle time.
+    tx.exec("SET LOCAL synchronous_commit TO off");
+    sandbox_rows::run(tx, "activity_flush", R"sql(
+      UPDATE sandbox SET last_active_at =
+        greatest(last_active_at, now() - make_interval(secs => age_ms / 1000.0))
+      FROM json_to_recordset($1::json) AS used(id text, age_ms bigint)
+      WHERE sandbox.id = used.id AND state = 'running')sql",
+                      text);
+  };
+  const auto outcome = co_await attempt(database_.run(std::move(work)));
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    log::warn("activity was not written", {{"reason", error->what()}});
+    std::lock_guard lock(mutex_);
+    for (const Due& one : due)
+      if (const auto found = uses_.find(one.id); found != uses_.end()) found->second.written = {};
+  }
+}
+
+Task<void> Activity::run() {
+  while (true) {
+    co_await sleep_for(std::chrono::seconds(1));
+    co_await flush();
+  }
+}
+
+}  // namespace sandgate

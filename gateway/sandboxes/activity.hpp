@@ -1,0 +1,51 @@
+#pragma once
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "gateway/core/database.hpp"
+#include "gateway/core/ids.hpp"
+
+namespace sandgate {
+
+// When each sandbox was last used through this replica, kept in memory and written to its row
+// every so often: at most every 5 s, at least every quarter of its idle timeout (but not under
+// 1 s), as `flush_lag` says. Thread-safe.
+class Activity : public std::enable_shared_from_this<Activity> {
+ public:
+  explicit Activity(Database& database) : database_(database) {}
+
+  // Active now, and for as long as the handle lives. Sandboxes without idle timeout need none.
+  std::shared_ptr<void> use(const SandboxId& id, std::chrono::seconds idle_timeout);
+  // Open handles of this replica.
+  size_t open_count(const SandboxId& id) const;
+
+  // Writes what is due (everything when `all`).
+  Task<void> flush(bool all = false);
+  Task<void> run();  // flush every second until cancelled
+
+  // How far a row may lag behind use: an idle sandbox is ended that much later.
+  static std::chrono::milliseconds flush_lag(std::chrono::seconds idle_timeout);
+
+ private:
+  using Steady = std::chrono::steady_clock::time_point;
+  struct Use {
+    size_t open = 0;
+    Steady last_used{}, written{};
+    std::chrono::seconds idle_timeout{0};
+  };
+  struct Due {
+    std::string id;
+    int64_t age_ms;
+  };
+
+  void release(const std::string& id);
+  std::vector<Due> take_due(bool all);
+
+  Database& database_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Use> uses_;
+};
+
+}  // namespace sandgate

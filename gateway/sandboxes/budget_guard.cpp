@@ -1,0 +1,28 @@
+#include "gateway/sandboxes/budget_guard.hpp"
+
+namespace sandgate {
+
+void BudgetGuard::reserve(pqxx::work& tx, const SandboxRecord& sandbox,
+                          const std::optional<Money>& charge_per_hour) {
+  budgets_.reserve(tx, {.tenant = sandbox.tenant,
+                        .sandbox = sandbox.id,
+                        .charge_per_hour = charge_per_hour,
+                        .ttl = std::chrono::seconds(sandbox.ttl_seconds)});
+}
+
+void BudgetGuard::adjust(pqxx::work& tx, const SandboxRecord& sandbox) {
+  std::optional<Money> charge;
+  if (sandbox.charge_per_hour)
+    charge = Money{Decimal::from_sql(*sandbox.charge_per_hour), sandbox.currency};
+  const Time now = clock_.now();
+  budgets_.adjust(
+      tx,
+      {.tenant = sandbox.tenant,
+       .sandbox = sandbox.id,
+       .charge_per_hour = std::move(charge),
+       .ttl = std::chrono::ceil<std::chrono::seconds>(std::max(sandbox.expires_at, now) - now)});
+}
+
+void BudgetGuard::settle(pqxx::work& tx, const SandboxId& id) { budgets_.settle(tx, id); }
+
+}  // namespace sandgate

@@ -1,0 +1,22 @@
+#pragma once
+#include "billing/budgets.hpp"
+#include "gateway/sandboxes/spend_guard.hpp"
+
+namespace sandgate {
+
+// Keeps sandboxes within their tenants' budgets.
+class BudgetGuard : public SpendGuard {
+ public:
+  BudgetGuard(Budgets& budgets, const Clock& clock) : budgets_(budgets), clock_(clock) {}
+
+  void reserve(pqxx::work& tx, const SandboxRecord& sandbox,
+               const std::optional<Money>& charge_per_hour) override;
+  void adjust(pqxx::work& tx, const SandboxRecord& sandbox) override;
+  void settle(pqxx::work& tx, const SandboxId& id) override;
+
+ private:
+  Budgets& budgets_;
+  const Clock& clock_;
+};
+
+}  // namespace sandgate

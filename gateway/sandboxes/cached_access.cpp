@@ -1,0 +1,45 @@
+#include "gateway/sandboxes/cached_access.hpp"
+
+namespace sandgate {
+namespace {
+
+void check_running(const SandboxRecord& record) {
+  if (is_ended(record.state)) throw Error::not_found("sandbox", record.id.value);
+  if (record.state != SandboxState::running)
+    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
+}
+
+bool starts_programs(Verb verb) {
+  return verb == Verb::exec || verb == Verb::background || verb == Verb::pty;
+}
+
+}  // namespace
+
+Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_view id, Verb verb) {
+  if (!caller.tenant)
+    throw Error(ErrorCode::invalid, "an operator names the tenant with X-Sandgate-Tenant");
+  const auto parsed = SandboxId::parse(id);
+  if (!parsed) throw Error::not_found("sandbox", id);
+  if (caller.suspended && starts_programs(verb))
+    throw Error(ErrorCode::forbidden, "the tenant is suspended");
+  const auto known = co_await lifecycle_.get(*caller.tenant, *parsed);
+  const SandboxRecord& record = known->record;
+  check_running(record);
+  const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
+  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  if (!deployment->descriptor.can(verb))
+    throw Error(ErrorCode::unsupported,
+                "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
+  co_return OpenSandbox{
+      .id = record.id,
+      .tenant = record.tenant,
+      .provider = deployment->backend,
+      .backend_id = record.backend_id,
+      .activity = activity_->use(record.id, std::chrono::seconds(record.idle_timeout_seconds))};
+}
+
+Task<void> CachedAccess::report_gone(SandboxId id, std::string detail) {
+  return lifecycle_.fail(std::move(id), std::move(detail));
+}
+
+}  // namespace sandgate

@@ -1,0 +1,22 @@
+#pragma once
+#include "gateway/sandboxes/access.hpp"
+#include "gateway/sandboxes/activity.hpp"
+#include "gateway/sandboxes/lifecycle.hpp"
+
+namespace sandgate {
+
+// SandboxAccess over the registry and its cache: no PostgreSQL on the way to a running sandbox.
+class CachedAccess : public SandboxAccess {
+ public:
+  CachedAccess(Lifecycle& lifecycle, std::shared_ptr<Activity> activity)
+      : lifecycle_(lifecycle), activity_(std::move(activity)) {}
+
+  Task<OpenSandbox> open(const http::Caller& caller, std::string_view id, Verb verb) override;
+  Task<void> report_gone(SandboxId id, std::string detail) override;
+
+ private:
+  Lifecycle& lifecycle_;
+  std::shared_ptr<Activity> activity_;
+};
+
+}  // namespace sandgate

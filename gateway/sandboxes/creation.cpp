@@ -1,0 +1,171 @@
+#include "gateway/sandboxes/creation.hpp"
+
+#include "billing/rating.hpp"
+#include "gateway/core/log.hpp"
+#include "gateway/sandboxes/tenant_admission.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kLeaseSlack{15};  // over the placement's own deadline
+constexpr std::chrono::seconds kLateKillPatience{10};
+constexpr int kKeepTries = 4;
+constexpr std::chrono::milliseconds kKeepPause{250};
+
+SandboxRecord intention(const CreateOrder& order, const Decision& decision) {
+  const Profile& profile = order.request.profile;
+  SandboxRecord record;
+  record.id = SandboxId::make();
+  record.tenant = order.tenant;
+  record.profile = order.profile;
+  record.profile_version = order.profile_version;
+  record.decision = decision.id;
+  record.isolation = profile.isolation;
+  record.persistence = profile.persistence;
+  record.resources = profile.resources;
+  record.metadata = order.request.metadata;
+  record.ttl_seconds = profile.ttl_seconds;
+  record.max_ttl_seconds = most_ttl(profile).count();
+  record.on_expiry = profile.on_expiry;
+  record.idle_timeout_seconds = profile.idle_timeout_seconds;
+  record.on_idle = profile.on_idle;
+  record.auto_resume = profile.auto_resume;
+  record.planned = planned(decision);
+  return record;
+}
+
+}  // namespace
+
+Creation::Creation(const Lifecycle::Parts& parts, CreateOrder order, Decision decision)
+    : parts_(parts),
+      order_(std::move(order)),
+      decision_(std::move(decision)),
+      record_(intention(order_, decision_)) {}
+
+Task<SandboxRecord> Creation::run() {
+  co_await parts_.database.run([this](pqxx::work& tx) { write_intention(tx); });
+  Placement placement = co_await place(decision_, spec(), parts_.board);
+  decision_.attempts = placement.attempts;
+  if (!placement.placed) {
+    co_await give_up(*placement.error);
+    throw *placement.error;
+  }
+  co_return co_await keep(*placement.placed);
+}
+
+void Creation::write_intention(pqxx::work& tx) const {
+  admit(tx, order_.tenant, record_.resources);
+  parts_.spend.reserve(tx, record_, highest_charge());
+  const std::chrono::milliseconds deadline(decision_.requirements.placement.fallback.deadline_ms);
+  sandbox_rows::insert(tx, record_, decision_, deadline + kLeaseSlack);
+}
+
+std::optional<Money> Creation::highest_charge() const {
+  const auto prices = parts_.prices.snapshot();
+  std::optional<Money> highest;
+  for (const Candidate& candidate : decision_.candidates) {
+    if (!candidate.eligible()) continue;
+    const Deployment& one = *candidate.deployment;
+    const std::string region = one.region();
+    auto charge = charge_per_hour(*prices, {order_.tenant.value, one.provider, one.name, region},
+                                  record_.resources, parts_.clock.now());
+    if (charge && (!highest || charge->amount > highest->amount)) highest = std::move(charge);
+  }
+  return highest;
+}
+
+CreateSpec Creation::spec() const {
+  const Profile& profile = order_.request.profile;
+  return {.sandbox_id = record_.id.value,
+          .tenant_id = record_.tenant.value,
+          .resources = profile.resources,
+          .ttl = std::chrono::seconds(profile.ttl_seconds),
+          .env = profile.env,
+          .metadata = record_.metadata,
+          .network = profile.network,
+          .secrets = profile.secrets,
+          .allow_root = profile.allow_root,
+          .allow_debug = profile.allow_debug};
+}
+
+SandboxRecord Creation::placed_record(const Placed& placed) const {
+  SandboxRecord record = record_;
+  const Deployment& deployment = *placed.deployment;
+  record.deployment = deployment.name;
+  record.provider = deployment.provider;
+  record.backend_id = placed.sandbox.backend_id;
+  record.isolation = placed.sandbox.isolation;
+  record.region = placed.sandbox.region.empty() ? deployment.region() : placed.sandbox.region;
+  const auto prices = parts_.prices.snapshot();
+  const auto charge = charge_per_hour(
+      *prices, {record.tenant.value, record.provider, record.deployment, record.region},
+      record.resources, parts_.clock.now());
+  if (charge) {
+    record.charge_per_hour = charge->amount.to_string();
+    record.currency = charge->currency;
+  }
+  return record;
+}
+
+std::optional<SandboxRecord> Creation::write_running(pqxx::work& tx,
+                                                     const SandboxRecord& placed) const {
+  auto running = sandbox_rows::set_running(tx, placed, decision_.attempts);
+  if (!running) {
+    // The commit of an earlier try may have gone through although its answer was lost.
+    const auto found = sandbox_rows::find(tx, placed.id);
+    const bool ours = found && found->state == SandboxState::running &&
+                      found->backend_id == placed.backend_id &&
+                      found->deployment == placed.deployment;
+    return ours ? found : std::nullopt;
+  }
+  parts_.spend.adjust(tx, *running);
+  parts_.meter.open(tx, {.id = running->id,
+                         .tenant = running->tenant,
+                         .profile = running->profile,
+                         .profile_version = running->profile_version,
+                         .deployment = running->deployment,
+                         .provider = running->provider,
+                         .region = running->region,
+                         .resources = running->resources,
+                         .metadata = running->metadata});
+  return running;
+}
+
+Task<SandboxRecord> Creation::keep(const Placed& placed) {
+  const SandboxRecord wanted = placed_record(placed);
+  Error reason(ErrorCode::conflict, "the sandbox was ended while it was being created");
+  for (int tries = 1; tries <= kKeepTries; ++tries) {
+    const auto mark = parts_.cache.mark_of(wanted.id);
+    auto write = [this, wanted](pqxx::work& tx) { return write_running(tx, wanted); };
+    auto writing = parts_.database.run(std::move(write));
+    auto outcome = co_await attempt(std::move(writing));
+    if (auto* written = std::get_if<std::optional<SandboxRecord>>(&outcome)) {
+      if (!*written) break;
+      parts_.cache.remember(**written, mark);
+      co_return **written;
+    }
+    reason = std::get<Error>(outcome);
+    if (reason.code != ErrorCode::unavailable) break;
+    if (tries < kKeepTries) co_await sleep_for(kKeepPause);
+  }
+  log::warn("a new sandbox is not kept", {{"sandbox", wanted.id.value}, {"reason", reason.what()}});
+  // The reaper kills what this does not.
+  auto killing = attempt(placed.deployment->backend->kill(placed.sandbox.backend_id));
+  co_await with_timeout(kLateKillPatience, std::move(killing));
+  throw reason;
+}
+
+Task<void> Creation::give_up(const Error& error) {
+  const SandboxFailure failure{std::string(to_string(error.code)), error.what()};
+  auto work = [this, failure](pqxx::work& tx) {
+    if (sandbox_rows::set_not_created(tx, record_.id, failure, decision_.attempts))
+      parts_.spend.settle(tx, record_.id);
+  };
+  const auto outcome = co_await attempt(parts_.database.run(std::move(work)));
+  // The row stays `creating` until its lease ends; then the reaper gives it up.
+  if (const auto* unwritten = std::get_if<Error>(&outcome))
+    log::warn("a failed create was not recorded",
+              {{"sandbox", record_.id.value}, {"reason", unwritten->what()}});
+}
+
+}  // namespace sandgate

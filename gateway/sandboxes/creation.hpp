@@ -1,0 +1,31 @@
+#pragma once
+#include "gateway/sandboxes/lifecycle.hpp"
+
+namespace sandgate {
+
+// One create, from decision to running row: intention, backend, row. What it leaves behind when it
+// dies anywhere in between is the reaper's to resolve.
+class Creation {
+ public:
+  Creation(const Lifecycle::Parts& parts, CreateOrder order, Decision decision);
+
+  Task<SandboxRecord> run();  // once
+
+ private:
+  void write_intention(pqxx::work& tx) const;
+  CreateSpec spec() const;
+  // The row of the sandbox that a backend made. Throws when someone ended it meanwhile, or when
+  // the database does not answer: then the backend's sandbox is killed.
+  Task<SandboxRecord> keep(const Placed& placed);
+  std::optional<SandboxRecord> write_running(pqxx::work& tx, const SandboxRecord& placed) const;
+  Task<void> give_up(const Error& error);
+  SandboxRecord placed_record(const Placed& placed) const;
+  std::optional<Money> highest_charge() const;
+
+  const Lifecycle::Parts& parts_;
+  CreateOrder order_;
+  Decision decision_;
+  SandboxRecord record_;
+};
+
+}  // namespace sandgate

@@ -1,0 +1,185 @@
+#include "gateway/sandboxes/lifecycle.hpp"
+
+#include <algorithm>
+
+#include "gateway/core/log.hpp"
+#include "gateway/sandboxes/creation.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kKillPatience{10};
+
+// Runs work to its end even when whoever waits for it is cancelled. `work` returns a Task.
+template <class F>
+auto uncancelled(asio::any_io_executor executor, F work) -> std::invoke_result_t<F&> {
+  using Result = typename std::invoke_result_t<F&>::value_type;
+  auto shielded = [work = std::move(work)]() mutable -> Task<Result> {
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_return co_await work();
+  };
+  co_return co_await asio::co_spawn(executor, std::move(shielded), asio::use_awaitable);
+}
+
+Error unknown_sandbox(const SandboxId& id) { return Error::not_found("sandbox", id.value); }
+
+}  // namespace
+
+Decision Lifecycle::explain(const CreateOrder& order) const {
+  const auto set = parts_.deployments.snapshot();
+  const auto prices = parts_.prices.snapshot();
+  return decide(order.request, order.tenant,
+                order.profile + "@" + std::to_string(order.profile_version), order.request_id,
+                candidates_of(*set, parts_.board, *prices, order.request.profile.resources,
+                              parts_.clock.now()));
+}
+
+Task<SandboxRecord> Lifecycle::create(CreateOrder order) {
+  Decision decision = explain(order);
+  if (decision.eligible() == 0) throw nothing_eligible(decision);
+  auto creation = std::make_shared<Creation>(parts_, std::move(order), std::move(decision));
+  auto work = [creation]() -> Task<SandboxRecord> { return creation->run(); };
+  co_return co_await uncancelled(parts_.executor, std::move(work));
+}
+
+Task<CachedSandboxPtr> Lifecycle::get(TenantId tenant, SandboxId id) {
+  auto found = co_await parts_.cache.find(id);
+  if (!found || found->record.tenant != tenant) throw unknown_sandbox(id);
+  co_return found;
+}
+
+Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {
+  auto known = co_await get(tenant, id);
+  const SandboxRecord& record = known->record;
+  if (record.state != SandboxState::running && record.state != SandboxState::paused)
+    co_return known;
+  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
+  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  const auto there = co_await deployment->backend->find(record.backend_id);
+  if (there && there->state != BackendState::gone) co_return known;
+  co_await fail(id, "the backend does not know it any more");
+  co_return co_await get(tenant, id);
+}
+
+void Lifecycle::end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at) {
+  parts_.meter.close(tx, id, at);
+  parts_.spend.settle(tx, id);
+}
+
+Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id) {
+  const auto known = co_await get(tenant, id);
+  if (is_ended(known->record.state)) co_return EndResult::ended;
+  auto work = [this, id]() -> Task<EndResult> {
+    auto transaction = [this, id](pqxx::work& tx) {
+      auto stopping = sandbox_rows::set_stopping(tx, id, {.reason = "killed"});
+      if (stopping)
+        end_charge(tx, id);
+      else
+        stopping = sandbox_rows::find(tx, id);
+      return stopping;
+    };
+    const auto record = co_await parts_.database.run(std::move(transaction));
+    parts_.cache.forget(id);
+    if (!record) throw unknown_sandbox(id);
+    // Someone else may be bringing it down at the same time: killing twice is harmless.
+    if (is_ended(record->state)) co_return EndResult::ended;
+    co_return co_await bring_down(*record);
+  };
+  co_return co_await uncancelled(parts_.executor, std::move(work));
+}
+
+Task<bool> Lifecycle::kill_on(DeploymentPtr deployment, SandboxRecord record) {
+  std::string backend_id = record.deployment == deployment->name ? record.backend_id : "";
+  if (backend_id.empty()) {
+    const auto orphan = co_await deployment->backend->find_by_tag(record.id.value);
+    if (!orphan) co_return true;
+    backend_id = orphan->backend_id;
+  }
+  const auto outcome = co_await attempt(deployment->backend->kill(backend_id));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (error && error->code != ErrorCode::not_found) throw *error;
+  co_return true;
+}
+
+Task<bool> Lifecycle::kill_everywhere(SandboxRecord record) {
+  std::vector<std::string> holders = record.planned;
+  if (!record.backend_id.empty()) holders = {record.deployment};
+  bool all = true;
+  for (const std::string& name : holders) {
+    const auto deployment = parts_.deployments.find(record.tenant, name);
+    if (!deployment) {
+      // Not configured any more: nothing can be asked. Before the first load it may yet be.
+      all = all && parts_.deployments.loaded();
+      log::warn("the deployment of a sandbox to kill is gone",
+                {{"sandbox", record.id.value}, {"deployment", name}});
+      continue;
+    }
+    auto killing = attempt(kill_on(deployment, record));
+    const auto outcome = co_await with_timeout(kKillPatience, std::move(killing));
+    const bool killed = outcome && std::holds_alternative<bool>(*outcome);
+    if (!killed)
+      log::warn("a backend did not kill a sandbox",
+                {{"sandbox", record.id.value}, {"deployment", name}});
+    all = all && killed;
+  }
+  co_return all;
+}
+
+Task<EndResult> Lifecycle::bring_down(SandboxRecord stopping) {
+  const SandboxId id = stopping.id;
+  const bool killed = co_await kill_everywhere(std::move(stopping));
+  auto work = [id, killed](pqxx::work& tx) {
+    // Lost in a crash, this is done again by the reaper: killing twice is harmless.
+    tx.exec("SET LOCAL synchronous_commit TO off");
+    if (killed)
+      sandbox_rows::set_ended(tx, id);
+    else
+      sandbox_rows::put_off(tx, id);
+  };
+  const auto outcome = co_await attempt(parts_.database.run(std::move(work)));
+  parts_.cache.forget(id);
+  const bool written = !std::holds_alternative<Error>(outcome);
+  co_return killed&& written ? EndResult::ended : EndResult::stopping;
+}
+
+Task<SandboxRecord> Lifecycle::extend(TenantId tenant, SandboxId id, int64_t ttl_seconds) {
+  const auto known = co_await get(tenant, id);
+  const SandboxRecord record = known->record;
+  if (record.state != SandboxState::running && record.state != SandboxState::paused)
+    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
+  if (ttl_seconds > record.max_ttl_seconds)
+    throw Error::invalid(
+        "/ttl_seconds",
+        "may be at most " + std::to_string(record.max_ttl_seconds) + " by the sandbox's profile");
+  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
+  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  // The backend first: a longer second line is harmless, a shorter one is not.
+  const auto ttl = backend_ttl(std::chrono::seconds(ttl_seconds), deployment->descriptor);
+  co_await deployment->backend->extend(record.backend_id, ttl);
+  const auto mark = parts_.cache.mark_of(id);
+  auto work = [id, ttl_seconds](pqxx::work& tx) {
+    return sandbox_rows::set_expiry(tx, id, ttl_seconds);
+  };
+  const auto extended = co_await parts_.database.run(std::move(work));
+  if (!extended) {
+    parts_.cache.forget(id);
+    throw Error(ErrorCode::conflict, "the sandbox has just ended");
+  }
+  parts_.cache.remember(*extended, mark);
+  co_return *extended;
+}
+
+Task<void> Lifecycle::fail(SandboxId id, std::string detail) {
+  const sandbox_rows::Stop lost{.reason = "failed",
+                                .failure = SandboxFailure{"backend_lost", std::move(detail)},
+                                .placed_only = true};
+  auto work = [this, id, lost](pqxx::work& tx) {
+    if (!sandbox_rows::set_stopping(tx, id, lost)) return;
+    end_charge(tx, id);
+    sandbox_rows::set_ended(tx, id);
+  };
+  co_await parts_.database.run(std::move(work));
+  parts_.cache.forget(id);
+}
+
+}  // namespace sandgate

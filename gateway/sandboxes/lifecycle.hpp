@@ -1,0 +1,84 @@
+#pragma once
+#include <string>
+
+#include "billing/meter.hpp"
+#include "billing/price_books.hpp"
+#include "gateway/core/database.hpp"
+#include "gateway/placement/deployments.hpp"
+#include "gateway/placement/health_board.hpp"
+#include "gateway/placement/place.hpp"
+#include "gateway/sandboxes/sandbox_cache.hpp"
+#include "gateway/sandboxes/spend_guard.hpp"
+#include "gateway/sandboxes/store.hpp"
+
+namespace sandgate {
+
+// What a create asks for, resolved and checked.
+struct CreateOrder {
+  TenantId tenant;
+  std::string profile;  // name
+  int profile_version = 0;
+  EffectiveRequest request;
+  std::string request_id;  // decides weighted draws
+};
+
+// What ending a sandbox came to.
+enum class EndResult {
+  ended,
+  stopping
+};  // stopping: the backend did not answer; the reaper goes on
+
+// Everything that changes a sandbox's state. Each change is a transaction; what a backend is asked
+// to do is written down before it is asked. Replicas may share one database.
+class Lifecycle {
+ public:
+  struct Parts {
+    Database& database;
+    Deployments& deployments;
+    HealthBoard& board;
+    PriceBooks& prices;
+    Meter& meter;
+    SpendGuard& spend;
+    SandboxCache& cache;
+    const Clock& clock;
+    asio::any_io_executor executor;  // where creates go on when their caller is gone
+  };
+  explicit Lifecycle(Parts parts) : parts_(std::move(parts)) {}
+
+  // Decides without creating anything.
+  Decision explain(const CreateOrder& order) const;
+
+  // Throws what the API answers: unsupported, no_capacity, quota_exceeded, rate_limited,
+  // budget_exceeded, or the last backend's failure. A caller that goes away leaves the create to
+  // finish.
+  Task<SandboxRecord> create(CreateOrder order);
+
+  // Ends a sandbox, whatever its state; the charge ends now. Throws not_found.
+  Task<EndResult> kill(TenantId tenant, SandboxId id);
+  // Throws not_found, conflict (not running or paused), invalid (beyond the profile's longest).
+  Task<SandboxRecord> extend(TenantId tenant, SandboxId id, int64_t ttl_seconds);
+  // The backend lost it: failed with backend_lost, meter closed. Only if it still runs there.
+  Task<void> fail(SandboxId id, std::string detail);
+
+  // Throws not_found, also for another tenant's.
+  Task<CachedSandboxPtr> get(TenantId tenant, SandboxId id);
+  // The same, asking the backend: one it does not know any more fails.
+  Task<CachedSandboxPtr> refresh(TenantId tenant, SandboxId id);
+
+  // Brings down a row that is `stopping`: backend first, then the row; puts it off when the backend
+  // does not answer. For the reaper and for those who set it stopping.
+  Task<EndResult> bring_down(SandboxRecord stopping);
+  // In the transaction that set a row stopping: ends meter and reservation at `at` (now if empty).
+  void end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at = std::nullopt);
+
+  const Parts& parts() const { return parts_; }
+
+ private:
+  // True: certainly not there any more. Throws when the backend does not answer.
+  Task<bool> kill_on(DeploymentPtr deployment, SandboxRecord record);
+  Task<bool> kill_everywhere(SandboxRecord record);
+
+  Parts parts_;
+};
+
+}  // namespace sandgate

@@ -1,0 +1,132 @@
+#include "gateway/sandboxes/reaper.hpp"
+
+#include "gateway/core/log.hpp"
+#include "gateway/sandboxes/for_each.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kLease{30};
+constexpr std::chrono::seconds kLookPatience{20};
+constexpr size_t kAtOnce = 16;  // backends' calls of one step
+
+// The time as tests may shift it; $1 of stop_where.
+const std::string kNow = "now() + make_interval(secs => $1 / 1000.0)";
+
+}  // namespace
+
+Task<size_t> Reaper::stop_due(std::string name, std::string condition, sandbox_rows::Stop stop) {
+  auto work = [this, name, condition, stop](pqxx::work& tx) {
+    auto taken =
+        sandbox_rows::stop_where(tx, name, condition, stop, options_.batch, options_.ahead);
+    for (const SandboxRecord& record : taken) {
+      // Who comes late does so at the gateway's cost.
+      const bool expired = stop.reason == "expired";
+      lifecycle_.end_charge(tx, record.id,
+                            expired ? std::optional(record.expires_at) : std::nullopt);
+    }
+    return taken;
+  };
+  auto taken = co_await lifecycle_.parts().database.run(std::move(work));
+  const size_t count = taken.size();
+  co_await bring_down_all(std::move(taken));
+  co_return count;
+}
+
+Task<void> Reaper::bring_down_all(std::vector<SandboxRecord> records) {
+  for (const SandboxRecord& record : records) lifecycle_.parts().cache.forget(record.id);
+  co_await for_each(std::move(records), kAtOnce, [this](SandboxRecord record) -> Task<void> {
+    co_await lifecycle_.bring_down(std::move(record));
+  });
+}
+
+Task<size_t> Reaper::expire() {
+  return stop_due(
+      "expired",
+      "state IN ('running', 'paused') AND expires_at <= " + kNow + " ORDER BY expires_at",
+      {.reason = "expired", .lease = kLease});
+}
+
+Task<size_t> Reaper::end_idle() {
+  // Rows lag behind use by Activity::flush_lag, and a second for the flush itself.
+  return stop_due("idle",
+                  "state = 'running' AND idle_timeout_seconds > 0 AND last_active_at +"
+                  " make_interval(secs => idle_timeout_seconds + 1 +"
+                  " least(5, greatest(1, idle_timeout_seconds / 4.0))) <= " +
+                      kNow,
+                  {.reason = "idle", .lease = kLease});
+}
+
+Task<size_t> Reaper::abandon() {
+  return stop_due("abandoned",
+                  "state = 'creating' AND lease_until <= " + kNow + " ORDER BY lease_until",
+                  {.reason = "failed",
+                   .failure = SandboxFailure{"internal", "the gateway stopped while creating it"},
+                   .lease = kLease});
+}
+
+Task<size_t> Reaper::finish() {
+  auto taken = co_await lifecycle_.parts().database.run([this](pqxx::work& tx) {
+    return sandbox_rows::take_stopping(tx, options_.batch, kLease, options_.ahead);
+  });
+  const size_t count = taken.size();
+  co_await bring_down_all(std::move(taken));
+  co_return count;
+}
+
+Task<bool> Reaper::kill_orphan(sandbox_rows::OpenAttempt open) {
+  const auto deployment = lifecycle_.parts().deployments.find(open.tenant, open.deployment);
+  if (!deployment) co_return open.last_look;
+  const auto found = co_await deployment->backend->find_by_tag(open.sandbox.value);
+  if (!found) co_return open.last_look;
+  auto read = [id = open.sandbox](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
+  const auto record = co_await lifecycle_.parts().database.run(std::move(read));
+  const bool in_use = record && !is_ended(record->state) && record->deployment == open.deployment &&
+                      record->backend_id == found->backend_id;
+  if (in_use) co_return open.last_look;
+  log::warn("an orphan is killed",
+            {{"sandbox", open.sandbox.value}, {"deployment", open.deployment}});
+  co_await deployment->backend->kill(found->backend_id);
+  co_return true;
+}
+
+Task<size_t> Reaper::resolve_unknown() {
+  auto taken = co_await lifecycle_.parts().database.run([this](pqxx::work& tx) {
+    return sandbox_rows::take_open_attempts(tx, options_.batch, options_.ahead);
+  });
+  const size_t count = taken.size();
+  auto look = [this](sandbox_rows::OpenAttempt open) -> Task<void> {
+    auto killing = attempt(kill_orphan(open));
+    const auto outcome = co_await with_timeout(kLookPatience, std::move(killing));
+    // A backend that did not answer is asked again at the attempt's next look.
+    const bool* resolved = outcome ? std::get_if<bool>(&*outcome) : nullptr;
+    if (!resolved || !*resolved) co_return;
+    auto write = [open](pqxx::work& tx) { sandbox_rows::resolve(tx, open); };
+    co_await lifecycle_.parts().database.run(std::move(write));
+  };
+  co_await for_each(std::move(taken), kAtOnce, look);
+  co_return count;
+}
+
+Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char* name) {
+  while (true) {
+    const auto outcome = co_await attempt((this->*step)());
+    if (const auto* error = std::get_if<Error>(&outcome))
+      log::warn("the reaper was interrupted", {{"step", name}, {"reason", error->what()}});
+    // A full batch means that more is waiting.
+    const auto* count = std::get_if<size_t>(&outcome);
+    const bool more = count && *count >= static_cast<size_t>(options_.batch);
+    co_await sleep_for(more ? std::chrono::milliseconds(1) : period);
+  }
+}
+
+Task<void> Reaper::run() {
+  using namespace asio::experimental::awaitable_operators;
+  co_await (every(options_.expiry_every, &Reaper::expire, "expire") &&
+            every(options_.expiry_every, &Reaper::end_idle, "end_idle") &&
+            every(options_.stopping_every, &Reaper::finish, "finish") &&
+            every(options_.stopping_every, &Reaper::abandon, "abandon") &&
+            every(options_.unknown_every, &Reaper::resolve_unknown, "resolve_unknown"));
+}
+
+}  // namespace sandgate

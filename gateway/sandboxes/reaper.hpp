@@ -1,0 +1,40 @@
+#pragma once
+#include <chrono>
+
+#include "gateway/sandboxes/lifecycle.hpp"
+
+namespace sandgate {
+
+// Ends what is due and cleans up what was left half done. Any number of replicas may run one: rows
+// are taken with FOR UPDATE SKIP LOCKED and leased by time. Each step may run alone.
+class Reaper {
+ public:
+  struct Options {
+    std::chrono::milliseconds expiry_every{500}, stopping_every{1000}, unknown_every{5000};
+    std::chrono::milliseconds ahead{0};  // tests: pretend that it is that much later
+    int batch = 50;
+  };
+  Reaper(Lifecycle& lifecycle, Options options) : lifecycle_(lifecycle), options_(options) {}
+
+  Task<size_t> expire();  // TTL is over; returns how many were taken
+  Task<size_t> end_idle();  // unused for their idle timeout
+  Task<size_t> abandon();  // creating beyond their lease: their creator died
+  Task<size_t> finish();  // stopping and due for another try
+  // Attempts whose outcome nobody knows: looks for the orphan for 2 minutes and kills it.
+  Task<size_t> resolve_unknown();
+
+  Task<void> run();  // all of them until cancelled
+
+ private:
+  using Step = Task<size_t> (Reaper::*)();
+  Task<void> every(std::chrono::milliseconds period, Step step, const char* name);
+  Task<size_t> stop_due(std::string name, std::string condition, sandbox_rows::Stop stop);
+  Task<void> bring_down_all(std::vector<SandboxRecord> records);
+  // True when nothing is left to find out.
+  Task<bool> kill_orphan(sandbox_rows::OpenAttempt open);
+
+  Lifecycle& lifecycle_;
+  Options options_;
+};
+
+}  // namespace sandgate

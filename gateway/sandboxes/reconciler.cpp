@@ -1,0 +1,113 @@
+#include "gateway/sandboxes/reconciler.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "gateway/core/log.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kPatience{60};
+
+// Whether the registry has no use for what a backend lists.
+bool is_orphan(const BackendSandbox& listed, const std::string& deployment,
+               const std::map<std::string, SandboxRecord>& known) {
+  const auto found = known.find(listed.sandbox_id);
+  if (found == known.end()) return true;
+  const SandboxRecord& record = found->second;
+  if (is_ended(record.state)) return true;
+  // One still creating or stopping without a backend may be this one.
+  if (record.backend_id.empty()) return false;
+  return record.deployment != deployment || record.backend_id != listed.backend_id;
+}
+
+}  // namespace
+
+Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr deployment) {
+  Database& database = lifecycle_.parts().database;
+  // Expected first, listed then: whatever is expected was there before the list was made.
+  auto turn = [deployment, lease = options_.every](pqxx::work& tx) {
+    std::optional<std::vector<SandboxRecord>> expected;
+    if (sandbox_rows::take_turn(tx, "reconcile/" + deployment->key(), lease * 9 / 10))
+      expected = sandbox_rows::expected_on(tx, deployment->name, deployment->tenant);
+    return expected;
+  };
+  const auto expected = co_await database.run(std::move(turn));
+  if (!expected) co_return std::nullopt;
+  auto listing = attempt(deployment->backend->list());
+  auto outcome = co_await with_timeout(kPatience, std::move(listing));
+  auto* listed = outcome ? std::get_if<std::vector<BackendSandbox>>(&*outcome) : nullptr;
+  if (!listed) co_return std::nullopt;
+  Result result;
+  result.lost = co_await fail_lost(deployment, *listed, *expected);
+  result.orphans_killed = co_await kill_orphans(deployment, std::move(*listed));
+  co_return result;
+}
+
+Task<size_t> Reconciler::fail_lost(DeploymentPtr deployment, std::vector<BackendSandbox> listed,
+                                   std::vector<SandboxRecord> expected) {
+  std::set<std::string> there;
+  for (const BackendSandbox& one : listed)
+    if (one.state != BackendState::gone) there.insert(one.backend_id);
+  size_t lost = 0;
+  for (const SandboxRecord& record : expected) {
+    if (there.contains(record.backend_id)) continue;
+    // Lists may be pages of different moments: only a direct question settles it.
+    const auto found = co_await deployment->backend->find(record.backend_id);
+    if (found && found->state != BackendState::gone) continue;
+    log::warn("a backend lost a sandbox",
+              {{"sandbox", record.id.value}, {"deployment", deployment->name}});
+    co_await lifecycle_.fail(record.id, "the backend does not list it any more");
+    ++lost;
+  }
+  co_return lost;
+}
+
+bool Reconciler::old_enough(std::chrono::steady_clock::time_point first_seen) const {
+  return std::chrono::steady_clock::now() - first_seen >= options_.orphan_age;
+}
+
+Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
+                                      std::vector<BackendSandbox> listed) {
+  std::vector<std::string> ids;
+  for (const BackendSandbox& one : listed)
+    if (SandboxId::parse(one.sandbox_id)) ids.push_back(one.sandbox_id);
+  auto read = [ids](pqxx::work& tx) { return sandbox_rows::find_all(tx, ids); };
+  const auto records = co_await lifecycle_.parts().database.run(std::move(read));
+  std::map<std::string, SandboxRecord> known;
+  for (const SandboxRecord& record : records) known.emplace(record.id.value, record);
+  Sightings& before = first_seen_[deployment->key()];
+  Sightings now;
+  size_t killed = 0;
+  for (const BackendSandbox& one : listed) {
+    const bool ours = SandboxId::parse(one.sandbox_id).has_value();
+    if (!ours || one.state == BackendState::gone || !is_orphan(one, deployment->name, known))
+      continue;
+    const auto seen = before.find(one.backend_id);
+    const auto since = seen == before.end() ? std::chrono::steady_clock::now() : seen->second;
+    now.emplace(one.backend_id, since);
+    if (!old_enough(since)) continue;
+    log::warn("an orphan is killed",
+              {{"sandbox", one.sandbox_id}, {"deployment", deployment->name}});
+    const auto outcome = co_await attempt(deployment->backend->kill(one.backend_id));
+    if (!std::holds_alternative<Error>(outcome)) ++killed;
+  }
+  first_seen_[deployment->key()] = std::move(now);
+  co_return killed;
+}
+
+Task<void> Reconciler::run() {
+  while (true) {
+    const auto set = lifecycle_.parts().deployments.snapshot();
+    for (const DeploymentPtr& deployment : *set) {
+      const auto outcome = co_await attempt(reconcile(deployment));
+      if (const auto* error = std::get_if<Error>(&outcome))
+        log::warn("a deployment was not reconciled",
+                  {{"deployment", deployment->name}, {"reason", error->what()}});
+    }
+    co_await sleep_for(options_.every);
+  }
+}
+
+}  // namespace sandgate

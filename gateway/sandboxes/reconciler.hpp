@@ -1,0 +1,43 @@
+#pragma once
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gateway/sandboxes/lifecycle.hpp"
+
+namespace sandgate {
+
+// Compares what backends list with what the registry knows, one deployment at a time; replicas take
+// turns by a lease. Sandboxes the backend lost become failed; sandboxes with our tag that the
+// registry does not know, or knows as ended, are killed once they are a minute old.
+class Reconciler {
+ public:
+  struct Options {
+    std::chrono::milliseconds every{15'000};
+    std::chrono::milliseconds orphan_age{60'000};  // seen without use for that long
+  };
+  Reconciler(Lifecycle& lifecycle, Options options) : lifecycle_(lifecycle), options_(options) {}
+
+  struct Result {
+    size_t lost = 0, orphans_killed = 0;
+  };
+  // Empty when another replica has its turn or the backend does not answer.
+  Task<std::optional<Result>> reconcile(DeploymentPtr deployment);
+  Task<void> run();  // all deployments, until cancelled
+
+ private:
+  // By backend id, when this replica first saw it without use.
+  using Sightings = std::map<std::string, std::chrono::steady_clock::time_point>;
+
+  Task<size_t> fail_lost(DeploymentPtr deployment, std::vector<BackendSandbox> listed,
+                         std::vector<SandboxRecord> expected);
+  Task<size_t> kill_orphans(DeploymentPtr deployment, std::vector<BackendSandbox> listed);
+  bool old_enough(std::chrono::steady_clock::time_point first_seen) const;
+
+  Lifecycle& lifecycle_;
+  Options options_;
+  std::map<std::string, Sightings> first_seen_;  // by deployment
+};
+
+}  // namespace sandgate

@@ -1,0 +1,84 @@
+#include "gateway/sandboxes/record.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sandgate {
+namespace {
+
+constexpr std::array kStates{
+    SandboxState::creating, SandboxState::running,  SandboxState::pausing, SandboxState::paused,
+    SandboxState::resuming, SandboxState::stopping, SandboxState::stopped, SandboxState::failed,
+};
+
+Json backend_json(const SandboxRecord& record) {
+  if (record.deployment.empty()) return nullptr;
+  Json region;
+  if (!record.region.empty()) region = record.region;
+  return {{"deployment", record.deployment},
+          {"provider", record.provider},
+          {"isolation", to_string(record.isolation)},
+          {"region", std::move(region)}};
+}
+
+}  // namespace
+
+std::string_view to_string(SandboxState state) {
+  switch (state) {
+    case SandboxState::creating:
+      return "creating";
+    case SandboxState::running:
+      return "running";
+    case SandboxState::pausing:
+      return "pausing";
+    case SandboxState::paused:
+      return "paused";
+    case SandboxState::resuming:
+      return "resuming";
+    case SandboxState::stopping:
+      return "stopping";
+    case SandboxState::stopped:
+      return "stopped";
+    case SandboxState::failed:
+      return "failed";
+  }
+  return "failed";
+}
+
+std::optional<SandboxState> sandbox_state_from(std::string_view text) {
+  const auto found = std::find_if(kStates.begin(), kStates.end(),
+                                  [&](SandboxState state) { return to_string(state) == text; });
+  return found == kStates.end() ? std::nullopt : std::optional(*found);
+}
+
+bool is_ended(SandboxState state) {
+  return state == SandboxState::stopped || state == SandboxState::failed;
+}
+
+bool is_settled(SandboxState state) {
+  return state == SandboxState::running || state == SandboxState::paused || is_ended(state);
+}
+
+Json to_json(const SandboxRecord& record) {
+  Json price;
+  if (record.charge_per_hour) price = *record.charge_per_hour;
+  Json document = {
+      {"id", record.id.value},
+      {"state", to_string(record.state)},
+      {"profile", {{"name", record.profile}, {"version", record.profile_version}}},
+      {"backend", backend_json(record)},
+      {"persistence", to_string(record.persistence)},
+      {"resources", to_json(record.resources)},
+      {"created_at", to_rfc3339(record.created_at)},
+      {"expires_at", to_rfc3339(record.expires_at)},
+      {"idle_timeout_seconds", record.idle_timeout_seconds},
+      {"metadata", record.metadata},
+      {"cost", {{"currency", record.currency}, {"estimated_per_hour", std::move(price)}}},
+      {"decision", record.decision.value}};
+  if (record.ended_at) document["ended_at"] = to_rfc3339(*record.ended_at);
+  if (record.state == SandboxState::failed && record.failure)
+    document["failure"] = {{"code", record.failure->code}, {"detail", record.failure->detail}};
+  return document;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,62 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/core/ids.hpp"
+#include "gateway/core/json_reader.hpp"
+#include "gateway/core/time.hpp"
+#include "providers/sandbox.hpp"
+#include "registry/profile.hpp"
+
+namespace sandgate {
+
+enum class SandboxState { creating, running, pausing, paused, resuming, stopping, stopped, failed };
+
+std::string_view to_string(SandboxState state);
+std::optional<SandboxState> sandbox_state_from(std::string_view text);
+// Ended for good: nothing changes any more.
+bool is_ended(SandboxState state);
+// Not on its way anywhere: what a cache may keep.
+bool is_settled(SandboxState state);
+
+// Why a sandbox is `failed`.
+struct SandboxFailure {
+  std::string code;  // "backend_lost", or an ErrorCode's word for a create
+  std::string detail;
+};
+
+// One sandbox as the registry knows it.
+struct SandboxRecord {
+  SandboxId id;
+  TenantId tenant;
+  SandboxState state = SandboxState::creating;
+  std::string profile;
+  int profile_version = 0;
+  DecisionId decision;
+
+  std::string deployment, provider, backend_id, region;  // empty until placed
+  Isolation isolation = Isolation::container;  // asked for; once placed, what it really is
+  Persistence persistence = Persistence::ephemeral;
+  Resources resources;
+  std::map<std::string, std::string> metadata;
+  std::optional<std::string> charge_per_hour;  // exact decimal
+  std::string currency = "USD";
+
+  Time created_at, expires_at;
+  std::optional<Time> ended_at;
+  int64_t ttl_seconds = 0;
+  int64_t max_ttl_seconds = 0;
+  EndAction on_expiry = EndAction::kill;
+  int64_t idle_timeout_seconds = 0;  // 0: none
+  EndAction on_idle = EndAction::kill;
+  bool auto_resume = false;
+  std::optional<SandboxFailure> failure;
+  std::vector<std::string> planned;  // deployments that may hold it while creating
+};
+
+// As every answer of the API shows it.
+Json to_json(const SandboxRecord& record);
+
+}  // namespace sandgate

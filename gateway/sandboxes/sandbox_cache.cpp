@@ -1,0 +1,130 @@
+#include "gateway/sandboxes/sandbox_cache.hpp"
+
+#include <functional>
+
+#include "gateway/core/random.hpp"
+#include "gateway/sandboxes/store.hpp"
+
+namespace sandgate {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kSilence{900}, kBeat{250};
+constexpr std::chrono::seconds kKeep{60}, kKeepAbsence{1};
+constexpr char kBeatPayload[] = "beat";
+
+int64_t steady_ns() { return Steady::now().time_since_epoch().count(); }
+
+}  // namespace
+
+SandboxCache::SandboxCache(Database& database, size_t capacity)
+    : database_(database), capacity_per_shard_(std::max<size_t>(1, capacity / kShards)) {}
+
+SandboxCache::Shard& SandboxCache::shard_of(const SandboxId& id) {
+  return shards_[std::hash<std::string>{}(id.value) % kShards];
+}
+
+bool SandboxCache::listening() const {
+  return steady_ns() - heard_ns_ < std::chrono::nanoseconds(kSilence).count();
+}
+
+std::optional<CachedSandboxPtr> SandboxCache::look(const SandboxId& id) {
+  if (!listening()) return std::nullopt;
+  Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  const auto found = shard.entries.find(id.value);
+  if (found == shard.entries.end() || found->second.until < Steady::now()) return std::nullopt;
+  shard.recent.splice(shard.recent.begin(), shard.recent, found->second.position);
+  return found->second.value;
+}
+
+Task<CachedSandboxPtr> SandboxCache::find(SandboxId id) {
+  if (auto known = look(id)) {
+    ++hits_;
+    co_return *known;
+  }
+  ++misses_;
+  const Mark mark = mark_of(id);
+  auto read = [id](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
+  const auto record = co_await database_.run(std::move(read));
+  if (!record) {
+    put(id, nullptr, mark);
+    co_return nullptr;
+  }
+  auto value =
+      std::make_shared<const CachedSandbox>(CachedSandbox{*record, to_json(*record).dump()});
+  put(id, value, mark);
+  co_return value;
+}
+
+SandboxCache::Mark SandboxCache::mark_of(const SandboxId& id) {
+  Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  return Mark{shard.changes};
+}
+
+void SandboxCache::remember(const SandboxRecord& record, Mark as_of) {
+  put(record.id,
+      std::make_shared<const CachedSandbox>(CachedSandbox{record, to_json(record).dump()}), as_of);
+}
+
+void SandboxCache::put(const SandboxId& id, CachedSandboxPtr value, Mark as_of) {
+  if (value && !is_settled(value->record.state)) return;
+  const auto until = Steady::now() + (value ? kKeep : kKeepAbsence);
+  Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  // What changed after the row was read may have been this row.
+  if (shard.changes != as_of.changes) return;
+  auto [entry, added] = shard.entries.try_emplace(id.value);
+  if (added) {
+    shard.recent.push_front(id.value);
+    entry->second.position = shard.recent.begin();
+  }
+  entry->second.value = std::move(value);
+  entry->second.until = until;
+  if (shard.entries.size() > capacity_per_shard_) {
+    shard.entries.erase(shard.recent.back());
+    shard.recent.pop_back();
+  }
+}
+
+void SandboxCache::forget(const SandboxId& id) {
+  Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  ++shard.changes;
+  const auto found = shard.entries.find(id.value);
+  if (found == shard.entries.end()) return;
+  shard.recent.erase(found->second.position);
+  shard.entries.erase(found);
+}
+
+void SandboxCache::clear() {
+  for (Shard& shard : shards_) {
+    std::lock_guard lock(shard.mutex);
+    ++shard.changes;
+    shard.entries.clear();
+    shard.recent.clear();
+  }
+}
+
+void SandboxCache::on_notification(const std::string& payload) {
+  if (payload.empty())
+    clear();
+  else if (payload != kBeatPayload)
+    forget(SandboxId{payload});
+  // Last: what this notification makes stale must be gone before the cache is trusted again.
+  heard_ns_ = steady_ns();
+}
+
+Task<void> SandboxCache::run() {
+  while (true) {
+    // A beat that is lost lets the cache be bypassed, which is what it is for.
+    co_await attempt(database_.run([](pqxx::work& tx) {
+      tx.exec_params("SELECT pg_notify('sandboxes', $1)", std::string(kBeatPayload));
+    }));
+    co_await sleep_for(kBeat);
+  }
+}
+
+}  // namespace sandgate

@@ -1,0 +1,80 @@
+#pragma once
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "gateway/core/database.hpp"
+#include "gateway/sandboxes/record.hpp"
+
+namespace sandgate {
+
+// A sandbox and its answer, rendered once.
+struct CachedSandbox {
+  SandboxRecord record;
+  std::string body;
+};
+using CachedSandboxPtr = std::shared_ptr<const CachedSandbox>;
+
+// Sandboxes by id in memory, so that GET and exec do not touch PostgreSQL. Holds settled states
+// and, for a second, ids that do not exist. Coherent through NOTIFY 'sandboxes' and through
+// `forget` by whoever changed a row here. A beat that run() sends through the same channel tells
+// whether notifications still arrive; when none did for 900 ms the cache is bypassed, so that a
+// stale answer lives under a second. Thread-safe.
+class SandboxCache {
+ public:
+  explicit SandboxCache(Database& database, size_t capacity = 100'000);
+
+  // Null: no such sandbox.
+  Task<CachedSandboxPtr> find(SandboxId id);
+  // After a commit, by who made it: the row is to be read anew.
+  void forget(const SandboxId& id);
+  // The same with what the row is now; `as_of` was taken before the transaction began, so that a
+  // change by somebody else in between wins.
+  struct Mark {
+    uint64_t changes = 0;
+  };
+  Mark mark_of(const SandboxId& id);
+  void remember(const SandboxRecord& record, Mark as_of);
+
+  // For Notifications::subscribe("sandboxes", …).
+  void on_notification(const std::string& payload);
+  // Sends the beat until cancelled.
+  Task<void> run();
+
+  uint64_t hits() const { return hits_; }
+  uint64_t misses() const { return misses_; }
+
+ private:
+  struct Entry {
+    CachedSandboxPtr value;  // null: does not exist
+    std::chrono::steady_clock::time_point until;
+    std::list<std::string>::iterator position;
+  };
+  struct Shard {
+    std::mutex mutex;
+    std::unordered_map<std::string, Entry> entries;
+    std::list<std::string> recent;  // front: used last
+    uint64_t changes = 0;  // a load that began before a change is not kept
+  };
+
+  Shard& shard_of(const SandboxId& id);
+  bool listening() const;
+  void clear();
+  // Empty: not known, or not to be trusted now.
+  std::optional<CachedSandboxPtr> look(const SandboxId& id);
+  void put(const SandboxId& id, CachedSandboxPtr value, Mark as_of);
+
+  static constexpr size_t kShards = 16;
+  Database& database_;
+  const size_t capacity_per_shard_;
+  std::array<Shard, kShards> shards_;
+  std::atomic<int64_t> heard_ns_{0};  // steady clock, of the last notification
+  std::atomic<uint64_t> hits_{0}, misses_{0};
+};
+
+}  // namespace sandgate

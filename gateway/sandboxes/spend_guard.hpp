@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+
+#include <pqxx/pqxx>
+
+#include "billing/decimal.hpp"
+#include "gateway/sandboxes/record.hpp"
+
+namespace sandgate {
+
+// The seam to budgets: asked inside the transactions that start and end spending.
+class SpendGuard {
+ public:
+  virtual ~SpendGuard() = default;
+
+  // Before the intention: sets aside what the sandbox may come to cost at most on any of its
+  // planned deployments (empty: no price known). Throws Error(budget_exceeded).
+  virtual void reserve(pqxx::work& tx, const SandboxRecord& sandbox,
+                       const std::optional<Money>& charge_per_hour) = 0;
+  // Placed: the real price is known.
+  virtual void adjust(pqxx::work& tx, const SandboxRecord& sandbox) = 0;
+  // Ended, or never began: gives back what is left. Idempotent.
+  virtual void settle(pqxx::work& tx, const SandboxId& id) = 0;
+};
+
+// Where no budgets are kept.
+class NoSpendGuard : public SpendGuard {
+ public:
+  void reserve(pqxx::work&, const SandboxRecord&, const std::optional<Money>&) override {}
+  void adjust(pqxx::work&, const SandboxRecord&) override {}
+  void settle(pqxx::work&, const SandboxId&) override {}
+};
+
+}  // namespace sandgate

@@ -1,0 +1,184 @@
+#include "gateway/sandboxes/store.hpp"
+
+#include "gateway/sandboxes/row_text.hpp"
+
+namespace sandgate::sandbox_rows {
+namespace {
+
+constexpr char kInsert[] = R"sql(
+  WITH why AS (
+    INSERT INTO decision (id, sandbox, document) VALUES ($5, $1, $6::jsonb))
+  INSERT INTO sandbox (id, tenant, state, profile, profile_version, decision, isolation, planned,
+    persistence, milli_vcpu, memory_mib, disk_gib, processes, metadata, ttl_seconds,
+    max_ttl_seconds, expires_at, on_expiry, idle_timeout_seconds, on_idle, auto_resume, lease_until)
+  VALUES ($1, $2, 'creating', $3, $4, $5, $7, $8::text[], $9, $10, $11, $12, $13, $14::jsonb,
+    $15::bigint, $16, now() + make_interval(secs => $15::bigint), $17, $18, $19, $20,
+    now() + make_interval(secs => $21 / 1000.0)))sql";
+
+// Attempts that an earlier try of the same transaction already wrote stay as they are.
+constexpr char kTried[] = R"sql(
+  INSERT INTO attempt (sandbox, ordinal, deployment, outcome, code, duration_ms)
+  SELECT $1, ordinal, deployment, outcome, code, duration_ms
+  FROM json_to_recordset($2::json)
+    AS t(ordinal int, deployment text, outcome text, code text, duration_ms bigint)
+  ON CONFLICT DO NOTHING)sql";
+
+std::optional<SandboxRecord> first(const pqxx::result& rows) {
+  if (rows.empty()) return std::nullopt;
+  return from_row(rows.front());
+}
+
+std::optional<std::string> code_of(const Stop& stop) {
+  return stop.failure ? std::optional(stop.failure->code) : std::nullopt;
+}
+
+std::optional<std::string> detail_of(const Stop& stop) {
+  return stop.failure ? std::optional(stop.failure->detail) : std::nullopt;
+}
+
+std::string stopping_columns(int first_parameter) {
+  const auto parameter = [&](int i) { return "$" + std::to_string(first_parameter + i); };
+  return " state = 'stopping', stop_requested_at = now(), stop_attempts = 0, stop_reason = " +
+         parameter(0) + ", failure_code = " + parameter(1) + ", failure_detail = " + parameter(2) +
+         ", lease_until = now() + make_interval(secs => " + parameter(3) + " / 1000.0) ";
+}
+
+}  // namespace
+
+void insert(pqxx::work& tx, const SandboxRecord& record, const Decision& decision,
+            std::chrono::milliseconds lease) {
+  run(tx, "sandbox_insert", kInsert, record.id.value, record.tenant.value, record.profile,
+      record.profile_version, record.decision.value, to_json(decision).dump(),
+      std::string(to_string(record.isolation)), array_text(record.planned),
+      std::string(to_string(record.persistence)), record.resources.milli_vcpu,
+      record.resources.memory_mib, record.resources.disk_gib, record.resources.processes,
+      Json(record.metadata).dump(), record.ttl_seconds, record.max_ttl_seconds,
+      std::string(to_string(record.on_expiry)), record.idle_timeout_seconds,
+      std::string(to_string(record.on_idle)), record.auto_resume, lease.count());
+}
+
+std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& placed,
+                                         const std::vector<Attempt>& attempts) {
+  static const std::string kSql = std::string("WITH tried AS (") + kTried + R"sql()
+    UPDATE sandbox SET state = 'running', deployment = $3, provider = $4, backend_id = $5,
+      isolation = $6, region = $7, charge_per_hour = $8::numeric, currency = $9,
+      expires_at = now() + make_interval(secs => ttl_seconds), last_active_at = now()
+    WHERE id = $1 AND state = 'creating' RETURNING )sql" +
+                                  columns();
+  return first(run(tx, "sandbox_running", kSql, placed.id.value, attempts_text(attempts),
+                   placed.deployment, placed.provider, placed.backend_id,
+                   std::string(to_string(placed.isolation)), placed.region, placed.charge_per_hour,
+                   placed.currency));
+}
+
+bool set_not_created(pqxx::work& tx, const SandboxId& id, const SandboxFailure& failure,
+                     const std::vector<Attempt>& attempts) {
+  static const std::string kSql = std::string("WITH tried AS (") + kTried + R"sql()
+    UPDATE sandbox SET state = 'failed', failure_code = $3, failure_detail = $4, ended_at = now(),
+      stop_reason = 'failed'
+    WHERE id = $1 AND state = 'creating')sql";
+  return run(tx, "sandbox_not_created", kSql, id.value, attempts_text(attempts), failure.code,
+             failure.detail)
+             .affected_rows() == 1;
+}
+
+std::optional<SandboxRecord> set_stopping(pqxx::work& tx, const SandboxId& id, const Stop& stop) {
+  static const std::string kSql =
+      "UPDATE sandbox SET" + stopping_columns(2) +
+      "WHERE id = $1 AND state IN ('creating', 'running', 'pausing', 'paused', 'resuming')"
+      " AND (state <> 'creating' OR NOT $6) RETURNING " +
+      columns();
+  return first(run(tx, "sandbox_stopping", kSql, id.value, stop.reason, code_of(stop),
+                   detail_of(stop), stop.lease.count(), stop.placed_only));
+}
+
+std::vector<SandboxRecord> stop_where(pqxx::work& tx, const std::string& name,
+                                      const std::string& condition, const Stop& stop, int most,
+                                      std::chrono::milliseconds ahead) {
+  const std::string sql = "UPDATE sandbox SET" + stopping_columns(3) +
+                          "WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE " + condition +
+                          " LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " + columns();
+  std::vector<SandboxRecord> taken;
+  for (const auto& row : run(tx, "sandbox_stop_" + name, sql, ahead.count(), most, stop.reason,
+                             code_of(stop), detail_of(stop), stop.lease.count()))
+    taken.push_back(from_row(row));
+  return taken;
+}
+
+std::vector<SandboxRecord> take_stopping(pqxx::work& tx, int most, std::chrono::milliseconds lease,
+                                         std::chrono::milliseconds ahead) {
+  static const std::string kSql = R"sql(
+    UPDATE sandbox SET lease_until = now() + make_interval(secs => $3 / 1000.0)
+    WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE state = 'stopping'
+        AND lease_until <= now() + make_interval(secs => $1 / 1000.0)
+      ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING )sql" +
+                                  columns();
+  std::vector<SandboxRecord> taken;
+  for (const auto& row : run(tx, "sandbox_take_stopping", kSql, ahead.count(), most, lease.count()))
+    taken.push_back(from_row(row));
+  return taken;
+}
+
+bool set_ended(pqxx::work& tx, const SandboxId& id) {
+  return run(tx, "sandbox_ended", R"sql(
+    UPDATE sandbox SET ended_at = now(),
+      state = CASE WHEN failure_code IS NULL THEN 'stopped' ELSE 'failed' END
+    WHERE id = $1 AND state = 'stopping')sql",
+             id.value)
+             .affected_rows() == 1;
+}
+
+void put_off(pqxx::work& tx, const SandboxId& id) {
+  run(tx, "sandbox_put_off", R"sql(
+    UPDATE sandbox SET stop_attempts = stop_attempts + 1,
+      lease_until = now() + make_interval(secs => least(60, power(2, least(stop_attempts, 6))))
+    WHERE id = $1 AND state = 'stopping')sql",
+      id.value);
+}
+
+std::optional<SandboxRecord> set_expiry(pqxx::work& tx, const SandboxId& id, int64_t ttl_seconds) {
+  static const std::string kSql = R"sql(
+    UPDATE sandbox SET expires_at = now() + make_interval(secs => $2::bigint), ttl_seconds = $2::bigint,
+      last_active_at = now()
+    WHERE id = $1 AND state IN ('running', 'paused') RETURNING )sql" +
+                                  columns();
+  return first(run(tx, "sandbox_expiry", kSql, id.value, ttl_seconds));
+}
+
+std::vector<OpenAttempt> take_open_attempts(pqxx::work& tx, int most,
+                                            std::chrono::milliseconds ahead) {
+  const auto rows = run(tx, "attempt_take", R"sql(
+    UPDATE attempt SET next_look_at = now() + interval '15 seconds'
+    FROM (SELECT a.sandbox AS s, a.ordinal AS o, b.tenant AS t
+      FROM attempt a JOIN sandbox b ON b.id = a.sandbox
+      WHERE resolved_at IS NULL AND outcome IN ('unknown', 'lost_race')
+        AND next_look_at <= now() + make_interval(secs => $1 / 1000.0)
+      ORDER BY next_look_at LIMIT $2 FOR UPDATE OF a SKIP LOCKED) due
+    WHERE sandbox = s AND ordinal = o
+    RETURNING sandbox, t, ordinal, deployment,
+      at < now() + make_interval(secs => $1 / 1000.0) - interval '2 minutes')sql",
+                        ahead.count(), most);
+  std::vector<OpenAttempt> taken;
+  for (const auto& row : rows)
+    taken.push_back({SandboxId{row[0].as<std::string>()}, TenantId{row[1].as<std::string>()},
+                     row[2].as<int>(), row[3].as<std::string>(), row[4].as<bool>()});
+  return taken;
+}
+
+void resolve(pqxx::work& tx, const OpenAttempt& attempt) {
+  run(tx, "attempt_resolve",
+      "UPDATE attempt SET resolved_at = now() WHERE sandbox = $1 AND ordinal = $2",
+      attempt.sandbox.value, attempt.ordinal);
+}
+
+bool take_turn(pqxx::work& tx, const std::string& name, std::chrono::milliseconds lease) {
+  return !run(tx, "sweep_turn", R"sql(
+    INSERT INTO sweep_lease AS held (name, until)
+    VALUES ($1, now() + make_interval(secs => $2 / 1000.0))
+    ON CONFLICT (name) DO UPDATE SET until = excluded.until WHERE held.until <= now()
+    RETURNING true)sql",
+              name, lease.count())
+              .empty();
+}
+
+}  // namespace sandgate::sandbox_rows

@@ -1,0 +1,109 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pqxx/pqxx>
+
+#include "gateway/placement/decision.hpp"
+#include "gateway/sandboxes/record.hpp"
+
+// The rows of sandboxes, decisions and attempts: every statement on them that changes state once.
+// Each function is one round trip in the caller's transaction. A transition takes place only from
+// the states it names; an empty answer means that someone else was faster.
+namespace sandgate::sandbox_rows {
+
+// The intention: state creating, with the decision. `lease` is how long its creator may take.
+void insert(pqxx::work& tx, const SandboxRecord& record, const Decision& decision,
+            std::chrono::milliseconds lease);
+
+// creating -> running, with all of `placed`'s backend fields and prices; expires_at counts from
+// now.
+std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& placed,
+                                         const std::vector<Attempt>& attempts);
+// creating -> failed.
+bool set_not_created(pqxx::work& tx, const SandboxId& id, const SandboxFailure& failure,
+                     const std::vector<Attempt>& attempts);
+
+struct Stop {
+  std::string reason;  // killed, expired, idle, failed
+  std::optional<SandboxFailure> failure;  // ends as failed
+  std::chrono::milliseconds lease{30'000};  // how long the caller may take before the reaper tries
+  bool placed_only = false;  // not while still creating
+};
+// creating, running, pausing, paused, resuming -> stopping. Only one caller ever wins.
+std::optional<SandboxRecord> set_stopping(pqxx::work& tx, const SandboxId& id, const Stop& stop);
+// stopping -> stopped or failed. Need not be durable: killing again is harmless.
+bool set_ended(pqxx::work& tx, const SandboxId& id);
+// Puts the next try of a stopping one off, by 1 s doubling to 60 s.
+void put_off(pqxx::work& tx, const SandboxId& id);
+
+// Rows that fulfil a condition of ours (SQL; $1 is `ahead` in milliseconds) -> stopping, at most
+// `most` of them; rows that another replica works on are left out. `name` names the statement.
+std::vector<SandboxRecord> stop_where(pqxx::work& tx, const std::string& name,
+                                      const std::string& condition, const Stop& stop, int most,
+                                      std::chrono::milliseconds ahead);
+// Stopping ones that are due, leased to the caller for `lease`.
+std::vector<SandboxRecord> take_stopping(pqxx::work& tx, int most, std::chrono::milliseconds lease,
+                                         std::chrono::milliseconds ahead);
+
+// running or paused: new end, counted from now.
+std::optional<SandboxRecord> set_expiry(pqxx::work& tx, const SandboxId& id, int64_t ttl_seconds);
+
+std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id);
+
+struct Filter {
+  TenantId tenant;
+  std::optional<SandboxState> state;
+  std::string profile, deployment;  // empty: any
+  std::map<std::string, std::string> metadata;  // all of them
+  std::optional<std::pair<Time, std::string>> after;  // created_at and id of the last one seen
+  int64_t rows = 50;
+};
+// Newest first.
+std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter);
+
+// The decision with attempts and choice, as the API shows it; empty when unknown.
+std::optional<Json> find_decision(pqxx::work& tx, const SandboxId& id);
+
+// Those a deployment must have: running or paused there. `owner`: of a tenant's own deployment.
+std::vector<SandboxRecord> expected_on(pqxx::work& tx, const std::string& deployment,
+                                       const std::optional<TenantId>& owner);
+// Those of the given ids that exist, in any state.
+std::vector<SandboxRecord> find_all(pqxx::work& tx, const std::vector<std::string>& ids);
+
+// An attempt nobody knows the outcome of, taken for a look.
+struct OpenAttempt {
+  SandboxId sandbox;
+  TenantId tenant;
+  int ordinal = 0;
+  std::string deployment;
+  bool last_look = false;  // over two minutes old
+};
+std::vector<OpenAttempt> take_open_attempts(pqxx::work& tx, int most,
+                                            std::chrono::milliseconds ahead);
+void resolve(pqxx::work& tx, const OpenAttempt& attempt);
+
+// True for one caller per `lease`.
+bool take_turn(pqxx::work& tx, const std::string& name, std::chrono::milliseconds lease);
+
+// What a tenant has running (everything that has not ended) and created in the last minute.
+struct Load {
+  int64_t sandboxes = 0, milli_vcpu = 0, created_last_minute = 0;
+  std::chrono::milliseconds oldest_leaves_in{0};  // until the oldest of that minute no more counts
+};
+Load load_of(pqxx::work& tx, const TenantId& tenant);
+
+// All columns of SandboxRecord, in the order that `from_row` reads; for `SELECT`/`RETURNING`.
+std::string columns();
+SandboxRecord from_row(const pqxx::row& row);
+
+// Runs a statement prepared once per connection.
+template <class... Args>
+pqxx::result run(pqxx::work& tx, const std::string& name, const std::string& sql, Args&&... args) {
+  tx.conn().prepare(name, sql);  // known already: no effect
+  return tx.exec_prepared(name, std::forward<Args>(args)...);
+}
+
+}  // namespace sandgate::sandbox_rows

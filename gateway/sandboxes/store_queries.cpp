@@ -1,0 +1,161 @@
+#include "gateway/sandboxes/row_text.hpp"
+#include "gateway/sandboxes/store.hpp"
+
+namespace sandgate::sandbox_rows {
+namespace {
+
+std::string micros(const std::string& column) {
+  return "(extract(epoch from " + column + ") * 1000000)::bigint";
+}
+
+EndAction end_action_from(const std::string& text) {
+  return text == "pause" ? EndAction::pause : EndAction::kill;
+}
+
+std::vector<SandboxRecord> all(const pqxx::result& rows) {
+  std::vector<SandboxRecord> records;
+  for (const auto& row : rows) records.push_back(from_row(row));
+  return records;
+}
+
+// Reads fields one after the other, in the order of columns().
+class Fields {
+ public:
+  explicit Fields(const pqxx::row& row) : row_(row) {}
+  std::string text() { return row_[next_++].as<std::string>(); }
+  int64_t number() { return row_[next_++].as<int64_t>(); }
+  bool boolean() { return row_[next_++].as<bool>(); }
+  Time time() { return from_micros(number()); }
+  std::optional<std::string> maybe_text() {
+    const auto field = row_[next_++];
+    return field.is_null() ? std::nullopt : std::optional(field.as<std::string>());
+  }
+  std::optional<Time> maybe_time() {
+    const auto field = row_[next_++];
+    return field.is_null() ? std::nullopt : std::optional(from_micros(field.as<int64_t>()));
+  }
+
+ private:
+  const pqxx::row& row_;
+  int next_ = 0;
+};
+
+}  // namespace
+
+std::string columns() {
+  return "id, tenant, state, profile, profile_version, decision, deployment, provider, backend_id,"
+         " region, isolation, persistence, milli_vcpu, memory_mib, disk_gib, processes, metadata,"
+         " trim_scale(charge_per_hour), currency, " +
+         micros("created_at") + ", " + micros("expires_at") + ", " + micros("ended_at") +
+         ", ttl_seconds, max_ttl_seconds, on_expiry, idle_timeout_seconds, on_idle, auto_resume,"
+         " failure_code, failure_detail, array_to_json(planned)";
+}
+
+SandboxRecord from_row(const pqxx::row& row) {
+  Fields fields(row);
+  SandboxRecord record;
+  record.id.value = fields.text();
+  record.tenant.value = fields.text();
+  record.state = sandbox_state_from(fields.text()).value();
+  record.profile = fields.text();
+  record.profile_version = static_cast<int>(fields.number());
+  record.decision.value = fields.text();
+  record.deployment = fields.text();
+  record.provider = fields.text();
+  record.backend_id = fields.text();
+  record.region = fields.text();
+  record.isolation = isolation_from(fields.text()).value();
+  record.persistence = persistence_from(fields.text()).value();
+  record.resources.milli_vcpu = fields.number();
+  record.resources.memory_mib = fields.number();
+  record.resources.disk_gib = fields.number();
+  record.resources.processes = fields.number();
+  record.metadata = Json::parse(fields.text()).get<std::map<std::string, std::string>>();
+  record.charge_per_hour = fields.maybe_text();
+  record.currency = fields.text();
+  record.created_at = fields.time();
+  record.expires_at = fields.time();
+  record.ended_at = fields.maybe_time();
+  record.ttl_seconds = fields.number();
+  record.max_ttl_seconds = fields.number();
+  record.on_expiry = end_action_from(fields.text());
+  record.idle_timeout_seconds = fields.number();
+  record.on_idle = end_action_from(fields.text());
+  record.auto_resume = fields.boolean();
+  const auto code = fields.maybe_text(), detail = fields.maybe_text();
+  if (code) record.failure = SandboxFailure{*code, detail.value_or("")};
+  record.planned = Json::parse(fields.text()).get<std::vector<std::string>>();
+  return record;
+}
+
+std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id) {
+  static const std::string kSql = "SELECT " + columns() + " FROM sandbox WHERE id = $1";
+  const auto rows = run(tx, "sandbox_find", kSql, id.value);
+  if (rows.empty()) return std::nullopt;
+  return from_row(rows.front());
+}
+
+std::vector<SandboxRecord> find_all(pqxx::work& tx, const std::vector<std::string>& ids) {
+  static const std::string kSql =
+      "SELECT " + columns() + " FROM sandbox WHERE id = ANY($1::text[])";
+  return all(run(tx, "sandbox_find_all", kSql, array_text(ids)));
+}
+
+std::vector<SandboxRecord> expected_on(pqxx::work& tx, const std::string& deployment,
+                                       const std::optional<TenantId>& owner) {
+  static const std::string kSql = "SELECT " + columns() +
+                                  " FROM sandbox WHERE deployment = $1 AND ended_at IS NULL"
+                                  " AND state IN ('running', 'paused')"
+                                  " AND ($2 = '' OR tenant = $2)";
+  return all(run(tx, "sandbox_expected", kSql, deployment, owner ? owner->value : ""));
+}
+
+std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter) {
+  std::string sql =
+      "SELECT " + columns() + " FROM sandbox WHERE tenant = " + tx.quote(filter.tenant.value);
+  if (filter.state) sql += " AND state = " + tx.quote(std::string(to_string(*filter.state)));
+  if (!filter.profile.empty()) sql += " AND profile = " + tx.quote(filter.profile);
+  if (!filter.deployment.empty()) sql += " AND deployment = " + tx.quote(filter.deployment);
+  if (!filter.metadata.empty())
+    sql += " AND metadata @> " + tx.quote(Json(filter.metadata).dump()) + "::jsonb";
+  if (filter.after)
+    // The text of a time keeps its microseconds, which a double would not.
+    sql += " AND (created_at, id) < (" + tx.quote(to_rfc3339(filter.after->first)) +
+           "::timestamptz, " + tx.quote(filter.after->second) + ")";
+  sql += " ORDER BY created_at DESC, id DESC LIMIT " + std::to_string(filter.rows);
+  return all(tx.exec(sql));
+}
+
+std::optional<Json> find_decision(pqxx::work& tx, const SandboxId& id) {
+  const auto rows = run(tx, "decision_find", R"sql(
+    SELECT d.document, s.deployment,
+      (SELECT coalesce(json_agg(json_build_object('deployment', a.deployment, 'outcome', a.outcome,
+          'code', a.code, 'duration_ms', a.duration_ms) ORDER BY a.ordinal), '[]')
+        FROM attempt a WHERE a.sandbox = $1)
+    FROM sandbox s JOIN decision d ON d.id = s.decision WHERE s.id = $1)sql",
+                        id.value);
+  if (rows.empty()) return std::nullopt;
+  Json document = Json::parse(rows[0][0].as<std::string>());
+  document["attempts"] = Json::parse(rows[0][2].as<std::string>());
+  const auto chosen = rows[0][1].as<std::string>();
+  document["chosen"] = chosen.empty() ? Json() : Json(chosen);
+  return document;
+}
+
+Load load_of(pqxx::work& tx, const TenantId& tenant) {
+  const auto row = run(tx, "sandbox_load", R"sql(
+    SELECT live.n, live.v, recent.n,
+      coalesce(60000 - (extract(epoch from now() - recent.oldest) * 1000)::bigint, 0)
+    FROM (SELECT count(*) AS n, coalesce(sum(milli_vcpu), 0)::bigint AS v FROM sandbox
+        WHERE tenant = $1 AND ended_at IS NULL) live,
+      (SELECT count(*) AS n, min(created_at) AS oldest FROM sandbox
+        WHERE tenant = $1 AND created_at > now() - interval '1 minute') recent)sql",
+                       tenant.value)
+                       .front();
+  return {.sandboxes = row[0].as<int64_t>(),
+          .milli_vcpu = row[1].as<int64_t>(),
+          .created_last_minute = row[2].as<int64_t>(),
+          .oldest_leaves_in = std::chrono::milliseconds(row[3].as<int64_t>())};
+}
+
+}  // namespace sandgate::sandbox_rows

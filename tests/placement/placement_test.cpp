@@ -1,0 +1,348 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "gateway/placement/filter.hpp"
+#include "gateway/placement/gateway_descriptor.hpp"
+#include "gateway/placement/place.hpp"
+#include "gateway/placement/rank.hpp"
+#include "tests/support/fake_provider.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate {
+namespace {
+
+using test::FakeProvider;
+using Fault = test::FakeProvider::Fault;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const TenantId kTenant{"tnaaaaaaaaaaaaaaaaaaaaaaaa"};
+
+class FakeClock : public Clock {
+ public:
+  Time now() const override { return now_; }
+  void advance(std::chrono::microseconds by) { now_ += by; }
+
+ private:
+  Time now_{std::chrono::hours(480'000)};
+};
+
+Deployment deployment(const std::string& name) {
+  auto backend = std::make_shared<FakeProvider>(name);
+  return {.name = name,
+          .provider = name,
+          .backend = backend,
+          .descriptor = backend->descriptor(),
+          .attempt_deadline = milliseconds(200)};
+}
+
+Candidate candidate(Deployment one) {
+  return {.deployment = std::make_shared<const Deployment>(std::move(one)),
+          .price_per_hour = Decimal::parse("0.05")};
+}
+
+Requirements requirements(const std::function<void(Profile&)>& change = {}) {
+  EffectiveRequest request;
+  request.profile.name = "python";
+  if (change) change(request.profile);
+  return requirements_of(request, kTenant);
+}
+
+std::vector<std::string> reasons(const Requirements& required, Candidate one) {
+  std::vector<Candidate> candidates{std::move(one)};
+  filter(required, candidates);
+  return candidates.front().rejected_because;
+}
+
+struct FilterCase {
+  std::string reason;
+  std::function<void(Profile&)> profile;
+  std::function<void(Deployment&)> deployment;
+};
+
+TEST(Filter, NamesEveryReason) {
+  const std::vector<FilterCase> cases{
+      {"disabled", {}, [](Deployment& d) { d.enabled = false; }},
+      {"tenant_not_allowed", {}, [](Deployment& d) { d.tenant = TenantId::make(); }},
+      {"not_in_only", [](Profile& p) { p.placement.only = {"other"}; }, {}},
+      {"excluded", [](Profile& p) { p.placement.exclude = {"one"}; }, {}},
+      {"isolation_too_weak", [](Profile& p) { p.isolation = Isolation::microvm; }, {}},
+      {"persistence_missing", [](Profile& p) { p.persistence = Persistence::checkpoint; }, {}},
+      {"verb_missing:ports", [](Profile& p) { p.requires_verbs = {Verb::ports}; }, {}},
+      {"verb_missing:pause", [](Profile& p) { p.on_idle = EndAction::pause; },
+       [](Deployment& d) { d.descriptor.verbs.erase(Verb::pause); }},
+      {"verb_loses_state:pause", [](Profile& p) { p.on_expiry = EndAction::pause; },
+       [](Deployment& d) { d.descriptor.verbs[Verb::pause] = Keeps::nothing; }},
+      {"network_not_enforceable:network_rules",
+       [](Profile& p) { p.network.allow = {"api.example.com:443"}; },
+       [](Deployment& d) { d.descriptor.controls.erase(Control::network_rules); }},
+      {"secrets_not_injectable",
+       [](Profile& p) {
+         p.secrets = {{"KEY", "example.com", "X"}};
+       },
+       {}},
+      {"control_missing:allow_debug", [](Profile& p) { p.allow_debug = true; }, {}},
+      {"control_missing:memory_limit",
+       {},
+       [](Deployment& d) { d.descriptor.controls.erase(Control::memory_limit); }},
+      {"resources_above_limit:vcpu", [](Profile& p) { p.resources.milli_vcpu = 9000; }, {}},
+      {"resources_above_limit:memory_mib", [](Profile& p) { p.resources.memory_mib = 20000; }, {}},
+      {"resources_above_limit:disk_gib", [](Profile& p) { p.resources.disk_gib = 65; }, {}},
+      {"ttl_above_limit", [](Profile& p) { p.ttl_seconds = 700; },
+       [](Deployment& d) { d.descriptor.limits.max_ttl_seconds = 600; }},
+      {"region_not_allowed", [](Profile& p) { p.placement.regions = {"us"}; }, {}},
+      {"image_not_mapped", [](Profile& p) { p.image = "alpine"; }, {}},
+      {"price_above_limit", [](Profile& p) { p.placement.max_cost_per_hour = "0.04"; }, {}},
+  };
+  for (const FilterCase& one : cases) {
+    Deployment changed = deployment("one");
+    if (one.deployment) one.deployment(changed);
+    const auto found = reasons(requirements(one.profile), candidate(std::move(changed)));
+    EXPECT_EQ(found, std::vector<std::string>{one.reason});
+  }
+  EXPECT_TRUE(reasons(requirements(), candidate(deployment("one"))).empty());
+}
+
+TEST(Filter, UnknownPricePassesOnlyWithoutACeilingAndHealthIsPassing) {
+  const auto dear = [](Profile& p) { p.placement.max_cost_per_hour = "9"; };
+  Candidate unpriced = candidate(deployment("one"));
+  unpriced.price_per_hour.reset();
+  EXPECT_EQ(reasons(requirements(dear), unpriced), std::vector<std::string>{"price_unknown"});
+  EXPECT_TRUE(reasons(requirements(), unpriced).empty());
+  std::vector<Candidate> ill{candidate(deployment("one"))};
+  ill.front().health.breaker = Breaker::open;
+  filter(requirements(), ill);
+  EXPECT_EQ(ill.front().rejected_because, std::vector<std::string>{"breaker_open"});
+  EXPECT_TRUE(ill.front().only_now);
+}
+
+std::vector<std::string> ranked(const Requirements& required, std::string_view seed,
+                                std::vector<Candidate> candidates) {
+  rank(required, seed, candidates);
+  std::vector<std::string> names;
+  for (const Candidate& one : candidates) names.push_back(one.deployment->name);
+  return names;
+}
+
+TEST(Rank, OrdersByPriceThenHealthThenName) {
+  std::vector<Candidate> some;
+  for (const char* name : {"d", "c", "b", "a"}) some.push_back(candidate(deployment(name)));
+  some[0].price_per_hour = Decimal::parse("0.049999999999");
+  some[1].price_per_hour.reset();
+  some[3].health.failure_rate = 0.5;
+  EXPECT_EQ(ranked(requirements(), "x", some), (std::vector<std::string>{"d", "b", "a", "c"}));
+}
+
+TEST(Rank, FollowsPriorityAndSharesByWeight) {
+  std::vector<Candidate> some;
+  for (const char* name : {"a", "b", "c"}) some.push_back(candidate(deployment(name)));
+  const auto first = requirements([](Profile& p) {
+    p.placement.strategy = Strategy::priority;
+    p.placement.order = {"c", "a"};
+  });
+  EXPECT_EQ(ranked(first, "x", some), (std::vector<std::string>{"c", "a", "b"}));
+  const auto shared = requirements([](Profile& p) {
+    p.placement.strategy = Strategy::weighted;
+    p.placement.weights = {{"a", 80}, {"b", 20}};
+  });
+  std::map<std::string, int> wins;
+  for (int i = 0; i < 10'000; ++i) ++wins[ranked(shared, "rq" + std::to_string(i), some).front()];
+  EXPECT_NEAR(wins["a"], 8000, 150);
+  EXPECT_NEAR(wins["b"], 2000, 150);
+  EXPECT_EQ(wins["c"], 0);
+  EXPECT_EQ(ranked(shared, "rq7", some), ranked(shared, "rq7", some));
+}
+
+TEST(Rank, FastestSharesAmongTheFastAndExploresALittle) {
+  std::vector<Candidate> some;
+  for (const char* name : {"cold", "fast", "near", "slow"})
+    some.push_back(candidate(deployment(name)));
+  some[1].health.latency_p50_ms = 100;
+  some[2].health.latency_p50_ms = 110;
+  some[3].health.latency_p50_ms = 900;
+  const auto fastest = requirements([](Profile& p) { p.placement.strategy = Strategy::fastest; });
+  std::map<std::string, int> wins;
+  for (int i = 0; i < 4000; ++i) ++wins[ranked(fastest, "rq" + std::to_string(i), some).front()];
+  EXPECT_NEAR(wins["cold"], 200, 60);
+  EXPECT_NEAR(wins["fast"], 1900, 200);
+  EXPECT_EQ(wins["slow"], 0);
+}
+
+TEST(HealthBoard, OpensAfterFiveFailuresAndLetsOneProbeThrough) {
+  FakeClock clock;
+  HealthBoard board(clock);
+  const Error down(ErrorCode::unavailable, "down");
+  for (int i = 0; i < 4; ++i) board.failed("a", down);
+  EXPECT_EQ(board.look("a").breaker, Breaker::closed);
+  board.failed("a", down);
+  EXPECT_EQ(board.look("a").breaker, Breaker::open);
+  EXPECT_FALSE(board.admit("a"));
+  clock.advance(seconds(31));
+  EXPECT_TRUE(board.admit("a"));
+  EXPECT_FALSE(board.admit("a"));
+  board.failed("a", down);
+  clock.advance(seconds(31));
+  EXPECT_FALSE(board.admit("a")) << "the second cooldown is twice as long";
+  clock.advance(seconds(30));
+  EXPECT_TRUE(board.admit("a"));
+  board.succeeded("a", milliseconds(5));
+  EXPECT_EQ(board.look("a").breaker, Breaker::closed);
+}
+
+TEST(HealthBoard, OpensOverHalfOfTenAndAtOnceForRefusedCredentials) {
+  FakeClock clock;
+  HealthBoard board(clock);
+  for (int i = 0; i < 12; ++i) {
+    if (i % 5 < 2)
+      board.succeeded("a", milliseconds(5));
+    else
+      board.failed("a", Error(ErrorCode::timeout, "slow"));
+  }
+  EXPECT_EQ(board.look("a").breaker, Breaker::open);
+  board.failed("b", credentials_refused("b"));
+  EXPECT_EQ(board.look("b").breaker, Breaker::open);
+  for (int i = 0; i < 20; ++i) board.failed("c", Error(ErrorCode::no_capacity, "full"));
+  EXPECT_EQ(board.look("c").breaker, Breaker::closed) << "a full backend works";
+  Error busy(ErrorCode::rate_limited, "slow down");
+  busy.retry_after = seconds(3);
+  board.failed("c", busy);
+  EXPECT_TRUE(board.look("c").resting);
+  clock.advance(seconds(4));
+  EXPECT_FALSE(board.look("c").resting);
+}
+
+// Three deployments in order, and the fakes behind them.
+struct Trio {
+  FakeClock clock;
+  HealthBoard board{clock};
+  std::vector<Deployment> all{deployment("a"), deployment("b"), deployment("c")};
+
+  FakeProvider& fake(size_t i) { return static_cast<FakeProvider&>(*all[i].backend); }
+  Placement place(const std::function<void(Profile&)>& change = {}) {
+    EffectiveRequest request;
+    request.profile.placement.strategy = Strategy::priority;
+    request.profile.placement.order = {"a", "b", "c"};
+    if (change) change(request.profile);
+    std::vector<Candidate> candidates;
+    for (const Deployment& one : all) candidates.push_back(candidate(one));
+    auto decision = decide(request, kTenant, "python@1", "rq1", candidates);
+    return test::run(sandgate::place(decision, {.sandbox_id = SandboxId::make().value}, board));
+  }
+};
+
+TEST(Place, FallsThroughOnWhatAnotherBackendCures) {
+  for (const ErrorCode code : {ErrorCode::rate_limited, ErrorCode::no_capacity,
+                               ErrorCode::unavailable, ErrorCode::timeout, ErrorCode::not_found}) {
+    Trio trio;
+    trio.fake(0).fail_creates(Fault::error, code);
+    const Placement placement = trio.place();
+    ASSERT_TRUE(placement.placed);
+    EXPECT_EQ(placement.placed->deployment->name, "b");
+    EXPECT_EQ(placement.attempts.size(), 2u);
+  }
+}
+
+TEST(Place, StopsAtTheFirstBackendThatSaysTheRequestIsWrong) {
+  Trio trio;
+  trio.fake(0).fail_creates(Fault::error, ErrorCode::invalid);
+  const Placement placement = trio.place();
+  EXPECT_FALSE(placement.placed);
+  EXPECT_EQ(placement.error->code, ErrorCode::invalid);
+  EXPECT_EQ(trio.fake(1).creates(), 0);
+}
+
+TEST(Place, AHangingBackendCostsOneAttemptsDeadlineAndStaysUnknown) {
+  Trio trio;
+  trio.fake(0).fail_creates(Fault::hang);
+  const Placement placement = trio.place();
+  ASSERT_TRUE(placement.placed);
+  EXPECT_EQ(placement.placed->deployment->name, "b");
+  EXPECT_EQ(placement.attempts[0].outcome, AttemptOutcome::unknown);
+  EXPECT_EQ(placement.attempts[0].code, ErrorCode::timeout);
+}
+
+TEST(Place, TheWholeDeadlineHoldsAndAttemptsAreLimited) {
+  Trio trio;
+  for (size_t i = 0; i < 3; ++i) trio.fake(i).fail_creates(Fault::hang);
+  const auto start = std::chrono::steady_clock::now();
+  const Placement late = trio.place([](Profile& p) { p.placement.fallback.deadline_ms = 300; });
+  EXPECT_EQ(late.error->code, ErrorCode::timeout);
+  EXPECT_EQ(late.attempts.size(), 2u);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(3));
+  Trio full;
+  for (size_t i = 0; i < 3; ++i) full.fake(i).fail_creates(Fault::error, ErrorCode::rate_limited);
+  const Placement none = full.place([](Profile& p) { p.placement.fallback.attempts = 2; });
+  EXPECT_EQ(none.error->code, ErrorCode::no_capacity);
+  EXPECT_EQ(none.attempts.size(), 2u);
+}
+
+TEST(Place, AHedgeRacesAndTheLateOneIsKilled) {
+  Trio trio;
+  trio.fake(0).fail_creates(Fault::slow, ErrorCode::unavailable, milliseconds(150));
+  const Placement placement =
+      trio.place([](Profile& p) { p.placement.fallback.hedge_after_ms = 30; });
+  ASSERT_TRUE(placement.placed);
+  EXPECT_EQ(placement.placed->deployment->name, "b");
+  // run() ends when nothing is left to do, the late kill included.
+  EXPECT_EQ(trio.fake(0).creates(), 1);
+  EXPECT_EQ(trio.fake(0).alive(), 0u);
+  EXPECT_EQ(trio.fake(1).alive(), 1u);
+}
+
+TEST(Place, ThreeBrokenOfThirtyNeverFailACreate) {
+  FakeClock clock;
+  HealthBoard board(clock);
+  std::vector<Deployment> all;
+  for (int i = 10; i < 40; ++i) all.push_back(deployment("d" + std::to_string(i)));
+  for (size_t i = 0; i < 3; ++i)
+    static_cast<FakeProvider&>(*all[i].backend).fail_creates(Fault::error);
+  EffectiveRequest request;
+  request.profile.placement.strategy = Strategy::weighted;
+  int failing = 0, attempts = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<Candidate> candidates;
+    for (const Deployment& one : all) {
+      candidates.push_back(candidate(one));
+      candidates.back().health = board.look(one.name);
+    }
+    auto decision = decide(request, kTenant, "p@1", "rq" + std::to_string(i), candidates);
+    const auto placement = test::run(place(decision, {.sandbox_id = "x"}, board));
+    ASSERT_TRUE(placement.placed);
+    for (const Attempt& one : placement.attempts) {
+      ++attempts;
+      if (one.outcome != AttemptOutcome::created) ++failing;
+    }
+  }
+  EXPECT_LE(failing, 15) << "five each until the breakers open";
+}
+
+TEST(Decision, TellsUnsupportedFromNoCapacityAndHidesOthersDeployments) {
+  EffectiveRequest request;
+  Deployment foreign = deployment("theirs");
+  foreign.tenant = TenantId::make();
+  std::vector<Candidate> candidates{candidate(deployment("a")), candidate(foreign)};
+  candidates[0].health.breaker = Breaker::open;
+  const Decision closed = decide(request, kTenant, "p@1", "s", candidates);
+  EXPECT_EQ(closed.candidates.size(), 1u);
+  EXPECT_EQ(nothing_eligible(closed).code, ErrorCode::no_capacity);
+  request.profile.isolation = Isolation::microvm;
+  const Decision never = decide(request, kTenant, "p@1", "s", candidates);
+  EXPECT_EQ(nothing_eligible(never).code, ErrorCode::unsupported);
+  EXPECT_EQ(to_json(never)["chosen"], nullptr);
+}
+
+TEST(GatewayDescriptor, PromisesWhatAllCanDo) {
+  Descriptor strong = FakeProvider::capable("x"), weak = strong;
+  weak.isolation = Isolation::container;
+  weak.verbs.erase(Verb::pty);
+  weak.limits.max_milli_vcpu = 500;
+  const Descriptor all = gateway_descriptor(Profile{}, {strong, weak});
+  EXPECT_EQ(all.isolation, Isolation::container);
+  EXPECT_FALSE(all.can(Verb::pty));
+  EXPECT_EQ(all.limits.max_milli_vcpu, 500);
+  EXPECT_FALSE(all.controls.contains(Control::network_allow)) << "the profile denies";
+}
+
+}  // namespace
+}  // namespace sandgate

@@ -1,0 +1,266 @@
+#include <gtest/gtest.h>
+
+#include "gateway/core/notifications.hpp"
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using Fault = FakeProvider::Fault;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+ErrorCode code_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.code;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ErrorCode::internal;
+}
+
+// Runs the tasks that `make` returns all at once; the codes of those that failed.
+std::vector<ErrorCode> at_once(int count, const std::function<Task<void>()>& make) {
+  asio::thread_pool pool(4);
+  std::vector<std::future<void>> all;
+  for (int i = 0; i < count; ++i) all.push_back(asio::co_spawn(pool, make, asio::use_future));
+  std::vector<ErrorCode> codes;
+  for (auto& one : all) {
+    try {
+      one.get();
+    } catch (const Error& error) {
+      codes.push_back(error.code);
+    }
+  }
+  return codes;
+}
+
+TEST(Lifecycle, CreatesMetersAndKills) {
+  World world;
+  const SandboxRecord made = world.create();
+  EXPECT_EQ(made.state, SandboxState::running);
+  EXPECT_EQ(made.deployment, "a");
+  EXPECT_EQ(made.isolation, Isolation::kernel) << "what it really is";
+  EXPECT_TRUE(world.a->has(made.id.value));
+  EXPECT_TRUE(world.metered(made.id));
+  EXPECT_GE(world.a->last_spec().ttl, seconds(600));
+  const Json shown = to_json(made);
+  EXPECT_EQ(shown["backend"]["deployment"], "a");
+  EXPECT_EQ(shown["profile"]["version"], 3);
+
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, made.id)), EndResult::ended);
+  EXPECT_EQ(world.row(made.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.a->alive(), 0u);
+  EXPECT_FALSE(world.metered(made.id));
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, made.id)), EndResult::ended);
+  const auto foreign = [&] { run(world.replica.lifecycle.kill(TenantId::make(), made.id)); };
+  EXPECT_EQ(code_of(foreign), ErrorCode::not_found);
+}
+
+TEST(Lifecycle, KeepsTheDecisionWithAttempts) {
+  World world;
+  world.a->fail_creates(Fault::error, ErrorCode::no_capacity);
+  const SandboxRecord made = world.create();
+  EXPECT_EQ(made.deployment, "b");
+  auto read = [id = made.id](pqxx::work& tx) { return sandbox_rows::find_decision(tx, id); };
+  const auto decision = run(world.database->run(std::move(read)));
+  ASSERT_TRUE(decision);
+  EXPECT_EQ((*decision)["chosen"], "b");
+  EXPECT_EQ((*decision)["attempts"][0]["code"], "no_capacity");
+  EXPECT_EQ((*decision)["attempts"][1]["outcome"], "created");
+  EXPECT_EQ((*decision)["candidates"].size(), 2u);
+}
+
+TEST(Lifecycle, AFailedCreateLeavesAFailedRowAndNothingElse) {
+  World world;
+  world.a->fail_creates(Fault::error, ErrorCode::invalid);
+  EXPECT_EQ(code_of([&] { world.create(); }), ErrorCode::invalid);
+  EXPECT_EQ(world.sql("SELECT state FROM sandbox"), "failed");
+  EXPECT_EQ(world.sql("SELECT count(*) FROM metered_sandbox"), "0");
+  const auto strong = [](Profile& p) { p.isolation = Isolation::microvm; };
+  EXPECT_EQ(code_of([&] { world.create(strong); }), ErrorCode::unsupported);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox"), "1") << "nothing was intended";
+}
+
+TEST(Lifecycle, ALostReplyIsResolvedAndNotBilledTwice) {
+  World world;
+  world.a->fail_creates(Fault::lost_reply);
+  const SandboxRecord made = world.create();
+  EXPECT_EQ(made.deployment, "b");
+  EXPECT_EQ(world.a->alive(), 1u) << "the orphan";
+  EXPECT_EQ(run(world.replica.reaper().resolve_unknown()), 1u);
+  EXPECT_EQ(world.a->alive(), 0u);
+  EXPECT_EQ(world.b->alive(), 1u);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM attempt WHERE resolved_at IS NULL AND "
+                      "outcome = 'unknown'"),
+            "0");
+  EXPECT_EQ(world.sql("SELECT count(*) FROM metered_sandbox"), "1");
+}
+
+TEST(Lifecycle, AnUnreachableBackendEndsTheChargeAndTheReaperGoesOn) {
+  World world;
+  const SandboxRecord made = world.create();
+  world.a->refuse_kills(true);
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, made.id)), EndResult::stopping);
+  EXPECT_EQ(world.row(made.id).state, SandboxState::stopping);
+  EXPECT_FALSE(world.metered(made.id));
+  world.a->refuse_kills(false);
+  EXPECT_EQ(run(world.replica.reaper(seconds(5)).finish()), 1u);
+  EXPECT_EQ(world.row(made.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.a->alive(), 0u);
+}
+
+TEST(Lifecycle, ConcurrentKillsAllSucceed) {
+  World world;
+  const SandboxRecord made = world.create();
+  const auto kill = [&]() -> Task<void> {
+    co_await world.replica.lifecycle.kill(world.tenant, made.id);
+  };
+  EXPECT_TRUE(at_once(10, kill).empty());
+  EXPECT_EQ(world.row(made.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event WHERE meter = 'sandbox_created'"), "1");
+}
+
+TEST(Lifecycle, LimitsHoldUnderConcurrency) {
+  World world;
+  world.sql("UPDATE tenant SET max_running = 5 RETURNING id");
+  const auto create = [&]() -> Task<void> {
+    auto order = world.order();
+    co_await world.replica.lifecycle.create(std::move(order));
+  };
+  const auto codes = at_once(50, create);
+  EXPECT_EQ(codes.size(), 45u);
+  for (const ErrorCode code : codes) EXPECT_EQ(code, ErrorCode::quota_exceeded);
+  EXPECT_EQ(world.a->alive(), 5u);
+  world.sql("UPDATE tenant SET max_running = NULL, creates_per_minute = 5 RETURNING id");
+  EXPECT_EQ(code_of([&] { world.create(); }), ErrorCode::rate_limited);
+}
+
+TEST(Lifecycle, ExtendCountsFromNowWithinTheProfilesLongest) {
+  World world;
+  const SandboxRecord made = world.create([](Profile& p) {
+    p.ttl_seconds = 60;
+    p.limits.max_ttl_seconds = 900;
+  });
+  const auto longer = run(world.replica.lifecycle.extend(world.tenant, made.id, 900));
+  EXPECT_GT(longer.expires_at, made.expires_at + seconds(800));
+  const auto beyond = [&] { run(world.replica.lifecycle.extend(world.tenant, made.id, 901)); };
+  EXPECT_EQ(code_of(beyond), ErrorCode::invalid);
+}
+
+TEST(Reaper, EndsWhatExpiredOnceAmongReplicas) {
+  World world;
+  Replica other(world.database.url(), world.fixed());
+  for (int i = 0; i < 8; ++i) world.create();
+  EXPECT_EQ(run(world.replica.reaper().expire()), 0u);
+  Reaper one = world.replica.reaper(seconds(601)), two = other.reaper(seconds(601));
+  asio::thread_pool pool(2);
+  auto first = asio::co_spawn(pool, one.expire(), asio::use_future);
+  auto second = asio::co_spawn(pool, two.expire(), asio::use_future);
+  EXPECT_EQ(first.get() + second.get(), 8u);
+  EXPECT_EQ(world.a->kills(), 8);
+  EXPECT_EQ(world.a->alive(), 0u);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox WHERE state = 'stopped' AND "
+                      "stop_reason = 'expired'"),
+            "8");
+}
+
+TEST(Reaper, EndsTheIdleButNotTheActive) {
+  World world;
+  const auto idle = [](Profile& p) { p.idle_timeout_seconds = 20; };
+  const SandboxRecord used = world.create(idle), unused = world.create(idle);
+  world.sql("UPDATE sandbox SET last_active_at = now() - interval '1 hour' RETURNING id");
+  auto handle = world.replica.activity->use(used.id, seconds(20));
+  EXPECT_EQ(world.replica.activity->open_count(used.id), 1u);
+  run(world.replica.activity->flush(true));
+  EXPECT_EQ(run(world.replica.reaper().end_idle()), 1u);
+  EXPECT_EQ(world.row(used.id).state, SandboxState::running);
+  EXPECT_EQ(world.row(unused.id).state, SandboxState::stopped);
+}
+
+// What a gateway leaves that is killed between the steps of a create.
+TEST(Reaper, ResolvesACreateThatDiedAtAnyStep) {
+  for (const bool backend_had_made_it : {false, true}) {
+    World world;
+    const CreateOrder order = world.order();
+    Decision decision = world.replica.lifecycle.explain(order);
+    SandboxRecord record{.id = SandboxId::make(), .tenant = world.tenant, .profile = "python"};
+    record.profile_version = 3;
+    record.decision = decision.id;
+    record.ttl_seconds = record.max_ttl_seconds = 600;
+    record.planned = planned(decision);
+    auto write = [=](pqxx::work& tx) { sandbox_rows::insert(tx, record, decision, seconds(30)); };
+    run(world.database->run(std::move(write)));
+    if (backend_had_made_it) run(world.b->create({.sandbox_id = record.id.value}));
+    EXPECT_EQ(run(world.replica.reaper().abandon()), 0u) << "its lease still runs";
+    EXPECT_EQ(run(world.replica.reaper(seconds(31)).abandon()), 1u);
+    EXPECT_EQ(world.row(record.id).state, SandboxState::failed);
+    EXPECT_EQ(world.b->alive(), 0u);
+    EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event"), "0");
+  }
+}
+
+TEST(Reconciler, FailsTheLostAndKillsOrphans) {
+  World world;
+  const SandboxRecord lost = world.create(), kept = world.create();
+  world.a->lose(lost.backend_id);
+  run(world.a->create({.sandbox_id = SandboxId::make().value}));
+  Reconciler reconciler(world.replica.lifecycle,
+                        {.every = milliseconds(0), .orphan_age = milliseconds(0)});
+  const DeploymentPtr on = world.replica.deployments.find(world.tenant, "a");
+  const auto result = run(reconciler.reconcile(on));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->lost, 1u);
+  EXPECT_EQ(result->orphans_killed, 1u);
+  const SandboxRecord failed = world.row(lost.id);
+  EXPECT_EQ(failed.state, SandboxState::failed);
+  EXPECT_EQ(failed.failure->code, "backend_lost");
+  EXPECT_FALSE(world.metered(lost.id));
+  EXPECT_TRUE(world.a->has(kept.id.value));
+}
+
+TEST(SandboxCache, IsCoherentBetweenReplicas) {
+  World world;
+  Replica other(world.database.url(), world.fixed());
+  Notifications notifications(world.database.url());
+  notifications.subscribe("sandboxes",
+                          [&](const std::string& id) { other.cache.on_notification(id); });
+  notifications.start();
+  asio::io_context loop;
+  asio::cancellation_signal stop;
+  asio::co_spawn(loop, other.cache.run(),
+                 asio::bind_cancellation_slot(stop.slot(), asio::detached));
+  std::thread beats([&] { loop.run(); });
+  const SandboxRecord made = world.create();
+  while (other.cache.hits() == 0) run(other.lifecycle.get(world.tenant, made.id));
+  EXPECT_EQ(run(other.lifecycle.get(world.tenant, made.id))->record.state, SandboxState::running);
+  run(world.replica.lifecycle.kill(world.tenant, made.id));
+  const auto killed = std::chrono::steady_clock::now();
+  while (run(other.lifecycle.get(world.tenant, made.id))->record.state == SandboxState::running)
+    ASSERT_LT(std::chrono::steady_clock::now() - killed, seconds(1));
+  loop.stop();
+  beats.join();
+}
+
+TEST(CachedAccess, OpensRunningSandboxesOfTheTenantOnly) {
+  World world;
+  CachedAccess access(world.replica.lifecycle, world.replica.activity);
+  const SandboxRecord made = world.create();
+  http::Caller caller{.role = http::Role::developer, .tenant = world.tenant};
+  const OpenSandbox open = run(access.open(caller, made.id.value, Verb::exec));
+  EXPECT_EQ(open.backend_id, made.backend_id);
+  EXPECT_EQ(world.replica.activity->open_count(made.id), 1u);
+  const auto ports = [&] { run(access.open(caller, made.id.value, Verb::ports)); };
+  EXPECT_EQ(code_of(ports), ErrorCode::unsupported);
+  http::Caller foreign{.role = http::Role::owner, .tenant = TenantId::make()};
+  const auto theirs = [&] { run(access.open(foreign, made.id.value, Verb::exec)); };
+  EXPECT_EQ(code_of(theirs), ErrorCode::not_found);
+  run(access.report_gone(made.id, "it died"));
+  const auto again = [&] { run(access.open(caller, made.id.value, Verb::exec)); };
+  EXPECT_EQ(code_of(again), ErrorCode::not_found);
+  EXPECT_EQ(world.row(made.id).state, SandboxState::failed);
+}
+
+}  // namespace
+}  // namespace sandgate::test

@@ -1,0 +1,112 @@
+#pragma once
+#include <boost/asio/thread_pool.hpp>
+
+#include "gateway/core/crypto.hpp"
+#include "gateway/sandboxes/activity.hpp"
+#include "gateway/sandboxes/cached_access.hpp"
+#include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/reaper.hpp"
+#include "gateway/sandboxes/reconciler.hpp"
+#include "registry/deployment_store.hpp"
+#include "tests/support/fake_provider.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/test_database.hpp"
+
+namespace sandgate::test {
+
+// Everything one gateway replica needs for sandboxes, on a database and backends it shares.
+struct Replica {
+  Replica(const std::string& url, DeploymentSet fixed)
+      : database({.url = url, .connections = 4}),
+        store(database, vault),
+        deployments(
+            store, [](const DeploymentRow&) { return nullptr; }, std::move(fixed)),
+        lifecycle({.database = database,
+                   .deployments = deployments,
+                   .board = board,
+                   .prices = prices,
+                   .meter = meter,
+                   .spend = spend,
+                   .cache = cache,
+                   .clock = clock,
+                   .executor = pool.get_executor()}) {
+    run(deployments.reload());
+  }
+  ~Replica() { pool.join(); }
+
+  Reaper reaper(std::chrono::milliseconds ahead = {}) {
+    return Reaper(lifecycle, {.ahead = ahead});
+  }
+
+  Database database;
+  Vault vault{Secret(std::string(32, 'k'))};
+  DeploymentStore store;
+  Deployments deployments;
+  SystemClock clock;
+  HealthBoard board{clock};
+  PriceBooks prices{database};
+  Meter meter{prices};
+  NoSpendGuard spend;
+  SandboxCache cache{database};
+  std::shared_ptr<Activity> activity = std::make_shared<Activity>(database);
+  asio::thread_pool pool{2};
+  Lifecycle lifecycle;
+};
+
+// A database with one tenant, two backends "a" (tried first) and "b", and one replica.
+struct World {
+  World() : tenant(add_tenant()), replica(database.url(), fixed()) {}
+
+  CreateOrder order(const std::function<void(Profile&)>& change = {}) const {
+    CreateOrder order{.tenant = tenant, .profile = "python", .profile_version = 3};
+    Profile& profile = order.request.profile;
+    profile.name = "python";
+    profile.placement.strategy = Strategy::priority;
+    profile.placement.order = {"a", "b"};
+    if (change) change(profile);
+    return order;
+  }
+  SandboxRecord create(const std::function<void(Profile&)>& change = {}) {
+    return run(replica.lifecycle.create(order(change)));
+  }
+  SandboxRecord row(const SandboxId& id) {
+    auto read = [id](pqxx::work& tx) { return sandbox_rows::find(tx, id).value(); };
+    return run(database->run(std::move(read)));
+  }
+  std::string sql(const std::string& query) {
+    auto read = [query](pqxx::work& tx) {
+      const auto rows = tx.exec(query);
+      return rows.empty() || rows[0][0].is_null() ? std::string() : rows[0][0].as<std::string>();
+    };
+    return run(database->run(std::move(read)));
+  }
+  bool metered(const SandboxId& id) {
+    return sql("SELECT state FROM metered_sandbox WHERE sandbox = '" + id.value + "'") == "running";
+  }
+  DeploymentSet fixed() const {
+    return {std::make_shared<const Deployment>(make("a", a)),
+            std::make_shared<const Deployment>(make("b", b))};
+  }
+
+  TestDatabase database;
+  std::shared_ptr<FakeProvider> a = std::make_shared<FakeProvider>("a");
+  std::shared_ptr<FakeProvider> b = std::make_shared<FakeProvider>("b");
+  TenantId tenant;
+  Replica replica;
+
+ private:
+  static Deployment make(const std::string& name, std::shared_ptr<FakeProvider> fake) {
+    return {.name = name,
+            .provider = name,
+            .backend = fake,
+            .descriptor = fake->descriptor(),
+            .attempt_deadline = std::chrono::milliseconds(200)};
+  }
+  TenantId add_tenant() {
+    const TenantId id = TenantId::make();
+    sql("INSERT INTO tenant (id, name) VALUES ('" + id.value + "', 'test') RETURNING id");
+    return id;
+  }
+};
+
+}  // namespace sandgate::test
