@@ -1,0 +1,63 @@
+#include "gateway/api/audit.hpp"
+
+#include "gateway/api/page.hpp"
+#include "gateway/http/role.hpp"
+
+namespace sandgate::api {
+namespace {
+
+std::optional<Time> time_parameter(const http::Query& query, std::string_view name) {
+  const auto text = query.find(name);
+  if (!text) return std::nullopt;
+  const auto time = from_rfc3339(*text);
+  if (!time)
+    throw Error::invalid("?" + std::string(name), "must be a time like 2026-11-20T08:00:00Z");
+  return time;
+}
+
+Json to_json(const AuditRow& row) {
+  const auto& [actor, tenant, action, object, before, after] = row.entry;
+  return {{"id", std::to_string(row.id)},
+          {"at", to_rfc3339(row.at)},
+          {"tenant", tenant ? Json(tenant->value) : Json()},
+          {"actor", {{"key", actor.key_id}, {"name", actor.key_name}, {"role", actor.role}}},
+          {"action", action},
+          {"object", object},
+          {"before", before},
+          {"after", after},
+          {"request_id", actor.request_id}};
+}
+
+}  // namespace
+
+Actor actor_of(const http::Request& request) {
+  return {.key_id = request.caller.key_id,
+          .key_name = request.caller.key_name,
+          .role = std::string(http::to_string(request.caller.role)),
+          .request_id = request.id};
+}
+
+void AuditHandlers::add_routes(http::Routes& routes) {
+  routes.add({.method = http::Method::get,
+              .pattern = "/v1/audit",
+              .permission = http::Permission::read_audit,
+              .handler = [this](http::Request& request) { return list(request); }});
+}
+
+Task<http::Response> AuditHandlers::list(http::Request& request) {
+  const PageRequest page = read_page(request.query, 1);
+  AuditFilter filter{.tenant = request.caller.tenant,
+                     .action = request.query.find("action"),
+                     .object = request.query.find("object"),
+                     .key_id = request.query.find("key"),
+                     .from = time_parameter(request.query, "from"),
+                     .to = time_parameter(request.query, "to"),
+                     .limit = page.rows_to_fetch()};
+  if (!page.after.empty()) filter.below_id = page.integer_after(0);
+  auto reading = database_.run([filter](pqxx::work& tx) { return read_audit(tx, filter); });
+  const auto rows = co_await std::move(reading);
+  const auto key = [](const AuditRow& row) { return std::vector{std::to_string(row.id)}; };
+  co_return http::Response::json(200, page_json(page, rows, to_json, key));
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,101 @@
+#include "gateway/api/budgets.hpp"
+
+#include "billing/currency.hpp"
+#include "gateway/api/span.hpp"
+
+namespace sandgate::api {
+namespace {
+
+constexpr int64_t kMaxCredits = 1'000'000'000'000;
+
+std::string name_of(const http::Request& request) {
+  const std::string& name = request.param("name");
+  const bool good =
+      !name.empty() && name.size() <= 63 && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+      });
+  if (!good)
+    throw Error::invalid("", "a budget's name has 1 to 63 characters of a-z, 0-9, '-', '_', '.'");
+  return name;
+}
+
+struct Credits {
+  Money money;
+  std::string reason;
+};
+
+Credits credits_from(const Json& body) {
+  Problems problems;
+  ObjectReader reader(body, problems);
+  Credits credits;
+  reader.require("amount");
+  reader.require("reason");
+  credits.reason = reader.text("reason", {.min = 1, .max = 500}).value_or("");
+  credits.money.currency = reader.text("currency", {.max = 8}).value_or("USD");
+  const auto digits = minor_digits(credits.money.currency);
+  if (!digits) reader.problem("currency", "is not a currency that Sandgate accounts in");
+  if (const auto text = reader.text("amount", {.min = 1, .max = 64})) {
+    const auto amount = Decimal::parse(*text);
+    if (!amount || amount->is_zero() || *amount > Decimal(kMaxCredits))
+      reader.problem("amount", "must be a decimal as a string, more than zero, at most 10^12");
+    else if (digits && amount->rounded(*digits) != *amount)
+      reader.problem("amount", "has more digits than the currency's minor unit");
+    credits.money.amount = amount.value_or(Decimal());
+  }
+  reader.finish();
+  problems.throw_if_any();
+  return credits;
+}
+
+}  // namespace
+
+void BudgetHandlers::add_routes(http::Routes& routes) {
+  using http::BodyMode;
+  using http::Method;
+  using http::Permission;
+  const std::string budgets = "/v1/tenants/{id}/budgets";
+  routes.add({Method::get, budgets, Permission::read_billing, BodyMode::none,
+              [this](http::Request& request) { return list(request); }});
+  routes.add({Method::put, budgets + "/{name}", Permission::operate, BodyMode::buffered,
+              [this](http::Request& request) { return put(request); }});
+  routes.add({Method::delete_, budgets + "/{name}", Permission::operate, BodyMode::none,
+              [this](http::Request& request) { return remove(request); }});
+  routes.add({.method = Method::post,
+              .pattern = "/v1/tenants/{id}/credits",
+              .permission = Permission::operate,
+              .body = BodyMode::buffered,
+              .handler = [this](http::Request& request) { return add_credits(request); },
+              .idempotent_create = true});
+}
+
+Task<http::Response> BudgetHandlers::list(http::Request& request) {
+  const auto budgets = co_await budgets_.list(tenant_of_path(request));
+  Json items = Json::array();
+  for (const Budget& budget : budgets) items.push_back(to_json(budget));
+  co_return http::Response::json(200, {{"items", std::move(items)}, {"next_cursor", nullptr}});
+}
+
+Task<http::Response> BudgetHandlers::put(http::Request& request) {
+  const TenantId tenant = tenant_of_path(request);
+  const Budget wanted = budget_from(request.json(), tenant, name_of(request));
+  const Budget budget = co_await budgets_.put(wanted);
+  co_return http::Response::json(200, to_json(budget));
+}
+
+Task<http::Response> BudgetHandlers::remove(http::Request& request) {
+  co_await budgets_.remove(tenant_of_path(request), name_of(request));
+  co_return http::Response::empty(204);
+}
+
+Task<http::Response> BudgetHandlers::add_credits(http::Request& request) {
+  const TenantId tenant = tenant_of_path(request);
+  const Credits credits = credits_from(request.json());
+  const Money balance = co_await budgets_.add_credits(tenant, credits.money, credits.reason);
+  co_return http::Response::json(201, {{"tenant", tenant.value},
+                                       {"amount", credits.money.amount.to_string()},
+                                       {"currency", balance.currency},
+                                       {"reason", credits.reason},
+                                       {"balance", balance.amount.to_string()}});
+}
+
+}  // namespace sandgate::api

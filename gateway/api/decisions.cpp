@@ -1,0 +1,42 @@
+#include "gateway/api/decisions.hpp"
+
+#include "gateway/api/sandboxes.hpp"
+
+namespace sandgate::api {
+
+void DecisionHandlers::add_routes(http::Routes& routes) {
+  routes.add({.method = http::Method::get,
+              .pattern = "/v1/sandboxes/{id}/decision",
+              .permission = http::Permission::read,
+              .handler = [this](http::Request& request) { return get(request); }});
+  routes.add({.method = http::Method::post,
+              .pattern = "/v1/profiles/{name}/explain",
+              .permission = http::Permission::read,
+              .body = http::BodyMode::buffered,
+              .handler = [this](http::Request& request) { return explain(request); }});
+}
+
+Task<http::Response> DecisionHandlers::get(http::Request& request) {
+  const SandboxId id = sandbox_id_of(request);
+  co_await lifecycle_.get(request.tenant(), id);
+  auto read = [id](pqxx::work& tx) { return sandbox_rows::find_decision(tx, id); };
+  const auto document = co_await lifecycle_.parts().database.run(std::move(read));
+  if (!document) throw Error::not_found("decision of sandbox", id.value);
+  co_return http::Response::json(200, *document);
+}
+
+Task<http::Response> DecisionHandlers::explain(http::Request& request) {
+  const Json body = request.json();
+  Problems problems;
+  ObjectReader reader(body, problems);
+  const Json* asked = reader.object("request");
+  if (asked && !asked->is_object()) reader.problem("request", "must be an object");
+  reader.finish();
+  problems.throw_if_any();
+  Json wanted = asked ? *asked : Json::object();
+  const CreateOrder order =
+      co_await order_from(request, std::move(wanted), request.param("name"), profiles_);
+  co_return http::Response::json(200, to_json(lifecycle_.explain(order)));
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,103 @@
+#include "gateway/api/exec.hpp"
+
+#include "gateway/api/exec_answer.hpp"
+#include "gateway/api/process_events.hpp"
+#include "gateway/core/companion.hpp"
+
+namespace sandgate::api {
+namespace {
+
+// 16 MiB of stdin as base64, and room for the command and its environment.
+constexpr size_t kMaxBodyBytes = 24 << 20;
+
+bool wants_events(const http::Request& request) {
+  const auto accept = request.headers.find("Accept");
+  return accept && accept->find("text/event-stream") != std::string_view::npos;
+}
+
+Task<Json> collect(ProcessStream& stream, std::string process_id, size_t limit) {
+  CollectedOutput output(limit);
+  for (;;) {
+    auto event = co_await stream.next();
+    if (!event) throw Error(ErrorCode::unavailable, "the output ended before the process did");
+    if (const auto* exit = std::get_if<ProcessExit>(&*event))
+      co_return output.answer(process_id, *exit);
+    output.add(std::get<OutputChunk>(*event));
+  }
+}
+
+void require_verbs(const OpenSandbox& box, const ExecRequest& request) {
+  if (request.command.background) require_verb(box, Verb::background);
+  if (request.command.pty) require_verb(box, Verb::pty);
+  if (request.input) require_verb(box, Verb::stdin_);
+}
+
+}  // namespace
+
+void require_verb(const OpenSandbox& box, Verb verb) {
+  const Descriptor descriptor = box.provider->descriptor();
+  if (descriptor.can(verb)) return;
+  Error error(ErrorCode::unsupported,
+              "the sandbox's backend has no verb '" + std::string(to_string(verb)) + "'");
+  error.provider = descriptor.provider;
+  throw error;
+}
+
+void ExecHandlers::add_routes(http::Routes& routes) {
+  routes.add({.method = http::Method::post,
+              .pattern = "/v1/sandboxes/{id}/exec",
+              .permission = http::Permission::use_sandboxes,
+              .body = http::BodyMode::buffered,
+              .handler = [this](http::Request& request) { return exec(request); },
+              .max_body_bytes = kMaxBodyBytes});
+}
+
+Task<std::unique_ptr<ProcessStream>> ExecHandlers::start(const OpenSandbox& box,
+                                                         const Command& command) {
+  auto started = co_await attempt(box.provider->exec(box.backend_id, command));
+  if (auto* failure = std::get_if<Error>(&started)) {
+    // Asked again, because a backend may also use the word for something inside the sandbox.
+    if (failure->code == ErrorCode::not_found) {
+      const auto found = co_await attempt(box.provider->find(box.backend_id));
+      const auto* backend = std::get_if<std::optional<BackendSandbox>>(&found);
+      if (backend && !*backend)
+        co_await access_.report_gone(box.id, "the backend no longer knows the sandbox");
+    }
+    throw *failure;
+  }
+  co_return std::move(std::get<0>(started));
+}
+
+Task<http::Response> ExecHandlers::exec(http::Request& request) {
+  const Json body = request.json();
+  ExecRequest asked = exec_request_from(body);
+  const bool events = wants_events(request);
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::exec);
+  require_verbs(box, asked);
+  Command& command = asked.command;
+  command.process_id = ProcessId::make().value;
+  auto stream = co_await start(box, command);
+  const std::string named = stream->process_id();
+  const std::string process_id = named.empty() ? command.process_id : named;
+
+  if (command.background) {
+    if (asked.input) co_await feed(*stream, std::move(*asked.input));
+    co_return http::Response::json(202, {{"process_id", process_id}});
+  }
+  if (events)
+    co_return event_stream_of({.stream = std::move(stream),
+                               .process_id = process_id,
+                               .pty = command.pty.has_value(),
+                               .input = std::move(asked.input),
+                               .activity = std::make_shared<OpenSandbox>(box),
+                               .request_id = request.id});
+  Task<Json> answer = collect(*stream, process_id, asked.max_output_bytes);
+  if (asked.input)
+    answer = with_companion(std::move(answer), feed(*stream, std::move(*asked.input)));
+  else
+    co_await attempt(stream->close_stdin());
+  const Json document = co_await std::move(answer);
+  co_return http::Response::json(200, document);
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,120 @@
+#include "gateway/api/file_conditions.hpp"
+
+#include <charconv>
+#include <cstdio>
+
+#include "gateway/core/utf8.hpp"
+
+namespace sandgate::api {
+namespace {
+
+std::string_view type_word(FileType type) {
+  switch (type) {
+    case FileType::file:
+      return "file";
+    case FileType::directory:
+      return "directory";
+    case FileType::symlink:
+      return "symlink";
+    case FileType::other:
+      break;
+  }
+  return "other";
+}
+
+// The whole text as a number; empty when it is none or does not fit.
+std::optional<uint64_t> number_from(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+bool is_attribute_character(unsigned char c) {
+  return std::isalnum(c) || std::string_view("!#$&+-.^_`|~").find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+Json to_json(const FileEntry& entry) {
+  char mode[8];
+  std::snprintf(mode, sizeof(mode), "%04o", entry.mode & 07777);
+  Json json{{"name", to_utf8(entry.name)},
+            {"path", to_utf8(entry.path)},
+            {"type", type_word(entry.type)},
+            {"size", entry.size},
+            {"mode", mode},
+            {"modified_at", to_rfc3339(entry.modified_at)}};
+  if (entry.target) json["target"] = to_utf8(*entry.target);
+  return json;
+}
+
+std::string entity_tag(const FileEntry& entry) {
+  char tag[48];
+  std::snprintf(tag, sizeof(tag), "\"%llx-%llx\"", static_cast<unsigned long long>(entry.size),
+                static_cast<unsigned long long>(to_micros(entry.modified_at)));
+  return tag;
+}
+
+bool names_tag(std::string_view header, std::string_view tag) {
+  for (;;) {
+    const size_t comma = header.find(',');
+    std::string_view item = trimmed(header.substr(0, comma));
+    if (item.starts_with("W/")) item.remove_prefix(2);
+    if (item == "*" || item == tag) return true;
+    if (comma == std::string_view::npos) return false;
+    header.remove_prefix(comma + 1);
+  }
+}
+
+std::optional<AskedRange> range_from(std::string_view header) {
+  header = trimmed(header);
+  if (!header.starts_with("bytes=") || header.find(',') != std::string_view::npos)
+    return std::nullopt;
+  header.remove_prefix(6);
+  const size_t dash = header.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const auto first_text = trimmed(header.substr(0, dash)),
+             last_text = trimmed(header.substr(dash + 1));
+  const auto first = number_from(first_text), last = number_from(last_text);
+  AskedRange range;
+  if (first_text.empty()) {
+    if (!last) return std::nullopt;
+    range.count = *last;
+    return range;
+  }
+  if (!first || (!last_text.empty() && !last) || (last && *last < *first)) return std::nullopt;
+  range.first = first;
+  range.last = last;
+  return range;
+}
+
+std::optional<ByteRange> resolve(const AskedRange& range, uint64_t size) {
+  if (size == 0) return std::nullopt;
+  if (!range.first) {
+    if (range.count == 0) return std::nullopt;
+    return ByteRange{size - std::min(size, range.count), size - 1};
+  }
+  if (*range.first >= size) return std::nullopt;
+  return ByteRange{*range.first, std::min(range.last.value_or(size - 1), size - 1)};
+}
+
+std::string content_disposition(std::string_view name) {
+  std::string plain, encoded;
+  for (const char letter : name) {
+    const auto c = static_cast<unsigned char>(letter);
+    plain.push_back(std::isalnum(c) || c == '.' || c == '-' || c == '_' ? letter : '_');
+    char escaped[4];
+    std::snprintf(escaped, sizeof(escaped), "%%%02X", c);
+    encoded += is_attribute_character(c) ? std::string(1, letter) : escaped;
+  }
+  return "attachment; filename=\"" + plain + "\"; filename*=UTF-8''" + encoded;
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,102 @@
+#include "gateway/api/file_download.hpp"
+
+#include "gateway/api/file_conditions.hpp"
+#include "gateway/http/problem.hpp"
+
+namespace sandgate::api {
+namespace {
+
+// Large enough that a wake-up per piece costs nothing beside copying it.
+constexpr size_t kPiece = 512 << 10;
+
+Task<void> copy(ByteSource& source, http::BodySink& sink, std::optional<uint64_t> length) {
+  std::vector<char> buffer(length ? std::min<uint64_t>(kPiece, std::max<uint64_t>(*length, 1))
+                                  : kPiece);
+  uint64_t left = length.value_or(UINT64_MAX);
+  while (left > 0) {
+    const std::span<char> room(buffer.data(), std::min<uint64_t>(buffer.size(), left));
+    const size_t count = co_await source.read(room);
+    if (count == 0) break;
+    const std::span<const char> bytes(buffer.data(), count);
+    co_await sink.write(bytes);
+    left -= count;
+  }
+  if (length && left > 0) throw Error(ErrorCode::unavailable, "the file ended early");
+}
+
+// What the headers ask for, before the file is known.
+struct Asked {
+  std::optional<AskedRange> range;
+  std::optional<std::string_view> if_range, if_none_match;
+};
+
+Asked asked_by(const http::Request& request) {
+  Asked asked;
+  if (const auto range = request.headers.find("Range")) asked.range = range_from(*range);
+  asked.if_range = request.headers.find("If-Range");
+  asked.if_none_match = request.headers.find("If-None-Match");
+  return asked;
+}
+
+void describe(http::Response& response, const FileEntry& entry) {
+  response.content_type = "application/octet-stream";
+  response.headers.emplace_back("ETag", entity_tag(entry));
+  response.headers.emplace_back("Accept-Ranges", "bytes");
+  response.headers.emplace_back("Content-Disposition", content_disposition(entry.name));
+  response.headers.emplace_back("X-Content-Type-Options", "nosniff");
+  response.headers.emplace_back("Cache-Control", "private, no-cache");
+  response.headers.emplace_back("X-Sandgate-Entry", to_json(entry).dump(-1, ' ', true));
+}
+
+http::Response not_satisfiable(uint64_t size, const std::string& request_id) {
+  const Error error(ErrorCode::invalid, "the range lies outside the file");
+  http::Response response = http::problem(error, 416, request_id);
+  response.headers.emplace_back("Content-Range", "bytes */" + std::to_string(size));
+  return response;
+}
+
+}  // namespace
+
+http::StreamBody body_of(std::unique_ptr<ByteSource> source, std::optional<uint64_t> length,
+                         std::shared_ptr<void> activity) {
+  std::shared_ptr<ByteSource> shared = std::move(source);
+  return {length,
+          [shared, length, activity](http::BodySink& sink) { return copy(*shared, sink, length); }};
+}
+
+Task<http::Response> download(OpenSandbox box, const http::Request& request, std::string path) {
+  const Asked asked = asked_by(request);
+  // A range from the front is opened as asked; one from the end needs the size first.
+  ByteRange range;
+  if (asked.range) range = {asked.range->first.value_or(0), asked.range->last};
+  if (asked.range && !asked.range->first) range.last = 0;
+  FileContent file = co_await box.provider->read_file(box.backend_id, path, range);
+  const FileEntry entry = file.entry;
+  const std::string tag = entity_tag(entry);
+  http::Response response;
+  describe(response, entry);
+  if (asked.if_none_match && names_tag(*asked.if_none_match, tag)) {
+    response.status = 304;
+    co_return response;
+  }
+  std::optional<uint64_t> length = entry.size;
+  // Files of /proc have no size but contents.
+  if (entry.size == 0) length.reset();
+  if (asked.range && (!asked.if_range || *asked.if_range == tag)) {
+    const auto part = resolve(*asked.range, entry.size);
+    if (!part) co_return not_satisfiable(entry.size, request.id);
+    response.status = 206;
+    response.headers.emplace_back("Content-Range", "bytes " + std::to_string(part->first) + "-" +
+                                                       std::to_string(*part->last) + "/" +
+                                                       std::to_string(entry.size));
+    length = *part->last - part->first + 1;
+    if (!asked.range->first) file = co_await box.provider->read_file(box.backend_id, path, *part);
+  } else if (asked.range) {
+    const ByteRange whole;
+    file = co_await box.provider->read_file(box.backend_id, path, whole);
+  }
+  response.body = body_of(std::move(file.bytes), length, std::make_shared<OpenSandbox>(box));
+  co_return response;
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,177 @@
+#include "gateway/api/files.hpp"
+
+#include "gateway/api/exec.hpp"
+#include "gateway/api/file_conditions.hpp"
+#include "gateway/api/file_download.hpp"
+#include "gateway/api/page.hpp"
+#include "gateway/core/crypto.hpp"
+
+namespace sandgate::api {
+namespace {
+
+constexpr size_t kMaxPath = 4095;  // PATH_MAX of Linux without its NUL
+constexpr int64_t kMaxDepth = 64;
+constexpr uint32_t kDefaultMode = 0644;
+
+class NoBytes : public ByteSource {
+ public:
+  Task<size_t> read(std::span<char>) override { co_return 0; }
+};
+
+std::string path_of(const http::Query& query) {
+  auto path = query.find("path");
+  if (!path || path->empty()) throw Error::invalid("?path", "is required");
+  if (path->size() > kMaxPath || path->find('\0') != std::string::npos)
+    throw Error::invalid("?path", "must have at most 4095 bytes and no NUL");
+  return std::move(*path);
+}
+
+uint32_t mode_of(const http::Query& query) {
+  const auto text = query.find("mode");
+  if (!text) return kDefaultMode;
+  const bool octal = !text->empty() && text->size() <= 5 &&
+                     text->find_first_not_of("01234567") == std::string::npos;
+  const unsigned long mode = octal ? std::stoul(*text, nullptr, 8) : 010000;
+  if (mode > 07777) throw Error::invalid("?mode", "must be octal permission bits, like 0644");
+  return static_cast<uint32_t>(mode);
+}
+
+// A page of entries that are sorted by path. The key is base64, because a path may be any bytes.
+Json page_of(const http::Query& query, const std::vector<FileEntry>& entries) {
+  const PageRequest page = read_page(query, 1);
+  auto begin = entries.begin();
+  if (!page.after.empty()) {
+    const auto after = base64_decode(page.after[0]);
+    if (!after) throw Error::invalid("?cursor", "is not a cursor of this list");
+    begin = std::upper_bound(begin, entries.end(), *after,
+                             [](const auto& path, const auto& entry) { return path < entry.path; });
+  }
+  const auto count = std::min<int64_t>(page.rows_to_fetch(), entries.end() - begin);
+  const std::vector<FileEntry> rows(begin, begin + count);
+  return page_json(
+      page, rows, [](const FileEntry& entry) { return to_json(entry); },
+      [](const FileEntry& entry) { return std::vector{base64_encode(entry.path)}; });
+}
+
+}  // namespace
+
+void FileHandlers::add_routes(http::Routes& routes) {
+  using http::BodyMode;
+  using http::Method;
+  using Answer = Task<http::Response> (FileHandlers::*)(http::Request&);
+  const auto add = [&](Method method, std::string tail, BodyMode body, Answer answer) {
+    routes.add({.method = method,
+                .pattern = "/v1/sandboxes/{id}/files" + tail,
+                .permission = http::Permission::use_sandboxes,
+                .body = body,
+                .handler = [this, answer](http::Request& r) { return (this->*answer)(r); }});
+  };
+  add(Method::get, "", BodyMode::none, &FileHandlers::read);
+  add(Method::head, "", BodyMode::none, &FileHandlers::read);
+  add(Method::put, "", BodyMode::streamed, &FileHandlers::write);
+  add(Method::delete_, "", BodyMode::none, &FileHandlers::remove);
+  add(Method::get, "/list", BodyMode::none, &FileHandlers::list);
+  add(Method::get, "/stat", BodyMode::none, &FileHandlers::stat);
+  add(Method::post, "/mkdir", BodyMode::buffered, &FileHandlers::make_directory);
+  add(Method::post, "/move", BodyMode::buffered, &FileHandlers::move);
+  add(Method::get, "/archive", BodyMode::none, &FileHandlers::read_archive);
+  add(Method::put, "/archive", BodyMode::streamed, &FileHandlers::write_archive);
+  add(Method::get, "/watch", BodyMode::none, &FileHandlers::watch);
+}
+
+Task<http::Response> FileHandlers::read(http::Request& request) {
+  const std::string path = path_of(request.query);
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  co_return co_await download(box, request, path);
+}
+
+Task<http::Response> FileHandlers::write(http::Request& request) {
+  const std::string path = path_of(request.query);
+  const uint32_t mode = mode_of(request.query);
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  NoBytes nothing;
+  ByteSource& bytes = request.stream ? *request.stream : nothing;
+  const FileEntry entry = co_await box.provider->write_file(box.backend_id, path, mode, bytes);
+  co_return http::Response::json(200, to_json(entry));
+}
+
+Task<http::Response> FileHandlers::remove(http::Request& request) {
+  const std::string path = path_of(request.query);
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  co_await box.provider->remove(box.backend_id, path, request.query.flag("recursive"));
+  co_return http::Response::empty(204);
+}
+
+Task<http::Response> FileHandlers::list(http::Request& request) {
+  const std::string path = request.query.find("path") ? path_of(request.query) : ".";
+  const int depth = static_cast<int>(request.query.integer("depth", 1, kMaxDepth, 1));
+  read_page(request.query, 1);
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  const auto entries = co_await box.provider->list_files(box.backend_id, path, depth);
+  co_return http::Response::json(200, page_of(request.query, entries));
+}
+
+Task<http::Response> FileHandlers::stat(http::Request& request) {
+  const std::string path = path_of(request.query);
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  const FileEntry entry = co_await box.provider->stat(box.backend_id, path);
+  co_return http::Response::json(200, to_json(entry));
+}
+
+Task<http::Response> FileHandlers::make_directory(http::Request& request) {
+  const Json body = request.json();
+  Problems problems;
+  ObjectReader reader(body, problems);
+  const std::string path = reader.text("path", {1, kMaxPath}).value_or("");
+  reader.require("path");
+  reader.finish();
+  problems.throw_if_any();
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  const FileEntry entry = co_await box.provider->make_directory(box.backend_id, path);
+  co_return http::Response::json(201, to_json(entry));
+}
+
+Task<http::Response> FileHandlers::move(http::Request& request) {
+  const Json body = request.json();
+  Problems problems;
+  ObjectReader reader(body, problems);
+  const std::string from = reader.text("from", {1, kMaxPath}).value_or("");
+  const std::string to = reader.text("to", {1, kMaxPath}).value_or("");
+  reader.require("from");
+  reader.require("to");
+  reader.finish();
+  problems.throw_if_any();
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  const FileEntry entry = co_await box.provider->move(box.backend_id, from, to);
+  co_return http::Response::json(200, to_json(entry));
+}
+
+Task<http::Response> FileHandlers::read_archive(http::Request& request) {
+  const std::string path = path_of(request.query);
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::archive);
+  auto source = co_await box.provider->read_archive(box.backend_id, path);
+  http::Response response;
+  response.content_type = "application/x-tar";
+  response.headers.emplace_back("Content-Disposition", content_disposition("archive.tar"));
+  response.body = body_of(std::move(source), std::nullopt, std::make_shared<OpenSandbox>(box));
+  co_return response;
+}
+
+Task<http::Response> FileHandlers::write_archive(http::Request& request) {
+  const std::string path = path_of(request.query);
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::archive);
+  NoBytes nothing;
+  ByteSource& tar = request.stream ? *request.stream : nothing;
+  co_await box.provider->write_archive(box.backend_id, path, tar);
+  co_return http::Response::empty(204);
+}
+
+// No backend interface offers watching yet: the refusal is the answer, not a promise.
+Task<http::Response> FileHandlers::watch(http::Request& request) {
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  Error error(ErrorCode::unsupported, "the sandbox's backend has no verb 'watch'");
+  error.provider = box.provider->descriptor().provider;
+  throw error;
+}
+
+}  // namespace sandgate::api

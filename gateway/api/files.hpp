@@ -1,0 +1,29 @@
+#pragma once
+#include "gateway/http/routes.hpp"
+#include "gateway/sandboxes/access.hpp"
+
+namespace sandgate::api {
+
+// /v1/sandboxes/{id}/files. Relative paths start at the home of the sandbox's user; the backend
+// resolves and confines them. Wrong query parameters are Error(invalid) with path "?name".
+class FileHandlers {
+ public:
+  explicit FileHandlers(SandboxAccess& access) : access_(access) {}
+  void add_routes(http::Routes& routes);
+
+  Task<http::Response> read(http::Request& request);
+  Task<http::Response> write(http::Request& request);  // the body as it arrives
+  Task<http::Response> remove(http::Request& request);
+  Task<http::Response> list(http::Request& request);
+  Task<http::Response> stat(http::Request& request);
+  Task<http::Response> make_directory(http::Request& request);
+  Task<http::Response> move(http::Request& request);
+  Task<http::Response> read_archive(http::Request& request);
+  Task<http::Response> write_archive(http::Request& request);
+  Task<http::Response> watch(http::Request& request);
+
+ private:
+  SandboxAccess& access_;
+};
+
+}  // namespace sandgate::api

@@ -1,0 +1,140 @@
+#include "gateway/api/invoices.hpp"
+
+#include "billing/currency.hpp"
+#include "gateway/api/page.hpp"
+#include "gateway/api/span.hpp"
+
+namespace sandgate::api {
+namespace {
+
+std::optional<Time> read_time(ObjectReader& reader, std::string_view name) {
+  const auto text = reader.text(name, {.max = 64});
+  const auto time = text ? from_rfc3339(*text) : std::nullopt;
+  if (text && !time) reader.problem(name, "must be an RFC 3339 time");
+  return time;
+}
+
+// {tenant, period} or {tenant, from, to}; a tenant's own key may leave its tenant out.
+Invoices::Order order_from(const http::Request& request) {
+  Problems problems;
+  const Json body = request.json();
+  ObjectReader reader(body, problems);
+  Invoices::Order order;
+  const auto& own = request.caller.tenant;
+  const auto tenant = reader.text("tenant", {.max = 64});
+  if (!tenant && !own) reader.require("tenant");
+  const auto id = tenant ? TenantId::parse(*tenant) : own;
+  if (tenant && !id) reader.problem("tenant", "is not a tenant's id");
+  order.currency = reader.text("currency", {.max = 8});
+  if (order.currency && !minor_digits(*order.currency))
+    reader.problem("currency", "is not a currency that Sandgate accounts in");
+  const auto from = read_time(reader, "from"), to = read_time(reader, "to");
+  if (const auto period = reader.text("period", {.max = 16})) {
+    const auto month = month_from(*period);
+    if (!month) reader.problem("period", "must be a month, such as \"2026-10\"");
+    if (reader.has("from") || reader.has("to"))
+      reader.problem("period", "is instead of from and to");
+    if (month) std::tie(order.from, order.to) = *month;
+  } else {
+    reader.require("from");
+    reader.require("to");
+    order.from = from.value_or(Time());
+    order.to = to.value_or(Time());
+    if (from && to && *to <= *from) reader.problem("to", "must be after from");
+  }
+  reader.finish();
+  problems.throw_if_any();
+  if (own && *id != *own) throw Error::not_found("tenant", id->value);
+  order.tenant = *id;
+  return order;
+}
+
+InvoiceId id_from(std::string_view text) {
+  const auto id = InvoiceId::parse(text);
+  if (!id) throw Error::not_found("invoice", text);
+  return *id;
+}
+
+// Takes a known ending off an id; empty when it has none.
+std::string take_ending(std::string& id) {
+  for (const std::string_view ending : {".csv", ".html"})
+    if (id.ends_with(ending)) {
+      id.resize(id.size() - ending.size());
+      return std::string(ending);
+    }
+  return "";
+}
+
+Json summary(const Invoice& invoice) {
+  Json json = to_json(invoice);
+  json.erase("lines");
+  return json;
+}
+
+}  // namespace
+
+void InvoiceHandlers::add_routes(http::Routes& routes) {
+  using http::BodyMode;
+  using http::Method;
+  using http::Permission;
+  routes.add({.method = Method::post,
+              .pattern = "/v1/invoices",
+              .permission = Permission::write_billing,
+              .body = BodyMode::buffered,
+              .handler = [this](http::Request& request) { return create(request); },
+              .idempotent_create = true});
+  routes.add({Method::get, "/v1/invoices", Permission::read_billing, BodyMode::none,
+              [this](http::Request& request) { return list(request); }});
+  routes.add({Method::get, "/v1/invoices/{id}", Permission::read_billing, BodyMode::none,
+              [this](http::Request& request) { return get(request); }});
+  routes.add({Method::post, "/v1/invoices/{id}/issue", Permission::operate, BodyMode::buffered,
+              [this](http::Request& request) { return issue(request); }});
+}
+
+Task<http::Response> InvoiceHandlers::create(http::Request& request) {
+  const Invoices::Order order = order_from(request);
+  co_await usage_.refresh(order.tenant);
+  const Invoice invoice = co_await invoices_.draft(order);
+  co_return http::Response::json(201, to_json(invoice));
+}
+
+Task<http::Response> InvoiceHandlers::list(http::Request& request) {
+  const PageRequest page = read_page(request.query, 1);
+  const auto tenant = tenant_parameter(request);
+  const auto after = page.after.empty() ? std::nullopt : std::optional(id_from(page.after[0]));
+  const auto invoices = co_await invoices_.list(tenant, after, page.rows_to_fetch());
+  co_return http::Response::json(
+      200, page_json(page, invoices, summary,
+                     [](const Invoice& invoice) { return std::vector{invoice.id.value}; }));
+}
+
+Task<http::Response> InvoiceHandlers::get(http::Request& request) {
+  std::string id = request.param("id");
+  const std::string ending = take_ending(id);
+  const Invoice invoice = co_await invoices_.get(id_from(id));
+  if (request.caller.tenant && *request.caller.tenant != invoice.tenant)
+    throw Error::not_found("invoice", id);
+  http::Response response = http::Response::json(200, to_json(invoice));
+  if (ending == ".csv") {
+    response.content_type = "text/csv; charset=utf-8";
+    response.body = to_csv(invoice);
+  } else if (ending == ".html") {
+    response.content_type = "text/html; charset=utf-8";
+    response.headers.emplace_back("Content-Security-Policy",
+                                  "default-src 'none'; style-src 'unsafe-inline'");
+    response.body = to_html(invoice);
+  }
+  co_return response;
+}
+
+Task<http::Response> InvoiceHandlers::issue(http::Request& request) {
+  const InvoiceId id = id_from(request.param("id"));
+  const Invoice draft = co_await invoices_.get(id);
+  if (request.caller.tenant && *request.caller.tenant != draft.tenant)
+    throw Error::not_found("invoice", id.value);
+  co_await usage_.refresh(draft.tenant);
+  const Invoice invoice = co_await invoices_.issue(id);
+  co_return http::Response::json(200, to_json(invoice));
+}
+
+}  // namespace sandgate::api

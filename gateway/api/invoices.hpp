@@ -1,0 +1,24 @@
+#pragma once
+#include "billing/invoices.hpp"
+#include "billing/usage_reader.hpp"
+#include "gateway/http/routes.hpp"
+
+namespace sandgate::api {
+
+// /v1/invoices. A tenant drafts and reads its own; the operator issues.
+class InvoiceHandlers {
+ public:
+  InvoiceHandlers(Invoices& invoices, UsageReader& usage) : invoices_(invoices), usage_(usage) {}
+  void add_routes(http::Routes& routes);
+
+  Task<http::Response> create(http::Request& request);
+  Task<http::Response> list(http::Request& request);
+  Task<http::Response> get(http::Request& request);  // {id}, {id}.csv or {id}.html
+  Task<http::Response> issue(http::Request& request);
+
+ private:
+  Invoices& invoices_;
+  UsageReader& usage_;
+};
+
+}  // namespace sandgate::api

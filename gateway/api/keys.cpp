@@ -1,0 +1,147 @@
+#include "gateway/api/keys.hpp"
+
+#include "gateway/api/audit.hpp"
+#include "gateway/api/page.hpp"
+#include "gateway/http/role.hpp"
+
+namespace sandgate::api {
+namespace {
+
+constexpr int64_t kMaxGraceSeconds = 90 * 24 * 3600;
+
+struct KeyDraft {
+  std::optional<std::string> tenant;
+  std::string name, role;
+  std::optional<Time> expires_at;
+};
+
+KeyDraft draft_from(const Json& body, Time now) {
+  Problems problems;
+  ObjectReader reader(body, problems);
+  KeyDraft draft;
+  for (const auto* name : {"name", "role"}) reader.require(name);
+  draft.tenant = reader.text("tenant", {.min = 1, .max = 64});
+  draft.name = reader.text("name", {.min = 1, .max = 128}).value_or("");
+  draft.role = reader.word("role", {"owner", "admin", "developer", "billing", "viewer", "operator"})
+                   .value_or("");
+  if (const auto text = reader.text("expires_at")) {
+    draft.expires_at = from_rfc3339(*text);
+    if (!draft.expires_at)
+      reader.problem("expires_at", "must be a time like 2026-11-20T08:00:00Z");
+    else if (*draft.expires_at <= now)
+      reader.problem("expires_at", "must be in the future");
+  }
+  reader.finish();
+  problems.throw_if_any();
+  return draft;
+}
+
+void require_grant(const http::Caller& caller, const std::string& role) {
+  if (!may_grant(http::to_string(caller.role), role))
+    throw Error(ErrorCode::forbidden, "a key of role '" + role + "' may do more than yours");
+}
+
+// Whose key it will be; empty for an operator's.
+std::optional<TenantId> owner_of(const KeyDraft& draft, const http::Caller& caller) {
+  if (draft.role == "operator") {
+    if (draft.tenant) throw Error::invalid("/tenant", "an operator's key belongs to no tenant");
+    return std::nullopt;
+  }
+  if (!draft.tenant) {
+    if (!caller.tenant) throw Error::invalid("/tenant", "is required");
+    return caller.tenant;
+  }
+  const auto id = TenantId::parse(*draft.tenant);
+  const bool reachable = caller.tenant ? caller.tenant == id : caller.is_operator();
+  if (!id || !reachable) throw Error::not_found("tenant", id ? id->value : "");
+  return id;
+}
+
+Json with_secret(const NewApiKey& made) {
+  Json body = to_json(made.key);
+  body["secret"] = made.secret.reveal();
+  return body;
+}
+
+// Told once: no cache on the way may keep it.
+http::Response secret_response(int status, const Json& body) {
+  http::Response response = http::Response::json(status, body);
+  response.headers.emplace_back("Cache-Control", "no-store");
+  return response;
+}
+
+Json key_json(const ApiKey& key) { return to_json(key); }
+
+}  // namespace
+
+void KeyHandlers::add_routes(http::Routes& routes) {
+  using http::Method;
+  const auto add = [&](Method method, const char* pattern, http::BodyMode body,
+                       Task<http::Response> (KeyHandlers::*handler)(http::Request&)) {
+    routes.add({.method = method,
+                .pattern = pattern,
+                .permission = http::Permission::administer_tenant,
+                .body = body,
+                // Not idempotent_create: an answer kept for repetition would keep the secret.
+                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); }});
+  };
+  add(Method::post, "/v1/keys", http::BodyMode::buffered, &KeyHandlers::create);
+  add(Method::get, "/v1/keys", http::BodyMode::none, &KeyHandlers::list);
+  add(Method::post, "/v1/keys/{id}/rotate", http::BodyMode::buffered, &KeyHandlers::rotate);
+  add(Method::delete_, "/v1/keys/{id}", http::BodyMode::none, &KeyHandlers::revoke);
+}
+
+Task<http::Response> KeyHandlers::create(http::Request& request) {
+  const KeyDraft draft = draft_from(request.json(), clock_.now());
+  require_grant(request.caller, draft.role);
+  auto creating = keys_.create(owner_of(draft, request.caller), draft.name, draft.role,
+                               draft.expires_at, actor_of(request));
+  const NewApiKey made = co_await std::move(creating);
+  co_return secret_response(201, with_secret(made));
+}
+
+Task<http::Response> KeyHandlers::list(http::Request& request) {
+  const PageRequest page = read_page(request.query, 2);
+  std::optional<std::pair<Time, std::string>> after;
+  if (!page.after.empty()) after = {page.time_after(0), page.after[1]};
+  auto reading = keys_.list(request.caller.tenant, std::move(after), page.rows_to_fetch());
+  const auto rows = co_await std::move(reading);
+  const auto key = [](const ApiKey& row) {
+    return std::vector{to_rfc3339(row.created_at), row.id.value};
+  };
+  co_return http::Response::json(200, page_json(page, rows, key_json, key));
+}
+
+Task<ApiKey> KeyHandlers::changeable(const http::Request& request) {
+  const auto id = KeyId::parse(request.param("id"));
+  if (!id) throw Error::not_found("key", request.param("id"));
+  auto finding = keys_.find(*id);
+  const auto key = co_await std::move(finding);
+  const http::Caller& caller = request.caller;
+  const bool visible = key && (caller.tenant ? key->tenant == caller.tenant : caller.is_operator());
+  if (!visible) throw Error::not_found("key", id->value);
+  require_grant(caller, key->role);
+  co_return *key;
+}
+
+Task<http::Response> KeyHandlers::rotate(http::Request& request) {
+  const Json body = request.json();
+  Problems problems;
+  ObjectReader reader(body, problems);
+  const int64_t grace = reader.integer("grace_seconds", 0, kMaxGraceSeconds).value_or(0);
+  reader.finish();
+  problems.throw_if_any();
+  const ApiKey key = co_await changeable(request);
+  auto rotating = keys_.rotate(key.id, std::chrono::seconds(grace), actor_of(request));
+  const NewApiKey made = co_await std::move(rotating);
+  co_return secret_response(200, with_secret(made));
+}
+
+Task<http::Response> KeyHandlers::revoke(http::Request& request) {
+  const ApiKey key = co_await changeable(request);
+  auto revoking = keys_.revoke(key.id, actor_of(request));
+  co_await std::move(revoking);
+  co_return http::Response::empty(204);
+}
+
+}  // namespace sandgate::api

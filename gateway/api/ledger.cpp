@@ -1,0 +1,72 @@
+#include "gateway/api/ledger.hpp"
+
+#include "billing/ledger.hpp"
+#include "gateway/api/page.hpp"
+#include "gateway/api/span.hpp"
+
+namespace sandgate::api {
+namespace {
+
+constexpr std::chrono::seconds kLedgerPatience{30};
+
+Json to_json(const LedgerTransfer& transfer) {
+  Json entries = Json::array();
+  for (const LedgerEntry& entry : transfer.entries)
+    entries.push_back({{"account", entry.account},
+                       {"debit", entry.debit.to_string()},
+                       {"credit", entry.credit.to_string()}});
+  return {{"id", std::to_string(transfer.id)},
+          {"at", to_rfc3339(transfer.at)},
+          {"currency", transfer.currency},
+          {"reason", transfer.reason},
+          {"tenant", transfer.tenant ? Json(transfer.tenant->value) : Json()},
+          {"entries", std::move(entries)}};
+}
+
+Json to_json(const AccountBalance& balance) {
+  return {{"account", balance.account},
+          {"currency", balance.currency},
+          {"debit", balance.debit.to_string()},
+          {"credit", balance.credit.to_string()},
+          {"balance", (balance.debit - balance.credit).to_string()}};
+}
+
+}  // namespace
+
+void LedgerHandlers::add_routes(http::Routes& routes) {
+  using http::BodyMode;
+  using http::Method;
+  using http::Permission;
+  routes.add({Method::get, "/v1/ledger", Permission::read_billing, BodyMode::none,
+              [this](http::Request& request) { return list(request); }});
+  routes.add({Method::get, "/v1/ledger/balances", Permission::read_billing, BodyMode::none,
+              [this](http::Request& request) { return balances(request); }});
+}
+
+Task<http::Response> LedgerHandlers::list(http::Request& request) {
+  const PageRequest page = read_page(request.query, 1);
+  const LedgerQuery query{.tenant = tenant_parameter(request),
+                          .account = request.query.find("account"),
+                          .from = time_parameter(request.query, "from"),
+                          .to = time_parameter(request.query, "to"),
+                          .after = page.after.empty() ? 0 : page.integer_after(0),
+                          .limit = page.rows_to_fetch()};
+  auto work = [query](pqxx::work& tx) { return read_ledger(tx, query); };
+  const auto transfers = co_await database_.run_within(kLedgerPatience, std::move(work));
+  co_return http::Response::json(
+      200,
+      page_json(
+          page, transfers, [](const LedgerTransfer& transfer) { return to_json(transfer); },
+          [](const LedgerTransfer& transfer) { return std::vector{std::to_string(transfer.id)}; }));
+}
+
+Task<http::Response> LedgerHandlers::balances(http::Request& request) {
+  const auto tenant = tenant_parameter(request);
+  auto work = [tenant](pqxx::work& tx) { return read_balances(tx, tenant); };
+  const auto balances = co_await database_.run_within(kLedgerPatience, std::move(work));
+  Json items = Json::array();
+  for (const AccountBalance& balance : balances) items.push_back(to_json(balance));
+  co_return http::Response::json(200, {{"items", std::move(items)}, {"next_cursor", nullptr}});
+}
+
+}  // namespace sandgate::api

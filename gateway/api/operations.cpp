@@ -1,0 +1,81 @@
+#include "gateway/api/operations.hpp"
+
+namespace sandgate::api {
+namespace {
+
+// The page's one script and style are inline; it talks to this origin and nobody else.
+constexpr std::string_view kDashboardPolicy =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
+
+}  // namespace
+
+OperationsHandlers::OperationsHandlers(OperationsSources sources)
+    : sources_(std::move(sources)), openapi_(yaml_to_json(std::string(embedded_openapi()))) {}
+
+void OperationsHandlers::add_routes(http::Routes& routes) {
+  using Answer = Task<http::Response> (OperationsHandlers::*)(http::Request&);
+  const auto add = [&](std::string pattern, Answer answer) {
+    routes.add({.method = http::Method::get,
+                .pattern = std::move(pattern),
+                .permission = http::Permission::open,
+                .handler = [this, answer](http::Request& r) { return (this->*answer)(r); }});
+  };
+  add("/healthz", &OperationsHandlers::health);
+  add("/readyz", &OperationsHandlers::ready);
+  add("/metrics", &OperationsHandlers::metrics);
+  add("/version", &OperationsHandlers::version);
+  add("/openapi.json", &OperationsHandlers::openapi);
+  add("/", &OperationsHandlers::dashboard);
+}
+
+Task<http::Response> OperationsHandlers::health(http::Request&) {
+  co_return http::Response::json(200, {{"status", "ok"}});
+}
+
+Task<http::Response> OperationsHandlers::ready(http::Request&) {
+  const auto database = co_await attempt(sources_.database_answers());
+  const auto deployment = co_await attempt(sources_.has_deployment());
+  const auto good = [](const Outcome<bool>& outcome) {
+    const bool* answer = std::get_if<bool>(&outcome);
+    return answer && *answer;
+  };
+  const bool ready = good(database) && good(deployment);
+  const Json checks{{"database", good(database)}, {"deployments", good(deployment)}};
+  co_return http::Response::json(ready ? 200 : 503,
+                                 {{"status", ready ? "ready" : "not ready"}, {"checks", checks}});
+}
+
+Task<http::Response> OperationsHandlers::metrics(http::Request&) {
+  std::string text;
+  for (const auto& render : sources_.metrics) render(text);
+  http::Response response;
+  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  response.body = std::move(text);
+  co_return response;
+}
+
+Task<http::Response> OperationsHandlers::version(http::Request&) {
+  co_return http::Response::json(
+      200, {{"name", "sandgate"}, {"version", sources_.version}, {"api", "v1"}});
+}
+
+Task<http::Response> OperationsHandlers::openapi(http::Request&) {
+  http::Response response;
+  response.body = openapi_;
+  co_return response;
+}
+
+Task<http::Response> OperationsHandlers::dashboard(http::Request&) {
+  http::Response response;
+  response.content_type = "text/html; charset=utf-8";
+  response.headers = {{"Content-Security-Policy", std::string(kDashboardPolicy)},
+                      {"X-Content-Type-Options", "nosniff"},
+                      {"Referrer-Policy", "no-referrer"},
+                      {"Cache-Control", "no-cache"}};
+  response.body = std::string(embedded_dashboard());
+  co_return response;
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,21 @@
+#pragma once
+#include "billing/price_books.hpp"
+#include "gateway/http/routes.hpp"
+
+namespace sandgate::api {
+
+// /v1/prices. Operators publish; tenants read, but never another tenant's book.
+class PriceHandlers {
+ public:
+  explicit PriceHandlers(PriceBooks& books) : books_(books) {}
+  void add_routes(http::Routes& routes);
+
+  Task<http::Response> list(http::Request& request);  // the newest version of every book
+  Task<http::Response> get(http::Request& request);  // all versions of one, oldest first
+  Task<http::Response> publish(http::Request& request);
+
+ private:
+  PriceBooks& books_;
+};
+
+}  // namespace sandgate::api

@@ -1,0 +1,123 @@
+#include "gateway/api/process_events.hpp"
+
+#include "gateway/api/exec_answer.hpp"
+#include "gateway/core/companion.hpp"
+#include "gateway/core/crypto.hpp"
+#include "gateway/http/problem.hpp"
+
+namespace sandgate::api {
+namespace {
+
+// Proxies commonly close a connection that was silent for 60 s.
+constexpr auto kKeepAlive = std::chrono::seconds(15);
+
+// Events and keep-alive comments on one sink, which takes one writer at a time. Lives on one
+// executor, so plain members are enough.
+class EventWriter {
+ public:
+  EventWriter(http::BodySink& sink, asio::any_io_executor executor)
+      : sink_(sink), turn_(executor, asio::steady_timer::time_point::max()) {}
+
+  Task<void> write(std::string text) {
+    while (busy_) {
+      boost::system::error_code woken;
+      co_await turn_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    }
+    busy_ = true;
+    silent_ = false;
+    const std::span<const char> bytes(text);
+    co_await sink_.write(bytes);
+    busy_ = false;
+    turn_.cancel();
+  }
+
+  Task<void> keep_alive() {
+    for (;;) {
+      silent_ = true;
+      co_await sleep_for(kKeepAlive);
+      if (silent_ && !busy_) co_await write(":\n\n");
+    }
+  }
+
+ private:
+  http::BodySink& sink_;
+  asio::steady_timer turn_;
+  bool busy_ = false, silent_ = true;
+};
+
+std::string event_text(std::string_view name, const Json& data) {
+  return "event: " + std::string(name) + "\ndata: " + data.dump() + "\n\n";
+}
+
+std::string chunk_text(const OutputChunk& chunk, bool pty) {
+  const std::string_view name = pty                                 ? "pty"
+                                : chunk.channel == Channel::stderr_ ? "stderr"
+                                                                    : "stdout";
+  // Built by hand: base64 needs no escaping, and this is the one hot line of a long stream.
+  return "event: " + std::string(name) + "\nid: " + std::to_string(chunk.end_offset) +
+         "\ndata: {\"data\":\"" + base64_encode(chunk.bytes) + "\"}\n\n";
+}
+
+std::string error_text(const Error& error, const std::string& request_id) {
+  return event_text("error",
+                    http::problem_document(error, http::status_of(error.code), request_id));
+}
+
+Error broken_off() {
+  return Error(ErrorCode::unavailable, "the output ended before the process did");
+}
+
+Task<std::monostate> pump(const ProcessEvents& events, EventWriter& out) {
+  std::string start = event_text("start", {{"process_id", events.process_id}});
+  co_await out.write(std::move(start));
+  for (;;) {
+    auto outcome = co_await attempt(events.stream->next());
+    std::string text;
+    bool last = true;
+    if (const auto* failure = std::get_if<Error>(&outcome)) {
+      text = error_text(*failure, events.request_id);
+    } else if (const auto& event = std::get<0>(outcome); !event) {
+      text = error_text(broken_off(), events.request_id);
+    } else if (const auto* chunk = std::get_if<OutputChunk>(&*event)) {
+      text = chunk_text(*chunk, events.pty);
+      last = false;
+    } else {
+      text = event_text("exit", to_json(std::get<ProcessExit>(*event)));
+    }
+    co_await out.write(std::move(text));
+    if (last) co_return std::monostate{};
+  }
+}
+
+Task<void> produce(std::shared_ptr<ProcessEvents> events, http::BodySink& sink) {
+  EventWriter out(sink, co_await asio::this_coro::executor);
+  auto writing = with_companion(pump(*events, out), out.keep_alive());
+  if (events->input)
+    writing = with_companion(std::move(writing), feed(*events->stream, *events->input));
+  co_await std::move(writing);
+  events->stream.reset();
+}
+
+}  // namespace
+
+Task<void> feed(ProcessStream& stream, std::string bytes) {
+  // In pieces, so that what waits inside a backend stays small.
+  constexpr size_t kPiece = 64 << 10;
+  for (size_t at = 0; at < bytes.size(); at += kPiece) {
+    const auto written = co_await attempt(stream.write_stdin(bytes.substr(at, kPiece)));
+    if (std::holds_alternative<Error>(written)) co_return;
+  }
+  co_await attempt(stream.close_stdin());
+}
+
+http::Response event_stream_of(ProcessEvents events) {
+  auto shared = std::make_shared<ProcessEvents>(std::move(events));
+  http::Response response;
+  response.content_type = "text/event-stream";
+  response.headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
+  response.body = http::StreamBody{
+      std::nullopt, [shared](http::BodySink& sink) { return produce(shared, sink); }};
+  return response;
+}
+
+}  // namespace sandgate::api

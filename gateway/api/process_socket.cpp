@@ -1,0 +1,104 @@
+#include "gateway/api/process_socket.hpp"
+
+#include "gateway/api/exec_answer.hpp"
+#include "gateway/api/exec_request.hpp"
+#include "gateway/http/problem.hpp"
+
+namespace sandgate::api {
+namespace {
+
+constexpr uint16_t kNormalClosure = 1000, kPolicyViolation = 1008, kInternalError = 1011;
+
+Task<void> send(http::WebSocket& socket, std::string type, Json members) {
+  members["type"] = std::move(type);
+  http::WebSocketMessage message{true, members.dump()};
+  co_await socket.write(std::move(message));
+}
+
+// Ends when the process does; an Error is why it could not be followed.
+Task<std::optional<Error>> send_output(ProcessSocket& process, http::WebSocket& socket) {
+  const Json start{{"process_id", process.process_id}};
+  co_await send(socket, "start", start);
+  for (;;) {
+    auto outcome = co_await attempt(process.stream->next());
+    if (const auto* failure = std::get_if<Error>(&outcome)) co_return *failure;
+    auto& event = std::get<0>(outcome);
+    if (!event) co_return Error(ErrorCode::unavailable, "the output ended before the process did");
+    if (const auto* exit = std::get_if<ProcessExit>(&*event)) {
+      const Json result = to_json(*exit);
+      co_await send(socket, "exit", result);
+      co_return std::nullopt;
+    }
+    const auto& chunk = std::get<OutputChunk>(*event);
+    http::WebSocketMessage message{false, std::string(1, static_cast<char>(chunk.channel))};
+    message.bytes += chunk.bytes;
+    co_await socket.write(std::move(message));
+  }
+}
+
+// A control frame. That the process already ended is no failure; a wrong frame throws.
+Task<void> control(ProcessSocket& process, const std::string& text) {
+  Json body = parse_json(text);
+  if (!body.is_object()) throw Error::invalid("", "a control frame is a JSON object");
+  const std::string type = body.value("type", Json()).is_string() ? body["type"] : "";
+  body.erase("type");
+  auto& provider = *process.box.provider;
+  if (type == "resize") {
+    const PtySize size = pty_size_from(body);
+    co_await attempt(provider.resize(process.box.backend_id, process.process_id, size));
+  } else if (type == "signal") {
+    const auto number = signal_from(body.value("signal", Json()));
+    if (!number) throw Error::invalid("/signal", "must be a signal's name or number");
+    co_await attempt(provider.signal(process.box.backend_id, process.process_id, *number));
+  } else if (type == "close_stdin") {
+    co_await attempt(process.stream->close_stdin());
+  } else {
+    throw Error::invalid("/type", "must be resize, signal or close_stdin");
+  }
+}
+
+// Ends when the client goes; an Error is what it did wrong.
+Task<std::optional<Error>> take_input(ProcessSocket& process, http::WebSocket& socket) {
+  for (;;) {
+    auto message = co_await socket.read();
+    if (!message) co_return std::nullopt;
+    if (message->text) {
+      const auto done = co_await attempt(control(process, message->bytes));
+      if (const auto* failure = std::get_if<Error>(&done)) co_return *failure;
+    } else if (message->bytes.empty() || message->bytes[0] != static_cast<char>(Channel::stdin_)) {
+      co_return Error::invalid("", "a binary frame to the server starts with channel 0");
+    } else {
+      message->bytes.erase(0, 1);
+      co_await attempt(process.stream->write_stdin(std::move(message->bytes)));
+    }
+  }
+}
+
+Task<void> serve(std::shared_ptr<ProcessSocket> process, http::WebSocket& socket) {
+  using namespace asio::experimental::awaitable_operators;
+  const auto winner = co_await (send_output(*process, socket) || take_input(*process, socket));
+  process->stream.reset();
+  const bool output_ended = winner.index() == 0;
+  const auto& failure = output_ended ? std::get<0>(winner) : std::get<1>(winner);
+  if (failure) {
+    const Json problem =
+        http::problem_document(*failure, http::status_of(failure->code), process->request_id);
+    co_await send(socket, "error", problem);
+    co_await socket.close(output_ended ? kInternalError : kPolicyViolation, "");
+  } else {
+    co_await socket.close(kNormalClosure, "");
+  }
+}
+
+}  // namespace
+
+http::Response web_socket_of(ProcessSocket socket) {
+  auto shared = std::make_shared<ProcessSocket>(std::move(socket));
+  http::Response response;
+  response.status = 101;
+  response.body =
+      http::UpgradeBody{[shared](http::WebSocket& peer) { return serve(shared, peer); }, ""};
+  return response;
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,129 @@
+#include "gateway/api/processes.hpp"
+
+#include <charconv>
+
+#include "gateway/api/exec_answer.hpp"
+#include "gateway/api/exec_request.hpp"
+#include "gateway/api/process_events.hpp"
+
+namespace sandgate::api {
+namespace {
+
+constexpr size_t kStdinPiece = 64 << 10;
+
+// The byte to go on with: the header of a reconnecting reader wins over the query.
+uint64_t offset_of(const http::Request& request) {
+  if (const auto last = request.headers.find("Last-Event-ID"); last && !last->empty()) {
+    uint64_t offset = 0;
+    const auto [end, failure] = std::from_chars(last->data(), last->data() + last->size(), offset);
+    if (failure != std::errc() || end != last->data() + last->size())
+      throw Error::invalid("Last-Event-ID", "must be an offset");
+    return offset;
+  }
+  return static_cast<uint64_t>(request.query.integer("from", 0, INT64_MAX, 0));
+}
+
+}  // namespace
+
+Task<ProcessInfo> process_of(std::shared_ptr<Provider> provider, std::string backend_id,
+                             std::string process) {
+  const auto all = co_await provider->processes(backend_id);
+  for (const auto& info : all)
+    if (info.id == process) co_return info;
+  throw Error::not_found("process", process);
+}
+
+void ProcessHandlers::add_routes(http::Routes& routes) {
+  using http::BodyMode;
+  using http::Method;
+  using Answer = Task<http::Response> (ProcessHandlers::*)(http::Request&);
+  const auto add = [&](Method method, std::string tail, BodyMode body, Answer answer) {
+    routes.add({.method = method,
+                .pattern = "/v1/sandboxes/{id}/processes" + tail,
+                .permission = http::Permission::use_sandboxes,
+                .body = body,
+                .handler = [this, answer](http::Request& r) { return (this->*answer)(r); }});
+  };
+  add(Method::get, "", BodyMode::none, &ProcessHandlers::list);
+  add(Method::get, "/{pid}", BodyMode::none, &ProcessHandlers::get);
+  add(Method::get, "/{pid}/output", BodyMode::none, &ProcessHandlers::output);
+  add(Method::post, "/{pid}/stdin", BodyMode::streamed, &ProcessHandlers::write_stdin);
+  add(Method::delete_, "/{pid}/stdin", BodyMode::none, &ProcessHandlers::close_stdin);
+  add(Method::post, "/{pid}/signal", BodyMode::buffered, &ProcessHandlers::signal);
+  add(Method::post, "/{pid}/resize", BodyMode::buffered, &ProcessHandlers::resize);
+}
+
+Task<http::Response> ProcessHandlers::list(http::Request& request) {
+  const OpenSandbox box =
+      co_await access_.open(request.caller, request.param("id"), Verb::background);
+  const auto all = co_await box.provider->processes(box.backend_id);
+  Json items = Json::array();
+  for (const auto& process : all) items.push_back(to_json(process));
+  co_return http::Response::json(200, {{"items", std::move(items)}});
+}
+
+Task<http::Response> ProcessHandlers::get(http::Request& request) {
+  const OpenSandbox box =
+      co_await access_.open(request.caller, request.param("id"), Verb::background);
+  const ProcessInfo process =
+      co_await process_of(box.provider, box.backend_id, request.param("pid"));
+  co_return http::Response::json(200, to_json(process));
+}
+
+Task<http::Response> ProcessHandlers::output(http::Request& request) {
+  const uint64_t from = offset_of(request);
+  const OpenSandbox box =
+      co_await access_.open(request.caller, request.param("id"), Verb::background);
+  const std::string pid = request.param("pid");
+  const ProcessInfo process = co_await process_of(box.provider, box.backend_id, pid);
+  auto stream = co_await box.provider->attach(box.backend_id, pid, from);
+  co_return event_stream_of({.stream = std::move(stream),
+                             .process_id = pid,
+                             .pty = process.pty,
+                             .input = std::nullopt,
+                             .activity = std::make_shared<OpenSandbox>(box),
+                             .request_id = request.id});
+}
+
+Task<http::Response> ProcessHandlers::write_stdin(http::Request& request) {
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::stdin_);
+  std::string piece;
+  while (request.stream) {
+    piece.resize(kStdinPiece);
+    const size_t count = co_await request.stream->read(piece);
+    if (count == 0) break;
+    piece.resize(count);
+    co_await box.provider->write_stdin(box.backend_id, request.param("pid"), piece);
+  }
+  co_return http::Response::empty(204);
+}
+
+Task<http::Response> ProcessHandlers::close_stdin(http::Request& request) {
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::stdin_);
+  co_await box.provider->close_stdin(box.backend_id, request.param("pid"));
+  co_return http::Response::empty(204);
+}
+
+Task<http::Response> ProcessHandlers::signal(http::Request& request) {
+  const Json body = request.json();
+  Problems problems;
+  ObjectReader reader(body, problems);
+  const Json* value = reader.any("signal");
+  const auto number = value ? signal_from(*value) : std::nullopt;
+  if (!number) reader.problem("signal", "must be a signal's name or number");
+  reader.finish();
+  problems.throw_if_any();
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::signal);
+  co_await box.provider->signal(box.backend_id, request.param("pid"), *number);
+  co_return http::Response::empty(204);
+}
+
+Task<http::Response> ProcessHandlers::resize(http::Request& request) {
+  const Json body = request.json();
+  const PtySize size = pty_size_from(body);
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::pty);
+  co_await box.provider->resize(box.backend_id, request.param("pid"), size);
+  co_return http::Response::empty(204);
+}
+
+}  // namespace sandgate::api

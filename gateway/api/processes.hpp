@@ -1,0 +1,30 @@
+#pragma once
+#include "gateway/http/routes.hpp"
+#include "gateway/sandboxes/access.hpp"
+
+namespace sandgate::api {
+
+// /v1/sandboxes/{id}/processes: what runs in a sandbox, its output from any offset, its stdin,
+// signals and terminal size.
+class ProcessHandlers {
+ public:
+  explicit ProcessHandlers(SandboxAccess& access) : access_(access) {}
+  void add_routes(http::Routes& routes);
+
+  Task<http::Response> list(http::Request& request);
+  Task<http::Response> get(http::Request& request);
+  Task<http::Response> output(http::Request& request);  // events, from Last-Event-ID or ?from
+  Task<http::Response> write_stdin(http::Request& request);  // the body as it arrives
+  Task<http::Response> close_stdin(http::Request& request);
+  Task<http::Response> signal(http::Request& request);
+  Task<http::Response> resize(http::Request& request);
+
+ private:
+  SandboxAccess& access_;
+};
+
+// The process of that id. Throws Error(not_found).
+Task<ProcessInfo> process_of(std::shared_ptr<Provider> provider, std::string backend_id,
+                             std::string process);
+
+}  // namespace sandgate::api

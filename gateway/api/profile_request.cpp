@@ -1,0 +1,73 @@
+#include "gateway/api/profile_request.hpp"
+
+#include "gateway/http/token.hpp"
+#include "registry/profile_parse.hpp"
+
+namespace sandgate::api {
+namespace {
+
+bool is_yaml(const http::Request& request) {
+  const auto type = request.headers.find("Content-Type").value_or("");
+  const auto media = http::trimmed(type.substr(0, type.find(';')));
+  for (const auto* name : {"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"})
+    if (http::equal_ignoring_case(media, name)) return true;
+  return false;
+}
+
+}  // namespace
+
+Profile profile_from(const http::Request& request, bool of_tenant) {
+  const std::string& name = request.param("name");
+  Profile profile = is_yaml(request) ? parse_profile_yaml(request.body, name)
+                                     : parse_profile_json(request.body, name);
+  if (of_tenant && profile.workspace != Workspace::isolated)
+    throw Error::invalid("/workspace", "only the operator's profiles may open the host's files");
+  return profile;
+}
+
+std::string channel_to_move(const http::Query& query) {
+  const auto channel = query.find("channel");
+  if (!channel) return std::string(kStable);
+  if (*channel == "none") return "";
+  if (!is_channel_name(*channel))
+    throw Error::invalid("?channel", "must be a name that begins with a letter, or \"none\"");
+  return *channel;
+}
+
+ProfileChannel channel_from(const Json& body) {
+  Problems problems;
+  ObjectReader reader(body, problems);
+  reader.require("version");
+  ProfileChannel channel{.version = reader.integer("version", 1, INT32_MAX).value_or(0)};
+  if (const Json* object = reader.object("canary")) {
+    ObjectReader canary(*object, problems, "/canary");
+    for (const auto* name : {"version", "percent"}) canary.require(name);
+    channel.canary = Canary{.version = canary.integer("version", 1, INT32_MAX).value_or(0),
+                            .percent = canary.integer("percent", 0, 100).value_or(0)};
+    canary.finish();
+  }
+  reader.finish();
+  problems.throw_if_any();
+  return channel;
+}
+
+ProfileChannel rollback_from(const Json& body) {
+  Problems problems;
+  ObjectReader reader(body, problems);
+  reader.require("version");
+  const auto version = reader.integer("version", 1, INT32_MAX);
+  reader.finish();
+  problems.throw_if_any();
+  return {.version = *version};
+}
+
+ProfileReference selector_parameter(const http::Query& query, std::string_view parameter,
+                                    const std::string& profile) {
+  const auto text = query.find(parameter);
+  const auto reference = text ? profile_reference_from(profile + "@" + *text) : std::nullopt;
+  if (!reference)
+    throw Error::invalid("?" + std::string(parameter), "must be a version's number or a channel");
+  return *reference;
+}
+
+}  // namespace sandgate::api

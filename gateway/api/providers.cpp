@@ -1,0 +1,71 @@
+#include "gateway/api/providers.hpp"
+
+#include "gateway/api/sandboxes.hpp"
+#include "gateway/placement/gateway_descriptor.hpp"
+
+namespace sandgate::api {
+namespace {
+
+Json health_json(const Health& health) {
+  return {{"breaker", to_string(health.breaker)},
+          {"resting", health.resting},
+          {"failure_rate", health.failure_rate}};
+}
+
+// The price is that of the default size, so that deployments compare.
+Json provider_json(const Deployment& one, const Lifecycle::Parts& parts) {
+  const Resources size;
+  const Health health = parts.board.look(one.key());
+  const auto price = parts.prices.snapshot()->cost_per_hour(one.provider, one.name, one.region(),
+                                                            size, parts.clock.now());
+  Json latency;
+  if (health.latency_p50_ms) latency = *health.latency_p50_ms;
+  return {{"deployment", one.name},
+          {"provider", one.provider},
+          {"owner", one.tenant ? "tenant" : "operator"},
+          {"enabled", one.enabled},
+          {"descriptor", to_json(one.descriptor)},
+          {"health", health_json(health)},
+          {"latency_p50_ms", std::move(latency)},
+          {"price_per_hour", price ? Json(price->to_string()) : Json()},
+          {"price_is_for", to_json(size)}};
+}
+
+}  // namespace
+
+void ProviderHandlers::add_routes(http::Routes& routes) {
+  routes.add({.method = http::Method::get,
+              .pattern = "/v1/providers",
+              .permission = http::Permission::read,
+              .handler = [this](http::Request& request) { return list(request); }});
+  routes.add({.method = http::Method::get,
+              .pattern = "/v1/descriptor",
+              .permission = http::Permission::read,
+              .handler = [this](http::Request& request) { return descriptor(request); }});
+}
+
+Task<http::Response> ProviderHandlers::list(http::Request& request) {
+  const auto set = lifecycle_.parts().deployments.snapshot();
+  Json items = Json::array();
+  for (const DeploymentPtr& one : *set) {
+    const bool visible = !one->tenant || one->tenant == request.caller.tenant;
+    if (visible) items.push_back(provider_json(*one, lifecycle_.parts()));
+  }
+  co_return http::Response::json(200, {{"items", std::move(items)}, {"next_cursor", nullptr}});
+}
+
+Task<http::Response> ProviderHandlers::descriptor(http::Request& request) {
+  auto profile = request.query.find("profile");
+  if (!profile) throw Error::invalid("?profile", "is required");
+  const CreateOrder order =
+      co_await order_from(request, Json::object(), std::move(*profile), profiles_);
+  const Decision decision = lifecycle_.explain(order);
+  std::vector<Descriptor> able;
+  for (const Candidate& candidate : decision.candidates)
+    if (candidate.eligible() || candidate.only_now)
+      able.push_back(candidate.deployment->descriptor);
+  if (able.empty()) throw nothing_eligible(decision);
+  co_return http::Response::json(200, to_json(gateway_descriptor(order.request.profile, able)));
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,210 @@
+#include "gateway/api/sandboxes.hpp"
+
+#include "gateway/api/page.hpp"
+
+namespace sandgate::api {
+namespace {
+
+constexpr int64_t kLongestTtlSeconds = 366LL * 24 * 3600;
+constexpr std::chrono::milliseconds kCpuWindow{100};
+
+http::Response rendered(int status, const std::string& body) {
+  http::Response response;
+  response.status = status;
+  response.body = body;
+  return response;
+}
+
+// By metadata.session the same version of a canary is met again. The body is checked later.
+std::map<std::string, std::string> session_of(const Json& body) {
+  const auto metadata = body.find("metadata");
+  if (metadata == body.end() || !metadata->is_object()) return {};
+  const auto session = metadata->find("session");
+  if (session == metadata->end() || !session->is_string()) return {};
+  return {{"session", session->get<std::string>()}};
+}
+
+sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest& page) {
+  sandbox_rows::Filter filter{.tenant = request.tenant(), .rows = page.rows_to_fetch()};
+  for (const auto& [name, value] : request.query.items()) {
+    if (name == "state") {
+      filter.state = sandbox_state_from(value);
+      if (!filter.state) throw Error::invalid("?state", "is not a state of a sandbox");
+    } else if (name == "profile") {
+      filter.profile = value;
+    } else if (name == "deployment") {
+      filter.deployment = value;
+    } else if (name.starts_with("metadata.")) {
+      filter.metadata[name.substr(9)] = value;
+    }
+  }
+  if (!page.after.empty()) {
+    const Time created(std::chrono::microseconds(page.integer_after(0)));
+    filter.after = {created, page.after[1]};
+  }
+  return filter;
+}
+
+Json empty_list() { return {{"items", Json::array()}, {"next_cursor", nullptr}}; }
+
+Json metrics_json(const SandboxMetrics& first, const SandboxMetrics& second) {
+  const auto wall = (second.sampled_at - first.sampled_at).count();
+  const auto busy = second.cpu_micros - first.cpu_micros;
+  constexpr int64_t kMib = 1024 * 1024;
+  return {{"cpu_used_percent", wall > 0 ? 100.0 * static_cast<double>(busy) / wall : 0.0},
+          {"cpu_seconds", static_cast<double>(second.cpu_micros) / 1e6},
+          {"memory_used_mib", second.memory_used_bytes / kMib},
+          {"memory_limit_mib", second.memory_limit_bytes / kMib},
+          {"disk_used_mib", second.disk_used_bytes / kMib},
+          {"egress_bytes", second.egress_bytes},
+          {"processes", second.processes},
+          {"sampled_at", to_rfc3339(second.sampled_at)}};
+}
+
+}  // namespace
+
+SandboxId sandbox_id_of(const http::Request& request) {
+  const std::string& text = request.param("id");
+  const auto id = SandboxId::parse(text);
+  if (!id) throw Error::not_found("sandbox", text);
+  return *id;
+}
+
+Task<CreateOrder> order_from(http::Request& request, Json body, std::string reference,
+                             ProfileResolver& profiles) {
+  const auto key = request.headers.find("Idempotency-Key");
+  const std::string stickiness = stickiness_of(session_of(body), key.value_or(""));
+  const auto resolved =
+      co_await profiles.resolve(request.tenant(), std::move(reference), stickiness);
+  co_return CreateOrder{.tenant = request.tenant(),
+                        .profile = resolved.name,
+                        .profile_version = static_cast<int>(resolved.version),
+                        .request = merge(*resolved.profile, body),
+                        .request_id = request.id};
+}
+
+Task<http::Response> SandboxHandlers::create(http::Request& request) {
+  if (request.caller.suspended) throw Error(ErrorCode::forbidden, "the tenant is suspended");
+  Json body = request.json();
+  std::string reference = profile_reference(body);
+  CreateOrder order =
+      co_await order_from(request, std::move(body), std::move(reference), profiles_);
+  const SandboxRecord record = co_await lifecycle_.create(std::move(order));
+  http::Response response = http::Response::json(201, to_json(record));
+  response.headers.emplace_back("Location", "/v1/sandboxes/" + record.id.value);
+  co_return response;
+}
+
+Task<http::Response> SandboxHandlers::list(http::Request& request) {
+  const PageRequest page = read_page(request.query, 2);
+  auto read = [filter = filter_from(request, page)](pqxx::work& tx) {
+    return sandbox_rows::list(tx, filter);
+  };
+  const auto records = co_await lifecycle_.parts().database.run(std::move(read));
+  const auto key = [](const SandboxRecord& record) {
+    return std::vector<std::string>{std::to_string(to_micros(record.created_at)), record.id.value};
+  };
+  const auto render = [](const SandboxRecord& record) { return to_json(record); };
+  co_return http::Response::json(200, page_json(page, records, render, key));
+}
+
+Task<http::Response> SandboxHandlers::get(http::Request& request) {
+  const SandboxId id = sandbox_id_of(request);
+  const TenantId tenant = request.tenant();
+  const bool ask = request.query.flag("refresh");
+  auto finding = ask ? lifecycle_.refresh(tenant, id) : lifecycle_.get(tenant, id);
+  const auto found = co_await std::move(finding);
+  co_return rendered(200, found->body);
+}
+
+Task<http::Response> SandboxHandlers::remove(http::Request& request) {
+  const SandboxId id = sandbox_id_of(request);
+  const TenantId tenant = request.tenant();
+  const EndResult result = co_await lifecycle_.kill(tenant, id);
+  if (result == EndResult::ended) co_return http::Response::empty(204);
+  const auto found = co_await lifecycle_.get(tenant, id);
+  co_return rendered(202, found->body);
+}
+
+Task<http::Response> SandboxHandlers::extend(http::Request& request) {
+  const SandboxId id = sandbox_id_of(request);
+  const Json body = request.json();
+  Problems problems;
+  ObjectReader reader(body, problems);
+  reader.require("ttl_seconds");
+  const auto ttl = reader.integer("ttl_seconds", 1, kLongestTtlSeconds);
+  reader.finish();
+  problems.throw_if_any();
+  const auto record = co_await lifecycle_.extend(request.tenant(), id, *ttl);
+  co_return http::Response::json(200, to_json(record));
+}
+
+// Looking at a sandbox does not use it: its idle time goes on.
+Task<http::Response> SandboxHandlers::metrics(http::Request& request) {
+  const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
+  const SandboxRecord& record = found->record;
+  if (is_ended(record.state)) throw Error::not_found("sandbox", record.id.value);
+  if (record.state != SandboxState::running)
+    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
+  const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
+  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  if (!deployment->descriptor.can(Verb::metrics))
+    throw Error(ErrorCode::unsupported, "the sandbox's backend does not measure");
+  const auto first = co_await deployment->backend->metrics(record.backend_id);
+  co_await sleep_for(kCpuWindow);
+  const auto second = co_await deployment->backend->metrics(record.backend_id);
+  co_return http::Response::json(200, metrics_json(first, second));
+}
+
+Task<http::Response> SandboxHandlers::unsupported(http::Request& request) {
+  const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
+  throw Error(ErrorCode::unsupported,
+              "the sandbox's backend cannot do this: " + found->record.provider);
+}
+
+Task<http::Response> SandboxHandlers::no_ports(http::Request& request) {
+  co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
+  co_return http::Response::json(200, empty_list());
+}
+
+Task<http::Response> SandboxHandlers::no_snapshots(http::Request& request) {
+  read_page(request.query, 2);
+  co_return http::Response::json(200, empty_list());
+}
+
+Task<http::Response> SandboxHandlers::no_snapshot(http::Request& request) {
+  throw Error::not_found("snapshot", request.param("id"));
+  co_return http::Response::empty(404);
+}
+
+void SandboxHandlers::add_routes(http::Routes& routes) {
+  using http::Method;
+  using http::Permission;
+  const auto add = [&](Method method, const char* pattern, Permission permission,
+                       Task<http::Response> (SandboxHandlers::*handler)(http::Request&),
+                       bool creates = false) {
+    routes.add({.method = method,
+                .pattern = pattern,
+                .permission = permission,
+                .body = method == Method::post ? http::BodyMode::buffered : http::BodyMode::none,
+                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
+                .idempotent_create = creates});
+  };
+  const auto use = Permission::use_sandboxes, read = Permission::read;
+  add(Method::post, "/v1/sandboxes", use, &SandboxHandlers::create, true);
+  add(Method::get, "/v1/sandboxes", read, &SandboxHandlers::list);
+  add(Method::get, "/v1/sandboxes/{id}", read, &SandboxHandlers::get);
+  add(Method::delete_, "/v1/sandboxes/{id}", use, &SandboxHandlers::remove);
+  add(Method::post, "/v1/sandboxes/{id}/extend", use, &SandboxHandlers::extend);
+  add(Method::get, "/v1/sandboxes/{id}/metrics", read, &SandboxHandlers::metrics);
+  for (const char* verb : {"pause", "resume", "snapshots", "fork", "ports"}) {
+    const std::string pattern = "/v1/sandboxes/{id}/" + std::string(verb);
+    add(Method::post, pattern.c_str(), use, &SandboxHandlers::unsupported);
+  }
+  add(Method::get, "/v1/sandboxes/{id}/ports", read, &SandboxHandlers::no_ports);
+  add(Method::delete_, "/v1/sandboxes/{id}/ports/{port}", use, &SandboxHandlers::unsupported);
+  add(Method::get, "/v1/snapshots", read, &SandboxHandlers::no_snapshots);
+  add(Method::delete_, "/v1/snapshots/{id}", use, &SandboxHandlers::no_snapshot);
+}
+
+}  // namespace sandgate::api

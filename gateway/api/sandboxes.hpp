@@ -1,0 +1,37 @@
+#pragma once
+#include "gateway/http/routes.hpp"
+#include "gateway/sandboxes/lifecycle.hpp"
+#include "registry/profile_resolver.hpp"
+
+namespace sandgate::api {
+
+// /v1/sandboxes: create, list, get, delete, extend, metrics, and the verbs that no backend has yet.
+class SandboxHandlers {
+ public:
+  SandboxHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
+      : lifecycle_(lifecycle), profiles_(profiles) {}
+  void add_routes(http::Routes& routes);
+
+  Task<http::Response> create(http::Request& request);
+  Task<http::Response> list(http::Request& request);
+  Task<http::Response> get(http::Request& request);
+  Task<http::Response> remove(http::Request& request);
+  Task<http::Response> extend(http::Request& request);
+  Task<http::Response> metrics(http::Request& request);
+  Task<http::Response> unsupported(http::Request& request);
+  Task<http::Response> no_ports(http::Request& request);
+  Task<http::Response> no_snapshots(http::Request& request);
+  Task<http::Response> no_snapshot(http::Request& request);
+
+ private:
+  Lifecycle& lifecycle_;
+  ProfileResolver& profiles_;
+};
+
+// The id in a path; Error(not_found) for what is none.
+SandboxId sandbox_id_of(const http::Request& request);
+// The body of a create resolved against the profile it names.
+Task<CreateOrder> order_from(http::Request& request, Json body, std::string reference,
+                             ProfileResolver& profiles);
+
+}  // namespace sandgate::api

@@ -1,0 +1,31 @@
+#include "gateway/api/span.hpp"
+
+namespace sandgate::api {
+
+std::optional<Time> time_parameter(const http::Query& query, const std::string& name) {
+  const auto text = query.find(name);
+  if (!text) return std::nullopt;
+  const bool date = text->size() == std::string_view("2026-11-20").size();
+  const auto time = from_rfc3339(date ? *text + "T00:00:00Z" : *text);
+  if (!time) throw Error::invalid("?" + name, "must be an RFC 3339 time or a date");
+  return time;
+}
+
+std::optional<TenantId> tenant_parameter(const http::Request& request) {
+  const auto wanted = request.query.find("tenant");
+  const auto& own = request.caller.tenant;
+  if (!wanted) return own;
+  auto id = TenantId::parse(*wanted);
+  if (!id || (own && *own != *id)) throw Error::not_found("tenant", *wanted);
+  return id;
+}
+
+TenantId tenant_of_path(const http::Request& request) {
+  const std::string& text = request.param("id");
+  auto id = TenantId::parse(text);
+  const auto& own = request.caller.tenant;
+  if (!id || (own && *own != *id)) throw Error::not_found("tenant", text);
+  return *id;
+}
+
+}  // namespace sandgate::api

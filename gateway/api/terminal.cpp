@@ -1,0 +1,70 @@
+#include "gateway/api/terminal.hpp"
+
+#include "gateway/api/exec.hpp"
+#include "gateway/api/process_socket.hpp"
+#include "gateway/api/processes.hpp"
+
+namespace sandgate::api {
+namespace {
+
+// Past everything a process wrote: only what comes after is shown.
+constexpr uint64_t kFromNow = UINT64_MAX;
+
+// Images differ in their shells; every one has sh.
+const std::vector<std::string> kLoginShell{
+    "/bin/sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash -l; exec sh -l"};
+
+Command terminal_command(const http::Query& query) {
+  Command command;
+  PtySize size;
+  size.cols = static_cast<uint16_t>(query.integer("cols", 1, 1000, size.cols));
+  size.rows = static_cast<uint16_t>(query.integer("rows", 1, 1000, size.rows));
+  command.pty = size;
+  command.env["TERM"] = "xterm-256color";
+  command.shell = query.find("command").value_or("");
+  if (command.shell.empty()) command.argv = kLoginShell;
+  command.cwd = query.find("cwd").value_or("");
+  command.user = query.find("user").value_or("");
+  command.process_id = ProcessId::make().value;
+  return command;
+}
+
+}  // namespace
+
+void TerminalHandlers::add_routes(http::Routes& routes) {
+  routes.add({.method = http::Method::get,
+              .pattern = "/v1/sandboxes/{id}/processes/{pid}/attach",
+              .permission = http::Permission::use_sandboxes,
+              .handler = [this](http::Request& request) { return attach(request); }});
+  routes.add({.method = http::Method::get,
+              .pattern = "/v1/sandboxes/{id}/terminal",
+              .permission = http::Permission::use_sandboxes,
+              .handler = [this](http::Request& request) { return terminal(request); }});
+}
+
+Task<http::Response> TerminalHandlers::attach(http::Request& request) {
+  const bool now = request.query.find("from") == "now";
+  const uint64_t from =
+      now ? kFromNow : static_cast<uint64_t>(request.query.integer("from", 0, INT64_MAX, 0));
+  const OpenSandbox box =
+      co_await access_.open(request.caller, request.param("id"), Verb::background);
+  const std::string pid = request.param("pid");
+  co_await process_of(box.provider, box.backend_id, pid);
+  auto stream = co_await box.provider->attach(box.backend_id, pid, from);
+  co_return web_socket_of(
+      {.box = box, .stream = std::move(stream), .process_id = pid, .request_id = request.id});
+}
+
+Task<http::Response> TerminalHandlers::terminal(http::Request& request) {
+  const Command command = terminal_command(request.query);
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::exec);
+  require_verb(box, Verb::pty);
+  auto stream = co_await box.provider->exec(box.backend_id, command);
+  const std::string named = stream->process_id();
+  co_return web_socket_of({.box = box,
+                           .stream = std::move(stream),
+                           .process_id = named.empty() ? command.process_id : named,
+                           .request_id = request.id});
+}
+
+}  // namespace sandgate::api

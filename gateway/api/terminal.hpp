@@ -1,0 +1,22 @@
+#pragma once
+#include "gateway/http/routes.hpp"
+#include "gateway/sandboxes/access.hpp"
+
+namespace sandgate::api {
+
+// Processes over WebSocket. Binary frames: one channel byte (0 stdin, 1 stdout or pty, 2 stderr)
+// and bytes. Text frames are JSON: from the client resize, signal and close_stdin, from the server
+// start, exit and error. A client that breaks these rules gets an error and close code 1008.
+class TerminalHandlers {
+ public:
+  explicit TerminalHandlers(SandboxAccess& access) : access_(access) {}
+  void add_routes(http::Routes& routes);
+
+  Task<http::Response> attach(http::Request& request);  // ?from=0|now|<offset>
+  Task<http::Response> terminal(http::Request& request);  // ?cols&rows&command: a PTY of its own
+
+ private:
+  SandboxAccess& access_;
+};
+
+}  // namespace sandgate::api

@@ -1,0 +1,54 @@
+#include "gateway/api/unbuilt.hpp"
+
+namespace sandgate::api {
+namespace {
+
+using http::Method;
+using http::Permission;
+
+struct Unbuilt {
+  Method method;
+  const char* pattern;
+  Permission permission;
+};
+
+constexpr Unbuilt kUnbuilt[] = {
+    {Method::post, "/v1/routing/simulate", Permission::read},
+    {Method::get, "/v1/sandboxes/{id}/events", Permission::read},
+    {Method::get, "/v1/events", Permission::read},
+    {Method::put, "/v1/webhooks/{name}", Permission::administer_tenant},
+    {Method::delete_, "/v1/webhooks/{name}", Permission::administer_tenant},
+    {Method::get, "/v1/secrets", Permission::read},
+    {Method::put, "/v1/secrets/{name}", Permission::write_secrets},
+    {Method::delete_, "/v1/secrets/{name}", Permission::write_secrets},
+    {Method::get, "/v1/tenants/{id}/budgets", Permission::read_billing},
+    {Method::put, "/v1/tenants/{id}/budgets/{name}", Permission::write_billing},
+    {Method::delete_, "/v1/tenants/{id}/budgets/{name}", Permission::write_billing},
+    {Method::post, "/v1/tenants/{id}/credits", Permission::operate},
+    {Method::post, "/v1/invoices", Permission::write_billing},
+    {Method::get, "/v1/invoices/{id}", Permission::read_billing},
+    {Method::post, "/v1/invoices/{id}/issue", Permission::write_billing},
+    {Method::get, "/v1/ledger", Permission::read_billing},
+    {Method::get, "/v1/ledger/balances", Permission::read_billing},
+    {Method::post, "/v1/reconciliations", Permission::operate},
+};
+
+Task<http::Response> refuse(http::Request& request) {
+  throw Error(ErrorCode::unsupported, "this release does not offer " + request.path);
+  co_return http::Response::empty(422);
+}
+
+}  // namespace
+
+void add_unbuilt_routes(http::Routes& routes) {
+  for (const Unbuilt& route : kUnbuilt) {
+    const bool sends = route.method == Method::post || route.method == Method::put;
+    routes.add({.method = route.method,
+                .pattern = route.pattern,
+                .permission = route.permission,
+                .body = sends ? http::BodyMode::buffered : http::BodyMode::none,
+                .handler = refuse});
+  }
+}
+
+}  // namespace sandgate::api

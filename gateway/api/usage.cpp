@@ -1,0 +1,129 @@
+#include "gateway/api/usage.hpp"
+
+#include "billing/currency.hpp"
+#include "billing/usage_export.hpp"
+#include "gateway/api/span.hpp"
+
+namespace sandgate::api {
+namespace {
+
+constexpr size_t kMaxFields = 8;
+constexpr size_t kRowsPerPage = 2'000;
+constexpr std::chrono::seconds kExportPatience{30};
+
+std::vector<std::string> split_fields(const std::string& list) {
+  std::vector<std::string> fields;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t comma = std::min(list.find(',', at), list.size());
+    const std::string field = list.substr(at, comma - at);
+    if (!is_usage_field(field))
+      throw Error::invalid("?group_by", "'" + field + "' is not a field to group by");
+    if (std::find(fields.begin(), fields.end(), field) == fields.end()) fields.push_back(field);
+    at = comma + 1;
+  }
+  if (fields.size() > kMaxFields) throw Error::invalid("?group_by", "names too many fields");
+  return fields;
+}
+
+UsageQuery query_from(const http::Request& request) {
+  UsageQuery query{.tenant = tenant_parameter(request),
+                   .from = time_parameter(request.query, "from"),
+                   .to = time_parameter(request.query, "to"),
+                   .currency = request.query.find("currency")};
+  if (const auto list = request.query.find("group_by"); list && !list->empty())
+    query.group_by = split_fields(*list);
+  if (query.currency && !minor_digits(*query.currency))
+    throw Error::invalid("?currency", "is not a currency that Sandgate accounts in");
+  return query;
+}
+
+Json to_json(const UsageItem& item, const std::vector<std::string>& fields) {
+  Json json = Json::object();
+  for (size_t i = 0; i < item.group.size(); ++i)
+    json[fields[i]] = item.group[i] ? Json(*item.group[i]) : Json();
+  json["meters"] = Json::object();
+  for (const auto& [meter, quantity] : item.meters) json["meters"][meter] = quantity.to_string();
+  json["cost"] = item.cost.to_string();
+  json["charge"] = item.charge.to_string();
+  return json;
+}
+
+Json to_json(const UsageReport& report, const std::vector<std::string>& fields) {
+  Json items = Json::array();
+  for (const UsageItem& item : report.items) items.push_back(to_json(item, fields));
+  Json json{{"from", to_rfc3339(report.from)},
+            {"to", to_rfc3339(report.to)},
+            {"currency", report.currency},
+            {"items", std::move(items)},
+            {"total", to_json(report.total, fields)}};
+  if (!report.other_currencies.empty()) json["other_currencies"] = report.other_currencies;
+  return json;
+}
+
+// The first moment of this month (UTC).
+Time month_start(Time now) {
+  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(now));
+  return Time(std::chrono::sys_days(day.year() / day.month() / 1));
+}
+
+UsageExport export_from(const http::Request& request) {
+  const Time now = SystemClock().now();
+  UsageExport wanted{.tenant = tenant_parameter(request)};
+  wanted.from = time_parameter(request.query, "from").value_or(month_start(now));
+  wanted.to = time_parameter(request.query, "to").value_or(now + std::chrono::seconds(1));
+  if (wanted.to <= wanted.from) throw Error::invalid("?to", "must be after from");
+  return wanted;
+}
+
+Task<void> write_export(Database& database, UsageExport wanted, UsageFormat format,
+                        http::BodySink& sink) {
+  std::string text = usage_header(format);
+  std::optional<UsageRow> last;
+  for (;;) {
+    auto work = [wanted, last](pqxx::work& tx) {
+      return read_usage_page(tx, wanted, last, kRowsPerPage);
+    };
+    const auto page = co_await database.run_within(kExportPatience, std::move(work));
+    for (const UsageRow& row : page) text += usage_line(format, row);
+    if (!text.empty()) co_await sink.write(std::span<const char>(text.data(), text.size()));
+    if (page.size() < kRowsPerPage) co_return;
+    last = page.back();
+    text.clear();
+  }
+}
+
+}  // namespace
+
+void UsageHandlers::add_routes(http::Routes& routes) {
+  using http::BodyMode;
+  using http::Method;
+  using http::Permission;
+  routes.add({Method::get, "/v1/usage", Permission::read_billing, BodyMode::none,
+              [this](http::Request& request) { return read(request); }});
+  routes.add({Method::get, "/v1/usage/export", Permission::read_billing, BodyMode::none,
+              [this](http::Request& request) { return export_events(request); }});
+}
+
+Task<http::Response> UsageHandlers::read(http::Request& request) {
+  const UsageQuery query = query_from(request);
+  const UsageReport report = co_await reader_.read(query);
+  co_return http::Response::json(200, to_json(report, query.group_by));
+}
+
+Task<http::Response> UsageHandlers::export_events(http::Request& request) {
+  const auto format = usage_format_from(request.query.find("format").value_or("csv"));
+  if (!format) throw Error::invalid("?format", "must be one of: csv, json, focus");
+  const UsageExport wanted = export_from(request);
+  co_await reader_.refresh(wanted.tenant);
+  http::Response response;
+  response.content_type = content_type(*format);
+  if (*format != UsageFormat::json)
+    response.headers.emplace_back("Content-Disposition", "attachment; filename=\"usage.csv\"");
+  response.body = http::StreamBody{
+      .produce = [&database = database_, wanted, format = *format](http::BodySink& sink) {
+        return write_export(database, wanted, format, sink);
+      }};
+  co_return response;
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,73 @@
+#include "gateway/api/exec_request.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace sandgate::api {
+namespace {
+
+std::vector<std::string> problem_paths(const Json& body) {
+  try {
+    exec_request_from(body);
+    return {};
+  } catch (const Error& error) {
+    std::vector<std::string> paths;
+    for (const auto& field : error.fields) paths.push_back(field.path);
+    return paths;
+  }
+}
+
+using Paths = std::vector<std::string>;
+
+TEST(ExecRequest, ReadsEveryField) {
+  const auto request = exec_request_from({{"command", {"a", "b"}},
+                                          {"cwd", "/tmp"},
+                                          {"env", {{"A", "1"}}},
+                                          {"user", "root"},
+                                          {"stdin_base64", "AAE="},
+                                          {"timeout_ms", 1500},
+                                          {"pty", {{"cols", 100}, {"rows", 30}}},
+                                          {"on_disconnect", "keep"},
+                                          {"max_output_bytes", 10}});
+  EXPECT_EQ(request.command.argv, (Paths{"a", "b"}));
+  EXPECT_EQ(request.command.timeout, std::chrono::milliseconds(1500));
+  EXPECT_EQ(request.input, std::string("\0\1", 2));
+  EXPECT_EQ(request.command.pty->cols, 100);
+  EXPECT_TRUE(request.command.keep_on_disconnect);
+  EXPECT_EQ(request.max_output_bytes, 10u);
+}
+
+TEST(ExecRequest, BackgroundKeepsAndForegroundKillsByDefault) {
+  EXPECT_FALSE(exec_request_from({{"shell", "x"}}).command.keep_on_disconnect);
+  EXPECT_TRUE(exec_request_from({{"shell", "x"}, {"background", true}}).command.keep_on_disconnect);
+}
+
+TEST(ExecRequest, EveryMistakeHasItsPath) {
+  EXPECT_EQ(problem_paths(Json::object()), Paths{"/command"});
+  EXPECT_EQ(problem_paths({{"command", {"a"}}, {"shell", "b"}}), Paths{"/command"});
+  EXPECT_EQ(problem_paths({{"command", Json::array()}}), Paths{"/command"});
+  EXPECT_EQ(problem_paths({{"command", {"a", 1}}}), Paths{"/command/1"});
+  EXPECT_EQ(problem_paths({{"shell", "a"}, {"stdin", "x"}, {"stdin_base64", ""}}),
+            Paths{"/stdin_base64"});
+  EXPECT_EQ(problem_paths({{"shell", "a"}, {"stdin_base64", "?"}}), Paths{"/stdin_base64"});
+  EXPECT_EQ(problem_paths({{"shell", "a"}, {"timeout_ms", 0}, {"nonsense", 1}}),
+            (Paths{"/timeout_ms", "/nonsense"}));
+  EXPECT_EQ(problem_paths({{"shell", "a"}, {"pty", {{"cols", 0}}}}), Paths{"/pty/cols"});
+  EXPECT_EQ(problem_paths({{"shell", "a"}, {"env", {{"A=B", "1"}}}}), Paths{"/env/A=B"});
+  EXPECT_EQ(problem_paths({{"shell", "a"}, {"max_output_bytes", 17 << 20}}),
+            Paths{"/max_output_bytes"});
+}
+
+TEST(ExecRequest, SignalsHaveThreeSpellings) {
+  EXPECT_EQ(signal_from("SIGTERM"), SIGTERM);
+  EXPECT_EQ(signal_from("TERM"), SIGTERM);
+  EXPECT_EQ(signal_from(15), SIGTERM);
+  EXPECT_FALSE(signal_from("SIGNOTHING"));
+  EXPECT_FALSE(signal_from(0));
+  EXPECT_FALSE(signal_from(65));
+  EXPECT_FALSE(signal_from(nullptr));
+}
+
+}  // namespace
+}  // namespace sandgate::api

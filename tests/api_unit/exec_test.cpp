@@ -1,0 +1,103 @@
+#include "gateway/core/crypto.hpp"
+#include "providers/event_stream.hpp"
+#include "tests/api_unit/box_test.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using ExecApi = BoxTest;
+
+std::vector<ServerEvent> events_of(const std::string& body) {
+  EventSplitter splitter;
+  splitter.add(body);
+  std::vector<ServerEvent> events;
+  while (auto event = splitter.next()) events.push_back(*event);
+  return events;
+}
+
+TEST_F(ExecApi, AnswersWithOutputAndExitCode) {
+  const Json answer = exec({{"shell", "echo out; echo err >&2; exit 3"}});
+  EXPECT_EQ(answer["stdout"], "out\n");
+  EXPECT_EQ(answer["stderr"], "err\n");
+  EXPECT_EQ(answer["exit_code"], 3);
+  EXPECT_EQ(answer["signal"], nullptr);
+  EXPECT_EQ(answer["truncated"], false);
+  EXPECT_TRUE(is_id("pr", answer["process_id"].get<std::string>()));
+}
+
+TEST_F(ExecApi, StdinIsGivenAndClosedEvenWhenThereIsNone) {
+  EXPECT_EQ(exec({{"command", {"cat"}}, {"stdin", "hello"}})["stdout"], "hello");
+  EXPECT_EQ(exec({{"command", {"cat"}}})["stdout"], "");
+  const std::string large(2 << 20, 'q');
+  EXPECT_EQ(exec({{"shell", "cat"}, {"stdin", large}, {"max_output_bytes", 4 << 20}})["stdout"],
+            large);
+}
+
+TEST_F(ExecApi, BytesThatAreNoTextComeAsBase64) {
+  const Json answer = exec({{"shell", "printf '\\377\\001'; printf ok >&2"}});
+  EXPECT_EQ(answer["stdout_base64"], "/wE=");
+  EXPECT_EQ(answer["stderr"], "ok");
+}
+
+TEST_F(ExecApi, TooMuchOutputIsCutAndTheProcessRunsToItsEnd) {
+  const Json answer = exec(
+      {{"shell", "head -c 3000000 /dev/zero | tr '\\0' x; exit 5"}, {"max_output_bytes", 100}});
+  EXPECT_EQ(answer["stdout"], std::string(100, 'x'));
+  EXPECT_EQ(answer["truncated"], true);
+  EXPECT_EQ(answer["exit_code"], 5);
+}
+
+TEST_F(ExecApi, EventsCarryOffsets) {
+  const auto reply = send("POST", "/exec", R"({"shell":"printf abc; printf de >&2"})",
+                          {{"Accept", "text/event-stream"}});
+  const auto events = events_of(reply.body);
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events[0].name, "start");
+  EXPECT_EQ(events[3].name, "exit");
+  EXPECT_EQ(events[2].id, "5");
+  EXPECT_EQ(Json::parse(events[3].data)["exit_code"], 0);
+}
+
+TEST_F(ExecApi, BackgroundOutputResumesFromAnOffset) {
+  const auto started = send("POST", "/exec", R"({"shell":"printf 0123456789","background":true})");
+  EXPECT_EQ(started.status, 202);
+  const std::string pid = Json::parse(started.body)["process_id"];
+  const auto output = send("GET", "/processes/" + pid + "/output", "", {{"Last-Event-ID", "4"}});
+  const auto events = events_of(output.body);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(Json::parse(events[1].data)["data"], base64_encode("456789"));
+  const Json info = Json::parse(send("GET", "/processes/" + pid).body);
+  EXPECT_EQ(info["state"], "exited");
+  EXPECT_EQ(info["background"], true);
+}
+
+TEST_F(ExecApi, StdinAndSignalsReachARunningProcess) {
+  const auto started = send("POST", "/exec", R"({"command":["cat"],"background":true})");
+  const std::string pid = Json::parse(started.body)["process_id"];
+  EXPECT_EQ(send("POST", "/processes/" + pid + "/stdin", "raw").status, 204);
+  EXPECT_EQ(send("POST", "/processes/" + pid + "/signal", R"({"signal":"NOPE"})").status, 400);
+  EXPECT_EQ(send("DELETE", "/processes/" + pid + "/stdin").status, 204);
+  const auto events = events_of(send("GET", "/processes/" + pid + "/output").body);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(Json::parse(events[1].data)["data"], base64_encode("raw"));
+  const auto sleeper = send("POST", "/exec", R"({"command":["sleep","600"],"background":true})");
+  const std::string other = Json::parse(sleeper.body)["process_id"];
+  EXPECT_EQ(send("POST", "/processes/" + other + "/signal", R"({"signal":9})").status, 204);
+  const auto end = events_of(send("GET", "/processes/" + other + "/output").body);
+  EXPECT_EQ(Json::parse(end.back().data)["signal"], "SIGKILL");
+}
+
+TEST_F(ExecApi, UnknownProcessesAndMissingVerbsAreRefused) {
+  EXPECT_EQ(send("GET", "/processes/prx/output").status, 404);
+  const auto pty = send("POST", "/exec", R"({"shell":"x","pty":{}})");
+  EXPECT_EQ(pty.status, 422);
+}
+
+TEST_F(ExecApi, AVanishedBackendIsReported) {
+  loop_.run(gateway_.provider->kill("box-" + id_));
+  EXPECT_EQ(send("POST", "/exec", R"({"shell":"true"})").status, 404);
+  EXPECT_EQ(gateway_.gone, std::vector<std::string>{id_});
+}
+
+}  // namespace
+}  // namespace sandgate::test

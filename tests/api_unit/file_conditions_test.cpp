@@ -1,0 +1,39 @@
+#include "gateway/api/file_conditions.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sandgate::api {
+namespace {
+
+TEST(FileConditions, RangesThatCannotBeReadAreNone) {
+  for (const char* text : {"", "bytes=", "bytes=-", "bytes=a-b", "bytes=5-2", "bytes=0-1,3-4",
+                           "lines=0-1", "bytes=-1-2", "bytes=99999999999999999999-"})
+    EXPECT_FALSE(range_from(text)) << text;
+}
+
+TEST(FileConditions, RangesResolveAgainstTheSize) {
+  const auto part = [](const char* text, uint64_t size) {
+    return resolve(*range_from(text), size);
+  };
+  EXPECT_EQ(part("bytes=0-", 10)->last, 9u);
+  EXPECT_EQ(part("bytes=-20", 10)->first, 0u);
+  EXPECT_FALSE(part("bytes=10-", 10));
+  EXPECT_FALSE(part("bytes=-0", 10));
+  EXPECT_FALSE(part("bytes=0-", 0));
+}
+
+TEST(FileConditions, TagsCompareWeakly) {
+  EXPECT_TRUE(names_tag("\"a\", W/\"b\"", "\"b\""));
+  EXPECT_TRUE(names_tag("*", "\"b\""));
+  EXPECT_FALSE(names_tag("\"a\"", "\"b\""));
+}
+
+TEST(FileConditions, ANameCannotLeaveItsHeader) {
+  const std::string header = content_disposition("a\"\r\nSet-Cookie: x;\xC3\xBC.txt");
+  EXPECT_EQ(header.find('\n'), std::string::npos);
+  EXPECT_EQ(std::count(header.begin(), header.end(), '"'), 2);
+  EXPECT_NE(header.find("%0D%0A"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sandgate::api

@@ -1,0 +1,81 @@
+#include "tests/api_unit/box_test.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using FilesApi = BoxTest;
+
+std::string field(const HttpReply& reply, std::string_view name) {
+  return std::string(find_field(reply.headers, name).value_or(""));
+}
+
+TEST_F(FilesApi, PutAndGetRoundTrip) {
+  const auto put = send("PUT", "/files?path=a/b.txt&mode=0600", "hello");
+  EXPECT_EQ(put.status, 200);
+  EXPECT_EQ(Json::parse(put.body)["mode"], "0600");
+  const auto get = send("GET", "/files?path=a/b.txt");
+  EXPECT_EQ(get.status, 200);
+  EXPECT_EQ(get.body, "hello");
+  EXPECT_FALSE(field(get, "ETag").empty());
+}
+
+TEST_F(FilesApi, RangesAreServed) {
+  send("PUT", "/files?path=n", "0123456789");
+  const auto middle = send("GET", "/files?path=n", "", {{"Range", "bytes=2-4"}});
+  EXPECT_EQ(middle.status, 206);
+  EXPECT_EQ(middle.body, "234");
+  EXPECT_EQ(field(middle, "Content-Range"), "bytes 2-4/10");
+  EXPECT_EQ(send("GET", "/files?path=n", "", {{"Range", "bytes=-3"}}).body, "789");
+  EXPECT_EQ(send("GET", "/files?path=n", "", {{"Range", "bytes=8-"}}).body, "89");
+  EXPECT_EQ(send("GET", "/files?path=n", "", {{"Range", "bytes=5-999"}}).body, "56789");
+  const auto beyond = send("GET", "/files?path=n", "", {{"Range", "bytes=10-"}});
+  EXPECT_EQ(beyond.status, 416);
+  EXPECT_EQ(field(beyond, "Content-Range"), "bytes */10");
+  EXPECT_EQ(send("GET", "/files?path=n", "", {{"Range", "lines=1-2"}}).body, "0123456789");
+}
+
+TEST_F(FilesApi, TagsDecide) {
+  send("PUT", "/files?path=n", "0123456789");
+  const std::string tag = field(send("GET", "/files?path=n"), "ETag");
+  EXPECT_EQ(send("GET", "/files?path=n", "", {{"If-None-Match", tag}}).status, 304);
+  EXPECT_EQ(send("GET", "/files?path=n", "", {{"If-None-Match", "\"x\""}}).status, 200);
+  EXPECT_EQ(send("GET", "/files?path=n", "", {{"Range", "bytes=0-0"}, {"If-Range", tag}}).body,
+            "0");
+  EXPECT_EQ(send("GET", "/files?path=n", "", {{"Range", "bytes=0-0"}, {"If-Range", "\"x\""}}).body,
+            "0123456789");
+}
+
+TEST_F(FilesApi, ListsComeInPages) {
+  for (const char* name : {"c", "a", "b"}) send("PUT", std::string("/files?path=") + name, "1");
+  const Json first = Json::parse(send("GET", "/files/list?limit=2").body);
+  ASSERT_EQ(first["items"].size(), 2u);
+  EXPECT_EQ(first["items"][0]["name"], "a");
+  ASSERT_TRUE(first["next_cursor"].is_string());
+  const std::string cursor = first["next_cursor"];
+  const Json rest = Json::parse(send("GET", "/files/list?limit=2&cursor=" + cursor).body);
+  ASSERT_EQ(rest["items"].size(), 1u);
+  EXPECT_EQ(rest["items"][0]["name"], "c");
+  EXPECT_EQ(rest["next_cursor"], nullptr);
+}
+
+TEST_F(FilesApi, MistakesAreNamed) {
+  EXPECT_EQ(send("GET", "/files").status, 400);
+  EXPECT_EQ(Json::parse(send("GET", "/files").body)["fields"][0]["path"], "?path");
+  EXPECT_EQ(send("PUT", "/files?path=x&mode=9", "").status, 400);
+  EXPECT_EQ(send("GET", "/files?path=missing").status, 404);
+  EXPECT_EQ(send("GET", "/files/list?depth=0").status, 400);
+  EXPECT_EQ(send("POST", "/files/mkdir", "{}").status, 400);
+  EXPECT_EQ(send("GET", "/files/archive?path=.").status, 422);
+  EXPECT_EQ(send("GET", "/files/watch?path=.").status, 422);
+}
+
+TEST_F(FilesApi, FoldersAreMadeMovedAndRemoved) {
+  EXPECT_EQ(send("POST", "/files/mkdir", R"({"path":"d"})").status, 201);
+  EXPECT_EQ(send("POST", "/files/move", R"({"from":"d","to":"e"})").status, 200);
+  EXPECT_EQ(Json::parse(send("GET", "/files/stat?path=e").body)["type"], "directory");
+  EXPECT_EQ(send("DELETE", "/files?path=e&recursive=true").status, 204);
+  EXPECT_EQ(send("DELETE", "/files?path=e").status, 404);
+}
+
+}  // namespace
+}  // namespace sandgate::test

@@ -1,0 +1,54 @@
+#include "gateway/api/operations.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/run.hpp"
+
+namespace sandgate::api {
+namespace {
+
+Task<bool> answer(bool value) { co_return value; }
+Task<bool> fail() {
+  throw Error(ErrorCode::unavailable, "no database");
+  co_return false;
+}
+
+int readiness(std::function<Task<bool>()> database, bool deployment) {
+  OperationsHandlers handlers({.version = "1",
+                               .database_answers = std::move(database),
+                               .has_deployment = [=] { return answer(deployment); }});
+  http::Request request;
+  return test::run(handlers.ready(request)).status;
+}
+
+TEST(Operations, ReadyNeedsTheDatabaseAndADeployment) {
+  EXPECT_EQ(readiness([] { return answer(true); }, true), 200);
+  EXPECT_EQ(readiness([] { return answer(true); }, false), 503);
+  EXPECT_EQ(readiness([] { return fail(); }, true), 503);
+}
+
+TEST(Operations, MetricsJoinEveryRenderer) {
+  OperationsHandlers handlers({.metrics = {[](std::string& text) { text += "a 1\n"; },
+                                           [](std::string& text) { text += "b 2\n"; }}});
+  http::Request request;
+  EXPECT_EQ(std::get<std::string>(test::run(handlers.metrics(request)).body), "a 1\nb 2\n");
+}
+
+TEST(Operations, TheDescriptionIsJsonAndThePageIsThere) {
+  OperationsHandlers handlers({});
+  http::Request request;
+  const auto description = test::run(handlers.openapi(request));
+  const Json json = Json::parse(std::get<std::string>(description.body));
+  EXPECT_EQ(json["openapi"].get<std::string>().substr(0, 3), "3.1");
+  EXPECT_TRUE(json["paths"].contains("/v1/sandboxes/{id}/exec"));
+  const auto page = test::run(handlers.dashboard(request));
+  EXPECT_NE(std::get<std::string>(page.body).find("</html>"), std::string::npos);
+}
+
+TEST(Operations, YamlScalarsKeepTheirTypes) {
+  EXPECT_EQ(yaml_to_json("a: 1\nb: '1'\nc: true\nd: no\ne: [1.5, null]\nf: '200'"),
+            R"({"a":1,"b":"1","c":true,"d":"no","e":[1.5,null],"f":"200"})");
+}
+
+}  // namespace
+}  // namespace sandgate::api
