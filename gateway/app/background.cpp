@@ -1,0 +1,40 @@
+#include "gateway/app/background.hpp"
+
+#include "gateway/core/log.hpp"
+
+namespace sandgate {
+namespace {
+
+Task<void> logged(std::string name, std::function<Task<void>()> work) {
+  try {
+    co_await work();
+  } catch (const Error& error) {
+    // The database being away is reported where it is noticed; repeating it here says nothing.
+    if (error.code != ErrorCode::unavailable)
+      log::warn("background work failed", {{"work", name}, {"reason", error.what()}});
+  } catch (const boost::system::system_error&) {
+    throw;  // cancelled
+  } catch (const std::exception& failure) {
+    log::error("background work failed", {{"work", name}, {"reason", failure.what()}});
+  }
+}
+
+}  // namespace
+
+void repeat(asio::any_io_executor executor, std::string name, std::chrono::milliseconds period,
+            std::function<Task<void>()> step) {
+  auto work = [name = std::move(name), period, step = std::move(step)]() -> Task<void> {
+    for (;;) {
+      co_await logged(name, step);
+      co_await sleep_for(period);
+    }
+  };
+  spawn_detached(executor, std::move(work));
+}
+
+void keep_running(asio::any_io_executor executor, std::string name,
+                  std::function<Task<void>()> loop) {
+  repeat(executor, std::move(name), std::chrono::seconds(1), std::move(loop));
+}
+
+}  // namespace sandgate

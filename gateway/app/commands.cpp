@@ -1,0 +1,109 @@
+#include "gateway/app/commands.hpp"
+
+#include <iostream>
+
+#include "gateway/app/gateway.hpp"
+#include "gateway/app/image_commands.hpp"
+#include "gateway/app/serve.hpp"
+#include "gateway/app/settings_descriptor.hpp"
+#include "gateway/app/settings_flags.hpp"
+#include "gateway/core/log.hpp"
+#include "gateway/core/migrate.hpp"
+#include "gateway/supervisor/process_supervisor.hpp"
+#include "local/node/node.hpp"
+#include "local/node/probe.hpp"
+
+namespace sandgate {
+namespace {
+
+void configure_log(const Config& config) {
+  log::configure(config.log.format == "json" ? log::Format::json : log::Format::text,
+                 config.log.level);
+}
+
+int run_serve(const SettingsFlags& flags) {
+  const Config config = flags.load();
+  configure_log(config);
+  for (const std::string& warning : config.warnings) log::warn(warning);
+  return serve(config);
+}
+
+// A child's start-up failure is told apart from a crash, so that it is not tried again for ever.
+int run_child(const std::function<int(const Config&)>& body) {
+  try {
+    const Config config = config_from_supervisor();
+    configure_log(config);
+    return body(config);
+  } catch (const Error& error) {
+    std::cerr << "sandgate: error: " << error.what() << std::endl;
+    return ProcessSupervisor::kCannotStart;
+  }
+}
+
+int run_migrate(const SettingsFlags& flags) {
+  const Config config = flags.load();
+  Database database({.url = config.database_url(), .connections = 1});
+  asio::io_context loop;
+  auto applied = asio::co_spawn(loop, migrate(database, shipped_migrations()), asio::use_future);
+  loop.run();
+  const auto names = applied.get();
+  for (const std::string& name : names) std::cout << "applied " << name << "\n";
+  if (names.empty()) std::cout << "nothing to apply\n";
+  return 0;
+}
+
+int run_doctor(const SettingsFlags& flags, bool as_json) {
+  const auto results = probe_machine(node_settings(flags.load()));
+  bool usable = true;
+  Json list = Json::array();
+  for (const ProbeResult& result : results) {
+    usable = usable && (result.ok || !result.required);
+    list.push_back(to_json(result));
+    if (as_json) continue;
+    std::cout << (result.ok         ? "ok       "
+                  : result.required ? "MISSING  "
+                                    : "missing  ")
+              << result.name << ": " << result.detail << "\n";
+    if (!result.ok && !result.fix.empty()) std::cout << "         fix: " << result.fix << "\n";
+  }
+  if (as_json)
+    std::cout << Json{{"usable", usable}, {"checks", list}}.dump(2) << "\n";
+  else
+    std::cout << (usable ? "this machine can run sandboxes\n"
+                         : "this machine cannot run sandboxes yet\n");
+  return usable ? 0 : 1;
+}
+
+}  // namespace
+
+void add_server_commands(CLI::App& app, int& exit_code) {
+  CLI::App* serve_command = app.add_subcommand("serve", "Run the gateway and what belongs to it");
+  const auto serve_flags = std::make_shared<SettingsFlags>(*serve_command);
+  serve_command->callback([serve_flags, &exit_code] { exit_code = run_serve(*serve_flags); });
+
+  app.add_subcommand("worker", "Started by serve")->group("")->callback([&exit_code] {
+    exit_code = run_child([](const Config& config) { return Gateway(config).run(); });
+  });
+  app.add_subcommand("node", "Started by serve: the privileged part")
+      ->group("")
+      ->callback([&exit_code] {
+        exit_code = run_child([](const Config& config) { return run_node(node_settings(config)); });
+      });
+
+  CLI::App* migrate_command = app.add_subcommand("migrate", "Bring a database's schema up to date");
+  const auto migrate_flags = std::make_shared<SettingsFlags>(*migrate_command);
+  migrate_command->callback(
+      [migrate_flags, &exit_code] { exit_code = run_migrate(*migrate_flags); });
+
+  CLI::App* doctor_command =
+      app.add_subcommand("doctor", "What this machine offers, what is missing and how to fix it");
+  const auto doctor_flags = std::make_shared<SettingsFlags>(*doctor_command);
+  const auto as_json = std::make_shared<bool>(false);
+  doctor_command->add_flag("--json", *as_json, "Print JSON");
+  doctor_command->callback(
+      [doctor_flags, as_json, &exit_code] { exit_code = run_doctor(*doctor_flags, *as_json); });
+
+  add_image_commands(app, exit_code);
+}
+
+}  // namespace sandgate

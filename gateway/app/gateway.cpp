@@ -1,0 +1,166 @@
+#include "gateway/app/gateway.hpp"
+
+#include <fstream>
+#include <thread>
+
+#include "billing/shipped_prices.hpp"
+#include "gateway/core/log.hpp"
+#include "gateway/core/migrate.hpp"
+#include "providers/catalog.hpp"
+
+namespace sandgate {
+namespace {
+
+size_t io_threads(const Config& config) {
+  const auto cores = std::max(1u, std::thread::hardware_concurrency());
+  return config.threads.io > 0 ? static_cast<size_t>(config.threads.io) : cores;
+}
+
+Secret master_key(const Config& config) {
+  std::string hex = config.master_key.reveal();
+  if (hex.empty()) std::ifstream(config.master_key_file()) >> hex;
+  const auto bytes = from_hex(hex);
+  if (!bytes || bytes->size() != 32)
+    throw Error(ErrorCode::invalid, "the master key must be 64 hex digits: check " +
+                                        config.master_key_file() + " or SANDGATE_MASTER_KEY");
+  return Secret(*bytes);
+}
+
+std::shared_ptr<LocalProvider> local_provider(const Config& config) {
+  if (!config.local.enabled) return nullptr;
+  return std::make_shared<LocalProvider>(
+      LocalProviderSettings{config.node_socket(), config.local_run() + "/sandboxes"});
+}
+
+}  // namespace
+
+Gateway::Gateway(const Config& config)
+    : config_(config),
+      io_(io_threads(config)),
+      database_({.url = config.database_url(),
+                 .connections = static_cast<size_t>(config.database.connections),
+                 .patience = std::chrono::milliseconds(config.database.patience_ms)}),
+      notifications_(config.database_url()),
+      vault_(master_key(config)),
+      tenants_(database_),
+      tenant_directory_(tenants_, notifications_),
+      keys_(database_),
+      profiles_(database_),
+      profile_resolver_(profiles_, notifications_),
+      deployment_rows_(database_, vault_),
+      prices_(database_),
+      meter_(prices_),
+      usage_(database_, meter_),
+      local_(local_provider(config)),
+      deployments_(
+          deployment_rows_, [this](const DeploymentRow& row) { return make_provider(row); },
+          fixed_deployments()),
+      health_(clock_),
+      sandbox_cache_(database_),
+      activity_(std::make_shared<Activity>(database_)),
+      lifecycle_({database_, deployments_, health_, prices_, meter_, spend_, sandbox_cache_, clock_,
+                  io_.executor()}),
+      reaper_(lifecycle_, {}),
+      reconciler_(lifecycle_, {}),
+      access_(lifecycle_, activity_),
+      authenticator_(keys_, tenant_directory_, clock_, config.admin_key, notifications_),
+      rate_(tenant_directory_),
+      idempotency_(database_),
+      audit_api_(database_),
+      tenants_api_(tenants_),
+      keys_api_(keys_, clock_),
+      profiles_api_(profiles_, profile_resolver_,
+                    [this](const Profile& profile, const std::optional<TenantId>& owner) {
+                      return placement_warnings(profile, owner, *deployments_.snapshot(),
+                                                *prices_.snapshot(), clock_.now());
+                    }),
+      deployments_api_(deployment_rows_, deployment_rules()),
+      prices_api_(prices_),
+      usage_api_(database_, usage_),
+      sandboxes_api_(lifecycle_, profile_resolver_),
+      decisions_api_(lifecycle_, profile_resolver_),
+      providers_api_(lifecycle_, profile_resolver_),
+      exec_api_(access_),
+      processes_api_(access_),
+      terminal_api_(access_),
+      files_api_(access_),
+      operations_api_(operations()) {}
+
+DeploymentSet Gateway::fixed_deployments() const {
+  if (!local_) return {};
+  auto local = std::make_shared<Deployment>();
+  local->name = "local";
+  local->provider = "local";
+  local->backend = local_;
+  return {local};
+}
+
+std::shared_ptr<Provider> Gateway::make_provider(const DeploymentRow& row) {
+  const ProviderKind* kind = find_provider_kind(row.provider);
+  if (!kind) throw Error(ErrorCode::invalid, "no provider '" + row.provider + "'");
+  Json credentials = Json::object();
+  for (const auto& [name, value] : row.credentials) credentials[name] = value.reveal();
+  return kind->make({curl_, io_.executor()}, {row.settings, credentials, row.tenant.has_value()});
+}
+
+api::DeploymentHandlers::Rules Gateway::deployment_rules() {
+  api::DeploymentHandlers::Rules rules;
+  for (const ProviderKind& kind : provider_kinds()) rules.providers.push_back(kind.name);
+  rules.validate = [](const DeploymentRow& row, Problems& problems) {
+    Json credentials = Json::object();
+    for (const auto& [name, value] : row.credentials) credentials[name] = value.reveal();
+    if (const ProviderKind* kind = find_provider_kind(row.provider))
+      kind->validate(row.settings, credentials, problems);
+  };
+  return rules;
+}
+
+api::OperationsSources Gateway::operations() {
+  api::OperationsSources sources;
+  sources.version = SANDGATE_VERSION;
+  sources.database_answers = [this]() -> Task<bool> {
+    auto ask = database_.run([](pqxx::work& tx) { tx.exec("SELECT 1"); });
+    const auto outcome = co_await attempt(std::move(ask));
+    co_return outcome.index() == 0;
+  };
+  sources.has_deployment = [this]() -> Task<bool> {
+    for (const auto& deployment : *deployments_.snapshot())
+      if (deployment->enabled && !deployment->descriptor.verbs.empty()) co_return true;
+    co_return false;
+  };
+  sources.metrics.push_back([this](std::string& out) { render_metrics(out); });
+  return sources;
+}
+
+void Gateway::add_routes() {
+  audit_api_.add_routes(routes_);
+  tenants_api_.add_routes(routes_);
+  keys_api_.add_routes(routes_);
+  profiles_api_.add_routes(routes_);
+  deployments_api_.add_routes(routes_);
+  prices_api_.add_routes(routes_);
+  usage_api_.add_routes(routes_);
+  sandboxes_api_.add_routes(routes_);
+  decisions_api_.add_routes(routes_);
+  providers_api_.add_routes(routes_);
+  exec_api_.add_routes(routes_);
+  processes_api_.add_routes(routes_);
+  terminal_api_.add_routes(routes_);
+  files_api_.add_routes(routes_);
+  operations_api_.add_routes(routes_);
+}
+
+http::ServerOptions Gateway::server_options() const {
+  http::ServerOptions options;
+  options.address = config_.listen_address;
+  options.port = config_.listen_port;
+  if (!config_.tls.certificate.empty())
+    options.tls = http::TlsFiles{config_.tls.certificate, config_.tls.key};
+  options.max_connections = static_cast<size_t>(config_.limits.connections);
+  options.grace = std::chrono::seconds(config_.limits.stop_grace_seconds);
+  options.limits.header_bytes = static_cast<size_t>(config_.limits.header_bytes);
+  options.access_log = config_.log.level == "debug";
+  return options;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,125 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "billing/meter.hpp"
+#include "billing/price_books.hpp"
+#include "billing/usage_reader.hpp"
+#include "gateway/api/audit.hpp"
+#include "gateway/api/decisions.hpp"
+#include "gateway/api/deployments.hpp"
+#include "gateway/api/exec.hpp"
+#include "gateway/api/files.hpp"
+#include "gateway/api/keys.hpp"
+#include "gateway/api/operations.hpp"
+#include "gateway/api/prices.hpp"
+#include "gateway/api/processes.hpp"
+#include "gateway/api/profiles.hpp"
+#include "gateway/api/providers.hpp"
+#include "gateway/api/sandboxes.hpp"
+#include "gateway/api/tenants.hpp"
+#include "gateway/api/terminal.hpp"
+#include "gateway/api/usage.hpp"
+#include "gateway/config/config.hpp"
+#include "gateway/core/crypto.hpp"
+#include "gateway/core/database.hpp"
+#include "gateway/core/notifications.hpp"
+#include "gateway/http/authentication.hpp"
+#include "gateway/http/database_idempotency.hpp"
+#include "gateway/http/dispatch.hpp"
+#include "gateway/http/http_metrics.hpp"
+#include "gateway/http/request_rate.hpp"
+#include "gateway/http/server.hpp"
+#include "gateway/placement/deployments.hpp"
+#include "gateway/placement/health_board.hpp"
+#include "gateway/sandboxes/cached_access.hpp"
+#include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/reaper.hpp"
+#include "gateway/sandboxes/reconciler.hpp"
+#include "local/local_provider.hpp"
+#include "providers/curl_client.hpp"
+#include "registry/profile_resolver.hpp"
+
+namespace sandgate {
+
+// The gateway: every object it is made of, in the order they need each other. Reading the members
+// tells what runs.
+class Gateway {
+ public:
+  explicit Gateway(const Config& config);
+
+  // Migrates, loads what is cached, listens, and works until SIGTERM or SIGINT; SIGHUP reads
+  // certificates and cached tables again. Call before any other thread exists: it blocks the
+  // signals. Returns the exit code.
+  int run();
+
+ private:
+  DeploymentSet fixed_deployments() const;
+  std::shared_ptr<Provider> make_provider(const DeploymentRow& row);
+  api::DeploymentHandlers::Rules deployment_rules();
+  api::OperationsSources operations();
+
+  void add_routes();
+  void subscribe();
+  void wait_for_database();
+  void start_background_work();
+  http::ServerOptions server_options() const;
+  void reload();
+  void render_metrics(std::string& out) const;
+  template <class T>
+  T wait(Task<T> task);
+
+  const Config config_;
+  SystemClock clock_;
+  http::IoThreads io_;
+  Database database_;
+  Notifications notifications_;
+  Vault vault_;
+
+  TenantStore tenants_;
+  TenantDirectory tenant_directory_;
+  KeyStore keys_;
+  ProfileStore profiles_;
+  ProfileResolver profile_resolver_;
+  DeploymentStore deployment_rows_;
+  PriceBooks prices_;
+  Meter meter_;
+  UsageReader usage_;
+
+  CurlClient curl_;
+  std::shared_ptr<LocalProvider> local_;  // null when this machine offers no sandboxes
+  Deployments deployments_;
+  HealthBoard health_;
+  NoSpendGuard spend_;
+  SandboxCache sandbox_cache_;
+  std::shared_ptr<Activity> activity_;
+  Lifecycle lifecycle_;
+  Reaper reaper_;
+  Reconciler reconciler_;
+  CachedAccess access_;
+
+  http::KeyAuthenticator authenticator_;
+  http::RequestRate rate_;
+  http::DatabaseIdempotency idempotency_;
+  api::AuditHandlers audit_api_;
+  api::TenantHandlers tenants_api_;
+  api::KeyHandlers keys_api_;
+  api::ProfileHandlers profiles_api_;
+  api::DeploymentHandlers deployments_api_;
+  api::PriceHandlers prices_api_;
+  api::UsageHandlers usage_api_;
+  api::SandboxHandlers sandboxes_api_;
+  api::DecisionHandlers decisions_api_;
+  api::ProviderHandlers providers_api_;
+  api::ExecHandlers exec_api_;
+  api::ProcessHandlers processes_api_;
+  api::TerminalHandlers terminal_api_;
+  api::FileHandlers files_api_;
+  api::OperationsHandlers operations_api_;
+  http::Routes routes_;
+  std::unique_ptr<http::HttpMetrics> metrics_;
+  std::unique_ptr<http::Dispatcher> dispatcher_;
+  std::unique_ptr<http::Server> server_;
+};
+
+}  // namespace sandgate

@@ -1,0 +1,132 @@
+#include <signal.h>
+
+#include <fstream>
+#include <thread>
+
+#include "billing/shipped_prices.hpp"
+#include "gateway/app/background.hpp"
+#include "gateway/app/gateway.hpp"
+#include "gateway/core/log.hpp"
+#include "gateway/core/migrate.hpp"
+
+namespace sandgate {
+namespace {
+
+// A database that recovers from a crash may take a while; a wrong URL never answers.
+constexpr std::chrono::seconds kDatabaseStart{60};
+
+sigset_t block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return set;
+}
+
+void write_listen_file(const Config& config, uint16_t port) {
+  const std::string path = config.listen_file(), fresh = path + ".new";
+  std::ofstream(fresh) << config.listen_address << ":" << port << "\n";
+  std::rename(fresh.c_str(), path.c_str());
+}
+
+}  // namespace
+
+template <class T>
+T Gateway::wait(Task<T> task) {
+  return asio::co_spawn(io_.executor(), std::move(task), asio::use_future).get();
+}
+
+void Gateway::wait_for_database() {
+  const auto limit = std::chrono::steady_clock::now() + kDatabaseStart;
+  for (;;) {
+    try {
+      for (const std::string& name : wait(migrate(database_, shipped_migrations())))
+        log::info("migrated", {{"step", name}});
+      return;
+    } catch (const Error& error) {
+      if (error.code != ErrorCode::unavailable || std::chrono::steady_clock::now() > limit) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+}
+
+void Gateway::subscribe() {
+  notifications_.subscribe("sandboxes",
+                           [this](const std::string& id) { sandbox_cache_.on_notification(id); });
+  notifications_.subscribe(kDeploymentsChannel,
+                           [this](const std::string&) { deployments_.poke(); });
+  notifications_.subscribe("prices", [this](const std::string&) {
+    spawn_detached(io_.executor(), [this]() -> Task<void> { co_await attempt(prices_.load()); });
+  });
+}
+
+void Gateway::start_background_work() {
+  using std::chrono::seconds;
+  if (local_)
+    keep_running(io_.executor(), "local descriptor", [this] { return local_->keep_fresh(); });
+  keep_running(io_.executor(), "deployments", [this] { return deployments_.run(); });
+  keep_running(io_.executor(), "sandbox cache", [this] { return sandbox_cache_.run(); });
+  keep_running(io_.executor(), "activity", [this] { return activity_->run(); });
+  keep_running(io_.executor(), "reaper", [this] { return reaper_.run(); });
+  keep_running(io_.executor(), "reconciler", [this] { return reconciler_.run(); });
+  repeat(io_.executor(), "metering", seconds(10),
+         [this]() -> Task<void> { co_await meter_.flush(database_); });
+  repeat(io_.executor(), "prices", seconds(60), [this] { return prices_.load(); });
+  repeat(io_.executor(), "idempotency keys", seconds(600),
+         [this]() -> Task<void> { co_await idempotency_.purge(); });
+}
+
+void Gateway::reload() {
+  log::info("reloading");
+  try {
+    if (!config_.tls.certificate.empty()) server_->reload_tls();
+  } catch (const Error& error) {
+    log::error("certificates kept as they were", {{"reason", error.what()}});
+  }
+  deployments_.poke();
+  spawn_detached(io_.executor(), [this]() -> Task<void> { co_await attempt(prices_.load()); });
+}
+
+int Gateway::run() {
+  const sigset_t signals = block_signals();
+  io_.start();
+  wait_for_database();
+  wait(seed_prices(database_));
+  wait(prices_.load());
+  add_routes();
+  metrics_ = std::make_unique<http::HttpMetrics>(routes_);
+  dispatcher_ = std::make_unique<http::Dispatcher>(
+      routes_, http::Dispatcher::Services{authenticator_, &rate_, &idempotency_, metrics_.get()});
+  subscribe();
+  notifications_.start();
+  start_background_work();
+  server_ = std::make_unique<http::Server>(io_, *dispatcher_, server_options());
+  server_->start();
+  write_listen_file(config_, server_->port());
+  log::info("listening", {{"address", config_.listen_address}, {"port", server_->port()}});
+  for (int number = 0; sigwait(&signals, &number) == 0 && number == SIGHUP;) reload();
+  log::info("stopping");
+  server_->stop();
+  wait(activity_->flush(true));
+  return 0;
+}
+
+void Gateway::render_metrics(std::string& out) const {
+  if (metrics_) metrics_->render(out);
+  const auto gauge = [&out](const char* name, uint64_t value) {
+    out.append("# TYPE ")
+        .append(name)
+        .append(" gauge\n")
+        .append(name)
+        .append(" ")
+        .append(std::to_string(value))
+        .append("\n");
+  };
+  if (server_) gauge("sandgate_connections", server_->connections());
+  gauge("sandgate_sandbox_cache_hits", sandbox_cache_.hits());
+  gauge("sandgate_sandbox_cache_misses", sandbox_cache_.misses());
+  gauge("sandgate_usage_conflicts", meter_.conflicts());
+}
+
+}  // namespace sandgate

@@ -1,0 +1,9 @@
+#pragma once
+#include <CLI/CLI.hpp>
+
+namespace sandgate {
+
+// `sandgate image build|list|remove`: this machine's images, without a running server.
+void add_image_commands(CLI::App& app, int& exit_code);
+
+}  // namespace sandgate

@@ -1,0 +1,94 @@
+#include "gateway/app/serve.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "gateway/core/log.hpp"
+#include "gateway/core/random.hpp"
+#include "gateway/supervisor/embedded_postgres.hpp"
+#include "gateway/supervisor/process_supervisor.hpp"
+#include "local/node/settings.hpp"
+
+namespace sandgate {
+namespace {
+
+Account service_account(const Config& config) {
+  if (geteuid() != 0) return current_account();
+  if (auto account = find_account(config.run_as); account && account->uid != 0) return *account;
+  throw Error(
+      ErrorCode::invalid,
+      "the gateway never runs as root and account '" + config.run_as +
+          "' is missing: run 'useradd --system --no-create-home --shell /usr/sbin/nologin " +
+          config.run_as + "' or set run_as");
+}
+
+// Made once; whoever loses it cannot open the credentials in the database any more.
+void ensure_master_key(const Config& config, const Account& owner) {
+  const std::string path = config.master_key_file();
+  if (!config.master_key.empty() || std::filesystem::exists(path)) return;
+  const std::string fresh = path + ".new", text = random_hex(32) + "\n";
+  const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0400);
+  const bool written =
+      file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      (geteuid() != 0 || fchown(file, owner.uid, owner.gid) == 0) && fsync(file) == 0 &&
+      close(file) == 0 && rename(fresh.c_str(), path.c_str()) == 0;
+  if (!written) throw Error(ErrorCode::unavailable, "cannot write " + path);
+}
+
+ChildSpec own_program(const std::string& command, const Config& config, const Account& account) {
+  ChildSpec spec;
+  spec.name = command;
+  spec.argv = {std::filesystem::read_symlink("/proc/self/exe"), command};
+  spec.environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8"};
+  spec.account = account;
+  spec.settings = to_json(config).dump();
+  return spec;
+}
+
+void prepare_directories(const Config& config, const Account& account) {
+  const Account self = current_account();
+  ensure_directory(config.home, self, 0711);
+  ensure_directory(config.gateway_directory(), account, 0700);
+  if (config.local.enabled && geteuid() == 0) {
+    ensure_directory(config.local_run(), self, 0711);
+    ensure_directory(config.local_data(), self, 0700);
+  }
+}
+
+}  // namespace
+
+NodeSettings node_settings(const Config& config) {
+  NodeSettings settings;
+  // Control groups of several servers on one machine must not meet.
+  settings.name = config.local.name;
+  settings.data_dir = config.local_data();
+  settings.run_dir = config.local_run();
+  settings.image_store = config.local.images;
+  settings.agent_binary = config.local.agent;
+  settings.id_base = static_cast<uint32_t>(config.local.uid_base);
+  settings.host_image = config.local.host_image;
+  if (geteuid() == 0)
+    if (const auto account = find_account(config.run_as)) settings.serve_uid = account->uid;
+  return settings;
+}
+
+int serve(const Config& config) {
+  const Account account = service_account(config);
+  prepare_directories(config, account);
+  ensure_master_key(config, account);
+  ProcessSupervisor supervisor;
+  if (config.database.url.empty())
+    supervisor.add(prepare_embedded_postgres(config, account), std::chrono::seconds(20));
+  if (config.local.enabled && geteuid() == 0)
+    supervisor.add(own_program("node", config, current_account()), std::chrono::seconds(10));
+  else if (config.local.enabled)
+    log::warn("not started by root: this machine offers no sandboxes of its own");
+  supervisor.add(own_program("worker", config, account),
+                 std::chrono::seconds(config.limits.stop_grace_seconds + 5));
+  return supervisor.run();
+}
+
+}  // namespace sandgate

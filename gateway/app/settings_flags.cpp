@@ -1,0 +1,37 @@
+#include "gateway/app/settings_flags.hpp"
+
+#include <unistd.h>
+
+namespace sandgate {
+namespace {
+
+std::map<std::string, std::string> environment_of_process() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    if (const size_t equals = text.find('='); equals != std::string::npos)
+      variables[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return variables;
+}
+
+}  // namespace
+
+SettingsFlags::SettingsFlags(CLI::App& command) {
+  command.add_option("--config", file_,
+                     "Settings file (docs/sandgate.example.yaml has all of them)");
+  command.add_option("--set", settings_, "One setting, path=value; may be repeated")
+      ->allow_extra_args(false);
+}
+
+Config SettingsFlags::load() const {
+  ConfigSources sources{file_, environment_of_process(), {}};
+  for (const std::string& setting : settings_) {
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos) throw Error::invalid("/" + setting, "--set needs path=value");
+    sources.flags.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  return load_config(sources);
+}
+
+}  // namespace sandgate

@@ -1,0 +1,145 @@
+#include "gateway/cli/client.hpp"
+
+#include <csignal>
+
+#include <atomic>
+#include <cctype>
+
+#include "gateway/cli/transfer.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+std::atomic<bool> interrupt_seen{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void mask_interrupts(int how) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(how, &signals, nullptr);
+}
+
+// One line on a terminal, whatever the server sent.
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (std::iscntrl(static_cast<unsigned char>(c))) c = ' ';
+  return text;
+}
+
+std::string next_step(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::unauthenticated:
+      return "; set SANDGATE_API_KEY to a valid key";
+    case ErrorCode::forbidden:
+      return "; this key's role does not allow it";
+    case ErrorCode::no_capacity:
+    case ErrorCode::unavailable:
+      return "; try again in a moment";
+    default:
+      return "";
+  }
+}
+
+std::string fields_text(const Json& problem) {
+  std::string text;
+  for (const Json& field : problem.value("fields", Json::array()))
+    text += "; " + field.value("path", "") + " " + field.value("message", "");
+  return text;
+}
+
+Error problem_error(const Reply& reply) {
+  const Json problem = Json::parse(reply.body, nullptr, false);
+  if (!problem.is_object() || !problem.contains("code") || !problem["code"].is_string())
+    return Error(ErrorCode::internal, "the server answered " + std::to_string(reply.status) +
+                                          " without a problem document; is this a Sandgate URL?");
+  const std::string code = problem["code"];
+  const ErrorCode known = error_code_from(code).value_or(ErrorCode::internal);
+  const std::string fields = fields_text(problem);
+  const std::string detail = fields.empty() ? problem.value("detail", code) : fields.substr(2);
+  return Error(known, one_line(detail + next_step(known) + " (" + code + ", request " +
+                               problem.value("request_id", "unknown") + ")"));
+}
+
+}  // namespace
+
+bool interrupted() { return interrupt_seen; }
+
+void hold_interrupts() { mask_interrupts(SIG_BLOCK); }
+
+void catch_interrupts() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupt_seen = true; };
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  mask_interrupts(SIG_UNBLOCK);
+}
+
+void end_interrupt() {
+  interrupt_seen = false;
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+Json Reply::json() const {
+  Json value = Json::parse(body, nullptr, false);
+  if (value.is_discarded())
+    throw Error(ErrorCode::internal, "the server's answer is not JSON; is this a Sandgate URL?");
+  return value;
+}
+
+Client::Client(std::string url, Secret key, std::string tenant)
+    : url_(std::move(url)), key_(std::move(key)), tenant_(std::move(tenant)) {}
+
+Reply Client::call(Call call) const {
+  Transfer transfer(url_, call);
+  if (!key_.empty()) transfer.header("Authorization: Bearer " + key_.reveal());
+  if (!tenant_.empty()) transfer.header("X-Sandgate-Tenant: " + tenant_);
+  Reply reply = transfer.run();
+  if (reply.status >= 400) throw problem_error(reply);
+  return reply;
+}
+
+Json Client::get(std::string path) const { return call({.path = std::move(path)}).json(); }
+
+Json Client::post(std::string path, Json body) const {
+  const Reply reply = call({.method = "POST", .path = std::move(path), .json = std::move(body)});
+  return reply.body.empty() ? Json::object() : reply.json();
+}
+
+Json Client::put(std::string path, Json body) const {
+  const Reply reply = call({.method = "PUT", .path = std::move(path), .json = std::move(body)});
+  return reply.body.empty() ? Json::object() : reply.json();
+}
+
+void Client::remove(std::string path) const { call({.method = "DELETE", .path = std::move(path)}); }
+
+std::vector<Json> Client::all(std::string path, size_t most) const {
+  std::vector<Json> items;
+  const char* separator = path.find('?') == std::string::npos ? "?" : "&";
+  std::string page = path + separator + "limit=100";
+  while (items.size() < most) {
+    const Json answer = get(page);
+    for (const Json& item : answer.value("items", Json::array())) items.push_back(item);
+    const Json cursor = answer.value("next_cursor", Json());
+    if (!cursor.is_string()) break;
+    page = path + separator + "limit=100&cursor=" + encoded(cursor.get<std::string>());
+  }
+  if (items.size() > most) items.resize(most);
+  return items;
+}
+
+std::string encoded(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const unsigned char c : text) {
+    if (std::isalnum(c) || c == '-' || c == '.' || c == '_' || c == '~')
+      out += static_cast<char>(c);
+    else
+      out.append({'%', kHex[c >> 4], kHex[c & 15]});
+  }
+  return out;
+}
+
+}  // namespace sandgate::cli

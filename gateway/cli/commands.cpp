@@ -1,0 +1,45 @@
+#include "gateway/cli/commands.hpp"
+
+#include "gateway/cli/completion.hpp"
+#include "gateway/cli/copy.hpp"
+#include "gateway/cli/deployments.hpp"
+#include "gateway/cli/keys.hpp"
+#include "gateway/cli/profiles.hpp"
+#include "gateway/cli/run.hpp"
+#include "gateway/cli/sandboxes.hpp"
+#include "gateway/cli/shell.hpp"
+#include "gateway/cli/tenants.hpp"
+#include "gateway/cli/usage.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kUsageError = 2;
+
+}  // namespace
+
+void add_client_commands(CLI::App& app, ExitCode& exit_code) {
+  const auto context = std::make_shared<cli::Context>(&cli::environment_variable,
+                                                      cli::Console::standard(), exit_code);
+  cli::add_run_commands(app, context);
+  cli::add_sandbox_commands(app, context);
+  cli::add_shell_command(app, context);
+  cli::add_copy_command(app, context);
+  cli::add_profile_commands(app, context);
+  cli::add_deployment_commands(app, context);
+  cli::add_tenant_commands(app, context);
+  cli::add_key_commands(app, context);
+  cli::add_usage_command(app, context);
+  cli::add_completion_command(app, context);
+}
+
+int run_command_line(CLI::App& app, int argc, const char* const* argv, const ExitCode& exit_code) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsageError;
+  }
+  return exit_code;
+}
+
+}  // namespace sandgate

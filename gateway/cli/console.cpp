@@ -1,0 +1,55 @@
+#include "gateway/cli/console.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+
+namespace sandgate::cli {
+namespace {
+
+bool wants_style(int fd) {
+  const char* term = std::getenv("TERM");
+  return isatty(fd) && !std::getenv("NO_COLOR") && !(term && std::string_view(term) == "dumb");
+}
+
+std::string_view code_of(Style style) {
+  switch (style) {
+    case Style::bold:
+      return "1";
+    case Style::dim:
+      return "2";
+    case Style::green:
+      return "32";
+    case Style::yellow:
+      return "33";
+    case Style::red:
+      return "31";
+  }
+  return "0";
+}
+
+}  // namespace
+
+Console Console::standard() {
+  return Console(std::cout, std::cerr, wants_style(STDOUT_FILENO), wants_style(STDERR_FILENO));
+}
+
+std::string Console::styled(std::string_view text, Style style) const {
+  if (!terminal) return std::string(text);
+  return "\x1b[" + std::string(code_of(style)) + "m" + std::string(text) + "\x1b[0m";
+}
+
+std::string printable(std::string_view text) {
+  std::string clean;
+  for (const unsigned char c : text) clean += c < 0x20 || c == 0x7f ? ' ' : static_cast<char>(c);
+  return clean;
+}
+
+size_t width_of(std::string_view text) {
+  size_t width = 0;
+  for (const unsigned char c : text) width += (c & 0xC0) != 0x80;
+  return width;
+}
+
+}  // namespace sandgate::cli

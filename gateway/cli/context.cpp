@@ -1,0 +1,89 @@
+#include "gateway/cli/context.hpp"
+
+namespace sandgate::cli {
+
+Context::Context(Environment environment, Console console, ExitCode& exit_code)
+    : environment_(std::move(environment)), console_(console), exit_code_(exit_code) {}
+
+void Context::on(CLI::App& command, std::function<void()> work) {
+  add(command, std::move(work), false);
+}
+
+void Context::on_operator(CLI::App& command, std::function<void()> work) {
+  add(command, std::move(work), true);
+}
+
+void Context::add(CLI::App& command, std::function<void()> work, bool prefer_admin) {
+  command.add_flag("--json", json_, "Print the answer as JSON");
+  command.add_option("--url", url_, "The gateway's address (SANDGATE_URL)");
+  command.add_option("--tenant", tenant_, "Act for this tenant, with an operator's key");
+  command.callback([self = shared_from_this(), work = std::move(work), prefer_admin] {
+    self->prefer_admin_ = prefer_admin;
+    try {
+      work();
+    } catch (const Error& error) {
+      self->report(error);
+    }
+  });
+}
+
+void Context::report(const Error& error) {
+  const std::string line = std::string("sandgate: ") + error.what();
+  console_.out << std::flush;
+  console_.err << (console_.error_terminal ? "\x1b[31m" + line + "\x1b[0m" : line) << std::endl;
+  exit_code_ = 1;
+}
+
+// To act for a tenant takes an operator's key.
+Client Context::client() const { return connect(prefer_admin_ || !tenant_.empty()); }
+
+Client Context::operator_client() const { return connect(true); }
+
+Client Context::connect(bool prefer_admin) const {
+  Settings settings = load_settings(environment_);
+  if (!url_.empty()) settings.url = url_;
+  while (settings.url.ends_with('/')) settings.url.pop_back();
+  const bool use_admin = !settings.admin_key.empty() && (prefer_admin || settings.api_key.empty());
+  const Secret& key = use_admin ? settings.admin_key : settings.api_key;
+  if (key.empty())
+    throw Error(ErrorCode::unauthenticated, "no API key: set SANDGATE_API_KEY, or api_key in " +
+                                                settings_path(environment_).string());
+  return Client(settings.url, key, tenant_.empty() ? settings.tenant : tenant_);
+}
+
+void Context::show(const Json& document, const std::function<void(const Json&)>& render) const {
+  if (json_)
+    console_.out << document.dump(2) << '\n';
+  else
+    render(document);
+}
+
+void Context::show_items(const std::vector<Json>& items,
+                         const std::function<void(const std::vector<Json>&)>& render) const {
+  if (json_)
+    console_.out << Json{{"items", items}}.dump(2) << '\n';
+  else
+    render(items);
+}
+
+void Context::say(const std::string& line) const {
+  if (!json_) console_.out << printable(line) << '\n';
+}
+
+std::string cell(const Json& document, const char* path) {
+  const Json::json_pointer pointer(path);
+  if (!document.contains(pointer)) return "-";
+  const Json& value = document.at(pointer);
+  if (value.is_null()) return "-";
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string time_cell(const Json& document, const char* path) {
+  std::string text = cell(document, path);
+  if (text.size() < 20 || text[10] != 'T') return text;
+  text.resize(19);
+  text[10] = ' ';
+  return text;
+}
+
+}  // namespace sandgate::cli

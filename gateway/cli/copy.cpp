@@ -1,0 +1,167 @@
+#include "gateway/cli/copy.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "gateway/cli/pipe.hpp"
+#include "gateway/cli/progress.hpp"
+#include "gateway/cli/tree.hpp"
+#include "gateway/core/ids.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// libarchive pads its stream to whole blocks after the end mark; what follows is read and dropped.
+constexpr size_t kDrainBytes = 64 * 1024;
+
+std::string files_path(const Place& place, const std::string& verb = "") {
+  return "/v1/sandboxes/" + encoded(place.sandbox) + "/files" + verb +
+         "?path=" + encoded(place.path);
+}
+
+std::string octal_mode(const fs::path& file) {
+  struct stat info;
+  if (::stat(file.c_str(), &info) != 0) return "0644";
+  std::string digits;
+  for (const int shift : {6, 3, 0}) digits += static_cast<char>('0' + (info.st_mode >> shift & 7));
+  return "0" + digits;
+}
+
+// "dir/" as a target means: into it, under the source's own name.
+std::string target_path(const std::string& target, const std::string& source) {
+  if (!target.empty() && !target.ends_with('/')) return target;
+  std::string name = source;
+  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+  return target + fs::path(name).filename().string();
+}
+
+void upload_file(const Context& context, const Client& client, const fs::path& source,
+                 const Place& target) {
+  std::ifstream file(source, std::ios::binary);
+  if (!file) throw Error(ErrorCode::not_found, "cannot read " + source.string());
+  const uint64_t size = fs::file_size(source);
+  Progress progress(context.console(), source.filename().string(), size);
+  client.call({.method = "PUT",
+               .path = files_path(target) + "&mode=" + octal_mode(source),
+               .content_type = "application/octet-stream",
+               .upload =
+                   [&](char* into, size_t room) {
+                     file.read(into, static_cast<std::streamsize>(room));
+                     return static_cast<size_t>(file.gcount());
+                   },
+               .upload_size = size,
+               .watcher = [&](uint64_t sent, uint64_t) { progress.update(sent); }});
+}
+
+void upload_tree(const Context& context, const Client& client, const fs::path& source,
+                 const Place& target) {
+  Progress progress(context.console(), source.filename().string(), bytes_below(source));
+  client.post("/v1/sandboxes/" + encoded(target.sandbox) + "/files/mkdir", {{"path", target.path}});
+  Pipe tar(Pipe::Direction::from_thread, [&](int fd) { pack(source, fd); });
+  client.call({.method = "PUT",
+               .path = files_path(target, "/archive"),
+               .content_type = "application/x-tar",
+               .upload = [&](char* into, size_t room) { return tar.read(into, room); },
+               .watcher = [&](uint64_t sent, uint64_t) { progress.update(sent); }});
+  tar.finish();
+}
+
+void download_file(const Context& context, const Client& client, const Place& source,
+                   const Json& entry, const fs::path& target) {
+  // Written beside the target and renamed, so that a broken copy never looks like a whole one.
+  const fs::path partial = target.string() + ".sandgate-partial";
+  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
+  if (!file) throw Error(ErrorCode::invalid, "cannot write " + target.string());
+  Progress progress(context.console(), target.filename().string(),
+                    entry.value("size", uint64_t{0}));
+  try {
+    client.call({.path = files_path(source),
+                 .download =
+                     [&](std::string_view bytes) {
+                       file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+                     },
+                 .watcher = [&](uint64_t, uint64_t received) { progress.update(received); }});
+    file.close();
+    if (!file) throw Error(ErrorCode::quota_exceeded, "cannot write all of " + target.string());
+  } catch (const Error&) {
+    fs::remove(partial);
+    throw;
+  }
+  fs::rename(partial, target);
+}
+
+void unpack_all(int fd, const fs::path& directory) {
+  unpack(fd, directory);
+  std::string rest(kDrainBytes, '\0');
+  while (::read(fd, rest.data(), rest.size()) > 0) {
+  }
+}
+
+void download_tree(const Context& context, const Client& client, const Place& source,
+                   const fs::path& target) {
+  fs::create_directories(target);
+  Progress progress(context.console(), target.filename().string(), std::nullopt);
+  Pipe tar(Pipe::Direction::to_thread, [&](int fd) { unpack_all(fd, target); });
+  client.call({.path = files_path(source, "/archive"),
+               .download = [&](std::string_view bytes) { tar.write(bytes); },
+               .watcher = [&](uint64_t, uint64_t received) { progress.update(received); }});
+  tar.finish();
+}
+
+void upload(const Context& context, const Client& client, const std::string& source, Place target) {
+  target.path = target_path(target.path, source);
+  if (fs::is_directory(source)) return upload_tree(context, client, source, target);
+  upload_file(context, client, source, target);
+}
+
+void download(const Context& context, const Client& client, const Place& source,
+              const std::string& target) {
+  const Json entry = client.get(files_path(source, "/stat"));
+  const bool into = target.ends_with('/') || fs::is_directory(target);
+  const fs::path path = into ? fs::path(target) / target_path("", source.path) : fs::path(target);
+  if (cell(entry, "/type") == "directory") return download_tree(context, client, source, path);
+  download_file(context, client, source, entry, path);
+}
+
+void copy(const Context& context, const std::string& from, const std::string& to) {
+  const Client client = context.client();
+  const Place source = place_from(from), target = place_from(to);
+  if (source.sandbox.empty() == target.sandbox.empty())
+    throw Error(ErrorCode::invalid, "one of the two must be in a sandbox, as ID:PATH");
+  if (source.sandbox.empty())
+    upload(context, client, source.path, target);
+  else
+    download(context, client, source, target.path);
+}
+
+}  // namespace
+
+Place place_from(const std::string& text) {
+  const size_t colon = text.find(':');
+  if (colon != std::string::npos && is_id("sb", text.substr(0, colon)))
+    return {text.substr(0, colon), text.substr(colon + 1)};
+  return {"", text};
+}
+
+void add_copy_command(CLI::App& app, const ContextPtr& context) {
+  struct Options {
+    std::string from, to;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("cp", "Copy a file or directory into or out of a sandbox");
+  command->add_option("SRC", options->from, "Local path, or ID:PATH")->required();
+  command->add_option("DST", options->to, "ID:PATH, or local path; DIR/ keeps the name")
+      ->required();
+  context->on(*command, [context, options] {
+    copy(*context, options->from, options->to);
+    if (context->json())
+      context->console().out << Json{{"from", options->from}, {"to", options->to}}.dump(2) << '\n';
+  });
+}
+
+}  // namespace sandgate::cli

@@ -1,0 +1,20 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "gateway/cli/context.hpp"
+
+namespace sandgate::cli {
+
+// One side of `cp`: "sb…:path" is in a sandbox, anything else is a local path.
+struct Place {
+  std::string sandbox;  // empty: local
+  std::string path;
+};
+
+Place place_from(const std::string& text);
+
+// cp
+void add_copy_command(CLI::App& app, const ContextPtr& context);
+
+}  // namespace sandgate::cli

@@ -1,0 +1,58 @@
+#include "gateway/cli/create_options.hpp"
+
+namespace sandgate::cli {
+
+Json pairs(const std::vector<std::string>& texts, const std::string& what) {
+  Json map = Json::object();
+  for (const std::string& text : texts) {
+    const size_t sign = text.find('=');
+    if (sign == std::string::npos || sign == 0)
+      throw Error(ErrorCode::invalid, what + " wants NAME=VALUE, not '" + text + "'");
+    map[text.substr(0, sign)] = text.substr(sign + 1);
+  }
+  return map;
+}
+
+void add_create_options(CLI::App& command, CreateOptions& options) {
+  command.add_option("-p,--profile", options.profile, "Profile: name, name@3 or name@stable")
+      ->capture_default_str();
+  command.add_option("-e,--env", options.env, "NAME=VALUE of the environment")
+      ->allow_extra_args(false);
+  command.add_option("-m,--metadata", options.metadata, "NAME=VALUE to find it by")
+      ->allow_extra_args(false);
+  command.add_option("--ttl", options.ttl_seconds, "Seconds to live");
+  command.add_option("--idle", options.idle_timeout_seconds, "Seconds without use to end after");
+  command.add_option("--vcpu", options.vcpu, "Processors, in steps of 0.25");
+  command.add_option("--memory", options.memory_mib, "Memory in MiB");
+  command.add_option("--disk", options.disk_gib, "Disk in GiB");
+  command.add_option("--image", options.image, "Image to start from");
+  command.add_option("--allow", options.allow, "host:port it may reach")->allow_extra_args(false);
+  command.add_option("--isolation", options.isolation, "process, container, kernel or microvm");
+  command.add_option("--only", options.only, "Deployment to use; repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--exclude", options.exclude, "Deployment to avoid; repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--region", options.region, "Region to run in");
+  command.add_option("--max-cost", options.max_cost_per_hour, "Highest price per hour");
+}
+
+Json CreateOptions::body() const {
+  Json body{{"profile", profile}};
+  if (!env.empty()) body["env"] = pairs(env, "--env");
+  if (!metadata.empty()) body["metadata"] = pairs(metadata, "--metadata");
+  if (ttl_seconds) body["ttl_seconds"] = *ttl_seconds;
+  if (idle_timeout_seconds) body["idle_timeout_seconds"] = *idle_timeout_seconds;
+  if (vcpu) body["resources"]["vcpu"] = *vcpu;
+  if (memory_mib) body["resources"]["memory_mib"] = *memory_mib;
+  if (disk_gib) body["resources"]["disk_gib"] = *disk_gib;
+  if (!image.empty()) body["image"] = image;
+  if (!isolation.empty()) body["isolation"] = isolation;
+  if (!allow.empty()) body["network"] = {{"default", "deny"}, {"allow", allow}};
+  if (!only.empty()) body["placement"]["only"] = only;
+  if (!exclude.empty()) body["placement"]["exclude"] = exclude;
+  if (!region.empty()) body["placement"]["region"] = region;
+  if (!max_cost_per_hour.empty()) body["placement"]["max_cost_per_hour"] = max_cost_per_hour;
+  return body;
+}
+
+}  // namespace sandgate::cli

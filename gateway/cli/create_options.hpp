@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "gateway/core/json_reader.hpp"
+
+namespace sandgate::cli {
+
+// The options of `create` and `run` that say what to create.
+struct CreateOptions {
+  std::string profile = "python";
+  std::vector<std::string> env, metadata;  // "NAME=value"
+  std::vector<std::string> allow, only, exclude;
+  std::string image, region, isolation, max_cost_per_hour;
+  std::optional<int64_t> ttl_seconds, idle_timeout_seconds, memory_mib, disk_gib;
+  std::optional<double> vcpu;
+
+  // The body of POST /v1/sandboxes; holds only what was given. Throws Error(invalid).
+  Json body() const;
+};
+
+void add_create_options(CLI::App& command, CreateOptions& options);
+
+// {"A":"1"} from {"A=1"}; `what` names the option in the Error(invalid) for a text without '='.
+Json pairs(const std::vector<std::string>& texts, const std::string& what);
+
+}  // namespace sandgate::cli

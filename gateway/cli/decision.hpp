@@ -1,0 +1,10 @@
+#pragma once
+#include "gateway/cli/console.hpp"
+#include "gateway/core/json_reader.hpp"
+
+namespace sandgate::cli {
+
+// Why a backend was or would be chosen: one row for each candidate.
+void print_decision(const Console& console, const Json& decision);
+
+}  // namespace sandgate::cli

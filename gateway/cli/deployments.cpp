@@ -1,0 +1,110 @@
+#include "gateway/cli/deployments.hpp"
+
+#include <unistd.h>
+
+#include <iostream>
+#include <iterator>
+
+#include "gateway/cli/create_options.hpp"
+#include "gateway/cli/table.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+std::string path_of(const std::string& name) { return "/v1/deployments/" + encoded(name); }
+
+void add_list(CLI::App& group, const ContextPtr& context) {
+  auto* command = group.add_subcommand("list", "List deployments: what each is, health and price");
+  context->on(*command, [context] {
+    const Json answer = context->client().get("/v1/providers");
+    context->show(answer, [&](const Json& document) {
+      Table table(
+          {"DEPLOYMENT", "PROVIDER", "ISOLATION", "ENABLED", "HEALTH", ">PRICE/HOUR", ">P50 MS"});
+      for (const Json& item : document.value("items", Json::array()))
+        table.add({cell(item, "/deployment"), cell(item, "/provider"),
+                   cell(item, "/descriptor/isolation"), cell(item, "/enabled"),
+                   cell(item, "/health/breaker"), cell(item, "/price_per_hour"),
+                   cell(item, "/latency_p50_ms")});
+      table.print(context->console(), "No deployments. `sandgate deployments set` adds one.");
+    });
+  });
+}
+
+struct SetOptions {
+  std::string name, provider;
+  std::vector<std::string> settings;
+  std::vector<std::string> credentials_from_env;
+  bool credentials_from_stdin = false;
+  bool disabled = false;
+  std::optional<int64_t> weight;
+
+  Json body() const;
+};
+
+// Credentials come from the environment or standard input: never from the command line, which
+// every account of the machine can read.
+Json SetOptions::body() const {
+  Json body{{"provider", provider}, {"enabled", !disabled}};
+  if (!settings.empty()) body["settings"] = pairs(settings, "--setting");
+  if (weight) body["weight"] = *weight;
+  if (credentials_from_stdin) {
+    if (isatty(STDIN_FILENO)) std::cerr << "Credentials as JSON, then Ctrl-D:\n";
+    body["credentials"] = parse_json(std::string{std::istreambuf_iterator<char>(std::cin), {}});
+  }
+  const Json from_environment = pairs(credentials_from_env, "--credential-env");
+  for (const auto& [name, variable] : from_environment.items()) {
+    const auto value = environment_variable(variable.get<std::string>().c_str());
+    if (!value)
+      throw Error(ErrorCode::invalid,
+                  "the environment has no " + variable.get<std::string>() + " for " + name);
+    body["credentials"][name] = *value;
+  }
+  return body;
+}
+
+void add_set(CLI::App& group, const ContextPtr& context) {
+  auto options = std::make_shared<SetOptions>();
+  auto* command = group.add_subcommand("set", "Add or change a deployment");
+  command->add_option("NAME", options->name, "The deployment")->required();
+  command->add_option("--provider", options->provider, "Kind of backend")->required();
+  command->add_option("--setting", options->settings, "NAME=VALUE; repeatable")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--credential-env", options->credentials_from_env,
+                   "NAME=VARIABLE: take this credential from that environment variable")
+      ->allow_extra_args(false);
+  command->add_flag("--credentials-stdin", options->credentials_from_stdin,
+                    "Read the credentials as a JSON object from standard input");
+  command->add_flag("--disabled", options->disabled, "Store it without using it");
+  command->add_option("--weight", options->weight, "Share under the strategy weighted");
+  context->on(*command, [context, options] {
+    const Json answer = context->client().put(path_of(options->name), options->body());
+    context->show(answer,
+                  [&](const Json&) { context->say("deployment " + options->name + " is set"); });
+  });
+}
+
+void add_remove(CLI::App& group, const ContextPtr& context) {
+  auto name = std::make_shared<std::string>();
+  auto* command = group.add_subcommand("remove", "Remove a deployment");
+  command->add_option("NAME", *name, "The deployment")->required();
+  context->on(*command, [context, name] {
+    context->client().remove(path_of(*name));
+    context->show(Json{{"removed", *name}},
+                  [&](const Json&) { context->say("deployment " + *name + " is removed"); });
+  });
+}
+
+}  // namespace
+
+void add_deployment_commands(CLI::App& app, const ContextPtr& context) {
+  auto* providers = app.add_subcommand("providers", "What sandboxes can run on");
+  providers->require_subcommand(1);
+  add_list(*providers, context);
+  auto* deployments = app.add_subcommand("deployments", "Configure backends");
+  deployments->require_subcommand(1);
+  add_set(*deployments, context);
+  add_remove(*deployments, context);
+}
+
+}  // namespace sandgate::cli

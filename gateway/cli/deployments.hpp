@@ -1,0 +1,9 @@
+#pragma once
+#include "gateway/cli/context.hpp"
+
+namespace sandgate::cli {
+
+// providers list, deployments set|remove
+void add_deployment_commands(CLI::App& app, const ContextPtr& context);
+
+}  // namespace sandgate::cli

@@ -1,0 +1,31 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace sandgate::cli {
+
+struct Event {
+  std::string type;  // "message" when the stream names none
+  std::string data;
+  std::string id;
+};
+
+// Splits a stream of server-sent events that arrives in pieces of any size. Throws Error(too_large)
+// when one event grows over 4 MiB.
+class EventReader {
+ public:
+  explicit EventReader(std::function<void(const Event&)> on_event)
+      : on_event_(std::move(on_event)) {}
+  void feed(std::string_view bytes);
+
+ private:
+  void line(std::string_view text);
+
+  std::function<void(const Event&)> on_event_;
+  std::string pending_;
+  Event event_;
+  bool has_data_ = false;
+};
+
+}  // namespace sandgate::cli

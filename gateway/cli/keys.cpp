@@ -1,0 +1,93 @@
+#include "gateway/cli/keys.hpp"
+
+#include "gateway/cli/table.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+std::string path_of(const std::string& id) { return "/v1/keys/" + encoded(id); }
+
+// The secret goes to standard output alone, so that `KEY=$(sandgate keys create …)` works.
+void print_secret(const Context& context, const Json& key) {
+  context.console().out << printable(cell(key, "/secret")) << '\n';
+  context.console().err << "key " << printable(cell(key, "/id"))
+                        << "; the secret is not shown again\n";
+}
+
+void add_create(CLI::App& group, const ContextPtr& context) {
+  struct Options {
+    std::string name, role = "developer", expires_at, tenant;
+    bool for_operator = false;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = group.add_subcommand("create", "Create a key and print its secret once");
+  command->add_option("NAME", options->name, "What it is for")->required();
+  command->add_option("--role", options->role, "owner, admin, developer, billing or viewer")
+      ->capture_default_str();
+  command->add_option("--for", options->tenant, "The tenant it is for, with an operator's key");
+  command->add_flag("--operator", options->for_operator, "An operator's key, which has no tenant");
+  command->add_option("--expires", options->expires_at, "When it ends, as 2027-01-31T00:00:00Z");
+  context->on(*command, [context, options] {
+    const bool for_operator = options->for_operator;
+    Json body{{"name", options->name}, {"role", for_operator ? "operator" : options->role}};
+    if (!options->tenant.empty()) body["tenant"] = options->tenant;
+    if (!options->expires_at.empty()) body["expires_at"] = options->expires_at;
+    const Client client = options->tenant.empty() ? context->client() : context->operator_client();
+    context->show(client.post("/v1/keys", body),
+                  [&](const Json& key) { print_secret(*context, key); });
+  });
+}
+
+void add_list(CLI::App& group, const ContextPtr& context) {
+  auto* command = group.add_subcommand("list", "List keys");
+  context->on(*command, [context] {
+    context->show_items(context->client().all("/v1/keys"), [&](const auto& items) {
+      Table table({"ID", "NAME", "ROLE", "CREATED", "EXPIRES", "REVOKED"});
+      for (const Json& key : items)
+        table.add({cell(key, "/id"), cell(key, "/name"), cell(key, "/role"),
+                   time_cell(key, "/created_at"), time_cell(key, "/expires_at"),
+                   time_cell(key, "/revoked_at")});
+      table.print(context->console(), "No keys.");
+    });
+  });
+}
+
+void add_revoke(CLI::App& group, const ContextPtr& context) {
+  auto id = std::make_shared<std::string>();
+  auto* command = group.add_subcommand("revoke", "Make a key worthless at once");
+  command->add_option("ID", *id, "The key")->required();
+  context->on(*command, [context, id] {
+    context->client().remove(path_of(*id));
+    context->show(Json{{"revoked", *id}}, [&](const Json&) { context->say("revoked " + *id); });
+  });
+}
+
+void add_rotate(CLI::App& group, const ContextPtr& context) {
+  struct Options {
+    std::string id;
+    int64_t grace_seconds = 0;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = group.add_subcommand("rotate", "Give a key a new secret");
+  command->add_option("ID", options->id, "The key")->required();
+  command->add_option("--grace", options->grace_seconds, "Seconds the old secret still works")
+      ->capture_default_str();
+  context->on(*command, [context, options] {
+    context->show(context->client().post(path_of(options->id) + "/rotate",
+                                         {{"grace_seconds", options->grace_seconds}}),
+                  [&](const Json& key) { print_secret(*context, key); });
+  });
+}
+
+}  // namespace
+
+void add_key_commands(CLI::App& app, const ContextPtr& context) {
+  auto* group = app.add_subcommand("keys", "API keys");
+  group->require_subcommand(1);
+  add_create(*group, context);
+  add_list(*group, context);
+  add_revoke(*group, context);
+  add_rotate(*group, context);
+}
+
+}  // namespace sandgate::cli

@@ -1,0 +1,162 @@
+#include "gateway/cli/profiles.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include "gateway/cli/create_options.hpp"
+#include "gateway/cli/decision.hpp"
+#include "gateway/cli/table.hpp"
+#include "registry/yaml.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+std::string path_of(const std::string& name) { return "/v1/profiles/" + encoded(name); }
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) throw Error(ErrorCode::not_found, "cannot read " + path);
+  return text.str();
+}
+
+std::string name_in(const std::string& text, const std::string& file) {
+  const Json document = yaml_to_json(text);
+  if (!document.is_object() || !document.contains("name") || !document["name"].is_string())
+    throw Error(ErrorCode::invalid, file + ": a profile needs a name");
+  return document["name"];
+}
+
+Json publish(const Client& client, const std::string& file, const std::string& channel) {
+  const std::string text = file_text(file);
+  std::string path = path_of(name_in(text, file));
+  if (!channel.empty()) path += "?channel=" + encoded(channel);
+  return client
+      .call({.method = "PUT", .path = path, .content_type = "application/yaml", .text = text})
+      .json();
+}
+
+void print_published(const Console& console, const std::vector<Json>& published) {
+  for (const Json& profile : published) {
+    const bool changed = profile.value("changed", true);
+    console.out << printable(cell(profile, "/name")) << "@" << cell(profile, "/version")
+                << (changed ? " published" : " unchanged") << '\n';
+    for (const Json& warning : profile.value("warnings", Json::array()))
+      console.err << "warning: " << printable(warning.get<std::string>()) << '\n';
+  }
+}
+
+void add_apply(CLI::App& group, const ContextPtr& context) {
+  struct Options {
+    std::vector<std::string> files;
+    std::string channel;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = group.add_subcommand("apply", "Publish profiles from files");
+  command->add_option("-f,--file", options->files, "YAML or JSON file; repeatable")->required();
+  command->add_option("--channel", options->channel,
+                      "Channel to point at the new version, or none; absent: stable");
+  context->on(*command, [context, options] {
+    const Client client = context->client();
+    std::vector<Json> published;
+    for (const std::string& file : options->files)
+      published.push_back(publish(client, file, options->channel));
+    context->show_items(published,
+                        [&](const auto& items) { print_published(context->console(), items); });
+  });
+}
+
+void add_list(CLI::App& group, const ContextPtr& context) {
+  auto* command = group.add_subcommand("list", "List profiles");
+  context->on(*command, [context] {
+    context->show_items(context->client().all("/v1/profiles"), [&](const auto& items) {
+      Table table({"NAME", ">STABLE", ">LATEST", "OWNER", "CREATED"});
+      for (const Json& profile : items)
+        table.add({cell(profile, "/name"), cell(profile, "/version"), cell(profile, "/latest"),
+                   cell(profile, "/owner"), time_cell(profile, "/created_at")});
+      table.print(context->console(), "No profiles. `sandgate profiles apply -f FILE` adds one.");
+    });
+  });
+}
+
+void add_show(CLI::App& group, const ContextPtr& context) {
+  auto name = std::make_shared<std::string>();
+  auto* command = group.add_subcommand("show", "Show one profile");
+  command->add_option("NAME", *name, "name, name@3 or name@stable")->required();
+  context->on(*command, [context, name] {
+    context->show(context->client().get(path_of(*name)), [&](const Json& document) {
+      context->console().out << document.value("profile", Json::object()).dump(2) << '\n';
+    });
+  });
+}
+
+void add_diff(CLI::App& group, const ContextPtr& context) {
+  struct Options {
+    std::string name;
+    int64_t from = 0, to = 0;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = group.add_subcommand("diff", "Show what changed between two versions");
+  command->add_option("NAME", options->name, "The profile")->required();
+  command->add_option("FROM", options->from, "Version")->required();
+  command->add_option("TO", options->to, "Version")->required();
+  context->on(*command, [context, options] {
+    const Json diff = context->client().get(path_of(options->name) +
+                                            "/diff?from=" + std::to_string(options->from) +
+                                            "&to=" + std::to_string(options->to));
+    context->show(diff, [&](const Json& document) {
+      Table table({"MEMBER", "FROM", "TO"});
+      for (const Json& change : document.value("items", Json::array()))
+        table.add({cell(change, "/path"), cell(change, "/from"), cell(change, "/to")});
+      table.print(context->console(), "The versions are equal.");
+    });
+  });
+}
+
+void add_rollback(CLI::App& group, const ContextPtr& context) {
+  struct Options {
+    std::string name;
+    int64_t version = 0;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = group.add_subcommand("rollback", "Point stable back at an earlier version");
+  command->add_option("NAME", options->name, "The profile")->required();
+  command->add_option("VERSION", options->version, "The version")->required();
+  context->on(*command, [context, options] {
+    const Json channel = context->client().post(path_of(options->name) + "/rollback",
+                                                {{"version", options->version}});
+    context->show(channel, [&](const Json&) {
+      context->say(options->name + "@stable is version " + std::to_string(options->version));
+    });
+  });
+}
+
+void add_explain(CLI::App& group, const ContextPtr& context) {
+  auto options = std::make_shared<CreateOptions>();
+  auto* command = group.add_subcommand("explain", "Say where a sandbox would run, and why");
+  add_create_options(*command, *options);
+  command->add_option("NAME", options->profile, "The profile");
+  context->on(*command, [context, options] {
+    Json request = options->body();
+    request.erase("profile");
+    const Json decision =
+        context->client().post(path_of(options->profile) + "/explain", {{"request", request}});
+    context->show(decision,
+                  [&](const Json& document) { print_decision(context->console(), document); });
+  });
+}
+
+}  // namespace
+
+void add_profile_commands(CLI::App& app, const ContextPtr& context) {
+  auto* group = app.add_subcommand("profiles", "What workloads need, in versions");
+  group->require_subcommand(1);
+  add_apply(*group, context);
+  add_list(*group, context);
+  add_show(*group, context);
+  add_diff(*group, context);
+  add_rollback(*group, context);
+  add_explain(*group, context);
+}
+
+}  // namespace sandgate::cli

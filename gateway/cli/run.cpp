@@ -1,0 +1,199 @@
+#include "gateway/cli/run.hpp"
+
+#include <iostream>
+#include <iterator>
+#include <sstream>
+
+#include "gateway/cli/create_options.hpp"
+#include "gateway/cli/process_output.hpp"
+#include "gateway/core/crypto.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+constexpr ExitCode kInterrupted = 130;  // 128 + SIGINT, as shells do
+
+struct ExecOptions {
+  std::vector<std::string> command;
+  std::vector<std::string> env;
+  std::string cwd, user;
+  double timeout_seconds = 0;
+  bool stdin_too = false;
+
+  Json body() const;
+};
+
+Json ExecOptions::body() const {
+  Json body{{"command", command}};
+  if (!env.empty()) body["env"] = pairs(env, "--env");
+  if (!cwd.empty()) body["cwd"] = cwd;
+  if (!user.empty()) body["user"] = user;
+  if (timeout_seconds > 0) body["timeout_ms"] = static_cast<int64_t>(timeout_seconds * 1000);
+  if (stdin_too) {
+    const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
+    body["stdin_base64"] = base64_encode(input);
+  }
+  return body;
+}
+
+void add_exec_options(CLI::App& command, ExecOptions& options) {
+  command.add_option("--cwd", options.cwd, "Directory to start in");
+  command.add_option("--user", options.user, "Account inside");
+  command.add_option("--timeout", options.timeout_seconds, "Seconds until it is killed");
+  command.add_flag("-i,--stdin", options.stdin_too, "Pass this command's input to the program");
+  command.add_option("COMMAND", options.command, "The program and its arguments, after --")
+      ->required();
+}
+
+std::string path_of(const std::string& id) { return "/v1/sandboxes/" + encoded(id); }
+
+// Streams the program's output, or prints one JSON answer; leaves its exit code.
+void execute(Context& context, const Client& client, const std::string& id, const Json& body) {
+  const std::string path = path_of(id) + "/exec";
+  if (context.json()) {
+    const Json result = client.post(path, body);
+    context.console().out << Json{{"sandbox", id}, {"result", result}}.dump(2) << '\n';
+    context.exit_with(result.value("exit_code", 1));
+    return;
+  }
+  const StreamedExit exit =
+      stream_output(client, {.method = "POST", .path = path, .json = body}, context.console());
+  if (exit.timed_out) context.console().err << "sandgate: the time limit ended the program\n";
+  context.exit_with(exit.exit_code);
+}
+
+// Kills the sandbox when it goes, whatever ended the program. Says so when that fails.
+class KillAtEnd {
+ public:
+  KillAtEnd(const Context& context, const Client& client, std::string id)
+      : context_(context), client_(client), id_(std::move(id)) {}
+  KillAtEnd(const KillAtEnd&) = delete;
+  ~KillAtEnd() {
+    end_interrupt();
+    try {
+      client_.remove(path_of(id_));
+    } catch (const Error& error) {
+      context_.console().err << "sandgate: " << id_ << " could not be killed: " << error.what()
+                             << '\n';
+    }
+  }
+
+ private:
+  const Context& context_;
+  const Client& client_;
+  std::string id_;
+};
+
+// Runs `work` with Ctrl-C turned into an orderly end and the exit code of an interrupted program.
+void interruptible(Context& context, const std::function<void()>& work) {
+  catch_interrupts();
+  try {
+    work();
+  } catch (const Error&) {
+    // The flag is forgotten by whoever had to clean up, so it is asked for before.
+    if (!interrupted()) throw;
+    context.exit_with(kInterrupted);
+  }
+}
+
+void run_once(Context& context, const CreateOptions& create, const ExecOptions& exec, bool keep) {
+  const Client client = context.client();
+  const Json body = exec.body();
+  // An interrupt before the id is known would leave a sandbox that nobody ends before its TTL.
+  hold_interrupts();
+  const std::string id = cell(client.post("/v1/sandboxes", create.body()), "/id");
+  if (keep) {
+    context.console().err << id << '\n';
+    return interruptible(context, [&] { execute(context, client, id, body); });
+  }
+  const KillAtEnd kill(context, client, id);
+  interruptible(context, [&] { execute(context, client, id, body); });
+}
+
+void add_run(CLI::App& app, const ContextPtr& context) {
+  struct Options {
+    CreateOptions create;
+    ExecOptions exec;
+    bool keep = false;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("run", "Create a sandbox, run a program in it, end it");
+  add_create_options(*command, options->create);
+  command->add_flag("--keep", options->keep, "Leave the sandbox running and print its id");
+  add_exec_options(*command, options->exec);
+  context->on(*command, [context, options] {
+    run_once(*context, options->create, options->exec, options->keep);
+  });
+}
+
+void add_exec(CLI::App& app, const ContextPtr& context) {
+  struct Options {
+    std::string id;
+    ExecOptions exec;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("exec", "Run a program in a sandbox");
+  command->add_option("ID", options->id, "The sandbox")->required();
+  command->add_option("-e,--env", options->exec.env, "NAME=VALUE of the environment")
+      ->allow_extra_args(false);
+  add_exec_options(*command, options->exec);
+  context->on(*command, [context, options] {
+    const Client client = context->client();
+    interruptible(*context, [&] { execute(*context, client, options->id, options->exec.body()); });
+  });
+}
+
+std::string newest_process(const Client& client, const std::string& id) {
+  const Json answer = client.get(path_of(id) + "/processes");
+  std::string newest, started;
+  for (const Json& process : answer.value("items", Json::array()))
+    if (const std::string at = cell(process, "/started_at"); at >= started) {
+      started = at;
+      newest = cell(process, "/id");
+    }
+  if (newest.empty()) throw Error(ErrorCode::not_found, "no program was started in " + id + " yet");
+  return newest;
+}
+
+void print_logs(const Context& context, const Client& client, const std::string& process,
+                const std::string& path) {
+  if (!context.json()) {
+    stream_output(client, {.path = path}, context.console());
+    return;
+  }
+  std::ostringstream out, err;
+  const StreamedExit exit = stream_output(client, {.path = path}, Console(out, err, false, false));
+  const Json document{{"process_id", process},
+                      {"exit_code", exit.exit_code},
+                      {"stdout", out.str()},
+                      {"stderr", err.str()}};
+  // Output need not be UTF-8, JSON must be.
+  context.console().out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void add_logs(CLI::App& app, const ContextPtr& context) {
+  struct Options {
+    std::string id, process;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("logs", "Print a program's output and follow it to its end");
+  command->add_option("ID", options->id, "The sandbox")->required();
+  command->add_option("PROCESS", options->process, "The program; absent: the newest");
+  context->on(*command, [context, options] {
+    const Client client = context->client();
+    const std::string process =
+        options->process.empty() ? newest_process(client, options->id) : options->process;
+    const std::string path = path_of(options->id) + "/processes/" + encoded(process) + "/output";
+    interruptible(*context, [&] { print_logs(*context, client, process, path); });
+  });
+}
+
+}  // namespace
+
+void add_run_commands(CLI::App& app, const ContextPtr& context) {
+  add_run(app, context);
+  add_exec(app, context);
+  add_logs(app, context);
+}
+
+}  // namespace sandgate::cli

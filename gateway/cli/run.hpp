@@ -1,0 +1,9 @@
+#pragma once
+#include "gateway/cli/context.hpp"
+
+namespace sandgate::cli {
+
+// run, exec, logs
+void add_run_commands(CLI::App& app, const ContextPtr& context);
+
+}  // namespace sandgate::cli

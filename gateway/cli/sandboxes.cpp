@@ -1,0 +1,180 @@
+#include "gateway/cli/sandboxes.hpp"
+
+#include <algorithm>
+
+#include "gateway/cli/create_options.hpp"
+#include "gateway/cli/table.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+std::string path_of(const std::string& id) { return "/v1/sandboxes/" + encoded(id); }
+
+// Those that have not ended, newest first. Asked for by state, because the ended ones may be many.
+std::vector<Json> living(const Client& client, const std::string& query) {
+  std::vector<Json> found;
+  for (const char* state : {"creating", "running", "pausing", "paused", "resuming", "stopping"})
+    for (Json& sandbox : client.all("/v1/sandboxes" + query + "&state=" + state))
+      found.push_back(std::move(sandbox));
+  std::stable_sort(found.begin(), found.end(), [](const Json& a, const Json& b) {
+    return cell(a, "/created_at") > cell(b, "/created_at");
+  });
+  return found;
+}
+
+std::string state_text(const Console& console, const Json& sandbox) {
+  const std::string state = cell(sandbox, "/state");
+  if (state == "running") return console.styled(state, Style::green);
+  if (state == "failed") return console.styled(state, Style::red);
+  return console.styled(state, Style::yellow);
+}
+
+void print_details(const Console& console, const Json& sandbox) {
+  const auto line = [&](const char* name, const std::string& value) {
+    std::string label(name);
+    label.resize(12, ' ');
+    console.out << console.styled(label, Style::dim) << value << '\n';
+  };
+  const auto text = [&](const char* pointer) { return printable(cell(sandbox, pointer)); };
+  line("id", text("/id"));
+  line("state", state_text(console, sandbox));
+  line("profile", text("/profile/name") + "@" + text("/profile/version"));
+  line("backend", text("/backend/deployment") + " (" + text("/backend/provider") + ", " +
+                      text("/backend/isolation") + ", " + text("/backend/region") + ")");
+  line("resources", text("/resources/vcpu") + " vcpu, " + text("/resources/memory_mib") +
+                        " MiB memory, " + text("/resources/disk_gib") + " GiB disk");
+  line("created", time_cell(sandbox, "/created_at"));
+  line("expires", time_cell(sandbox, "/expires_at"));
+  line("price", text("/cost/estimated_per_hour") + " " + text("/cost/currency") + " per hour");
+  if (sandbox.contains("metadata") && !sandbox["metadata"].empty())
+    line("metadata", printable(sandbox["metadata"].dump()));
+  if (sandbox.contains("failure"))
+    line("failure", text("/failure/code") + ": " + text("/failure/detail"));
+}
+
+void print_list(const Console& console, const std::vector<Json>& sandboxes) {
+  Table table({"ID", "STATE", "PROFILE", "DEPLOYMENT", "CREATED", "EXPIRES"});
+  for (const Json& sandbox : sandboxes)
+    table.add({cell(sandbox, "/id"), cell(sandbox, "/state"),
+               cell(sandbox, "/profile/name") + "@" + cell(sandbox, "/profile/version"),
+               cell(sandbox, "/backend/deployment"), time_cell(sandbox, "/created_at"),
+               time_cell(sandbox, "/expires_at")});
+  table.print(console, "No sandboxes. `sandgate create` makes one.");
+}
+
+void add_create(CLI::App& app, const ContextPtr& context) {
+  auto options = std::make_shared<CreateOptions>();
+  auto* command = app.add_subcommand("create", "Create a sandbox and print its id");
+  add_create_options(*command, *options);
+  context->on(*command, [context, options] {
+    const Json sandbox = context->client().post("/v1/sandboxes", options->body());
+    context->show(sandbox, [&](const Json& document) {
+      context->console().out << printable(cell(document, "/id")) << '\n';
+    });
+  });
+}
+
+void add_list(CLI::App& app, const ContextPtr& context) {
+  struct Options {
+    bool all = false;
+    std::string state, profile, deployment;
+    std::vector<std::string> metadata;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("list", "List sandboxes that have not ended");
+  command->add_flag("-a,--all", options->all, "Ended ones too");
+  command->add_option("--state", options->state, "Only in this state");
+  command->add_option("-p,--profile", options->profile, "Only of this profile");
+  command->add_option("--deployment", options->deployment, "Only on this deployment");
+  command->add_option("-m,--metadata", options->metadata, "Only with NAME=VALUE")
+      ->allow_extra_args(false);
+  context->on(*command, [context, options] {
+    std::string query = "?";
+    const auto add = [&](const std::string& name, const std::string& value) {
+      query += "&" + encoded(name) + "=" + encoded(value);
+    };
+    if (!options->state.empty()) add("state", options->state);
+    if (!options->profile.empty()) add("profile", options->profile);
+    if (!options->deployment.empty()) add("deployment", options->deployment);
+    const Json metadata = pairs(options->metadata, "--metadata");
+    for (const auto& [name, value] : metadata.items())
+      add("metadata." + name, value.get<std::string>());
+    const Client client = context->client();
+    const bool every_state = options->all || !options->state.empty();
+    const std::vector<Json> sandboxes =
+        every_state ? client.all("/v1/sandboxes" + query) : living(client, query);
+    context->show_items(sandboxes,
+                        [&](const auto& items) { print_list(context->console(), items); });
+  });
+}
+
+void add_show(CLI::App& app, const ContextPtr& context) {
+  struct Options {
+    std::string id;
+    bool refresh = false;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("show", "Show one sandbox");
+  command->add_option("ID", options->id, "The sandbox")->required();
+  command->add_flag("--refresh", options->refresh, "Ask the backend, not only the registry");
+  context->on(*command, [context, options] {
+    const Json sandbox =
+        context->client().get(path_of(options->id) + (options->refresh ? "?refresh=true" : ""));
+    context->show(sandbox,
+                  [&](const Json& document) { print_details(context->console(), document); });
+  });
+}
+
+void add_extend(CLI::App& app, const ContextPtr& context) {
+  struct Options {
+    std::string id;
+    int64_t ttl_seconds = 0;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("extend", "Set how long a sandbox lives, from now on");
+  command->add_option("ID", options->id, "The sandbox")->required();
+  command->add_option("SECONDS", options->ttl_seconds, "Seconds from now")->required();
+  context->on(*command, [context, options] {
+    const Json sandbox = context->client().post(path_of(options->id) + "/extend",
+                                                {{"ttl_seconds", options->ttl_seconds}});
+    context->show(sandbox, [&](const Json& document) {
+      context->say("expires " + time_cell(document, "/expires_at"));
+    });
+  });
+}
+
+void add_kill(CLI::App& app, const ContextPtr& context) {
+  struct Options {
+    std::vector<std::string> ids;
+    bool all = false;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("kill", "End sandboxes");
+  auto* positional = command->add_option("ID", options->ids, "The sandboxes");
+  command->add_flag("--all", options->all, "All that have not ended")->excludes(positional);
+  context->on(*command, [context, options] {
+    if (options->ids.empty() && !options->all)
+      throw Error(ErrorCode::invalid, "which? Give ids, or --all");
+    const Client client = context->client();
+    std::vector<std::string> ids = options->ids;
+    if (options->all)
+      for (const Json& sandbox : living(client, "?")) ids.push_back(cell(sandbox, "/id"));
+    for (const std::string& id : ids) {
+      client.remove(path_of(id));
+      context->say("killed " + id);
+    }
+    if (context->json()) context->console().out << Json{{"killed", ids}}.dump(2) << '\n';
+  });
+}
+
+}  // namespace
+
+void add_sandbox_commands(CLI::App& app, const ContextPtr& context) {
+  add_create(app, context);
+  add_list(app, context);
+  add_show(app, context);
+  add_extend(app, context);
+  add_kill(app, context);
+}
+
+}  // namespace sandgate::cli

@@ -1,0 +1,65 @@
+#include "gateway/cli/settings.hpp"
+
+#include <cstdlib>
+
+#include <yaml-cpp/yaml.h>
+
+#include "gateway/core/error.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+void set(Settings& settings, const std::string& key, const std::string& value,
+         const std::string& file) {
+  if (key == "url") {
+    settings.url = value;
+  } else if (key == "api_key") {
+    settings.api_key = Secret(value);
+  } else if (key == "admin_key") {
+    settings.admin_key = Secret(value);
+  } else if (key == "tenant") {
+    settings.tenant = value;
+  } else {
+    throw Error(ErrorCode::invalid,
+                file + ": unknown key '" + key + "'; known are url, api_key, admin_key, tenant");
+  }
+}
+
+void read_file(Settings& settings, const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return;
+  try {
+    const YAML::Node document = YAML::LoadFile(path.string());
+    if (document.IsNull()) return;
+    for (const auto& member : document)
+      set(settings, member.first.as<std::string>(), member.second.as<std::string>(), path.string());
+  } catch (const YAML::Exception& failure) {
+    throw Error(ErrorCode::invalid, path.string() + ": " + failure.what());
+  }
+}
+
+}  // namespace
+
+std::filesystem::path settings_path(const Environment& environment) {
+  if (const auto base = environment("XDG_CONFIG_HOME"); base && !base->empty())
+    return std::filesystem::path(*base) / "sandgate/config.yaml";
+  return std::filesystem::path(environment("HOME").value_or("/")) / ".config/sandgate/config.yaml";
+}
+
+Settings load_settings(const Environment& environment) {
+  Settings settings;
+  read_file(settings, settings_path(environment));
+  if (const auto url = environment("SANDGATE_URL")) settings.url = *url;
+  if (const auto key = environment("SANDGATE_API_KEY")) settings.api_key = Secret(*key);
+  if (const auto key = environment("SANDGATE_ADMIN_KEY")) settings.admin_key = Secret(*key);
+  if (const auto tenant = environment("SANDGATE_TENANT")) settings.tenant = *tenant;
+  while (settings.url.ends_with('/')) settings.url.pop_back();
+  return settings;
+}
+
+std::optional<std::string> environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (!value) return std::nullopt;
+  return std::string(value);
+}
+
+}  // namespace sandgate::cli

@@ -1,0 +1,29 @@
+#include "gateway/cli/shell.hpp"
+
+#include "gateway/cli/raw_terminal.hpp"
+#include "gateway/cli/terminal_session.hpp"
+
+namespace sandgate::cli {
+
+void add_shell_command(CLI::App& app, const ContextPtr& context) {
+  struct Options {
+    std::string id, command;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("shell", "Open a terminal in a sandbox");
+  command->add_option("ID", options->id, "The sandbox")->required();
+  command->add_option("--command", options->command, "Run this instead of the shell");
+  context->on(*command, [context, options] {
+    const Client client = context->client();
+    // A wrong id or key is told apart here, in words; a refused upgrade has none.
+    client.get("/v1/sandboxes/" + encoded(options->id));
+    const WindowSize size = window_size();
+    std::string path = "/v1/sandboxes/" + encoded(options->id) +
+                       "/terminal?cols=" + std::to_string(size.cols) +
+                       "&rows=" + std::to_string(size.rows);
+    if (!options->command.empty()) path += "&command=" + encoded(options->command);
+    context->exit_with(run_terminal(client, path));
+  });
+}
+
+}  // namespace sandgate::cli

@@ -1,0 +1,9 @@
+#pragma once
+#include "gateway/cli/context.hpp"
+
+namespace sandgate::cli {
+
+// shell
+void add_shell_command(CLI::App& app, const ContextPtr& context);
+
+}  // namespace sandgate::cli

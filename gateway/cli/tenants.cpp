@@ -1,0 +1,112 @@
+#include "gateway/cli/tenants.hpp"
+
+#include "gateway/cli/table.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+std::string path_of(const std::string& id) { return "/v1/tenants/" + encoded(id); }
+
+void add_create(CLI::App& group, const ContextPtr& context) {
+  auto name = std::make_shared<std::string>();
+  auto* command = group.add_subcommand("create", "Create a tenant and print its id");
+  command->add_option("NAME", *name, "Its name")->required();
+  context->on_operator(*command, [context, name] {
+    context->show(context->client().post("/v1/tenants", {{"name", *name}}),
+                  [&](const Json& tenant) { context->say(cell(tenant, "/id")); });
+  });
+}
+
+void add_list(CLI::App& group, const ContextPtr& context) {
+  auto* command = group.add_subcommand("list", "List tenants");
+  context->on_operator(*command, [context] {
+    context->show_items(context->client().all("/v1/tenants"), [&](const auto& items) {
+      Table table({"ID", "NAME", "SUSPENDED", "CREATED"});
+      for (const Json& tenant : items)
+        table.add({cell(tenant, "/id"), cell(tenant, "/name"), cell(tenant, "/suspended"),
+                   time_cell(tenant, "/created_at")});
+      table.print(context->console(), "No tenants. `sandgate tenants create NAME` adds one.");
+    });
+  });
+}
+
+void add_suspension(CLI::App& group, const ContextPtr& context, const std::string& verb,
+                    const std::string& description, bool suspended) {
+  auto id = std::make_shared<std::string>();
+  auto* command = group.add_subcommand(verb, description);
+  command->add_option("ID", *id, "The tenant")->required();
+  context->on_operator(*command, [context, id, suspended] {
+    const Reply reply = context->client().call(
+        {.method = "PATCH", .path = path_of(*id), .json = Json{{"suspended", suspended}}});
+    context->show(reply.json(), [&](const Json&) {
+      context->say(*id + (suspended ? " is suspended" : " may create and run again"));
+    });
+  });
+}
+
+void print_limits(const Context& context, const Json& limits) {
+  Table table({"LIMIT", ">VALUE"});
+  for (const char* name : {"max_running", "max_vcpu", "creates_per_minute", "requests_per_second"})
+    table.add({name, cell(limits, (std::string("/") + name).c_str())});
+  table.print(context.console(), "");
+}
+
+void add_limits(CLI::App& app, const ContextPtr& context) {
+  struct Options {
+    std::string tenant;
+    std::optional<int64_t> running, creates, requests;
+    std::optional<double> vcpu;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("limits", "Show or set a tenant's limits");
+  command->add_option("TENANT", options->tenant, "The tenant")->required();
+  command->add_option("--max-running", options->running, "Sandboxes at the same time");
+  command->add_option("--max-vcpu", options->vcpu, "Processors at the same time");
+  command->add_option("--creates-per-minute", options->creates, "Creates in a minute");
+  command->add_option("--requests-per-second", options->requests, "Requests in a second");
+  context->on_operator(*command, [context, options] {
+    const Client client = context->client();
+    Json limits = client.get(path_of(options->tenant)).value("limits", Json::object());
+    Json wanted = Json::object();
+    if (options->running) wanted["max_running"] = *options->running;
+    if (options->vcpu) wanted["max_vcpu"] = *options->vcpu;
+    if (options->creates) wanted["creates_per_minute"] = *options->creates;
+    if (options->requests) wanted["requests_per_second"] = *options->requests;
+    // PUT replaces all of them, so those that were not named keep their value.
+    if (!wanted.empty()) {
+      limits.update(wanted);
+      limits = client.put(path_of(options->tenant) + "/limits", limits).value("limits", limits);
+    }
+    context->show(limits, [&](const Json& document) { print_limits(*context, document); });
+  });
+}
+
+void add_audit(CLI::App& app, const ContextPtr& context) {
+  auto most = std::make_shared<size_t>(50);
+  auto* command = app.add_subcommand("audit", "Show who changed what, newest first");
+  command->add_option("--limit", *most, "Entries to show")->capture_default_str();
+  context->on_operator(*command, [context, most] {
+    context->show_items(context->client().all("/v1/audit", *most), [&](const auto& items) {
+      Table table({"AT", "ACTOR", "ACTION", "OBJECT", "REQUEST"});
+      for (const Json& entry : items)
+        table.add({time_cell(entry, "/at"), cell(entry, "/actor/name"), cell(entry, "/action"),
+                   cell(entry, "/object"), cell(entry, "/request_id")});
+      table.print(context->console(), "Nothing was changed yet.");
+    });
+  });
+}
+
+}  // namespace
+
+void add_tenant_commands(CLI::App& app, const ContextPtr& context) {
+  auto* group = app.add_subcommand("tenants", "Who uses this gateway (operator)");
+  group->require_subcommand(1);
+  add_create(*group, context);
+  add_list(*group, context);
+  add_suspension(*group, context, "suspend", "Refuse a tenant's creates and execs", true);
+  add_suspension(*group, context, "unsuspend", "Allow them again", false);
+  add_limits(app, context);
+  add_audit(app, context);
+}
+
+}  // namespace sandgate::cli

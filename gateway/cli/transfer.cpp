@@ -1,0 +1,131 @@
+#include "gateway/cli/transfer.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace sandgate::cli {
+namespace {
+
+constexpr size_t kMaxAnswerBytes = 64 << 20;  // of an answer kept in memory
+constexpr long kConnectSeconds = 10;
+
+}  // namespace
+
+Transfer::Transfer(const std::string& url, Call& call)
+    : url_(url),
+      call_(call),
+      curl_(curl_easy_init(), &curl_easy_cleanup),
+      headers_(nullptr, &curl_slist_free_all) {
+  const std::string target = url + call.path;
+  CURL* curl = curl_.get();
+  curl_easy_setopt(curl, CURLOPT_URL, target.c_str());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "sandgate-cli");
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, this);
+  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  curl_easy_setopt(curl, CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Transfer::on_progress);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, this);
+  set_body();
+  curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call.method.c_str());
+  if (!call.accept.empty()) header("Accept: " + call.accept);
+}
+
+void Transfer::set_body() {
+  CURL* curl = curl_.get();
+  // No "100-continue" round trip: it delays every small body.
+  header("Expect:");
+  if (call_.upload) {
+    curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(curl, CURLOPT_READFUNCTION, &Transfer::on_upload);
+    curl_easy_setopt(curl, CURLOPT_READDATA, this);
+    if (call_.upload_size)
+      curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, curl_off_t(*call_.upload_size));
+    header("Content-Type: " + call_.content_type);
+  } else if (call_.json || call_.text) {
+    sent_body_ = call_.json ? call_.json->dump() : *call_.text;
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(sent_body_.size()));
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, sent_body_.data());
+    header("Content-Type: " + (call_.json ? "application/json" : call_.content_type));
+  }
+}
+
+void Transfer::header(const std::string& line) {
+  headers_.reset(curl_slist_append(headers_.release(), line.c_str()));
+}
+
+Reply Transfer::run() {
+  curl_easy_setopt(curl_.get(), CURLOPT_HTTPHEADER, headers_.get());
+  const CURLcode code = curl_easy_perform(curl_.get());
+  if (failure_) std::rethrow_exception(failure_);
+  if (interrupted()) throw Error(ErrorCode::timeout, "interrupted");
+  if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
+    throw Error(ErrorCode::unavailable, "cannot reach " + url_ +
+                                            ": is `sandgate serve` running? Set SANDGATE_URL to "
+                                            "the gateway's address");
+  if (code != CURLE_OK)
+    throw Error(ErrorCode::unavailable,
+                "no complete answer from " + url_ + ": " + curl_easy_strerror(code));
+  return std::move(reply_);
+}
+
+size_t Transfer::on_body(char* bytes, size_t size, size_t count, void* self) {
+  auto* transfer = static_cast<Transfer*>(self);
+  try {
+    transfer->receive({bytes, size * count});
+    return size * count;
+  } catch (...) {
+    transfer->failure_ = std::current_exception();
+    return 0;
+  }
+}
+
+void Transfer::receive(std::string_view bytes) {
+  curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &reply_.status);
+  if (call_.download && reply_.status < 300) return call_.download(bytes);
+  if (reply_.body.size() + bytes.size() > kMaxAnswerBytes)
+    throw Error(ErrorCode::too_large, "the server's answer is over 64 MiB");
+  reply_.body.append(bytes);
+}
+
+size_t Transfer::on_header(char* bytes, size_t size, size_t count, void* self) {
+  auto* transfer = static_cast<Transfer*>(self);
+  const std::string_view line(bytes, size * count);
+  curl_easy_getinfo(transfer->curl_.get(), CURLINFO_RESPONSE_CODE, &transfer->reply_.status);
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return size * count;
+  std::string name(line.substr(0, colon));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string_view value = line.substr(colon + 1);
+  while (!value.empty() && std::isspace(static_cast<unsigned char>(value.front())))
+    value.remove_prefix(1);
+  while (!value.empty() && std::isspace(static_cast<unsigned char>(value.back())))
+    value.remove_suffix(1);
+  transfer->reply_.headers[name] = value;
+  return size * count;
+}
+
+size_t Transfer::on_upload(char* into, size_t size, size_t count, void* self) {
+  auto* transfer = static_cast<Transfer*>(self);
+  try {
+    return transfer->call_.upload(into, size * count);
+  } catch (...) {
+    transfer->failure_ = std::current_exception();
+    return CURL_READFUNC_ABORT;
+  }
+}
+
+int Transfer::on_progress(void* self, curl_off_t, curl_off_t received, curl_off_t,
+                          curl_off_t sent) {
+  auto* transfer = static_cast<Transfer*>(self);
+  if (transfer->call_.watcher)
+    transfer->call_.watcher(static_cast<uint64_t>(sent), static_cast<uint64_t>(received));
+  return interrupted() ? 1 : 0;
+}
+
+}  // namespace sandgate::cli

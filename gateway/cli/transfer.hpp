@@ -1,0 +1,39 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include <curl/curl.h>
+
+#include "gateway/cli/client.hpp"
+
+namespace sandgate::cli {
+
+// One HTTP exchange on libcurl's easy interface.
+class Transfer {
+ public:
+  // Keeps a reference to `call` until run() returns.
+  Transfer(const std::string& url, Call& call);
+  Transfer(const Transfer&) = delete;
+
+  void header(const std::string& line);
+  // Throws Error(unavailable) when there is no answer, Error(timeout) when interrupted.
+  Reply run();
+
+ private:
+  static size_t on_body(char* bytes, size_t size, size_t count, void* self);
+  static size_t on_header(char* bytes, size_t size, size_t count, void* self);
+  static size_t on_upload(char* into, size_t size, size_t count, void* self);
+  static int on_progress(void* self, curl_off_t, curl_off_t received, curl_off_t, curl_off_t sent);
+  void set_body();
+  void receive(std::string_view bytes);
+
+  std::string url_;
+  Call& call_;
+  std::string sent_body_;
+  std::exception_ptr failure_;  // thrown by a callback, rethrown by run()
+  std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl_;
+  std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_;
+  Reply reply_;
+};
+
+}  // namespace sandgate::cli

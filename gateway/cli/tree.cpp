@@ -1,0 +1,143 @@
+#include "gateway/cli/tree.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include "gateway/core/error.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kBlockBytes = 64 * 1024;
+constexpr mode_t kPermissionBits = 0777;
+
+using Reader = std::unique_ptr<archive, decltype(&archive_read_free)>;
+using Writer = std::unique_ptr<archive, decltype(&archive_write_free)>;
+using Entry = std::unique_ptr<archive_entry, decltype(&archive_entry_free)>;
+
+[[noreturn]] void fail(ErrorCode code, const std::string& path, archive* from) {
+  const char* reason = archive_error_string(from);
+  throw Error(code, path + ": " + (reason ? reason : "the archive is broken"));
+}
+
+void pack_bytes(const fs::path& path, archive* writer) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw Error(ErrorCode::internal, "cannot read " + path.string());
+  const std::unique_ptr<const int, void (*)(const int*)> closer(&fd,
+                                                                [](const int* f) { ::close(*f); });
+  std::array<char, kBlockBytes> block;
+  for (ssize_t got = ::read(fd, block.data(), block.size()); got != 0;
+       got = ::read(fd, block.data(), block.size())) {
+    if (got < 0) throw Error(ErrorCode::internal, "cannot read " + path.string());
+    if (archive_write_data(writer, block.data(), static_cast<size_t>(got)) < 0)
+      fail(ErrorCode::internal, path.string(), writer);
+  }
+}
+
+void pack_entry(const fs::path& path, const fs::path& name, archive* disk, archive* writer) {
+  const Entry entry(archive_entry_new(), &archive_entry_free);
+  archive_entry_copy_sourcepath(entry.get(), path.c_str());
+  archive_entry_copy_pathname(entry.get(), path.c_str());
+  if (archive_read_disk_entry_from_file(disk, entry.get(), -1, nullptr) != ARCHIVE_OK)
+    fail(ErrorCode::internal, path.string(), disk);
+  const auto type = archive_entry_filetype(entry.get());
+  if (type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK) return;
+  archive_entry_copy_pathname(entry.get(), name.c_str());
+  archive_entry_set_uid(entry.get(), 0);
+  archive_entry_set_gid(entry.get(), 0);
+  archive_entry_set_uname(entry.get(), nullptr);
+  archive_entry_set_gname(entry.get(), nullptr);
+  if (archive_write_header(writer, entry.get()) != ARCHIVE_OK)
+    fail(ErrorCode::internal, path.string(), writer);
+  if (type == AE_IFREG) pack_bytes(path, writer);
+}
+
+// Where an entry of an untrusted archive may be written; throws for a name that leads outside.
+std::string safe_place(const char* name, const fs::path& directory) {
+  const fs::path path = fs::path(name ? name : "").lexically_normal();
+  const bool outside = path.is_absolute() || path.empty() || *path.begin() == "..";
+  if (outside)
+    throw Error(ErrorCode::invalid,
+                "the sandbox's archive has an entry that leads outside the directory");
+  return (directory / path).string();
+}
+
+void unpack_data(archive* reader, archive* disk) {
+  const void* block = nullptr;
+  size_t size = 0;
+  la_int64_t offset = 0;
+  for (;;) {
+    const int got = archive_read_data_block(reader, &block, &size, &offset);
+    if (got == ARCHIVE_EOF) return;
+    if (got < ARCHIVE_OK) fail(ErrorCode::invalid, "the sandbox's archive", reader);
+    if (archive_write_data_block(disk, block, size, offset) < ARCHIVE_OK)
+      fail(ErrorCode::internal, "writing", disk);
+  }
+}
+
+void unpack_entry(archive_entry* entry, archive* reader, archive* disk, const fs::path& directory) {
+  const auto type = archive_entry_filetype(entry);
+  const char* link = archive_entry_hardlink(entry);
+  if (!link && type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK) return;
+  archive_entry_copy_pathname(entry, safe_place(archive_entry_pathname(entry), directory).c_str());
+  if (link) archive_entry_copy_hardlink(entry, safe_place(link, directory).c_str());
+  archive_entry_set_perm(entry, archive_entry_perm(entry) & kPermissionBits);
+  if (archive_write_header(disk, entry) < ARCHIVE_OK)
+    fail(ErrorCode::invalid, "the sandbox's archive", disk);
+  if (!link && type == AE_IFREG) unpack_data(reader, disk);
+  if (archive_write_finish_entry(disk) < ARCHIVE_OK) fail(ErrorCode::internal, "writing", disk);
+}
+
+}  // namespace
+
+uint64_t bytes_below(const fs::path& directory) {
+  uint64_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(directory))
+    if (entry.is_regular_file() && !entry.is_symlink()) bytes += entry.file_size();
+  return bytes;
+}
+
+void pack(const fs::path& directory, int fd) {
+  const Writer writer(archive_write_new(), &archive_write_free);
+  archive_write_set_format_pax_restricted(writer.get());
+  archive_write_set_bytes_per_block(writer.get(), kBlockBytes);
+  if (archive_write_open_fd(writer.get(), fd) != ARCHIVE_OK)
+    fail(ErrorCode::internal, directory.string(), writer.get());
+  const Reader disk(archive_read_disk_new(), &archive_read_free);
+  archive_read_disk_set_symlink_physical(disk.get());
+  for (const auto& entry : fs::recursive_directory_iterator(directory))
+    pack_entry(entry.path(), entry.path().lexically_relative(directory), disk.get(), writer.get());
+  if (archive_write_close(writer.get()) != ARCHIVE_OK)
+    fail(ErrorCode::internal, directory.string(), writer.get());
+}
+
+void unpack(int fd, const fs::path& directory) {
+  const fs::path place = fs::canonical(directory);
+  const Reader reader(archive_read_new(), &archive_read_free);
+  archive_read_support_format_tar(reader.get());
+  if (archive_read_open_fd(reader.get(), fd, kBlockBytes) != ARCHIVE_OK)
+    fail(ErrorCode::invalid, "the sandbox's archive", reader.get());
+  const Writer disk(archive_write_disk_new(), &archive_write_free);
+  archive_write_disk_set_options(disk.get(), ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_PERM |
+                                                 ARCHIVE_EXTRACT_SECURE_SYMLINKS |
+                                                 ARCHIVE_EXTRACT_SECURE_NODOTDOT);
+  for (;;) {
+    archive_entry* entry = nullptr;
+    const int got = archive_read_next_header(reader.get(), &entry);
+    if (got == ARCHIVE_EOF) break;
+    if (got < ARCHIVE_OK) fail(ErrorCode::invalid, "the sandbox's archive", reader.get());
+    unpack_entry(entry, reader.get(), disk.get(), place);
+  }
+  if (archive_write_close(disk.get()) < ARCHIVE_OK)
+    fail(ErrorCode::internal, place.string(), disk.get());
+}
+
+}  // namespace sandgate::cli

@@ -1,0 +1,78 @@
+#include "gateway/cli/usage.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "gateway/cli/table.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+std::set<std::string> members_beside_amounts(const Json& items) {
+  std::set<std::string> names;
+  for (const Json& item : items)
+    for (const auto& [name, value] : item.items())
+      if (name != "meters" && name != "cost" && name != "charge") names.insert(name);
+  return names;
+}
+
+std::string meters_text(const Json& amounts) {
+  std::string text;
+  const Json meters = amounts.value("meters", Json::object());
+  for (const auto& [name, quantity] : meters.items())
+    text += (text.empty() ? "" : ", ") + name + " " + quantity.get<std::string>();
+  return text;
+}
+
+void print_usage(const Console& console, const Json& usage) {
+  const Json items = usage.value("items", Json::array());
+  const std::set<std::string> groups = members_beside_amounts(items);
+  std::vector<std::string> columns;
+  for (std::string name : groups) {
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    columns.push_back(name);
+  }
+  const std::string currency = cell(usage, "/currency");
+  columns.insert(columns.end(), {"USED", ">COST " + currency, ">CHARGE " + currency});
+  Table table(columns);
+  for (const Json& item : items) {
+    std::vector<std::string> row;
+    for (const std::string& name : groups) {
+      const Json value = item.value(name, Json());
+      row.push_back(value.is_string() ? value.get<std::string>() : "-");
+    }
+    row.insert(row.end(), {meters_text(item), cell(item, "/cost"), cell(item, "/charge")});
+    table.add(row);
+  }
+  table.print(console, "Nothing was used in that time.");
+  if (console.terminal && !items.empty())
+    console.out << "total: cost " << printable(cell(usage, "/total/cost")) << " " << currency
+                << ", charge " << printable(cell(usage, "/total/charge")) << " " << currency
+                << '\n';
+}
+
+}  // namespace
+
+void add_usage_command(CLI::App& app, const ContextPtr& context) {
+  struct Options {
+    std::string from, to, group_by = "profile";
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("usage", "Show what was used and what it costs");
+  command->add_option("--from", options->from, "First moment, as 2026-11-01T00:00:00Z");
+  command->add_option("--to", options->to, "The moment after the last");
+  command
+      ->add_option("--by", options->group_by,
+                   "tenant, profile, deployment, meter, metadata.NAME, day; commas between")
+      ->capture_default_str();
+  context->on_operator(*command, [context, options] {
+    std::string path = "/v1/usage?group_by=" + encoded(options->group_by);
+    if (!options->from.empty()) path += "&from=" + encoded(options->from);
+    if (!options->to.empty()) path += "&to=" + encoded(options->to);
+    context->show(context->client().get(path),
+                  [&](const Json& usage) { print_usage(context->console(), usage); });
+  });
+}
+
+}  // namespace sandgate::cli

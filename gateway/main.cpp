@@ -1,0 +1,27 @@
+#include <iostream>
+
+#include "gateway/app/commands.hpp"
+#include "gateway/cli/commands.hpp"
+#include "gateway/core/error.hpp"
+
+// `sandgate serve` supervises three processes: an embedded database, `node` (root: makes
+// sandboxes, parses no HTTP) and `worker` (unprivileged: the gateway; its parts are the members of
+// Gateway in app/gateway.hpp). Every other command is a client of the API or works on this machine.
+int main(int argc, char** argv) {
+  CLI::App app("One HTTP API over every agent sandbox", "sandgate");
+  app.set_version_flag("--version", SANDGATE_VERSION);
+  app.require_subcommand(1);
+  sandgate::ExitCode exit_code = 0;
+  sandgate::add_server_commands(app, exit_code);
+  sandgate::add_client_commands(app, exit_code);
+  try {
+    return sandgate::run_command_line(app, argc, argv, exit_code);
+  } catch (const sandgate::Error& error) {
+    std::cerr << "sandgate: error: " << error.what() << "\n";
+    for (size_t i = 1; i < error.fields.size(); ++i)
+      std::cerr << "  also " << error.fields[i].path << ": " << error.fields[i].message << "\n";
+  } catch (const std::exception& failure) {
+    std::cerr << "sandgate: error: " << failure.what() << "\n";
+  }
+  return 1;
+}

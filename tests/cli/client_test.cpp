@@ -1,0 +1,141 @@
+#include "gateway/cli/client.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "gateway/cli/process_output.hpp"
+#include "tests/cli/scripted_server.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+Client client_of(const ScriptedServer& server) {
+  return Client(server.url(), Secret("sg_key"), "tnone");
+}
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+TEST(Client, SendsKeyTenantAndBody) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(201, R"({"id":"x"})"); });
+
+  EXPECT_EQ(client_of(server).post("/v1/things", {{"a", 1}})["id"], "x");
+  ASSERT_EQ(server.requests.size(), 1u);
+  EXPECT_EQ(server.requests[0].method, "POST");
+  EXPECT_EQ(server.requests[0].target, "/v1/things");
+  EXPECT_EQ(server.requests[0].body, R"({"a":1})");
+  EXPECT_NE(server.requests[0].head.find("Authorization: Bearer sg_key"), std::string::npos);
+  EXPECT_NE(server.requests[0].head.find("X-Sandgate-Tenant: tnone"), std::string::npos);
+}
+
+TEST(Client, TurnsAProblemIntoOneLineWithCodeAndRequest) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(404, R"({"code":"not_found","detail":"no sandbox 'x'",
+      "request_id":"rq1","status":404})");
+  });
+
+  EXPECT_EQ(message_of([&] { client_of(server).get("/v1/sandboxes/x"); }),
+            "no sandbox 'x' (not_found, request rq1)");
+}
+
+TEST(Client, NamesEveryWrongField) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(400, R"({"code":"invalid","detail":"d","request_id":"rq1",
+      "fields":[{"path":"/a","message":"is required"},{"path":"/b","message":"is not known"}]})");
+  });
+
+  EXPECT_EQ(message_of([&] { client_of(server).get("/"); }),
+            "/a is required; /b is not known (invalid, request rq1)");
+}
+
+TEST(Client, KeepsAHostileDetailOnOneLine) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(500, "{\"code\":\"internal\",\"detail\":\"a\\n\\u001b[2Jb\"}");
+  });
+
+  EXPECT_EQ(message_of([&] { client_of(server).get("/"); }).find('\x1b'), std::string::npos);
+}
+
+TEST(Client, SaysWhatToDoWhenNobodyListens) {
+  const Client client("http://127.0.0.1:1", Secret("k"), "");
+
+  EXPECT_NE(message_of([&] { client.get("/"); }).find("is `sandgate serve` running?"),
+            std::string::npos);
+}
+
+TEST(Client, SaysWhenTheServerIsSomethingElse) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::of_type("text/html", "<html>"); });
+
+  EXPECT_NE(message_of([&] { client_of(server).get("/"); }).find("not JSON"), std::string::npos);
+}
+
+TEST(Client, FollowsCursorsToTheEnd) {
+  ScriptedServer server([](const auto& request) {
+    const bool second = request.target.find("cursor=a%2Fb") != std::string::npos;
+    return ScriptedServer::json(200, second ? R"({"items":[3],"next_cursor":null})"
+                                            : R"({"items":[1,2],"next_cursor":"a/b"})");
+  });
+
+  EXPECT_EQ(client_of(server).all("/v1/things").size(), 3u);
+  EXPECT_EQ(server.requests.size(), 2u);
+}
+
+TEST(Client, StreamsAnUploadOfUnknownLength) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "{}"); });
+  int pieces = 3;
+
+  client_of(server).call({.method = "PUT",
+                          .path = "/x",
+                          .content_type = "application/octet-stream",
+                          .upload = [&](char* into, size_t) -> size_t {
+                            if (pieces-- == 0) return 0;
+                            std::copy_n("abc", 3, into);
+                            return 3;
+                          }});
+
+  EXPECT_EQ(server.requests[0].body, "abcabcabc");
+}
+
+TEST(Client, EncodesWhatWouldChangeAnAddress) {
+  EXPECT_EQ(encoded("a b/c?d&e=f%"), "a%20b%2Fc%3Fd%26e%3Df%25");
+  EXPECT_EQ(encoded("name-1.2_~"), "name-1.2_~");
+}
+
+TEST(ProcessOutput, CopiesBothStreamsAndReturnsTheExit) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::of_type("text/event-stream",
+                                   "event: start\ndata: {\"process_id\":\"pr1\"}\n\n"
+                                   "event: stdout\nid: 2\ndata: {\"data\":\"aGk=\"}\n\n:\n\n"
+                                   "event: stderr\nid: 3\ndata: {\"data\":\"IQ==\"}\n\n"
+                                   "event: exit\ndata: {\"exit_code\":7,\"timed_out\":false}\n\n");
+  });
+  std::ostringstream out, err;
+
+  const StreamedExit exit =
+      stream_output(client_of(server), {.path = "/x"}, Console(out, err, false, false));
+
+  EXPECT_EQ(exit.exit_code, 7);
+  EXPECT_EQ(exit.process_id, "pr1");
+  EXPECT_EQ(out.str(), "hi");
+  EXPECT_EQ(err.str(), "!");
+}
+
+TEST(ProcessOutput, AStreamWithoutItsEndIsAnError) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::of_type("text/event-stream", "event: start\ndata: {}\n\n");
+  });
+  std::ostringstream out, err;
+
+  EXPECT_THROW(stream_output(client_of(server), {.path = "/x"}, Console(out, err, false, false)),
+               Error);
+}
+
+}  // namespace
+}  // namespace sandgate::cli

@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "gateway/cli/commands.hpp"
+#include "gateway/cli/completion.hpp"
+#include "tests/cli/scripted_server.hpp"
+
+namespace sandgate {
+namespace {
+
+using cli::ScriptedServer;
+
+// Runs one command line against a server; the environment is the test's own process's.
+int run(const std::string& url, std::vector<const char*> arguments) {
+  setenv("SANDGATE_URL", url.c_str(), 1);
+  setenv("SANDGATE_API_KEY", "sg_test", 1);
+  setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+  arguments.insert(arguments.begin(), "sandgate");
+  CLI::App app{"Sandgate", "sandgate"};
+  app.require_subcommand(1);
+  ExitCode exit_code = 0;
+  add_client_commands(app, exit_code);
+  return run_command_line(app, static_cast<int>(arguments.size()), arguments.data(), exit_code);
+}
+
+constexpr const char* kNobody = "http://127.0.0.1:1";
+
+TEST(CommandLine, WrongUsageIsTwo) {
+  EXPECT_EQ(run(kNobody, {}), 2);
+  EXPECT_EQ(run(kNobody, {"frobnicate"}), 2);
+  EXPECT_EQ(run(kNobody, {"show"}), 2);
+  EXPECT_EQ(run(kNobody, {"profiles"}), 2);
+  EXPECT_EQ(run(kNobody, {"list", "--no-such-option"}), 2);
+}
+
+TEST(CommandLine, HelpIsZero) { EXPECT_EQ(run(kNobody, {"run", "--help"}), 0); }
+
+TEST(CommandLine, AnErrorIsOne) { EXPECT_EQ(run(kNobody, {"list"}), 1); }
+
+TEST(CommandLine, RunCreatesExecutesAndKills) {
+  ScriptedServer server([](const auto& request) {
+    if (request.method == "DELETE") return ScriptedServer::json(204, "");
+    if (request.target.ends_with("/exec"))
+      return ScriptedServer::of_type("text/event-stream",
+                                     "event: exit\ndata: {\"exit_code\":42}\n\n");
+    return ScriptedServer::json(201, R"({"id":"sb1"})");
+  });
+
+  EXPECT_EQ(run(server.url(), {"run", "--profile", "p", "--", "sh", "-c", "", "--json"}), 42);
+  ASSERT_EQ(server.requests.size(), 3u);
+  EXPECT_EQ(server.requests[0].body, R"({"profile":"p"})");
+  EXPECT_EQ(server.requests[1].body, R"({"command":["sh","-c","","--json"]})");
+  EXPECT_EQ(server.requests[2].method + server.requests[2].target, "DELETE/v1/sandboxes/sb1");
+}
+
+TEST(CommandLine, RunKillsAlsoWhenTheProgramCannotStart) {
+  ScriptedServer server([](const auto& request) {
+    if (request.target.ends_with("/exec"))
+      return ScriptedServer::json(503, R"({"code":"unavailable","detail":"gone"})");
+    return ScriptedServer::json(request.method == "DELETE" ? 204 : 201, R"({"id":"sb1"})");
+  });
+
+  EXPECT_EQ(run(server.url(), {"run", "--", "true"}), 1);
+  EXPECT_EQ(server.requests.back().method, "DELETE");
+}
+
+TEST(CommandLine, KeepLeavesTheSandbox) {
+  ScriptedServer server([](const auto& request) {
+    if (request.target.ends_with("/exec"))
+      return ScriptedServer::of_type("text/event-stream",
+                                     "event: exit\ndata: {\"exit_code\":0}\n\n");
+    return ScriptedServer::json(201, R"({"id":"sb1"})");
+  });
+
+  EXPECT_EQ(run(server.url(), {"run", "--keep", "--", "true"}), 0);
+  EXPECT_EQ(server.requests.back().method, "POST");
+}
+
+TEST(CommandLine, OptionsWithPairsMayBeRepeated) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(201, R"({"id":"sb1"})"); });
+
+  EXPECT_EQ(run(server.url(), {"create", "-e", "A=1", "-e", "B=2", "-m", "run=42"}), 0);
+  EXPECT_EQ(server.requests[0].body,
+            R"({"env":{"A":"1","B":"2"},"metadata":{"run":"42"},"profile":"python"})");
+}
+
+TEST(CommandLine, EveryCommandCanAnswerInJson) {
+  CLI::App app{"Sandgate", "sandgate"};
+  ExitCode exit_code = 0;
+  add_client_commands(app, exit_code);
+  for (CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == "completion") continue;
+    const auto inner = command->get_subcommands({});
+    for (CLI::App* leaf : inner.empty() ? std::vector<CLI::App*>{command} : inner)
+      EXPECT_NE(leaf->get_option_no_throw("--json"), nullptr) << leaf->get_name();
+  }
+}
+
+TEST(Completion, NamesCommandsOfEveryLevel) {
+  CLI::App app{"Sandgate", "sandgate"};
+  ExitCode exit_code = 0;
+  add_client_commands(app, exit_code);
+
+  const std::string bash = cli::bash_completion(app);
+  EXPECT_NE(bash.find("'profiles') words='apply list"), std::string::npos);
+  EXPECT_NE(bash.find("'profiles apply') words='"), std::string::npos);
+  EXPECT_NE(cli::zsh_completion(app).find("bashcompinit"), std::string::npos);
+  EXPECT_NE(cli::fish_completion(app).find("-a rollback"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sandgate

@@ -1,0 +1,67 @@
+#include "gateway/cli/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+
+#include "gateway/core/error.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+struct SettingsTest : testing::Test {
+  SettingsTest() : directory(testing::TempDir() + "cli-settings-" + std::to_string(::getpid())) {
+    std::filesystem::create_directories(directory + "/sandgate");
+    variables["XDG_CONFIG_HOME"] = directory;
+  }
+  ~SettingsTest() override { std::filesystem::remove_all(directory); }
+
+  void write(const std::string& text) {
+    std::ofstream(directory + "/sandgate/config.yaml") << text;
+  }
+  Settings load() {
+    return load_settings([this](const char* name) -> std::optional<std::string> {
+      const auto found = variables.find(name);
+      if (found == variables.end()) return std::nullopt;
+      return found->second;
+    });
+  }
+
+  std::string directory;
+  std::map<std::string, std::string> variables;
+};
+
+TEST_F(SettingsTest, NeedNoFile) {
+  EXPECT_EQ(load().url, "http://127.0.0.1:8080");
+  EXPECT_TRUE(load().api_key.empty());
+}
+
+TEST_F(SettingsTest, ComeFromTheFile) {
+  write("url: https://gate.example.com/\napi_key: sg_1\n");
+  EXPECT_EQ(load().url, "https://gate.example.com");
+  EXPECT_EQ(load().api_key.reveal(), "sg_1");
+}
+
+TEST_F(SettingsTest, TheEnvironmentWins) {
+  write("url: http://a\napi_key: sg_1\n");
+  variables["SANDGATE_URL"] = "http://b";
+  variables["SANDGATE_API_KEY"] = "sg_2";
+  EXPECT_EQ(load().url, "http://b");
+  EXPECT_EQ(load().api_key.reveal(), "sg_2");
+}
+
+TEST_F(SettingsTest, AnUnknownKeyIsAnError) {
+  write("api-key: sg_1\n");
+  EXPECT_THROW(load(), Error);
+}
+
+TEST_F(SettingsTest, BrokenYamlIsAnError) {
+  write("url: [\n");
+  EXPECT_THROW(load(), Error);
+}
+
+}  // namespace
+}  // namespace sandgate::cli

@@ -1,0 +1,45 @@
+#include "gateway/cli/table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace sandgate::cli {
+namespace {
+
+std::string printed(const Table& table, bool terminal) {
+  std::ostringstream out, err;
+  table.print(Console(out, err, terminal, terminal), "nothing");
+  return out.str();
+}
+
+TEST(Table, AlignsColumnsOnATerminal) {
+  Table table({"NAME", ">N"});
+  table.add({"ünï", "7"});
+  table.add({"longer", "123"});
+  EXPECT_EQ(printed(table, true),
+            "\x1b[1mNAME      N\x1b[0m\n"
+            "ünï       7\n"
+            "longer  123\n");
+}
+
+TEST(Table, IsTabsInAPipe) {
+  Table table({"NAME", ">N"});
+  table.add({"a b", "7"});
+  EXPECT_EQ(printed(table, false), "a b\t7\n");
+}
+
+TEST(Table, SaysWhenThereIsNothing) {
+  const Table table({"NAME"});
+  EXPECT_EQ(printed(table, true), "nothing\n");
+  EXPECT_EQ(printed(table, false), "");
+}
+
+TEST(Table, LetsNoCellDriveTheTerminal) {
+  Table table({"NAME"});
+  table.add({"a\x1b[31m\tb\nc"});
+  EXPECT_EQ(printed(table, false), "a [31m b c\n");
+}
+
+}  // namespace
+}  // namespace sandgate::cli

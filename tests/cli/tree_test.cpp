@@ -1,0 +1,111 @@
+#include "gateway/cli/tree.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include "gateway/cli/pipe.hpp"
+#include "gateway/core/error.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TreeTest : testing::Test {
+  TreeTest() : root(testing::TempDir() + "cli-tree-" + std::to_string(::getpid())) {
+    fs::create_directories(root / "from/deep");
+    fs::create_directories(root / "to");
+  }
+  ~TreeTest() override { fs::remove_all(root); }
+
+  void write(const fs::path& path, const std::string& text) { std::ofstream(root / path) << text; }
+  std::string read(const fs::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(root / path).rdbuf();
+    return text.str();
+  }
+  // A tar stream with one entry, as a hostile sandbox would make it.
+  void unpack_one(const std::string& name, unsigned type, const std::string& link = "") {
+    Pipe tar(Pipe::Direction::to_thread, [this](int fd) { unpack(fd, root / "to"); });
+    std::string bytes(10240, '\0');
+    size_t used = 0;
+    auto* writer = archive_write_new();
+    archive_write_set_format_ustar(writer);
+    archive_write_open_memory(writer, bytes.data(), bytes.size(), &used);
+    auto* entry = archive_entry_new();
+    archive_entry_set_pathname(entry, name.c_str());
+    archive_entry_set_filetype(entry, type);
+    archive_entry_set_perm(entry, 06755);
+    archive_entry_set_size(entry, 0);
+    if (type == AE_IFLNK) archive_entry_set_symlink(entry, link.c_str());
+    archive_write_header(writer, entry);
+    archive_entry_free(entry);
+    archive_write_close(writer);
+    archive_write_free(writer);
+    tar.write(std::string_view(bytes).substr(0, used));
+    tar.finish();
+  }
+
+  fs::path root;
+};
+
+TEST_F(TreeTest, ComesBackAsItWas) {
+  write("from/a.txt", "hello");
+  write("from/deep/b", std::string(300'000, 'b'));
+  fs::permissions(root / "from/a.txt", fs::perms(0750));
+  fs::create_symlink("deep/b", root / "from/link");
+
+  {
+    Pipe out(Pipe::Direction::from_thread, [this](int fd) { pack(root / "from", fd); });
+    Pipe in(Pipe::Direction::to_thread, [this](int fd) { unpack(fd, root / "to"); });
+    char block[4096];
+    while (const size_t got = out.read(block, sizeof block)) in.write({block, got});
+    in.finish();
+  }
+
+  EXPECT_EQ(read("to/a.txt"), "hello");
+  EXPECT_EQ(read("to/deep/b").size(), 300'000u);
+  EXPECT_EQ(fs::status(root / "to/a.txt").permissions(), fs::perms(0750));
+  EXPECT_EQ(fs::read_symlink(root / "to/link"), "deep/b");
+  EXPECT_EQ(bytes_below(root / "from"), 300'005u);
+}
+
+TEST_F(TreeTest, NothingLeadsOutside) {
+  EXPECT_THROW(unpack_one("../evil", AE_IFREG), Error);
+  EXPECT_THROW(unpack_one("/tmp/evil", AE_IFREG), Error);
+  EXPECT_THROW(unpack_one("a/../../evil", AE_IFREG), Error);
+  EXPECT_FALSE(fs::exists(root / "evil"));
+}
+
+TEST_F(TreeTest, NothingIsWrittenThroughALink) {
+  unpack_one("link", AE_IFLNK, root.string());
+  EXPECT_THROW(unpack_one("link/evil", AE_IFREG), Error);
+  EXPECT_FALSE(fs::exists(root / "evil"));
+}
+
+TEST_F(TreeTest, SetUidBitsAndDevicesStayBehind) {
+  unpack_one("tool", AE_IFREG);
+  EXPECT_EQ(fs::status(root / "to/tool").permissions() & fs::perms(06000), fs::perms::none);
+  unpack_one("device", AE_IFCHR);
+  EXPECT_FALSE(fs::exists(root / "to/device"));
+}
+
+TEST_F(TreeTest, WhatIsNoArchiveIsAnError) {
+  Pipe tar(Pipe::Direction::to_thread, [this](int fd) { unpack(fd, root / "to"); });
+  EXPECT_THROW(
+      {
+        tar.write(std::string(4096, 'x'));
+        tar.finish();
+      },
+      Error);
+}
+
+}  // namespace
+}  // namespace sandgate::cli

@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""kill -9 of every process at awkward moments, outages and bad starts: nothing lost, nothing leaked,
+usage exact. Run as root; takes the names of single tests."""
+import glob
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from decimal import Decimal
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../bench"]
+
+from cases import run_all, wait_until  # noqa: E402
+from server import Server, ensure_image  # noqa: E402
+
+
+def fresh():
+    server = Server().start()
+    tenant, client = server.tenant("faults")
+    server.profile("test", limits={"max_ttl_seconds": 3600})
+    return server, tenant, client
+
+
+def create(client, **fields):
+    return client.ok("POST", "/v1/sandboxes", {"profile": "test", **fields})
+
+
+def run(client, box, *command):
+    return client.ok("POST", f"/v1/sandboxes/{box}/exec", {"command": list(command)})
+
+
+def again(server, client):
+    """The same key on a server that may have moved to another port."""
+    client.close()
+    client.port = server.port
+    return client
+
+
+def psql(server, query):
+    url = f"host={server.home}/postgres user=sandgate dbname=sandgate"
+    return subprocess.run(["psql", "-X", "-A", "-t", "-c", query, url], check=True, capture_output=True,
+                          text=True).stdout.strip()
+
+
+def journals(server):
+    return glob.glob(server.home + "/run/sandboxes/*/sandbox.json")
+
+
+def agent_pid(server, box):
+    return json.load(open(f"{server.home}/run/sandboxes/{box}/sandbox.json"))["pid"]
+
+
+def vcpu_seconds(client):
+    return Decimal(client.ok("GET", "/v1/usage")["total"]["meters"].get("vcpu_second", "0"))
+
+
+def check_usage_is_exact(server, client):
+    """Every ended sandbox's vCPU seconds are its life to the microsecond."""
+    rows = psql(server, """
+        SELECT s.id, extract(epoch FROM s.ended_at - s.started_at) * (s.milli_vcpu / 1000.0), coalesce(sum(u.quantity), 0)
+        FROM sandbox s LEFT JOIN usage_event u ON u.sandbox_id = s.id AND u.meter = 'vcpu_second'
+        WHERE s.ended_at IS NOT NULL AND s.started_at IS NOT NULL GROUP BY s.id""")
+    for row in filter(None, rows.splitlines()):
+        box, life, metered = row.split("|")
+        assert Decimal(life) == Decimal(metered), f"{box}: lived {life} vCPU seconds, metered {metered}"
+
+
+def test_gateway_killed_sandboxes_live_on():
+    server, _, client = fresh()
+    try:
+        box = create(client)["id"]
+        run(client, box, "sh", "-c", "echo kept > file")
+        server.kill("worker")
+        wait_until(lambda: server.pids("worker"), 10, "the worker is restarted")
+        server.port = None
+        listen = server.home + "/gateway/listen"
+        wait_until(lambda: os.path.exists(listen), 10, "the worker listens")
+        server.port = int(open(listen).read().rsplit(":", 1)[1])
+        client = again(server, client)
+
+        def answers():
+            try:
+                return run(client, box, "cat", "file")["stdout"] == "kept\n"
+            except (OSError, AssertionError):
+                return False
+
+        wait_until(answers, 15, "the sandbox answers with its file")
+        client.ok("DELETE", f"/v1/sandboxes/{box}")
+        check_usage_is_exact(server, client)
+    finally:
+        server.close()
+
+
+def test_everything_killed_and_started_again():
+    server, _, client = fresh()
+    try:
+        boxes = [create(client)["id"] for _ in range(3)]
+        os.kill(server.process.pid, signal.SIGKILL)
+        server.process.wait()
+        server.start()
+        client = again(server, client)
+        for box in boxes:
+            assert client.ok("GET", f"/v1/sandboxes/{box}")["state"] == "running"
+            assert run(client, box, "echo", "alive")["stdout"] == "alive\n"
+            client.ok("DELETE", f"/v1/sandboxes/{box}")
+        check_usage_is_exact(server, client)
+        wait_until(lambda: not journals(server), 10, "nothing left of the sandboxes")
+    finally:
+        server.close()
+
+
+def test_node_killed_sandboxes_live_on():
+    server, _, client = fresh()
+    try:
+        box = create(client)["id"]
+        server.kill("node")
+        assert run(client, box, "echo", "still here")["stdout"] == "still here\n"
+        wait_until(lambda: server.pids("node"), 10, "the node is restarted")
+
+        def creates():
+            answer = client.call("POST", "/v1/sandboxes", {"profile": "test"})
+            return answer.status == 201 and answer.json()["id"]
+
+        other = wait_until(creates, 40, "creates work again")
+        for one in (box, other):
+            client.ok("DELETE", f"/v1/sandboxes/{one}")
+        wait_until(lambda: not journals(server), 10, "nothing left of the sandboxes")
+        check_usage_is_exact(server, client)
+    finally:
+        server.close()
+
+
+def test_agent_killed_sandbox_is_failed():
+    server, _, client = fresh()
+    try:
+        box = create(client)["id"]
+        os.kill(agent_pid(server, box), signal.SIGKILL)
+
+        def failed():
+            record = client.ok("GET", f"/v1/sandboxes/{box}")
+            return record["state"] == "failed" and record["failure"]
+
+        failure = wait_until(failed, 20, "the sandbox is failed")
+        assert failure["code"] and failure["detail"], failure
+        before = vcpu_seconds(client)
+        time.sleep(2)
+        assert vcpu_seconds(client) == before, "a dead sandbox is metered on"
+        wait_until(lambda: not journals(server), 10, "nothing left of the sandbox")
+    finally:
+        server.close()
+
+
+def test_database_killed_and_back():
+    server, _, client = fresh()
+    try:
+        box = create(client)["id"]
+        server.kill("postgres")
+        begin = time.monotonic()
+        answer = client.call("POST", "/v1/sandboxes", {"profile": "test"})
+        assert time.monotonic() - begin < 3, "the refusal took too long"
+        assert answer.status in (201, 503), answer.body
+        if answer.status == 503:
+            assert answer.json()["code"] == "unavailable", answer.body
+
+        def works():
+            return client.call("POST", "/v1/sandboxes", {"profile": "test"}).status == 201
+
+        wait_until(works, 30, "creates work again")
+        assert run(client, box, "echo", "on")["stdout"] == "on\n"
+        for record in client.ok("GET", "/v1/sandboxes?state=running")["items"]:
+            client.ok("DELETE", f"/v1/sandboxes/{record['id']}")
+        wait_until(lambda: not journals(server), 30, "nothing left of the sandboxes")
+        check_usage_is_exact(server, client)
+    finally:
+        server.close()
+
+
+def test_database_frozen_answers_unavailable_within_two_seconds():
+    server, _, client = fresh()
+    try:
+        box = create(client)["id"]
+        postmaster = server.pids("postgres")[0]
+        group = [postmaster] + [int(p) for p in subprocess.run(["pgrep", "-P", str(postmaster)], capture_output=True,
+                                                               text=True).stdout.split()]
+        for pid in group:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            begin = time.monotonic()
+            answer = client.call("POST", "/v1/sandboxes", {"profile": "test"})
+            took = time.monotonic() - begin
+            assert answer.status == 503 and answer.json()["code"] == "unavailable", answer.body
+            assert took < 2.5, f"took {took:.1f} s"
+            assert run(client, box, "echo", "on")["stdout"] == "on\n", "running sandboxes live on"
+        finally:
+            for pid in group:
+                os.kill(pid, signal.SIGCONT)
+        wait_until(lambda: client.call("POST", "/v1/sandboxes", {"profile": "test"}).status == 201, 20, "creates work")
+    finally:
+        server.close()
+
+
+def test_gateway_killed_amid_creates_loses_and_doubles_nothing():
+    server, _, client = fresh()
+    try:
+        stop = threading.Event()
+
+        def storm():
+            own = server.operator()
+            own.key = client.key
+            while not stop.is_set():
+                try:
+                    own.port = server.port
+                    own.call("POST", "/v1/sandboxes", {"profile": "test"})
+                except Exception:
+                    own.close()
+                    time.sleep(0.05)
+
+        threads = [threading.Thread(target=storm) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for _ in range(4):
+            time.sleep(0.7)
+            server.kill("worker")
+            listen = server.home + "/gateway/listen"
+            wait_until(lambda: server.pids("worker"), 10, "the worker is restarted")
+            time.sleep(1.5)
+            server.port = int(open(listen).read().rsplit(":", 1)[1])
+        stop.set()
+        for thread in threads:
+            thread.join()
+        again(server, client)
+
+        def agree():
+            rows = set(filter(None, psql(server, "SELECT id FROM sandbox WHERE state = 'running'").splitlines()))
+            unsettled = psql(server, "SELECT count(*) FROM sandbox WHERE state IN ('creating', 'stopping')")
+            real = {os.path.basename(os.path.dirname(path)) for path in journals(server)}
+            return unsettled == "0" and rows == real and len(rows) > 0
+
+        wait_until(agree, 150, "registry and node agree on what runs")
+        while True:
+            running = client.ok("GET", "/v1/sandboxes?state=running&limit=100")["items"]
+            if not running:
+                break
+            for record in running:
+                client.ok("DELETE", f"/v1/sandboxes/{record['id']}")
+        wait_until(lambda: not journals(server), 20, "nothing left of the sandboxes")
+        check_usage_is_exact(server, client)
+    finally:
+        server.close()
+
+
+def ends_with_one_line(arguments, *words, environment=None, user=None):
+    binary = Server().binary
+    argv = [binary, *arguments]
+    if user:
+        argv = ["runuser", "-u", user, "--", *argv]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30,
+                          env={"PATH": os.environ["PATH"], **(environment or {})})
+    assert done.returncode not in (0, 124), done.stderr
+    lines = [line for line in done.stderr.splitlines() if "error" in line.lower() or "sandgate:" in line]
+    assert any(all(word in line for word in words) for line in lines), done.stderr
+
+
+def test_bad_starts_say_what_is_wrong():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        server = Server(settings={"listen": f"127.0.0.1:{taken.getsockname()[1]}"})
+        try:
+            server.start(timeout=40)
+            raise AssertionError("started on a port in use")
+        except RuntimeError as failure:
+            assert "in use" in str(failure), failure
+        finally:
+            server.close()
+    ends_with_one_line(["serve", "--set", "log.level=loud"], "/log/level")
+    ends_with_one_line(["serve", "--set", "home=/proc/nowhere"], "/proc/nowhere")
+    ends_with_one_line(["serve", "--set", "run_as=nobody-of-that-name", "--set", "home=/tmp/sandgate-none"], "useradd")
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        print("skipped: needs root")
+        sys.exit(77)
+    ensure_image()
+    sys.exit(run_all(globals(), sys.argv[1:]))
