@@ -8,10 +8,10 @@ namespace {
 
 // Late: booked after the last issued invoice, in the time of an issued one.
 constexpr const char* kLines = R"sql(
-SELECT adjusts, meter, deployment, profile,
+SELECT used.adjusts, used.meter, used.deployment, used.profile,
   coalesce(charged.unit_price, cost.unit_price * (1 + coalesce(markup.markup_percent, 0) * 0.01), 0)
     AS unit_price,
-  sum(quantity) AS quantity, sum(charge) AS amount_exact
+  sum(used.quantity) AS quantity, sum(used.charge) AS amount_exact
 FROM (
   SELECT NULL::text AS adjusts, e.* FROM usage_event e
   WHERE e.tenant = $1 AND e.charge_currency = $2 AND e.sequence <= $5
@@ -24,11 +24,11 @@ FROM (
       WHERE tenant = $1 AND currency = $2 AND state = 'issued')
   WHERE i.tenant = $1 AND i.currency = $2 AND i.state = 'issued'
 ) used
-LEFT JOIN price_entry charged ON charged.id = charge_entry
-LEFT JOIN price_entry cost ON cost.id = cost_entry
-LEFT JOIN price_version markup ON markup.id = markup_version
-GROUP BY 1, 2, 3, 4, 5 HAVING sum(charge) <> 0
-ORDER BY adjusts NULLS FIRST, meter, deployment, profile, unit_price)sql";
+LEFT JOIN price_entry charged ON charged.id = used.charge_entry
+LEFT JOIN price_entry cost ON cost.id = used.cost_entry
+LEFT JOIN price_version markup ON markup.id = used.markup_version
+GROUP BY 1, 2, 3, 4, 5 HAVING sum(used.charge) <> 0
+ORDER BY 1 NULLS FIRST, 2, 3, 4, 5)sql";
 
 constexpr const char* kInvoiceColumns =
     "id, tenant, currency, state, total, credits_applied,"

@@ -6,6 +6,9 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <string>
+
+#include <boost/url.hpp>
 
 namespace sandgate {
 namespace {
@@ -76,6 +79,14 @@ bool is_public_address(std::string_view text) {
   if (inet_pton(AF_INET, literal.c_str(), &v4) == 1) return is_public_v4(ntohl(v4.s_addr));
   in6_addr v6;
   return inet_pton(AF_INET6, literal.c_str(), &v6) == 1 && is_public_v6(v6.s6_addr);
+}
+
+bool names_private_address(std::string_view url) {
+  const auto parsed = boost::urls::parse_uri(url);
+  if (!parsed) return false;
+  const std::string host = parsed->host_address();
+  if (host == "localhost" || host.ends_with(".localhost")) return true;
+  return parsed->host_type() != boost::urls::host_type::name && !is_public_address(host);
 }
 
 }  // namespace sandgate

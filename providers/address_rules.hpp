@@ -13,4 +13,7 @@ bool is_public_address(const sockaddr& address);
 // The same for an address as text; false when it is none.
 bool is_public_address(std::string_view text);
 
+// Whether a URL's host is "localhost" or an address that is not public; false for names.
+bool names_private_address(std::string_view url);
+
 }  // namespace sandgate

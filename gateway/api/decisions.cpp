@@ -1,5 +1,7 @@
 #include "gateway/api/decisions.hpp"
 
+#include "gateway/placement/place.hpp"
+
 #include "gateway/api/sandboxes.hpp"
 
 namespace sandgate::api {
@@ -36,7 +38,11 @@ Task<http::Response> DecisionHandlers::explain(http::Request& request) {
   Json wanted = asked ? *asked : Json::object();
   const CreateOrder order =
       co_await order_from(request, std::move(wanted), request.param("name"), profiles_);
-  co_return http::Response::json(200, to_json(lifecycle_.explain(order)));
+  Decision decision = lifecycle_.explain(order);
+  // Nothing was tried: what would be tried first.
+  if (const auto order_of_tries = planned(decision); !order_of_tries.empty())
+    decision.chosen = order_of_tries.front();
+  co_return http::Response::json(200, to_json(decision));
 }
 
 }  // namespace sandgate::api

@@ -21,16 +21,6 @@ constexpr Unbuilt kUnbuilt[] = {
     {Method::get, "/v1/secrets", Permission::read},
     {Method::put, "/v1/secrets/{name}", Permission::write_secrets},
     {Method::delete_, "/v1/secrets/{name}", Permission::write_secrets},
-    {Method::get, "/v1/tenants/{id}/budgets", Permission::read_billing},
-    {Method::put, "/v1/tenants/{id}/budgets/{name}", Permission::write_billing},
-    {Method::delete_, "/v1/tenants/{id}/budgets/{name}", Permission::write_billing},
-    {Method::post, "/v1/tenants/{id}/credits", Permission::operate},
-    {Method::post, "/v1/invoices", Permission::write_billing},
-    {Method::get, "/v1/invoices/{id}", Permission::read_billing},
-    {Method::post, "/v1/invoices/{id}/issue", Permission::write_billing},
-    {Method::get, "/v1/ledger", Permission::read_billing},
-    {Method::get, "/v1/ledger/balances", Permission::read_billing},
-    {Method::post, "/v1/reconciliations", Permission::operate},
 };
 
 Task<http::Response> refuse(http::Request& request) {

@@ -98,9 +98,9 @@ void UsageHandlers::add_routes(http::Routes& routes) {
   using http::BodyMode;
   using http::Method;
   using http::Permission;
-  routes.add({Method::get, "/v1/usage", Permission::read_billing, BodyMode::none,
+  routes.add({Method::get, "/v1/usage", Permission::read, BodyMode::none,
               [this](http::Request& request) { return read(request); }});
-  routes.add({Method::get, "/v1/usage/export", Permission::read_billing, BodyMode::none,
+  routes.add({Method::get, "/v1/usage/export", Permission::read, BodyMode::none,
               [this](http::Request& request) { return export_events(request); }});
 }
 

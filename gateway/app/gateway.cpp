@@ -3,9 +3,8 @@
 #include <fstream>
 #include <thread>
 
-#include "billing/shipped_prices.hpp"
-#include "gateway/core/log.hpp"
-#include "gateway/core/migrate.hpp"
+#include "gateway/api/unbuilt.hpp"
+#include "providers/address_rules.hpp"
 #include "providers/catalog.hpp"
 
 namespace sandgate {
@@ -51,11 +50,15 @@ Gateway::Gateway(const Config& config)
       prices_(database_),
       meter_(prices_),
       usage_(database_, meter_),
+      budget_rows_(database_),
+      budgets_(prices_),
+      invoices_(database_),
       local_(local_provider(config)),
       deployments_(
           deployment_rows_, [this](const DeploymentRow& row) { return make_provider(row); },
           fixed_deployments()),
       health_(clock_),
+      spend_(budgets_, clock_),
       sandbox_cache_(database_),
       activity_(std::make_shared<Activity>(database_)),
       lifecycle_({database_, deployments_, health_, prices_, meter_, spend_, sandbox_cache_, clock_,
@@ -77,6 +80,10 @@ Gateway::Gateway(const Config& config)
       deployments_api_(deployment_rows_, deployment_rules()),
       prices_api_(prices_),
       usage_api_(database_, usage_),
+      budgets_api_(budget_rows_),
+      ledger_api_(database_),
+      invoices_api_(invoices_, usage_),
+      reconciliations_api_(database_),
       sandboxes_api_(lifecycle_, profile_resolver_),
       decisions_api_(lifecycle_, profile_resolver_),
       providers_api_(lifecycle_, profile_resolver_),
@@ -111,6 +118,10 @@ api::DeploymentHandlers::Rules Gateway::deployment_rules() {
     for (const auto& [name, value] : row.credentials) credentials[name] = value.reveal();
     if (const ProviderKind* kind = find_provider_kind(row.provider))
       kind->validate(row.settings, credentials, problems);
+    // Names are judged by what they resolve to, when they are dialled.
+    const Json url = row.settings.value("url", Json());
+    if (row.tenant && url.is_string() && names_private_address(url.get<std::string>()))
+      problems.add("/settings/url", "only public addresses: private upstreams are the operator's");
   };
   return rules;
 }
@@ -140,6 +151,10 @@ void Gateway::add_routes() {
   deployments_api_.add_routes(routes_);
   prices_api_.add_routes(routes_);
   usage_api_.add_routes(routes_);
+  budgets_api_.add_routes(routes_);
+  ledger_api_.add_routes(routes_);
+  invoices_api_.add_routes(routes_);
+  reconciliations_api_.add_routes(routes_);
   sandboxes_api_.add_routes(routes_);
   decisions_api_.add_routes(routes_);
   providers_api_.add_routes(routes_);
@@ -148,6 +163,7 @@ void Gateway::add_routes() {
   terminal_api_.add_routes(routes_);
   files_api_.add_routes(routes_);
   operations_api_.add_routes(routes_);
+  api::add_unbuilt_routes(routes_);
 }
 
 http::ServerOptions Gateway::server_options() const {

@@ -2,20 +2,27 @@
 #include <memory>
 #include <vector>
 
+#include "billing/budget_store.hpp"
+#include "billing/budgets.hpp"
+#include "billing/invoices.hpp"
 #include "billing/meter.hpp"
 #include "billing/price_books.hpp"
 #include "billing/usage_reader.hpp"
 #include "gateway/api/audit.hpp"
+#include "gateway/api/budgets.hpp"
 #include "gateway/api/decisions.hpp"
 #include "gateway/api/deployments.hpp"
 #include "gateway/api/exec.hpp"
 #include "gateway/api/files.hpp"
+#include "gateway/api/invoices.hpp"
 #include "gateway/api/keys.hpp"
+#include "gateway/api/ledger.hpp"
 #include "gateway/api/operations.hpp"
 #include "gateway/api/prices.hpp"
 #include "gateway/api/processes.hpp"
 #include "gateway/api/profiles.hpp"
 #include "gateway/api/providers.hpp"
+#include "gateway/api/reconciliations.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/api/tenants.hpp"
 #include "gateway/api/terminal.hpp"
@@ -32,6 +39,7 @@
 #include "gateway/http/server.hpp"
 #include "gateway/placement/deployments.hpp"
 #include "gateway/placement/health_board.hpp"
+#include "gateway/sandboxes/budget_guard.hpp"
 #include "gateway/sandboxes/cached_access.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/reaper.hpp"
@@ -63,6 +71,7 @@ class Gateway {
   void subscribe();
   void wait_for_database();
   void start_background_work();
+  Task<void> hold_to_budgets();
   http::ServerOptions server_options() const;
   void reload();
   void render_metrics(std::string& out) const;
@@ -85,12 +94,15 @@ class Gateway {
   PriceBooks prices_;
   Meter meter_;
   UsageReader usage_;
+  BudgetStore budget_rows_;
+  Budgets budgets_;
+  Invoices invoices_;
 
   CurlClient curl_;
   std::shared_ptr<LocalProvider> local_;  // null when this machine offers no sandboxes
   Deployments deployments_;
   HealthBoard health_;
-  NoSpendGuard spend_;
+  BudgetGuard spend_;
   SandboxCache sandbox_cache_;
   std::shared_ptr<Activity> activity_;
   Lifecycle lifecycle_;
@@ -108,6 +120,10 @@ class Gateway {
   api::DeploymentHandlers deployments_api_;
   api::PriceHandlers prices_api_;
   api::UsageHandlers usage_api_;
+  api::BudgetHandlers budgets_api_;
+  api::LedgerHandlers ledger_api_;
+  api::InvoiceHandlers invoices_api_;
+  api::ReconciliationHandlers reconciliations_api_;
   api::SandboxHandlers sandboxes_api_;
   api::DecisionHandlers decisions_api_;
   api::ProviderHandlers providers_api_;

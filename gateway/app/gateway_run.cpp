@@ -3,6 +3,7 @@
 #include <fstream>
 #include <thread>
 
+#include "billing/partitions.hpp"
 #include "billing/shipped_prices.hpp"
 #include "gateway/app/background.hpp"
 #include "gateway/app/gateway.hpp"
@@ -61,6 +62,15 @@ void Gateway::subscribe() {
   });
 }
 
+// Sandboxes whose budget has ended stop here, within one round of this job.
+Task<void> Gateway::hold_to_budgets() {
+  const std::vector<Halt> halts = co_await budgets_.extend(database_);
+  for (const Halt& halt : halts) {
+    log::info("budget ended", {{"sandbox", halt.sandbox.value}, {"budget", halt.budget}});
+    co_await lifecycle_.kill(halt.tenant, halt.sandbox);
+  }
+}
+
 void Gateway::start_background_work() {
   using std::chrono::seconds;
   if (local_)
@@ -72,6 +82,9 @@ void Gateway::start_background_work() {
   keep_running(io_.executor(), "reconciler", [this] { return reconciler_.run(); });
   repeat(io_.executor(), "metering", seconds(10),
          [this]() -> Task<void> { co_await meter_.flush(database_); });
+  repeat(io_.executor(), "budgets", seconds(15), [this] { return hold_to_budgets(); });
+  repeat(io_.executor(), "partitions", std::chrono::hours(6),
+         [this]() -> Task<void> { co_await create_usage_partitions(database_); });
   repeat(io_.executor(), "prices", seconds(60), [this] { return prices_.load(); });
   repeat(io_.executor(), "idempotency keys", seconds(600),
          [this]() -> Task<void> { co_await idempotency_.purge(); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gateway/core/attempt_within.hpp"
 #include "gateway/core/log.hpp"
 
 namespace sandgate {
@@ -98,15 +99,13 @@ void Race::launch(const FlightPtr& flight) {
                spec = spec_for(*flight->deployment)]() -> Task<void> {
     std::optional<Result> result;
     try {
-      // A race waits for its first success: a failure has to be a value to end it.
-      auto creating = attempt(flight->deployment->backend->create(spec));
-      result = co_await with_timeout(patience, std::move(creating));
+      auto creating = flight->deployment->backend->create(spec);
+      result = co_await attempt_within(patience, std::move(creating));
     } catch (const std::exception& failure) {
       log::error("a backend failed in an unforeseen way",
                  {{"deployment", flight->deployment->name}, {"reason", failure.what()}});
       result.emplace(Error(ErrorCode::internal, "the backend failed in an unforeseen way"));
     }
-    if (!result) result.emplace(Error(ErrorCode::timeout, "the backend did not answer in time"));
     self->arrived(flight, std::move(*result));
   };
   asio::co_spawn(strand_, std::move(work), asio::detached);
@@ -163,10 +162,10 @@ void Race::give_up_overdue(Steady::time_point now) {
 
 void Race::kill_late(const DeploymentPtr& deployment, std::string backend_id) {
   auto work = [deployment, backend_id = std::move(backend_id)]() -> Task<void> {
-    auto killing = attempt(deployment->backend->kill(backend_id));
-    const auto outcome = co_await with_timeout(kKillPatience, std::move(killing));
+    auto killing = deployment->backend->kill(backend_id);
+    const auto outcome = co_await attempt_within(kKillPatience, std::move(killing));
     // Whether this works or not, the reaper makes sure.
-    if (!outcome || std::holds_alternative<Error>(*outcome))
+    if (std::holds_alternative<Error>(outcome))
       log::warn("a late sandbox was not killed at once", {{"deployment", deployment->name}});
   };
   asio::co_spawn(strand_, std::move(work), asio::detached);

@@ -1,6 +1,7 @@
 #include "gateway/sandboxes/creation.hpp"
 
 #include "billing/rating.hpp"
+#include "gateway/core/attempt_within.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/sandboxes/tenant_admission.hpp"
 
@@ -150,8 +151,8 @@ Task<SandboxRecord> Creation::keep(const Placed& placed) {
   }
   log::warn("a new sandbox is not kept", {{"sandbox", wanted.id.value}, {"reason", reason.what()}});
   // The reaper kills what this does not.
-  auto killing = attempt(placed.deployment->backend->kill(placed.sandbox.backend_id));
-  co_await with_timeout(kLateKillPatience, std::move(killing));
+  auto killing = placed.deployment->backend->kill(placed.sandbox.backend_id);
+  co_await attempt_within(kLateKillPatience, std::move(killing));
   throw reason;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gateway/core/attempt_within.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/sandboxes/creation.hpp"
 
@@ -114,9 +115,9 @@ Task<bool> Lifecycle::kill_everywhere(SandboxRecord record) {
                 {{"sandbox", record.id.value}, {"deployment", name}});
       continue;
     }
-    auto killing = attempt(kill_on(deployment, record));
-    const auto outcome = co_await with_timeout(kKillPatience, std::move(killing));
-    const bool killed = outcome && std::holds_alternative<bool>(*outcome);
+    auto killing = kill_on(deployment, record);
+    const auto outcome = co_await attempt_within(kKillPatience, std::move(killing));
+    const bool killed = std::holds_alternative<bool>(outcome);
     if (!killed)
       log::warn("a backend did not kill a sandbox",
                 {{"sandbox", record.id.value}, {"deployment", name}});

@@ -1,5 +1,6 @@
 #include "gateway/sandboxes/reaper.hpp"
 
+#include "gateway/core/attempt_within.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/sandboxes/for_each.hpp"
 
@@ -96,10 +97,10 @@ Task<size_t> Reaper::resolve_unknown() {
   });
   const size_t count = taken.size();
   auto look = [this](sandbox_rows::OpenAttempt open) -> Task<void> {
-    auto killing = attempt(kill_orphan(open));
-    const auto outcome = co_await with_timeout(kLookPatience, std::move(killing));
+    auto killing = kill_orphan(open);
+    const auto outcome = co_await attempt_within(kLookPatience, std::move(killing));
     // A backend that did not answer is asked again at the attempt's next look.
-    const bool* resolved = outcome ? std::get_if<bool>(&*outcome) : nullptr;
+    const bool* resolved = std::get_if<bool>(&outcome);
     if (!resolved || !*resolved) co_return;
     auto write = [open](pqxx::work& tx) { sandbox_rows::resolve(tx, open); };
     co_await lifecycle_.parts().database.run(std::move(write));

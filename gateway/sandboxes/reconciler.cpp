@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "gateway/core/attempt_within.hpp"
 #include "gateway/core/log.hpp"
 
 namespace sandgate {
@@ -35,9 +36,9 @@ Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr depl
   };
   const auto expected = co_await database.run(std::move(turn));
   if (!expected) co_return std::nullopt;
-  auto listing = attempt(deployment->backend->list());
-  auto outcome = co_await with_timeout(kPatience, std::move(listing));
-  auto* listed = outcome ? std::get_if<std::vector<BackendSandbox>>(&*outcome) : nullptr;
+  auto listing = deployment->backend->list();
+  auto outcome = co_await attempt_within(kPatience, std::move(listing));
+  auto* listed = std::get_if<std::vector<BackendSandbox>>(&outcome);
   if (!listed) co_return std::nullopt;
   Result result;
   result.lost = co_await fail_lost(deployment, *listed, *expected);

@@ -122,8 +122,8 @@ class MeteringProperty : public test::BillingFixture, public ::testing::WithPara
 };
 
 TEST_P(MeteringProperty, SecondsAddUpExactlyWhateverHappens) {
-  for (int i = 0; i < 120; ++i) step();
-  clock.advance(20'000s);  // beyond every step back
+  for (int i = 0; i < 60; ++i) step();
+  clock.advance(10'000s);  // beyond every step back
   flush();
   Decimal vcpu, memory, disk;
   for (const Expected& box : boxes_) {
@@ -142,8 +142,8 @@ TEST_P(MeteringProperty, SecondsAddUpExactlyWhateverHappens) {
                  " date_bin('15 min', interval_end - interval '1 microsecond', 'epoch')"),
             std::vector<std::string>{"0"});
   EXPECT_EQ(rows("SELECT count(*) FROM (SELECT interval_start < lag(interval_end) OVER"
-                 " (PARTITION BY sandbox, meter ORDER BY interval_start) AS overlaps"
-                 " FROM usage_event WHERE meter <> 'sandbox_created') e WHERE overlaps"),
+                 " (PARTITION BY sandbox, meter ORDER BY interval_start) AS overlapping"
+                 " FROM usage_event WHERE meter <> 'sandbox_created') e WHERE overlapping"),
             std::vector<std::string>{"0"});
   // The parts of a meter follow each other: what came before is what was counted before.
   EXPECT_EQ(rows("SELECT count(*) FROM (SELECT quantity_before IS DISTINCT FROM"
@@ -153,7 +153,7 @@ TEST_P(MeteringProperty, SecondsAddUpExactlyWhateverHappens) {
             std::vector<std::string>{"0"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, MeteringProperty, ::testing::Range(1, 7));
+INSTANTIATE_TEST_SUITE_P(Seeds, MeteringProperty, ::testing::Range(1, 5));
 
 }  // namespace
 }  // namespace sandgate

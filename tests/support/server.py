@@ -84,7 +84,7 @@ class Server:
         self.process, self.host, self.port = None, "127.0.0.1", None
         self.log_path = self.home + "/serve.log"
 
-    def start(self, timeout=60):
+    def start(self, timeout=120):
         listen = self.home + "/gateway/listen"
         if os.path.exists(listen):
             os.unlink(listen)
