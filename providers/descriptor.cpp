@@ -12,6 +12,9 @@ struct Name {
   E value;
   std::string_view text;
 };
+// clang 14 deduces nothing for aggregates by itself.
+template <class E>
+Name(E, std::string_view) -> Name<E>;
 
 constexpr std::array kIsolations{
     Name{Isolation::process, "process"}, Name{Isolation::container, "container"},

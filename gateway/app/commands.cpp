@@ -82,7 +82,7 @@ void add_server_commands(CLI::App& app, int& exit_code) {
   serve_command->callback([serve_flags, &exit_code] { exit_code = run_serve(*serve_flags); });
 
   app.add_subcommand("worker", "Started by serve")->group("")->callback([&exit_code] {
-    exit_code = run_child([](const Config& config) { return Gateway(config).run(); });
+    exit_code = run_child([](const Config& config) -> int { Gateway(config).run(); });
   });
   app.add_subcommand("node", "Started by serve: the privileged part")
       ->group("")

@@ -58,8 +58,8 @@ class Gateway {
 
   // Migrates, loads what is cached, listens, and works until SIGTERM or SIGINT; SIGHUP reads
   // certificates and cached tables again. Call before any other thread exists: it blocks the
-  // signals. Returns the exit code.
-  int run();
+  // signals. Ends the process with exit code 0 when told to stop.
+  [[noreturn]] void run();
 
  private:
   DeploymentSet fixed_deployments() const;

@@ -32,8 +32,6 @@ std::string next_step(ErrorCode code) {
   switch (code) {
     case ErrorCode::unauthenticated:
       return "; set SANDGATE_API_KEY to a valid key";
-    case ErrorCode::forbidden:
-      return "; this key's role does not allow it";
     case ErrorCode::no_capacity:
     case ErrorCode::unavailable:
       return "; try again in a moment";

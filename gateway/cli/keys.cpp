@@ -32,7 +32,8 @@ void add_create(CLI::App& group, const ContextPtr& context) {
     Json body{{"name", options->name}, {"role", for_operator ? "operator" : options->role}};
     if (!options->tenant.empty()) body["tenant"] = options->tenant;
     if (!options->expires_at.empty()) body["expires_at"] = options->expires_at;
-    const Client client = options->tenant.empty() ? context->client() : context->operator_client();
+    const bool as_operator = for_operator || !options->tenant.empty();
+    const Client client = as_operator ? context->operator_client() : context->client();
     context->show(client.post("/v1/keys", body),
                   [&](const Json& key) { print_secret(*context, key); });
   });

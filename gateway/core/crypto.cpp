@@ -116,8 +116,12 @@ std::string uuid_v5(std::string_view uuid_namespace, std::string_view name) {
   digest.resize(16);
   digest[6] = static_cast<char>((digest[6] & 0x0f) | 0x50);
   digest[8] = static_cast<char>((digest[8] & 0x3f) | 0x80);
-  std::string text = to_hex(digest);
-  for (const size_t at : {20, 16, 12, 8}) text.insert(at, "-");
+  const std::string hex = to_hex(digest);
+  std::string text;
+  for (size_t i = 0; i < hex.size(); ++i) {
+    if (i == 8 || i == 12 || i == 16 || i == 20) text.push_back('-');
+    text.push_back(hex[i]);
+  }
   return text;
 }
 

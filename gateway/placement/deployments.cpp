@@ -7,6 +7,11 @@
 namespace sandgate {
 namespace {
 
+DeploymentPtr as_described_now(Deployment deployment) {
+  deployment.descriptor = deployment.backend->descriptor();
+  return std::make_shared<const Deployment>(std::move(deployment));
+}
+
 constexpr std::chrono::milliseconds kTick{250};
 constexpr int kTicksPerRefresh = 4, kTicksPerReload = 120;
 
@@ -66,7 +71,8 @@ DeploymentPtr Deployments::make(const DeploymentRow& row) const {
 Task<void> Deployments::reload() {
   const std::vector<DeploymentRow> rows = co_await store_.all();
   const auto before = snapshot();
-  DeploymentSet set = fixed_;
+  DeploymentSet set;
+  for (const DeploymentPtr& one : fixed_) set.push_back(as_described_now(*one));
   std::map<std::string, int64_t> versions;
   for (const DeploymentRow& row : rows) {
     const Deployment named{.name = row.name, .tenant = row.tenant};
@@ -92,11 +98,7 @@ Task<void> Deployments::reload() {
 
 void Deployments::refresh() {
   DeploymentSet set;
-  for (const DeploymentPtr& one : *snapshot()) {
-    Deployment copy = *one;
-    copy.descriptor = one->backend->descriptor();
-    set.push_back(std::make_shared<const Deployment>(std::move(copy)));
-  }
+  for (const DeploymentPtr& one : *snapshot()) set.push_back(as_described_now(*one));
   publish(std::move(set));
 }
 

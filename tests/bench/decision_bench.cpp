@@ -21,8 +21,7 @@ void BM_Decision(benchmark::State& state) {
   }
   EffectiveRequest request;
   request.profile.placement.strategy = static_cast<Strategy>(state.range(0));
-  for (auto _ : state)
-    benchmark::DoNotOptimize(decide(request, tenant, "p@1", "rq1", candidates));
+  for (auto _ : state) benchmark::DoNotOptimize(decide(request, tenant, "p@1", "rq1", candidates));
 }
 BENCHMARK(BM_Decision)->DenseRange(0, 3)->Unit(benchmark::kMicrosecond);
 

@@ -6,6 +6,7 @@
 
 #include "billing/budget_store.hpp"
 #include "billing/budgets.hpp"
+#include "billing/meter.hpp"
 #include "billing/shipped_prices.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/test_database.hpp"

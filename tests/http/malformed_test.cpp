@@ -28,36 +28,44 @@ struct Malformed {
   int status;
 };
 
-std::vector<Malformed> malformed() {
-  const std::string post = "POST /echo HTTP/1.1\r\nHost: x\r\n";
-  const std::string get = "GET /hello HTTP/1.1\r\nHost: x\r\n";
+const std::string kPost = "POST /echo HTTP/1.1\r\nHost: x\r\n";
+const std::string kGet = "GET /hello HTTP/1.1\r\nHost: x\r\n";
+
+std::vector<Malformed> malformed_framing() {
   return {
       {"no HTTP at all", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400},
       {"no version", "GET /hello\r\n\r\n", 400},
       {"version 2", "GET /hello HTTP/2.0\r\nHost: x\r\n\r\n", 400},
       {"bare LF", "GET /hello HTTP/1.1\nHost: x\n\n", 400},
-      {"space before colon", get + "Content-Length : 3\r\n\r\n", 400},
+      {"space before colon", kGet + "Content-Length : 3\r\n\r\n", 400},
       {"no Host", "GET /hello HTTP/1.1\r\n\r\n", 400},
-      {"two Hosts", get + "Host: y\r\n\r\n", 400},
-      {"length and chunked", post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
-      {"chunked and length", post + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n", 400},
-      {"two lengths", post + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400},
-      {"the same length twice", post + "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc", 400},
-      {"a list of lengths", post + "Content-Length: 3, 3\r\n\r\nabc", 400},
-      {"negative length", post + "Content-Length: -3\r\n\r\n", 400},
-      {"endless length", post + "Content-Length: 99999999999999999999999\r\n\r\n", 400},
-      {"hex length", post + "Content-Length: 0x10\r\n\r\n", 400},
-      {"unknown coding", post + "Transfer-Encoding: gzip\r\n\r\n", 400},
-      {"two codings", post + "Transfer-Encoding: chunked, gzip\r\n\r\n", 400},
-      {"nearly chunked", post + "Transfer-Encoding: xchunked\r\n\r\n", 400},
+      {"two Hosts", kGet + "Host: y\r\n\r\n", 400},
+      {"length and chunked", kPost + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
+       400},
+      {"chunked and length", kPost + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n",
+       400},
+      {"two lengths", kPost + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400},
+      {"the same length twice", kPost + "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc", 400},
+      {"a list of lengths", kPost + "Content-Length: 3, 3\r\n\r\nabc", 400},
+      {"negative length", kPost + "Content-Length: -3\r\n\r\n", 400},
+      {"endless length", kPost + "Content-Length: 99999999999999999999999\r\n\r\n", 400},
+      {"hex length", kPost + "Content-Length: 0x10\r\n\r\n", 400},
+      {"unknown coding", kPost + "Transfer-Encoding: gzip\r\n\r\n", 400},
+      {"two codings", kPost + "Transfer-Encoding: chunked, gzip\r\n\r\n", 400},
+      {"nearly chunked", kPost + "Transfer-Encoding: xchunked\r\n\r\n", 400},
       {"chunked in 1.0", "POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
-      {"bad chunk size", post + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
-      {"chunk without end", post + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n", 400},
-      {"bare LF in chunks", post + "Transfer-Encoding: chunked\r\n\r\n3\nabc\n0\n\n\r\n", 400},
+      {"bad chunk size", kPost + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
+      {"chunk without end", kPost + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n", 400},
+      {"bare LF in chunks", kPost + "Transfer-Encoding: chunked\r\n\r\n3\nabc\n0\n\n\r\n", 400},
       {"chunk size overflow",
-       post + "Transfer-Encoding: chunked\r\n\r\n11111111111111111\r\nabc\r\n", 400},
-      {"NUL in a value", get + std::string("X-A: a\0b\r\n\r\n", 12), 400},
-      {"control character in a name", get + "X\x01: a\r\n\r\n", 400},
+       kPost + "Transfer-Encoding: chunked\r\n\r\n11111111111111111\r\nabc\r\n", 400},
+  };
+}
+
+std::vector<Malformed> malformed_heads() {
+  return {
+      {"NUL in a value", kGet + std::string("X-A: a\0b\r\n\r\n", 12), 400},
+      {"control character in a name", kGet + "X\x01: a\r\n\r\n", 400},
       {"NUL in the path", "GET /%00 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"bad escape", "GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"not UTF-8", "GET /%ff HTTP/1.1\r\nHost: x\r\n\r\n", 400},
@@ -65,16 +73,22 @@ std::vector<Malformed> malformed() {
       {"authority form", "CONNECT host:80 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"fragment", "GET /hello#a HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"long target", "GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", 414},
-      {"long header", get + "X-A: " + std::string(20000, 'a') + "\r\n\r\n", 431},
+      {"long header", kGet + "X-A: " + std::string(20000, 'a') + "\r\n\r\n", 431},
       {"endless request line", std::string(30000, 'A'), 431},
       {"many fields",
-       [&] {
-         std::string text = get;
+       [] {
+         std::string text = kGet;
          for (int i = 0; i < 200; ++i) text += "A: b\r\n";
          return text + "\r\n";
        }(),
        431},
   };
+}
+
+std::vector<Malformed> malformed() {
+  std::vector<Malformed> all = malformed_framing();
+  for (const Malformed& one : malformed_heads()) all.push_back(one);
+  return all;
 }
 
 TEST(Malformed, IsRefusedWithAProblemAndTheEnd) {

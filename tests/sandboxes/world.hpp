@@ -96,11 +96,7 @@ struct World {
 
  private:
   static Deployment make(const std::string& name, std::shared_ptr<FakeProvider> fake) {
-    return {.name = name,
-            .provider = name,
-            .backend = fake,
-            .descriptor = fake->descriptor(),
-            .attempt_deadline = std::chrono::milliseconds(200)};
+    return {.name = name, .provider = name, .backend = fake, .descriptor = fake->descriptor()};
   }
   TenantId add_tenant() {
     const TenantId id = TenantId::make();
