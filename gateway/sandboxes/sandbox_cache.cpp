@@ -39,6 +39,13 @@ std::optional<CachedSandboxPtr> SandboxCache::look(const SandboxId& id) {
   return found->second.value;
 }
 
+CachedSandboxPtr SandboxCache::last_known(const SandboxId& id) {
+  Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  const auto found = shard.entries.find(id.value);
+  return found == shard.entries.end() ? nullptr : found->second.value;
+}
+
 Task<CachedSandboxPtr> SandboxCache::find(SandboxId id) {
   if (auto known = look(id)) {
     ++hits_;
@@ -46,8 +53,14 @@ Task<CachedSandboxPtr> SandboxCache::find(SandboxId id) {
   }
   ++misses_;
   const Mark mark = mark_of(id);
-  auto read = [id](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
-  const auto record = co_await database_.run(std::move(read));
+  auto read = database_.run([id](pqxx::work& tx) { return sandbox_rows::find(tx, id); });
+  const auto outcome = co_await attempt(std::move(read));
+  if (const Error* error = std::get_if<Error>(&outcome)) {
+    // Running sandboxes go on being used while the database is away.
+    if (auto last = last_known(id); last && error->code == ErrorCode::unavailable) co_return last;
+    throw *error;
+  }
+  const auto& record = std::get<0>(outcome);
   if (!record) {
     put(id, nullptr, mark);
     co_return nullptr;

@@ -24,7 +24,8 @@ using CachedSandboxPtr = std::shared_ptr<const CachedSandbox>;
 // and, for a second, ids that do not exist. Coherent through NOTIFY 'sandboxes' and through
 // `forget` by whoever changed a row here. A beat that run() sends through the same channel tells
 // whether notifications still arrive; when none did for 900 ms the cache is bypassed, so that a
-// stale answer lives under a second. Thread-safe.
+// stale answer lives under a second; only while the database does not answer may it be older.
+// Thread-safe.
 class SandboxCache {
  public:
   explicit SandboxCache(Database& database, size_t capacity = 100'000);
@@ -67,6 +68,8 @@ class SandboxCache {
   void clear();
   // Empty: not known, or not to be trusted now.
   std::optional<CachedSandboxPtr> look(const SandboxId& id);
+  // However old; null when not known. For when the database does not answer.
+  CachedSandboxPtr last_known(const SandboxId& id);
   void put(const SandboxId& id, CachedSandboxPtr value, Mark as_of);
 
   static constexpr size_t kShards = 16;
