@@ -121,8 +121,8 @@ class CgroupV1 : public CgroupTree {
   }
 
   static void add_entry(CgroupEntry& entry, const std::string& directory) {
-    std::string path = directory + "/cgroup.procs";
-    entry.fds.push_back(check_fd(open(path.c_str(), O_WRONLY | O_CLOEXEC), "open cgroup.procs"));
+    std::string path = directory + "/tasks";
+    entry.fds.push_back(check_fd(open(path.c_str(), O_WRONLY | O_CLOEXEC), "open tasks"));
   }
 
   V1Directories parents_;

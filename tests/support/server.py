@@ -82,6 +82,7 @@ class Server:
         self.admin_key = "sg_" + secrets.token_hex(20)
         self.environment = {"PATH": os.environ["PATH"], "SANDGATE_ADMIN_KEY": self.admin_key, **(environment or {})}
         self.process, self.host, self.port = None, "127.0.0.1", None
+        self.tenants = []
         self.log_path = self.home + "/serve.log"
 
     def start(self, timeout=120):
@@ -119,6 +120,7 @@ class Server:
         """A new tenant; returns (id, client with a key of the role)."""
         operator = self.operator()
         tenant = operator.ok("POST", "/v1/tenants", {"name": name})["id"]
+        self.tenants.append(tenant)
         return tenant, self.key(tenant, role)
 
     def key(self, tenant, role):
@@ -164,9 +166,11 @@ class Server:
         """Ends every sandbox, then the server, then its home."""
         try:
             if self.process and self.process.poll() is None:
-                operator = self.operator()
-                for box in operator.ok("GET", "/v1/sandboxes?limit=100")["items"]:
-                    operator.call("DELETE", "/v1/sandboxes/" + box["id"])
+                for tenant in self.tenants:
+                    operator = self.operator(tenant)
+                    while running := operator.ok("GET", "/v1/sandboxes?state=running&limit=100")["items"]:
+                        for box in running:
+                            operator.call("DELETE", "/v1/sandboxes/" + box["id"])
         except (OSError, AssertionError, http.client.HTTPException):
             pass  # A broken server is ended all the same.
         self.stop()
