@@ -4,6 +4,16 @@ import os
 import time
 
 
+def network_namespaces():
+    found = set()
+    for path in glob.glob("/proc/[0-9]*/ns/net"):
+        try:
+            found.add(os.readlink(path))
+        except OSError:
+            pass  # ended meanwhile, or guarded
+    return found
+
+
 def footprint(server):
     """What a sandbox could leave, as name -> count."""
     worker, node = server.pids("worker")[0], server.pids("node")[0]
@@ -14,7 +24,7 @@ def footprint(server):
         "loop devices in use": len(glob.glob("/sys/block/loop*/loop/backing_file")),
         "gateway descriptors": len(os.listdir(f"/proc/{worker}/fd")),
         "node descriptors": len(os.listdir(f"/proc/{node}/fd")),
-        "namespaces of node": len(set(os.readlink(path) for path in glob.glob("/proc/[0-9]*/ns/net"))),
+        "network namespaces": len(network_namespaces()),
         "files": sum(len(files) + len(dirs) for _, dirs, files in os.walk(server.home + "/run/sandboxes")),
     }
 
