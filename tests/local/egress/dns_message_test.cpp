@@ -86,7 +86,9 @@ TEST(DnsQuery, SurvivesEveryMutation) {
     for (int flips = static_cast<int>(random() % 4); flips > 0 && !message.empty(); --flips)
       message[random() % message.size()] = static_cast<char>(random());
     const auto parsed = parse_dns_query(message);
-    if (parsed.question) EXPECT_LE(parsed.question->name.size(), 255u);
+    if (parsed.question) {
+      EXPECT_LE(parsed.question->name.size(), 255u);
+    }
   }
 }
 
