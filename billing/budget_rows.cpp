@@ -1,6 +1,7 @@
 #include "billing/budget_rows.hpp"
 
 #include "billing/sql_array.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
@@ -51,8 +52,8 @@ void insert_event(pqxx::work& tx, const Budget& budget, const std::string& type,
                   {"spent", budget.spent.to_string()},
                   {"amount", budget.amount.to_string()},
                   {"currency", budget.currency}};
-  tx.exec_params("INSERT INTO budget_event (tenant, type, data) VALUES ($1, $2, $3)", budget.tenant,
-                 type, data.dump());
+  run_prepared(tx, "INSERT INTO budget_event (tenant, type, data) VALUES ($1, $2, $3)",
+               budget.tenant, type, data.dump());
 }
 
 }  // namespace
@@ -60,10 +61,11 @@ void insert_event(pqxx::work& tx, const Budget& budget, const std::string& type,
 std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& tenants, Time at) {
   SqlArray names;
   for (const std::string& tenant : tenants) names.add(tenant);
-  const auto rows = tx.exec_params("SELECT " + std::string(kBudgetColumns) +
-                                       " FROM budget WHERE tenant = ANY ($1::text[])"
-                                       " ORDER BY id FOR UPDATE",
-                                   names.str());
+  const auto rows = run_prepared(tx,
+                                 "SELECT " + std::string(kBudgetColumns) +
+                                     " FROM budget WHERE tenant = ANY ($1::text[])"
+                                     " ORDER BY id FOR UPDATE",
+                                 names.str());
   std::vector<Budget> budgets;
   for (const auto& row : rows) {
     budgets.push_back(budget_from(row));
@@ -81,11 +83,11 @@ void update_budgets(pqxx::work& tx, const std::vector<Budget>& budgets) {
     reserved.add(budget.reserved.to_string());
     alerted.add(int64_t{budget.alerted});
   }
-  tx.exec_params(
-      "UPDATE budget b SET spent = u.spent, reserved = u.reserved, alerted = u.alerted"
-      " FROM unnest($1::bigint[], $2::numeric[], $3::numeric[], $4::int[])"
-      " AS u (id, spent, reserved, alerted) WHERE b.id = u.id",
-      id.str(), spent.str(), reserved.str(), alerted.str());
+  run_prepared(tx,
+               "UPDATE budget b SET spent = u.spent, reserved = u.reserved, alerted = u.alerted"
+               " FROM unnest($1::bigint[], $2::numeric[], $3::numeric[], $4::int[])"
+               " AS u (id, spent, reserved, alerted) WHERE b.id = u.id",
+               id.str(), spent.str(), reserved.str(), alerted.str());
 }
 
 void tell_thresholds(pqxx::work& tx, std::vector<Budget>& budgets) {

@@ -66,10 +66,10 @@ PriceBooks::Held Budgets::hold(pqxx::work& tx) {
   return held;
 }
 
-void Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
+bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
   const Time at = hold(tx).now;
   auto budgets = lock_budgets(tx, {planned.tenant.value}, at);
-  if (budgets.empty()) return;
+  if (budgets.empty()) return false;
   const Money rate = planned.charge_per_hour.value_or(Money{Decimal(), budgets[0].currency});
   const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
   const Money needed{estimate(rate.amount, duration), rate.currency};
@@ -86,6 +86,7 @@ void Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
                           .held = needed.amount,
                           .covered_until = at + lasts(needed.amount, rate.amount),
                           .ends_at = at + planned.ttl});
+  return true;
 }
 
 void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {

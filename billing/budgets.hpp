@@ -33,8 +33,8 @@ class Budgets {
       : books_(books), clock_(clock) {}
 
   // In the transaction that writes the intention. Throws Error(budget_exceeded) with details
-  // {budget, amount, currency, spent, reserved, remaining, needed}.
-  void reserve(pqxx::work& tx, const PlannedSpending& planned);
+  // {budget, amount, currency, spent, reserved, remaining, needed}. False: the tenant has none.
+  bool reserve(pqxx::work& tx, const PlannedSpending& planned);
   // When the rate or the end changed (placed, extended, paused, resumed): sets aside what is needed
   // now, or as much of it as there is. Never throws budget_exceeded.
   void adjust(pqxx::work& tx, const PlannedSpending& planned);

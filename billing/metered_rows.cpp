@@ -1,6 +1,7 @@
 #include "billing/metered_rows.hpp"
 
 #include "billing/sql_array.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
@@ -50,7 +51,8 @@ MeteredLife life_from(const pqxx::row& row) {
 }  // namespace
 
 bool insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_at) {
-  const auto inserted = tx.exec_params(
+  const auto inserted = run_prepared(
+      tx,
       "INSERT INTO metered_sandbox (sandbox, tenant, profile, profile_version, deployment,"
       " provider, region, metadata, state, milli_vcpu, memory_mib, disk_gib, opened_at, boundary,"
       " observed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9, $10, $11,"
@@ -64,7 +66,8 @@ bool insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_a
 }
 
 std::optional<MeteredLife> lock_metered(pqxx::work& tx, const SandboxId& id) {
-  const auto rows = tx.exec_params(
+  const auto rows = run_prepared(
+      tx,
       "SELECT " + std::string(kLifeColumns) + " FROM metered_sandbox WHERE sandbox = $1 FOR UPDATE",
       id.value);
   if (rows.empty()) return std::nullopt;
@@ -74,7 +77,8 @@ std::optional<MeteredLife> lock_metered(pqxx::work& tx, const SandboxId& id) {
 std::vector<MeteredLife> lock_due(pqxx::work& tx, const DueForBooking& due) {
   SqlArray except;
   for (const std::string& id : due.except) except.add(id);
-  const auto rows = tx.exec_params(
+  const auto rows = run_prepared(
+      tx,
       "SELECT " + std::string(kLifeColumns) +
           " FROM metered_sandbox WHERE state <> 'closed' AND boundary < $1::timestamptz" +
           (due.tenant.empty() ? " AND $2 = ''" : " AND tenant = $2") +
@@ -99,7 +103,8 @@ void update_metered(pqxx::work& tx, const std::vector<MeteredLife>& lives) {
     memory.add(life.memory_total.to_string());
     disk.add(life.disk_total.to_string());
   }
-  tx.exec_params(
+  run_prepared(
+      tx,
       "UPDATE metered_sandbox m SET state = u.state, milli_vcpu = u.milli_vcpu,"
       " memory_mib = u.memory_mib, disk_gib = u.disk_gib, boundary = u.boundary,"
       " vcpu_total = u.vcpu, memory_total = u.memory, disk_total = u.disk"

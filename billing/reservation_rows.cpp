@@ -1,5 +1,6 @@
 #include "billing/budget_rows.hpp"
 #include "billing/sql_array.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
@@ -27,7 +28,8 @@ std::vector<Reservation> reservations_from(const pqxx::result& rows) {
 }  // namespace
 
 void insert_reservation(pqxx::work& tx, const Reservation& r) {
-  tx.exec_params(
+  run_prepared(
+      tx,
       "INSERT INTO reservation (sandbox, tenant, currency, charge_per_hour, held, covered_until,"
       " ends_at) VALUES ($1, $2, $3, $4::numeric, $5::numeric, $6::timestamptz, $7::timestamptz)",
       r.sandbox, r.tenant, r.currency, r.charge_per_hour.to_string(), r.held.to_string(),
@@ -37,18 +39,20 @@ void insert_reservation(pqxx::work& tx, const Reservation& r) {
 std::vector<Reservation> lock_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes) {
   SqlArray ids;
   for (const std::string& id : sandboxes) ids.add(id);
-  return reservations_from(tx.exec_params("SELECT " + std::string(kReservationColumns) +
-                                              " FROM reservation WHERE sandbox = ANY ($1::text[])"
-                                              " ORDER BY sandbox FOR UPDATE",
-                                          ids.str()));
+  return reservations_from(run_prepared(tx,
+                                        "SELECT " + std::string(kReservationColumns) +
+                                            " FROM reservation WHERE sandbox = ANY ($1::text[])"
+                                            " ORDER BY sandbox FOR UPDATE",
+                                        ids.str()));
 }
 
 std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& tenant, Time moment) {
   return reservations_from(
-      tx.exec_params("SELECT " + std::string(kReservationColumns) +
-                         " FROM reservation WHERE tenant = $1 AND covered_until < $2::timestamptz"
-                         " AND covered_until < ends_at ORDER BY covered_until LIMIT $3 FOR UPDATE",
-                     tenant, to_rfc3339(moment), kMaxAtOnce));
+      run_prepared(tx,
+                   "SELECT " + std::string(kReservationColumns) +
+                       " FROM reservation WHERE tenant = $1 AND covered_until < $2::timestamptz"
+                       " AND covered_until < ends_at ORDER BY covered_until LIMIT $3 FOR UPDATE",
+                   tenant, to_rfc3339(moment), kMaxAtOnce));
 }
 
 void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reservations) {
@@ -60,17 +64,17 @@ void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reserva
     covered.add(to_rfc3339(r.covered_until));
     ends.add(to_rfc3339(r.ends_at));
   }
-  tx.exec_params(
-      "UPDATE reservation r SET charge_per_hour = u.rate, held = u.held,"
-      " covered_until = u.covered, ends_at = u.ends"
-      " FROM unnest($1::text[], $2::numeric[], $3::numeric[], $4::timestamptz[],"
-      " $5::timestamptz[]) AS u (sandbox, rate, held, covered, ends)"
-      " WHERE r.sandbox = u.sandbox",
-      sandbox.str(), rate.str(), held.str(), covered.str(), ends.str());
+  run_prepared(tx,
+               "UPDATE reservation r SET charge_per_hour = u.rate, held = u.held,"
+               " covered_until = u.covered, ends_at = u.ends"
+               " FROM unnest($1::text[], $2::numeric[], $3::numeric[], $4::timestamptz[],"
+               " $5::timestamptz[]) AS u (sandbox, rate, held, covered, ends)"
+               " WHERE r.sandbox = u.sandbox",
+               sandbox.str(), rate.str(), held.str(), covered.str(), ends.str());
 }
 
 void delete_reservation(pqxx::work& tx, const std::string& sandbox) {
-  tx.exec_params("DELETE FROM reservation WHERE sandbox = $1", sandbox);
+  run_prepared(tx, "DELETE FROM reservation WHERE sandbox = $1", sandbox);
 }
 
 }  // namespace sandgate

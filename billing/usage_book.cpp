@@ -5,6 +5,7 @@
 #include "billing/spending.hpp"
 #include "billing/sql_array.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
@@ -127,10 +128,10 @@ size_t UsageBook::record(pqxx::work& tx, const std::vector<UsageEvent>& events) 
   if (events.empty()) return 0;
   const Columns c(events);
   Spending spending(tx, events);
-  const auto row = tx.exec_params1(
-      kRecord, c.id.str(), c.sandbox.str(), c.meter.str(), c.start.str(), c.end.str(),
+  const auto row = run_prepared(
+      tx, kRecord, c.id.str(), c.sandbox.str(), c.meter.str(), c.start.str(), c.end.str(),
       c.quantity.str(), c.before.str(), c.cost.str(), c.cost_currency.str(), c.cost_entry.str(),
-      c.charge.str(), c.charge_currency.str(), c.charge_entry.str(), c.markup_version.str());
+      c.charge.str(), c.charge_currency.str(), c.charge_entry.str(), c.markup_version.str())[0];
   const size_t booked = row[0].as<size_t>();
   if (booked == events.size()) {
     spending.charge(tx, events);

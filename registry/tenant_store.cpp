@@ -1,5 +1,6 @@
 #include "registry/tenant_store.hpp"
 
+#include "gateway/core/statement.hpp"
 #include "registry/profile.hpp"
 #include "registry/sql.hpp"
 
@@ -68,7 +69,8 @@ Json to_json(const Tenant& tenant) {
 }
 
 TenantLimits tenant_limits(pqxx::work& tx, const TenantId& id) {
-  const auto rows = tx.exec_params(
+  const auto rows = run_prepared(
+      tx,
       "SELECT max_running, max_milli_vcpu, creates_per_minute, requests_per_second FROM tenant "
       "WHERE id = $1",
       id.value);

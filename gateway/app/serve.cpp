@@ -69,6 +69,7 @@ NodeSettings node_settings(const Config& config) {
   settings.image_store = config.local.images;
   settings.agent_binary = config.local.agent;
   settings.id_base = static_cast<uint32_t>(config.local.uid_base);
+  settings.warm_sandboxes = static_cast<size_t>(config.local.warm_sandboxes);
   settings.host_image = config.local.host_image;
   if (geteuid() == 0)
     if (const auto account = find_account(config.run_as)) settings.serve_uid = account->uid;

@@ -43,6 +43,7 @@ struct Config {
     std::string images;  // directory of the image store; empty: $home/local/images
     std::string name = "local";
     int64_t uid_base = 200'000'000;
+    int64_t warm_sandboxes = 16;
     bool host_image = false;
   } local;
 

@@ -150,6 +150,8 @@ std::vector<Option> resource_options() {
            [](Config& c) -> std::string& { return c.local.images; }),
       number("local.uid_base", "First host uid of the ranges given to sandboxes.", 65536,
              4000000000, [](Config& c) -> int64_t& { return c.local.uid_base; }),
+      number("local.warm_sandboxes", "Sandboxes kept started for the next who asks; 0: none.", 0,
+             1024, [](Config& c) -> int64_t& { return c.local.warm_sandboxes; }),
       flag("local.host_image", "Offer the machine's own /usr as image 'host' (development only).",
            [](Config& c) -> bool& { return c.local.host_image; }),
       number("limits.connections", "Open client connections.", 1, 1000000,

@@ -2,12 +2,12 @@
 
 namespace sandgate {
 
-void BudgetGuard::reserve(pqxx::work& tx, const SandboxRecord& sandbox,
+bool BudgetGuard::reserve(pqxx::work& tx, const SandboxRecord& sandbox,
                           const std::optional<Money>& charge_per_hour) {
-  budgets_.reserve(tx, {.tenant = sandbox.tenant,
-                        .sandbox = sandbox.id,
-                        .charge_per_hour = charge_per_hour,
-                        .ttl = std::chrono::seconds(sandbox.ttl_seconds)});
+  return budgets_.reserve(tx, {.tenant = sandbox.tenant,
+                               .sandbox = sandbox.id,
+                               .charge_per_hour = charge_per_hour,
+                               .ttl = std::chrono::seconds(sandbox.ttl_seconds)});
 }
 
 void BudgetGuard::adjust(pqxx::work& tx, const SandboxRecord& sandbox) {

@@ -9,7 +9,7 @@ class BudgetGuard : public SpendGuard {
  public:
   BudgetGuard(Budgets& budgets, const Clock& clock) : budgets_(budgets), clock_(clock) {}
 
-  void reserve(pqxx::work& tx, const SandboxRecord& sandbox,
+  bool reserve(pqxx::work& tx, const SandboxRecord& sandbox,
                const std::optional<Money>& charge_per_hour) override;
   void adjust(pqxx::work& tx, const SandboxRecord& sandbox) override;
   void settle(pqxx::work& tx, const SandboxId& id) override;

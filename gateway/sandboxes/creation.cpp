@@ -54,9 +54,9 @@ Task<SandboxRecord> Creation::run() {
   co_return co_await keep(*placement.placed);
 }
 
-void Creation::write_intention(pqxx::work& tx) const {
+void Creation::write_intention(pqxx::work& tx) {
   admit(tx, order_.tenant, record_.resources);
-  parts_.spend.reserve(tx, record_, highest_charge());
+  reserved_ = parts_.spend.reserve(tx, record_, highest_charge());
   const std::chrono::milliseconds deadline(decision_.requirements.placement.fallback.deadline_ms);
   sandbox_rows::insert(tx, record_, decision_, deadline + kLeaseSlack);
 }
@@ -119,7 +119,7 @@ std::optional<SandboxRecord> Creation::write_running(pqxx::work& tx,
                       found->deployment == placed.deployment;
     return ours ? found : std::nullopt;
   }
-  parts_.spend.adjust(tx, *running);
+  if (reserved_) parts_.spend.adjust(tx, *running);
   parts_.meter.open(tx, {.id = running->id,
                          .tenant = running->tenant,
                          .profile = running->profile,

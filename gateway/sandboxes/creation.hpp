@@ -12,7 +12,7 @@ class Creation {
   Task<SandboxRecord> run();  // once
 
  private:
-  void write_intention(pqxx::work& tx) const;
+  void write_intention(pqxx::work& tx);
   CreateSpec spec() const;
   // The row of the sandbox that a backend made. Throws when someone ended it meanwhile, or when
   // the database does not answer: then the backend's sandbox is killed.
@@ -26,6 +26,7 @@ class Creation {
   CreateOrder order_;
   Decision decision_;
   SandboxRecord record_;
+  bool reserved_ = false;  // its tenant has budgets, which want to hear the real price
 };
 
 }  // namespace sandgate

@@ -14,8 +14,9 @@ class SpendGuard {
   virtual ~SpendGuard() = default;
 
   // Before the intention: sets aside what the sandbox may come to cost at most on any of its
-  // planned deployments (empty: no price known). Throws Error(budget_exceeded).
-  virtual void reserve(pqxx::work& tx, const SandboxRecord& sandbox,
+  // planned deployments (empty: no price known). True when something was set aside, so that the
+  // real price is to be told by adjust(). Throws Error(budget_exceeded).
+  virtual bool reserve(pqxx::work& tx, const SandboxRecord& sandbox,
                        const std::optional<Money>& charge_per_hour) = 0;
   // Placed: the real price is known.
   virtual void adjust(pqxx::work& tx, const SandboxRecord& sandbox) = 0;
@@ -26,7 +27,9 @@ class SpendGuard {
 // Where no budgets are kept.
 class NoSpendGuard : public SpendGuard {
  public:
-  void reserve(pqxx::work&, const SandboxRecord&, const std::optional<Money>&) override {}
+  bool reserve(pqxx::work&, const SandboxRecord&, const std::optional<Money>&) override {
+    return false;
+  }
   void adjust(pqxx::work&, const SandboxRecord&) override {}
   void settle(pqxx::work&, const SandboxId&) override {}
 };

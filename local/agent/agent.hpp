@@ -21,6 +21,7 @@ struct AgentSettings {
   Account account;  // an account of this name in /etc/passwd wins over these numbers
   std::map<std::string, std::string> env;  // of the sandbox: every command starts from it
   bool allow_root = false;
+  bool awaits_owner = false;  // env and allow_root are told once, before anything runs
   Confine confine = nullptr;  // null: nothing more to do
   const void* confine_data = nullptr;  // not owned; outlives the agent
 };

@@ -63,6 +63,14 @@ Task<void> send_input(std::string path, std::string process, std::string bytes) 
   co_await connection->receive_reply();
 }
 
+Task<void> bind_owner(std::string path, AgentConfiguration wanted) {
+  Json request{{"env", wanted.env}, {"allow_root", wanted.allow_root}};
+  const Json bound = co_await ask(std::move(path), "configure", std::move(request));
+  const Json expected{{"variables", wanted.env.size()}, {"allow_root", wanted.allow_root}};
+  if (bound != expected)
+    throw Error(ErrorCode::unavailable, "the sandbox's agent did not take its settings");
+}
+
 Task<FileEntry> ask_entry(std::string path, std::string operation, Json request) {
   const Json answer = co_await ask(std::move(path), std::move(operation), std::move(request));
   co_return agent::to_file_entry(answer);
@@ -73,8 +81,7 @@ Task<FileEntry> ask_entry(std::string path, std::string operation, Json request)
 Task<AgentStatus> AgentClient::ping() const { return ask_status(path_); }
 
 Task<void> AgentClient::configure(AgentConfiguration configuration) const {
-  return tell(path_, "configure",
-              {{"env", configuration.env}, {"allow_root", configuration.allow_root}});
+  return bind_owner(path_, std::move(configuration));
 }
 
 Task<std::vector<ProcessInfo>> AgentClient::processes() const { return ask_processes(path_); }

@@ -29,6 +29,7 @@ class AgentClient {
   explicit AgentClient(std::string socket_path) : path_(std::move(socket_path)) {}
 
   Task<AgentStatus> ping() const;
+  // Once, of an agent that awaits its owner; else conflict. unavailable when it does not confirm.
   Task<void> configure(AgentConfiguration configuration) const;
 
   // Returns once the program runs (or was found missing: then it ends with 127).

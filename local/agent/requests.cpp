@@ -31,9 +31,13 @@ void answer_configure(const ProcessRequest& request) {
   auto env = read_environment(request.reader, request.problems);
   request.reader.finish();
   request.problems.throw_if_any();
-  request.context.settings.env = std::move(env);
-  request.context.settings.allow_root = allow_root.value_or(false);
-  request.connection.reply(nlohmann::json::object());
+  AgentSettings& settings = request.context.settings;
+  if (!settings.awaits_owner) throw Error(ErrorCode::conflict, "the sandbox has its owner");
+  settings.awaits_owner = false;
+  settings.env = std::move(env);
+  settings.allow_root = allow_root.value_or(false);
+  request.connection.reply(
+      {{"variables", settings.env.size()}, {"allow_root", settings.allow_root}});
 }
 
 struct Entry {

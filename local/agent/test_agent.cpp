@@ -1,5 +1,5 @@
 // The agent as an ordinary process:
-//   sandgate-test-agent <listener fd> <account> <uid> <gid> <home> [root] [NAME=value…]
+//   sandgate-test-agent <listener fd> <account> <uid> <gid> <home> [root] [seat] [NAME=value…]
 #include <cstdlib>
 #include <string>
 
@@ -14,8 +14,10 @@ int main(int count, char** words) {
   for (int i = 6; i < count; ++i) {
     const std::string word = words[i];
     const size_t equals = word.find('=');
-    if (equals == std::string::npos)
+    if (word == "root")
       settings.allow_root = true;
+    else if (word == "seat")
+      settings.awaits_owner = true;
     else
       settings.env[word.substr(0, equals)] = word.substr(equals + 1);
   }

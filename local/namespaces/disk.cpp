@@ -86,7 +86,7 @@ int DiskStore::open_template(uint64_t bytes) {
     check(ftruncate(file.get(), static_cast<off_t>(bytes)), "size disk template");
     format(draft, path + ".layers", inodes(bytes));
     std::filesystem::remove_all(path + ".layers");
-    check(rename(draft.c_str(), path.c_str()), "keep disk template");
+    check(::rename(draft.c_str(), path.c_str()), "keep disk template");
   }
   Fd file = check_fd(open(path.c_str(), O_RDONLY | O_CLOEXEC), "open disk template");
   return templates_.emplace(bytes, std::move(file)).first->second.get();
@@ -101,6 +101,10 @@ Fd DiskStore::create(const std::string& id, uint64_t bytes) {
 }
 
 void DiskStore::remove(const std::string& id) { unlink(image_path(id).c_str()); }
+
+void DiskStore::rename(const std::string& id, const std::string& to) {
+  check(::rename(image_path(id).c_str(), image_path(to).c_str()), "rename disk image");
+}
 
 std::vector<std::string> DiskStore::list() const {
   std::vector<std::string> ids;

@@ -19,6 +19,7 @@ class DiskStore {
   // A new image for a sandbox, opened for reading and writing. Throws StepError.
   Fd create(const std::string& id, uint64_t bytes);
   void remove(const std::string& id);  // absent: nothing happens
+  void rename(const std::string& id, const std::string& to);  // throws StepError
   std::vector<std::string> list() const;  // ids that have an image
   int64_t used_bytes(const std::string& id) const;  // blocks really taken on this machine
 

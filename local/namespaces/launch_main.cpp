@@ -43,6 +43,7 @@ void run_inside(const LaunchSpec& spec) {
     settings.account = {spec.user, spec.uid, spec.gid, spec.home};
     settings.env = spec.env;
     settings.allow_root = spec.allow_root;
+    settings.awaits_owner = spec.awaits_owner;
     _exit(agent::run_agent(std::move(settings)));
   } catch (const std::exception& failure) {
     report_failure(failure);

@@ -17,6 +17,7 @@ std::string to_json_text(const LaunchSpec& spec) {
               {"cgroup_fds", spec.cgroup_fds},
               {"env", spec.env},
               {"allow_root", spec.allow_root},
+              {"awaits_owner", spec.awaits_owner},
               {"user", spec.user},
               {"home", spec.home},
               {"uid", spec.uid},
@@ -37,6 +38,7 @@ LaunchSpec launch_spec_from(std::string_view text) {
   json.at("cgroup_fds").get_to(spec.cgroup_fds);
   json.at("env").get_to(spec.env);
   json.at("allow_root").get_to(spec.allow_root);
+  json.at("awaits_owner").get_to(spec.awaits_owner);
   json.at("user").get_to(spec.user);
   json.at("home").get_to(spec.home);
   json.at("uid").get_to(spec.uid);

@@ -34,6 +34,7 @@ struct LaunchSpec {
   int cgroup_fds = 0;
   std::map<std::string, std::string> env;
   bool allow_root = false;
+  bool awaits_owner = false;  // a seat: the agent learns env and allow_root later
   std::string user = "user", home = "/home/user";
   uint32_t uid = 1000, gid = 1000;
 };

@@ -16,6 +16,23 @@ namespace {
 
 constexpr const char* kEntry = "/sandbox.json";
 
+std::string_view to_string(RecordState state) {
+  switch (state) {
+    case RecordState::creating:
+      return "creating";
+    case RecordState::waiting:
+      return "waiting";
+    case RecordState::running:
+      return "running";
+  }
+  return "";
+}
+
+RecordState state_from(const std::string& text) {
+  if (text == "running") return RecordState::running;
+  return text == "waiting" ? RecordState::waiting : RecordState::creating;
+}
+
 [[noreturn]] void fail() {
   throw Error(ErrorCode::unavailable, "the node cannot keep its journal");
 }
@@ -29,6 +46,10 @@ JournalRecord read_entry(const std::filesystem::path& directory) {
   try {
     JournalRecord read = sandbox_record_from(parse_json(text.str()));
     if (read.id == record.id) return read;
+    // On its way to an owner who never heard of it.
+    read.id = record.id;
+    read.state = RecordState::waiting;
+    return read;
   } catch (const std::exception&) {
     // half-made: only its traces are to be removed
   }
@@ -43,7 +64,7 @@ Json to_json(const JournalRecord& record) {
           {"tenant", record.tenant_id},
           {"image", record.image},
           {"image_digest", record.image_digest},
-          {"state", record.state == RecordState::running ? "running" : "creating"},
+          {"state", to_string(record.state)},
           {"id_base", record.id_base},
           {"pid", record.pid},
           {"start_time", record.start_time},
@@ -62,7 +83,7 @@ JournalRecord sandbox_record_from(const Json& json) {
   json.at("tenant").get_to(record.tenant_id);
   json.at("image").get_to(record.image);
   json.at("image_digest").get_to(record.image_digest);
-  record.state = json.at("state") == "running" ? RecordState::running : RecordState::creating;
+  record.state = state_from(json.at("state").get<std::string>());
   json.at("id_base").get_to(record.id_base);
   json.at("pid").get_to(record.pid);
   json.at("start_time").get_to(record.start_time);
@@ -82,7 +103,17 @@ Journal::Journal(std::string directory) : directory_(std::move(directory)) {
 }
 
 void Journal::write(const JournalRecord& record) const {
-  std::string directory = directory_of(record.id), draft = directory + kEntry + ".draft";
+  write_to(directory_of(record.id), record);
+}
+
+// Between the two steps it is a seat whose entry names another sandbox: swept when found.
+void Journal::hand_over(const std::string& seat, const JournalRecord& record) const {
+  write_to(directory_of(seat), record);
+  if (rename(directory_of(seat).c_str(), directory_of(record.id).c_str()) != 0) fail();
+}
+
+void Journal::write_to(const std::string& directory, const JournalRecord& record) const {
+  std::string draft = directory + kEntry + ".draft";
   if (mkdir(directory.c_str(), 0711) != 0 && errno != EEXIST) fail();
   chmod(directory.c_str(), 0711);
   std::string text = to_json(record).dump();

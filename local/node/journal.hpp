@@ -8,7 +8,7 @@
 
 namespace sandgate {
 
-enum class RecordState { creating, running };
+enum class RecordState { creating, waiting, running };  // waiting: for an owner
 
 // What a node must know of a sandbox to adopt it or to remove every trace of it. No secrets, no
 // environment.
@@ -35,6 +35,8 @@ class Journal {
 
   // Replaces the entry at once or not at all. Throws Error(unavailable) when it cannot be kept.
   void write(const JournalRecord& record) const;
+  // Makes the directory of a seat that of its owner's sandbox, `record`, at once or not at all.
+  void hand_over(const std::string& seat, const JournalRecord& record) const;
   void remove(const std::string& id) const;  // with everything in the sandbox's directory
   // Every directory there is; a missing or broken entry yields a record with its id alone.
   std::vector<JournalRecord> read_all() const;
@@ -42,6 +44,8 @@ class Journal {
   std::string directory_of(const std::string& id) const { return directory_ + "/" + id; }
 
  private:
+  void write_to(const std::string& directory, const JournalRecord& record) const;
+
   std::string directory_;
 };
 

@@ -162,6 +162,7 @@ void NodeServer::remove_image(const std::string& name) {
   if (supervisor_.image_in_use(name)) {
     throw Error(ErrorCode::conflict, "a sandbox runs from this image");
   }
+  supervisor_.drop_seats(name);
   supervisor_.images().remove(name);
 }
 

@@ -24,6 +24,7 @@ struct NodeSettings {
   int64_t max_disk_gib = 64;
   std::chrono::seconds ttl_grace{60};  // beyond a sandbox's ttl, when serve did not end it
   unsigned workers = 4;  // threads for blocking kernel work
+  size_t warm_sandboxes = 16;  // started before anybody asks, together at most; 0: none
   bool host_image = false;  // offer the machine's own file tree as image "host"
 };
 

@@ -13,29 +13,18 @@
 #include "gateway/core/log.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
+#include "local/node/launch_failure.hpp"
 #include "local/node/listener.hpp"
-#include "local/node/sweep.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr int kKillTimeoutMs = 10'000;
-constexpr const char* kTrialId = "trial";
 constexpr int64_t kGib = int64_t{1} << 30;
 
 std::string agent_binary(const NodeSettings& settings) {
   if (!settings.agent_binary.empty()) return settings.agent_binary;
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sandgate-agent";
-}
-
-// What the machine lacks for one more sandbox is a matter of capacity: another backend may help.
-Error to_error(const StepError& failure) {
-  ErrorCode code = ErrorCode::internal;
-  for (int number : {EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT, EUSERS}) {
-    if (failure.number == number) code = ErrorCode::no_capacity;
-  }
-  return Error(code, std::string("the sandbox could not be made (") + failure.what() + ": " +
-                         std::strerror(failure.number) + ")");
 }
 
 void kill_process(int pidfd) { syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0); }
@@ -63,12 +52,30 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       launcher_(agent_binary(settings_)),
       ranges_(settings_.id_base, settings_.id_ranges),
       capabilities_(machine_capabilities(settings_, cgroups_->support())),
+      pool_(settings_.warm_sandboxes),
       watcher_([this](const std::string& id) { on_exit(id); }, [this] { end_expired(); }) {
   recover();
   try_out();
+  Warming::Work work;
+  work.make = [this](const SeatClass& seat_class) { return make_seat(seat_class); };
+  work.end = [this](const std::string& seat) { end_seat(seat); };
+  warming_ = std::make_unique<Warming>(pool_, std::move(work));
 }
 
-Supervisor::~Supervisor() = default;
+Supervisor::~Supervisor() {
+  warming_.reset();
+  std::vector<LivePtr> waiting;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, live] : sandboxes_) {
+      if (live->record.state == RecordState::waiting) waiting.push_back(live);
+    }
+  }
+  for (const LivePtr& seat : waiting) {
+    end_seat(seat->record.id);
+    remove_traces(seat);
+  }
+}
 
 void Supervisor::check_order(const SandboxOrder& order) const {
   const Resources& wanted = order.resources;
@@ -106,7 +113,7 @@ Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageIn
   return live;
 }
 
-void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& image) {
+void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& image, Owner owner) {
   const JournalRecord& record = live.record;
   Launcher::Inputs inputs;
   LaunchSpec& spec = inputs.spec;
@@ -117,6 +124,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   spec.env = image.info.env;
   for (const auto& [name, value] : order.env) spec.env[name] = value;
   spec.allow_root = order.allow_root;
+  spec.awaits_owner = owner == Owner::awaited;
   spec.user = image.info.user;
   spec.home = image.info.home;
   spec.uid = image.info.uid;
@@ -137,17 +145,24 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   std::lock_guard lock(mutex_);
   live.record.pid = launched.pid;
   live.record.start_time = launched.start_time;
-  live.record.state = RecordState::running;
+  live.record.state = owner == Owner::awaited ? RecordState::waiting : RecordState::running;
 }
 
 JournalRecord Supervisor::create(const SandboxOrder& order) {
   check_order(order);
-  OpenImage image = images_.open(order.image);
+  const OpenImage image = images_.open(order.image);
+  if (const LivePtr seat = take_seat(order, image.info)) {
+    if (auto record = hand_over(seat, order, image.info)) return *std::move(record);
+  }
+  return launch(order, image, Owner::known);
+}
+
+JournalRecord Supervisor::launch(const SandboxOrder& order, const OpenImage& image, Owner owner) {
   LivePtr live = reserve(order, image.info);
   std::lock_guard busy(live->busy);
   try {
     journal_.write(live->record);
-    start(*live, order, image);
+    start(*live, order, image, owner);
     journal_.write(live->record);
     watcher_.add(order.id, live->pidfd.get());
     return live->record;
@@ -210,6 +225,7 @@ void Supervisor::kill(const std::string& id) {
 }
 
 void Supervisor::on_exit(const std::string& id) {
+  pool_.forget(id);
   LivePtr live = lookup(id);
   if (!live) return;
   post_([this, live] {
@@ -239,6 +255,7 @@ std::optional<JournalRecord> Supervisor::find(const std::string& id) const {
   LivePtr live = lookup(id);
   if (!live) return std::nullopt;
   std::lock_guard lock(mutex_);
+  if (live->record.state == RecordState::waiting) return std::nullopt;
   return live->record;
 }
 
@@ -246,7 +263,9 @@ std::vector<JournalRecord> Supervisor::list() const {
   std::lock_guard lock(mutex_);
   std::vector<JournalRecord> records;
   for (const auto& [id, live] : sandboxes_) {
-    if (!live->gone) records.push_back(live->record);
+    if (!live->gone && live->record.state != RecordState::waiting) {
+      records.push_back(live->record);
+    }
   }
   return records;
 }
@@ -285,89 +304,6 @@ bool Supervisor::image_in_use(const std::string& name) const {
     if (record.image == name) return true;
   }
   return false;
-}
-
-// A pid alone may be someone else's by now: the descriptor is taken first, the start time then
-// says whose it is.
-bool Supervisor::adopt(const JournalRecord& record) {
-  if (record.state != RecordState::running || record.pid <= 0) return false;
-  Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, record.pid, 0)));
-  if (!pidfd || process_start_time(static_cast<pid_t>(record.pid)) != record.start_time) {
-    return false;
-  }
-  pollfd ended{pidfd.get(), POLLIN, 0};
-  if (poll(&ended, 1, 0) != 0) return false;
-  auto live = std::make_shared<Live>();
-  live->record = record;
-  live->pidfd = std::move(pidfd);
-  ranges_.adopt(record.id_base);
-  {
-    std::lock_guard lock(mutex_);
-    sandboxes_.emplace(record.id, live);
-  }
-  watcher_.add(record.id, live->pidfd.get());
-  return true;
-}
-
-void Supervisor::sweep(const JournalRecord& record) {
-  if (record.id_base != 0) kill_id_range(record.id_base);
-  remove_cgroups(record.cgroups);
-  disks_.remove(record.id);
-  journal_.remove(record.id);
-}
-
-// Traces without a journal entry, from a crash of the machine or of an older layout.
-void Supervisor::sweep_strays() {
-  for (const std::string& id : cgroups_->list()) {
-    if (!lookup(id)) remove_cgroups(cgroups_->directories_of(id));
-  }
-  for (const std::string& id : disks_.list()) {
-    if (!lookup(id)) disks_.remove(id);
-  }
-}
-
-// The honest answer to whether sandboxes work here is one that was made: of an empty image, with
-// a disk of its own, else with one in memory.
-void Supervisor::try_out() {
-  std::string empty = settings_.data_dir + "/empty";
-  std::filesystem::create_directories(empty);
-  SandboxOrder order;
-  order.id = kTrialId;
-  for (DiskKind disk : {DiskKind::loop, DiskKind::memory}) {
-    capabilities_.disk = disk;
-    OpenImage image;
-    image.root = check_fd(open(empty.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open image");
-    LivePtr live = reserve(order, image.info);
-    std::lock_guard busy(live->busy);
-    try {
-      journal_.write(live->record);
-      start(*live, order, image);
-      end(live);
-      return;
-    } catch (const StepError& failure) {
-      end(live);
-      log::warn("trial sandbox failed",
-                {{"step", failure.what()}, {"error", std::strerror(failure.number)}});
-      if (disk == DiskKind::memory) throw to_error(failure);
-      capabilities_.notes.push_back(std::string("no disk images here: ") + failure.what() + ": " +
-                                    std::strerror(failure.number));
-    }
-    sandboxes_.erase(order.id);
-  }
-}
-
-void Supervisor::recover() {
-  int adopted = 0, swept = 0;
-  for (const JournalRecord& record : journal_.read_all()) {
-    if (adopt(record)) {
-      ++adopted;
-    } else {
-      sweep(record);
-      ++swept;
-    }
-  }
-  sweep_strays();
-  if (adopted + swept > 0) log::info("recovered", {{"adopted", adopted}, {"swept", swept}});
 }
 
 }  // namespace sandgate

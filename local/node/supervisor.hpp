@@ -15,29 +15,25 @@
 #include "local/namespaces/seccomp_policy.hpp"
 #include "local/node/id_ranges.hpp"
 #include "local/node/journal.hpp"
+#include "local/node/order.hpp"
 #include "local/node/probe.hpp"
 #include "local/node/settings.hpp"
+#include "local/node/warm_pool.hpp"
+#include "local/node/warming.hpp"
 #include "local/node/watcher.hpp"
 
 namespace sandgate {
 
-struct SandboxOrder {
-  std::string id, tenant_id, image;
-  Resources resources;
-  std::chrono::seconds ttl{600};
-  std::map<std::string, std::string> env;
-  bool allow_root = false, allow_debug = false;
-};
-
 // Makes, watches and ends the sandboxes of one machine. Every call may block on the kernel and
 // may be made from several threads at once. What it does is in the journal before it is done, so
-// that a supervisor that starts after a crash adopts what runs and removes the rest.
+// that a supervisor that starts after a crash adopts what runs and removes the rest. Sandboxes
+// that wait for an owner (seats) are nobody's: find() and list() do not show them.
 class Supervisor {
  public:
   // Adopts or sweeps what an earlier supervisor of the same settings left. `post` runs work on a
   // thread that may block. Throws Error or StepError when this machine cannot run sandboxes.
   Supervisor(NodeSettings settings, std::function<void(std::function<void()>)> post);
-  ~Supervisor();  // sandboxes live on
+  ~Supervisor();  // sandboxes live on, but those that wait for an owner
 
   // Throws Error: invalid, conflict (the id is in use), not_found (image), no_capacity, internal.
   JournalRecord create(const SandboxOrder& order);
@@ -51,6 +47,7 @@ class Supervisor {
 
   ImageStore& images() { return images_; }
   bool image_in_use(const std::string& name) const;
+  void drop_seats(const std::string& image);  // before the image goes; returns when they ended
   const Capabilities& capabilities() const { return capabilities_; }
 
  private:
@@ -63,8 +60,17 @@ class Supervisor {
   };
   using LivePtr = std::shared_ptr<Live>;
 
+  enum class Owner { known, awaited };
+  JournalRecord launch(const SandboxOrder& order, const OpenImage& image, Owner owner);
+  LivePtr take_seat(const SandboxOrder& order, const ImageInfo& image);
+  // The seat becomes the ordered sandbox; empty when its agent fails, and then it is ended.
+  std::optional<JournalRecord> hand_over(const LivePtr& seat, const SandboxOrder& order,
+                                         const ImageInfo& image);
+  void rename(const LivePtr& seat, const SandboxOrder& order);
+  std::string make_seat(const SeatClass& seat_class);
+  void end_seat(const std::string& seat);
   LivePtr reserve(const SandboxOrder& order, const ImageInfo& image);
-  void start(Live& live, const SandboxOrder& order, const OpenImage& image);
+  void start(Live& live, const SandboxOrder& order, const OpenImage& image, Owner owner);
   void end(const LivePtr& live);  // kills; then the traces go in the background
   void remove_traces(const LivePtr& live);
   void recover();
@@ -90,7 +96,9 @@ class Supervisor {
   Capabilities capabilities_;
   mutable std::mutex mutex_;
   std::map<std::string, LivePtr> sandboxes_;
-  Watcher watcher_;  // last: its thread uses the others
+  WarmPool pool_;
+  Watcher watcher_;  // its thread uses the others
+  std::unique_ptr<Warming> warming_;  // last: its thread uses all of them
 };
 
 }  // namespace sandgate

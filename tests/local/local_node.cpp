@@ -89,9 +89,10 @@ std::string LocalNode::reason_to_skip() {
   return "";
 }
 
-LocalNode::LocalNode(uid_t serve_uid)
+LocalNode::LocalNode(uid_t serve_uid, size_t warm_sandboxes)
     : name_("test-" + make_id("nd").substr(2, 8)),
       serve_uid_(serve_uid),
+      warm_sandboxes_(warm_sandboxes),
       id_base_(id_base_of_test()) {
   fs::create_directories(images_cache());
   fs::create_directories(data_dir());
@@ -130,7 +131,8 @@ void LocalNode::start() {
                                     run_dir(),
                                     agent_binary(),
                                     std::to_string(serve_uid_),
-                                    std::to_string(id_base_)};
+                                    std::to_string(id_base_),
+                                    std::to_string(warm_sandboxes_)};
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -239,6 +241,11 @@ HostState host_state(const std::string& node_name) {
     if (comm == "sandgate-agent\n" || comm.rfind("memfd:sandgate", 0) == 0) ++state.processes;
   }
   return state;
+}
+
+std::ostream& operator<<(std::ostream& out, const HostState& state) {
+  return out << state.mounts << " mounts, " << state.loops << " loops, " << state.cgroups
+             << " control groups, " << state.processes << " processes";
 }
 
 }  // namespace sandgate::test

@@ -2,6 +2,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ class LocalNode {
   // Why this machine cannot run these tests; empty when it can.
   static std::string reason_to_skip();
 
-  explicit LocalNode(uid_t serve_uid = 0);
+  explicit LocalNode(uid_t serve_uid = 0, size_t warm_sandboxes = 0);
   ~LocalNode();
 
   LocalProvider& provider() { return *provider_; }
@@ -56,6 +57,7 @@ class LocalNode {
   TempDirectory directory_;
   std::string name_;
   uid_t serve_uid_;
+  size_t warm_sandboxes_;
   uint32_t id_base_;
   pid_t pid_ = -1;
   std::unique_ptr<LocalProvider> provider_;
@@ -70,5 +72,6 @@ struct HostState {
   bool operator==(const HostState&) const = default;
 };
 HostState host_state(const std::string& node_name);
+std::ostream& operator<<(std::ostream& out, const HostState& state);
 
 }  // namespace sandgate::test

@@ -86,10 +86,19 @@ TEST_F(ExecTest, MergesTheEnvironment) {
   EXPECT_EQ(exec(environment).out.find("SANDGATE_TEST"), std::string::npos);
 }
 
-TEST_F(ExecTest, AdoptsAnotherConfiguration) {
+TEST_F(ExecTest, ASeatIsTakenOnce) {
+  start({"seat", "BEFORE=1"});
   const AgentConfiguration configuration{.env = {{"GIVEN", "later"}}};
   go([&] { return client_.configure(configuration); });
-  EXPECT_EQ(exec("echo $GIVEN").out, "later\n");
+  EXPECT_EQ(exec("echo $GIVEN$BEFORE").out, "later\n");
+  const auto again = [&] { return refusal(client_.configure(configuration)); };
+  EXPECT_EQ(go(again), "conflict");
+}
+
+TEST_F(ExecTest, AnOwnedSandboxCannotBeConfigured) {
+  const AgentConfiguration configuration{.env = {{"GIVEN", "later"}}};
+  const auto task = [&] { return refusal(client_.configure(configuration)); };
+  EXPECT_EQ(go(task), "conflict");
 }
 
 TEST_F(ExecTest, RefusesAWrongDirectoryBeforeAnythingRuns) {

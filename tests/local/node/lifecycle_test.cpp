@@ -7,43 +7,12 @@
 #include <thread>
 
 #include "gateway/core/ids.hpp"
-#include "tests/local/namespaces/sandbox_fixture.hpp"
+#include "tests/local/node/node_fixture.hpp"
 
 namespace sandgate::test {
 namespace {
 
-using namespace std::chrono_literals;
-
-class LifecycleTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
-    node_ = std::make_unique<LocalNode>();
-  }
-  LocalNode& node() { return *node_; }
-
-  template <class F>
-  static bool eventually(F holds) {
-    for (int i = 0; i < 500; ++i) {
-      if (holds()) return true;
-      std::this_thread::sleep_for(20ms);
-    }
-    return false;
-  }
-  int images_left() const {
-    int count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(node_->data_dir() + "/disks")) {
-      if (entry.is_regular_file()) ++count;
-    }
-    return count;
-  }
-  bool is_clean(const HostState& before) {
-    return host_state(node().name()) == before && images_left() == 0 &&
-           std::filesystem::is_empty(node().run_dir() + "/sandboxes");
-  }
-
-  std::unique_ptr<LocalNode> node_;
-};
+class LifecycleTest : public NodeTest {};
 
 int descriptors(pid_t pid) {
   int count = 0;
@@ -61,7 +30,7 @@ TEST_F(LifecycleTest, ManyLivesLeaveNothing) {
   before = host_state(node().name());
   int fds = descriptors(node().pid());
   for (int i = 0; i < 200; ++i) run(node().provider().kill(node().create()));
-  EXPECT_TRUE(eventually([&] { return is_clean(before); }));
+  expect_clean(before);
   EXPECT_TRUE(eventually([&] { return descriptors(node().pid()) <= fds + 2; }));
 }
 
@@ -109,31 +78,21 @@ TEST_F(LifecycleTest, ARestartedNodeSweepsWhatDied) {
   node().start();
   EXPECT_FALSE(run(node().provider().find(died)));
   EXPECT_TRUE(run(node().provider().find(lives)));
-  EXPECT_EQ(images_left(), 1);
+  EXPECT_TRUE(eventually([&] { return images_left() == 1; }));
   run(node().provider().kill(lives));
-  EXPECT_TRUE(eventually([&] { return is_clean(before); }));
+  expect_clean(before);
 }
 
 TEST_F(LifecycleTest, ANodeKilledWhileCreatingLeavesNothing) {
   HostState before = host_state(node().name());
   for (int round = 0; round < 6; ++round) {
-    std::thread creator([&] {
-      try {
-        for (int i = 0; i < 50; ++i) node().create();
-      } catch (const Error&) {
-        // the node died: what we want
-      }
-    });
-    std::this_thread::sleep_for(std::chrono::milliseconds(60 + 37 * round));
-    ::kill(node().pid(), SIGKILL);
-    creator.join();
-    node().kill();
+    kill_amid_creates(std::chrono::milliseconds(60 + 37 * round));
     node().start();
     for (const BackendSandbox& sandbox : run(node().provider().list())) {
       EXPECT_EQ(node().shell(sandbox.backend_id, "echo ok").out, "ok\n");
       run(node().provider().kill(sandbox.backend_id));
     }
-    EXPECT_TRUE(eventually([&] { return is_clean(before); })) << round;
+    expect_clean(before);
   }
 }
 
@@ -142,7 +101,7 @@ TEST_F(LifecycleTest, ADeadAgentIsADeadSandbox) {
   std::string id = node().create();
   ::kill(static_cast<pid_t>(node().record(id).pid), SIGKILL);
   EXPECT_TRUE(eventually([&] { return !run(node().provider().find(id)); }));
-  EXPECT_TRUE(eventually([&] { return is_clean(before); }));
+  expect_clean(before);
 }
 
 TEST_F(LifecycleTest, TheNodeEndsWhatServeForgot) {

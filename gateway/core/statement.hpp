@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <pqxx/pqxx>
+
+namespace sandgate {
+
+using DatabaseConnection = std::remove_reference_t<decltype(std::declval<pqxx::work&>().conn())>;
+
+// The name under which a statement of this text is known to a connection; the server parses and
+// plans it once. To be called on the thread that uses the connection.
+std::string prepared_name(DatabaseConnection& connection, const std::string& sql);
+
+// Runs a statement that runs often. Its text has to be one of a fixed number: never composed from
+// values.
+template <class... Args>
+pqxx::result run_prepared(pqxx::work& tx, const std::string& sql, Args&&... args) {
+  return tx.exec_prepared(prepared_name(tx.conn(), sql), std::forward<Args>(args)...);
+}
+
+}  // namespace sandgate

@@ -1,0 +1,16 @@
+#include "local/node/launch_failure.hpp"
+
+#include <cstring>
+
+namespace sandgate {
+
+Error to_error(const StepError& failure) {
+  ErrorCode code = ErrorCode::internal;
+  for (int number : {EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT, EUSERS}) {
+    if (failure.number == number) code = ErrorCode::no_capacity;
+  }
+  return Error(code, std::string("the sandbox could not be made (") + failure.what() + ": " +
+                         std::strerror(failure.number) + ")");
+}
+
+}  // namespace sandgate

@@ -1,0 +1,19 @@
+#pragma once
+#include <chrono>
+#include <map>
+#include <string>
+
+#include "providers/sandbox.hpp"
+
+namespace sandgate {
+
+// What a node is asked to make.
+struct SandboxOrder {
+  std::string id, tenant_id, image;
+  Resources resources;
+  std::chrono::seconds ttl{600};
+  std::map<std::string, std::string> env;
+  bool allow_root = false, allow_debug = false;
+};
+
+}  // namespace sandgate

@@ -1,0 +1,114 @@
+// What a supervisor does before it serves: adopts or sweeps what an earlier one left, and tries
+// whether sandboxes can be made here.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "gateway/core/log.hpp"
+#include "local/node/launch_failure.hpp"
+#include "local/node/supervisor.hpp"
+#include "local/node/sweep.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr const char* kTrialId = "trial";
+
+}  // namespace
+
+// A pid alone may be someone else's by now: the descriptor is taken first, the start time then
+// says whose it is.
+bool Supervisor::adopt(const JournalRecord& record) {
+  if (record.state != RecordState::running || record.pid <= 0) return false;
+  Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, record.pid, 0)));
+  if (!pidfd || process_start_time(static_cast<pid_t>(record.pid)) != record.start_time) {
+    return false;
+  }
+  pollfd ended{pidfd.get(), POLLIN, 0};
+  if (poll(&ended, 1, 0) != 0) return false;
+  auto live = std::make_shared<Live>();
+  live->record = record;
+  live->pidfd = std::move(pidfd);
+  ranges_.adopt(record.id_base);
+  {
+    std::lock_guard lock(mutex_);
+    sandboxes_.emplace(record.id, live);
+  }
+  watcher_.add(record.id, live->pidfd.get());
+  return true;
+}
+
+void Supervisor::sweep(const JournalRecord& record) {
+  if (record.id_base != 0) kill_id_range(record.id_base);
+  remove_cgroups(record.cgroups);
+  disks_.remove(record.id);
+  journal_.remove(record.id);
+}
+
+// Traces without a journal entry, from a crash of the machine or of an older layout.
+void Supervisor::sweep_strays() {
+  std::set<std::string> known;
+  for (const auto& [id, live] : sandboxes_) {
+    known.insert(live->record.cgroups.begin(), live->record.cgroups.end());
+  }
+  for (const std::string& id : cgroups_->list()) {
+    const auto directories = cgroups_->directories_of(id);
+    const bool used = std::any_of(directories.begin(), directories.end(),
+                                  [&](const auto& one) { return known.contains(one); });
+    if (!used) remove_cgroups(directories);
+  }
+  for (const std::string& id : disks_.list()) {
+    if (!lookup(id)) disks_.remove(id);
+  }
+}
+
+// The honest answer to whether sandboxes work here is one that was made: of an empty image, with
+// a disk of its own, else with one in memory.
+void Supervisor::try_out() {
+  std::string empty = settings_.data_dir + "/empty";
+  std::filesystem::create_directories(empty);
+  SandboxOrder order;
+  order.id = kTrialId;
+  for (DiskKind disk : {DiskKind::loop, DiskKind::memory}) {
+    capabilities_.disk = disk;
+    OpenImage image;
+    image.root = check_fd(open(empty.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open image");
+    LivePtr live = reserve(order, image.info);
+    std::lock_guard busy(live->busy);
+    try {
+      journal_.write(live->record);
+      start(*live, order, image, Owner::known);
+      end(live);
+      return;
+    } catch (const StepError& failure) {
+      end(live);
+      log::warn("trial sandbox failed",
+                {{"step", failure.what()}, {"error", std::strerror(failure.number)}});
+      if (disk == DiskKind::memory) throw to_error(failure);
+      capabilities_.notes.push_back(std::string("no disk images here: ") + failure.what() + ": " +
+                                    std::strerror(failure.number));
+    }
+    sandboxes_.erase(order.id);
+  }
+}
+
+void Supervisor::recover() {
+  int adopted = 0, swept = 0;
+  for (const JournalRecord& record : journal_.read_all()) {
+    if (adopt(record)) {
+      ++adopted;
+    } else {
+      sweep(record);
+      ++swept;
+    }
+  }
+  sweep_strays();
+  if (adopted + swept > 0) log::info("recovered", {{"adopted", adopted}, {"swept", swept}});
+}
+
+}  // namespace sandgate

@@ -1,0 +1,70 @@
+#pragma once
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "tests/local/local_node.hpp"
+
+namespace sandgate::test {
+
+// A node per test, and what it may have left on the machine.
+class NodeTest : public ::testing::Test {
+ protected:
+  explicit NodeTest(size_t warm_sandboxes = 0) : warm_sandboxes_(warm_sandboxes) {}
+
+  void SetUp() override {
+    if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+    node_ = std::make_unique<LocalNode>(0, warm_sandboxes_);
+  }
+  LocalNode& node() { return *node_; }
+
+  template <class F>
+  static bool eventually(F holds) {
+    for (int i = 0; i < 500; ++i) {
+      if (holds()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  }
+  int images_left() const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(node_->data_dir() + "/disks")) {
+      if (entry.is_regular_file()) ++count;
+    }
+    return count;
+  }
+  // Waits until the machine is as it was and the node keeps nothing.
+  void expect_clean(const HostState& before) {
+    const auto left = [&] { return std::filesystem::is_empty(node().run_dir() + "/sandboxes"); };
+    EXPECT_TRUE(eventually([&] {
+      return host_state(node().name()) == before && images_left() == 0 && left();
+    })) << before
+        << " became " << host_state(node().name()) << ", " << images_left() << " disks"
+        << (left() ? "" : ", entries in the journal");
+  }
+  // kill -9 of the node while it makes one sandbox after the other.
+  void kill_amid_creates(std::chrono::milliseconds after) {
+    std::thread creator([&] {
+      try {
+        for (int i = 0; i < 50; ++i) node().create();
+      } catch (const Error&) {
+        // the node died: what we want
+      }
+    });
+    std::this_thread::sleep_for(after);
+    ::kill(node().pid(), SIGKILL);
+    creator.join();
+    node().kill();
+  }
+
+  std::unique_ptr<LocalNode> node_;
+
+ private:
+  const size_t warm_sandboxes_;
+};
+
+}  // namespace sandgate::test

@@ -1,0 +1,106 @@
+#include "local/node/warm_pool.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sandgate::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+const SeatClass kSmall{"debian-12", "sha256:1", {}, false};
+const SeatClass kLarge{"debian-12", "sha256:1", {.milli_vcpu = 4000}, false};
+const WarmPool::Instant kStart = WarmPool::Instant() + 24h;
+
+// Makes what the pool wants until it wants no more; returns how many.
+int fill(WarmPool& pool, WarmPool::Instant now) {
+  int made = 0;
+  while (const auto wanted = pool.next_to_make(now)) {
+    pool.add(*wanted, wanted->image + "/" + std::to_string(wanted->resources.milli_vcpu) + "/" +
+                          std::to_string(made++));
+  }
+  return made;
+}
+
+TEST(WarmPoolTest, WantsNothingBeforeAnybodyAsked) {
+  WarmPool pool(16);
+  EXPECT_FALSE(pool.next_to_make(kStart));
+  EXPECT_FALSE(pool.take(kSmall, kStart));
+}
+
+TEST(WarmPoolTest, WantsAsManyAsWereAskedFor) {
+  WarmPool pool(16);
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(pool.take(kSmall, kStart));
+  EXPECT_EQ(fill(pool, kStart), 3) << "more than half at once";
+  EXPECT_TRUE(pool.lacks(kStart));
+  EXPECT_EQ(fill(pool, kStart + WarmPool::kQuiet), 2) << "the rest when it is quiet";
+  EXPECT_FALSE(pool.lacks(kStart));
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(pool.take(kSmall, kStart + 1s)) << i;
+  EXPECT_FALSE(pool.take(kSmall, kStart + 1s));
+}
+
+TEST(WarmPoolTest, NeverMoreThanTheMost) {
+  WarmPool pool(4);
+  for (int i = 0; i < 100; ++i) pool.take(kSmall, kStart), pool.take(kLarge, kStart);
+  EXPECT_EQ(fill(pool, kStart + 1s), 4);
+  EXPECT_TRUE(pool.take(kSmall, kStart + 1s)) << "both classes have some";
+  EXPECT_TRUE(pool.take(kLarge, kStart + 1s));
+}
+
+TEST(WarmPoolTest, GivesOnlyWhatWasAskedFor) {
+  WarmPool pool(16);
+  pool.take(kSmall, kStart);
+  fill(pool, kStart + 1s);
+  for (SeatClass other :
+       {kLarge, SeatClass{"debian-12", "sha256:2", {}, false},
+        SeatClass{"other", "sha256:1", {}, false}, SeatClass{"debian-12", "sha256:1", {}, true}}) {
+    EXPECT_FALSE(pool.take(other, kStart + 1s));
+  }
+  EXPECT_TRUE(pool.take(kSmall, kStart + 1s));
+}
+
+TEST(WarmPoolTest, ShrinksWhenFewerAsk) {
+  WarmPool pool(16);
+  for (int i = 0; i < 8; ++i) pool.take(kSmall, kStart);
+  EXPECT_EQ(fill(pool, kStart + 1s), 8);
+  EXPECT_TRUE(pool.surplus(kStart + 9s).empty());
+  EXPECT_EQ(pool.surplus(kStart + 11s).size(), 7u) << "one stays for a while";
+  EXPECT_EQ(pool.surplus(kStart + 11min).size(), 1u);
+  EXPECT_EQ(pool.waiting(), 0u);
+  EXPECT_FALSE(pool.next_to_make(kStart + 11min));
+}
+
+TEST(WarmPoolTest, AClassThatFailsRests) {
+  WarmPool pool(16);
+  pool.take(kSmall, kStart);
+  ASSERT_TRUE(pool.next_to_make(kStart));
+  pool.give_up(kSmall, kStart);
+  EXPECT_FALSE(pool.next_to_make(kStart + 999ms));
+  EXPECT_FALSE(pool.lacks(kStart + 999ms));
+  ASSERT_TRUE(pool.next_to_make(kStart + 1s));
+  pool.give_up(kSmall, kStart + 1s);
+  EXPECT_FALSE(pool.next_to_make(kStart + 2s)) << "longer each time";
+  EXPECT_TRUE(pool.next_to_make(kStart + 3s));
+}
+
+TEST(WarmPoolTest, ForgetsTheDeadAndTheImage) {
+  WarmPool pool(16);
+  for (int i = 0; i < 3; ++i) pool.take(kSmall, kStart);
+  fill(pool, kStart + 1s);
+  const auto seat = pool.take(kSmall, kStart + 1s);
+  ASSERT_TRUE(seat);
+  pool.add(kSmall, *seat);
+  pool.forget(*seat);
+  EXPECT_EQ(pool.waiting(), 2u);
+  EXPECT_EQ(pool.drop_image("other").size(), 0u);
+  EXPECT_EQ(pool.drop_image("debian-12").size(), 2u);
+  EXPECT_FALSE(pool.take(kSmall, kStart + 1s));
+}
+
+TEST(WarmPoolTest, AnEmptyPoolStaysEmpty) {
+  WarmPool pool(0);
+  EXPECT_FALSE(pool.take(kSmall, kStart));
+  EXPECT_FALSE(pool.next_to_make(kStart));
+}
+
+}  // namespace
+}  // namespace sandgate::test

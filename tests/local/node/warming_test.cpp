@@ -1,0 +1,129 @@
+#include <set>
+
+#include "tests/local/node/node_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+constexpr size_t kWarm = 4;
+
+class WarmingTest : public NodeTest {
+ protected:
+  WarmingTest() : NodeTest(kWarm) {}
+
+  // The first processes of the sandboxes that wait for an owner.
+  std::set<int64_t> waiting() {
+    std::set<int64_t> pids;
+    for (const auto& entry : std::filesystem::directory_iterator(node().run_dir() + "/sandboxes")) {
+      const std::string name = entry.path().filename();
+      if (!name.starts_with("seat-")) continue;
+      try {
+        const JournalRecord record = node().record(name);
+        if (record.state == RecordState::waiting) pids.insert(record.pid);
+      } catch (const std::exception&) {
+        // just made or just taken
+      }
+    }
+    return pids;
+  }
+  // Has the pool hold seats like node().spec().
+  void warm_up() {
+    std::string first;
+    for (size_t i = 0; i < kWarm; ++i) first = node().create();
+    ASSERT_TRUE(eventually([&] { return waiting().size() == kWarm; }));
+  }
+};
+
+TEST_F(WarmingTest, WhoeverComesIsGivenOneThatWaits) {
+  warm_up();
+  const auto before = waiting();
+  const std::string id = node().create();
+  EXPECT_TRUE(before.contains(node().record(id).pid));
+  EXPECT_EQ(node().shell(id, "echo ok").out, "ok\n");
+  EXPECT_GT(run(node().provider().metrics(id)).processes, 0);
+  EXPECT_EQ(run(node().provider().list()).size(), kWarm + 1) << "seats are nobody's";
+  for (const BackendSandbox& sandbox : run(node().provider().list())) {
+    EXPECT_TRUE(sandbox.backend_id.starts_with("sb"));
+  }
+}
+
+TEST_F(WarmingTest, ItsSettingsAreBound) {
+  warm_up();
+  const auto before = waiting();
+  CreateSpec spec = node().spec();
+  spec.env = {{"GIVEN", "mine"}};
+  spec.allow_root = true;
+  spec.ttl = std::chrono::seconds(1234);
+  spec.tenant_id = "tn-other";
+  const std::string id = node().create(spec);
+  const JournalRecord record = node().record(id);
+  ASSERT_TRUE(before.contains(record.pid));
+  EXPECT_EQ(record.tenant_id, "tn-other");
+  EXPECT_EQ(record.expires_at - record.created_at, std::chrono::seconds(1234));
+  EXPECT_EQ(node().shell(id, "echo $GIVEN; id -u", "root").out, "mine\n0\n");
+  const std::string plain = node().create();
+  ASSERT_TRUE(before.contains(node().record(plain).pid));
+  EXPECT_EQ(node().shell(plain, "echo .$GIVEN").out, ".\n");
+  EXPECT_THROW(node().shell(plain, "id -u", "root"), Error) << "root is this one's no more";
+}
+
+TEST_F(WarmingTest, AnotherSizeIsMadeForItself) {
+  warm_up();
+  const auto before = waiting();
+  CreateSpec spec = node().spec();
+  spec.resources.memory_mib = 128;
+  const JournalRecord record = node().record(node().create(spec));
+  EXPECT_FALSE(before.contains(record.pid));
+  EXPECT_EQ(record.resources.memory_mib, 128);
+}
+
+TEST_F(WarmingTest, NothingOfOneOwnerReachesTheNext) {
+  warm_up();
+  const auto first = node().create();
+  const int64_t pid = node().record(first).pid;
+  EXPECT_EQ(node().shell(first, "echo mine > ~/file; echo mine > /tmp/file; echo ok").out, "ok\n");
+  run(node().provider().kill(first));
+  for (size_t i = 0; i < 2 * kWarm; ++i) {
+    const auto next = node().create();
+    EXPECT_NE(node().record(next).pid, pid);
+    EXPECT_EQ(node().shell(next, "cat ~/file /tmp/file 2>/dev/null | wc -l").out, "0\n");
+    run(node().provider().kill(next));
+  }
+}
+
+TEST_F(WarmingTest, ADeadOneIsNotGiven) {
+  warm_up();
+  for (int64_t pid : waiting()) ::kill(static_cast<pid_t>(pid), SIGKILL);
+  for (size_t i = 0; i < kWarm; ++i) {
+    EXPECT_EQ(node().shell(node().create(), "echo ok").out, "ok\n");
+  }
+}
+
+TEST_F(WarmingTest, ANodeKilledWhileHandingOverLeavesNothing) {
+  const HostState before = host_state(node().name());
+  for (int round = 0; round < 6; ++round) {
+    warm_up();
+    kill_amid_creates(std::chrono::milliseconds(3 + 11 * round));
+    node().start();
+    EXPECT_TRUE(waiting().empty()) << "those that waited are swept";
+    for (const BackendSandbox& sandbox : run(node().provider().list())) {
+      EXPECT_EQ(node().shell(sandbox.backend_id, "echo ok").out, "ok\n");
+      run(node().provider().kill(sandbox.backend_id));
+    }
+    expect_clean(before);
+  }
+}
+
+TEST_F(WarmingTest, AStopEndsThoseThatWait) {
+  const HostState before = host_state(node().name());
+  warm_up();
+  for (const BackendSandbox& sandbox : run(node().provider().list())) {
+    run(node().provider().kill(sandbox.backend_id));
+  }
+  node().stop();
+  expect_clean(before);
+  node().start();
+}
+
+}  // namespace
+}  // namespace sandgate::test
