@@ -25,6 +25,8 @@ std::vector<ErrorCode> at_once(int count, const std::function<Task<void>()>& mak
   asio::thread_pool pool(4);
   std::vector<std::future<void>> all;
   for (int i = 0; i < count; ++i) all.push_back(asio::co_spawn(pool, make, asio::use_future));
+  // A result is there before the last of its coroutine has let go of the pool.
+  pool.join();
   std::vector<ErrorCode> codes;
   for (auto& one : all) {
     try {
@@ -158,6 +160,7 @@ TEST(Reaper, EndsWhatExpiredOnceAmongReplicas) {
   asio::thread_pool pool(2);
   auto first = asio::co_spawn(pool, one.expire(), asio::use_future);
   auto second = asio::co_spawn(pool, two.expire(), asio::use_future);
+  pool.join();
   EXPECT_EQ(first.get() + second.get(), 8u);
   EXPECT_EQ(world.a->kills(), 8);
   EXPECT_EQ(world.a->alive(), 0u);
