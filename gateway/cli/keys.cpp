@@ -5,7 +5,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string path_of(const std::string& id) { return "/v1/keys/" + encoded(id); }
+std::string key_path(const std::string& id) { return "/v1/keys/" + encoded(id); }
 
 // The secret goes to standard output alone, so that `KEY=$(sandgate keys create …)` works.
 void print_secret(const Context& context, const Json& key) {
@@ -14,7 +14,7 @@ void print_secret(const Context& context, const Json& key) {
                         << "; the secret is not shown again\n";
 }
 
-void add_create(CLI::App& group, const ContextPtr& context) {
+void add_key_create(CLI::App& group, const ContextPtr& context) {
   struct Options {
     std::string name, role = "developer", expires_at, tenant;
     bool for_operator = false;
@@ -39,7 +39,7 @@ void add_create(CLI::App& group, const ContextPtr& context) {
   });
 }
 
-void add_list(CLI::App& group, const ContextPtr& context) {
+void add_key_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List keys");
   context->on(*command, [context] {
     context->show_items(context->client().all("/v1/keys"), [&](const auto& items) {
@@ -58,7 +58,7 @@ void add_revoke(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("revoke", "Make a key worthless at once");
   command->add_option("ID", *id, "The key")->required();
   context->on(*command, [context, id] {
-    context->client().remove(path_of(*id));
+    context->client().remove(key_path(*id));
     context->show(Json{{"revoked", *id}}, [&](const Json&) { context->say("revoked " + *id); });
   });
 }
@@ -74,7 +74,7 @@ void add_rotate(CLI::App& group, const ContextPtr& context) {
   command->add_option("--grace", options->grace_seconds, "Seconds the old secret still works")
       ->capture_default_str();
   context->on(*command, [context, options] {
-    context->show(context->client().post(path_of(options->id) + "/rotate",
+    context->show(context->client().post(key_path(options->id) + "/rotate",
                                          {{"grace_seconds", options->grace_seconds}}),
                   [&](const Json& key) { print_secret(*context, key); });
   });
@@ -85,8 +85,8 @@ void add_rotate(CLI::App& group, const ContextPtr& context) {
 void add_key_commands(CLI::App& app, const ContextPtr& context) {
   auto* group = app.add_subcommand("keys", "API keys");
   group->require_subcommand(1);
-  add_create(*group, context);
-  add_list(*group, context);
+  add_key_create(*group, context);
+  add_key_list(*group, context);
   add_revoke(*group, context);
   add_rotate(*group, context);
 }

@@ -11,7 +11,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string path_of(const std::string& name) { return "/v1/profiles/" + encoded(name); }
+std::string profile_path(const std::string& name) { return "/v1/profiles/" + encoded(name); }
 
 std::string file_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -29,7 +29,7 @@ std::string name_in(const std::string& text, const std::string& file) {
 
 Json publish(const Client& client, const std::string& file, const std::string& channel) {
   const std::string text = file_text(file);
-  std::string path = path_of(name_in(text, file));
+  std::string path = profile_path(name_in(text, file));
   if (!channel.empty()) path += "?channel=" + encoded(channel);
   return client
       .call({.method = "PUT", .path = path, .content_type = "application/yaml", .text = text})
@@ -66,7 +66,7 @@ void add_apply(CLI::App& group, const ContextPtr& context) {
   });
 }
 
-void add_list(CLI::App& group, const ContextPtr& context) {
+void add_profile_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List profiles");
   context->on(*command, [context] {
     context->show_items(context->client().all("/v1/profiles"), [&](const auto& items) {
@@ -84,7 +84,7 @@ void add_show(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("show", "Show one profile");
   command->add_option("NAME", *name, "name, name@3 or name@stable")->required();
   context->on(*command, [context, name] {
-    context->show(context->client().get(path_of(*name)), [&](const Json& document) {
+    context->show(context->client().get(profile_path(*name)), [&](const Json& document) {
       context->console().out << document.value("profile", Json::object()).dump(2) << '\n';
     });
   });
@@ -101,7 +101,7 @@ void add_diff(CLI::App& group, const ContextPtr& context) {
   command->add_option("FROM", options->from, "Version")->required();
   command->add_option("TO", options->to, "Version")->required();
   context->on(*command, [context, options] {
-    const Json diff = context->client().get(path_of(options->name) +
+    const Json diff = context->client().get(profile_path(options->name) +
                                             "/diff?from=" + std::to_string(options->from) +
                                             "&to=" + std::to_string(options->to));
     context->show(diff, [&](const Json& document) {
@@ -123,7 +123,7 @@ void add_rollback(CLI::App& group, const ContextPtr& context) {
   command->add_option("NAME", options->name, "The profile")->required();
   command->add_option("VERSION", options->version, "The version")->required();
   context->on(*command, [context, options] {
-    const Json channel = context->client().post(path_of(options->name) + "/rollback",
+    const Json channel = context->client().post(profile_path(options->name) + "/rollback",
                                                 {{"version", options->version}});
     context->show(channel, [&](const Json&) {
       context->say(options->name + "@stable is version " + std::to_string(options->version));
@@ -140,7 +140,7 @@ void add_explain(CLI::App& group, const ContextPtr& context) {
     Json request = options->body();
     request.erase("profile");
     const Json decision =
-        context->client().post(path_of(options->profile) + "/explain", {{"request", request}});
+        context->client().post(profile_path(options->profile) + "/explain", {{"request", request}});
     context->show(decision,
                   [&](const Json& document) { print_decision(context->console(), document); });
   });
@@ -152,7 +152,7 @@ void add_profile_commands(CLI::App& app, const ContextPtr& context) {
   auto* group = app.add_subcommand("profiles", "What workloads need, in versions");
   group->require_subcommand(1);
   add_apply(*group, context);
-  add_list(*group, context);
+  add_profile_list(*group, context);
   add_show(*group, context);
   add_diff(*group, context);
   add_rollback(*group, context);

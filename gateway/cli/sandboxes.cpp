@@ -8,7 +8,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string path_of(const std::string& id) { return "/v1/sandboxes/" + encoded(id); }
+std::string sandbox_path(const std::string& id) { return "/v1/sandboxes/" + encoded(id); }
 
 // Those that have not ended, newest first. Asked for by state, because the ended ones may be many.
 std::vector<Json> living(const Client& client, const std::string& query) {
@@ -118,8 +118,8 @@ void add_show(CLI::App& app, const ContextPtr& context) {
   command->add_option("ID", options->id, "The sandbox")->required();
   command->add_flag("--refresh", options->refresh, "Ask the backend, not only the registry");
   context->on(*command, [context, options] {
-    const Json sandbox =
-        context->client().get(path_of(options->id) + (options->refresh ? "?refresh=true" : ""));
+    const Json sandbox = context->client().get(sandbox_path(options->id) +
+                                               (options->refresh ? "?refresh=true" : ""));
     context->show(sandbox,
                   [&](const Json& document) { print_details(context->console(), document); });
   });
@@ -135,7 +135,7 @@ void add_extend(CLI::App& app, const ContextPtr& context) {
   command->add_option("ID", options->id, "The sandbox")->required();
   command->add_option("SECONDS", options->ttl_seconds, "Seconds from now")->required();
   context->on(*command, [context, options] {
-    const Json sandbox = context->client().post(path_of(options->id) + "/extend",
+    const Json sandbox = context->client().post(sandbox_path(options->id) + "/extend",
                                                 {{"ttl_seconds", options->ttl_seconds}});
     context->show(sandbox, [&](const Json& document) {
       context->say("expires " + time_cell(document, "/expires_at"));
@@ -160,7 +160,7 @@ void add_kill(CLI::App& app, const ContextPtr& context) {
     if (options->all)
       for (const Json& sandbox : living(client, "?")) ids.push_back(cell(sandbox, "/id"));
     for (const std::string& id : ids) {
-      client.remove(path_of(id));
+      client.remove(sandbox_path(id));
       context->say("killed " + id);
     }
     if (context->json()) context->console().out << Json{{"killed", ids}}.dump(2) << '\n';

@@ -5,9 +5,9 @@
 namespace sandgate::cli {
 namespace {
 
-std::string path_of(const std::string& id) { return "/v1/tenants/" + encoded(id); }
+std::string tenant_path(const std::string& id) { return "/v1/tenants/" + encoded(id); }
 
-void add_create(CLI::App& group, const ContextPtr& context) {
+void add_tenant_create(CLI::App& group, const ContextPtr& context) {
   auto name = std::make_shared<std::string>();
   auto* command = group.add_subcommand("create", "Create a tenant and print its id");
   command->add_option("NAME", *name, "Its name")->required();
@@ -17,7 +17,7 @@ void add_create(CLI::App& group, const ContextPtr& context) {
   });
 }
 
-void add_list(CLI::App& group, const ContextPtr& context) {
+void add_tenant_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List tenants");
   context->on_operator(*command, [context] {
     context->show_items(context->client().all("/v1/tenants"), [&](const auto& items) {
@@ -37,7 +37,7 @@ void add_suspension(CLI::App& group, const ContextPtr& context, const std::strin
   command->add_option("ID", *id, "The tenant")->required();
   context->on_operator(*command, [context, id, suspended] {
     const Reply reply = context->client().call(
-        {.method = "PATCH", .path = path_of(*id), .json = Json{{"suspended", suspended}}});
+        {.method = "PATCH", .path = tenant_path(*id), .json = Json{{"suspended", suspended}}});
     context->show(reply.json(), [&](const Json&) {
       context->say(*id + (suspended ? " is suspended" : " may create and run again"));
     });
@@ -66,7 +66,7 @@ void add_limits(CLI::App& app, const ContextPtr& context) {
   command->add_option("--requests-per-second", options->requests, "Requests in a second");
   context->on_operator(*command, [context, options] {
     const Client client = context->client();
-    Json limits = client.get(path_of(options->tenant)).value("limits", Json::object());
+    Json limits = client.get(tenant_path(options->tenant)).value("limits", Json::object());
     Json wanted = Json::object();
     if (options->running) wanted["max_running"] = *options->running;
     if (options->vcpu) wanted["max_vcpu"] = *options->vcpu;
@@ -75,7 +75,7 @@ void add_limits(CLI::App& app, const ContextPtr& context) {
     // PUT replaces all of them, so those that were not named keep their value.
     if (!wanted.empty()) {
       limits.update(wanted);
-      limits = client.put(path_of(options->tenant) + "/limits", limits).value("limits", limits);
+      limits = client.put(tenant_path(options->tenant) + "/limits", limits).value("limits", limits);
     }
     context->show(limits, [&](const Json& document) { print_limits(*context, document); });
   });
@@ -101,8 +101,8 @@ void add_audit(CLI::App& app, const ContextPtr& context) {
 void add_tenant_commands(CLI::App& app, const ContextPtr& context) {
   auto* group = app.add_subcommand("tenants", "Who uses this gateway (operator)");
   group->require_subcommand(1);
-  add_create(*group, context);
-  add_list(*group, context);
+  add_tenant_create(*group, context);
+  add_tenant_list(*group, context);
   add_suspension(*group, context, "suspend", "Refuse a tenant's creates and execs", true);
   add_suspension(*group, context, "unsuspend", "Allow them again", false);
   add_limits(app, context);

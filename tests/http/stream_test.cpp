@@ -71,7 +71,7 @@ Task<Response> fails_late(Request& request) {
   co_return response;
 }
 
-http::Routes table() {
+http::Routes streams_table() {
   http::Routes routes;
   routes.add({Method::get, "/download", Permission::open, BodyMode::none, download});
   routes.add({Method::post, "/upload", Permission::open, BodyMode::streamed, upload});
@@ -89,7 +89,7 @@ void drain(RawClient& client, size_t bytes) {
 }
 
 TEST(Stream, DownloadsManyBytesInLittleMemory) {
-  LiveServer server(table());
+  LiveServer server(streams_table());
   RawClient client(server.port());
   const size_t before = resident_bytes();
   client.send(get("/download?bytes=" + std::to_string(kMany)));
@@ -102,7 +102,7 @@ TEST(Stream, DownloadsManyBytesInLittleMemory) {
 }
 
 TEST(Stream, UploadsManyBytesInLittleMemory) {
-  LiveServer server(table());
+  LiveServer server(streams_table());
   RawClient client(server.port());
   const size_t before = resident_bytes();
   client.send("POST /upload HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -114,7 +114,7 @@ TEST(Stream, UploadsManyBytesInLittleMemory) {
 }
 
 TEST(Stream, AReaderThatPausesHoldsTheProducer) {
-  LiveServer server(table());
+  LiveServer server(streams_table());
   RawClient client(server.port());
   client.send(get("/download?chunked&bytes=" + std::to_string(kMany)));
   size_t seen = 1;
@@ -131,7 +131,7 @@ TEST(Stream, AReaderThatPausesHoldsTheProducer) {
 }
 
 TEST(Stream, AWriterIsHeldByASlowHandler) {
-  LiveServer server(table());
+  LiveServer server(streams_table());
   RawClient client(server.port());
   client.send("POST /upload?slow HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n");
   client.socket().non_blocking(true);
@@ -144,7 +144,7 @@ TEST(Stream, AWriterIsHeldByASlowHandler) {
 }
 
 TEST(Stream, BreaksOffWithoutACleanEnd) {
-  LiveServer server(table());
+  LiveServer server(streams_table());
   for (const char* path :
        {"/fails?late", "/fails?late&length", "/download?bytes=65536&said=65537"}) {
     RawClient client(server.port());
@@ -154,13 +154,13 @@ TEST(Stream, BreaksOffWithoutACleanEnd) {
 }
 
 TEST(Stream, FailsProperlyWhileNothingWasSent) {
-  LiveServer server(table());
+  LiveServer server(streams_table());
   RawClient client(server.port());
   EXPECT_EQ(client.ask(get("/fails?length")).status, 404);
 }
 
 TEST(Stream, ToldInHeadersOnlyForHead) {
-  LiveServer server(table());
+  LiveServer server(streams_table());
   RawClient client(server.port());
   const auto reply = client.ask("HEAD /download?bytes=100 HTTP/1.1\r\nHost: x\r\n\r\n", true);
   EXPECT_EQ(reply.headers.find("Content-Length"), "100");
@@ -168,7 +168,7 @@ TEST(Stream, ToldInHeadersOnlyForHead) {
 }
 
 TEST(Stream, EndsWithTheConnectionInHttp10) {
-  LiveServer server(table());
+  LiveServer server(streams_table());
   RawClient client(server.port());
   const auto reply =
       client.ask("GET /download?bytes=65536&chunked HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");

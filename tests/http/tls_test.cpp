@@ -24,7 +24,7 @@ void make_certificate(const TempDirectory& directory, const std::string& name) {
   ASSERT_EQ(std::system(command.c_str()), 0);
 }
 
-http::Routes table() {
+http::Routes tls_table() {
   http::Routes routes;
   routes.add({http::Method::get, "/hello", http::Permission::open, http::BodyMode::none,
               test::says("hello")});
@@ -55,7 +55,7 @@ TEST(Tls, ServesAndReloadsItsCertificate) {
   make_certificate(directory, "first");
   http::ServerOptions options;
   options.tls = {directory.path() + "/cert.pem", directory.path() + "/key.pem"};
-  LiveServer server(table(), options);
+  LiveServer server(tls_table(), options);
   std::string answer;
   EXPECT_EQ(ask(server.port(), answer), "/CN=first");
   EXPECT_TRUE(answer.ends_with("{\"says\":\"hello\"}"));
@@ -72,7 +72,7 @@ TEST(Tls, EndsConnectionsThatSpeakPlainHttp) {
   make_certificate(directory, "first");
   http::ServerOptions options;
   options.tls = {directory.path() + "/cert.pem", directory.path() + "/key.pem"};
-  LiveServer server(table(), options);
+  LiveServer server(tls_table(), options);
   test::RawClient client(server.port());
   EXPECT_ANY_THROW((void)client.ask(test::get("/hello")));
   EXPECT_TRUE(test::eventually([&] { return server.server.connections() == 0; }));
