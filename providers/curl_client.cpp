@@ -1,6 +1,6 @@
 #include "providers/curl_client.hpp"
 
-#include "gateway/core/companion.hpp"
+#include "gateway/core/settle.hpp"
 #include "providers/curl_loop.hpp"
 
 namespace sandgate {
@@ -87,7 +87,8 @@ Task<HttpReply> collect(RunningTransfer& transfer, size_t max_body) {
 
 Task<bool> head_within(std::chrono::milliseconds deadline, CurlTransfer& transfer) {
   if (deadline.count() == 0) co_return co_await transfer.wait_for_head();
-  const auto ready = co_await with_timeout(deadline, transfer.wait_for_head());
+  auto waiting = with_timeout(deadline, transfer.wait_for_head());
+  const auto ready = co_await std::move(waiting);
   if (!ready) throw Error(ErrorCode::timeout, "the backend did not answer in time");
   co_return true;
 }

@@ -2,7 +2,7 @@
 
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/process_events.hpp"
-#include "gateway/core/companion.hpp"
+#include "gateway/core/settle.hpp"
 
 namespace sandgate::api {
 namespace {

@@ -1,8 +1,8 @@
 #include "gateway/api/process_events.hpp"
 
 #include "gateway/api/exec_answer.hpp"
-#include "gateway/core/companion.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
 
 namespace sandgate::api {

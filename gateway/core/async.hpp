@@ -54,16 +54,6 @@ inline Task<void> sleep_for(std::chrono::steady_clock::duration duration) {
   co_await timer.async_wait(asio::use_awaitable);
 }
 
-// Races a task against a timer; empty when time ran out. The task is cancelled through its
-// cancellation slot: an operation that ignores the slot holds the race until it ends.
-template <class T>
-Task<std::optional<T>> with_timeout(std::chrono::steady_clock::duration limit, Task<T> task) {
-  using namespace asio::experimental::awaitable_operators;
-  auto winner = co_await (std::move(task) || sleep_for(limit));
-  if (winner.index() == 1) co_return std::nullopt;
-  co_return std::optional<T>(std::move(std::get<0>(winner)));
-}
-
 // Starts a task nobody waits for. `work` is a callable returning Task<void>, so that what it
 // captures lives as long as the coroutine; it must handle its own Errors.
 template <class Executor, class F>

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "gateway/core/companion.hpp"
+#include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
 
 namespace sandgate::http {

@@ -1,8 +1,8 @@
 #include "gateway/sandboxes/creation.hpp"
 
 #include "billing/rating.hpp"
-#include "gateway/core/attempt_within.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/tenant_admission.hpp"
 
 namespace sandgate {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "gateway/core/attempt_within.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/creation.hpp"
 
 namespace sandgate {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "gateway/core/attempt_within.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/core/settle.hpp"
 
 namespace sandgate {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <csignal>
 
-#include "gateway/core/companion.hpp"
 #include "gateway/core/ids.hpp"
+#include "gateway/core/settle.hpp"
 
 namespace sandgate::test {
 namespace {

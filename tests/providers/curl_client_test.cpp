@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/core/settle.hpp"
 #include "tests/providers/scripted_server.hpp"
 #include "tests/support/run.hpp"
 
@@ -100,6 +101,36 @@ TEST(CurlClient, DeadlinesEndCallsAndStreamHeads) {
   }
 }
 
+class Repeated : public ByteSource {
+ public:
+  explicit Repeated(size_t left, bool breaks = false) : left_(left), breaks_(breaks) {}
+  Task<size_t> read(std::span<char> into) override {
+    if (left_ == 0 && breaks_) throw Error(ErrorCode::conflict, "broken");
+    const size_t count = std::min(into.size(), left_);
+    std::fill_n(into.begin(), count, 'u');
+    left_ -= count;
+    co_return count;
+  }
+
+ private:
+  size_t left_;
+  bool breaks_;
+};
+
+TEST(CurlClient, AFailureDoesNotWaitForItsDeadline) {
+  CurlClient client;
+  HttpCall call = local("http://127.0.0.1:1");
+  call.deadline = std::chrono::minutes(10);
+  const auto begin = SteadyClock::now();
+  EXPECT_EQ(code_of(client.call(call)), ErrorCode::unavailable);
+  EXPECT_THROW(run(client.stream(call)), Error);
+  Repeated body(1 << 20);
+  call.method = "PUT";
+  call.upload = &body;
+  EXPECT_THROW(run(client.stream(call)), Error);
+  EXPECT_LT(SteadyClock::now() - begin, std::chrono::seconds(10));
+}
+
 TEST(CurlClient, RefusedConnectionsAndPrivateAddressesAreUnavailable) {
   CurlClient client;
   EXPECT_EQ(code_of(client.call(local("http://127.0.0.1:1"))), ErrorCode::unavailable);
@@ -128,22 +159,6 @@ TEST(CurlClient, LargeRepliesAreRefusedByCallAndPulledByStream) {
   };
   EXPECT_EQ(run(pull()), size_t{64} << 20);
 }
-
-class Repeated : public ByteSource {
- public:
-  explicit Repeated(size_t left, bool breaks = false) : left_(left), breaks_(breaks) {}
-  Task<size_t> read(std::span<char> into) override {
-    if (left_ == 0 && breaks_) throw Error(ErrorCode::conflict, "broken");
-    const size_t count = std::min(into.size(), left_);
-    std::fill_n(into.begin(), count, 'u');
-    left_ -= count;
-    co_return count;
-  }
-
- private:
-  size_t left_;
-  bool breaks_;
-};
 
 TEST(CurlClient, UploadsArePumpedAndTheirFailureIsTheCalls) {
   ScriptedServer server(count_upload);

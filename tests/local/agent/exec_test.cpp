@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gateway/core/settle.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
 
 namespace sandgate::test {

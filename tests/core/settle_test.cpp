@@ -1,0 +1,112 @@
+#include "gateway/core/settle.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/run.hpp"
+
+namespace sandgate {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using test::run;
+
+// Far below the limits given, far above what a loaded machine takes.
+constexpr std::chrono::seconds kAtOnce{10};
+
+class Stopwatch {
+ public:
+  ~Stopwatch() { EXPECT_LT(std::chrono::steady_clock::now() - start_, kAtOnce); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Task<std::string> say(std::string word) { co_return word; }
+Task<void> nothing() { co_return; }
+
+// Suspends first, so that the race has begun when it fails.
+Task<std::string> fail_with(ErrorCode code) {
+  co_await sleep_for(milliseconds(1));
+  throw Error(code, "no");
+}
+
+Task<void> fail_foreign() {
+  co_await sleep_for(milliseconds(1));
+  throw std::out_of_range("foreign");
+}
+
+// Sets `gone` when its frame goes; ends by itself after an hour.
+Task<void> wait_long(bool& gone) {
+  struct Mark {
+    bool& gone;
+    ~Mark() { gone = true; }
+  } mark{gone};
+  co_await sleep_for(hours(1));
+}
+
+template <class T>
+ErrorCode code_of(Task<T> task) {
+  try {
+    run(std::move(task));
+  } catch (const Error& error) {
+    return error.code;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ErrorCode::internal;
+}
+
+TEST(WithTimeout, AValueArrives) {
+  const Stopwatch watch;
+  EXPECT_EQ(run(with_timeout(hours(1), say("yes"))), "yes");
+  EXPECT_TRUE(run(with_timeout(hours(1), nothing())).has_value());
+}
+
+TEST(WithTimeout, AFailureSettlesItAtOnce) {
+  const Stopwatch watch;
+  EXPECT_EQ(code_of(with_timeout(hours(1), fail_with(ErrorCode::conflict))), ErrorCode::conflict);
+  EXPECT_THROW(run(with_timeout(hours(1), fail_foreign())), std::out_of_range);
+}
+
+TEST(WithTimeout, TheTimerCancelsTheTask) {
+  const Stopwatch watch;
+  bool gone = false;
+  EXPECT_FALSE(run(with_timeout(milliseconds(20), wait_long(gone))).has_value());
+  EXPECT_TRUE(gone);
+}
+
+TEST(WithTimeout, ACancelledRaceCancelsBothSides) {
+  const Stopwatch watch;
+  bool gone = false;
+  auto inner = with_timeout(hours(1), wait_long(gone));
+  EXPECT_FALSE(run(with_timeout(milliseconds(20), std::move(inner))).has_value());
+  EXPECT_TRUE(gone);
+}
+
+TEST(AttemptWithin, EndsAreValues) {
+  const Stopwatch watch;
+  const auto value = run(attempt_within(hours(1), say("yes")));
+  EXPECT_EQ(std::get<std::string>(value), "yes");
+  const auto failure = run(attempt_within(hours(1), fail_with(ErrorCode::no_capacity)));
+  EXPECT_EQ(std::get<Error>(failure).code, ErrorCode::no_capacity);
+  bool gone = false;
+  const auto late = run(attempt_within(milliseconds(20), wait_long(gone)));
+  EXPECT_EQ(std::get<Error>(late).code, ErrorCode::timeout);
+  EXPECT_TRUE(gone);
+  EXPECT_THROW(run(attempt_within(hours(1), fail_foreign())), std::out_of_range);
+}
+
+TEST(WithCompanion, EndsAsTheMainTaskEnds) {
+  const Stopwatch watch;
+  bool gone = false;
+  EXPECT_EQ(run(with_companion(say("yes"), wait_long(gone))), "yes");
+  EXPECT_TRUE(gone) << "the companion is cancelled";
+  EXPECT_EQ(run(with_companion(say("yes"), fail_foreign())), "yes");
+  gone = false;
+  EXPECT_EQ(code_of(with_companion(fail_with(ErrorCode::conflict), wait_long(gone))),
+            ErrorCode::conflict);
+  EXPECT_TRUE(gone);
+}
+
+}  // namespace
+}  // namespace sandgate
