@@ -69,13 +69,10 @@ Error named(Error error, const std::string& provider) {
 
 Error error_of_status(std::string_view provider, int status, const HttpFields& headers) {
   const std::string name(provider);
-  const bool credentials = status == 401 || status == 403;
-  Error error(code_of(status), credentials
-                                   ? name + " refuses our credentials"
-                                   : name + " answered with status " + std::to_string(status));
+  if (status == 401 || status == 403) return credentials_refused(name);
+  Error error(code_of(status), name + " answered with status " + std::to_string(status));
   error.provider = name;
   error.retry_after = retry_after_of(headers);
-  if (credentials) error.details = {{"credentials", "refused"}};
   if (status == 416) {
     error.code = ErrorCode::invalid;
     error.details = {{"status", status}};

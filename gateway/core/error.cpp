@@ -50,4 +50,16 @@ Error Error::not_found(std::string_view kind, std::string_view id) {
   return Error(ErrorCode::not_found, "no " + std::string(kind) + " '" + std::string(id) + "'");
 }
 
+Error credentials_refused(const std::string& provider) {
+  Error error(ErrorCode::unavailable, provider + " refuses our credentials");
+  error.provider = provider;
+  error.details = {{"credentials", "refused"}};
+  return error;
+}
+
+bool are_credentials_refused(const Error& error) {
+  const auto found = error.details.find("credentials");
+  return found != error.details.end() && *found == "refused";
+}
+
 }  // namespace sandgate

@@ -56,4 +56,9 @@ class Error : public std::runtime_error {
   nlohmann::json details;  // further members of the problem document, or null
 };
 
+// An Error(unavailable) that says `provider` refuses our credentials (401, 403), with the detail
+// {"credentials":"refused"}: the next try would be refused as well, so nobody should make it soon.
+Error credentials_refused(const std::string& provider);
+bool are_credentials_refused(const Error& error);
+
 }  // namespace sandgate

@@ -163,15 +163,4 @@ void HealthBoard::report(const std::string& deployment, Breaker before, Breaker 
   if (callback_ && was_closed != is_closed) callback_(deployment, after);
 }
 
-Error credentials_refused(const std::string& provider) {
-  Error error(ErrorCode::unavailable, "the backend refuses the gateway's credentials");
-  error.provider = provider;
-  error.details = {{"credentials_refused", true}};
-  return error;
-}
-
-bool are_credentials_refused(const Error& error) {
-  return error.details.is_object() && error.details.contains("credentials_refused");
-}
-
 }  // namespace sandgate

@@ -73,9 +73,4 @@ class HealthBoard {
   std::map<std::string, Entry, std::less<>> entries_;
 };
 
-// An Error(unavailable) that says the backend refused our credentials (401, 403): a provider
-// throws it so that the breaker opens at once.
-Error credentials_refused(const std::string& provider);
-bool are_credentials_refused(const Error& error);
-
 }  // namespace sandgate

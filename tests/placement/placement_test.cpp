@@ -6,6 +6,7 @@
 #include "gateway/placement/gateway_descriptor.hpp"
 #include "gateway/placement/place.hpp"
 #include "gateway/placement/rank.hpp"
+#include "providers/rest_api.hpp"
 #include "tests/support/fake_provider.hpp"
 #include "tests/support/run.hpp"
 
@@ -209,6 +210,39 @@ TEST(HealthBoard, OpensOverHalfOfTenAndAtOnceForRefusedCredentials) {
   EXPECT_TRUE(board.look("c").resting);
   clock.advance(seconds(4));
   EXPECT_FALSE(board.look("c").resting);
+}
+
+// As the adapters throw it: the breaker must know what they make of a 401 and a 403.
+TEST(HealthBoard, OpensAtOnceForWhatAnAdapterMakesOfRefusedCredentials) {
+  FakeClock clock;
+  for (const int status : {401, 403}) {
+    HealthBoard board(clock);
+    board.failed("a", error_of_status("vendor", status, {}));
+    EXPECT_EQ(board.look("a").breaker, Breaker::open) << status;
+    EXPECT_FALSE(board.admit("a"));
+  }
+  HealthBoard board(clock);
+  board.failed("a", error_of_status("vendor", 500, {}));
+  EXPECT_EQ(board.look("a").breaker, Breaker::closed) << "one failure of another kind is no reason";
+}
+
+TEST(HealthBoard, OneProbeAtATimeAndAnAbandonedOneGivesItsPlaceBack) {
+  FakeClock clock;
+  HealthBoard board(clock);
+  std::vector<Breaker> heard;
+  board.on_change([&](const std::string&, Breaker state) { heard.push_back(state); });
+  board.failed("a", credentials_refused("a"));
+  clock.advance(seconds(31));
+  EXPECT_EQ(board.look("a").breaker, Breaker::half_open);
+  EXPECT_TRUE(board.admit("a"));
+  EXPECT_EQ(board.look("a").breaker, Breaker::open) << "while the probe is under way";
+  board.abandoned("a");
+  EXPECT_TRUE(board.admit("a"));
+  clock.advance(seconds(61));
+  EXPECT_TRUE(board.admit("a")) << "a probe that never reports is given up";
+  board.failed("a", Error(ErrorCode::no_capacity, "full"));
+  EXPECT_EQ(board.look("a").breaker, Breaker::closed) << "a full backend works";
+  EXPECT_EQ(heard, (std::vector<Breaker>{Breaker::open, Breaker::closed}));
 }
 
 // Three deployments in order, and the fakes behind them.

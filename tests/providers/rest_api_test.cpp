@@ -20,7 +20,9 @@ TEST(RestApi, StatusesBecomeWhatTheCallerCanDo) {
   EXPECT_EQ(code(429), ErrorCode::rate_limited);
   EXPECT_EQ(code(500), ErrorCode::unavailable);
   EXPECT_EQ(code(302), ErrorCode::unavailable);
-  EXPECT_EQ(error_of_status("x", 403, {}).details["credentials"], "refused");
+  EXPECT_TRUE(are_credentials_refused(error_of_status("x", 401, {})));
+  EXPECT_TRUE(are_credentials_refused(error_of_status("x", 403, {})));
+  EXPECT_FALSE(are_credentials_refused(error_of_status("x", 500, {})));
 }
 
 TEST(RestApi, RetryAfterIsSecondsOrADate) {
@@ -52,6 +54,9 @@ Error refused(int status, std::string body) {
 TEST(SandgateProvider, ARefusedCreateLetsAnotherBackendTry) {
   EXPECT_EQ(refused(401, R"({"code":"unauthenticated","detail":"x"})").code,
             ErrorCode::unavailable);
+  EXPECT_TRUE(are_credentials_refused(refused(401, R"({"code":"unauthenticated"})")));
+  EXPECT_TRUE(are_credentials_refused(refused(403, R"({"code":"forbidden"})")));
+  EXPECT_TRUE(are_credentials_refused(refused(403, "<html>")));
   EXPECT_EQ(refused(402, R"({"code":"budget_exceeded"})").code, ErrorCode::no_capacity);
   EXPECT_EQ(refused(400, R"({"code":"invalid","detail":"ttl"})").code, ErrorCode::no_capacity);
   EXPECT_EQ(refused(422, R"({"code":"unsupported"})").code, ErrorCode::no_capacity);
