@@ -2,11 +2,14 @@
 
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/exec_request.hpp"
+#include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
 
 namespace sandgate::api {
 namespace {
 
+// What a client that broke the rules is given to hear it.
+constexpr std::chrono::seconds kLastWord{5};
 constexpr uint16_t kNormalClosure = 1000, kPolicyViolation = 1008, kInternalError = 1011;
 
 Task<void> send(http::WebSocket& socket, std::string type, Json members) {
@@ -83,7 +86,8 @@ Task<void> serve(std::shared_ptr<ProcessSocket> process, http::WebSocket& socket
   if (failure) {
     const Json problem =
         http::problem_document(*failure, http::status_of(failure->code), process->request_id);
-    co_await send(socket, "error", problem);
+    auto telling = with_timeout(kLastWord, send(socket, "error", problem));
+    co_await std::move(telling);
     co_await socket.close(output_ended ? kInternalError : kPolicyViolation, "");
   } else {
     co_await socket.close(kNormalClosure, "");

@@ -60,10 +60,11 @@ bool Connection::should_end(int64_t now_ms) {
 }
 
 void Connection::cancel() {
-  if (!cancelled_) {
-    cancelled_ = true;
-    cancellation_.emit(asio::cancellation_type::terminal);
-  }
+  const bool again = std::exchange(cancelled_, true);
+  // A WebSocket says goodbye first; past this deadline we are back here.
+  if (!again && phase_ == Phase::streaming_messages) transport_.deadline.arm(kFarewell);
+  if (!again) cancellation_.emit(asio::cancellation_type::terminal);
+  if (!again && phase_ == Phase::streaming_messages) return;
   if (phase_ == Phase::answering)
     transport_.abort();
   else
@@ -144,7 +145,8 @@ Task<bool> Connection::exchange() {
   std::optional<Response> refusal;
   request.id = make_id(RequestId::kKind);
   try {
-    if (!co_await read_head(parser)) co_return false;
+    const bool another = co_await read_head(parser);
+    if (!another) co_return false;
     describe(request);
   } catch (const Error& error) {
     refusal = problem(error, parser.refusal(), request.id);

@@ -16,11 +16,14 @@ namespace websocket = boost::beast::websocket;
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kMaxCloseReason = 123;  // RFC 6455, 5.5.1
 
-// `Next`: the plain socket or the TLS stream over it.
+// `Next`: the plain socket or the TLS stream over it. A message under way is carried to its end
+// even when whoever waits for it is cancelled: breaking off would leave the stream unable to send
+// anything more, its close frame included.
 template <class Next>
 class Session final : public WebSocket {
  public:
-  Session(Next& next, const Limits& limits) : stream_(next) {
+  Session(Next& next, const Limits& limits)
+      : stream_(next), changed_(next.get_executor(), asio::steady_timer::time_point::max()) {
     websocket::stream_base::timeout timeouts{limits.header_timeout, limits.websocket_idle_timeout,
                                              true};
     if (limits.websocket_idle_timeout.count() == 0)
@@ -44,16 +47,20 @@ class Session final : public WebSocket {
   }
 
   Task<std::optional<WebSocketMessage>> read() override {
-    const auto [failure, bytes] = co_await stream_.async_read(buffer_, kAsTuple);
-    if (failure) co_return std::nullopt;
+    if (reading_ == Step::none) start_reading();
+    while (reading_ == Step::under_way) co_await change();
+    if (read_failure_) co_return std::nullopt;
+    reading_ = Step::none;
     WebSocketMessage message{stream_.got_text(), beast::buffers_to_string(buffer_.data())};
-    buffer_.consume(bytes);
+    buffer_.consume(buffer_.size());
     co_return message;
   }
 
   Task<void> write(WebSocketMessage message) override {
-    stream_.text(message.text);
-    co_await stream_.async_write(asio::buffer(message.bytes), asio::use_awaitable);
+    while (writing_) co_await change();
+    start_writing(std::move(message));
+    while (writing_) co_await change();
+    if (write_failure_) throw boost::system::system_error(write_failure_);
   }
 
   Task<void> close(uint16_t code, std::string reason) override {
@@ -63,31 +70,79 @@ class Session final : public WebSocket {
     co_await stream_.async_close(why, kAsTuple);
   }
 
+  // Returns when nothing refers to this object any more; the socket must be closed before.
+  Task<void> settle() {
+    while (writing_ || reading_ == Step::under_way) co_await change();
+  }
+
  private:
+  enum class Step { none, under_way, done };
+
+  void start_reading() {
+    reading_ = Step::under_way;
+    stream_.async_read(buffer_, [this](boost::system::error_code failure, size_t) {
+      reading_ = Step::done;
+      read_failure_ = failure;
+      changed_.cancel();
+    });
+  }
+
+  void start_writing(WebSocketMessage message) {
+    outgoing_ = std::move(message.bytes);
+    stream_.text(message.text);
+    writing_ = true;
+    stream_.async_write(asio::buffer(outgoing_), [this](boost::system::error_code failure, size_t) {
+      writing_ = false;
+      write_failure_ = failure;
+      changed_.cancel();
+    });
+  }
+
+  Task<void> change() { co_await changed_.async_wait(kAsTuple); }
+
   websocket::stream<Next&, false> stream_;
+  asio::steady_timer changed_;  // never expires; cancelled when a message has been carried
   beast::flat_buffer buffer_;
+  std::string outgoing_;
+  Step reading_ = Step::none;
+  bool writing_ = false;
+  boost::system::error_code read_failure_, write_failure_;
 };
 
+struct Goodbye {
+  uint16_t code = websocket::close_code::normal;
+  std::string reason;
+};
+
+// How the handler ended, as what the client is told. A client that is gone is told in vain.
 template <class Next>
-Task<void> serve(Next& next, const Request& request, Response& response, const Limits& limits) {
-  auto& body = std::get<UpgradeBody>(response.body);
-  Session<Next> session(next, limits);
-  co_await session.accept(request, response, body.protocol);
+Task<Goodbye> handle(Session<Next>& session, const UpgradeBody& body, const std::string& id) {
   std::exception_ptr failure;
   try {
     co_await body.serve(session);
   } catch (const boost::system::system_error&) {
-    throw;
+    co_return Goodbye{websocket::close_code::going_away, ""};
   } catch (...) {
     failure = std::current_exception();
   }
-  uint16_t code = websocket::close_code::normal;
-  std::string reason;
-  if (failure) {
-    code = websocket::close_code::internal_error;
-    reason = to_string(as_error(failure, request.id).code);
-  }
-  co_await session.close(code, reason);
+  if (!failure) co_return Goodbye{};
+  const auto code = as_error(failure, id).code;
+  co_return Goodbye{websocket::close_code::internal_error, std::string(to_string(code))};
+}
+
+template <class Next>
+Task<void> serve(Next& next, Transport& transport, const Request& request, Response& response,
+                 const Limits& limits) {
+  auto& body = std::get<UpgradeBody>(response.body);
+  Session<Next> session(next, limits);
+  co_await session.accept(request, response, body.protocol);
+  const Goodbye goodbye = co_await handle(session, body, request.id);
+  // Cancelled or not: what is left is short, and the deadline ends it.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  transport.deadline.arm(kFarewell);
+  co_await session.close(goodbye.code, goodbye.reason);
+  transport.close();
+  co_await session.settle();
 }
 
 }  // namespace
@@ -95,9 +150,9 @@ Task<void> serve(Next& next, const Request& request, Response& response, const L
 Task<void> serve_websocket(Transport& transport, const Request& request, Response& response,
                            const Limits& limits) {
   if (auto* tls = transport.tls())
-    co_await serve(*tls, request, response, limits);
+    co_await serve(*tls, transport, request, response, limits);
   else
-    co_await serve(transport.socket(), request, response, limits);
+    co_await serve(transport.socket(), transport, request, response, limits);
 }
 
 }  // namespace sandgate::http

@@ -2,7 +2,10 @@
 
 #include <boost/beast/core.hpp>
 #include <boost/beast/websocket.hpp>
+#include <future>
+#include <thread>
 
+#include "gateway/core/settle.hpp"
 #include "tests/http/live_server.hpp"
 
 namespace sandgate {
@@ -33,8 +36,44 @@ Task<void> echo_all(http::WebSocket& socket) {
   }
 }
 
+// Gives up on a read again and again, as a handler does that waits for something else as well;
+// ends at the first empty message.
+Task<void> impatient(http::WebSocket& socket) {
+  for (;;) {
+    auto reading = with_timeout(std::chrono::milliseconds(5), socket.read());
+    auto message = co_await std::move(reading);
+    if (!message) continue;
+    if (!*message || (*message)->bytes.empty()) co_return;
+    co_await socket.write(std::move(**message));
+  }
+}
+
+// Ends by itself while it reads and the client says nothing.
+Task<void> farewell(http::WebSocket& socket) {
+  auto reading = with_timeout(std::chrono::milliseconds(5), socket.read());
+  co_await std::move(reading);
+}
+
+// Gives up on a message that is larger than what the socket takes, and ends.
+Task<void> half_way(http::WebSocket& socket) {
+  http::WebSocketMessage message{false, std::string(16 << 20, 'x')};
+  auto writing = with_timeout(std::chrono::milliseconds(50), socket.write(std::move(message)));
+  co_await std::move(writing);
+}
+
 http::Routes table() {
   http::Routes routes;
+  const auto add = [&](const char* path, Task<void> (*serve)(http::WebSocket&)) {
+    routes.add(
+        {Method::get, path, Permission::open, BodyMode::none, [serve](Request&) -> Task<Response> {
+           Response response;
+           response.body = http::UpgradeBody{serve, ""};
+           co_return response;
+         }});
+  };
+  add("/impatient", impatient);
+  add("/farewell", farewell);
+  add("/half", half_way);
   routes.add({Method::get, "/ws", Permission::open, BodyMode::none, [](Request&) -> Task<Response> {
                 Response response;
                 response.body = http::UpgradeBody{echo_all, "demo"};
@@ -45,9 +84,16 @@ http::Routes table() {
 
 // A blocking WebSocket client.
 struct Client {
-  explicit Client(uint16_t port) : stream(loop) {
+  explicit Client(uint16_t port, const std::string& path = "/ws") : stream(loop) {
     stream.next_layer().connect({asio::ip::address_v4::loopback(), port});
-    stream.handshake(answer, "x", "/ws");
+    stream.handshake(answer, "x", path);
+  }
+  // The code of the close frame that comes next; 0 when the connection just broke.
+  int closed_with() {
+    boost::system::error_code failure;
+    boost::beast::flat_buffer buffer;
+    while (!failure) stream.read(buffer, failure);
+    return failure == websocket::error::closed ? stream.reason().code : 0;
   }
   std::string ask(const std::string& message) {
     stream.binary(true);
@@ -87,6 +133,34 @@ TEST(WebSocket, ClosesWhenItsHandlerFails) {
   EXPECT_EQ(client.stream.reason().reason, "not_found");
 }
 
+TEST(WebSocket, AHandlerThatEndsWhileItReadsStillSaysGoodbye) {
+  LiveServer server(table());
+  Client client(server.port(), "/farewell");
+  EXPECT_EQ(client.closed_with(), websocket::close_code::normal);
+  EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
+}
+
+TEST(WebSocket, AnAbandonedReadLosesNoMessage) {
+  LiveServer server(table());
+  Client client(server.port(), "/impatient");
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(i));
+    EXPECT_EQ(client.ask(std::to_string(i)), std::to_string(i));
+  }
+  client.stream.write(asio::buffer(std::string()));
+  EXPECT_EQ(client.closed_with(), websocket::close_code::normal);
+}
+
+TEST(WebSocket, AnAbandonedMessageIsWholeBeforeTheGoodbye) {
+  LiveServer server(table());
+  Client client(server.port(), "/half");
+  client.stream.read_message_max(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  boost::beast::flat_buffer buffer;
+  EXPECT_EQ(client.stream.read(buffer), size_t{16} << 20);
+  EXPECT_EQ(client.closed_with(), websocket::close_code::normal);
+}
+
 TEST(WebSocket, ClientsThatVanishEndTheirHandler) {
   LiveServer server(table());
   for (const char* last_word : {"hello", "sleep"}) {
@@ -107,6 +181,18 @@ TEST(WebSocket, RefusesPlainRequests) {
 }
 
 TEST(WebSocket, StopsWithItsServer) {
+  http::ServerOptions options;
+  options.grace = std::chrono::milliseconds(50);
+  LiveServer server(table(), options);
+  Client client(server.port());
+  EXPECT_EQ(client.ask("hello"), "hello");
+  auto heard = std::async(std::launch::async, [&] { return client.closed_with(); });
+  server.server.stop();
+  EXPECT_EQ(server.server.connections(), 0u);
+  EXPECT_EQ(heard.get(), websocket::close_code::going_away);
+}
+
+TEST(WebSocket, ASilentClientDoesNotHoldTheStop) {
   http::ServerOptions options;
   options.grace = std::chrono::milliseconds(50);
   LiveServer server(table(), options);
