@@ -97,8 +97,9 @@ Task<http::Response> FileHandlers::write(http::Request& request) {
 
 Task<http::Response> FileHandlers::remove(http::Request& request) {
   const std::string path = path_of(request.query);
+  const bool recursive = request.query.flag("recursive");
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
-  co_await box.provider->remove(box.backend_id, path, request.query.flag("recursive"));
+  co_await box.provider->remove(box.backend_id, path, recursive);
   co_return http::Response::empty(204);
 }
 

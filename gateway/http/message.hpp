@@ -53,7 +53,8 @@ class Query {
   // Throws Error(invalid) for bad percent escapes or text that is not UTF-8.
   explicit Query(std::string_view encoded);
   std::optional<std::string> find(std::string_view name) const;
-  bool flag(std::string_view name) const;  // present and not "false" or "0"
+  // "true" or "false", the latter when absent. Throws Error(invalid) with path "?name".
+  bool flag(std::string_view name) const;
   // An integer within limits, or the fallback when absent. Throws Error(invalid) with path "?name".
   int64_t integer(std::string_view name, int64_t min, int64_t max, int64_t fallback) const;
   const std::vector<std::pair<std::string, std::string>>& items() const { return items_; }

@@ -40,7 +40,9 @@ std::optional<std::string> Query::find(std::string_view name) const {
 
 bool Query::flag(std::string_view name) const {
   const auto value = find(name);
-  return value && *value != "false" && *value != "0";
+  if (!value || *value == "false") return false;
+  if (*value == "true") return true;
+  throw Error::invalid("?" + std::string(name), "must be true or false");
 }
 
 int64_t Query::integer(std::string_view name, int64_t min, int64_t max, int64_t fallback) const {

@@ -83,7 +83,7 @@ TEST_F(Idempotency, TwinsWaitForTheFirst) {
   for (int i = 0; i < 8; ++i)
     twins.emplace_back([&] {
       RawClient client(server.port());
-      const auto reply = client.ask(ask("twin", "{}", "?slow"));
+      const auto reply = client.ask(ask("twin", "{}", "?slow=true"));
       const std::lock_guard lock(mutex);
       bodies.insert(reply.body);
     });

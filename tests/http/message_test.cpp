@@ -16,9 +16,21 @@ TEST(Query, DecodesInOrder) {
   EXPECT_EQ(query.items(), expected);
   EXPECT_EQ(query.find("a"), "1");
   EXPECT_FALSE(query.find("z"));
-  EXPECT_TRUE(query.flag("b"));
-  EXPECT_FALSE(Query("b=false").flag("b"));
-  EXPECT_FALSE(Query("b=0").flag("b"));
+}
+
+TEST(Query, FlagsAreTrueOrFalseAndNothingElse) {
+  EXPECT_TRUE(Query("a=true").flag("a"));
+  EXPECT_FALSE(Query("a=false").flag("a"));
+  EXPECT_FALSE(Query("b=true").flag("a"));
+  for (const char* bad : {"a", "a=", "a=flase", "a=0", "a=1", "a=yes", "a=True", "a=true+"}) {
+    try {
+      (void)Query(bad).flag("a");
+      ADD_FAILURE() << bad;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, ErrorCode::invalid) << bad;
+      EXPECT_EQ(error.fields.at(0).path, "?a") << bad;
+    }
+  }
 }
 
 TEST(Query, RefusesWhatIsNotText) {

@@ -116,7 +116,7 @@ TEST(Stream, UploadsManyBytesInLittleMemory) {
 TEST(Stream, AReaderThatPausesHoldsTheProducer) {
   LiveServer server(streams_table());
   RawClient client(server.port());
-  client.send(get("/download?chunked&bytes=" + std::to_string(kMany)));
+  client.send(get("/download?chunked=true&bytes=" + std::to_string(kMany)));
   size_t seen = 1;
   // Two looks without progress mean that the producer waits.
   ASSERT_TRUE(eventually([&] {
@@ -133,7 +133,7 @@ TEST(Stream, AReaderThatPausesHoldsTheProducer) {
 TEST(Stream, AWriterIsHeldByASlowHandler) {
   LiveServer server(streams_table());
   RawClient client(server.port());
-  client.send("POST /upload?slow HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n");
+  client.send("POST /upload?slow=true HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n");
   client.socket().non_blocking(true);
   const std::string chunk(1 << 20, 'x');
   size_t sent = 0;
@@ -146,7 +146,7 @@ TEST(Stream, AWriterIsHeldByASlowHandler) {
 TEST(Stream, BreaksOffWithoutACleanEnd) {
   LiveServer server(streams_table());
   for (const char* path :
-       {"/fails?late", "/fails?late&length", "/download?bytes=65536&said=65537"}) {
+       {"/fails?late=true", "/fails?late=true&length=true", "/download?bytes=65536&said=65537"}) {
     RawClient client(server.port());
     client.send(get(path));
     EXPECT_THROW((void)client.receive(), std::runtime_error) << path;
@@ -156,7 +156,7 @@ TEST(Stream, BreaksOffWithoutACleanEnd) {
 TEST(Stream, FailsProperlyWhileNothingWasSent) {
   LiveServer server(streams_table());
   RawClient client(server.port());
-  EXPECT_EQ(client.ask(get("/fails?length")).status, 404);
+  EXPECT_EQ(client.ask(get("/fails?length=true")).status, 404);
 }
 
 TEST(Stream, ToldInHeadersOnlyForHead) {
