@@ -121,7 +121,8 @@ std::vector<SandboxRecord> take_stopping(pqxx::work& tx, int most, std::chrono::
 
 bool set_ended(pqxx::work& tx, const SandboxId& id) {
   return run(tx, "sandbox_ended", R"sql(
-    UPDATE sandbox SET ended_at = now(),
+    UPDATE sandbox SET ended_at = coalesce((SELECT boundary FROM metered_sandbox
+        WHERE sandbox = $1 AND state = 'closed'), now()),
       state = CASE WHEN failure_code IS NULL THEN 'stopped' ELSE 'failed' END
     WHERE id = $1 AND state = 'stopping')sql",
              id.value)

@@ -71,9 +71,7 @@ def check_usage_is_exact(server, client):
     for row in filter(None, rows.splitlines()):
         box, life, metered, gaps = row.split("|")
         assert Decimal(gaps) == 0, f"{box}: intervals overlap or leave gaps of {gaps} s"
-        assert Decimal(metered) <= Decimal(life), f"{box}: lived {life} vCPU seconds, metered {metered}"
-        # The row may end a moment after the charge does, never the other way round.
-        assert Decimal(life) - Decimal(metered) < Decimal("0.2"), f"{box}: lived {life}, metered {metered}"
+        assert Decimal(metered) == Decimal(life), f"{box}: lived {life} vCPU seconds, metered {metered}"
 
 
 def test_gateway_killed_sandboxes_live_on():

@@ -111,6 +111,17 @@ TEST(Lifecycle, AnUnreachableBackendEndsTheChargeAndTheReaperGoesOn) {
   EXPECT_EQ(run(world.replica.reaper(seconds(5)).finish()), 1u);
   EXPECT_EQ(world.row(made.id).state, SandboxState::stopped);
   EXPECT_EQ(world.a->alive(), 0u);
+  EXPECT_TRUE(world.charged_to_its_end(made.id));
+}
+
+TEST(Lifecycle, TheChargeEndsWhenTheSandboxDoes) {
+  World world;
+  const SandboxRecord killed = world.create(), lost = world.create();
+  EXPECT_FALSE(world.charged_to_its_end(killed.id));
+  run(world.replica.lifecycle.kill(world.tenant, killed.id));
+  run(world.replica.lifecycle.fail(lost.id, "gone"));
+  EXPECT_TRUE(world.charged_to_its_end(killed.id));
+  EXPECT_TRUE(world.charged_to_its_end(lost.id));
 }
 
 TEST(Lifecycle, ConcurrentKillsAllSucceed) {

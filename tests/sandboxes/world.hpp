@@ -83,6 +83,13 @@ struct World {
   bool metered(const SandboxId& id) {
     return sql("SELECT state FROM metered_sandbox WHERE sandbox = '" + id.value + "'") == "running";
   }
+  // Whether it was charged for to the microsecond that it says it ended at.
+  bool charged_to_its_end(const SandboxId& id) {
+    return sql("SELECT s.ended_at = m.boundary AND s.ended_at = (SELECT max(interval_end) FROM"
+               " usage_event WHERE sandbox = s.id) FROM sandbox s JOIN metered_sandbox m"
+               " ON m.sandbox = s.id WHERE m.state = 'closed' AND s.id = '" +
+               id.value + "'") == "t";
+  }
   DeploymentSet fixed() const {
     return {std::make_shared<const Deployment>(make("a", a)),
             std::make_shared<const Deployment>(make("b", b))};
