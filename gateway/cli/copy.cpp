@@ -1,7 +1,6 @@
 #include "gateway/cli/copy.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -15,9 +14,6 @@ namespace sandgate::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// libarchive pads its stream to whole blocks after the end mark; what follows is read and dropped.
-constexpr size_t kDrainBytes = 64 * 1024;
 
 std::string files_path(const Place& place, const std::string& verb = "") {
   return "/v1/sandboxes/" + encoded(place.sandbox) + "/files" + verb +
@@ -95,18 +91,11 @@ void download_file(const Context& context, const Client& client, const Place& so
   fs::rename(partial, target);
 }
 
-void unpack_all(int fd, const fs::path& directory) {
-  unpack(fd, directory);
-  std::string rest(kDrainBytes, '\0');
-  while (::read(fd, rest.data(), rest.size()) > 0) {
-  }
-}
-
 void download_tree(const Context& context, const Client& client, const Place& source,
                    const fs::path& target) {
   fs::create_directories(target);
   Progress progress(context.console(), target.filename().string(), std::nullopt);
-  Pipe tar(Pipe::Direction::to_thread, [&](int fd) { unpack_all(fd, target); });
+  Pipe tar(Pipe::Direction::to_thread, [&](int fd) { unpack(fd, target); });
   client.call({.path = files_path(source, "/archive"),
                .download = [&](std::string_view bytes) { tar.write(bytes); },
                .watcher = [&](uint64_t, uint64_t received) { progress.update(received); }});

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <memory>
 
 #include <archive.h>
@@ -96,6 +97,16 @@ void unpack_entry(archive_entry* entry, archive* reader, archive* disk, const fs
   if (archive_write_finish_entry(disk) < ARCHIVE_OK) fail(ErrorCode::internal, "writing", disk);
 }
 
+// Archives are padded to whole blocks behind their end mark. Whoever writes one may do so late, and
+// would fail when nobody reads any more.
+void drain(int fd) {
+  std::array<char, kBlockBytes> rest;
+  for (;;) {
+    const ssize_t got = ::read(fd, rest.data(), rest.size());
+    if (got == 0 || (got < 0 && errno != EINTR)) return;
+  }
+}
+
 }  // namespace
 
 uint64_t bytes_below(const fs::path& directory) {
@@ -138,6 +149,7 @@ void unpack(int fd, const fs::path& directory) {
   }
   if (archive_write_close(disk.get()) < ARCHIVE_OK)
     fail(ErrorCode::internal, place.string(), disk.get());
+  drain(fd);
 }
 
 }  // namespace sandgate::cli

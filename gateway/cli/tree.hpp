@@ -13,7 +13,8 @@ void pack(const std::filesystem::path& directory, int fd);
 
 // Unpacks a tar stream from `fd` below `directory`, which must exist. The stream comes from a
 // sandbox and is not trusted: absolute names, "..", names that lead through a symbolic link,
-// devices and set-uid bits never come out. Throws Error(invalid) for such an entry.
+// devices and set-uid bits never come out. Throws Error(invalid) for such an entry. Reads to the
+// end of `fd`, so that padding which arrives late disturbs nobody.
 void unpack(int fd, const std::filesystem::path& directory);
 
 }  // namespace sandgate::cli

@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -32,8 +33,8 @@ struct TreeTest : testing::Test {
     return text.str();
   }
   // A tar stream with one entry, as a hostile sandbox would make it.
-  void unpack_one(const std::string& name, unsigned type, const std::string& link = "") {
-    Pipe tar(Pipe::Direction::to_thread, [this](int fd) { unpack(fd, root / "to"); });
+  static std::string one_entry(const std::string& name, unsigned type,
+                               const std::string& link = "") {
     std::string bytes(10240, '\0');
     size_t used = 0;
     auto* writer = archive_write_new();
@@ -49,7 +50,12 @@ struct TreeTest : testing::Test {
     archive_entry_free(entry);
     archive_write_close(writer);
     archive_write_free(writer);
-    tar.write(std::string_view(bytes).substr(0, used));
+    bytes.resize(used);
+    return bytes;
+  }
+  void unpack_one(const std::string& name, unsigned type, const std::string& link = "") {
+    Pipe tar(Pipe::Direction::to_thread, [this](int fd) { unpack(fd, root / "to"); });
+    tar.write(one_entry(name, type, link));
     tar.finish();
   }
 
@@ -105,6 +111,18 @@ TEST_F(TreeTest, WhatIsNoArchiveIsAnError) {
         tar.finish();
       },
       Error);
+}
+
+// As libarchive and others write it: blocks of zeros, long after the end mark was read.
+TEST_F(TreeTest, PaddingMayArriveLate) {
+  Pipe tar(Pipe::Direction::to_thread, [this](int fd) { unpack(fd, root / "to"); });
+  const std::string block(512, '\0');
+  tar.write(one_entry("late", AE_IFREG));
+  for (int i = 0; i < 512; ++i) tar.write(block);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (int i = 0; i < 512; ++i) tar.write(block);
+  tar.finish();
+  EXPECT_TRUE(fs::exists(root / "to/late"));
 }
 
 }  // namespace
