@@ -42,13 +42,15 @@ void check_spec(const CreateSpec& spec) {
 }  // namespace
 
 LocalProvider::LocalProvider(LocalProviderSettings settings)
-    : settings_(std::move(settings)), node_(settings_.node_socket), descriptor_(unasked()) {}
+    : settings_(std::move(settings)),
+      node_(settings_.node_socket),
+      descriptor_(std::make_shared<const Descriptor>(unasked())) {}
 
 Task<void> LocalProvider::refresh() {
   Json answer = co_await node_.call("describe");
-  Descriptor fresh = descriptor_from_json(answer.at("descriptor"));
+  auto fresh = std::make_shared<const Descriptor>(descriptor_from_json(answer.at("descriptor")));
   std::lock_guard lock(mutex_);
-  descriptor_ = std::move(fresh);
+  descriptor_.swap(fresh);
 }
 
 Task<void> LocalProvider::keep_fresh() {
@@ -63,8 +65,10 @@ Task<void> LocalProvider::keep_fresh() {
 }
 
 Descriptor LocalProvider::descriptor() const {
-  std::lock_guard lock(mutex_);
-  return descriptor_;
+  std::unique_lock lock(mutex_);
+  const auto known = descriptor_;
+  lock.unlock();
+  return *known;
 }
 
 AgentClient LocalProvider::agent(const std::string& id) const {

@@ -66,7 +66,7 @@ class LocalProvider : public Provider {
   const LocalProviderSettings settings_;
   const NodeClient node_;
   mutable std::mutex mutex_;
-  Descriptor descriptor_;  // guarded by mutex_
+  std::shared_ptr<const Descriptor> descriptor_;  // guarded by mutex_, what it points to is not
 };
 
 }  // namespace sandgate

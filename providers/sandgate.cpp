@@ -29,21 +29,22 @@ SandgateProvider::SandgateProvider(HttpClient& http, asio::any_io_executor execu
                                    SandgateSettings settings)
     : api_(http, target_of(settings), &wire::read_error),
       executor_(std::move(executor)),
-      profile_(settings.profile) {
-  descriptor_.provider = "sandgate";
-}
+      profile_(settings.profile),
+      descriptor_(std::make_shared<const Descriptor>(Descriptor{.provider = "sandgate"})) {}
 
 Task<void> SandgateProvider::refresh() {
   const Json document = co_await api_.get("/v1/descriptor?profile=" + percent_encode(profile_));
-  Descriptor descriptor = wire::to_descriptor(document);
+  auto descriptor = std::make_shared<const Descriptor>(wire::to_descriptor(document));
   std::lock_guard lock(mutex_);
-  descriptor_ = std::move(descriptor);
+  descriptor_.swap(descriptor);
   read_at_ = std::chrono::steady_clock::now();
 }
 
 Descriptor SandgateProvider::descriptor() const {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  const auto known = descriptor_;
   const bool old = std::chrono::steady_clock::now() - read_at_ > kDescriptorAge;
+  lock.unlock();
   if (old && !refreshing_.exchange(true)) {
     // Only reading is const here: what is refreshed is a cache.
     auto weak = std::const_pointer_cast<SandgateProvider>(shared_from_this());
@@ -56,7 +57,7 @@ Descriptor SandgateProvider::descriptor() const {
       self->refreshing_ = false;
     });
   }
-  return descriptor_;
+  return *known;
 }
 
 Task<BackendSandbox> SandgateProvider::create(CreateSpec spec) {

@@ -65,7 +65,7 @@ class SandgateProvider : public Provider, public std::enable_shared_from_this<Sa
   const asio::any_io_executor executor_;
   const std::string profile_;
   mutable std::mutex mutex_;  // of the two below
-  Descriptor descriptor_;
+  std::shared_ptr<const Descriptor> descriptor_;  // copied by callers without the lock
   std::chrono::steady_clock::time_point read_at_{};
   mutable std::atomic<bool> refreshing_{false};
 };
