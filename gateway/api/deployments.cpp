@@ -122,7 +122,8 @@ Task<http::Response> DeploymentHandlers::remove(http::Request& request) {
   if (!row) throw Error::not_found("deployment", name);
   if (rules_.in_use) {
     auto asking = rules_.in_use(name);
-    if (co_await std::move(asking))
+    const bool in_use = co_await std::move(asking);
+    if (in_use)
       throw Error(ErrorCode::conflict, "sandboxes still live on this deployment: disable it first");
   }
   auto removing = deployments_.remove(request.caller.tenant, name, actor_of(request));

@@ -127,8 +127,8 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Ro
 Task<void> Dispatcher::receive(Request& request, IncomingBody& body, const Route& route) {
   if (route.body == BodyMode::none) {
     std::array<char, 1> probe;
-    if (co_await body.read(probe) > 0)
-      throw Error(ErrorCode::invalid, "this request takes no body");
+    const size_t count = co_await body.read(probe);
+    if (count > 0) throw Error(ErrorCode::invalid, "this request takes no body");
     co_return;
   }
   request.body = co_await read_whole(body, route.max_body_bytes);

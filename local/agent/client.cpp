@@ -59,7 +59,8 @@ Task<void> send_input(std::string path, std::string process, std::string bytes) 
   const auto connection =
       co_await ClientConnection::open(std::move(path), "write_stdin", std::move(request));
   // A refusal that arrived meanwhile is in the answer.
-  if (co_await connection->send_bytes(bytes)) co_await connection->send_end();
+  const bool taken = co_await connection->send_bytes(bytes);
+  if (taken) co_await connection->send_end();
   co_await connection->receive_reply();
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finds temporaries that g++ 12 destroys twice.
+"""Finds temporaries that g++ 12 destroys twice, and the conditions in which it does.
 
 In a statement with co_await, g++ 12 runs the destructor of a temporary closure or aggregate twice
 (a shared_ptr captured by value loses two counts). Closures that capture only references, pointers
@@ -7,6 +7,12 @@ or nothing are harmless. The remedy is always the same: name it in a statement o
 
     auto work = [id](pqxx::work& tx) { ... };        // or: auto task = database.run([id]...);
     co_await database.run(std::move(work));          //     co_await std::move(task);
+
+The same happens to what is awaited in the condition of an if or switch whose branch leaves the
+function (at -O0 and -O2; a loop's condition and a declared variable are well), and to what either
+side of `?:` awaits. There, too, the value is named first:
+
+    const bool ok = co_await body.read();            // not: if (!co_await body.read()) co_return;
 
 Usage: awaited_temporaries.py FILE...   exits 1 when it finds any.
 """
@@ -92,9 +98,47 @@ def statement_problems(text, begin):
     return found if awaits else []
 
 
+def without_closures(text):
+    i = 0
+    while i < len(text):
+        end = closure_end(text, i) if text[i] == "[" else None
+        if end:
+            text = text[:i] + re.sub(r"[^\n]", " ", text[i:end]) + text[end:]
+        i += 1
+    return text
+
+
+def condition_problems(text):
+    """Positions of conditions of if and switch that await."""
+    for match in re.finditer(r"\b(?:if(?:\s+constexpr)?|switch)\s*\(", text):
+        begin = match.end()
+        condition = without_closures(text[begin:matching(text, begin - 1)]).split(";")[-1]
+        # A declaration's value has a name.
+        if "co_await" in condition and not re.match(r"\s*(?:const\s+)?[\w:<>,\s*&]+?[\w\]]\s*=[^=]", condition):
+            yield match.start()
+
+
+def ternary_problems(text):
+    """Positions of `?` after which, within one statement, something is awaited."""
+    for match in re.finditer(r"\?(?![?.])", text):
+        rest = without_closures(text[match.end():match.end() + 2000])
+        depth = 0
+        for i, c in enumerate(rest):
+            depth += (c in "([{") - (c in ")]}")
+            if depth < 0 or (c == ";" and depth == 0):
+                break
+        if re.match(r"[^;]*\bco_await\b", rest[:i + 1]):
+            yield match.start()
+
+
 def check(path):
     text = masked(open(path, encoding="utf-8").read())
     count = 0
+    for positions, what in ((condition_problems(text), "a condition"), (ternary_problems(text), "a side of ?:")):
+        for at in positions:
+            line = text.count("\n", 0, at) + 1
+            print(f"{path}:{line}: {what} awaits: g++ 12 may destroy what it awaits twice; name the value first")
+            count += 1
     for start in [m.end() for m in re.finditer(r"[;{}]", text)]:
         for at, what in statement_problems(text, start):
             line = text.count("\n", 0, at) + 1
