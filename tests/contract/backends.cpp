@@ -1,6 +1,3 @@
-#include <cstdlib>
-
-#include "providers/curl_client.hpp"
 #include "providers/sandgate.hpp"
 #include "tests/contract/provider_contract.hpp"
 #include "tests/support/box_gateway.hpp"
@@ -37,27 +34,6 @@ class InnerGatewayBackend : public Backend {
   std::shared_ptr<SandgateProvider> provider_;
 };
 
-// A running gateway, named by its URL, profile and key.
-class RunningGatewayBackend : public Backend {
- public:
-  RunningGatewayBackend(LiveLoop& loop, SandgateSettings settings)
-      : provider_(std::make_shared<SandgateProvider>(http_, loop.executor(), std::move(settings))) {
-    loop.run(provider_->refresh());
-  }
-  Provider& provider() override { return *provider_; }
-  CreateSpec spec() override { return {}; }
-
- private:
-  CurlClient http_;
-  std::shared_ptr<SandgateProvider> provider_;
-};
-
-std::string setting(const char* name) {
-  const char* value = std::getenv(name);
-  if (!value) throw std::runtime_error(std::string(name) + " is not set");
-  return value;
-}
-
 }  // namespace
 
 std::vector<BackendLine> backend_lines() {
@@ -69,13 +45,6 @@ std::vector<BackendLine> backend_lines() {
       {"inner_gateway",
        [](LiveLoop& loop) -> std::unique_ptr<Backend> {
          return std::make_unique<InnerGatewayBackend>(loop);
-       }},
-      {"running_gateway",
-       [](LiveLoop& loop) -> std::unique_ptr<Backend> {
-         return std::make_unique<RunningGatewayBackend>(
-             loop, SandgateSettings{setting("SANDGATE_CONTRACT_URL"),
-                                    setting("SANDGATE_CONTRACT_PROFILE"),
-                                    Secret(setting("SANDGATE_CONTRACT_KEY")), true});
        }},
   };
 }
