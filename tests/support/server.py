@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 import time
 
+from leftovers import Leftovers
+
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Built once and shared by all test servers: an image is read-only.
 IMAGES = os.environ.get("SANDGATE_TEST_IMAGES", "/var/cache/sandgate-test/images")
@@ -82,10 +84,11 @@ class Server:
         self.admin_key = "sg_" + secrets.token_hex(20)
         self.environment = {"PATH": os.environ["PATH"], "SANDGATE_ADMIN_KEY": self.admin_key, **(environment or {})}
         self.process, self.host, self.port = None, "127.0.0.1", None
-        self.tenants = []
+        self.tenants, self.sessions = [], []
         self.log_path = self.home + "/serve.log"
 
-    def start(self, timeout=120):
+    def start(self, timeout=120, wrapper=()):
+        """`wrapper`: words before the program's own, which must end in an exec of them."""
         listen = self.home + "/gateway/listen"
         if os.path.exists(listen):
             os.unlink(listen)
@@ -93,8 +96,9 @@ class Server:
         for name, value in self.settings.items():
             flags += ["--set", f"{name}={value}"]
         log = open(self.log_path, "ab")
-        self.process = subprocess.Popen([self.binary, "serve", *flags], stdin=subprocess.DEVNULL, stdout=log,
-                                        stderr=log, env=self.environment, start_new_session=True)
+        self.process = subprocess.Popen([*wrapper, self.binary, "serve", *flags], stdin=subprocess.DEVNULL, stdout=log,
+                                        stderr=log, env=self.environment, start_new_session=True, cwd="/")
+        self.sessions.append(self.process.pid)
         log.close()
         limit = time.monotonic() + timeout
         while time.monotonic() < limit:
@@ -162,6 +166,9 @@ class Server:
                 self.process.kill()
                 self.process.wait()
 
+    def leftovers(self):
+        return Leftovers(self.home, self.settings["local.name"], self.sessions)
+
     def close(self):
         """Ends every sandbox, then the server, then its home."""
         try:
@@ -174,6 +181,7 @@ class Server:
         except (OSError, AssertionError, http.client.HTTPException):
             pass  # A broken server is ended all the same.
         self.stop()
+        self.leftovers().remove()
         if self.own_home:
             shutil.rmtree(self.home, ignore_errors=True)
 
