@@ -89,7 +89,7 @@ Task<bool> head_within(std::chrono::milliseconds deadline, CurlTransfer& transfe
   if (deadline.count() == 0) co_return co_await transfer.wait_for_head();
   auto waiting = with_timeout(deadline, transfer.wait_for_head());
   const auto ready = co_await std::move(waiting);
-  if (!ready) throw Error(ErrorCode::timeout, "the backend did not answer in time");
+  if (!ready) throw Error(ErrorCode::timeout, transfer.peer() + " did not answer in time");
   co_return true;
 }
 

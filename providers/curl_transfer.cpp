@@ -14,13 +14,12 @@ constexpr size_t kBodyBuffer = 1 << 20, kUploadBuffer = 1 << 20;
 constexpr long kCurlReadBuffer = 512 << 10;  // CURL_MAX_READ_SIZE
 constexpr long kCurlUploadBuffer = 1 << 20;
 
-Error failure_of(CURLcode code, bool address_refused) {
+Error failure_of(CURLcode code, bool address_refused, const std::string& peer) {
   if (address_refused)
-    return Error(ErrorCode::unavailable, "the backend's address is not a public one");
+    return Error(ErrorCode::unavailable, peer + "'s address is not a public one");
   if (code == CURLE_OPERATION_TIMEDOUT)
-    return Error(ErrorCode::timeout, "the backend did not answer in time");
-  return Error(ErrorCode::unavailable,
-               std::string("the backend could not be reached: ") + curl_easy_strerror(code));
+    return Error(ErrorCode::timeout, peer + " did not answer in time");
+  return Error(ErrorCode::unavailable, peer + " could not be reached: " + curl_easy_strerror(code));
 }
 
 // Drops what was consumed once it is worth the move.
@@ -197,7 +196,7 @@ void CurlTransfer::finish(CURLcode code) {
   std::lock_guard lock(mutex_);
   done_ = true;
   if (code != CURLE_OK && !failure_)
-    failure_ = std::make_exception_ptr(failure_of(code, address_refused_));
+    failure_ = std::make_exception_ptr(failure_of(code, address_refused_, call_.peer));
   notify(readable_);
   notify(room_);
 }

@@ -32,6 +32,7 @@ class CurlTransfer {
   // Whether a direction that stopped for lack of room or bytes can go on.
   bool wants_resume();
   int status() const { return status_; }
+  const std::string& peer() const { return call_.peer; }
   const HttpFields& headers() const { return headers_; }
 
   // ---- the curl thread's side

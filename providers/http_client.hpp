@@ -33,6 +33,7 @@ struct HttpCall {
   size_t max_body = 8 << 20;  // call() only; beyond it the reply is refused
   // Loopback, private, link-local and metadata addresses may be reached: the operator's upstreams.
   bool allow_private = false;
+  std::string peer = "the backend";  // what messages call the other side
 };
 
 struct HttpReply {

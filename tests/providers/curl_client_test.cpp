@@ -143,6 +143,20 @@ TEST(CurlClient, RefusedConnectionsAndPrivateAddressesAreUnavailable) {
   EXPECT_EQ(code_of(client.call(tenant)), ErrorCode::unavailable);
 }
 
+TEST(CurlClient, AStreamThatCannotBeginSaysSoBeforeItsDeadline) {
+  CurlClient client;
+  HttpCall call = local("http://127.0.0.1:1");
+  call.deadline = std::chrono::seconds(5);
+  const auto begin = SteadyClock::now();
+  try {
+    run(client.stream(call));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::unavailable);
+  }
+  EXPECT_LT(SteadyClock::now() - begin, std::chrono::seconds(2));
+}
+
 TEST(CurlClient, LargeRepliesAreRefusedByCallAndPulledByStream) {
   ScriptedServer server(flood);
   CurlClient client;
