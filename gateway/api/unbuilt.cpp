@@ -14,10 +14,6 @@ struct Unbuilt {
 
 constexpr Unbuilt kUnbuilt[] = {
     {Method::post, "/v1/routing/simulate", Permission::read},
-    {Method::get, "/v1/sandboxes/{id}/events", Permission::read},
-    {Method::get, "/v1/events", Permission::read},
-    {Method::put, "/v1/webhooks/{name}", Permission::administer_tenant},
-    {Method::delete_, "/v1/webhooks/{name}", Permission::administer_tenant},
     {Method::get, "/v1/secrets", Permission::read},
     {Method::put, "/v1/secrets/{name}", Permission::write_secrets},
     {Method::delete_, "/v1/secrets/{name}", Permission::write_secrets},

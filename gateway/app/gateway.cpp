@@ -66,6 +66,10 @@ Gateway::Gateway(const Config& config)
       reaper_(lifecycle_, {}),
       reconciler_(lifecycle_, {}),
       access_(lifecycle_, activity_),
+      event_log_(database_),
+      webhooks_(database_, vault_),
+      webhook_sender_(database_, vault_, curl_, clock_,
+                      {.allow_private = config.webhooks.allow_private}),
       authenticator_(keys_, tenant_directory_, clock_, config.admin_key, notifications_),
       rate_(tenant_directory_),
       idempotency_(database_),
@@ -91,6 +95,11 @@ Gateway::Gateway(const Config& config)
       processes_api_(access_),
       terminal_api_(access_),
       files_api_(access_),
+      events_api_(event_log_, event_bell_,
+                  [this](TenantId tenant, SandboxId id) -> Task<void> {
+                    co_await lifecycle_.get(tenant, id);
+                  }),
+      webhooks_api_(webhooks_, config.webhooks.allow_private),
       operations_api_(operations()) {}
 
 DeploymentSet Gateway::fixed_deployments() const {
@@ -162,6 +171,8 @@ void Gateway::add_routes() {
   processes_api_.add_routes(routes_);
   terminal_api_.add_routes(routes_);
   files_api_.add_routes(routes_);
+  events_api_.add_routes(routes_);
+  webhooks_api_.add_routes(routes_);
   operations_api_.add_routes(routes_);
   api::add_unbuilt_routes(routes_);
 }

@@ -12,6 +12,7 @@
 #include "gateway/api/budgets.hpp"
 #include "gateway/api/decisions.hpp"
 #include "gateway/api/deployments.hpp"
+#include "gateway/api/events.hpp"
 #include "gateway/api/exec.hpp"
 #include "gateway/api/files.hpp"
 #include "gateway/api/invoices.hpp"
@@ -27,10 +28,15 @@
 #include "gateway/api/tenants.hpp"
 #include "gateway/api/terminal.hpp"
 #include "gateway/api/usage.hpp"
+#include "gateway/api/webhooks.hpp"
 #include "gateway/config/config.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/database.hpp"
 #include "gateway/core/notifications.hpp"
+#include "gateway/events/event_bell.hpp"
+#include "gateway/events/event_log.hpp"
+#include "gateway/events/webhook_sender.hpp"
+#include "gateway/events/webhook_store.hpp"
 #include "gateway/http/authentication.hpp"
 #include "gateway/http/database_idempotency.hpp"
 #include "gateway/http/dispatch.hpp"
@@ -72,6 +78,8 @@ class Gateway {
   void wait_for_database();
   void start_background_work();
   Task<void> hold_to_budgets();
+  void start_events();
+  void tell_breaker(const std::string& deployment, Breaker breaker);
   http::ServerOptions server_options() const;
   void reload();
   void render_metrics(std::string& out) const;
@@ -110,6 +118,11 @@ class Gateway {
   Reconciler reconciler_;
   CachedAccess access_;
 
+  EventLog event_log_;
+  EventBell event_bell_;
+  WebhookStore webhooks_;
+  WebhookSender webhook_sender_;
+
   http::KeyAuthenticator authenticator_;
   http::RequestRate rate_;
   http::DatabaseIdempotency idempotency_;
@@ -131,6 +144,8 @@ class Gateway {
   api::ProcessHandlers processes_api_;
   api::TerminalHandlers terminal_api_;
   api::FileHandlers files_api_;
+  api::EventHandlers events_api_;
+  api::WebhookHandlers webhooks_api_;
   api::OperationsHandlers operations_api_;
   http::Routes routes_;
   std::unique_ptr<http::HttpMetrics> metrics_;

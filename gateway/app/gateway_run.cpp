@@ -10,12 +10,17 @@
 #include "gateway/app/gateway.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
+#include "gateway/events/outbox.hpp"
 
 namespace sandgate {
 namespace {
 
 // A database that recovers from a crash may take a while; a wrong URL never answers.
 constexpr std::chrono::seconds kDatabaseStart{60};
+// How soon an event is in the log while streams wait for it, and otherwise.
+constexpr std::chrono::milliseconds kEventsAwaited{40}, kEventsQuiet{250};
+constexpr int64_t kForgotAtOnce = 5000;
+constexpr std::chrono::milliseconds kForgetPause{100};
 
 sigset_t block_signals() {
   sigset_t set;
@@ -58,8 +63,51 @@ void Gateway::subscribe() {
                            [this](const std::string& id) { sandbox_cache_.on_notification(id); });
   notifications_.subscribe(kDeploymentsChannel,
                            [this](const std::string&) { deployments_.poke(); });
+  notifications_.subscribe(kEventsChannel, [this](const std::string& payload) {
+    event_bell_.ring(payload);
+    webhook_sender_.poke();
+  });
   notifications_.subscribe("prices", [this](const std::string&) {
     spawn_detached(io_.executor(), [this]() -> Task<void> { co_await attempt(prices_.load()); });
+  });
+}
+
+// Each replica judges deployments by what it saw, and tells of its own breakers.
+void Gateway::tell_breaker(const std::string& deployment, Breaker breaker) {
+  const size_t slash = deployment.find('/');
+  const bool shared = slash == std::string::npos;
+  const auto owner = shared ? std::nullopt : TenantId::parse(deployment.substr(0, slash));
+  const std::string name = shared ? deployment : deployment.substr(slash + 1);
+  const std::string type = breaker == Breaker::open ? "deployment.opened" : "deployment.closed";
+  auto work = [this, owner, name, type]() -> Task<void> {
+    const Json data{{"deployment", name}};
+    auto tell = [=](pqxx::work& tx) { tell_event(tx, owner, type, "deployments/" + name, data); };
+    const auto outcome = co_await attempt(database_.run(std::move(tell)));
+    if (const auto* error = std::get_if<Error>(&outcome))
+      log::warn("an event was not written", {{"type", type}, {"reason", error->what()}});
+  };
+  spawn_detached(io_.executor(), std::move(work));
+}
+
+void Gateway::start_events() {
+  health_.on_change([this](const std::string& deployment, Breaker breaker) {
+    tell_breaker(deployment, breaker);
+  });
+  keep_running(io_.executor(), "event log", [this]() -> Task<void> {
+    // Polled, because a notification in the transactions that write events would make their
+    // commits wait for each other.
+    for (;;) {
+      co_await event_log_.collect_all();
+      co_await sleep_for(event_bell_.listeners() > 0 ? kEventsAwaited : kEventsQuiet);
+    }
+  });
+  keep_running(io_.executor(), "webhooks", [this] { return webhook_sender_.run(); });
+  repeat(io_.executor(), "old events", std::chrono::minutes(10), [this]() -> Task<void> {
+    const std::chrono::hours age(24 * config_.events.retention_days);
+    for (size_t gone = 1; gone > 0;) {
+      gone = co_await event_log_.forget(age, kForgotAtOnce);
+      co_await sleep_for(kForgetPause);
+    }
   });
 }
 
@@ -81,6 +129,7 @@ void Gateway::start_background_work() {
   keep_running(io_.executor(), "activity", [this] { return activity_->run(); });
   keep_running(io_.executor(), "reaper", [this] { return reaper_.run(); });
   keep_running(io_.executor(), "reconciler", [this] { return reconciler_.run(); });
+  start_events();
   repeat(io_.executor(), "metering", seconds(10),
          [this]() -> Task<void> { co_await meter_.flush(database_); });
   repeat(io_.executor(), "budgets", seconds(15), [this] { return hold_to_budgets(); });
@@ -121,6 +170,7 @@ void Gateway::run() {
   log::info("listening", {{"address", config_.listen_address}, {"port", server_->port()}});
   for (int number = 0; sigwait(&signals, &number) == 0 && number == SIGHUP;) reload();
   log::info("stopping");
+  event_bell_.close();
   server_->stop();
   try {
     wait(activity_->flush(true));
@@ -147,6 +197,11 @@ void Gateway::render_metrics(std::string& out) const {
   gauge("sandgate_sandbox_cache_hits", sandbox_cache_.hits());
   gauge("sandgate_sandbox_cache_misses", sandbox_cache_.misses());
   gauge("sandgate_usage_conflicts", meter_.conflicts());
+  gauge("sandgate_event_streams", event_bell_.listeners());
+  out.append("# TYPE sandgate_events_total counter\nsandgate_events_total ")
+      .append(std::to_string(event_log_.collected()))
+      .append("\n");
+  webhook_sender_.render(out);
 }
 
 }  // namespace sandgate

@@ -54,6 +54,14 @@ struct Config {
     int64_t stop_grace_seconds = 30;
   } limits;
 
+  struct Events {
+    int64_t retention_days = 7;
+  } events;
+
+  struct Webhooks {
+    bool allow_private = false;
+  } webhooks;
+
   struct Threads {
     int64_t io = 0;  // 0: one per core
   } threads;

@@ -167,14 +167,23 @@ std::vector<Option> resource_options() {
   };
 }
 
+std::vector<Option> event_options() {
+  return {
+      number("events.retention_days", "How long streams can go back.", 1, 3650,
+             [](Config& c) -> int64_t& { return c.events.retention_days; }),
+      flag("webhooks.allow_private",
+           "Let webhooks name receivers at private and loopback addresses.",
+           [](Config& c) -> bool& { return c.webhooks.allow_private; }),
+  };
+}
+
 }  // namespace
 
 const std::vector<Option>& options() {
   static const std::vector<Option> kOptions = [] {
     auto all = server_options();
-    auto more = resource_options();
-    all.insert(all.end(), std::make_move_iterator(more.begin()),
-               std::make_move_iterator(more.end()));
+    for (auto& more : {resource_options(), event_options()})
+      all.insert(all.end(), more.begin(), more.end());
     return all;
   }();
   return kOptions;

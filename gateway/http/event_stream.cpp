@@ -46,6 +46,7 @@ std::string to_text(const ServerEvent& event) {
   std::string text;
   if (!event.event.empty()) append_line(text, "event", event.event);
   if (!event.id.empty()) append_line(text, "id", event.id);
+  if (event.event.empty() && event.data.empty() && !event.id.empty()) return text + "\n";
   std::string_view rest = event.data;
   for (;;) {
     const size_t end = std::min(rest.find('\n'), rest.size());

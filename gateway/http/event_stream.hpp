@@ -15,7 +15,8 @@ struct ServerEvent {
   std::string id;
 };
 
-// As it travels. Line ends in `event` and `id` become spaces.
+// As it travels. Line ends in `event` and `id` become spaces. With nothing but an id it is no
+// event: it only tells a client where to continue.
 std::string to_text(const ServerEvent& event);
 
 // The number of the last event a client has seen; empty without the header. Throws Error(invalid)

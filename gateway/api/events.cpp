@@ -1,0 +1,114 @@
+#include "gateway/api/events.hpp"
+
+namespace sandgate::api {
+namespace {
+
+constexpr size_t kMaxTypes = 32;
+// Wakes are reliable; this is for what nobody thought of.
+constexpr std::chrono::seconds kLookAnyway{15};
+constexpr std::chrono::milliseconds kDatabasePause{1000};
+
+std::vector<std::string> types_of(const http::Query& query) {
+  std::vector<std::string> types;
+  const auto text = query.find("types");
+  if (!text) return types;
+  for (size_t from = 0; from <= text->size();) {
+    const size_t comma = std::min(text->find(',', from), text->size());
+    types.push_back(text->substr(from, comma - from));
+    from = comma + 1;
+  }
+  for (const std::string& type : types)
+    if (!is_event_filter(type) || types.size() > kMaxTypes)
+      throw Error::invalid("?types",
+                           "must be types of events with commas between; a trailing * "
+                           "matches any end");
+  return types;
+}
+
+// Positions are PostgreSQL's bigint.
+std::optional<int64_t> seen_by(const http::Request& request) {
+  const auto id = http::last_event_id(request);
+  if (!id) return std::nullopt;
+  return static_cast<int64_t>(std::min<uint64_t>(*id, std::numeric_limits<int64_t>::max()));
+}
+
+http::ServerEvent as_sent(const Event& event) {
+  return {event.type, to_json(event).dump(-1, ' ', false, Json::error_handler_t::replace),
+          std::to_string(event.position)};
+}
+
+}  // namespace
+
+void EventHandlers::add_routes(http::Routes& routes) {
+  routes.add({.method = http::Method::get,
+              .pattern = "/v1/events",
+              .permission = http::Permission::read,
+              .handler = [this](http::Request& request) { return list(request); }});
+  routes.add({.method = http::Method::get,
+              .pattern = "/v1/sandboxes/{id}/events",
+              .permission = http::Permission::read,
+              .handler = [this](http::Request& request) { return of_sandbox(request); }});
+}
+
+Task<http::Response> EventHandlers::list(http::Request& request) {
+  EventQuery query{.tenant = request.caller.tenant, .types = types_of(request.query)};
+  const auto seen = seen_by(request);
+  // What happened before the request is not news to it.
+  co_await log_.catch_up();
+  const int64_t newest = co_await log_.newest();
+  // A log that was restored from a backup may be behind what a client has seen.
+  query.after = std::min(seen.value_or(newest), newest);
+  co_return stream(request, std::move(query));
+}
+
+Task<http::Response> EventHandlers::of_sandbox(http::Request& request) {
+  const auto id = SandboxId::parse(request.param("id"));
+  if (!id) throw Error::not_found("sandbox", request.param("id"));
+  const TenantId tenant = request.tenant();
+  EventQuery query{.tenant = tenant,
+                   .sandbox = id,
+                   .types = types_of(request.query),
+                   .after = seen_by(request).value_or(0)};
+  co_await check_(tenant, *id);
+  co_await log_.catch_up();
+  co_return stream(request, std::move(query));
+}
+
+http::Response EventHandlers::stream(const http::Request& request, EventQuery query) {
+  return http::event_stream({.request_id = request.id},
+                            [this, query = std::move(query)](http::EventWriter& writer) {
+                              return produce(query, writer);
+                            });
+}
+
+Task<bool> EventHandlers::send_new(EventQuery& query, http::EventWriter& writer) {
+  for (;;) {
+    const EventBatch batch = co_await log_.read(query);
+    for (const Event& event : batch.events) {
+      http::ServerEvent sent = as_sent(event);
+      co_await writer.send(std::move(sent));
+    }
+    const bool more = static_cast<int64_t>(batch.events.size()) == query.limit;
+    query.after = batch.through;
+    if (!more) co_return batch.over;
+  }
+}
+
+Task<void> EventHandlers::produce(EventQuery query, http::EventWriter& writer) {
+  const std::string subject = query.sandbox ? "sandboxes/" + query.sandbox->value : "";
+  const EventBell::Interest interest{query.tenant, subject};
+  EventBell::Listener listener(bell_, interest, co_await asio::this_coro::executor);
+  // A client that is cut off before its first event knows where to continue, too.
+  http::ServerEvent place{"", "", std::to_string(query.after)};
+  co_await writer.send(std::move(place));
+  while (!bell_.closed()) {
+    const auto outcome = co_await attempt(send_new(query, writer));
+    const auto* failure = std::get_if<Error>(&outcome);
+    if (failure && failure->code != ErrorCode::unavailable) throw *failure;
+    if (!failure && std::get<bool>(outcome)) co_return;
+    // While the database is away the stream stays and goes on afterwards.
+    co_await listener.wait(failure ? kDatabasePause : kLookAnyway);
+  }
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,37 @@
+#pragma once
+#include "gateway/events/event_bell.hpp"
+#include "gateway/events/event_log.hpp"
+#include "gateway/http/event_stream.hpp"
+#include "gateway/http/routes.hpp"
+
+namespace sandgate::api {
+
+// GET /v1/events and GET /v1/sandboxes/{id}/events: CloudEvents as server-sent events, with
+// ?types=sandbox.*,budget.alert. The id of each is its position, so that Last-Event-ID continues
+// with none lost and none twice. Without it a sandbox's stream begins with its first event, the
+// tenant's with what happens next. A sandbox's stream ends after its last event. An operator that
+// acts for no tenant sees the events of all.
+class EventHandlers {
+ public:
+  // Throws Error(not_found) unless the sandbox is the tenant's.
+  using CheckSandbox = std::function<Task<void>(TenantId, SandboxId)>;
+
+  EventHandlers(EventLog& log, EventBell& bell, CheckSandbox check)
+      : log_(log), bell_(bell), check_(std::move(check)) {}
+  void add_routes(http::Routes& routes);
+
+  Task<http::Response> list(http::Request& request);
+  Task<http::Response> of_sandbox(http::Request& request);
+
+ private:
+  http::Response stream(const http::Request& request, EventQuery query);
+  Task<void> produce(EventQuery query, http::EventWriter& writer);
+  // Sends what there is; true when nothing will follow.
+  Task<bool> send_new(EventQuery& query, http::EventWriter& writer);
+
+  EventLog& log_;
+  EventBell& bell_;
+  CheckSandbox check_;
+};
+
+}  // namespace sandgate::api

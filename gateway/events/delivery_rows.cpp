@@ -1,0 +1,113 @@
+#include "gateway/events/delivery_rows.hpp"
+
+#include "gateway/core/log.hpp"
+#include "gateway/events/webhook_store.hpp"
+#include "registry/sql.hpp"
+
+namespace sandgate::delivery_rows {
+namespace {
+
+// The order of webhooks is drawn, so that none is always last when there is more than can be taken.
+constexpr char kTakeDue[] = R"sql(
+  WITH due AS (
+    SELECT d.webhook, d.position FROM
+      (SELECT id, failing_since FROM webhook
+        WHERE disabled_at IS NULL AND rest_until <= now() ORDER BY random()) w
+      CROSS JOIN LATERAL (SELECT webhook, position FROM webhook_delivery
+        WHERE webhook = w.id AND next_try_at <= now() ORDER BY next_try_at, position
+        LIMIT CASE WHEN w.failing_since IS NULL THEN 8 ELSE 1 END FOR UPDATE SKIP LOCKED) d
+    LIMIT $1),
+  taken AS (
+    UPDATE webhook_delivery SET attempts = attempts + 1,
+      next_try_at = now() + make_interval(secs => $2 / 1000.0)
+    FROM due WHERE webhook_delivery.webhook = due.webhook
+      AND webhook_delivery.position = due.position
+    RETURNING due.webhook, due.position, attempts),
+  probed AS (
+    UPDATE webhook SET rest_until = now() + make_interval(secs => $2 / 1000.0)
+    WHERE failing_since IS NOT NULL AND id IN (SELECT webhook FROM due))
+  SELECT w.id AS webhook, w.tenant AS owner, w.name, w.url, w.secret, t.attempts, e.position,
+    e.id, e.tenant, e.type, e.subject, e.at, e.data
+  FROM taken t JOIN webhook w ON w.id = t.webhook JOIN event e ON e.position = t.position
+  ORDER BY t.webhook, t.position)sql";
+
+Event event_of(const pqxx::row& row) {
+  Event event{.position = row["position"].as<int64_t>(),
+              .id = row["id"].as<std::string>(),
+              .type = row["type"].as<std::string>(),
+              .subject = row["subject"].as<std::string>(),
+              .at = time_of(row["at"]),
+              .data = json_of(row["data"])};
+  if (auto tenant = row["tenant"].as<std::string>(); !tenant.empty())
+    event.tenant = TenantId{std::move(tenant)};
+  return event;
+}
+
+void give_up_webhook(pqxx::work& tx, int64_t webhook) {
+  tx.exec_params("UPDATE webhook SET disabled_at = now() WHERE id = $1", webhook);
+  tx.exec_params("DELETE FROM webhook_delivery WHERE webhook = $1", webhook);
+}
+
+}  // namespace
+
+std::vector<Delivery> take_due(pqxx::work& tx, const Vault& vault, size_t most,
+                               std::chrono::milliseconds lease) {
+  tx.conn().prepare("delivery_take", kTakeDue);
+  std::vector<Delivery> taken;
+  for (const auto& row : tx.exec_prepared("delivery_take", most, lease.count())) {
+    const std::string context =
+        webhook_vault_context(row["owner"].as<std::string>(), row["name"].as<std::string>());
+    try {
+      taken.push_back({.webhook = row["webhook"].as<int64_t>(),
+                       .url = row["url"].as<std::string>(),
+                       .secret = vault.open(pqxx::binarystring(row["secret"]).str(), context),
+                       .event = event_of(row),
+                       .attempts = row["attempts"].as<int>()});
+    } catch (const Error& error) {
+      // One secret that does not open must not hold up the others.
+      log::error("a webhook cannot be used",
+                 {{"webhook", row["name"].c_str()}, {"reason", error.what()}});
+    }
+  }
+  return taken;
+}
+
+void set_delivered(pqxx::work& tx, const Delivery& delivery) {
+  const auto removed = tx.exec_params(
+      "DELETE FROM webhook_delivery WHERE webhook = $1 AND position = $2 AND attempts = $3",
+      delivery.webhook, delivery.event.position, delivery.attempts);
+  if (removed.affected_rows() == 0) return;
+  // A busy webhook's row is not rewritten for each event.
+  tx.exec_params(
+      "UPDATE webhook SET last_success_at = now(), failing_since = NULL, rest_until = now()"
+      " WHERE id = $1 AND (failing_since IS NOT NULL OR last_success_at IS NULL"
+      "   OR last_success_at < now() - interval '1 second')",
+      delivery.webhook);
+}
+
+Next set_failed(pqxx::work& tx, const Delivery& delivery, const std::string& reason,
+                std::chrono::milliseconds pause, std::chrono::seconds patience) {
+  // The webhook's row first: that is the order in which a removal takes them.
+  tx.exec_params(
+      "UPDATE webhook SET last_failure_at = now(), last_failure = $2, last_failure_event = $3,"
+      " failing_since = coalesce(failing_since, now()),"
+      " rest_until = now() + make_interval(secs => least($4 / 1000.0, 60)) WHERE id = $1",
+      delivery.webhook, reason, delivery.event.id, pause.count());
+  const auto rows = tx.exec_params(
+      "UPDATE webhook_delivery d SET next_try_at = now() + make_interval(secs => $4 / 1000.0)"
+      " FROM webhook w WHERE d.webhook = $1 AND d.position = $2 AND d.attempts = $3 AND w.id = $1"
+      " RETURNING d.created_at < now() - make_interval(secs => $5),"
+      "   w.last_success_at IS NULL OR w.last_success_at < d.created_at",
+      delivery.webhook, delivery.event.position, delivery.attempts, pause.count(),
+      patience.count());
+  if (rows.empty() || !rows[0][0].as<bool>()) return Next::retry;
+  if (rows[0][1].as<bool>()) {
+    give_up_webhook(tx, delivery.webhook);
+    return Next::webhook_disabled;
+  }
+  tx.exec_params("DELETE FROM webhook_delivery WHERE webhook = $1 AND position = $2",
+                 delivery.webhook, delivery.event.position);
+  return Next::given_up;
+}
+
+}  // namespace sandgate::delivery_rows

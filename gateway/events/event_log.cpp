@@ -1,0 +1,135 @@
+#include "gateway/events/event_log.hpp"
+
+#include "gateway/core/log.hpp"
+#include "registry/sql.hpp"
+
+namespace sandgate {
+namespace {
+
+// Any constant, the same in every replica.
+constexpr int64_t kCollectorLock = 0x4556454e54;
+constexpr int64_t kMost = 500;
+
+constexpr char kCollect[] = R"sql(
+  WITH taken AS (
+    DELETE FROM event_outbox WHERE ordinal IN
+      (SELECT ordinal FROM event_outbox ORDER BY ordinal LIMIT $1) RETURNING *),
+  told AS (
+    INSERT INTO event (id, tenant, type, subject, at, data)
+    SELECT id, tenant, type, subject, at, data FROM taken ORDER BY ordinal
+    RETURNING position, tenant, type, subject),
+  sent AS (
+    INSERT INTO webhook_delivery (webhook, position)
+    SELECT w.id, t.position FROM told t JOIN webhook w
+      ON (w.tenant = t.tenant OR w.tenant = '' OR t.tenant = '')
+    WHERE w.disabled_at IS NULL AND event_matches(t.type, w.types))
+  SELECT count(*), count(pg_notify('events', line)) FROM
+    (SELECT tenant || ' ' || subject AS line FROM told) lines)sql";
+
+// Only a commit makes the next collector see what this one moved: the lock is held until then.
+size_t collect_in(pqxx::work& tx, int64_t most, bool wait) {
+  const std::string lock = std::to_string(kCollectorLock);
+  if (wait)
+    tx.exec("SELECT pg_advisory_xact_lock(" + lock + ")");
+  else if (!tx.exec1("SELECT pg_try_advisory_xact_lock(" + lock + ")")[0].as<bool>())
+    return 0;
+  tx.conn().prepare("event_collect", kCollect);
+  return tx.exec_prepared1("event_collect", most)[0].as<size_t>();
+}
+
+bool outbox_is_empty(pqxx::work& tx) { return tx.exec("SELECT FROM event_outbox LIMIT 1").empty(); }
+
+Event event_from(const pqxx::row& row) {
+  Event event{.position = row["position"].as<int64_t>(),
+              .id = row["id"].as<std::string>(),
+              .type = row["type"].as<std::string>(),
+              .subject = row["subject"].as<std::string>(),
+              .at = time_of(row["at"]),
+              .data = json_of(row["data"])};
+  if (auto tenant = row["tenant"].as<std::string>(); !tenant.empty())
+    event.tenant = TenantId{std::move(tenant)};
+  return event;
+}
+
+int64_t newest_in(pqxx::work& tx) {
+  return tx.exec1("SELECT coalesce(max(position), 0) FROM event")[0].as<int64_t>();
+}
+
+// Asked before the events are read: what is in the log then is all there will be.
+bool is_over(pqxx::work& tx, const SandboxId& id) {
+  return tx
+      .exec_params1(
+          "SELECT NOT EXISTS (SELECT FROM sandbox WHERE id = $1 AND ended_at IS NULL)"
+          " AND NOT EXISTS (SELECT FROM event_outbox WHERE subject = 'sandboxes/' || $1)",
+          id.value)[0]
+      .as<bool>();
+}
+
+EventBatch read_in(pqxx::work& tx, const EventQuery& query) {
+  EventBatch batch;
+  batch.over = query.sandbox && is_over(tx, *query.sandbox);
+  batch.through = std::max(newest_in(tx), query.after);
+  std::string sql = "SELECT position, id, tenant, type, subject, at, data FROM event";
+  sql += " WHERE position > " + std::to_string(query.after) +
+         " AND position <= " + std::to_string(batch.through);
+  if (query.tenant) sql += " AND tenant IN (" + tx.quote(query.tenant->value) + ", '')";
+  if (query.sandbox) sql += " AND subject = " + tx.quote("sandboxes/" + query.sandbox->value);
+  if (!query.types.empty()) {
+    std::string list;
+    for (const std::string& type : query.types) list += (list.empty() ? "" : ",") + tx.quote(type);
+    sql += " AND event_matches(type, ARRAY[" + list + "])";
+  }
+  sql += " ORDER BY position LIMIT " + std::to_string(query.limit);
+  for (const auto& row : tx.exec(sql)) batch.events.push_back(event_from(row));
+  if (static_cast<int64_t>(batch.events.size()) == query.limit) {
+    batch.through = batch.events.back().position;
+    batch.over = false;
+  }
+  return batch;
+}
+
+}  // namespace
+
+Task<size_t> EventLog::collect(int64_t most) {
+  auto work = [most](pqxx::work& tx) {
+    return outbox_is_empty(tx) ? size_t{0} : collect_in(tx, most, false);
+  };
+  const size_t count = co_await database_.run(std::move(work));
+  collected_ += count;
+  co_return count;
+}
+
+Task<void> EventLog::collect_all() {
+  for (size_t count = kMost; count == kMost;) count = co_await collect(kMost);
+}
+
+Task<void> EventLog::catch_up() {
+  for (size_t count = kMost; count == kMost;) {
+    auto work = [](pqxx::work& tx) {
+      // What another replica is moving is out of the outbox only once it has committed.
+      return outbox_is_empty(tx) ? size_t{0} : collect_in(tx, kMost, true);
+    };
+    count = co_await database_.run(std::move(work));
+    collected_ += count;
+  }
+}
+
+Task<int64_t> EventLog::newest() { return database_.run(newest_in); }
+
+Task<EventBatch> EventLog::read(EventQuery query) {
+  return database_.run([query = std::move(query)](pqxx::work& tx) { return read_in(tx, query); });
+}
+
+Task<size_t> EventLog::forget(std::chrono::seconds age, int64_t most) {
+  // Positions follow time closely enough to stop at the first batch of young ones.
+  return database_.run([age, most](pqxx::work& tx) {
+    return static_cast<size_t>(
+        tx.exec_params("DELETE FROM event WHERE position IN (SELECT position FROM"
+                       " (SELECT position, at FROM event ORDER BY position LIMIT $2) oldest"
+                       " WHERE at < now() - make_interval(secs => $1))",
+                       age.count(), most)
+            .affected_rows());
+  });
+}
+
+}  // namespace sandgate

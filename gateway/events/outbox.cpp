@@ -1,0 +1,18 @@
+#include "gateway/events/outbox.hpp"
+
+namespace sandgate {
+
+void tell_sandbox_event(pqxx::work& tx, const SandboxId& id, std::string_view verb,
+                        const Json& more) {
+  tx.exec_params("SELECT tell_sandbox(box, $2, $3::jsonb) FROM sandbox box WHERE id = $1", id.value,
+                 std::string(verb), more.dump());
+}
+
+void tell_event(pqxx::work& tx, const std::optional<TenantId>& tenant, const std::string& type,
+                const std::string& subject, const Json& data) {
+  tx.exec_params(
+      "INSERT INTO event_outbox (tenant, type, subject, data) VALUES ($1, $2, $3, $4::jsonb)",
+      tenant ? tenant->value : "", type, subject, data.dump());
+}
+
+}  // namespace sandgate

@@ -1,0 +1,46 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/core/ids.hpp"
+#include "gateway/core/json_reader.hpp"
+#include "gateway/core/secret.hpp"
+#include "gateway/core/time.hpp"
+
+namespace sandgate {
+
+// Where events are sent to. The secret is not part of it: only the store and the sender see that.
+struct Webhook {
+  std::string name;
+  std::optional<TenantId> tenant;  // empty: the operator's, for everybody's events
+  std::string url;
+  std::vector<std::string> types;  // filters, never empty
+  Time created_at, updated_at;
+  std::optional<Time> last_success_at, failing_since, disabled_at;
+  struct Failure {
+    Time at;
+    std::string reason;  // one sentence
+    std::string event;  // its id
+  };
+  std::optional<Failure> last_failure;
+  int64_t pending = 0;  // events not taken yet
+};
+
+// As in GET /v1/webhooks: `state` is active, failing or disabled.
+Json to_json(const Webhook& webhook);
+
+// The value of Sandgate-Signature: "t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">".
+std::string webhook_signature(const Secret& secret, int64_t unix_seconds, std::string_view body);
+
+// How long to wait after the given try (1, 2, …): 1 s, doubled up to an hour, times 0.5 to 1.5 as
+// `chance` goes from 0 to 255.
+std::chrono::milliseconds webhook_backoff(int attempts, uint8_t chance);
+
+// What is wrong with a receiver's URL; empty when nothing is. Names are judged by the addresses
+// they resolve to, when they are dialled.
+std::string webhook_url_problem(const std::string& url, bool allow_private);
+
+}  // namespace sandgate

@@ -1,0 +1,141 @@
+#include "gateway/events/webhook_sender.hpp"
+
+#include "gateway/core/log.hpp"
+#include "gateway/core/random.hpp"
+#include "gateway/core/settle.hpp"
+#include "gateway/events/webhook.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{50};
+constexpr int kTicksPerLook = 20;  // retries become due without anybody telling
+constexpr std::chrono::milliseconds kDrainPatience{1000};
+constexpr size_t kMaxAnswer = 64 << 10;
+
+// Reads a short answer to its end, so that the connection can be used again.
+Task<bool> drain(HttpStream& answer) {
+  std::string piece(4096, '\0');
+  for (size_t sum = 0; sum < kMaxAnswer;) {
+    const size_t count = co_await answer.read(piece);
+    if (count == 0) co_return true;
+    sum += count;
+  }
+  co_return false;
+}
+
+}  // namespace
+
+HttpCall WebhookSender::call_for(const delivery_rows::Delivery& delivery) const {
+  // The deadline is the race in send().
+  HttpCall call{.method = "POST", .url = delivery.url, .deadline = std::chrono::seconds(0)};
+  call.body = to_json(delivery.event).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto now = std::chrono::floor<std::chrono::seconds>(clock_.now());
+  call.headers = {{"Content-Type", "application/cloudevents+json; charset=utf-8"},
+                  {"User-Agent", "Sandgate"},
+                  {"Sandgate-Signature",
+                   webhook_signature(delivery.secret, now.time_since_epoch().count(), call.body)}};
+  call.peer = "the receiver";
+  call.allow_private = options_.allow_private;
+  return call;
+}
+
+Task<std::string> WebhookSender::send(const delivery_rows::Delivery& delivery) {
+  auto sending = client_.stream(call_for(delivery));
+  const auto outcome = co_await attempt_within(options_.deadline, std::move(sending));
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    if (error->code == ErrorCode::timeout) co_return "the receiver did not answer in time";
+    co_return error->what();
+  }
+  HttpStream& answer = *std::get<0>(outcome);
+  const int status = answer.status();
+  auto draining = drain(answer);
+  co_await attempt_within(kDrainPatience, std::move(draining));
+  if (status >= 200 && status < 300) co_return "";
+  co_return "the receiver answered " + std::to_string(status);
+}
+
+Task<void> WebhookSender::settle(delivery_rows::Delivery delivery, std::string failure) {
+  if (failure.empty()) {
+    ++delivered_;
+    auto work = [delivery](pqxx::work& tx) { delivery_rows::set_delivered(tx, delivery); };
+    co_return co_await database_.run(std::move(work));
+  }
+  ++failed_;
+  const auto pause = webhook_backoff(delivery.attempts, random_byte());
+  auto work = [this, delivery, failure, pause](pqxx::work& tx) {
+    return delivery_rows::set_failed(tx, delivery, failure, pause, options_.patience);
+  };
+  const auto next = co_await database_.run(std::move(work));
+  if (next == delivery_rows::Next::retry) co_return;
+  ++given_up_;
+  log::warn("an event was not delivered",
+            {{"event", delivery.event.id},
+             {"url", delivery.url},
+             {"reason", failure},
+             {"webhook_disabled", next == delivery_rows::Next::webhook_disabled}});
+}
+
+Task<void> WebhookSender::deliver(delivery_rows::Delivery delivery) {
+  std::string failure = co_await send(delivery);
+  const auto written = co_await attempt(settle(std::move(delivery), std::move(failure)));
+  // Its lease ends, and it is sent again.
+  if (const auto* error = std::get_if<Error>(&written))
+    log::warn("a delivery was not written down", {{"reason", error->what()}});
+}
+
+Task<WebhookSender::Deliveries> WebhookSender::take(size_t most) {
+  return database_.run([this, most](pqxx::work& tx) {
+    return delivery_rows::take_due(tx, vault_, most, options_.lease);
+  });
+}
+
+Task<size_t> WebhookSender::step() {
+  Deliveries due = co_await take(options_.at_once);
+  for (delivery_rows::Delivery& delivery : due) co_await deliver(std::move(delivery));
+  co_return due.size();
+}
+
+Task<void> WebhookSender::run() {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  for (int tick = 0;; ++tick) {
+    const bool look = poked_.exchange(false) || tick % kTicksPerLook == 0;
+    const size_t free = options_.at_once - std::min<size_t>(in_flight_, options_.at_once);
+    if (look && free > 0) {
+      Deliveries due = co_await take(free);
+      // What was left for later is due at once.
+      if (!due.empty()) poked_ = true;
+      for (delivery_rows::Delivery& delivery : due) {
+        ++in_flight_;
+        auto work = [this, delivery = std::move(delivery)]() -> Task<void> {
+          co_await deliver(delivery);
+          --in_flight_;
+        };
+        spawn_detached(executor, std::move(work));
+      }
+    }
+    co_await sleep_for(kTick);
+  }
+}
+
+void WebhookSender::render(std::string& out) const {
+  out.append(
+      "# HELP sandgate_webhook_deliveries_total Tries to deliver an event, by what came of it.\n"
+      "# TYPE sandgate_webhook_deliveries_total counter\n");
+  const auto count = [&out](std::string_view outcome, uint64_t value) {
+    out.append("sandgate_webhook_deliveries_total{outcome=\"")
+        .append(outcome)
+        .append("\"} ")
+        .append(std::to_string(value))
+        .append("\n");
+  };
+  count("delivered", delivered_);
+  count("failed", failed_);
+  count("given_up", given_up_);
+  out.append("# TYPE sandgate_webhook_deliveries_in_flight gauge\n")
+      .append("sandgate_webhook_deliveries_in_flight ")
+      .append(std::to_string(in_flight_))
+      .append("\n");
+}
+
+}  // namespace sandgate

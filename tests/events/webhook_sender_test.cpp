@@ -1,0 +1,245 @@
+#include "gateway/events/webhook_sender.hpp"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "gateway/events/webhook_store.hpp"
+#include "tests/events/events_world.hpp"
+
+namespace sandgate {
+namespace {
+
+using test::run;
+
+const Actor kOwner{.role = "owner"};
+
+// Takes deliveries and answers as told.
+class Receiver : public HttpClient {
+ public:
+  class Answer : public HttpStream {
+   public:
+    explicit Answer(int status) : status_(status) {}
+    int status() const override { return status_; }
+    const HttpFields& headers() const override { return fields_; }
+    Task<size_t> read(std::span<char>) override { co_return 0; }
+
+   private:
+    int status_;
+    HttpFields fields_;
+  };
+
+  Task<HttpReply> call(HttpCall) override { throw std::logic_error("not used"); }
+  Task<std::unique_ptr<HttpStream>> stream(HttpCall call) override {
+    int status;
+    {
+      std::lock_guard lock(mutex_);
+      calls.push_back(call);
+      status = this->status;
+    }
+    if (status == 0) throw Error(ErrorCode::unavailable, "the receiver could not be reached");
+    co_return std::make_unique<Answer>(status);
+  }
+  std::vector<std::string> ids() {
+    std::lock_guard lock(mutex_);
+    std::vector<std::string> found;
+    for (const HttpCall& call : calls) found.push_back(Json::parse(call.body).at("id"));
+    return found;
+  }
+
+  int status = 200;  // 0: unreachable
+  std::vector<HttpCall> calls;
+
+ private:
+  std::mutex mutex_;
+};
+
+struct WebhookSenderTest : testing::Test, test::EventsWorld {
+  WebhookSenderTest() { put(); }
+  void put() {
+    WebhookDraft draft{.name = "ci",
+                       .tenant = tenant,
+                       .url = "https://example.com/hook",
+                       .secret = Secret("swordfish"),
+                       .types = {"*"}};
+    run(store.put(draft, kOwner));
+  }
+  void happen(int count = 1) {
+    for (int i = 0; i < count; ++i) tell(tenant, "budget.alert", i);
+    run(log.catch_up());
+  }
+  void all_due() {
+    sql("UPDATE webhook_delivery SET next_try_at = now()");
+    sql("UPDATE webhook SET rest_until = now()");
+  }
+  Webhook webhook() { return *run(store.find(tenant, "ci")); }
+  std::string state() { return to_json(webhook()).at("state"); }
+
+  Vault vault{Secret(std::string(32, 'k'))};
+  WebhookStore store{*database, vault};
+  SystemClock clock;
+  Receiver receiver;
+  WebhookSender sender{*database, vault, receiver, clock, {}};
+};
+
+TEST_F(WebhookSenderTest, SendsASignedCloudEventOnce) {
+  happen();
+  EXPECT_EQ(run(sender.step()), 1u);
+  EXPECT_EQ(run(sender.step()), 0u);
+  ASSERT_EQ(receiver.calls.size(), 1u);
+  const HttpCall& call = receiver.calls[0];
+  EXPECT_EQ(call.method, "POST");
+  EXPECT_EQ(call.url, "https://example.com/hook");
+  EXPECT_FALSE(call.allow_private);
+  EXPECT_EQ(find_field(call.headers, "content-type"),
+            "application/cloudevents+json; charset=utf-8");
+  const std::string signature(find_field(call.headers, "Sandgate-Signature").value());
+  const int64_t at = std::stoll(signature.substr(2));
+  EXPECT_EQ(signature, webhook_signature(Secret("swordfish"), at, call.body));
+  EXPECT_EQ(Json::parse(call.body).at("type"), "budget.alert");
+  EXPECT_EQ(webhook().pending, 0);
+  EXPECT_TRUE(webhook().last_success_at);
+  EXPECT_EQ(state(), "active");
+}
+
+TEST_F(WebhookSenderTest, TriesAgainWithTheSameId) {
+  for (const int failure : {500, 0, 302, 404}) {
+    receiver.status = failure;
+    happen();
+    run(sender.step());
+    EXPECT_EQ(state(), "failing");
+    EXPECT_EQ(webhook().pending, 1);
+    // Not before its pause is over.
+    EXPECT_EQ(run(sender.step()), 0u);
+    receiver.status = 204;
+    all_due();
+    EXPECT_EQ(run(sender.step()), 1u);
+    EXPECT_EQ(state(), "active");
+    EXPECT_EQ(webhook().pending, 0);
+    const auto ids = receiver.ids();
+    EXPECT_EQ(ids[ids.size() - 1], ids[ids.size() - 2]);
+    EXPECT_EQ(webhook().last_failure->event, ids.back());
+  }
+  EXPECT_EQ(webhook().last_failure->reason, "the receiver answered 404");
+}
+
+TEST_F(WebhookSenderTest, AFailingReceiverGetsOneRequestAtATime) {
+  receiver.status = 503;
+  happen(20);
+  EXPECT_EQ(run(sender.step()), 8u);
+  all_due();
+  EXPECT_EQ(run(sender.step()), 1u);
+  EXPECT_EQ(run(sender.step()), 0u);
+  receiver.status = 200;
+  all_due();
+  EXPECT_EQ(run(sender.step()), 1u);
+  for (int rounds = 0; webhook().pending > 0 && rounds < 10; ++rounds) {
+    all_due();
+    run(sender.step());
+  }
+  EXPECT_EQ(webhook().pending, 0);
+  const auto ids = receiver.ids();
+  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 20u);
+}
+
+// A sender that is killed leaves its lease behind; nothing else tells of it.
+TEST_F(WebhookSenderTest, WhatAKilledSenderTookIsSentAfterItsLease) {
+  happen();
+  auto take = [this](pqxx::work& tx) {
+    return delivery_rows::take_due(tx, vault, 10, std::chrono::seconds(60));
+  };
+  const auto lost = run(database->run(take));
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(run(sender.step()), 0u);
+  all_due();
+  EXPECT_EQ(run(sender.step()), 1u);
+  EXPECT_EQ(receiver.ids(), std::vector<std::string>{lost[0].event.id});
+}
+
+TEST_F(WebhookSenderTest, KilledBetweenSendingAndWritingItSendsTheSameAgain) {
+  happen();
+  auto take = [this](pqxx::work& tx) {
+    return delivery_rows::take_due(tx, vault, 10, std::chrono::seconds(60));
+  };
+  const auto sent = run(database->run(take));  // the receiver has it; the row does not know
+  all_due();
+  receiver.status = 500;
+  run(sender.step());
+  // The first sender was only slow: what it has to say comes too late.
+  auto late = [&](pqxx::work& tx) { delivery_rows::set_delivered(tx, sent[0]); };
+  run(database->run(late));
+  EXPECT_EQ(webhook().pending, 1);
+  receiver.status = 200;
+  all_due();
+  run(sender.step());
+  EXPECT_EQ(webhook().pending, 0);
+  EXPECT_EQ(receiver.ids().back(), sent[0].event.id);
+}
+
+TEST_F(WebhookSenderTest, ReplicasSendEachEventOnce) {
+  happen(100);
+  std::vector<std::thread> replicas;
+  for (int i = 0; i < 3; ++i)
+    replicas.emplace_back([this] {
+      Database own({.url = database.url(), .connections = 2});
+      WebhookSender one(own, vault, receiver, clock, {});
+      while (run(one.step()) > 0) {
+      }
+    });
+  for (auto& thread : replicas) thread.join();
+  const auto ids = receiver.ids();
+  EXPECT_EQ(ids.size(), 100u);
+  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 100u);
+  EXPECT_EQ(webhook().pending, 0);
+}
+
+TEST_F(WebhookSenderTest, GivesUpAnEventAfterADay) {
+  happen();
+  run(sender.step());  // a success, which the day counts from
+  receiver.status = 500;
+  happen(2);
+  sql("UPDATE webhook SET last_success_at = now() - interval '1 hour'");
+  sql("UPDATE webhook_delivery SET created_at = now() - interval '25 hours' WHERE position ="
+      " (SELECT min(position) FROM webhook_delivery)");
+  run(sender.step());
+  EXPECT_EQ(state(), "failing");
+  EXPECT_EQ(webhook().pending, 1);
+}
+
+TEST_F(WebhookSenderTest, ADayWithoutASuccessDisables) {
+  receiver.status = 0;
+  happen(3);
+  sql("UPDATE webhook_delivery SET created_at = now() - interval '25 hours'");
+  run(sender.step());
+  EXPECT_EQ(state(), "disabled");
+  EXPECT_EQ(webhook().pending, 0);
+  EXPECT_EQ(webhook().last_failure->reason, "the receiver could not be reached");
+  happen();
+  EXPECT_EQ(webhook().pending, 0);
+  put();
+  EXPECT_EQ(state(), "active");
+  receiver.status = 200;
+  happen();
+  EXPECT_EQ(run(sender.step()), 1u);
+}
+
+TEST_F(WebhookSenderTest, RemovedMeansNothingIsSent) {
+  happen();
+  run(store.remove(tenant, "ci", kOwner));
+  EXPECT_EQ(run(sender.step()), 0u);
+  EXPECT_TRUE(receiver.calls.empty());
+}
+
+TEST_F(WebhookSenderTest, Counts) {
+  happen();
+  run(sender.step());
+  std::string text;
+  sender.render(text);
+  EXPECT_NE(text.find("sandgate_webhook_deliveries_total{outcome=\"delivered\"} 1\n"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace sandgate
