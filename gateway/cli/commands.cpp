@@ -3,6 +3,7 @@
 #include "gateway/cli/completion.hpp"
 #include "gateway/cli/copy.hpp"
 #include "gateway/cli/deployments.hpp"
+#include "gateway/cli/events.hpp"
 #include "gateway/cli/keys.hpp"
 #include "gateway/cli/profiles.hpp"
 #include "gateway/cli/run.hpp"
@@ -27,6 +28,7 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code) {
   cli::add_copy_command(app, context);
   cli::add_profile_commands(app, context);
   cli::add_deployment_commands(app, context);
+  cli::add_event_commands(app, context);
   cli::add_tenant_commands(app, context);
   cli::add_key_commands(app, context);
   cli::add_usage_command(app, context);
