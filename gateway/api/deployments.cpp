@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gateway/api/audit.hpp"
-#include "gateway/api/page.hpp"
+#include "gateway/api/named_resource.hpp"
 #include "registry/document_fields.hpp"
 
 namespace sandgate::api {
@@ -45,29 +45,19 @@ Json read_settings(ObjectReader& reader) {
 
 void DeploymentHandlers::add_routes(http::Routes& routes) {
   using http::Method;
-  const auto add = [&](Method method, const char* pattern,
-                       Task<http::Response> (DeploymentHandlers::*handler)(http::Request&)) {
-    const bool reads = method == Method::get;
-    routes.add({.method = method,
-                .pattern = pattern,
-                .permission = reads ? http::Permission::read : http::Permission::administer_tenant,
-                .body = method == Method::put ? http::BodyMode::buffered : http::BodyMode::none,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); }});
-  };
-  add(Method::get, "/v1/deployments", &DeploymentHandlers::list);
-  add(Method::put, "/v1/deployments/{name}", &DeploymentHandlers::put);
-  add(Method::get, "/v1/deployments/{name}", &DeploymentHandlers::get);
-  add(Method::delete_, "/v1/deployments/{name}", &DeploymentHandlers::remove);
+  NamedRoutes named(routes, *this, http::Permission::read, http::Permission::administer_tenant);
+  named.add(Method::get, "/v1/deployments", &DeploymentHandlers::list);
+  named.add(Method::put, "/v1/deployments/{name}", &DeploymentHandlers::put);
+  named.add(Method::get, "/v1/deployments/{name}", &DeploymentHandlers::get);
+  named.add(Method::delete_, "/v1/deployments/{name}", &DeploymentHandlers::remove);
 }
 
 Task<http::Response> DeploymentHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request.query, 1);
-  auto reading = deployments_.list(request.caller.tenant, page.after.empty() ? "" : page.after[0],
-                                   page.rows_to_fetch());
+  auto reading = deployments_.list(request.caller.tenant, name_after(page), page.rows_to_fetch());
   const auto rows = co_await std::move(reading);
   const auto render = [&](const DeploymentRow& row) { return visible_json(request.caller, row); };
-  const auto key = [](const DeploymentRow& row) { return std::vector{row.name}; };
-  co_return http::Response::json(200, page_json(page, rows, render, key));
+  co_return http::Response::json(200, page_by_name(page, rows, render));
 }
 
 DeploymentDraft DeploymentHandlers::draft_from(const http::Request& request) const {

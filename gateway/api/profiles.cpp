@@ -1,7 +1,7 @@
 #include "gateway/api/profiles.hpp"
 
 #include "gateway/api/audit.hpp"
-#include "gateway/api/page.hpp"
+#include "gateway/api/named_resource.hpp"
 #include "gateway/api/profile_request.hpp"
 #include "registry/document_diff.hpp"
 
@@ -34,33 +34,22 @@ Json version_json(const ProfileHead& head, const ProfileVersion& version) {
 
 void ProfileHandlers::add_routes(http::Routes& routes) {
   using http::Method;
-  const auto add = [&](Method method, const char* pattern,
-                       Task<http::Response> (ProfileHandlers::*handler)(http::Request&)) {
-    const bool reads = method == Method::get;
-    const bool sends = !reads && method != Method::delete_;
-    routes.add({.method = method,
-                .pattern = pattern,
-                .permission = reads ? http::Permission::read : http::Permission::write_profiles,
-                .body = sends ? http::BodyMode::buffered : http::BodyMode::none,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); }});
-  };
-  add(Method::get, "/v1/profiles", &ProfileHandlers::list);
-  add(Method::put, "/v1/profiles/{name}", &ProfileHandlers::publish);
-  add(Method::get, "/v1/profiles/{name}", &ProfileHandlers::get);
-  add(Method::delete_, "/v1/profiles/{name}", &ProfileHandlers::archive);
-  add(Method::get, "/v1/profiles/{name}/versions", &ProfileHandlers::versions);
-  add(Method::get, "/v1/profiles/{name}/diff", &ProfileHandlers::diff);
-  add(Method::put, "/v1/profiles/{name}/channels/{channel}", &ProfileHandlers::point);
-  add(Method::post, "/v1/profiles/{name}/rollback", &ProfileHandlers::rollback);
+  NamedRoutes named(routes, *this, http::Permission::read, http::Permission::write_profiles);
+  named.add(Method::get, "/v1/profiles", &ProfileHandlers::list);
+  named.add(Method::put, "/v1/profiles/{name}", &ProfileHandlers::publish);
+  named.add(Method::get, "/v1/profiles/{name}", &ProfileHandlers::get);
+  named.add(Method::delete_, "/v1/profiles/{name}", &ProfileHandlers::archive);
+  named.add(Method::get, "/v1/profiles/{name}/versions", &ProfileHandlers::versions);
+  named.add(Method::get, "/v1/profiles/{name}/diff", &ProfileHandlers::diff);
+  named.add(Method::put, "/v1/profiles/{name}/channels/{channel}", &ProfileHandlers::point);
+  named.add(Method::post, "/v1/profiles/{name}/rollback", &ProfileHandlers::rollback);
 }
 
 Task<http::Response> ProfileHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request.query, 1);
-  auto reading = profiles_.list(request.caller.tenant, page.after.empty() ? "" : page.after[0],
-                                page.rows_to_fetch());
+  auto reading = profiles_.list(request.caller.tenant, name_after(page), page.rows_to_fetch());
   const auto rows = co_await std::move(reading);
-  const auto key = [](const ProfileHead& head) { return std::vector{head.name}; };
-  co_return http::Response::json(200, page_json(page, rows, head_json, key));
+  co_return http::Response::json(200, page_by_name(page, rows, head_json));
 }
 
 Task<http::Response> ProfileHandlers::publish(http::Request& request) {

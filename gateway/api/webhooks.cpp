@@ -1,7 +1,7 @@
 #include "gateway/api/webhooks.hpp"
 
 #include "gateway/api/audit.hpp"
-#include "gateway/api/page.hpp"
+#include "gateway/api/named_resource.hpp"
 #include "gateway/events/event.hpp"
 #include "registry/document_fields.hpp"
 
@@ -27,27 +27,19 @@ std::vector<std::string> read_filters(ObjectReader& reader) {
 
 void WebhookHandlers::add_routes(http::Routes& routes) {
   using http::Method;
-  const auto add = [&](Method method, const char* pattern,
-                       Task<http::Response> (WebhookHandlers::*handler)(http::Request&)) {
-    routes.add({.method = method,
-                .pattern = pattern,
-                .permission = http::Permission::administer_tenant,
-                .body = method == Method::put ? http::BodyMode::buffered : http::BodyMode::none,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); }});
-  };
-  add(Method::get, "/v1/webhooks", &WebhookHandlers::list);
-  add(Method::put, "/v1/webhooks/{name}", &WebhookHandlers::put);
-  add(Method::get, "/v1/webhooks/{name}", &WebhookHandlers::get);
-  add(Method::delete_, "/v1/webhooks/{name}", &WebhookHandlers::remove);
+  NamedRoutes named(routes, *this, http::Permission::administer_tenant,
+                    http::Permission::administer_tenant);
+  named.add(Method::get, "/v1/webhooks", &WebhookHandlers::list);
+  named.add(Method::put, "/v1/webhooks/{name}", &WebhookHandlers::put);
+  named.add(Method::get, "/v1/webhooks/{name}", &WebhookHandlers::get);
+  named.add(Method::delete_, "/v1/webhooks/{name}", &WebhookHandlers::remove);
 }
 
 Task<http::Response> WebhookHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request.query, 1);
-  auto reading = webhooks_.list(request.caller.tenant, page.after.empty() ? "" : page.after[0],
-                                page.rows_to_fetch());
+  auto reading = webhooks_.list(request.caller.tenant, name_after(page), page.rows_to_fetch());
   const auto rows = co_await std::move(reading);
-  const auto key = [](const Webhook& webhook) { return std::vector{webhook.name}; };
-  co_return http::Response::json(200, page_json(page, rows, webhook_json, key));
+  co_return http::Response::json(200, page_by_name(page, rows, webhook_json));
 }
 
 WebhookDraft WebhookHandlers::draft_from(const http::Request& request) const {
