@@ -23,6 +23,7 @@ SandboxOrder to_order(CreateSpec spec) {
   order.env = std::move(spec.env);
   order.allow_root = spec.allow_root;
   order.allow_debug = spec.allow_debug;
+  order.snapshot = std::move(spec.snapshot);
   return order;
 }
 
@@ -33,9 +34,6 @@ void check_spec(const CreateSpec& spec) {
   }
   if (!spec.secrets.empty()) {
     throw Error(ErrorCode::unsupported, "local sandboxes cannot be given secrets");
-  }
-  if (!spec.snapshot.empty()) {
-    throw Error(ErrorCode::unsupported, "local sandboxes cannot start from a snapshot");
   }
 }
 
@@ -177,6 +175,37 @@ Task<SandboxMetrics> LocalProvider::metrics(std::string id) {
   Json params{{"id", std::move(id)}};
   Json answer = co_await node_.call("metrics", std::move(params));
   co_return metrics_from(answer);
+}
+
+// Frozen memory costs nothing to keep: whoever asks for the disk alone gets both.
+Task<Keeps> LocalProvider::pause(std::string id, Keeps) {
+  Json params{{"id", std::move(id)}};
+  co_await node_.call("pause", std::move(params));
+  co_return Keeps::memory;
+}
+
+Task<void> LocalProvider::resume(std::string id) {
+  Json params{{"id", std::move(id)}};
+  co_await node_.call("resume", std::move(params));
+}
+
+Task<BackendSnapshot> LocalProvider::snapshot(std::string id, std::string snapshot_id, Keeps,
+                                              bool lasting) {
+  Json params{{"id", std::move(id)}, {"snapshot", std::move(snapshot_id)}, {"lasting", lasting}};
+  Json answer = co_await node_.call("snapshot", std::move(params));
+  co_return backend_snapshot_from(answer);
+}
+
+Task<std::optional<BackendSnapshot>> LocalProvider::find_snapshot(std::string snapshot_id) {
+  Json params{{"snapshot", std::move(snapshot_id)}};
+  Json answer = co_await node_.call("find_snapshot", std::move(params));
+  if (answer.is_null()) co_return std::nullopt;
+  co_return backend_snapshot_from(answer);
+}
+
+Task<void> LocalProvider::remove_snapshot(std::string snapshot) {
+  Json params{{"snapshot", std::move(snapshot)}};
+  co_await node_.call("remove_snapshot", std::move(params));
 }
 
 Task<void> LocalProvider::extend(std::string id, std::chrono::seconds ttl) {

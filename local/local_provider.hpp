@@ -55,6 +55,12 @@ class LocalProvider : public Provider {
   Task<void> write_archive(std::string id, std::string path, ByteSource& tar) override;
 
   Task<SandboxMetrics> metrics(std::string id) override;
+  Task<Keeps> pause(std::string id, Keeps keep) override;
+  Task<void> resume(std::string id) override;
+  Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,
+                                 bool lasting) override;
+  Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
+  Task<void> remove_snapshot(std::string snapshot) override;
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
   const NodeClient& node() const { return node_; }

@@ -81,6 +81,7 @@ std::optional<Isolation> isolation_from(std::string_view text) {
 std::optional<Persistence> persistence_from(std::string_view text) {
   return value_of(kPersistences, text);
 }
+std::optional<Keeps> keeps_from(std::string_view text) { return value_of(kKeeps, text); }
 std::optional<Verb> verb_from(std::string_view text) { return value_of(kVerbs, text); }
 
 nlohmann::json to_json(const Descriptor& descriptor) {

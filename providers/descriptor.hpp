@@ -43,6 +43,7 @@ std::optional<Verb> verb_from(std::string_view text);
 // The state that survives a verb (pause, snapshot, fork); everything else keeps `nothing`.
 enum class Keeps { nothing, disk, memory };  // memory includes disk
 std::string_view to_string(Keeps keeps);
+std::optional<Keeps> keeps_from(std::string_view text);
 
 // Controls that a profile may ask for and that a backend either enforces or is not eligible.
 enum class Control {

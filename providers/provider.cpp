@@ -66,6 +66,15 @@ Task<void> Provider::write_archive(std::string, std::string, ByteSource&) {
 Task<SandboxMetrics> Provider::metrics(std::string) {
   return refuse<SandboxMetrics>(*this, Verb::metrics);
 }
+Task<Keeps> Provider::pause(std::string, Keeps) { return refuse<Keeps>(*this, Verb::pause); }
+Task<void> Provider::resume(std::string) { return refuse<void>(*this, Verb::pause); }
+Task<BackendSnapshot> Provider::snapshot(std::string, std::string, Keeps, bool) {
+  return refuse<BackendSnapshot>(*this, Verb::snapshot);
+}
+Task<std::optional<BackendSnapshot>> Provider::find_snapshot(std::string) {
+  return refuse<std::optional<BackendSnapshot>>(*this, Verb::snapshot);
+}
+Task<void> Provider::remove_snapshot(std::string) { return refuse<void>(*this, Verb::snapshot); }
 Task<void> Provider::extend(std::string, std::chrono::seconds) { co_return; }
 
 }  // namespace sandgate

@@ -54,6 +54,20 @@ class Provider {
 
   virtual Task<SandboxMetrics> metrics(std::string id);
 
+  // `keep` is a wish; the answer says what survives. Pausing the paused and resuming the running
+  // changes nothing. Error(conflict): not now.
+  virtual Task<Keeps> pause(std::string id, Keeps keep);
+  virtual Task<void> resume(std::string id);
+
+  // `snapshot_id` is ours, and the backend must carry it: the same again gives the same snapshot,
+  // and find_snapshot finds it after a lost answer. Not `lasting`: for a fork, soon removed.
+  // Verb::fork is this and creates from it.
+  virtual Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,
+                                         bool lasting);
+  virtual Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id);
+  // By its backend id; idempotent. Sandboxes restored from it live on.
+  virtual Task<void> remove_snapshot(std::string snapshot);
+
   // Changes of settings that a running sandbox must follow; a backend that cannot ignores them.
   virtual Task<void> extend(std::string id, std::chrono::seconds ttl);
 };

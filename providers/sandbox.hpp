@@ -60,8 +60,16 @@ struct BackendSandbox {
   std::string backend_id;  // what every other verb takes
   std::string sandbox_id;  // our id as the backend carries it; empty when not ours
   BackendState state = BackendState::running;
+  Keeps kept = Keeps::nothing;  // paused: what survived
   Isolation isolation = Isolation::container;  // what it really runs in
   std::string region;
+};
+
+// The state of a sandbox at one moment, kept by its backend: CreateSpec::snapshot restores it.
+struct BackendSnapshot {
+  std::string backend_id;
+  Keeps kept = Keeps::disk;
+  int64_t size_bytes = 0;
 };
 
 // ---- processes

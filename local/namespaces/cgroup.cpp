@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate {
@@ -123,6 +124,7 @@ std::unique_ptr<CgroupTree> open_cgroup_tree(const std::string& name) {
 
 bool remove_cgroups(const std::vector<std::string>& directories) {
   bool all = true;
+  thaw(directories);  // the frozen do not die
   for (const std::string& directory : directories) all = remove_cgroup(directory) && all;
   return all;
 }

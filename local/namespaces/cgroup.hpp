@@ -12,6 +12,7 @@ namespace sandgate {
 struct CgroupSupport {
   int version = 0;  // 0: none usable
   bool cpu = false, memory = false, processes = false;
+  bool freezer = false;  // processes can be stopped where they stand
   bool swap = false;  // swap is limited too, or the machine has none to use
   std::string detail;  // where, or why not
 };

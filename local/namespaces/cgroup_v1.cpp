@@ -13,7 +13,8 @@ namespace sandgate {
 namespace {
 
 struct V1Directories {
-  std::string cpu, cpuacct, memory, pids, devices;  // our parent group in each hierarchy, or ""
+  // Our parent group in each hierarchy, or "".
+  std::string cpu, cpuacct, memory, pids, freezer, devices;
 };
 
 void make_group(const std::string& directory) {
@@ -91,7 +92,7 @@ class CgroupV1 : public CgroupTree {
   std::vector<std::string> all_parents() const {
     std::vector<std::string> parents;
     for (const std::string& parent :
-         {parents_.cpu, parents_.cpuacct, parents_.memory, parents_.pids}) {
+         {parents_.cpu, parents_.cpuacct, parents_.memory, parents_.pids, parents_.freezer}) {
       if (!parent.empty() && std::find(parents.begin(), parents.end(), parent) == parents.end()) {
         parents.push_back(parent);
       }
@@ -159,14 +160,15 @@ bool swap_is_limited(const std::string& memory) {
 std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name) {
   std::vector<CgroupMount> mounts = parse_cgroup_mounts(read_cgroup_file("/proc/self/mountinfo"),
                                                         read_cgroup_file("/proc/self/cgroup"));
-  V1Directories parents{parent_for(mounts, "cpu", name), parent_for(mounts, "cpuacct", name),
-                        parent_for(mounts, "memory", name), parent_for(mounts, "pids", name),
-                        parent_for(mounts, "devices", name)};
+  V1Directories parents{parent_for(mounts, "cpu", name),     parent_for(mounts, "cpuacct", name),
+                        parent_for(mounts, "memory", name),  parent_for(mounts, "pids", name),
+                        parent_for(mounts, "freezer", name), parent_for(mounts, "devices", name)};
   CgroupSupport support;
   support.version = 1;
   support.cpu = has_file(parents.cpu, "cpu.cfs_quota_us");
   support.memory = has_file(parents.memory, "memory.limit_in_bytes");
   support.processes = has_file(parents.pids, "pids.max");
+  support.freezer = has_file(parents.freezer, "freezer.state");
   support.swap = support.memory && swap_is_limited(parents.memory);
   if (!support.cpu && !support.memory && !support.processes) return nullptr;
   support.detail = "v1 below " + (support.memory ? parents.memory : parents.pids);

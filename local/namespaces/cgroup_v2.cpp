@@ -126,7 +126,8 @@ std::unique_ptr<CgroupTree> open_cgroup_v2(const std::string& name) {
     if (!mount.v2) continue;
     for (const std::string& own : {above_leaf(mount.own_directory, name), mount.top_directory}) {
       if (!try_delegate(own, name)) continue;
-      CgroupSupport support{2, true, true, true, true, "v2 below " + own};
+      const bool freezer = access((own + "/" + name + "/cgroup.freeze").c_str(), W_OK) == 0;
+      CgroupSupport support{2, true, true, true, freezer, true, "v2 below " + own};
       return std::make_unique<CgroupV2>(own + "/" + name, support);
     }
   }

@@ -1,9 +1,7 @@
 #include "local/namespaces/disk.hpp"
 
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <spawn.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "local/namespaces/disk_copy.hpp"
 #include "local/namespaces/step_error.hpp"
 
 extern char** environ;
@@ -19,24 +18,6 @@ namespace sandgate {
 namespace {
 
 constexpr const char* kSuffix = ".img";
-
-// Copies only what is there, so that an empty gigabyte costs nothing.
-void copy_sparse(int from, int to, off_t size) {
-  if (ioctl(to, FICLONE, from) == 0) return;
-  check(ftruncate(to, size), "size disk image");
-  off_t at = 0;
-  while (at < size) {
-    off_t data = lseek(from, at, SEEK_DATA);
-    if (data < 0) break;  // holes to the end
-    off_t hole = check(lseek(from, data, SEEK_HOLE), "read disk template");
-    off_t in = data, out = data;
-    while (in < hole) {
-      ssize_t copied = copy_file_range(from, &in, to, &out, static_cast<size_t>(hole - in), 0);
-      if (copied <= 0) throw StepError("copy disk template", copied < 0 ? errno : EIO);
-    }
-    at = hole;
-  }
-}
 
 void run_mkfs(const std::vector<std::string>& arguments) {
   std::vector<char*> argv;
@@ -93,11 +74,20 @@ int DiskStore::open_template(uint64_t bytes) {
 }
 
 Fd DiskStore::create(const std::string& id, uint64_t bytes) {
-  int from = open_template(bytes);
+  return create_from(id, open_template(bytes));
+}
+
+Fd DiskStore::create_from(const std::string& id, int original) {
+  struct stat status {};
+  check(fstat(original, &status), "look at disk image");
   Fd image = check_fd(open(image_path(id).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600),
                       "make disk image");
-  copy_sparse(from, image.get(), static_cast<off_t>(bytes));
+  copy_disk(original, image.get(), status.st_size);
   return image;
+}
+
+Fd DiskStore::open_image(const std::string& id) const {
+  return check_fd(open(image_path(id).c_str(), O_RDONLY | O_CLOEXEC), "open disk image");
 }
 
 void DiskStore::remove(const std::string& id) { unlink(image_path(id).c_str()); }

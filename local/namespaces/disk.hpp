@@ -18,6 +18,8 @@ class DiskStore {
 
   // A new image for a sandbox, opened for reading and writing. Throws StepError.
   Fd create(const std::string& id, uint64_t bytes);
+  Fd create_from(const std::string& id, int original);  // as a copy of a whole image
+  Fd open_image(const std::string& id) const;  // for reading; throws StepError
   void remove(const std::string& id);  // absent: nothing happens
   void rename(const std::string& id, const std::string& to);  // throws StepError
   std::vector<std::string> list() const;  // ids that have an image

@@ -65,6 +65,7 @@ Json to_json(const JournalRecord& record) {
           {"image", record.image},
           {"image_digest", record.image_digest},
           {"state", to_string(record.state)},
+          {"paused", record.paused},
           {"id_base", record.id_base},
           {"pid", record.pid},
           {"start_time", record.start_time},
@@ -84,6 +85,7 @@ JournalRecord sandbox_record_from(const Json& json) {
   json.at("image").get_to(record.image);
   json.at("image_digest").get_to(record.image_digest);
   record.state = state_from(json.at("state").get<std::string>());
+  record.paused = json.value("paused", false);
   json.at("id_base").get_to(record.id_base);
   json.at("pid").get_to(record.pid);
   json.at("start_time").get_to(record.start_time);

@@ -17,6 +17,7 @@ struct JournalRecord {
   std::string tenant_id;
   std::string image, image_digest;
   RecordState state = RecordState::creating;
+  bool paused = false;  // running, but to stand still
   uint32_t id_base = 0;
   int64_t pid = 0;  // of its first process; with start_time it names one process for ever
   uint64_t start_time = 0;

@@ -143,6 +143,10 @@ Descriptor describe(const Capabilities& capabilities) {
                     Verb::archive, Verb::pty, Verb::metrics}) {
     descriptor.verbs[verb] = Keeps::nothing;
   }
+  if (capabilities.can_pause()) descriptor.verbs[Verb::pause] = Keeps::memory;
+  if (capabilities.can_snapshot()) {
+    descriptor.verbs[Verb::snapshot] = descriptor.verbs[Verb::fork] = Keeps::disk;
+  }
   descriptor.controls = {Control::network_deny, Control::allow_root, Control::allow_debug,
                          Control::disk_limit};
   const CgroupSupport& cgroups = capabilities.cgroups;
@@ -159,6 +163,7 @@ Descriptor describe(const Capabilities& capabilities) {
   if (cgroups.memory && !cgroups.swap) {
     descriptor.notes.push_back("swap is not limited on this machine");
   }
+  if (!cgroups.freezer) descriptor.notes.push_back("no freezer: sandboxes cannot be paused");
   if (capabilities.disk == DiskKind::memory) {
     descriptor.notes.push_back("disks are kept in memory and count as memory");
   }

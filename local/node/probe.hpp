@@ -33,6 +33,10 @@ struct Capabilities {
   int landlock_abi = 0;
   int64_t max_milli_vcpu = 0, max_memory_mib = 0, max_disk_gib = 0;
   std::vector<std::string> notes;
+
+  bool can_pause() const { return cgroups.freezer; }
+  // A disk is copied while nothing writes to it.
+  bool can_snapshot() const { return cgroups.freezer && disk == DiskKind::loop; }
 };
 
 // Limits of the machine where the settings leave them open; cgroups as given.

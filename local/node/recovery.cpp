@@ -31,6 +31,7 @@ bool Supervisor::adopt(const JournalRecord& record) {
   }
   pollfd ended{pidfd.get(), POLLIN, 0};
   if (poll(&ended, 1, 0) != 0) return false;
+  restore_pause(record);
   auto live = std::make_shared<Live>();
   live->record = record;
   live->pidfd = std::move(pidfd);

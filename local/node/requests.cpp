@@ -27,7 +27,8 @@ Json to_json(const SandboxOrder& order) {
           {"ttl_seconds", order.ttl.count()},
           {"env", order.env},
           {"allow_root", order.allow_root},
-          {"allow_debug", order.allow_debug}};
+          {"allow_debug", order.allow_debug},
+          {"snapshot", order.snapshot}};
 }
 
 SandboxOrder create_order_from(const Json& params) {
@@ -44,6 +45,7 @@ SandboxOrder create_order_from(const Json& params) {
   order.env = reader.text_map("env", 1024, {0, 128 << 10}).value_or(order.env);
   order.allow_root = reader.boolean("allow_root").value_or(false);
   order.allow_debug = reader.boolean("allow_debug").value_or(false);
+  order.snapshot = reader.text("snapshot", {0, 64}).value_or("");
   reader.finish();
   problems.throw_if_any();
   return order;
@@ -51,14 +53,20 @@ SandboxOrder create_order_from(const Json& params) {
 
 Json to_json(const BackendSandbox& sandbox) {
   return {{"id", sandbox.backend_id},
-          {"state", sandbox.state == BackendState::running ? "running" : "gone"}};
+          {"state", sandbox.state == BackendState::running  ? "running"
+                    : sandbox.state == BackendState::paused ? "paused"
+                                                            : "gone"}};
 }
 
 BackendSandbox backend_sandbox_from(const Json& json) {
   BackendSandbox sandbox;
   json.at("id").get_to(sandbox.backend_id);
   sandbox.sandbox_id = sandbox.backend_id;
-  sandbox.state = json.at("state") == "running" ? BackendState::running : BackendState::gone;
+  const std::string state = json.at("state");
+  sandbox.state = state == "running"  ? BackendState::running
+                  : state == "paused" ? BackendState::paused
+                                      : BackendState::gone;
+  if (sandbox.state == BackendState::paused) sandbox.kept = Keeps::memory;
   sandbox.region = "local";
   return sandbox;
 }
@@ -66,6 +74,7 @@ BackendSandbox backend_sandbox_from(const Json& json) {
 BackendSandbox to_backend(const JournalRecord& record) {
   BackendSandbox sandbox;
   sandbox.backend_id = sandbox.sandbox_id = record.id;
+  if (record.paused) sandbox.state = BackendState::paused;
   sandbox.region = "local";
   return sandbox;
 }
@@ -90,6 +99,18 @@ SandboxMetrics metrics_from(const Json& json) {
   json.at("processes").get_to(metrics.processes);
   metrics.sampled_at = from_micros(json.at("sampled_at").get<int64_t>());
   return metrics;
+}
+
+Json to_json(const BackendSnapshot& snapshot) {
+  return {{"id", snapshot.backend_id}, {"size_bytes", snapshot.size_bytes}};
+}
+
+BackendSnapshot backend_snapshot_from(const Json& json) {
+  return {.backend_id = json.at("id"), .kept = Keeps::disk, .size_bytes = json.at("size_bytes")};
+}
+
+BackendSnapshot to_backend(const StoredSnapshot& snapshot) {
+  return {.backend_id = snapshot.id, .kept = Keeps::disk, .size_bytes = snapshot.size_bytes};
 }
 
 std::string required_text(const Json& params, const char* name) {

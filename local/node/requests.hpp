@@ -13,6 +13,10 @@ Json to_json(const BackendSandbox& sandbox);
 BackendSandbox backend_sandbox_from(const Json& json);
 BackendSandbox to_backend(const JournalRecord& record);
 
+Json to_json(const BackendSnapshot& snapshot);
+BackendSnapshot backend_snapshot_from(const Json& json);
+BackendSnapshot to_backend(const StoredSnapshot& snapshot);
+
 Json to_json(const SandboxMetrics& metrics);
 SandboxMetrics metrics_from(const Json& json);
 

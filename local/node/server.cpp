@@ -8,6 +8,7 @@
 #include "local/image/build.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/requests.hpp"
+#include "local/node/state_verbs.hpp"
 
 namespace sandgate {
 namespace {
@@ -112,7 +113,8 @@ Task<void> NodeServer::answer(wire::Stream& stream, const Json& request) {
       result = co_await build_image(stream, id, params);
     } else {
       auto work = [this, verb, params] { return handle(verb, params); };
-      result = co_await on_pool(pool_, std::move(work));
+      asio::thread_pool& pool = copies_a_disk(verb, params) ? copies_ : pool_;
+      result = co_await on_pool(pool, std::move(work));
     }
     reply = {{"id", id}, {"result", std::move(result)}};
   } catch (...) {
@@ -128,6 +130,7 @@ Json NodeServer::describe_node() const {
 }
 
 Json NodeServer::handle(const std::string& verb, const Json& params) {
+  if (auto answered = answer_state_verb(supervisor_, verb, params)) return std::move(*answered);
   if (verb == "create") {
     return sandgate::to_json(to_backend(supervisor_.create(create_order_from(params))));
   }
@@ -160,7 +163,7 @@ Json NodeServer::handle(const std::string& verb, const Json& params) {
 
 void NodeServer::remove_image(const std::string& name) {
   if (supervisor_.image_in_use(name)) {
-    throw Error(ErrorCode::conflict, "a sandbox runs from this image");
+    throw Error(ErrorCode::conflict, "a sandbox or snapshot needs this image");
   }
   supervisor_.drop_seats(name);
   supervisor_.images().remove(name);

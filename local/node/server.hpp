@@ -28,6 +28,7 @@ class NodeServer {
   const NodeSettings& settings_;
   Supervisor& supervisor_;
   asio::thread_pool& pool_;
+  asio::thread_pool copies_{2};  // of disks, which may take long: others need not wait for them
   int connections_ = 0;  // touched by the loop's thread only
   std::atomic<bool> building_{false};
   std::jthread builder_;

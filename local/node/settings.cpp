@@ -12,6 +12,7 @@ std::string images_dir(const NodeSettings& settings) {
   return settings.image_store.empty() ? settings.data_dir + "/images" : settings.image_store;
 }
 std::string disks_dir(const NodeSettings& settings) { return settings.data_dir + "/disks"; }
+std::string snapshots_dir(const NodeSettings& settings) { return settings.data_dir + "/snapshots"; }
 
 bool is_safe_name(std::string_view text) {
   auto safe = [](char c) {

@@ -33,6 +33,7 @@ std::string socket_path(const NodeSettings& settings);
 std::string sandboxes_dir(const NodeSettings& settings);
 std::string images_dir(const NodeSettings& settings);
 std::string disks_dir(const NodeSettings& settings);
+std::string snapshots_dir(const NodeSettings& settings);
 
 // Letters, digits, '_' and '-', 1 to 64 of them: fit to become part of a path.
 bool is_safe_name(std::string_view text);

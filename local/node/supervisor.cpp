@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "gateway/core/log.hpp"
+#include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
 #include "local/node/launch_failure.hpp"
@@ -46,6 +47,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       post_(std::move(post)),
       images_(images_dir(settings_)),
       disks_(disks_dir(settings_)),
+      snapshots_(snapshots_dir(settings_)),
       journal_(sandboxes_dir(settings_)),
       cgroups_(open_cgroup_tree("sandgate-" + settings_.name)),
       seccomp_(compile_seccomp()),
@@ -132,7 +134,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   inputs.cgroups = cgroups_->create(record.id, record.resources).fds;
   spec.cgroup_version = inputs.cgroups.empty() ? 0 : capabilities_.cgroups.version;
   Fd disk;
-  if (spec.disk == DiskKind::loop) disk = disks_.create(record.id, spec.disk_bytes);
+  if (spec.disk == DiskKind::loop) disk = make_disk(order, spec.disk_bytes);
   Fd listener = listen_on(journal_.directory_of(record.id), "agent.sock", settings_.serve_uid);
   inputs.image = image.root.get();
   inputs.listener = listener.get();
@@ -151,6 +153,8 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
 JournalRecord Supervisor::create(const SandboxOrder& order) {
   check_order(order);
   const OpenImage image = images_.open(order.image);
+  check_snapshot(order, image.info);
+  if (!order.snapshot.empty()) return launch(order, image, Owner::known);
   if (const LivePtr seat = take_seat(order, image.info)) {
     if (auto record = hand_over(seat, order, image.info)) return *std::move(record);
   }
@@ -186,6 +190,7 @@ void Supervisor::end(const LivePtr& live) {
   }
   if (live->pidfd) {
     kill_process(live->pidfd.get());
+    if (live->record.paused) thaw(live->record.cgroups);  // the frozen do not die
     if (!wait_gone(live->pidfd.get())) {
       throw Error(ErrorCode::timeout, "the sandbox does not end");
     }
@@ -220,6 +225,7 @@ Supervisor::LivePtr Supervisor::lookup(const std::string& id) const {
 void Supervisor::kill(const std::string& id) {
   LivePtr live = lookup(id);
   if (!live) return;
+  live->ending = true;
   std::lock_guard busy(live->busy);
   end(live);
 }
@@ -278,15 +284,14 @@ SandboxMetrics Supervisor::metrics(const std::string& id) const {
   metrics.cpu_micros = usage.cpu_micros;
   metrics.memory_used_bytes = usage.memory_bytes;
   metrics.memory_limit_bytes = record->resources.memory_mib << 20;
-  metrics.disk_used_bytes = disks_.used_bytes(id);
+  metrics.disk_used_bytes = disk_used(*record);
   metrics.processes = usage.processes;
   metrics.sampled_at = clock_.now();
   return metrics;
 }
 
 void Supervisor::extend(const std::string& id, std::chrono::seconds ttl) {
-  LivePtr live = lookup(id);
-  if (!live) throw Error::not_found("sandbox", id);
+  LivePtr live = existing(id);
   if (ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
   std::lock_guard busy(live->busy);
   JournalRecord copy;
@@ -302,6 +307,9 @@ void Supervisor::extend(const std::string& id, std::chrono::seconds ttl) {
 bool Supervisor::image_in_use(const std::string& name) const {
   for (const JournalRecord& record : list()) {
     if (record.image == name) return true;
+  }
+  for (const StoredSnapshot& snapshot : snapshots_.list()) {
+    if (snapshot.image == name) return true;
   }
   return false;
 }

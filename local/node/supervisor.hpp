@@ -18,6 +18,7 @@
 #include "local/node/order.hpp"
 #include "local/node/probe.hpp"
 #include "local/node/settings.hpp"
+#include "local/node/snapshot_store.hpp"
 #include "local/node/warm_pool.hpp"
 #include "local/node/warming.hpp"
 #include "local/node/watcher.hpp"
@@ -45,6 +46,15 @@ class Supervisor {
   SandboxMetrics metrics(const std::string& id) const;  // throws Error(not_found)
   void extend(const std::string& id, std::chrono::seconds ttl);  // throws Error(not_found)
 
+  // Stops every process where it stands; memory stays. Already paused: nothing happens. Throws
+  // Error: not_found, conflict (a process cannot be stopped now), unsupported.
+  void pause(const std::string& id);
+  void resume(const std::string& id);  // throws Error(not_found)
+  // A copy of the sandbox's disk, which stands still meanwhile; the same id again gives the same
+  // snapshot. Throws Error: not_found, conflict, unsupported, no_capacity.
+  StoredSnapshot snapshot(const std::string& id, const std::string& snapshot_id, bool lasting);
+  SnapshotStore& snapshots() { return snapshots_; }
+
   ImageStore& images() { return images_; }
   bool image_in_use(const std::string& name) const;
   void drop_seats(const std::string& image);  // before the image goes; returns when they ended
@@ -57,6 +67,7 @@ class Supervisor {
     Fd pidfd;  // guarded by busy
     Fd disk;  // guarded by busy: unmounted when we let go, not while somebody waits for the end
     bool gone = false;  // guarded by Supervisor::mutex_: no longer to be seen
+    std::atomic<bool> ending{false};  // somebody waits for busy to end it
   };
   using LivePtr = std::shared_ptr<Live>;
 
@@ -79,6 +90,15 @@ class Supervisor {
   void sweep(const JournalRecord& record);
   void sweep_strays();
   LivePtr lookup(const std::string& id) const;
+  LivePtr existing(const std::string& id) const;  // throws Error(not_found)
+  void check_alive(const Live& live) const;
+  void note_paused(Live& live, bool paused);
+  void stand_still(const JournalRecord& record) const;
+  void restore_pause(const JournalRecord& record) const;
+  void check_snapshot(const SandboxOrder& order, const ImageInfo& image) const;
+  Fd make_disk(const SandboxOrder& order, uint64_t bytes);
+  // As df inside says: what was deleted is free again, though the image keeps its blocks.
+  int64_t disk_used(const JournalRecord& record) const;
   void on_exit(const std::string& id);
   void end_expired();
   void check_order(const SandboxOrder& order) const;
@@ -88,6 +108,7 @@ class Supervisor {
   SystemClock clock_;
   ImageStore images_;
   DiskStore disks_;
+  SnapshotStore snapshots_;
   Journal journal_;
   std::unique_ptr<CgroupTree> cgroups_;
   SeccompPrograms seccomp_;

@@ -1,0 +1,84 @@
+#include <cstring>
+
+#include "gateway/core/log.hpp"
+#include "local/namespaces/freezer.hpp"
+#include "local/namespaces/step_error.hpp"
+#include "local/node/supervisor.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kFreezePatience{5};
+
+}  // namespace
+
+Supervisor::LivePtr Supervisor::existing(const std::string& id) const {
+  LivePtr live = lookup(id);
+  if (!live) throw Error::not_found("sandbox", id);
+  return live;
+}
+
+// Called with live.busy held: who waited for it may find that the sandbox has ended meanwhile.
+void Supervisor::check_alive(const Live& live) const {
+  std::lock_guard lock(mutex_);
+  if (live.gone || live.record.state != RecordState::running) {
+    throw Error::not_found("sandbox", live.record.id);
+  }
+}
+
+// The journal first: a supervisor that starts after a crash makes true what it says.
+void Supervisor::note_paused(Live& live, bool paused) {
+  JournalRecord copy = live.record;
+  copy.paused = paused;
+  journal_.write(copy);
+  std::lock_guard lock(mutex_);
+  live.record.paused = paused;
+}
+
+void Supervisor::stand_still(const JournalRecord& record) const {
+  try {
+    freeze(record.cgroups, kFreezePatience);
+  } catch (const StepError& failure) {
+    log::warn("sandbox not frozen", {{"sandbox", record.id},
+                                     {"step", failure.what()},
+                                     {"error", std::strerror(failure.number)}});
+    if (failure.number == ETIMEDOUT)
+      throw Error(ErrorCode::conflict, "a process of the sandbox cannot be stopped now");
+    throw Error(ErrorCode::unsupported, "this sandbox cannot be stopped where it stands");
+  }
+}
+
+void Supervisor::pause(const std::string& id) {
+  LivePtr live = existing(id);
+  std::lock_guard busy(live->busy);
+  check_alive(*live);
+  if (live->record.paused) return;
+  note_paused(*live, true);
+  try {
+    stand_still(live->record);
+  } catch (const Error&) {
+    note_paused(*live, false);
+    throw;
+  }
+}
+
+void Supervisor::resume(const std::string& id) {
+  LivePtr live = existing(id);
+  std::lock_guard busy(live->busy);
+  check_alive(*live);
+  if (!live->record.paused) return;
+  note_paused(*live, false);
+  thaw(live->record.cgroups);
+}
+
+// At adoption: as the journal says, whatever an interrupted pause, resume or snapshot left.
+void Supervisor::restore_pause(const JournalRecord& record) const {
+  if (!record.paused) return thaw(record.cgroups);
+  try {
+    stand_still(record);
+  } catch (const Error&) {
+    // It runs on although it should not, which is said above; a restart must not end it.
+  }
+}
+
+}  // namespace sandgate

@@ -1,0 +1,144 @@
+#include "local/node/snapshot_store.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "local/namespaces/disk_copy.hpp"
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr const char* kImage = ".img";
+constexpr const char* kDocument = ".json";
+
+void write_document(const std::string& path, const StoredSnapshot& snapshot, bool lasting) {
+  const std::string draft = path + ".draft", text = to_json(snapshot).dump();
+  Fd file = check_fd(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600),
+                     "write snapshot");
+  if (check(write(file.get(), text.data(), text.size()), "write snapshot") !=
+      static_cast<ssize_t>(text.size())) {
+    throw StepError("write snapshot", ENOSPC);
+  }
+  if (lasting) check(fsync(file.get()), "keep snapshot");
+  check(rename(draft.c_str(), path.c_str()), "keep snapshot");
+}
+
+std::optional<StoredSnapshot> read_document(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) return std::nullopt;
+  std::ostringstream text;
+  text << in.rdbuf();
+  try {
+    return stored_snapshot_from(parse_json(text.str()));
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Json to_json(const StoredSnapshot& snapshot) {
+  return {{"version", 1},
+          {"id", snapshot.id},
+          {"sandbox", snapshot.sandbox_id},
+          {"tenant", snapshot.tenant_id},
+          {"image", snapshot.image},
+          {"image_digest", snapshot.image_digest},
+          {"disk_gib", snapshot.disk_gib},
+          {"size_bytes", snapshot.size_bytes},
+          {"created_at", to_micros(snapshot.created_at)}};
+}
+
+StoredSnapshot stored_snapshot_from(const Json& json) {
+  StoredSnapshot snapshot;
+  json.at("id").get_to(snapshot.id);
+  json.at("sandbox").get_to(snapshot.sandbox_id);
+  json.at("tenant").get_to(snapshot.tenant_id);
+  json.at("image").get_to(snapshot.image);
+  json.at("image_digest").get_to(snapshot.image_digest);
+  json.at("disk_gib").get_to(snapshot.disk_gib);
+  json.at("size_bytes").get_to(snapshot.size_bytes);
+  snapshot.created_at = from_micros(json.at("created_at").get<int64_t>());
+  return snapshot;
+}
+
+SnapshotStore::SnapshotStore(std::string directory) : directory_(std::move(directory)) {
+  std::filesystem::create_directories(directory_);
+  chmod(directory_.c_str(), 0700);
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    const std::filesystem::path& path = entry.path();
+    const bool whole =
+        path.extension() == kDocument || (path.extension() == kImage && find(path.stem().string()));
+    std::error_code ignored;
+    if (!whole) std::filesystem::remove(path, ignored);
+  }
+}
+
+std::string SnapshotStore::image_path(const std::string& id) const {
+  return directory_ + "/" + id + kImage;
+}
+
+std::string SnapshotStore::document_path(const std::string& id) const {
+  return directory_ + "/" + id + kDocument;
+}
+
+StoredSnapshot SnapshotStore::add(StoredSnapshot snapshot, int disk, bool lasting,
+                                  const std::atomic<bool>& stop,
+                                  const std::function<void()>& copied) {
+  const std::string path = image_path(snapshot.id);
+  Fd image =
+      check_fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), "make snapshot");
+  try {
+    struct stat status {};
+    check(fstat(disk, &status), "look at disk image");
+    copy_disk(disk, image.get(), status.st_size, &stop);
+    copied();
+    if (lasting) check(fsync(image.get()), "keep snapshot");
+    check(fchmod(image.get(), 0400), "seal snapshot");
+    check(fstat(image.get(), &status), "look at snapshot");
+    snapshot.size_bytes = status.st_blocks * 512;
+    write_document(document_path(snapshot.id), snapshot, lasting);
+    if (lasting) {
+      Fd directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      check(fsync(directory.get()), "keep snapshot");
+    }
+  } catch (...) {
+    remove(snapshot.id);
+    throw;
+  }
+  return snapshot;
+}
+
+std::optional<StoredSnapshot> SnapshotStore::find(const std::string& id) const {
+  return read_document(document_path(id));
+}
+
+OpenSnapshot SnapshotStore::open(const std::string& id) const {
+  auto snapshot = find(id);
+  Fd image(::open(image_path(id).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!snapshot || !image) throw Error::not_found("snapshot", id);
+  return {std::move(*snapshot), std::move(image)};
+}
+
+// The document first: without it the rest is a leaving.
+void SnapshotStore::remove(const std::string& id) {
+  unlink(document_path(id).c_str());
+  unlink(image_path(id).c_str());
+}
+
+std::vector<StoredSnapshot> SnapshotStore::list() const {
+  std::vector<StoredSnapshot> all;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    if (entry.path().extension() != kDocument) continue;
+    if (auto snapshot = read_document(entry.path().string())) all.push_back(std::move(*snapshot));
+  }
+  return all;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,113 @@
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "gateway/core/log.hpp"
+#include "local/namespaces/freezer.hpp"
+#include "local/namespaces/step_error.hpp"
+#include "local/node/supervisor.hpp"
+
+namespace sandgate {
+namespace {
+
+// An adopted sandbox has left us no other way to its file system.
+Fd open_root(const JournalRecord& record) {
+  const std::string root = "/proc/" + std::to_string(record.pid) + "/root";
+  return Fd(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+// Everything written inside reaches the disk image.
+void flush_disk(const JournalRecord& record) {
+  const Fd root = open_root(record);
+  if (!root) throw StepError("open root", errno);
+  check(syncfs(root.get()), "flush disk");
+}
+
+Error snapshot_error(const std::string& id, const StepError& failure) {
+  log::warn("no snapshot",
+            {{"sandbox", id}, {"step", failure.what()}, {"error", std::strerror(failure.number)}});
+  if (failure.number == ECANCELED) return Error::not_found("sandbox", id);
+  if (failure.number == EEXIST) return Error(ErrorCode::conflict, "this snapshot is being made");
+  const bool full = failure.number == ENOSPC || failure.number == EDQUOT;
+  return Error(full ? ErrorCode::no_capacity : ErrorCode::internal,
+               std::string("the snapshot could not be made: ") + std::strerror(failure.number));
+}
+
+// Lets a sandbox go on as soon as it may, and at the latest when this ends.
+class Standstill {
+ public:
+  explicit Standstill(const JournalRecord& record) : record_(&record) {}
+  ~Standstill() { end(); }
+  void end() {
+    if (record_ && !record_->paused) thaw(record_->cgroups);
+    record_ = nullptr;
+  }
+
+ private:
+  const JournalRecord* record_;
+};
+
+}  // namespace
+
+StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& snapshot_id,
+                                    bool lasting) {
+  if (!is_safe_name(snapshot_id)) throw Error::invalid("/snapshot", "is not a snapshot's id");
+  if (!capabilities_.can_snapshot())
+    throw Error(ErrorCode::unsupported, "disks of this machine cannot be copied");
+  LivePtr live = existing(id);
+  std::lock_guard busy(live->busy);
+  check_alive(*live);
+  if (auto made = snapshots_.find(snapshot_id)) {
+    if (made->sandbox_id == id) return *made;  // asked again after a lost answer
+    throw Error(ErrorCode::conflict, "a snapshot of this id exists");
+  }
+  const JournalRecord& record = live->record;
+  StoredSnapshot wanted{.id = snapshot_id,
+                        .sandbox_id = id,
+                        .tenant_id = record.tenant_id,
+                        .image = record.image,
+                        .image_digest = record.image_digest,
+                        .disk_gib = record.resources.disk_gib,
+                        .created_at = clock_.now()};
+  try {
+    Fd disk = disks_.open_image(id);
+    flush_disk(record);  // most of it while the sandbox runs
+    if (!record.paused) stand_still(record);
+    Standstill standstill(record);
+    flush_disk(record);
+    return snapshots_.add(std::move(wanted), disk.get(), lasting, live->ending,
+                          [&] { standstill.end(); });
+  } catch (const StepError& failure) {
+    throw snapshot_error(id, failure);
+  }
+}
+
+void Supervisor::check_snapshot(const SandboxOrder& order, const ImageInfo& image) const {
+  if (order.snapshot.empty()) return;
+  if (!is_safe_name(order.snapshot)) throw Error::not_found("snapshot", order.snapshot);
+  const auto snapshot = snapshots_.find(order.snapshot);
+  if (!snapshot || snapshot->tenant_id != order.tenant_id)
+    throw Error::not_found("snapshot", order.snapshot);
+  if (snapshot->image_digest != image.digest)
+    throw Error(ErrorCode::conflict, "the snapshot was taken over another version of the image");
+  if (snapshot->disk_gib != order.resources.disk_gib)
+    throw Error::invalid("/resources/disk_gib",
+                         "must be the snapshot's: " + std::to_string(snapshot->disk_gib));
+}
+
+int64_t Supervisor::disk_used(const JournalRecord& record) const {
+  const Fd root = open_root(record);
+  struct statvfs status {};
+  if (!root || fstatvfs(root.get(), &status) != 0) return disks_.used_bytes(record.id);
+  return static_cast<int64_t>((status.f_blocks - status.f_bfree) * status.f_frsize);
+}
+
+Fd Supervisor::make_disk(const SandboxOrder& order, uint64_t bytes) {
+  if (order.snapshot.empty()) return disks_.create(order.id, bytes);
+  const OpenSnapshot original = snapshots_.open(order.snapshot);
+  return disks_.create_from(order.id, original.image.get());
+}
+
+}  // namespace sandgate

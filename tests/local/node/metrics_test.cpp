@@ -1,0 +1,47 @@
+#include <thread>
+
+#include "tests/local/namespaces/sandbox_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class MetricsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+    node_ = std::make_unique<LocalNode>();
+  }
+  SandboxMetrics metrics(const std::string& id) { return run(node_->provider().metrics(id)); }
+  std::unique_ptr<LocalNode> node_;
+};
+
+TEST_F(MetricsTest, DiskIsWhatFilesTakeNow) {
+  constexpr int64_t kMib = 1 << 20;
+  const std::string id = node_->create();
+  const int64_t empty = metrics(id).disk_used_bytes;
+  EXPECT_LT(empty, 8 * kMib);
+  node_->shell(id, "head -c 64M /dev/urandom > ~/big; sync");
+  const int64_t full = metrics(id).disk_used_bytes;
+  EXPECT_NEAR(static_cast<double>(full - empty), 64.0 * kMib, 2.0 * kMib);
+  node_->shell(id, "rm ~/big; sync");
+  EXPECT_NEAR(static_cast<double>(metrics(id).disk_used_bytes), static_cast<double>(empty),
+              2.0 * kMib);
+}
+
+TEST_F(MetricsTest, ProcessorTimeIsWhatProcessesUse) {
+  const std::string id = node_->create();
+  const SandboxMetrics before = metrics(id);
+  node_->shell(id, "timeout 0.5 sh -c 'while :; do :; done'");
+  const SandboxMetrics after = metrics(id);
+  const int64_t wall = (after.sampled_at - before.sampled_at).count();
+  const int64_t busy = after.cpu_micros - before.cpu_micros;
+  EXPECT_GT(busy, 100'000) << "of half a second of work, on a busy machine";
+  EXPECT_LE(busy, wall * 11 / 10) << "one vCPU";
+  std::this_thread::sleep_for(200ms);
+  EXPECT_LT(metrics(id).cpu_micros - after.cpu_micros, 50'000) << "idle";
+}
+
+}  // namespace
+}  // namespace sandgate::test

@@ -1,0 +1,173 @@
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "gateway/core/ids.hpp"
+#include "local/namespaces/cgroup.hpp"
+#include "local/namespaces/freezer.hpp"
+#include "tests/local/namespaces/sandbox_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class PausingTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+    node_ = std::make_unique<LocalNode>();
+    if (!provider().descriptor().can(Verb::pause)) GTEST_SKIP() << "no freezer on this machine";
+  }
+  LocalNode& node() { return *node_; }
+  LocalProvider& provider() { return node_->provider(); }
+
+  // A sandbox in which a process counts as fast as it can.
+  std::string counting(CreateSpec spec) {
+    std::string id = node().create(std::move(spec));
+    Command command;
+    command.shell =
+        "i=0; while :; do i=$((i+1)); echo $i > ~/count.new; mv ~/count.new ~/count; done";
+    command.background = command.keep_on_disconnect = true;
+    command.process_id = make_id("pr");
+    run(provider().exec(id, command));
+    EXPECT_TRUE(eventually([&] { return count(id) > 0; }));
+    return id;
+  }
+  int64_t count(const std::string& id) {
+    return std::atoll(node().shell(id, "cat ~/count 2>/dev/null || echo 0").out.c_str());
+  }
+  int64_t cpu(const std::string& id) { return run(provider().metrics(id)).cpu_micros; }
+  BackendState state(const std::string& id) {
+    const auto found = run(provider().find(id));
+    return found ? found->state : BackendState::gone;
+  }
+  // Whether its processes use time within a fifth of a second.
+  bool advances(const std::string& id) {
+    const int64_t before = cpu(id);
+    std::this_thread::sleep_for(200ms);
+    return cpu(id) > before;
+  }
+  bool is_frozen(const std::string& id) {
+    for (const std::string& directory : node().record(id).cgroups) {
+      if (read_cgroup_file(directory, "freezer.state") == "FROZEN\n") return true;
+      if (stat_value(read_cgroup_file(directory, "cgroup.events"), "frozen") == 1) return true;
+    }
+    return false;
+  }
+  template <class F>
+  static bool eventually(F holds) {
+    for (int i = 0; i < 500; ++i) {
+      if (holds()) return true;
+      std::this_thread::sleep_for(20ms);
+    }
+    return false;
+  }
+
+  std::unique_ptr<LocalNode> node_;
+};
+
+TEST_F(PausingTest, APausedProcessStandsStillAndGoesOn) {
+  const std::string id = counting(node().spec());
+  EXPECT_TRUE(advances(id));
+  EXPECT_EQ(run(provider().pause(id, Keeps::disk)), Keeps::memory);
+  EXPECT_EQ(run(provider().pause(id, Keeps::memory)), Keeps::memory) << "twice is once";
+  EXPECT_EQ(state(id), BackendState::paused);
+  EXPECT_FALSE(advances(id));
+  run(provider().resume(id));
+  run(provider().resume(id));
+  EXPECT_EQ(state(id), BackendState::running);
+  EXPECT_TRUE(advances(id));
+  const int64_t before = count(id);
+  EXPECT_GT(before, 0) << "its memory was kept";
+  EXPECT_TRUE(eventually([&] { return count(id) > before; }));
+}
+
+TEST_F(PausingTest, KillEndsThePausedAndLeavesNothing) {
+  ASSERT_TRUE(eventually([&] { return host_state(node().name()).cgroups == 0; }));
+  const HostState before = host_state(node().name());
+  const std::string id = counting(node().spec());
+  run(provider().pause(id, Keeps::memory));
+  const auto begin = std::chrono::steady_clock::now();
+  run(provider().kill(id));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);
+  EXPECT_EQ(state(id), BackendState::gone);
+  EXPECT_TRUE(eventually([&] { return host_state(node().name()) == before; }));
+}
+
+TEST_F(PausingTest, TheTtlOfThePausedGoesOn) {
+  CreateSpec spec = node().spec();
+  spec.ttl = 1s;
+  const std::string id = node().create(spec);
+  run(provider().pause(id, Keeps::memory));
+  EXPECT_TRUE(eventually([&] { return state(id) == BackendState::gone; }));
+}
+
+TEST_F(PausingTest, ARestartedNodeAdoptsThePausedAsPaused) {
+  const std::string id = counting(node().spec());
+  run(provider().pause(id, Keeps::memory));
+  node().kill();
+  node().start();
+  EXPECT_EQ(state(id), BackendState::paused);
+  EXPECT_FALSE(advances(id));
+  run(provider().resume(id));
+  EXPECT_TRUE(advances(id));
+}
+
+TEST_F(PausingTest, WhatTheJournalSaysIsMadeTrue) {
+  const std::string id = node().create();
+  const std::vector<std::string> cgroups = node().record(id).cgroups;
+  node().kill();
+  freeze(cgroups, 2s);  // as a node that died while it took a snapshot
+  node().start();
+  EXPECT_EQ(state(id), BackendState::running);
+  EXPECT_FALSE(is_frozen(id));
+  EXPECT_EQ(node().shell(id, "echo ok").out, "ok\n");
+  run(provider().pause(id, Keeps::memory));
+  node().kill();
+  thaw(cgroups);  // as one that died before it froze
+  node().start();
+  EXPECT_EQ(state(id), BackendState::paused);
+  EXPECT_TRUE(is_frozen(id));
+}
+
+TEST_F(PausingTest, ANodeKilledWhilePausingTellsTheTruthAfterwards) {
+  const std::string id = counting(node().spec());
+  for (int round = 0; round < 8; ++round) {
+    std::thread toggler([&] {
+      try {
+        for (int i = 0; i < 10'000; ++i) {
+          run(provider().pause(id, Keeps::memory));
+          run(provider().resume(id));
+        }
+      } catch (const Error&) {
+        // the node died: what we want
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(30 + 17 * round));
+    ::kill(node().pid(), SIGKILL);
+    toggler.join();
+    node().kill();
+    node().start();
+    EXPECT_EQ(state(id) == BackendState::paused, is_frozen(id)) << round;
+    run(provider().resume(id));
+    EXPECT_TRUE(advances(id)) << round;
+  }
+}
+
+TEST_F(PausingTest, UnknownSandboxesAreNotFound) {
+  const auto code = [&](Task<void> task) {
+    try {
+      run(std::move(task));
+    } catch (const Error& error) {
+      return error.code;
+    }
+    return ErrorCode::internal;
+  };
+  EXPECT_EQ(code(provider().resume("sbnothing")), ErrorCode::not_found);
+}
+
+}  // namespace
+}  // namespace sandgate::test

@@ -1,0 +1,197 @@
+#include <signal.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "gateway/core/ids.hpp"
+#include "local/namespaces/cgroup.hpp"
+#include "tests/local/namespaces/sandbox_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SnapshotsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+    node_ = std::make_unique<LocalNode>();
+    if (!provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << "no disks to copy here";
+  }
+  LocalNode& node() { return *node_; }
+  LocalProvider& provider() { return node_->provider(); }
+
+  BackendSnapshot snapshot(const std::string& id, std::string name = make_id("sn")) {
+    return run(provider().snapshot(id, std::move(name), Keeps::disk, true));
+  }
+  std::string restore(const BackendSnapshot& snapshot) {
+    return node().create(restoring(snapshot));
+  }
+  CreateSpec restoring(const BackendSnapshot& snapshot) {
+    CreateSpec spec = node().spec();
+    spec.snapshot = snapshot.backend_id;
+    return spec;
+  }
+  std::string out(const std::string& id, const std::string& line) {
+    return node().shell(id, line).out;
+  }
+  std::set<std::string> files() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(node_->data_dir() + "/snapshots"))
+      names.insert(entry.path().filename().string());
+    return names;
+  }
+  template <class T>
+  std::optional<ErrorCode> code_of(Task<T> task) {
+    try {
+      run(std::move(task));
+      return std::nullopt;
+    } catch (const Error& error) {
+      return error.code;
+    }
+  }
+
+  std::unique_ptr<LocalNode> node_;
+};
+
+TEST_F(SnapshotsTest, KeepsContentAsItWas) {
+  const std::string id = node().create();
+  out(id,
+      "mkdir -p ~/d; echo old > ~/d/file; rm -f /etc/motd; head -c 3000000 /dev/urandom > ~/big");
+  const std::string digest = out(id, "sha256sum < ~/big; ls -l /etc/motd 2>&1 | wc -l");
+  const BackendSnapshot taken = snapshot(id);
+  EXPECT_GE(taken.size_bytes, 3'000'000);
+  out(id, "echo new > ~/d/file; rm ~/big; touch ~/later");
+  const std::string first = restore(taken);
+  EXPECT_EQ(out(first, "cat ~/d/file"), "old\n");
+  EXPECT_EQ(out(first, "sha256sum < ~/big; ls -l /etc/motd 2>&1 | wc -l"), digest);
+  EXPECT_EQ(out(first, "ls ~/later 2>/dev/null"), "");
+  out(first, "echo changed > ~/d/file; rm ~/big");
+  const std::string second = restore(taken);
+  EXPECT_EQ(out(second, "cat ~/d/file"), "old\n") << "a restored sandbox does not write to it";
+  EXPECT_EQ(out(second, "sha256sum < ~/big; ls -l /etc/motd 2>&1 | wc -l"), digest);
+  EXPECT_EQ(out(id, "cat ~/d/file"), "new\n");
+  EXPECT_EQ(out(second, "touch ~/x && stat -c %U ~/x ~/d/file"), "user\nuser\n");
+}
+
+TEST_F(SnapshotsTest, AForkOfThreeGoesThreeWays) {
+  const std::string id = node().create();
+  out(id, "echo common > ~/file");
+  const BackendSnapshot taken = run(provider().snapshot(id, make_id("sn"), Keeps::disk, false));
+  std::vector<std::string> forks;
+  for (int i = 0; i < 3; ++i) forks.push_back(restore(taken));
+  run(provider().remove_snapshot(taken.backend_id));
+  for (int i = 0; i < 3; ++i) out(forks[i], "echo " + std::to_string(i) + " >> ~/file");
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(out(forks[i], "cat ~/file"), "common\n" + std::to_string(i) + "\n");
+  EXPECT_EQ(out(id, "cat ~/file"), "common\n") << "the first one goes on by itself";
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(SnapshotsTest, TheSameIdAgainIsTheSameSnapshot) {
+  const std::string id = node().create(), other = node().create(), name = make_id("sn");
+  out(id, "echo one > ~/file");
+  const BackendSnapshot first = snapshot(id, name);
+  out(id, "echo two > ~/file");
+  EXPECT_EQ(snapshot(id, name).size_bytes, first.size_bytes);
+  EXPECT_EQ(out(restore(first), "cat ~/file"), "one\n");
+  EXPECT_EQ(code_of(provider().snapshot(other, name, Keeps::disk, true)), ErrorCode::conflict);
+  EXPECT_TRUE(run(provider().find_snapshot(name)));
+  EXPECT_FALSE(run(provider().find_snapshot(make_id("sn"))));
+}
+
+TEST_F(SnapshotsTest, RemovedSnapshotsLeaveTheRestoredAlone) {
+  const std::string id = node().create();
+  out(id, "head -c 2000000 /dev/urandom > ~/big");
+  const std::string digest = out(id, "sha256sum < ~/big");
+  const BackendSnapshot taken = snapshot(id);
+  const std::string restored = restore(taken);
+  run(provider().remove_snapshot(taken.backend_id));
+  run(provider().remove_snapshot(taken.backend_id));
+  run(provider().kill(id));
+  EXPECT_EQ(out(restored, "sha256sum < ~/big"), digest);
+  EXPECT_EQ(code_of(provider().create(restoring(taken))), ErrorCode::not_found);
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(SnapshotsTest, OutlivesItsSandboxAndItsNode) {
+  const std::string id = node().create();
+  out(id, "echo kept > ~/file");
+  const BackendSnapshot taken = snapshot(id);
+  run(provider().kill(id));
+  node().kill();
+  node().start();
+  EXPECT_EQ(out(restore(taken), "cat ~/file"), "kept\n");
+}
+
+TEST_F(SnapshotsTest, ThePausedStaysPausedAndAdoptedOnesCanBeCopied) {
+  const std::string id = node().create();
+  out(id, "echo before > ~/file");
+  node().kill();
+  node().start();
+  run(provider().pause(id, Keeps::memory));
+  const BackendSnapshot taken = snapshot(id);
+  EXPECT_EQ(run(provider().find(id))->state, BackendState::paused);
+  EXPECT_EQ(out(restore(taken), "cat ~/file"), "before\n");
+  run(provider().resume(id));
+  EXPECT_EQ(out(id, "cat ~/file"), "before\n");
+}
+
+TEST_F(SnapshotsTest, FitsItsTenantAndItsSizeOnly) {
+  const BackendSnapshot taken = snapshot(node().create());
+  CreateSpec larger = restoring(taken);
+  larger.resources.disk_gib = 2;
+  EXPECT_EQ(code_of(provider().create(larger)), ErrorCode::invalid);
+  CreateSpec foreign = restoring(taken);
+  foreign.tenant_id = "tn-other";
+  EXPECT_EQ(code_of(provider().create(foreign)), ErrorCode::not_found);
+  CreateSpec strange = restoring(taken);
+  strange.snapshot = "../disks/x";
+  EXPECT_EQ(code_of(provider().create(strange)), ErrorCode::not_found);
+}
+
+TEST_F(SnapshotsTest, ANodeKilledInTheMiddleLeavesWholeOnesAndNothingElse) {
+  const std::string id = node().create();
+  out(id, "head -c 60000000 /dev/urandom > ~/big; sync");
+  const std::string digest = out(id, "sha256sum < ~/big");
+  for (int round = 0; round < 6; ++round) {
+    std::thread taker([&] {
+      try {
+        for (int i = 0; i < 100; ++i) snapshot(id);
+      } catch (const Error&) {
+        // the node died: what we want
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(40 + 29 * round));
+    ::kill(node().pid(), SIGKILL);
+    taker.join();
+    node().kill();
+    node().start();
+    EXPECT_EQ(out(id, "echo ok"), "ok\n") << "it goes on, round " << round;
+    const std::set<std::string> all = files();
+    for (const std::string& name : all) {
+      const std::string stem = name.substr(0, name.find('.'));
+      EXPECT_TRUE(all.contains(stem + ".img") && all.contains(stem + ".json")) << name;
+      run(provider().remove_snapshot(stem));
+    }
+    EXPECT_TRUE(files().empty());
+  }
+  EXPECT_EQ(out(restore(snapshot(id)), "sha256sum < ~/big"), digest);
+}
+
+TEST_F(SnapshotsTest, AKillDoesNotWaitForTheCopy) {
+  const std::string id = node().create();
+  out(id, "head -c 400000000 /dev/zero | tr '\\0' x > ~/big");
+  std::optional<ErrorCode> code;
+  std::thread taker(
+      [&] { code = code_of(provider().snapshot(id, make_id("sn"), Keeps::disk, true)); });
+  std::this_thread::sleep_for(100ms);
+  run(provider().kill(id));
+  taker.join();
+  EXPECT_FALSE(run(provider().find(id)));
+  EXPECT_TRUE(files().empty() || !code) << "half a snapshot is none";
+}
+
+}  // namespace
+}  // namespace sandgate::test
