@@ -17,9 +17,10 @@ struct SandgateSettings {
 };
 
 // Another Sandgate's v1 API as a backend. Sandboxes carry our id in metadata.sandgate_id and as
-// Idempotency-Key; process ids are the other side's. The descriptor is the other side's for our
-// profile, less what cannot be passed on: read at the first refresh(), kept for 30 s, and kept on
-// while that gateway is unreachable. Until the first answer nothing is declared.
+// Idempotency-Key, snapshots in their name; process ids are the other side's. The descriptor is the
+// other side's for our profile, less what cannot be passed on: read at the first refresh(), kept
+// for 30 s, and kept on while that gateway is unreachable. Until the first answer nothing is
+// declared.
 class SandgateProvider : public Provider, public std::enable_shared_from_this<SandgateProvider> {
  public:
   SandgateProvider(HttpClient& http, asio::any_io_executor executor, SandgateSettings settings);
@@ -56,6 +57,12 @@ class SandgateProvider : public Provider, public std::enable_shared_from_this<Sa
   Task<void> write_archive(std::string id, std::string path, ByteSource& tar) override;
 
   Task<SandboxMetrics> metrics(std::string id) override;
+  Task<Keeps> pause(std::string id, Keeps keep) override;
+  Task<void> resume(std::string id) override;
+  Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,
+                                 bool lasting) override;
+  Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
+  Task<void> remove_snapshot(std::string snapshot) override;
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
  private:

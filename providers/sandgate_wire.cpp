@@ -145,6 +145,7 @@ BackendSandbox to_backend_sandbox(const Json& document) {
       sandbox.state = BackendState::gone;
     else if (state == "paused" || state == "pausing")
       sandbox.state = BackendState::paused;
+    if (sandbox.state == BackendState::paused) sandbox.kept = to_kept(document);
     const auto backend = document.value("backend", Json::object());
     if (backend.is_object()) {
       sandbox.isolation =
@@ -152,6 +153,18 @@ BackendSandbox to_backend_sandbox(const Json& document) {
       sandbox.region = text_or_empty(backend, "region");
     }
     return sandbox;
+  });
+}
+
+Keeps to_kept(const Json& document) {
+  return keeps_from(text_or_empty(document, "kept")).value_or(Keeps::nothing);
+}
+
+BackendSnapshot to_backend_snapshot(const Json& document) {
+  return reading([&] {
+    return BackendSnapshot{.backend_id = document.at("id").get<std::string>(),
+                           .kept = to_kept(document),
+                           .size_bytes = document.at("size_bytes").get<int64_t>()};
   });
 }
 
@@ -222,7 +235,8 @@ Descriptor to_descriptor(const Json& document) {
   Descriptor descriptor = descriptor_from_json(document);
   descriptor.provider = "sandgate";
   constexpr Verb kPassedOn[] = {Verb::exec,  Verb::background, Verb::stdin_, Verb::signal,
-                                Verb::files, Verb::archive,    Verb::pty,    Verb::metrics};
+                                Verb::files, Verb::archive,    Verb::pty,    Verb::metrics,
+                                Verb::pause, Verb::snapshot,   Verb::fork};
   std::erase_if(descriptor.verbs, [&](const auto& verb) {
     return std::find(std::begin(kPassedOn), std::end(kPassedOn), verb.first) == std::end(kPassedOn);
   });

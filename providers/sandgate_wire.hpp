@@ -11,6 +11,9 @@ Json to_create(const CreateSpec& spec, const std::string& profile);
 Json to_exec(const Command& command);
 
 BackendSandbox to_backend_sandbox(const Json& document);
+BackendSnapshot to_backend_snapshot(const Json& document);
+// The member `kept` of a sandbox or snapshot; nothing when absent.
+Keeps to_kept(const Json& document);
 ProcessInfo to_process(const Json& document);
 FileEntry to_entry(const Json& document);
 SandboxMetrics to_metrics(const Json& document);

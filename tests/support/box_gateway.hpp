@@ -1,4 +1,6 @@
 #pragma once
+#include <set>
+
 #include "gateway/api/exec.hpp"
 #include "gateway/api/files.hpp"
 #include "gateway/api/processes.hpp"
@@ -28,6 +30,7 @@ class BoxGateway : public SandboxAccess {
 
  private:
   void add_sandbox_routes();
+  void add_state_routes();
   Json document_of(const std::string& id) const;
 
   TempDirectory directory_;
@@ -35,6 +38,8 @@ class BoxGateway : public SandboxAccess {
   api::ProcessHandlers processes_;
   api::FileHandlers files_;
   std::map<std::string, Json> metadata_;  // by id
+  std::set<std::string> paused_;
+  std::map<std::string, Json> snapshots_;  // by id
 };
 
 }  // namespace sandgate::test

@@ -84,6 +84,8 @@ Descriptor ProcessProvider::descriptor() const {
   descriptor.isolation = Isolation::process;
   for (const Verb verb : {Verb::exec, Verb::background, Verb::stdin_, Verb::signal, Verb::files})
     descriptor.verbs[verb] = Keeps::nothing;
+  descriptor.verbs[Verb::pause] = Keeps::memory;
+  descriptor.verbs[Verb::snapshot] = descriptor.verbs[Verb::fork] = Keeps::disk;
   return descriptor;
 }
 
@@ -114,16 +116,14 @@ Task<BackendSandbox> ProcessProvider::create(CreateSpec spec) {
   made.home = directory_ + "/" + id;
   made.spec = std::move(spec);
   fs::create_directories(made.home);
-  co_return BackendSandbox{
-      .backend_id = id, .sandbox_id = made.spec.sandbox_id, .isolation = Isolation::process};
+  if (!made.spec.snapshot.empty()) restore(made.spec.snapshot, made.home);
+  co_return shown(id, made);
 }
 
 Task<std::optional<BackendSandbox>> ProcessProvider::find(std::string id) {
   const auto found = boxes_.find(id);
   if (found == boxes_.end()) co_return std::nullopt;
-  co_return BackendSandbox{.backend_id = id,
-                           .sandbox_id = found->second.spec.sandbox_id,
-                           .isolation = Isolation::process};
+  co_return shown(id, found->second);
 }
 
 Task<std::optional<BackendSandbox>> ProcessProvider::find_by_tag(std::string sandbox_id) {
@@ -132,9 +132,7 @@ Task<std::optional<BackendSandbox>> ProcessProvider::find_by_tag(std::string san
 
 Task<std::vector<BackendSandbox>> ProcessProvider::list() {
   std::vector<BackendSandbox> all;
-  for (const auto& [id, box] : boxes_)
-    all.push_back(
-        {.backend_id = id, .sandbox_id = box.spec.sandbox_id, .isolation = Isolation::process});
+  for (const auto& [id, box] : boxes_) all.push_back(shown(id, box));
   co_return all;
 }
 

@@ -39,16 +39,27 @@ class ProcessProvider : public Provider {
   Task<FileEntry> move(std::string id, std::string from, std::string to) override;
   Task<void> remove(std::string id, std::string path, bool recursive) override;
 
+  // Stops the processes; a snapshot is a copy of the directory.
+  Task<Keeps> pause(std::string id, Keeps keep) override;
+  Task<void> resume(std::string id) override;
+  Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,
+                                 bool lasting) override;
+  Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
+  Task<void> remove_snapshot(std::string snapshot) override;
+
  private:
   struct Box {
     CreateSpec spec;
     std::string home;
+    bool paused = false;
     std::map<std::string, std::shared_ptr<class HostProcess>> processes;
   };
   Box& box(const std::string& id);
   std::shared_ptr<HostProcess> process(const std::string& id, const std::string& process);
   // Relative paths start at the sandbox's home; absolute ones are taken inside it too.
   std::string host_path(const std::string& id, const std::string& path);
+  void restore(const std::string& snapshot, const std::string& home);
+  static BackendSandbox shown(const std::string& id, const Box& box);
 
   asio::any_io_executor executor_;
   std::string directory_;

@@ -1,0 +1,57 @@
+#include "providers/sandgate.hpp"
+#include "providers/sandgate_wire.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kMostSnapshotPages = 100;
+// Of a disk that has to be copied; the caller's own limit ends it earlier.
+constexpr std::chrono::minutes kCopying{5};
+
+std::string path_of_box(const std::string& id) { return "/v1/sandboxes/" + percent_encode(id); }
+
+}  // namespace
+
+Task<Keeps> SandgateProvider::pause(std::string id, Keeps keep) {
+  Json body{{"keep", keep == Keeps::memory ? "memory" : "disk"}};
+  const Json document = co_await api_.post(path_of_box(id) + "/pause", std::move(body));
+  co_return wire::to_kept(document);
+}
+
+Task<void> SandgateProvider::resume(std::string id) {
+  Json body = Json::object();
+  co_await api_.post(path_of_box(id) + "/resume", std::move(body));
+}
+
+Task<BackendSnapshot> SandgateProvider::snapshot(std::string id, std::string snapshot_id,
+                                                 Keeps keep, bool) {
+  RestCall call{
+      .method = "POST",
+      .path = path_of_box(id) + "/snapshots",
+      .json = Json{{"name", snapshot_id}, {"keep", keep == Keeps::memory ? "memory" : "disk"}},
+      .headers = {{"Idempotency-Key", snapshot_id}}};
+  call.deadline = kCopying;
+  const Json document = co_await api_.call(std::move(call));
+  co_return wire::to_backend_snapshot(document);
+}
+
+Task<std::optional<BackendSnapshot>> SandgateProvider::find_snapshot(std::string snapshot_id) {
+  std::string cursor;
+  for (int page = 0; page < kMostSnapshotPages; ++page) {
+    const Json document = co_await api_.get("/v1/snapshots?limit=100" + cursor);
+    const Json items = document.value("items", Json::array());
+    for (const Json& item : items)
+      if (item.is_object() && item.value("name", Json()) == Json(snapshot_id))
+        co_return wire::to_backend_snapshot(item);
+    const Json next = document.value("next_cursor", Json());
+    if (!next.is_string()) break;
+    cursor = "&cursor=" + percent_encode(next.get<std::string>());
+  }
+  co_return std::nullopt;
+}
+
+Task<void> SandgateProvider::remove_snapshot(std::string snapshot) {
+  return api_.remove("/v1/snapshots/" + percent_encode(snapshot));
+}
+
+}  // namespace sandgate
