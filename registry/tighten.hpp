@@ -16,6 +16,7 @@ struct EffectiveRequest {
   Profile profile;
   std::map<std::string, std::string> metadata;  // at most 64, keys 64 bytes, values 512
   std::optional<SnapshotId> snapshot;
+  std::string snapshot_deployment;  // what holds it; merge() does not know
 };
 
 // Applies the body of POST /v1/sandboxes to a profile. Pure. The body may only tighten; whatever

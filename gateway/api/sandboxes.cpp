@@ -24,6 +24,20 @@ std::map<std::string, std::string> session_of(const Json& body) {
   return {{"session", session->get<std::string>()}};
 }
 
+// What copies of the sandbox inherit: no values, and nothing that the row itself says.
+Json wishes_of(Json body) {
+  for (const char* name : {"profile", "env", "metadata", "snapshot"}) body.erase(name);
+  return body;
+}
+
+std::optional<int64_t> disk_wish(const Json& wishes) {
+  const auto resources = wishes.find("resources");
+  if (resources == wishes.end() || !resources->is_object()) return std::nullopt;
+  const auto disk = resources->find("disk_gib");
+  return disk == resources->end() || disk->is_null() ? std::nullopt
+                                                     : std::optional(disk->get<int64_t>());
+}
+
 sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest& page) {
   sandbox_rows::Filter filter{.tenant = request.tenant(), .rows = page.rows_to_fetch()};
   for (const auto& [name, value] : request.query.items()) {
@@ -80,7 +94,8 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
                         .profile = resolved.name,
                         .profile_version = static_cast<int>(resolved.version),
                         .request = merge(*resolved.profile, body),
-                        .request_id = request.id};
+                        .request_id = request.id,
+                        .wishes = wishes_of(std::move(body))};
 }
 
 Task<http::Response> SandboxHandlers::create(http::Request& request) {
@@ -89,9 +104,14 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
   std::string reference = profile_reference(body);
   CreateOrder order =
       co_await order_from(request, std::move(body), std::move(reference), profiles_);
-  const SandboxRecord record = co_await lifecycle_.create(std::move(order));
-  http::Response response = http::Response::json(201, to_json(record));
-  response.headers.emplace_back("Location", "/v1/sandboxes/" + record.id.value);
+  if (order.request.snapshot) {
+    const auto snapshot = co_await snapshots_.find(order.tenant, *order.request.snapshot);
+    start_from(order, snapshot, disk_wish(order.wishes));
+  }
+  order.scope_key = scope_key_of(order);
+  const Scopes::Met met = co_await scopes_.create(std::move(order));
+  http::Response response = http::Response::json(met.made ? 201 : 200, to_json(met.sandbox));
+  response.headers.emplace_back("Location", "/v1/sandboxes/" + met.sandbox.id.value);
   co_return response;
 }
 
@@ -167,16 +187,6 @@ Task<http::Response> SandboxHandlers::no_ports(http::Request& request) {
   co_return http::Response::json(200, empty_list());
 }
 
-Task<http::Response> SandboxHandlers::no_snapshots(http::Request& request) {
-  read_page(request.query, 2);
-  co_return http::Response::json(200, empty_list());
-}
-
-Task<http::Response> SandboxHandlers::no_snapshot(http::Request& request) {
-  throw Error::not_found("snapshot", request.param("id"));
-  co_return http::Response::empty(404);
-}
-
 void SandboxHandlers::add_routes(http::Routes& routes) {
   using http::Method;
   using http::Permission;
@@ -197,14 +207,9 @@ void SandboxHandlers::add_routes(http::Routes& routes) {
   add(Method::delete_, "/v1/sandboxes/{id}", use, &SandboxHandlers::remove);
   add(Method::post, "/v1/sandboxes/{id}/extend", use, &SandboxHandlers::extend);
   add(Method::get, "/v1/sandboxes/{id}/metrics", read, &SandboxHandlers::metrics);
-  for (const char* verb : {"pause", "resume", "snapshots", "fork", "ports"}) {
-    const std::string pattern = "/v1/sandboxes/{id}/" + std::string(verb);
-    add(Method::post, pattern.c_str(), use, &SandboxHandlers::unsupported);
-  }
+  add(Method::post, "/v1/sandboxes/{id}/ports", use, &SandboxHandlers::unsupported);
   add(Method::get, "/v1/sandboxes/{id}/ports", read, &SandboxHandlers::no_ports);
   add(Method::delete_, "/v1/sandboxes/{id}/ports/{port}", use, &SandboxHandlers::unsupported);
-  add(Method::get, "/v1/snapshots", read, &SandboxHandlers::no_snapshots);
-  add(Method::delete_, "/v1/snapshots/{id}", use, &SandboxHandlers::no_snapshot);
 }
 
 }  // namespace sandgate::api

@@ -1,15 +1,16 @@
 #pragma once
 #include "gateway/http/routes.hpp"
-#include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/scopes.hpp"
+#include "gateway/sandboxes/snapshots.hpp"
 #include "registry/profile_resolver.hpp"
 
 namespace sandgate::api {
 
-// /v1/sandboxes: create, list, get, delete, extend, metrics, and the verbs that no backend has yet.
+// /v1/sandboxes: create, list, get, delete, extend, metrics.
 class SandboxHandlers {
  public:
   SandboxHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
-      : lifecycle_(lifecycle), profiles_(profiles) {}
+      : lifecycle_(lifecycle), snapshots_(lifecycle), scopes_(lifecycle), profiles_(profiles) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> create(http::Request& request);
@@ -20,11 +21,11 @@ class SandboxHandlers {
   Task<http::Response> metrics(http::Request& request);
   Task<http::Response> unsupported(http::Request& request);
   Task<http::Response> no_ports(http::Request& request);
-  Task<http::Response> no_snapshots(http::Request& request);
-  Task<http::Response> no_snapshot(http::Request& request);
 
  private:
   Lifecycle& lifecycle_;
+  Snapshots snapshots_;
+  Scopes scopes_;
   ProfileResolver& profiles_;
 };
 

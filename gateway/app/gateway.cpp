@@ -65,6 +65,7 @@ Gateway::Gateway(const Config& config)
                   io_.executor()}),
       reaper_(lifecycle_, {}),
       reconciler_(lifecycle_, {}),
+      pausing_(lifecycle_),
       access_(lifecycle_, activity_),
       event_log_(database_),
       webhooks_(database_, vault_),
@@ -89,6 +90,8 @@ Gateway::Gateway(const Config& config)
       invoices_api_(invoices_, usage_),
       reconciliations_api_(database_),
       sandboxes_api_(lifecycle_, profile_resolver_),
+      pausing_api_(pausing_),
+      snapshots_api_(lifecycle_, profile_resolver_),
       decisions_api_(lifecycle_, profile_resolver_),
       providers_api_(lifecycle_, profile_resolver_),
       exec_api_(access_),
@@ -165,6 +168,8 @@ void Gateway::add_routes() {
   invoices_api_.add_routes(routes_);
   reconciliations_api_.add_routes(routes_);
   sandboxes_api_.add_routes(routes_);
+  pausing_api_.add_routes(routes_);
+  snapshots_api_.add_routes(routes_);
   decisions_api_.add_routes(routes_);
   providers_api_.add_routes(routes_);
   exec_api_.add_routes(routes_);

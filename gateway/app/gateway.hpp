@@ -19,12 +19,14 @@
 #include "gateway/api/keys.hpp"
 #include "gateway/api/ledger.hpp"
 #include "gateway/api/operations.hpp"
+#include "gateway/api/pausing.hpp"
 #include "gateway/api/prices.hpp"
 #include "gateway/api/processes.hpp"
 #include "gateway/api/profiles.hpp"
 #include "gateway/api/providers.hpp"
 #include "gateway/api/reconciliations.hpp"
 #include "gateway/api/sandboxes.hpp"
+#include "gateway/api/snapshots.hpp"
 #include "gateway/api/tenants.hpp"
 #include "gateway/api/terminal.hpp"
 #include "gateway/api/usage.hpp"
@@ -116,6 +118,7 @@ class Gateway {
   Lifecycle lifecycle_;
   Reaper reaper_;
   Reconciler reconciler_;
+  Pausing pausing_;
   CachedAccess access_;
 
   EventLog event_log_;
@@ -138,6 +141,8 @@ class Gateway {
   api::InvoiceHandlers invoices_api_;
   api::ReconciliationHandlers reconciliations_api_;
   api::SandboxHandlers sandboxes_api_;
+  api::PausingHandlers pausing_api_;
+  api::SnapshotHandlers snapshots_api_;
   api::DecisionHandlers decisions_api_;
   api::ProviderHandlers providers_api_;
   api::ExecHandlers exec_api_;

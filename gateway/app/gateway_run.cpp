@@ -11,6 +11,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
 #include "gateway/events/outbox.hpp"
+#include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {
 namespace {
@@ -116,6 +117,12 @@ Task<void> Gateway::hold_to_budgets() {
   const std::vector<Halt> halts = co_await budgets_.extend(database_);
   for (const Halt& halt : halts) {
     log::info("budget ended", {{"sandbox", halt.sandbox.value}, {"budget", halt.budget}});
+    if (halt.action == OnExceeded::pause) {
+      auto pausing = pausing_.pause(halt.tenant, halt.sandbox, Keeps::disk);
+      const auto paused = co_await attempt(std::move(pausing));
+      const auto* refusal = std::get_if<Error>(&paused);
+      if (!refusal || !is_certain(*refusal)) continue;
+    }
     co_await lifecycle_.kill(halt.tenant, halt.sandbox);
   }
 }

@@ -104,7 +104,8 @@ class Examination {
                                      [&](const auto& region) { return contains(regions, region); });
     if (!regions.empty() && !allowed) reject("region_not_allowed");
     if (image_for(required_, deployment_.provider, offered_).empty()) reject("image_not_mapped");
-    if (required_.snapshot) reject("snapshot_elsewhere");
+    if (required_.snapshot && deployment_.name != required_.snapshot_deployment)
+      reject("snapshot_elsewhere");
   }
 
   void price() {

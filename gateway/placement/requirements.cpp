@@ -50,6 +50,7 @@ Requirements requirements_of(const EffectiveRequest& request, const TenantId& te
           .image = profile.image,
           .images = profile.images,
           .snapshot = request.snapshot.has_value(),
+          .snapshot_deployment = request.snapshot_deployment,
           .placement = profile.placement};
 }
 

@@ -20,6 +20,7 @@ struct Requirements {
   std::string image;  // neutral name
   std::map<std::string, std::string> images;  // provider -> its word
   bool snapshot = false;  // a restore: only where the snapshot is
+  std::string snapshot_deployment;  // where; empty: nobody knows
   PlacementPolicy placement;
 };
 

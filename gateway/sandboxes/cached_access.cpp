@@ -13,7 +13,20 @@ bool starts_programs(Verb verb) {
   return verb == Verb::exec || verb == Verb::background || verb == Verb::pty;
 }
 
+bool waits_for_use(const SandboxRecord& record) {
+  return record.auto_resume &&
+         (record.state == SandboxState::pausing || record.state == SandboxState::paused ||
+          record.state == SandboxState::resuming);
+}
+
 }  // namespace
+
+Task<CachedSandboxPtr> CachedAccess::awake(const http::Caller& caller, SandboxId id) {
+  auto known = co_await lifecycle_.get(*caller.tenant, id);
+  if (!waits_for_use(known->record) || caller.suspended) co_return known;
+  co_await pausing_.resume(*caller.tenant, id);
+  co_return co_await lifecycle_.get(*caller.tenant, id);
+}
 
 Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_view id, Verb verb) {
   if (!caller.tenant)
@@ -22,7 +35,7 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
   if (!parsed) throw Error::not_found("sandbox", id);
   if (caller.suspended && starts_programs(verb))
     throw Error(ErrorCode::forbidden, "the tenant is suspended");
-  const auto known = co_await lifecycle_.get(*caller.tenant, *parsed);
+  const auto known = co_await awake(caller, *parsed);
   const SandboxRecord& record = known->record;
   check_running(record);
   const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);

@@ -1,7 +1,7 @@
 #pragma once
 #include "gateway/sandboxes/access.hpp"
 #include "gateway/sandboxes/activity.hpp"
-#include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/pausing.hpp"
 
 namespace sandgate {
 
@@ -9,13 +9,17 @@ namespace sandgate {
 class CachedAccess : public SandboxAccess {
  public:
   CachedAccess(Lifecycle& lifecycle, std::shared_ptr<Activity> activity)
-      : lifecycle_(lifecycle), activity_(std::move(activity)) {}
+      : lifecycle_(lifecycle), pausing_(lifecycle), activity_(std::move(activity)) {}
 
   Task<OpenSandbox> open(const http::Caller& caller, std::string_view id, Verb verb) override;
   Task<void> report_gone(SandboxId id, std::string detail) override;
 
  private:
+  // The sandbox; one that waits to be resumed by use is resumed first.
+  Task<CachedSandboxPtr> awake(const http::Caller& caller, SandboxId id);
+
   Lifecycle& lifecycle_;
+  Pausing pausing_;
   std::shared_ptr<Activity> activity_;
 };
 

@@ -3,6 +3,7 @@
 #include "billing/rating.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/scopes.hpp"
 #include "gateway/sandboxes/tenant_admission.hpp"
 
 namespace sandgate {
@@ -55,10 +56,12 @@ Task<SandboxRecord> Creation::run() {
 }
 
 void Creation::write_intention(pqxx::work& tx) {
+  claim_scope(tx, order_.tenant, order_.scope_key);
   admit(tx, order_.tenant, record_.resources);
   reserved_ = parts_.spend.reserve(tx, record_, highest_charge());
   const std::chrono::milliseconds deadline(decision_.requirements.placement.fallback.deadline_ms);
-  sandbox_rows::insert(tx, record_, decision_, deadline + kLeaseSlack);
+  sandbox_rows::insert(tx, record_, decision_, deadline + kLeaseSlack, order_.wishes,
+                       order_.scope_key);
 }
 
 std::optional<Money> Creation::highest_charge() const {
@@ -85,6 +88,7 @@ CreateSpec Creation::spec() const {
           .metadata = record_.metadata,
           .network = profile.network,
           .secrets = profile.secrets,
+          .snapshot = order_.snapshot_backend_id,
           .allow_root = profile.allow_root,
           .allow_debug = profile.allow_debug};
 }

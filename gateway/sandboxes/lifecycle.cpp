@@ -5,22 +5,12 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/creation.hpp"
+#include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kKillPatience{10};
-
-// Runs work to its end even when whoever waits for it is cancelled. `work` returns a Task.
-template <class F>
-auto uncancelled(asio::any_io_executor executor, F work) -> std::invoke_result_t<F&> {
-  using Result = typename std::invoke_result_t<F&>::value_type;
-  auto shielded = [work = std::move(work)]() mutable -> Task<Result> {
-    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-    co_return co_await work();
-  };
-  co_return co_await asio::co_spawn(executor, std::move(shielded), asio::use_awaitable);
-}
 
 Error unknown_sandbox(const SandboxId& id) { return Error::not_found("sandbox", id.value); }
 

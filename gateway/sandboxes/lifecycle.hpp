@@ -20,6 +20,9 @@ struct CreateOrder {
   int profile_version = 0;
   EffectiveRequest request;
   std::string request_id;  // decides weighted draws
+  Json wishes = Json::object();  // the body's tightenings, which copies of the sandbox inherit
+  std::string scope_key;  // see scope_key_of; a second one of it is a conflict
+  std::string snapshot_backend_id;  // with request.snapshot: its backend's word for it
 };
 
 // What ending a sandbox came to.

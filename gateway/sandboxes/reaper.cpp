@@ -3,6 +3,8 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/for_each.hpp"
+#include "gateway/sandboxes/pause_rows.hpp"
+#include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {
 namespace {
@@ -13,6 +15,11 @@ constexpr size_t kAtOnce = 16;  // backends' calls of one step
 
 // The time as tests may shift it; $1 of stop_where.
 const std::string kNow = "now() + make_interval(secs => $1 / 1000.0)";
+// Rows lag behind use by Activity::flush_lag, and a second for the flush itself.
+const std::string kIdle =
+    "idle_timeout_seconds > 0 AND last_active_at + make_interval(secs => idle_timeout_seconds + 1 +"
+    " least(5, greatest(1, idle_timeout_seconds / 4.0))) <= " +
+    kNow;
 
 }  // namespace
 
@@ -42,21 +49,56 @@ Task<void> Reaper::bring_down_all(std::vector<SandboxRecord> records) {
 }
 
 Task<size_t> Reaper::expire() {
-  return stop_due(
-      "expired",
-      "state IN ('running', 'paused') AND expires_at <= " + kNow + " ORDER BY expires_at",
-      {.reason = "expired", .lease = kLease});
+  return stop_due("expired",
+                  "state IN ('running', 'paused') AND on_expiry = 'kill' AND expires_at <= " +
+                      kNow + " ORDER BY expires_at",
+                  {.reason = "expired", .lease = kLease});
 }
 
 Task<size_t> Reaper::end_idle() {
-  // Rows lag behind use by Activity::flush_lag, and a second for the flush itself.
-  return stop_due("idle",
-                  "state = 'running' AND idle_timeout_seconds > 0 AND last_active_at +"
-                  " make_interval(secs => idle_timeout_seconds + 1 +"
-                  " least(5, greatest(1, idle_timeout_seconds / 4.0))) <= " +
-                      kNow,
+  return stop_due("idle", "state = 'running' AND on_idle = 'kill' AND " + kIdle,
                   {.reason = "idle", .lease = kLease});
 }
+
+Task<size_t> Reaper::pause_due() {
+  auto work = [this](pqxx::work& tx) {
+    return sandbox_rows::pause_where(tx, "due",
+                                     "(on_expiry = 'pause' AND expires_at <= " + kNow +
+                                         " OR on_idle = 'pause' AND " + kIdle + ")",
+                                     options_.batch, options_.ahead, kLease);
+  };
+  auto taken = co_await lifecycle_.parts().database.run(std::move(work));
+  const size_t count = taken.size();
+  for (const SandboxRecord& record : taken) lifecycle_.parts().cache.forget(record.id);
+  auto pause = [this](SandboxRecord record) { return carry_out(std::move(record), true); };
+  co_await for_each(std::move(taken), kAtOnce, std::move(pause));
+  co_return count;
+}
+
+// One that cannot be paused when its time is over is ended: it may not run on.
+Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
+  const SandboxId id = record.id;
+  const TenantId tenant = record.tenant;
+  auto work = pausing_.carry_out(std::move(record));
+  const auto outcome = co_await attempt(std::move(work));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (!error || !is_certain(*error)) co_return;
+  log::warn("a sandbox was not paused or resumed",
+            {{"sandbox", id.value}, {"reason", error->what()}});
+  if (or_end) co_await lifecycle_.kill(tenant, id);
+}
+
+Task<size_t> Reaper::finish_pausing() {
+  auto taken = co_await lifecycle_.parts().database.run([this](pqxx::work& tx) {
+    return sandbox_rows::take_half_paused(tx, options_.batch, kLease, options_.ahead);
+  });
+  const size_t count = taken.size();
+  auto finish = [this](SandboxRecord record) { return carry_out(std::move(record), false); };
+  co_await for_each(std::move(taken), kAtOnce, std::move(finish));
+  co_return count;
+}
+
+Task<size_t> Reaper::clean_snapshots() { return snapshots_.clean(options_.batch, options_.ahead); }
 
 Task<size_t> Reaper::abandon() {
   return stop_due("abandoned",
@@ -125,6 +167,9 @@ Task<void> Reaper::run() {
   using namespace asio::experimental::awaitable_operators;
   co_await (every(options_.expiry_every, &Reaper::expire, "expire") &&
             every(options_.expiry_every, &Reaper::end_idle, "end_idle") &&
+            every(options_.expiry_every, &Reaper::pause_due, "pause_due") &&
+            every(options_.stopping_every, &Reaper::finish_pausing, "finish_pausing") &&
+            every(options_.unknown_every, &Reaper::clean_snapshots, "clean_snapshots") &&
             every(options_.stopping_every, &Reaper::finish, "finish") &&
             every(options_.stopping_every, &Reaper::abandon, "abandon") &&
             every(options_.unknown_every, &Reaper::resolve_unknown, "resolve_unknown"));

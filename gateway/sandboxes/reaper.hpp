@@ -2,6 +2,8 @@
 #include <chrono>
 
 #include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/pausing.hpp"
+#include "gateway/sandboxes/snapshots.hpp"
 
 namespace sandgate {
 
@@ -14,10 +16,14 @@ class Reaper {
     std::chrono::milliseconds ahead{0};  // tests: pretend that it is that much later
     int batch = 50;
   };
-  Reaper(Lifecycle& lifecycle, Options options) : lifecycle_(lifecycle), options_(options) {}
+  Reaper(Lifecycle& lifecycle, Options options)
+      : lifecycle_(lifecycle), pausing_(lifecycle), snapshots_(lifecycle), options_(options) {}
 
   Task<size_t> expire();  // TTL is over; returns how many were taken
   Task<size_t> end_idle();  // unused for their idle timeout
+  Task<size_t> pause_due();  // the same, of those that are to be paused then
+  Task<size_t> finish_pausing();  // pausing or resuming beyond their lease
+  Task<size_t> clean_snapshots();  // half made, left by forks, to be removed
   Task<size_t> abandon();  // creating beyond their lease: their creator died
   Task<size_t> finish();  // stopping and due for another try
   // Attempts whose outcome nobody knows: looks for the orphan for 2 minutes and kills it.
@@ -29,11 +35,14 @@ class Reaper {
   using Step = Task<size_t> (Reaper::*)();
   Task<void> every(std::chrono::milliseconds period, Step step, const char* name);
   Task<size_t> stop_due(std::string name, std::string condition, sandbox_rows::Stop stop);
+  Task<void> carry_out(SandboxRecord record, bool or_end);
   Task<void> bring_down_all(std::vector<SandboxRecord> records);
   // True when nothing is left to find out.
   Task<bool> kill_orphan(sandbox_rows::OpenAttempt open);
 
   Lifecycle& lifecycle_;
+  Pausing pausing_;
+  Snapshots snapshots_;
   Options options_;
 };
 

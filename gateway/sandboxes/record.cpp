@@ -76,6 +76,9 @@ Json to_json(const SandboxRecord& record) {
       {"cost", {{"currency", record.currency}, {"estimated_per_hour", std::move(price)}}},
       {"decision", record.decision.value}};
   if (record.ended_at) document["ended_at"] = to_rfc3339(*record.ended_at);
+  const bool kept_is_known =
+      record.state == SandboxState::paused || record.state == SandboxState::running;
+  if (record.kept && kept_is_known) document["kept"] = to_string(*record.kept);
   if (record.state == SandboxState::failed && record.failure)
     document["failure"] = {{"code", record.failure->code}, {"detail", record.failure->detail}};
   return document;

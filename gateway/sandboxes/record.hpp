@@ -53,6 +53,7 @@ struct SandboxRecord {
   EndAction on_idle = EndAction::kill;
   bool auto_resume = false;
   std::optional<SandboxFailure> failure;
+  std::optional<Keeps> kept;  // paused: what survived; pausing: what was asked for
   std::vector<std::string> planned;  // deployments that may hold it while creating
 };
 

@@ -10,10 +10,11 @@ constexpr char kInsert[] = R"sql(
     INSERT INTO decision (id, sandbox, document) VALUES ($5, $1, $6::jsonb))
   INSERT INTO sandbox (id, tenant, state, profile, profile_version, decision, isolation, planned,
     persistence, milli_vcpu, memory_mib, disk_gib, processes, metadata, ttl_seconds,
-    max_ttl_seconds, expires_at, on_expiry, idle_timeout_seconds, on_idle, auto_resume, lease_until)
+    max_ttl_seconds, expires_at, on_expiry, idle_timeout_seconds, on_idle, auto_resume, lease_until,
+    wishes, scope_key)
   VALUES ($1, $2, 'creating', $3, $4, $5, $7, $8::text[], $9, $10, $11, $12, $13, $14::jsonb,
     $15::bigint, $16, now() + make_interval(secs => $15::bigint), $17, $18, $19, $20,
-    now() + make_interval(secs => $21 / 1000.0)))sql";
+    now() + make_interval(secs => $21 / 1000.0), $22::jsonb, $23))sql";
 
 // Attempts that an earlier try of the same transaction already wrote stay as they are.
 constexpr char kTried[] = R"sql(
@@ -46,7 +47,7 @@ std::string stopping_columns(int first_parameter) {
 }  // namespace
 
 void insert(pqxx::work& tx, const SandboxRecord& record, const Decision& decision,
-            std::chrono::milliseconds lease) {
+            std::chrono::milliseconds lease, const Json& wishes, const std::string& scope_key) {
   run(tx, "sandbox_insert", kInsert, record.id.value, record.tenant.value, record.profile,
       record.profile_version, record.decision.value, to_json(decision).dump(),
       std::string(to_string(record.isolation)), array_text(record.planned),
@@ -54,7 +55,7 @@ void insert(pqxx::work& tx, const SandboxRecord& record, const Decision& decisio
       record.resources.memory_mib, record.resources.disk_gib, record.resources.processes,
       Json(record.metadata).dump(), record.ttl_seconds, record.max_ttl_seconds,
       std::string(to_string(record.on_expiry)), record.idle_timeout_seconds,
-      std::string(to_string(record.on_idle)), record.auto_resume, lease.count());
+      std::string(to_string(record.on_idle)), record.auto_resume, lease.count(), wishes.dump());
 }
 
 std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& placed,

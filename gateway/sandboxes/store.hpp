@@ -14,9 +14,10 @@
 // the states it names; an empty answer means that someone else was faster.
 namespace sandgate::sandbox_rows {
 
-// The intention: state creating, with the decision. `lease` is how long its creator may take.
+// The intention: state creating, with the decision. `lease` is how long its creator may take;
+// `wishes` is what wishes_of reads, `scope_key` what scope_key_of says.
 void insert(pqxx::work& tx, const SandboxRecord& record, const Decision& decision,
-            std::chrono::milliseconds lease);
+            std::chrono::milliseconds lease, const Json& wishes, const std::string& scope_key);
 
 // creating -> running, with all of `placed`'s backend fields and prices; expires_at counts from
 // now.

@@ -48,7 +48,7 @@ std::string columns() {
          " trim_scale(charge_per_hour), currency, " +
          micros("created_at") + ", " + micros("expires_at") + ", " + micros("ended_at") +
          ", ttl_seconds, max_ttl_seconds, on_expiry, idle_timeout_seconds, on_idle, auto_resume,"
-         " failure_code, failure_detail, array_to_json(planned)";
+         " failure_code, failure_detail, array_to_json(planned), kept";
 }
 
 SandboxRecord from_row(const pqxx::row& row) {
@@ -85,6 +85,7 @@ SandboxRecord from_row(const pqxx::row& row) {
   const auto code = fields.maybe_text(), detail = fields.maybe_text();
   if (code) record.failure = SandboxFailure{*code, detail.value_or("")};
   record.planned = Json::parse(fields.text()).get<std::vector<std::string>>();
+  if (const auto kept = fields.maybe_text()) record.kept = keeps_from(*kept);
   return record;
 }
 

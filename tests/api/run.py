@@ -85,7 +85,7 @@ class Session:
     def end_sandboxes(self):
         for caller in ("owner", "other"):
             client = self.clients[caller]
-            for state in ("creating", "running", "stopping"):
+            for state in ("creating", "running", "paused", "stopping"):
                 for box in client.ok("GET", f"/v1/sandboxes?limit=100&state={state}")["items"]:
                     client.call("DELETE", "/v1/sandboxes/" + box["id"])
 

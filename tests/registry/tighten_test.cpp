@@ -44,7 +44,7 @@ TEST(Merge, AnEmptyBodyIsTheProfile) {
 }
 
 TEST(Merge, AppliesWhatTightens) {
-  const auto [profile, metadata, snapshot] = merge(python(), parse_json(R"({
+  const auto [profile, metadata, snapshot, held_by] = merge(python(), parse_json(R"({
     "image":"debian-12", "env":{"A":"1","LANG":"de"}, "metadata":{"run":"42"}, "ttl_seconds":3600,
     "idle_timeout_seconds":120, "resources":{"vcpu":4,"memory_mib":4096},
     "snapshot":"snabcdefghijklmnopqrstuvwx",
@@ -60,6 +60,7 @@ TEST(Merge, AppliesWhatTightens) {
   EXPECT_EQ(profile.resources.milli_vcpu, 4000);
   EXPECT_EQ(profile.resources.disk_gib, 2);
   EXPECT_EQ(snapshot->value, "snabcdefghijklmnopqrstuvwx");
+  EXPECT_EQ(held_by, "");
   EXPECT_EQ(profile.network.allow,
             (std::vector<std::string>{"api.example.com:443", "a.example.org:443"}));
   ASSERT_EQ(profile.secrets.size(), 1u);

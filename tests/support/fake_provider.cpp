@@ -10,6 +10,7 @@ Descriptor FakeProvider::capable(std::string name) {
   for (const Verb verb : {Verb::exec, Verb::files, Verb::pty, Verb::metrics})
     descriptor.verbs[verb] = Keeps::nothing;
   descriptor.verbs[Verb::pause] = Keeps::disk;
+  descriptor.verbs[Verb::snapshot] = descriptor.verbs[Verb::fork] = Keeps::disk;
   descriptor.controls = {Control::network_deny,  Control::network_rules, Control::cpu_limit,
                          Control::memory_limit,  Control::process_limit, Control::disk_limit,
                          Control::network_allow, Control::allow_root};
@@ -81,6 +82,11 @@ Task<BackendSandbox> FakeProvider::create(CreateSpec spec) {
     delay = delay_;
   }
   if (fault == Fault::error) throw Error(code, "switched to fail");
+  {
+    std::lock_guard lock(mutex_);
+    if (!spec.snapshot.empty() && !snapshots_.contains(spec.snapshot))
+      throw Error::not_found("snapshot", spec.snapshot);
+  }
   if (fault == Fault::hang) co_await sleep_for(std::chrono::hours(1));
   if (fault == Fault::slow) co_await sleep_for(delay);
   BackendSandbox made = make(spec);
@@ -114,6 +120,75 @@ Task<void> FakeProvider::kill(std::string id) {
   if (refuse_kills_) throw Error(ErrorCode::unavailable, "switched to refuse kills");
   std::lock_guard lock(mutex_);
   alive_.erase(id);
+  co_return;
+}
+
+void FakeProvider::fail_states(Fault fault, ErrorCode code) {
+  std::lock_guard lock(mutex_);
+  state_fault_ = fault;
+  state_code_ = code;
+}
+
+void FakeProvider::fail_as_switched(bool before) const {
+  std::lock_guard lock(mutex_);
+  const Fault now = before ? Fault::error : Fault::lost_reply;
+  if (state_fault_ == now) throw Error(state_code_, "switched to fail");
+}
+
+void FakeProvider::change(const std::string& id, BackendState state) {
+  std::lock_guard lock(mutex_);
+  const auto found = alive_.find(id);
+  if (found == alive_.end()) throw Error::not_found("sandbox", id);
+  found->second.state = state;
+}
+
+BackendState FakeProvider::state_of(const std::string& backend_id) const {
+  std::lock_guard lock(mutex_);
+  const auto found = alive_.find(backend_id);
+  return found == alive_.end() ? BackendState::gone : found->second.state;
+}
+
+size_t FakeProvider::snapshots() const {
+  std::lock_guard lock(mutex_);
+  return snapshots_.size();
+}
+
+Task<Keeps> FakeProvider::pause(std::string id, Keeps) {
+  fail_as_switched(true);
+  change(id, BackendState::paused);
+  fail_as_switched(false);
+  co_return descriptor().verbs.at(Verb::pause);
+}
+
+Task<void> FakeProvider::resume(std::string id) {
+  fail_as_switched(true);
+  change(id, BackendState::running);
+  fail_as_switched(false);
+  co_return;
+}
+
+Task<BackendSnapshot> FakeProvider::snapshot(std::string id, std::string snapshot_id, Keeps, bool) {
+  fail_as_switched(true);
+  const std::string made = "kept-" + snapshot_id;
+  {
+    std::lock_guard lock(mutex_);
+    if (!alive_.contains(id)) throw Error::not_found("sandbox", id);
+    snapshots_[made] = snapshot_id;
+  }
+  fail_as_switched(false);
+  co_return BackendSnapshot{.backend_id = made, .kept = Keeps::disk, .size_bytes = 4096};
+}
+
+Task<std::optional<BackendSnapshot>> FakeProvider::find_snapshot(std::string snapshot_id) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, ours] : snapshots_)
+    if (ours == snapshot_id) co_return BackendSnapshot{.backend_id = id};
+  co_return std::nullopt;
+}
+
+Task<void> FakeProvider::remove_snapshot(std::string snapshot) {
+  std::lock_guard lock(mutex_);
+  snapshots_.erase(snapshot);
   co_return;
 }
 

@@ -26,6 +26,8 @@ class FakeProvider : public Provider {
   void fail_creates(Fault fault, ErrorCode code = ErrorCode::unavailable,
                     std::chrono::milliseconds delay = {});
   void refuse_kills(bool refuse) { refuse_kills_ = refuse; }
+  // pause, resume and snapshot: error and lost_reply are known, the latter does the work.
+  void fail_states(Fault fault, ErrorCode code = ErrorCode::unavailable);
   void offer(Descriptor descriptor);
   void lose(const std::string& backend_id);  // it dies by itself
 
@@ -34,6 +36,8 @@ class FakeProvider : public Provider {
   int creates() const { return creates_; }
   int kills() const { return kills_; }
   CreateSpec last_spec() const;
+  BackendState state_of(const std::string& backend_id) const;
+  size_t snapshots() const;
 
   Descriptor descriptor() const override;
   Task<BackendSandbox> create(CreateSpec spec) override;
@@ -41,8 +45,18 @@ class FakeProvider : public Provider {
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
   Task<std::vector<BackendSandbox>> list() override;
   Task<void> kill(std::string id) override;
+  Task<Keeps> pause(std::string id, Keeps keep) override;
+  Task<void> resume(std::string id) override;
+  Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,
+                                 bool lasting) override;
+  Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
+  Task<void> remove_snapshot(std::string snapshot) override;
 
  private:
+  void change(const std::string& id, BackendState state);
+  // Throws as switched; after a lost reply the work is done all the same.
+  void fail_as_switched(bool before) const;
+
   BackendSandbox make(const CreateSpec& spec);
 
   mutable std::mutex mutex_;
@@ -50,7 +64,10 @@ class FakeProvider : public Provider {
   Fault fault_ = Fault::none;
   ErrorCode code_ = ErrorCode::unavailable;
   std::chrono::milliseconds delay_{0};
+  Fault state_fault_ = Fault::none;
+  ErrorCode state_code_ = ErrorCode::unavailable;
   std::map<std::string, BackendSandbox> alive_;
+  std::map<std::string, std::string> snapshots_;  // backend id -> our id
   CreateSpec last_spec_;
   int next_ = 0;
   std::atomic<bool> refuse_kills_{false};

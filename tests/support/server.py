@@ -175,9 +175,10 @@ class Server:
             if self.process and self.process.poll() is None:
                 for tenant in self.tenants:
                     operator = self.operator(tenant)
-                    while running := operator.ok("GET", "/v1/sandboxes?state=running&limit=100")["items"]:
-                        for box in running:
-                            operator.call("DELETE", "/v1/sandboxes/" + box["id"])
+                    for state in ("running", "paused", "pausing", "resuming"):
+                        while living := operator.ok("GET", f"/v1/sandboxes?state={state}&limit=100")["items"]:
+                            for box in living:
+                                operator.call("DELETE", "/v1/sandboxes/" + box["id"])
         except (OSError, AssertionError, http.client.HTTPException):
             pass  # A broken server is ended all the same.
         self.stop()

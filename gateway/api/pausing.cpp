@@ -1,0 +1,49 @@
+#include "gateway/api/pausing.hpp"
+
+#include "gateway/api/sandboxes.hpp"
+
+namespace sandgate::api {
+
+Keeps keep_wish(ObjectReader& reader) {
+  return reader.word("keep", {"memory", "disk"}).value_or("memory") == "disk" ? Keeps::disk
+                                                                              : Keeps::memory;
+}
+
+Task<http::Response> PausingHandlers::pause(http::Request& request) {
+  const SandboxId id = sandbox_id_of(request);
+  const Json body = request.json();
+  Problems problems;
+  ObjectReader reader(body, problems);
+  const Keeps wish = keep_wish(reader);
+  reader.finish();
+  problems.throw_if_any();
+  const SandboxRecord paused = co_await pausing_.pause(request.tenant(), id, wish);
+  co_return http::Response::json(200, to_json(paused));
+}
+
+Task<http::Response> PausingHandlers::resume(http::Request& request) {
+  if (request.caller.suspended) throw Error(ErrorCode::forbidden, "the tenant is suspended");
+  const SandboxId id = sandbox_id_of(request);
+  const Json body = request.json();
+  Problems problems;
+  ObjectReader reader(body, problems);
+  reader.finish();
+  problems.throw_if_any();
+  const SandboxRecord resumed = co_await pausing_.resume(request.tenant(), id);
+  co_return http::Response::json(200, to_json(resumed));
+}
+
+void PausingHandlers::add_routes(http::Routes& routes) {
+  routes.add({.method = http::Method::post,
+              .pattern = "/v1/sandboxes/{id}/pause",
+              .permission = http::Permission::use_sandboxes,
+              .body = http::BodyMode::buffered,
+              .handler = [this](http::Request& request) { return pause(request); }});
+  routes.add({.method = http::Method::post,
+              .pattern = "/v1/sandboxes/{id}/resume",
+              .permission = http::Permission::use_sandboxes,
+              .body = http::BodyMode::buffered,
+              .handler = [this](http::Request& request) { return resume(request); }});
+}
+
+}  // namespace sandgate::api

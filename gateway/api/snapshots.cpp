@@ -1,0 +1,133 @@
+#include "gateway/api/snapshots.hpp"
+
+#include "gateway/api/page.hpp"
+#include "gateway/api/pausing.hpp"
+#include "gateway/api/sandboxes.hpp"
+#include "gateway/http/problem.hpp"
+#include "gateway/sandboxes/pause_rows.hpp"
+
+namespace sandgate::api {
+namespace {
+
+constexpr int64_t kMostCopies = 100;
+
+SnapshotId snapshot_id_of(const http::Request& request) {
+  const std::string& text = request.param("id");
+  const auto id = SnapshotId::parse(text);
+  if (!id) throw Error::not_found("snapshot", text);
+  return *id;
+}
+
+void check_may_create(const http::Request& request) {
+  if (request.caller.suspended) throw Error(ErrorCode::forbidden, "the tenant is suspended");
+}
+
+Json copy_json(const Outcome<SandboxRecord>& copy, const std::string& request_id) {
+  if (const auto* record = std::get_if<SandboxRecord>(&copy))
+    return {{"sandbox", to_json(*record)}};
+  const Error& error = std::get<Error>(copy);
+  return {{"error", http::problem_document(error, http::status_of(error.code), request_id)}};
+}
+
+}  // namespace
+
+Task<http::Response> SnapshotHandlers::create(http::Request& request) {
+  check_may_create(request);
+  const SandboxId sandbox = sandbox_id_of(request);
+  const Json body = request.json();
+  Problems problems;
+  ObjectReader reader(body, problems);
+  std::string name = reader.text("name", {.min = 1, .max = 128}).value_or("");
+  const Keeps wish = keep_wish(reader);
+  reader.finish();
+  problems.throw_if_any();
+  const auto made = co_await snapshots_.take(request.tenant(), sandbox, std::move(name), wish);
+  http::Response response = http::Response::json(201, to_json(made));
+  response.headers.emplace_back("Location", "/v1/snapshots/" + made.id.value);
+  co_return response;
+}
+
+Task<http::Response> SnapshotHandlers::list(http::Request& request) {
+  const PageRequest page = read_page(request.query, 2);
+  snapshot_rows::Page wanted{.tenant = request.tenant(), .rows = page.rows_to_fetch()};
+  if (!page.after.empty()) {
+    const Time created(std::chrono::microseconds(page.integer_after(0)));
+    wanted.after = {created, page.after[1]};
+  }
+  const auto snapshots = co_await snapshots_.list(std::move(wanted));
+  const auto key = [](const SnapshotRecord& one) {
+    return std::vector<std::string>{std::to_string(to_micros(one.created_at)), one.id.value};
+  };
+  const auto render = [](const SnapshotRecord& one) { return to_json(one); };
+  co_return http::Response::json(200, page_json(page, snapshots, render, key));
+}
+
+Task<http::Response> SnapshotHandlers::get(http::Request& request) {
+  const auto found = co_await snapshots_.find(request.tenant(), snapshot_id_of(request));
+  co_return http::Response::json(200, to_json(found));
+}
+
+Task<http::Response> SnapshotHandlers::remove(http::Request& request) {
+  co_await snapshots_.remove(request.tenant(), snapshot_id_of(request));
+  co_return http::Response::empty(204);
+}
+
+Task<CreateOrder> SnapshotHandlers::order_like(SandboxRecord source, std::string request_id) {
+  auto read = [id = source.id](pqxx::work& tx) { return sandbox_rows::wishes_of(tx, id); };
+  Json wishes = co_await lifecycle_.parts().database.run(std::move(read));
+  std::string reference = source.profile + "@" + std::to_string(source.profile_version);
+  const auto resolved =
+      co_await profiles_.resolve(source.tenant, std::move(reference), std::string());
+  CreateOrder order{.tenant = source.tenant,
+                    .profile = source.profile,
+                    .profile_version = source.profile_version,
+                    .request = merge(*resolved.profile, wishes),
+                    .request_id = std::move(request_id),
+                    .wishes = std::move(wishes)};
+  order.request.profile.resources = source.resources;
+  order.request.metadata = source.metadata;
+  co_return order;
+}
+
+Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
+  check_may_create(request);
+  const SandboxId id = sandbox_id_of(request);
+  const Json body = request.json();
+  Problems problems;
+  ObjectReader reader(body, problems);
+  reader.require("count");
+  const auto count = reader.integer("count", 1, kMostCopies);
+  reader.finish();
+  problems.throw_if_any();
+  const auto known = co_await lifecycle_.get(request.tenant(), id);
+  const SandboxRecord source = known->record;
+  CreateOrder order = co_await order_like(source, request.id);
+  const auto copies =
+      co_await snapshots_.fork(source, std::move(order), static_cast<size_t>(*count));
+  Json items = Json::array();
+  for (const auto& copy : copies) items.push_back(copy_json(copy, request.id));
+  co_return http::Response::json(201, {{"items", std::move(items)}});
+}
+
+void SnapshotHandlers::add_routes(http::Routes& routes) {
+  using http::Method;
+  using http::Permission;
+  const auto add = [&](Method method, const char* pattern, Permission permission,
+                       Task<http::Response> (SnapshotHandlers::*handler)(http::Request&)) {
+    const bool creates = method == Method::post;
+    routes.add({.method = method,
+                .pattern = pattern,
+                .permission = permission,
+                .body = creates ? http::BodyMode::buffered : http::BodyMode::none,
+                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
+                .idempotent_create = creates});
+  };
+  const auto use = Permission::use_sandboxes, read = Permission::read;
+  add(Method::post, "/v1/sandboxes/{id}/snapshots", use, &SnapshotHandlers::create);
+  add(Method::post, "/v1/sandboxes/{id}/fork", use, &SnapshotHandlers::fork);
+  add(Method::get, "/v1/snapshots", read, &SnapshotHandlers::list);
+  add(Method::get, "/v1/snapshots/{id}", read, &SnapshotHandlers::get);
+  add(Method::delete_, "/v1/snapshots/{id}", use, &SnapshotHandlers::remove);
+}
+
+}  // namespace sandgate::api

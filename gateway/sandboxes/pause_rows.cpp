@@ -1,0 +1,96 @@
+#include "gateway/sandboxes/pause_rows.hpp"
+
+namespace sandgate::sandbox_rows {
+namespace {
+
+std::optional<SandboxRecord> only(const pqxx::result& rows) {
+  if (rows.empty()) return std::nullopt;
+  return from_row(rows.front());
+}
+
+std::vector<SandboxRecord> every(const pqxx::result& rows) {
+  std::vector<SandboxRecord> records;
+  for (const auto& row : rows) records.push_back(from_row(row));
+  return records;
+}
+
+}  // namespace
+
+std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Keeps wish,
+                                         std::chrono::milliseconds lease) {
+  static const std::string kSql =
+      "UPDATE sandbox SET state = 'pausing', kept = $2,"
+      " lease_until = now() + make_interval(secs => $3 / 1000.0)"
+      " WHERE id = $1 AND state = 'running' RETURNING " +
+      columns();
+  return only(
+      run(tx, "sandbox_pausing", kSql, id.value, std::string(to_string(wish)), lease.count()));
+}
+
+std::optional<SandboxRecord> set_paused(pqxx::work& tx, const SandboxId& id, Keeps kept) {
+  static const std::string kSql =
+      "UPDATE sandbox SET state = 'paused', kept = $2"
+      " WHERE id = $1 AND state = 'pausing' RETURNING " +
+      columns();
+  return only(run(tx, "sandbox_paused", kSql, id.value, std::string(to_string(kept))));
+}
+
+std::optional<SandboxRecord> set_resuming(pqxx::work& tx, const SandboxId& id,
+                                          std::chrono::milliseconds lease) {
+  static const std::string kSql =
+      "UPDATE sandbox SET state = 'resuming',"
+      " lease_until = now() + make_interval(secs => $2 / 1000.0)"
+      " WHERE id = $1 AND state = 'paused' RETURNING " +
+      columns();
+  return only(run(tx, "sandbox_resuming", kSql, id.value, lease.count()));
+}
+
+std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id) {
+  static const std::string kSql =
+      "UPDATE sandbox SET state = 'running', kept = NULL, last_active_at = now(),"
+      " expires_at = CASE WHEN expires_at <= now() AND on_expiry = 'pause'"
+      "   THEN now() + make_interval(secs => ttl_seconds) ELSE expires_at END"
+      " WHERE id = $1 AND state = 'resuming' RETURNING " +
+      columns();
+  return only(run(tx, "sandbox_resumed", kSql, id.value));
+}
+
+std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id) {
+  static const std::string kSql =
+      "UPDATE sandbox SET state = CASE state WHEN 'pausing' THEN 'running' ELSE 'paused' END,"
+      " kept = CASE state WHEN 'pausing' THEN NULL ELSE kept END"
+      " WHERE id = $1 AND state IN ('pausing', 'resuming') RETURNING " +
+      columns();
+  return only(run(tx, "sandbox_back", kSql, id.value));
+}
+
+std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& name,
+                                       const std::string& condition, int most,
+                                       std::chrono::milliseconds ahead,
+                                       std::chrono::milliseconds lease) {
+  const std::string sql =
+      "UPDATE sandbox SET state = 'pausing', kept = 'memory',"
+      " lease_until = now() + make_interval(secs => $3 / 1000.0)"
+      " WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE state = 'running' AND " +
+      condition + " LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " + columns();
+  return every(run(tx, "sandbox_pause_" + name, sql, ahead.count(), most, lease.count()));
+}
+
+std::vector<SandboxRecord> take_half_paused(pqxx::work& tx, int most,
+                                            std::chrono::milliseconds lease,
+                                            std::chrono::milliseconds ahead) {
+  static const std::string kSql = R"sql(
+    UPDATE sandbox SET lease_until = now() + make_interval(secs => $3 / 1000.0)
+    WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE state IN ('pausing', 'resuming')
+        AND lease_until <= now() + make_interval(secs => $1 / 1000.0)
+      ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING )sql" +
+                                  columns();
+  return every(run(tx, "sandbox_half_paused", kSql, ahead.count(), most, lease.count()));
+}
+
+Json wishes_of(pqxx::work& tx, const SandboxId& id) {
+  const auto rows = run(tx, "sandbox_wishes", "SELECT wishes FROM sandbox WHERE id = $1", id.value);
+  return rows.empty() ? Json::object() : Json::parse(rows[0][0].as<std::string>());
+}
+
+}  // namespace sandgate::sandbox_rows

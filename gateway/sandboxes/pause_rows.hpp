@@ -1,0 +1,33 @@
+#pragma once
+#include "gateway/sandboxes/store.hpp"
+
+// The statements of pausing and resuming; the same rules as in store.hpp.
+namespace sandgate::sandbox_rows {
+
+// running -> pausing; `wish` is what to keep.
+std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Keeps wish,
+                                         std::chrono::milliseconds lease);
+// pausing -> paused, with what was really kept.
+std::optional<SandboxRecord> set_paused(pqxx::work& tx, const SandboxId& id, Keeps kept);
+// paused -> resuming.
+std::optional<SandboxRecord> set_resuming(pqxx::work& tx, const SandboxId& id,
+                                          std::chrono::milliseconds lease);
+// resuming -> running. One whose time was over when it was paused lives its ttl again.
+std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id);
+// pausing -> running, resuming -> paused: the backend refused.
+std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id);
+
+// Running rows that fulfil a condition of ours (as in stop_where) -> pausing.
+std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& name,
+                                       const std::string& condition, int most,
+                                       std::chrono::milliseconds ahead,
+                                       std::chrono::milliseconds lease);
+// Pausing or resuming ones whose lease is over, leased to the caller for `lease`.
+std::vector<SandboxRecord> take_half_paused(pqxx::work& tx, int most,
+                                            std::chrono::milliseconds lease,
+                                            std::chrono::milliseconds ahead);
+
+// What a sandbox's create asked for; {} when unknown.
+Json wishes_of(pqxx::work& tx, const SandboxId& id);
+
+}  // namespace sandgate::sandbox_rows

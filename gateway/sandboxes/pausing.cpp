@@ -1,0 +1,208 @@
+#include "gateway/sandboxes/pausing.hpp"
+
+#include "billing/rating.hpp"
+#include "gateway/core/attempt_within.hpp"
+#include "gateway/core/log.hpp"
+#include "gateway/sandboxes/pause_rows.hpp"
+#include "gateway/sandboxes/uncancelled.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kPausePatience{20};
+constexpr std::chrono::seconds kPauseLease{30};
+constexpr std::chrono::seconds kSettlePatience{25};
+constexpr std::chrono::milliseconds kSettlePause{20};
+// Of a sandbox that waits paused for ever: its backend must not end it by its own clock.
+constexpr std::chrono::seconds kWhilePaused{365 * 24 * 3600};
+
+Error not_in_that_state(const SandboxRecord& record) {
+  return Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
+}
+
+bool is_on_its_way(SandboxState state) {
+  return state == SandboxState::pausing || state == SandboxState::resuming;
+}
+
+Resources kept_resources(const SandboxRecord& record) {
+  Resources kept = record.resources;
+  kept.milli_vcpu = 0;
+  if (record.kept != Keeps::memory) kept.memory_mib = 0;
+  return kept;
+}
+
+MeterState metered_as(Keeps kept) {
+  return kept == Keeps::memory ? MeterState::paused_memory : MeterState::paused_disk;
+}
+
+DeploymentPtr deployment_of(const Lifecycle::Parts& parts, const SandboxRecord& record) {
+  auto deployment = parts.deployments.find(record.tenant, record.deployment);
+  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  return deployment;
+}
+
+}  // namespace
+
+std::optional<Money> Pausing::charge_of(const SandboxRecord& record,
+                                        const Resources& metered) const {
+  const auto& parts = lifecycle_.parts();
+  const auto prices = parts.prices.snapshot();
+  return charge_per_hour(*prices,
+                         {record.tenant.value, record.provider, record.deployment, record.region},
+                         metered, parts.clock.now());
+}
+
+void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {
+  const auto charge = charge_of(record, kept_resources(record));
+  record.charge_per_hour.reset();
+  if (charge) {
+    record.charge_per_hour = charge->amount.to_string();
+    record.currency = charge->currency;
+  }
+  if (record.on_expiry == EndAction::pause)
+    record.expires_at = lifecycle_.parts().clock.now() + kWhilePaused;
+  lifecycle_.parts().spend.adjust(tx, record);
+}
+
+Task<SandboxRecord> Pausing::settled(TenantId tenant, SandboxId id) {
+  const auto limit = std::chrono::steady_clock::now() + kSettlePatience;
+  for (;;) {
+    const auto known = co_await lifecycle_.get(tenant, id);
+    if (!is_on_its_way(known->record.state)) co_return known->record;
+    if (std::chrono::steady_clock::now() > limit) throw not_in_that_state(known->record);
+    co_await sleep_for(kSettlePause);
+  }
+}
+
+Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {
+  const SandboxRecord record = co_await settled(tenant, id);
+  if (record.state == SandboxState::paused) co_return record;
+  if (record.state != SandboxState::running) throw not_in_that_state(record);
+  const auto deployment = deployment_of(lifecycle_.parts(), record);
+  if (!deployment->descriptor.can(Verb::pause))
+    throw Error(ErrorCode::unsupported, "the sandbox's backend cannot pause: " + record.provider);
+  auto work = [this, id, wish]() -> Task<SandboxRecord> { return begin_pause(id, wish); };
+  co_return co_await uncancelled(lifecycle_.parts().executor, std::move(work));
+}
+
+Task<SandboxRecord> Pausing::begin_pause(SandboxId id, Keeps wish) {
+  auto write = [id, wish](pqxx::work& tx) {
+    return sandbox_rows::set_pausing(tx, id, wish, kPauseLease);
+  };
+  const auto pausing = co_await lifecycle_.parts().database.run(std::move(write));
+  lifecycle_.parts().cache.forget(id);
+  if (!pausing) throw Error(ErrorCode::conflict, "the sandbox has just changed its state");
+  co_return co_await carry_out(*pausing);
+}
+
+Task<SandboxRecord> Pausing::resume(TenantId tenant, SandboxId id) {
+  const SandboxRecord record = co_await settled(tenant, id);
+  if (record.state == SandboxState::running) co_return record;
+  if (record.state != SandboxState::paused) throw not_in_that_state(record);
+  auto work = [this, record]() -> Task<SandboxRecord> { return begin_resume(record); };
+  SandboxRecord resumed = co_await uncancelled(lifecycle_.parts().executor, std::move(work));
+  if (resumed.state != SandboxState::running) resumed = co_await settled(tenant, id);
+  resumed.kept = record.kept;
+  co_return resumed;
+}
+
+Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
+  const SandboxId id = paused.id;
+  auto write = [this, id](pqxx::work& tx) {
+    auto resuming = sandbox_rows::set_resuming(tx, id, kPauseLease);
+    if (!resuming) return resuming;
+    // Running costs more than waiting did: there must be money for it.
+    auto& spend = lifecycle_.parts().spend;
+    spend.settle(tx, id);
+    spend.reserve(tx, *resuming, charge_of(*resuming, resuming->resources));
+    return resuming;
+  };
+  const auto resuming = co_await lifecycle_.parts().database.run(std::move(write));
+  lifecycle_.parts().cache.forget(id);
+  if (!resuming) co_return paused;  // somebody else was faster
+  co_return co_await carry_out(*resuming);
+}
+
+Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxRecord record) {
+  if (record.on_expiry == EndAction::pause) {
+    auto extending = deployment->backend->extend(record.backend_id, kWhilePaused);
+    const auto longer = co_await attempt(std::move(extending));
+    if (const auto* error = std::get_if<Error>(&longer))
+      log::info("a backend may end a paused sandbox by its own clock",
+                {{"sandbox", record.id.value}, {"reason", error->what()}});
+  }
+  auto pausing = deployment->backend->pause(record.backend_id, record.kept.value_or(Keeps::memory));
+  co_return co_await attempt_within(kPausePatience, std::move(pausing));
+}
+
+Task<SandboxRecord> Pausing::carry_out(SandboxRecord record) {
+  const auto deployment = deployment_of(lifecycle_.parts(), record);
+  std::optional<Error> refusal;
+  if (record.state == SandboxState::pausing) {
+    const auto outcome = co_await ask_to_pause(deployment, record);
+    if (const auto* kept = std::get_if<Keeps>(&outcome))
+      co_return co_await keep_paused(record.id, *kept);
+    refusal = std::get<Error>(outcome);
+  } else {
+    auto resuming = deployment->backend->resume(record.backend_id);
+    const auto outcome = co_await attempt_within(kPausePatience, std::move(resuming));
+    const bool resumed = !std::holds_alternative<Error>(outcome);
+    if (resumed) {
+      const SandboxRecord running = co_await keep_running(record.id);
+      if (record.on_expiry == EndAction::pause) {
+        const auto ttl =
+            backend_ttl(std::chrono::seconds(running.ttl_seconds), deployment->descriptor);
+        auto shortening = deployment->backend->extend(record.backend_id, ttl);
+        co_await attempt(std::move(shortening));
+      }
+      co_return running;
+    }
+    refusal = std::get<Error>(outcome);
+  }
+  if (is_certain(*refusal)) co_await undo(record, *refusal);
+  throw *refusal;
+}
+
+Task<SandboxRecord> Pausing::keep_paused(SandboxId id, Keeps kept) {
+  auto write = [this, id, kept](pqxx::work& tx) {
+    auto paused = sandbox_rows::set_paused(tx, id, kept);
+    if (!paused) return sandbox_rows::find(tx, id);
+    lifecycle_.parts().meter.change(tx, id, metered_as(kept), paused->resources);
+    reserve_paused(tx, *paused);
+    return paused;
+  };
+  const auto written = co_await lifecycle_.parts().database.run(std::move(write));
+  lifecycle_.parts().cache.forget(id);
+  if (!written || written->state != SandboxState::paused)
+    throw Error(ErrorCode::conflict, "the sandbox was ended meanwhile");
+  co_return *written;
+}
+
+Task<SandboxRecord> Pausing::keep_running(SandboxId id) {
+  auto write = [this, id](pqxx::work& tx) {
+    auto running = sandbox_rows::set_resumed(tx, id);
+    if (!running) return sandbox_rows::find(tx, id);
+    lifecycle_.parts().meter.change(tx, id, MeterState::running, running->resources);
+    return running;
+  };
+  const auto written = co_await lifecycle_.parts().database.run(std::move(write));
+  lifecycle_.parts().cache.forget(id);
+  if (!written || written->state != SandboxState::running)
+    throw Error(ErrorCode::conflict, "the sandbox was ended meanwhile");
+  co_return *written;
+}
+
+Task<void> Pausing::undo(SandboxRecord record, Error error) {
+  if (error.code == ErrorCode::not_found) {
+    co_await lifecycle_.fail(record.id, "the backend does not know it any more");
+    co_return;
+  }
+  auto write = [this, id = record.id](pqxx::work& tx) {
+    const auto back = sandbox_rows::set_back(tx, id);
+    if (back && back->state == SandboxState::paused) reserve_paused(tx, *back);
+  };
+  co_await lifecycle_.parts().database.run(std::move(write));
+  lifecycle_.parts().cache.forget(record.id);
+}
+
+}  // namespace sandgate

@@ -1,0 +1,39 @@
+#pragma once
+#include "gateway/sandboxes/lifecycle.hpp"
+
+namespace sandgate {
+
+// Pausing and resuming. The row says first what is going to happen; whoever dies in between leaves
+// it to the reaper, which carries it out again: backends take both verbs twice.
+class Pausing {
+ public:
+  explicit Pausing(Lifecycle& lifecycle) : lifecycle_(lifecycle) {}
+
+  // To `paused`, with what was kept in `kept`; `wish` is what the caller would like. Paused ones
+  // are answered as they are. Throws not_found, conflict, unsupported, and unavailable or timeout
+  // when the backend did not answer: the sandbox is `pausing` then, and the reaper goes on.
+  Task<SandboxRecord> pause(TenantId tenant, SandboxId id, Keeps wish);
+  // To `running`; `kept` of the answer says what had survived. Waits for a pause under way. Throws
+  // the same, and budget_exceeded.
+  Task<SandboxRecord> resume(TenantId tenant, SandboxId id);
+
+  // What a row in `pausing` or `resuming` says. Throws when the backend refused (the row is what it
+  // was before) or did not answer (it stays).
+  Task<SandboxRecord> carry_out(SandboxRecord record);
+
+ private:
+  Task<SandboxRecord> begin_pause(SandboxId id, Keeps wish);
+  Task<SandboxRecord> begin_resume(SandboxRecord paused);
+  Task<SandboxRecord> settled(TenantId tenant, SandboxId id);
+  Task<Outcome<Keeps>> ask_to_pause(DeploymentPtr deployment, SandboxRecord record);
+  Task<SandboxRecord> keep_paused(SandboxId id, Keeps kept);
+  Task<SandboxRecord> keep_running(SandboxId id);
+  Task<void> undo(SandboxRecord record, Error error);
+  // While paused the reservation covers what is kept.
+  void reserve_paused(pqxx::work& tx, SandboxRecord record) const;
+  std::optional<Money> charge_of(const SandboxRecord& record, const Resources& metered) const;
+
+  Lifecycle& lifecycle_;
+};
+
+}  // namespace sandgate

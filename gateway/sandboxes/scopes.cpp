@@ -1,0 +1,82 @@
+#include "gateway/sandboxes/scopes.hpp"
+
+#include "gateway/core/crypto.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kMeetings = 5;  // each fails only when somebody else's sandbox came or went
+constexpr std::chrono::milliseconds kMeetingPause{20};
+constexpr std::chrono::seconds kMeetingPatience{30};
+
+std::optional<SandboxRecord> in_scope(pqxx::work& tx, const TenantId& tenant,
+                                      const std::string& key) {
+  static const std::string kSql =
+      "SELECT " + sandbox_rows::columns() +
+      " FROM sandbox WHERE tenant = $1 AND scope_key = $2 AND scope_key <> ''"
+      " AND ended_at IS NULL AND state <> 'stopping'";
+  const auto rows = sandbox_rows::run(tx, "sandbox_in_scope", kSql, tenant.value, key);
+  if (rows.empty()) return std::nullopt;
+  return sandbox_rows::from_row(rows.front());
+}
+
+}  // namespace
+
+std::string scope_key_of(const CreateOrder& order) {
+  Profile profile = order.request.profile;
+  if (profile.scope == Scope::session || order.request.snapshot) return "";
+  std::string agent;
+  if (profile.scope == Scope::agent) {
+    const auto found = order.request.metadata.find("agent");
+    if (found == order.request.metadata.end() || found->second.empty())
+      throw Error::invalid("/metadata/agent", "is required by the profile's scope");
+    agent = found->second;
+  }
+  // How long it lives is not what it is told apart by.
+  profile.ttl_seconds = profile.idle_timeout_seconds = 0;
+  const Json common = {order.profile, order.profile_version, content_hash(profile), agent};
+  return sha256_hex(common.dump());
+}
+
+void claim_scope(pqxx::work& tx, const TenantId& tenant, const std::string& key) {
+  if (key.empty()) return;
+  // Looking needs a statement of its own after the lock.
+  sandbox_rows::run(tx, "scope_lock",
+                    "SELECT pg_advisory_xact_lock(hashtextextended('scope/' || $1, 0))", key);
+  if (in_scope(tx, tenant, key))
+    throw Error(ErrorCode::conflict, "a sandbox of this scope has just been made");
+}
+
+// Waits while it is on its way; empty when there is none, or no more.
+Task<std::optional<SandboxRecord>> Scopes::join(TenantId tenant, std::string key) {
+  const auto limit = std::chrono::steady_clock::now() + kMeetingPatience;
+  for (;;) {
+    auto read = [tenant, key](pqxx::work& tx) { return in_scope(tx, tenant, key); };
+    auto found = co_await lifecycle_.parts().database.run(std::move(read));
+    if (!found || found->state == SandboxState::running) co_return found;
+    if (found->state != SandboxState::creating)
+      co_return co_await pausing_.resume(tenant, found->id);
+    if (std::chrono::steady_clock::now() > limit)
+      throw Error(ErrorCode::timeout, "the sandbox of this scope is still being made");
+    co_await sleep_for(kMeetingPause);
+  }
+}
+
+Task<Scopes::Met> Scopes::create(CreateOrder order) {
+  if (order.scope_key.empty()) {
+    SandboxRecord made = co_await lifecycle_.create(std::move(order));
+    co_return Met{.sandbox = std::move(made), .made = true};
+  }
+  for (int meeting = 1;; ++meeting) {
+    auto there = co_await join(order.tenant, order.scope_key);
+    if (there) co_return Met{.sandbox = std::move(*there)};
+    auto creating = lifecycle_.create(order);
+    auto outcome = co_await attempt(std::move(creating));
+    if (auto* made = std::get_if<SandboxRecord>(&outcome))
+      co_return Met{.sandbox = std::move(*made), .made = true};
+    const Error& error = std::get<Error>(outcome);
+    if (error.code != ErrorCode::conflict || meeting == kMeetings) throw error;
+  }
+}
+
+}  // namespace sandgate

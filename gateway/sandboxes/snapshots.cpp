@@ -1,0 +1,199 @@
+#include "gateway/sandboxes/snapshots.hpp"
+
+#include "gateway/core/attempt_within.hpp"
+#include "gateway/core/log.hpp"
+#include "gateway/sandboxes/for_each.hpp"
+#include "gateway/sandboxes/uncancelled.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int64_t kMostSnapshots = 100;  // of one tenant
+constexpr std::chrono::seconds kCopyPatience{300};
+constexpr std::chrono::seconds kCopyLease{360};
+constexpr std::chrono::seconds kForkLease{900};
+constexpr std::chrono::seconds kRemovalLease{30}, kRemovalPatience{20};
+constexpr size_t kCopiesAtOnce = 8;
+
+void check_room(pqxx::work& tx, const TenantId& tenant) {
+  // Counting needs a statement of its own after the lock.
+  sandbox_rows::run(tx, "snapshot_lock",
+                    "SELECT pg_advisory_xact_lock(hashtextextended('snapshots/' || $1, 0))",
+                    tenant.value);
+  if (snapshot_rows::count_of(tx, tenant) >= kMostSnapshots)
+    throw Error(ErrorCode::quota_exceeded,
+                "a tenant may keep " + std::to_string(kMostSnapshots) + " snapshots");
+}
+
+}  // namespace
+
+Task<SandboxRecord> Snapshots::source(TenantId tenant, SandboxId sandbox) {
+  const auto known = co_await lifecycle_.get(tenant, sandbox);
+  const SandboxRecord& record = known->record;
+  if (record.state != SandboxState::running && record.state != SandboxState::paused)
+    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
+  co_return record;
+}
+
+Task<SnapshotRecord> Snapshots::take(TenantId tenant, SandboxId sandbox, std::string name,
+                                     Keeps wish) {
+  const SandboxRecord record = co_await source(tenant, sandbox);
+  SnapshotRecord wanted{.id = SnapshotId::make(),
+                        .tenant = tenant,
+                        .name = std::move(name),
+                        .sandbox = sandbox,
+                        .deployment = record.deployment,
+                        .kept = wish,
+                        .disk_gib = record.resources.disk_gib};
+  auto work = [this, record, wanted]() -> Task<SnapshotRecord> { return make(record, wanted); };
+  co_return co_await uncancelled(lifecycle_.parts().executor, std::move(work));
+}
+
+Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted) {
+  Database& database = lifecycle_.parts().database;
+  const auto deployment = lifecycle_.parts().deployments.find(source.tenant, source.deployment);
+  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  const Verb verb = wanted.for_fork ? Verb::fork : Verb::snapshot;
+  if (!deployment->descriptor.can(verb))
+    throw Error(ErrorCode::unsupported,
+                "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
+  auto intend = [wanted](pqxx::work& tx) {
+    if (!wanted.for_fork) check_room(tx, wanted.tenant);
+    snapshot_rows::insert(tx, wanted, wanted.for_fork ? kForkLease : kCopyLease);
+  };
+  co_await database.run(std::move(intend));
+  auto making = deployment->backend->snapshot(source.backend_id, wanted.id.value, wanted.kept,
+                                              !wanted.for_fork);
+  const auto outcome = co_await attempt_within(kCopyPatience, std::move(making));
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    // A backend that did not answer may make it all the same, even now.
+    auto forget = [id = wanted.id, certain = is_certain(*error)](pqxx::work& tx) {
+      certain ? snapshot_rows::erase(tx, id) : snapshot_rows::give_up(tx, id, kCopyLease);
+    };
+    co_await attempt(database.run(std::move(forget)));
+    throw *error;
+  }
+  const auto& made = std::get<BackendSnapshot>(outcome);
+  wanted.backend_id = made.backend_id;
+  wanted.kept = made.kept;
+  wanted.size_bytes = made.size_bytes;
+  auto keep = [wanted](pqxx::work& tx) { return snapshot_rows::set_ready(tx, wanted); };
+  const auto kept = co_await database.run(std::move(keep));
+  if (!kept) throw Error(ErrorCode::timeout, "the snapshot took too long");
+  co_return *kept;
+}
+
+Task<SnapshotRecord> Snapshots::find(TenantId tenant, SnapshotId id) {
+  auto read = [tenant, id](pqxx::work& tx) { return snapshot_rows::find(tx, tenant, id); };
+  const auto found = co_await lifecycle_.parts().database.run(std::move(read));
+  if (!found) throw Error::not_found("snapshot", id.value);
+  co_return *found;
+}
+
+Task<std::vector<SnapshotRecord>> Snapshots::list(snapshot_rows::Page page) {
+  auto read = [page](pqxx::work& tx) { return snapshot_rows::list(tx, page); };
+  co_return co_await lifecycle_.parts().database.run(std::move(read));
+}
+
+Task<void> Snapshots::remove(TenantId tenant, SnapshotId id) {
+  auto write = [tenant, id](pqxx::work& tx) {
+    return snapshot_rows::set_removing(tx, tenant, id, kRemovalLease);
+  };
+  const auto removing = co_await lifecycle_.parts().database.run(std::move(write));
+  if (!removing) throw Error::not_found("snapshot", id.value);
+  co_await finish_removal(*removing);
+}
+
+Task<bool> Snapshots::remove_on_backend(SnapshotRecord snapshot) {
+  const auto& deployments = lifecycle_.parts().deployments;
+  const auto deployment = deployments.find(snapshot.tenant, snapshot.deployment);
+  // Not configured any more: nothing can be asked. Before the first load it may yet be.
+  if (!deployment) co_return deployments.loaded();
+  std::string backend_id = snapshot.backend_id;
+  if (backend_id.empty()) {
+    const auto found = co_await deployment->backend->find_snapshot(snapshot.id.value);
+    if (!found) co_return true;
+    backend_id = found->backend_id;
+  }
+  co_await deployment->backend->remove_snapshot(backend_id);
+  co_return true;
+}
+
+Task<void> Snapshots::finish_removal(SnapshotRecord snapshot) {
+  const SnapshotId id = snapshot.id;
+  auto removing = remove_on_backend(std::move(snapshot));
+  const auto outcome = co_await attempt_within(kRemovalPatience, std::move(removing));
+  const bool* removed = std::get_if<bool>(&outcome);
+  const auto* error = std::get_if<Error>(&outcome);
+  const bool gone =
+      removed ? *removed
+              : error->code == ErrorCode::not_found || error->code == ErrorCode::unsupported;
+  if (!gone) log::warn("a snapshot is still on its backend", {{"snapshot", id.value}});
+  auto write = [id, gone](pqxx::work& tx) {
+    gone ? snapshot_rows::erase(tx, id) : snapshot_rows::put_off(tx, id);
+  };
+  // The row stays `removing` when this is lost; then the reaper does it again.
+  co_await attempt(lifecycle_.parts().database.run(std::move(write)));
+}
+
+Task<std::vector<Outcome<SandboxRecord>>> Snapshots::fork(SandboxRecord source, CreateOrder order,
+                                                          size_t count) {
+  if (source.state != SandboxState::running && source.state != SandboxState::paused)
+    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(source.state)));
+  auto work = [this, source, order, count]() { return make_copies(source, order, count); };
+  co_return co_await uncancelled(lifecycle_.parts().executor, std::move(work));
+}
+
+Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord source,
+                                                                 CreateOrder order, size_t count) {
+  SnapshotRecord wanted{.id = SnapshotId::make(),
+                        .tenant = source.tenant,
+                        .for_fork = true,
+                        .sandbox = source.id,
+                        .deployment = source.deployment,
+                        .kept = Keeps::disk,
+                        .disk_gib = source.resources.disk_gib};
+  const SnapshotRecord snapshot = co_await make(source, std::move(wanted));
+  start_from(order, snapshot, std::nullopt);
+  const Error not_tried(ErrorCode::internal, "not tried");
+  auto copies = std::make_shared<std::vector<Outcome<SandboxRecord>>>(count, not_tried);
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < count; ++i) numbers.push_back(i);
+  auto copy = [this, order, copies](size_t i) -> Task<void> {
+    auto creating = lifecycle_.create(order);
+    (*copies)[i] = co_await attempt(std::move(creating));
+  };
+  co_await for_each(std::move(numbers), kCopiesAtOnce, std::move(copy));
+  auto give_up = [id = snapshot.id](pqxx::work& tx) {
+    snapshot_rows::give_up(tx, id, kRemovalLease);
+  };
+  const auto given_up = co_await attempt(lifecycle_.parts().database.run(std::move(give_up)));
+  if (!std::holds_alternative<Error>(given_up)) co_await finish_removal(snapshot);
+  co_return std::move(*copies);
+}
+
+Task<size_t> Snapshots::clean(int most, std::chrono::milliseconds ahead) {
+  auto take = [most, ahead](pqxx::work& tx) {
+    return snapshot_rows::take_unfinished(tx, most, kRemovalLease, ahead);
+  };
+  auto taken = co_await lifecycle_.parts().database.run(std::move(take));
+  const size_t count = taken.size();
+  auto finish = [this](SnapshotRecord snapshot) { return finish_removal(std::move(snapshot)); };
+  co_await for_each(std::move(taken), kCopiesAtOnce, std::move(finish));
+  co_return count;
+}
+
+void start_from(CreateOrder& order, const SnapshotRecord& snapshot, std::optional<int64_t> asked) {
+  Profile& profile = order.request.profile;
+  if (asked && *asked != snapshot.disk_gib)
+    throw Error::invalid("/resources/disk_gib",
+                         "must be the snapshot's: " + std::to_string(snapshot.disk_gib));
+  if (snapshot.disk_gib > most_resources(profile).disk_gib)
+    throw Error::invalid("/snapshot", "its disk is larger than the profile allows");
+  profile.resources.disk_gib = snapshot.disk_gib;
+  order.request.snapshot = snapshot.id;
+  order.request.snapshot_deployment = snapshot.deployment;
+  order.snapshot_backend_id = snapshot.backend_id;
+}
+
+}  // namespace sandgate

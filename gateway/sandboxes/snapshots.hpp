@@ -1,0 +1,46 @@
+#pragma once
+#include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/snapshot_rows.hpp"
+
+namespace sandgate {
+
+// Kept states of sandboxes and what is made from them. Every snapshot is a row before its backend
+// is asked and until its backend has forgotten it; what a crash leaves in between, clean() removes.
+class Snapshots {
+ public:
+  explicit Snapshots(Lifecycle& lifecycle) : lifecycle_(lifecycle) {}
+
+  // Of a running or paused sandbox. Throws not_found, conflict, unsupported, quota_exceeded, and
+  // what the backend says.
+  Task<SnapshotRecord> take(TenantId tenant, SandboxId sandbox, std::string name, Keeps wish);
+  Task<SnapshotRecord> find(TenantId tenant, SnapshotId id);  // throws not_found
+  Task<std::vector<SnapshotRecord>> list(snapshot_rows::Page page);
+  // Forgotten at once; the backend's part may take a while. Throws not_found.
+  Task<void> remove(TenantId tenant, SnapshotId id);
+
+  // Copies of a sandbox: a snapshot nobody sees, and a create from it for each. `order` is what
+  // they are, without the snapshot. Throws what take() throws; what happens to each copy is its
+  // own outcome.
+  Task<std::vector<Outcome<SandboxRecord>>> fork(SandboxRecord source, CreateOrder order,
+                                                 size_t count);
+
+  // For the reaper: removes what is due. Returns how many were taken.
+  Task<size_t> clean(int most, std::chrono::milliseconds ahead);
+
+ private:
+  Task<SandboxRecord> source(TenantId tenant, SandboxId sandbox);
+  Task<SnapshotRecord> make(SandboxRecord source, SnapshotRecord wanted);
+  Task<std::vector<Outcome<SandboxRecord>>> make_copies(SandboxRecord source, CreateOrder order,
+                                                        size_t count);
+  // On its backend, then its row; put off when the backend does not answer.
+  Task<void> finish_removal(SnapshotRecord snapshot);
+  Task<bool> remove_on_backend(SnapshotRecord snapshot);
+
+  Lifecycle& lifecycle_;
+};
+
+// The order with a snapshot to start from: where it is, and its size of disk, which `asked` (the
+// body's own wish, if any) may only repeat. Throws Error(invalid).
+void start_from(CreateOrder& order, const SnapshotRecord& snapshot, std::optional<int64_t> asked);
+
+}  // namespace sandgate

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""kill -9 of the gateway and of the node while sandboxes are paused, kept and forked. Run as root;
+takes the names of single tests."""
+import glob
+import http.client
+import os
+import sys
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../bench"]
+
+from cases import run_all, wait_until  # noqa: E402
+from faults_test import again, check_usage_is_exact, create, fresh, psql, run  # noqa: E402
+from server import Client, ensure_image  # noqa: E402
+
+
+class Restless:
+    """Repeats an action with a client of its own until told to stop; what fails is tried again."""
+
+    def __init__(self, server, client, action):
+        self.server, self.key, self.action = server, client.key, action
+        self.stopping, self.done = False, 0
+        self.thread = threading.Thread(target=self.work)
+        self.thread.start()
+
+    def work(self):
+        while not self.stopping:
+            try:
+                self.action(Client(self.server.host, self.server.port, self.key, timeout=20))
+                self.done += 1
+            except (OSError, AssertionError, http.client.HTTPException):
+                time.sleep(0.01)
+
+    def stop(self):
+        self.stopping = True
+        self.thread.join()
+
+
+def restart_worker(server, client):
+    listen = server.home + "/gateway/listen"
+    os.unlink(listen)
+    server.kill("worker")
+    wait_until(lambda: os.path.exists(listen), 15, "the worker listens")
+    server.port = int(open(listen).read().rsplit(":", 1)[1])
+    return again(server, client)
+
+
+def state(client, box):
+    try:
+        return client.ok("GET", f"/v1/sandboxes/{box}")["state"]
+    except (OSError, AssertionError, http.client.HTTPException):
+        return "unknown"
+
+
+def is_frozen(box):
+    for path in glob.glob("/sys/fs/cgroup/**/" + box + "/freezer.state", recursive=True):
+        return open(path).read() == "FROZEN\n"
+    for path in glob.glob("/sys/fs/cgroup/**/" + box + "/cgroup.events", recursive=True):
+        return "frozen 1" in open(path).read()
+    raise AssertionError("the sandbox has no freezer")
+
+
+def kept_files(server):
+    return glob.glob(server.home + "/local/snapshots/*")
+
+
+def test_killed_while_pausing():
+    server, _, client = fresh()
+    try:
+        box = create(client, ttl_seconds=600)["id"]
+
+        def toggle(own):
+            own.ok("POST", f"/v1/sandboxes/{box}/pause", {})
+            own.ok("POST", f"/v1/sandboxes/{box}/resume", {})
+
+        for number, role in enumerate(["worker", "node"]):
+            restless = Restless(server, client, toggle)
+            wait_until(lambda: restless.done > 3 * (number + 1), 20, "it is paused and resumed")
+            if role == "worker":
+                client = restart_worker(server, client)
+            else:
+                server.kill("node")
+            restless.stop()
+            wait_until(lambda: state(client, box) in ("running", "paused"), 60, "the reaper has finished it")
+            wait_until(lambda: (state(client, box) == "paused") == is_frozen(box), 5, "the row tells the truth")
+            client.ok("POST", f"/v1/sandboxes/{box}/resume", {})
+            assert run(client, box, "echo", "on")["stdout"] == "on\n"
+        client.ok("DELETE", f"/v1/sandboxes/{box}")
+        assert psql(server, "SELECT state FROM metered_sandbox") == "closed"
+    finally:
+        server.close()
+
+
+def test_killed_while_forking():
+    server, _, client = fresh()
+    try:
+        box = create(client, ttl_seconds=600)["id"]
+        run(client, box, "sh", "-c", "head -c 20000000 /dev/urandom > big")
+
+        def fork(own):
+            for item in own.ok("POST", f"/v1/sandboxes/{box}/fork", {"count": 2})["items"]:
+                if "sandbox" in item:
+                    own.ok("DELETE", "/v1/sandboxes/" + item["sandbox"]["id"])
+
+        for number, role in enumerate(["worker", "node"]):
+            restless = Restless(server, client, fork)
+            wait_until(lambda: restless.done > number, 30, "it is forked")
+            time.sleep(0.05)
+            if role == "worker":
+                client = restart_worker(server, client)
+            else:
+                server.kill("node")
+            restless.stop()
+        # Leases are minutes long: the time is moved instead of waited for.
+        def nothing_kept():
+            psql(server, "UPDATE snapshot SET lease_until = now() WHERE lease_until > now()")
+            return not kept_files(server) and psql(server, "SELECT count(*) FROM snapshot") == "0"
+
+        wait_until(nothing_kept, 60, "no snapshot is left")
+        assert run(client, box, "stat", "-c", "%s", "big")["stdout"] == "20000000\n"
+        for item in client.ok("GET", "/v1/sandboxes?state=running&limit=100")["items"]:
+            client.ok("DELETE", "/v1/sandboxes/" + item["id"])
+        wait_until(lambda: psql(server, "SELECT count(*) FROM sandbox WHERE ended_at IS NULL") == "0", 90,
+                   "nothing is half made")
+        wait_until(lambda: not glob.glob(server.home + "/run/sandboxes/*"), 60, "nothing runs")
+        check_usage_is_exact(server, client)
+    finally:
+        server.close()
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        print("skipped: needs root")
+        sys.exit(77)
+    ensure_image()
+    sys.exit(run_all(globals(), sys.argv[1:]))

@@ -1,0 +1,218 @@
+#include "gateway/sandboxes/pausing.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gateway/sandboxes/pause_rows.hpp"
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using Fault = FakeProvider::Fault;
+using std::chrono::seconds;
+
+class PausingWorld : public testing::Test {
+ protected:
+  SandboxRecord pause(const SandboxRecord& box, Keeps wish = Keeps::memory) {
+    return run(pausing.pause(world.tenant, box.id, wish));
+  }
+  SandboxRecord resume(const SandboxRecord& box) {
+    return run(pausing.resume(world.tenant, box.id));
+  }
+  template <class F>
+  std::optional<ErrorCode> code_of(F action) {
+    try {
+      action();
+      return std::nullopt;
+    } catch (const Error& error) {
+      return error.code;
+    }
+  }
+  std::string metered(const SandboxRecord& box) {
+    return world.sql("SELECT state FROM metered_sandbox WHERE sandbox = '" + box.id.value + "'");
+  }
+  void keep_memory() {
+    Descriptor descriptor = world.a->descriptor();
+    descriptor.verbs[Verb::pause] = Keeps::memory;
+    world.a->offer(std::move(descriptor));
+  }
+
+  World world;
+  Pausing pausing{world.replica.lifecycle};
+};
+
+TEST_F(PausingWorld, PausesAndResumesAndMetersWhatIsKept) {
+  const SandboxRecord box = world.create();
+  const SandboxRecord paused = pause(box);
+  EXPECT_EQ(paused.state, SandboxState::paused);
+  EXPECT_EQ(to_json(paused)["kept"], "disk") << "what survived, not what was asked for";
+  EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::paused);
+  EXPECT_EQ(metered(box), "paused_disk");
+  EXPECT_EQ(pause(box).state, SandboxState::paused) << "twice is once";
+
+  const SandboxRecord resumed = resume(box);
+  EXPECT_EQ(resumed.state, SandboxState::running);
+  EXPECT_EQ(to_json(resumed)["kept"], "disk");
+  EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::running);
+  EXPECT_EQ(metered(box), "running");
+  EXPECT_FALSE(to_json(world.row(box.id)).contains("kept"));
+  EXPECT_EQ(resume(box).state, SandboxState::running);
+}
+
+TEST_F(PausingWorld, KeptMemoryIsMeteredAndVcpusAreNot) {
+  keep_memory();
+  const SandboxRecord box = world.create();
+  pause(box);
+  EXPECT_EQ(metered(box), "paused_memory");
+  run(world.replica.meter.flush(world.replica.database, seconds(0)));
+  const auto sum = [&](const char* meter) {
+    return world.sql("SELECT count(*) FROM usage_event WHERE meter = '" + std::string(meter) + "'");
+  };
+  const std::string before = sum("vcpu_second"), memory = sum("memory_gib_second");
+  run(world.replica.meter.flush(world.replica.database, seconds(0)));
+  EXPECT_EQ(sum("vcpu_second"), before);
+  EXPECT_NE(sum("memory_gib_second"), memory);
+}
+
+TEST_F(PausingWorld, ARefusedPauseLeavesItRunning) {
+  const SandboxRecord box = world.create();
+  world.a->fail_states(Fault::error, ErrorCode::conflict);
+  EXPECT_EQ(code_of([&] { pause(box); }), ErrorCode::conflict);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+  EXPECT_EQ(metered(box), "running");
+  world.a->fail_states(Fault::none);
+  pause(box);
+  world.a->fail_states(Fault::error, ErrorCode::conflict);
+  EXPECT_EQ(code_of([&] { resume(box); }), ErrorCode::conflict);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
+}
+
+TEST_F(PausingWorld, TheReaperFinishesWhatALostReplyLeft) {
+  const SandboxRecord box = world.create();
+  world.a->fail_states(Fault::lost_reply);
+  EXPECT_EQ(code_of([&] { pause(box); }), ErrorCode::unavailable);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::pausing);
+  world.a->fail_states(Fault::none);
+  EXPECT_EQ(run(world.replica.reaper().finish_pausing()), 0u) << "its lease is not over";
+  EXPECT_EQ(run(world.replica.reaper(seconds(40)).finish_pausing()), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
+  world.a->fail_states(Fault::lost_reply);
+  EXPECT_EQ(code_of([&] { resume(box); }), ErrorCode::unavailable);
+  world.a->fail_states(Fault::none);
+  EXPECT_EQ(run(world.replica.reaper(seconds(40)).finish_pausing()), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+}
+
+TEST_F(PausingWorld, ACrashBeforeTheBackendWasAskedIsFinishedToo) {
+  const SandboxRecord box = world.create();
+  auto write = [id = box.id](pqxx::work& tx) {
+    sandbox_rows::set_pausing(tx, id, Keeps::disk, seconds(30));
+  };
+  run(world.database->run(std::move(write)));
+  EXPECT_EQ(run(world.replica.reaper(seconds(40)).finish_pausing()), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
+  EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::paused);
+}
+
+TEST_F(PausingWorld, TheEndOfTimePausesWhereTheProfileSaysSo) {
+  const SandboxRecord box = world.create([](Profile& p) {
+    p.ttl_seconds = 60;
+    p.on_expiry = EndAction::pause;
+  });
+  auto late = world.replica.reaper(seconds(100));
+  EXPECT_EQ(run(late.expire()), 0u);
+  EXPECT_EQ(run(late.pause_due()), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
+  EXPECT_EQ(run(late.expire()), 0u) << "it waits";
+  world.sql("UPDATE sandbox SET expires_at = now() - interval '1 hour' RETURNING id");
+  EXPECT_GT(resume(box).expires_at, box.created_at + seconds(50)) << "its time begins again";
+}
+
+TEST_F(PausingWorld, IdlenessPausesWhereTheProfileSaysSo) {
+  const SandboxRecord box = world.create([](Profile& p) {
+    p.idle_timeout_seconds = 60;
+    p.on_idle = EndAction::pause;
+  });
+  auto late = world.replica.reaper(seconds(100));
+  EXPECT_EQ(run(late.end_idle()), 0u);
+  EXPECT_EQ(run(late.pause_due()), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
+}
+
+TEST_F(PausingWorld, WhatCannotBePausedWhenItsTimeIsOverEnds) {
+  const SandboxRecord box = world.create([](Profile& p) {
+    p.ttl_seconds = 60;
+    p.on_expiry = EndAction::pause;
+  });
+  world.a->fail_states(Fault::error, ErrorCode::conflict);
+  run(world.replica.reaper(seconds(100)).pause_due());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.a->alive(), 0u);
+}
+
+TEST_F(PausingWorld, TimeGoesOnForThePaused) {
+  const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
+  pause(box);
+  EXPECT_EQ(run(world.replica.reaper(seconds(100)).expire()), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  EXPECT_EQ(metered(box), "closed");
+}
+
+TEST_F(PausingWorld, UseResumesOnlyWhereTheProfileSaysSo) {
+  const SandboxRecord asleep = world.create();
+  const SandboxRecord light = world.create([](Profile& p) { p.auto_resume = true; });
+  pause(asleep);
+  pause(light);
+  CachedAccess access(world.replica.lifecycle, world.replica.activity);
+  http::Caller caller{.role = http::Role::developer, .tenant = world.tenant};
+  const auto open = [&](const SandboxRecord& box) {
+    run(access.open(caller, box.id.value, Verb::exec));
+  };
+  EXPECT_EQ(code_of([&] { open(asleep); }), ErrorCode::conflict);
+  EXPECT_EQ(code_of([&] { open(light); }), std::nullopt);
+  EXPECT_EQ(world.row(light.id).state, SandboxState::running);
+}
+
+TEST_F(PausingWorld, ManyAtOnceAgree) {
+  const SandboxRecord box = world.create();
+  asio::thread_pool pool(4);
+  std::vector<std::future<SandboxRecord>> all;
+  for (int i = 0; i < 12; ++i) {
+    auto work = [this, &box, i]() -> Task<SandboxRecord> {
+      return i % 2 == 0 ? pausing.pause(world.tenant, box.id, Keeps::memory)
+                        : pausing.resume(world.tenant, box.id);
+    };
+    all.push_back(asio::co_spawn(pool, work, asio::use_future));
+  }
+  for (auto& one : all) {
+    try {
+      one.get();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, ErrorCode::conflict);
+    }
+  }
+  const SandboxState state = world.row(box.id).state;
+  EXPECT_TRUE(is_settled(state));
+  const bool paused = world.a->state_of(box.backend_id) == BackendState::paused;
+  EXPECT_EQ(paused, state == SandboxState::paused);
+  EXPECT_EQ(metered(box), paused ? "paused_disk" : "running");
+}
+
+TEST_F(PausingWorld, ForeignAndEndedOnesAreRefused) {
+  const SandboxRecord box = world.create();
+  const auto foreign = [&] { run(pausing.pause(TenantId::make(), box.id, Keeps::memory)); };
+  EXPECT_EQ(code_of(foreign), ErrorCode::not_found);
+  run(world.replica.lifecycle.kill(world.tenant, box.id));
+  EXPECT_EQ(code_of([&] { pause(box); }), ErrorCode::conflict);
+  EXPECT_EQ(code_of([&] { resume(box); }), ErrorCode::conflict);
+}
+
+TEST_F(PausingWorld, ALostSandboxFails) {
+  const SandboxRecord box = world.create();
+  world.a->lose(box.backend_id);
+  EXPECT_EQ(code_of([&] { pause(box); }), ErrorCode::not_found);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::failed);
+}
+
+}  // namespace
+}  // namespace sandgate::test

@@ -1,0 +1,99 @@
+#include "gateway/sandboxes/scopes.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate::test {
+namespace {
+
+class ScopeWorld : public testing::Test {
+ protected:
+  CreateOrder order(Scope scope, const std::string& agent = "",
+                    const std::function<void(Profile&)>& change = {}) {
+    CreateOrder order = world.order([&](Profile& profile) {
+      profile.scope = scope;
+      if (change) change(profile);
+    });
+    if (!agent.empty()) order.request.metadata["agent"] = agent;
+    order.scope_key = scope_key_of(order);
+    return order;
+  }
+  Scopes::Met create(CreateOrder order) { return run(scopes.create(std::move(order))); }
+
+  World world;
+  Scopes scopes{world.replica.lifecycle};
+};
+
+TEST_F(ScopeWorld, SessionsShareNothing) {
+  EXPECT_TRUE(create(order(Scope::session)).made);
+  EXPECT_TRUE(create(order(Scope::session)).made);
+  EXPECT_EQ(world.a->alive(), 2u);
+}
+
+TEST_F(ScopeWorld, SharedOnesAreMetUntilTheyEnd) {
+  const auto first = create(order(Scope::shared)), second = create(order(Scope::shared));
+  EXPECT_TRUE(first.made);
+  EXPECT_FALSE(second.made);
+  EXPECT_EQ(second.sandbox.id, first.sandbox.id);
+  run(world.replica.lifecycle.kill(world.tenant, first.sandbox.id));
+  const auto third = create(order(Scope::shared));
+  EXPECT_TRUE(third.made);
+  EXPECT_NE(third.sandbox.id, first.sandbox.id);
+}
+
+TEST_F(ScopeWorld, OnlyEqualRequestsMeet) {
+  const auto first = create(order(Scope::shared));
+  const auto narrower = [](Profile& p) { p.network.allow = {"a.example.com:443"}; };
+  EXPECT_TRUE(create(order(Scope::shared, "", narrower)).made);
+  const auto other_env = [](Profile& p) { p.env["A"] = "1"; };
+  EXPECT_TRUE(create(order(Scope::shared, "", other_env)).made);
+  const auto shorter = [](Profile& p) { p.ttl_seconds = 60; };
+  EXPECT_EQ(create(order(Scope::shared, "", shorter)).sandbox.id, first.sandbox.id);
+}
+
+TEST_F(ScopeWorld, AgentsHaveOneEach) {
+  const auto a = create(order(Scope::agent, "a")), b = create(order(Scope::agent, "b"));
+  EXPECT_TRUE(a.made && b.made);
+  EXPECT_EQ(create(order(Scope::agent, "a")).sandbox.id, a.sandbox.id);
+  EXPECT_EQ(create(order(Scope::agent, "b")).sandbox.id, b.sandbox.id);
+  try {
+    order(Scope::agent);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fields.at(0).path, "/metadata/agent");
+  }
+}
+
+TEST_F(ScopeWorld, ThePausedIsResumed) {
+  const auto first = create(order(Scope::shared));
+  Pausing pausing(world.replica.lifecycle);
+  run(pausing.pause(world.tenant, first.sandbox.id, Keeps::disk));
+  const auto second = create(order(Scope::shared));
+  EXPECT_EQ(second.sandbox.id, first.sandbox.id);
+  EXPECT_EQ(second.sandbox.state, SandboxState::running);
+}
+
+TEST_F(ScopeWorld, ManyAtOnceMeetInOne) {
+  world.a->fail_creates(FakeProvider::Fault::slow, ErrorCode::unavailable,
+                        std::chrono::milliseconds(100));
+  asio::thread_pool pool(4);
+  std::vector<std::future<Scopes::Met>> all;
+  for (int i = 0; i < 20; ++i) {
+    auto work = [this]() { return scopes.create(order(Scope::shared)); };
+    all.push_back(asio::co_spawn(pool, work, asio::use_future));
+  }
+  int made = 0;
+  std::set<std::string> ids;
+  for (auto& one : all) {
+    const auto met = one.get();
+    made += met.made;
+    ids.insert(met.sandbox.id.value);
+  }
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(ids.size(), 1u);
+  EXPECT_EQ(world.a->alive(), 1u);
+}
+
+}  // namespace
+}  // namespace sandgate::test

@@ -1,0 +1,156 @@
+#include "gateway/sandboxes/snapshots.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using Fault = FakeProvider::Fault;
+using std::chrono::seconds;
+
+class SnapshotWorld : public testing::Test {
+ protected:
+  SnapshotRecord take(const SandboxRecord& box, std::string name = "") {
+    return run(snapshots.take(world.tenant, box.id, std::move(name), Keeps::disk));
+  }
+  SandboxRecord restore(const SnapshotRecord& snapshot,
+                        const std::function<void(Profile&)>& change = {}) {
+    CreateOrder order = world.order(change);
+    start_from(order, snapshot, std::nullopt);
+    return run(world.replica.lifecycle.create(std::move(order)));
+  }
+  std::vector<Outcome<SandboxRecord>> fork(const SandboxRecord& box, size_t count) {
+    return run(snapshots.fork(box, world.order(), count));
+  }
+  template <class F>
+  std::optional<ErrorCode> code_of(F action) {
+    try {
+      action();
+      return std::nullopt;
+    } catch (const Error& error) {
+      return error.code;
+    }
+  }
+  std::string rows() { return world.sql("SELECT count(*) FROM snapshot"); }
+
+  World world;
+  Snapshots snapshots{world.replica.lifecycle};
+};
+
+TEST_F(SnapshotWorld, IsKeptListedFoundAndRemoved) {
+  const SandboxRecord box = world.create();
+  const SnapshotRecord first = take(box, "first"), second = take(box);
+  EXPECT_EQ(to_json(first)["name"], "first");
+  EXPECT_EQ(first.size_bytes, 4096);
+  snapshot_rows::Page page{.tenant = world.tenant, .rows = 1};
+  const auto newest = run(snapshots.list(page));
+  ASSERT_EQ(newest.size(), 1u);
+  EXPECT_EQ(newest[0].id, second.id);
+  page.after = {newest[0].created_at, newest[0].id.value};
+  EXPECT_EQ(run(snapshots.list(page))[0].id, first.id);
+  run(snapshots.remove(world.tenant, first.id));
+  EXPECT_EQ(code_of([&] { run(snapshots.find(world.tenant, first.id)); }), ErrorCode::not_found);
+  EXPECT_EQ(code_of([&] { run(snapshots.remove(world.tenant, first.id)); }), ErrorCode::not_found);
+  EXPECT_EQ(world.a->snapshots(), 1u);
+  EXPECT_EQ(rows(), "1");
+}
+
+TEST_F(SnapshotWorld, BelongsToItsTenant) {
+  const SnapshotRecord kept = take(world.create());
+  const TenantId other = TenantId::make();
+  EXPECT_EQ(code_of([&] { run(snapshots.find(other, kept.id)); }), ErrorCode::not_found);
+  EXPECT_EQ(code_of([&] { run(snapshots.remove(other, kept.id)); }), ErrorCode::not_found);
+  EXPECT_TRUE(run(snapshots.list({.tenant = other})).empty());
+}
+
+TEST_F(SnapshotWorld, RestoresWhereItIsHeldAndNowhereElse) {
+  world.a->fail_creates(Fault::error, ErrorCode::no_capacity);
+  const SandboxRecord box = world.create();
+  EXPECT_EQ(box.deployment, "b");
+  world.a->fail_creates(Fault::none);
+  const SnapshotRecord kept = take(box);
+  const SandboxRecord restored = restore(kept);
+  EXPECT_EQ(restored.deployment, "b") << "although a is tried first";
+  EXPECT_EQ(world.b->last_spec().snapshot, kept.backend_id);
+  world.b->fail_creates(Fault::error, ErrorCode::no_capacity);
+  EXPECT_EQ(code_of([&] { restore(kept); }), ErrorCode::no_capacity);
+}
+
+TEST_F(SnapshotWorld, TheDiskIsTheSnapshots) {
+  const SnapshotRecord kept = take(world.create([](Profile& p) { p.resources.disk_gib = 4; }));
+  const auto roomy = [](Profile& p) { p.limits.max_disk_gib = 8; };
+  EXPECT_EQ(restore(kept, roomy).resources.disk_gib, 4);
+  EXPECT_EQ(code_of([&] { restore(kept); }), ErrorCode::invalid) << "more than the profile allows";
+  CreateOrder order = world.order(roomy);
+  EXPECT_EQ(code_of([&] { start_from(order, kept, 2); }), ErrorCode::invalid);
+}
+
+TEST_F(SnapshotWorld, ForksEachWithItsOwnOutcomeAndLeavesNoSnapshot) {
+  const SandboxRecord box = world.create();
+  world.sql("UPDATE tenant SET max_running = 4 RETURNING id");
+  const auto copies = fork(box, 5);
+  ASSERT_EQ(copies.size(), 5u);
+  int made = 0, refused = 0;
+  for (const auto& copy : copies) {
+    if (std::holds_alternative<SandboxRecord>(copy)) ++made;
+    if (const auto* error = std::get_if<Error>(&copy))
+      refused += error->code == ErrorCode::quota_exceeded;
+  }
+  EXPECT_EQ(made, 3);
+  EXPECT_EQ(refused, 2);
+  EXPECT_EQ(world.a->alive(), 4u);
+  EXPECT_EQ(world.a->snapshots(), 0u);
+  EXPECT_EQ(rows(), "0");
+  EXPECT_TRUE(run(snapshots.list({.tenant = world.tenant})).empty());
+}
+
+TEST_F(SnapshotWorld, ARefusalLeavesNothing) {
+  const SandboxRecord box = world.create();
+  world.a->fail_states(Fault::error, ErrorCode::no_capacity);
+  EXPECT_EQ(code_of([&] { take(box); }), ErrorCode::no_capacity);
+  EXPECT_EQ(code_of([&] { fork(box, 2); }), ErrorCode::no_capacity);
+  EXPECT_EQ(rows(), "0");
+}
+
+TEST_F(SnapshotWorld, ALostReplyIsCleanedUp) {
+  const SandboxRecord box = world.create();
+  world.a->fail_states(Fault::lost_reply);
+  EXPECT_EQ(code_of([&] { take(box); }), ErrorCode::unavailable);
+  EXPECT_EQ(world.a->snapshots(), 1u);
+  EXPECT_TRUE(run(snapshots.list({.tenant = world.tenant})).empty());
+  EXPECT_EQ(run(world.replica.reaper().clean_snapshots()), 0u) << "it may still be made";
+  EXPECT_EQ(run(world.replica.reaper(seconds(1000)).clean_snapshots()), 1u);
+  EXPECT_EQ(world.a->snapshots(), 0u);
+  EXPECT_EQ(rows(), "0");
+}
+
+TEST_F(SnapshotWorld, AForkThatDiedIsCleanedUp) {
+  const SandboxRecord box = world.create();
+  const SnapshotRecord kept = take(box);
+  world.sql(
+      "UPDATE snapshot SET for_fork = true, lease_until = now() + interval '15 minutes'"
+      " RETURNING id");
+  EXPECT_EQ(code_of([&] { run(snapshots.find(world.tenant, kept.id)); }), ErrorCode::not_found);
+  EXPECT_EQ(run(world.replica.reaper().clean_snapshots()), 0u);
+  EXPECT_EQ(run(world.replica.reaper(seconds(1000)).clean_snapshots()), 1u);
+  EXPECT_EQ(world.a->snapshots(), 0u);
+}
+
+TEST_F(SnapshotWorld, AreCounted) {
+  const SandboxRecord box = world.create();
+  const SnapshotRecord kept = take(box);
+  world.sql(
+      "INSERT INTO snapshot (id, tenant, state, for_fork, sandbox, deployment, backend_id,"
+      " kept, disk_gib, lease_until) SELECT 'sn' || lpad(n::text, 24, '0'), tenant, state,"
+      " false, sandbox, deployment, 'x' || n, kept, disk_gib, now()"
+      " FROM snapshot, generate_series(1, 99) n RETURNING id");
+  EXPECT_EQ(code_of([&] { take(box); }), ErrorCode::quota_exceeded);
+  EXPECT_EQ(code_of([&] { fork(box, 1); }), std::nullopt) << "a fork keeps none";
+  run(snapshots.remove(world.tenant, kept.id));
+  EXPECT_EQ(code_of([&] { take(box); }), std::nullopt);
+}
+
+}  // namespace
+}  // namespace sandgate::test
