@@ -9,6 +9,8 @@
 #include "gateway/cli/run.hpp"
 #include "gateway/cli/sandboxes.hpp"
 #include "gateway/cli/shell.hpp"
+#include "gateway/cli/snapshots.hpp"
+#include "gateway/cli/states.hpp"
 #include "gateway/cli/tenants.hpp"
 #include "gateway/cli/usage.hpp"
 
@@ -24,6 +26,8 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code) {
                                                       cli::Console::standard(), exit_code);
   cli::add_run_commands(app, context);
   cli::add_sandbox_commands(app, context);
+  cli::add_state_commands(app, context);
+  cli::add_snapshot_commands(app, context);
   cli::add_shell_command(app, context);
   cli::add_copy_command(app, context);
   cli::add_profile_commands(app, context);

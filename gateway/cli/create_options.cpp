@@ -26,6 +26,7 @@ void add_create_options(CLI::App& command, CreateOptions& options) {
   command.add_option("--memory", options.memory_mib, "Memory in MiB");
   command.add_option("--disk", options.disk_gib, "Disk in GiB");
   command.add_option("--image", options.image, "Image to start from");
+  command.add_option("--snapshot", options.snapshot, "Snapshot to start from");
   command.add_option("--allow", options.allow, "host:port it may reach")->allow_extra_args(false);
   command.add_option("--isolation", options.isolation, "process, container, kernel or microvm");
   command.add_option("--only", options.only, "Deployment to use; repeatable")
@@ -46,6 +47,7 @@ Json CreateOptions::body() const {
   if (memory_mib) body["resources"]["memory_mib"] = *memory_mib;
   if (disk_gib) body["resources"]["disk_gib"] = *disk_gib;
   if (!image.empty()) body["image"] = image;
+  if (!snapshot.empty()) body["snapshot"] = snapshot;
   if (!isolation.empty()) body["isolation"] = isolation;
   if (!allow.empty()) body["network"] = {{"default", "deny"}, {"allow", allow}};
   if (!only.empty()) body["placement"]["only"] = only;

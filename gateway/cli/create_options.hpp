@@ -16,7 +16,7 @@ struct CreateOptions {
   std::string profile = "python";
   std::vector<std::string> env, metadata;  // "NAME=value"
   std::vector<std::string> allow, only, exclude;
-  std::string image, region, isolation, max_cost_per_hour;
+  std::string image, snapshot, region, isolation, max_cost_per_hour;
   std::optional<int64_t> ttl_seconds, idle_timeout_seconds, memory_mib, disk_gib;
   std::optional<double> vcpu;
 

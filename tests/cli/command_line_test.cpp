@@ -85,6 +85,50 @@ TEST(CommandLine, OptionsWithPairsMayBeRepeated) {
             R"({"env":{"A":"1","B":"2"},"metadata":{"run":"42"},"profile":"python"})");
 }
 
+TEST(CommandLine, PauseAndResumeTakeSeveral) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(200, R"({"id":"sb1","state":"paused","kept":"memory"})");
+  });
+
+  EXPECT_EQ(run(server.url(), {"pause", "--keep", "disk", "sb1", "sb2"}), 0);
+  EXPECT_EQ(run(server.url(), {"resume", "sb1"}), 0);
+  EXPECT_EQ(run(server.url(), {"pause", "--keep", "all", "sb1"}), 2);
+  ASSERT_EQ(server.requests.size(), 3u);
+  EXPECT_EQ(server.requests[0].target, "/v1/sandboxes/sb1/pause");
+  EXPECT_EQ(server.requests[0].body, R"({"keep":"disk"})");
+  EXPECT_EQ(server.requests[1].target, "/v1/sandboxes/sb2/pause");
+  EXPECT_EQ(server.requests[2].target, "/v1/sandboxes/sb1/resume");
+}
+
+TEST(CommandLine, AForkPrintsIdsAndFailsWhenOneIsMissing) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(201, R"({"items":[{"sandbox":{"id":"sb2"}},
+      {"error":{"code":"quota_exceeded","detail":"too many"}}]})");
+  });
+
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run(server.url(), {"fork", "sb1", "-n", "2"}), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "sb2\n");
+  EXPECT_EQ(server.requests[0].target, "/v1/sandboxes/sb1/fork");
+  EXPECT_EQ(server.requests[0].body, R"({"count":2})");
+}
+
+TEST(CommandLine, SnapshotsAreMadeRemovedAndStartedFrom) {
+  ScriptedServer server([](const auto& request) {
+    return ScriptedServer::json(request.method == "DELETE" ? 204 : 201, R"({"id":"sn1"})");
+  });
+
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run(server.url(), {"snapshot", "create", "sb1", "--name", "then"}), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "sn1\n");
+  EXPECT_EQ(run(server.url(), {"create", "--snapshot", "sn1"}), 0);
+  EXPECT_EQ(run(server.url(), {"snapshot", "remove", "sn1"}), 0);
+  EXPECT_EQ(server.requests[0].target, "/v1/sandboxes/sb1/snapshots");
+  EXPECT_EQ(server.requests[0].body, R"({"keep":"disk","name":"then"})");
+  EXPECT_EQ(server.requests[1].body, R"({"profile":"python","snapshot":"sn1"})");
+  EXPECT_EQ(server.requests[2].target, "/v1/snapshots/sn1");
+}
+
 TEST(CommandLine, EveryCommandCanAnswerInJson) {
   CLI::App app{"Sandgate", "sandgate"};
   ExitCode exit_code = 0;
