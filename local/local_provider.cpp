@@ -23,6 +23,8 @@ SandboxOrder to_order(CreateSpec spec) {
   order.env = std::move(spec.env);
   order.allow_root = spec.allow_root;
   order.allow_debug = spec.allow_debug;
+  order.workspace = std::move(spec.workspace);
+  order.workspace_writable = spec.workspace_writable;
   order.snapshot = std::move(spec.snapshot);
   return order;
 }

@@ -50,6 +50,8 @@ struct CreateSpec {
   NetworkPolicy network;
   std::vector<SecretBinding> secrets;
   std::string snapshot;  // backend's snapshot id, or empty
+  std::string workspace;  // directory of the backend's machine to show inside, or empty
+  bool workspace_writable = false;
   bool allow_root = false;
   bool allow_debug = false;
 };

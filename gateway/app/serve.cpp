@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
@@ -70,6 +71,9 @@ NodeSettings node_settings(const Config& config) {
   settings.agent_binary = config.local.agent;
   settings.id_base = static_cast<uint32_t>(config.local.uid_base);
   settings.warm_sandboxes = static_cast<size_t>(config.local.warm_sandboxes);
+  std::istringstream workspaces(config.local.workspaces);
+  for (std::string one; std::getline(workspaces, one, ':');)
+    if (!one.empty()) settings.workspaces.push_back(one);
   settings.host_image = config.local.host_image;
   if (geteuid() == 0)
     if (const auto account = find_account(config.run_as)) settings.serve_uid = account->uid;

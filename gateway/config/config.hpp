@@ -44,6 +44,7 @@ struct Config {
     std::string name = "local";
     int64_t uid_base = 200'000'000;
     int64_t warm_sandboxes = 16;
+    std::string workspaces;
     bool host_image = false;
   } local;
 

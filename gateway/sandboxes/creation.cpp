@@ -89,6 +89,8 @@ CreateSpec Creation::spec() const {
           .network = profile.network,
           .secrets = profile.secrets,
           .snapshot = order_.snapshot_backend_id,
+          .workspace = profile.workspace_path,
+          .workspace_writable = profile.workspace == Workspace::read_write,
           .allow_root = profile.allow_root,
           .allow_debug = profile.allow_debug};
 }

@@ -29,7 +29,14 @@ namespace {
 
 // The launcher and its child share one descriptor table until the child has what it needs; these
 // are the places where the child finds it.
-enum HandOver : int { kGoFd = 40, kLauncherFd, kImageMount, kDiskMount, kDevMount };
+enum HandOver : int {
+  kGoFd = 40,
+  kLauncherFd,
+  kImageMount,
+  kDiskMount,
+  kDevMount,
+  kWorkspaceMount
+};
 
 void hand_over(Fd fd, int place) {
   check(dup3(fd.get(), place, O_CLOEXEC), "hand over descriptor");
@@ -73,6 +80,15 @@ Fd image_layer(int user_namespace) {
   return image;
 }
 
+// What is written inside has the same ids outside.
+Fd workspace_layer(WorkspaceKind kind, int user_namespace) {
+  Fd workspace = clone_mount(kWorkspaceFd);
+  const uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+  idmap_mount(workspace.get(), user_namespace,
+              kind == WorkspaceKind::read_only ? attributes | MOUNT_ATTR_RDONLY : attributes);
+  return workspace;
+}
+
 // With a shared descriptor table the pipe of a dead launcher never ends; its pidfd tells.
 void wait_for_go() {
   pollfd watched[2] = {{kGoFd, POLLIN, 0}, {kLauncherFd, POLLIN, 0}};
@@ -99,6 +115,7 @@ void build_root(const LaunchSpec& spec) {
   layers.dev = Fd(kDevMount);
   layers.disk = spec.disk == DiskKind::loop ? Fd(kDiskMount)
                                             : mount_memory_disk(spec.disk_bytes, spec.disk_inodes);
+  if (spec.workspace != WorkspaceKind::none) layers.workspace = Fd(kWorkspaceMount);
   NewRoot root = assemble_root(std::move(layers));
   mount_dev_parts(root.root.get(), spec.shm_bytes);
   mount_proc(root);
@@ -160,6 +177,8 @@ void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   write_id_maps(child.pid, spec.id_base);
   Fd user_namespace = open_user_namespace(child.pid);
   hand_over(image_layer(user_namespace.get()), kImageMount);
+  if (spec.workspace != WorkspaceKind::none)
+    hand_over(workspace_layer(spec.workspace, user_namespace.get()), kWorkspaceMount);
   if (disk) {
     // Id-mapped, so that the image file's owners are the same whatever range its sandbox has.
     idmap_mount(disk.get(), user_namespace.get(), 0);

@@ -12,6 +12,7 @@ std::string to_json_text(const LaunchSpec& spec) {
               {"disk_bytes", spec.disk_bytes},
               {"disk_inodes", spec.disk_inodes},
               {"disk", spec.disk == DiskKind::loop ? "loop" : "memory"},
+              {"workspace", static_cast<int>(spec.workspace)},
               {"shm_bytes", spec.shm_bytes},
               {"cgroup_version", spec.cgroup_version},
               {"cgroup_fds", spec.cgroup_fds},
@@ -33,6 +34,7 @@ LaunchSpec launch_spec_from(std::string_view text) {
   json.at("disk_bytes").get_to(spec.disk_bytes);
   json.at("disk_inodes").get_to(spec.disk_inodes);
   spec.disk = json.at("disk") == "loop" ? DiskKind::loop : DiskKind::memory;
+  spec.workspace = static_cast<WorkspaceKind>(json.at("workspace").get<int>());
   json.at("shm_bytes").get_to(spec.shm_bytes);
   json.at("cgroup_version").get_to(spec.cgroup_version);
   json.at("cgroup_fds").get_to(spec.cgroup_fds);

@@ -16,10 +16,12 @@ enum LaunchFd : int {
   kFilterCallsFd = 7,
   kFilterArgumentsFd = 8,
   kDiskFd = 9,  // the sandbox's own disk image, or /dev/null when it has none
-  kFirstCgroup = 10,
+  kWorkspaceFd = 10,  // O_PATH directory of the host, or /dev/null when there is none
+  kFirstCgroup = 11,
 };
 
 enum class DiskKind { loop, memory };
+enum class WorkspaceKind { none, read_only, read_write };
 
 // Everything a launcher needs to know to make one sandbox. Holds environment values: it travels
 // in a memfd only, never to disk.
@@ -29,6 +31,7 @@ struct LaunchSpec {
   uint64_t disk_bytes = 0;  // of the root's writable layer
   uint64_t disk_inodes = 0;
   DiskKind disk = DiskKind::loop;
+  WorkspaceKind workspace = WorkspaceKind::none;  // shown as /workspace
   uint64_t shm_bytes = 64 << 20;
   int cgroup_version = 0;  // 0: no control groups; 1; 2
   int cgroup_fds = 0;

@@ -177,6 +177,7 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
     handover.give(inputs.filter_calls, kFilterCallsFd);
     handover.give(inputs.filter_arguments, kFilterArgumentsFd);
     handover.give(inputs.disk >= 0 ? inputs.disk : null.get(), kDiskFd);
+    handover.give(inputs.workspace >= 0 ? inputs.workspace : null.get(), kWorkspaceFd);
     int target = kFirstCgroup;
     for (const Fd& cgroup : inputs.cgroups) handover.give(cgroup.get(), target++);
     launcher = spawn(program_.get(), handover);

@@ -21,7 +21,7 @@ class Launcher {
     int image = -1;  // O_PATH directory
     int listener = -1;
     int filter_calls = -1, filter_arguments = -1;
-    int disk = -1;  // -1: none
+    int disk = -1, workspace = -1;  // -1: none
     std::vector<Fd> cgroups;
   };
   struct Launched {

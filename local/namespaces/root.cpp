@@ -55,6 +55,10 @@ NewRoot assemble_root(RootLayers layers) {
   made.empty = make_directory_below(stage.get(), "empty", 0555, "empty directory");
   Fd dev = make_directory_below(made.root.get(), "dev", 0755, "mount point /dev");
   attach_mount(layers.dev.get(), dev.get());
+  if (layers.workspace) {
+    Fd place = make_directory_below(made.root.get(), "workspace", 0755, "mount point /workspace");
+    attach_mount(layers.workspace.get(), place.get());
+  }
   return made;
 }
 

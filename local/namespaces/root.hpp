@@ -9,6 +9,7 @@ struct RootLayers {
   Fd image;  // read-only, id-mapped
   Fd disk;  // holds `upper` and `work`
   Fd dev;  // make_dev
+  Fd workspace;  // none: no such directory
 };
 
 // The root of a sandbox being built in the calling process's own mount namespace.

@@ -14,6 +14,8 @@ struct SandboxOrder {
   std::chrono::seconds ttl{600};
   std::map<std::string, std::string> env;
   bool allow_root = false, allow_debug = false;
+  std::string workspace;  // directory of this machine shown as /workspace; empty: none
+  bool workspace_writable = false;
   std::string snapshot;  // whose disk it starts with; empty: an empty one
 };
 

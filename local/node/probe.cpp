@@ -125,6 +125,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
 Capabilities machine_capabilities(const NodeSettings& settings, const CgroupSupport& cgroups) {
   Capabilities capabilities;
   capabilities.cgroups = cgroups;
+  capabilities.workspaces = !settings.workspaces.empty();
   capabilities.landlock_abi = landlock_abi();
   capabilities.max_milli_vcpu = settings.max_milli_vcpu != 0
                                     ? settings.max_milli_vcpu
@@ -149,6 +150,7 @@ Descriptor describe(const Capabilities& capabilities) {
   }
   descriptor.controls = {Control::network_deny, Control::allow_root, Control::allow_debug,
                          Control::disk_limit};
+  if (capabilities.workspaces) descriptor.controls.insert(Control::host_workspace);
   const CgroupSupport& cgroups = capabilities.cgroups;
   if (cgroups.cpu) descriptor.controls.insert(Control::cpu_limit);
   if (cgroups.memory) descriptor.controls.insert(Control::memory_limit);

@@ -30,6 +30,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings);
 struct Capabilities {
   CgroupSupport cgroups;
   DiskKind disk = DiskKind::loop;
+  bool workspaces = false;  // the settings name some
   int landlock_abi = 0;
   int64_t max_milli_vcpu = 0, max_memory_mib = 0, max_disk_gib = 0;
   std::vector<std::string> notes;

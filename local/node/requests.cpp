@@ -28,6 +28,8 @@ Json to_json(const SandboxOrder& order) {
           {"env", order.env},
           {"allow_root", order.allow_root},
           {"allow_debug", order.allow_debug},
+          {"workspace", order.workspace},
+          {"workspace_writable", order.workspace_writable},
           {"snapshot", order.snapshot}};
 }
 
@@ -45,6 +47,8 @@ SandboxOrder create_order_from(const Json& params) {
   order.env = reader.text_map("env", 1024, {0, 128 << 10}).value_or(order.env);
   order.allow_root = reader.boolean("allow_root").value_or(false);
   order.allow_debug = reader.boolean("allow_debug").value_or(false);
+  order.workspace = reader.text("workspace", {0, 4096}).value_or("");
+  order.workspace_writable = reader.boolean("workspace_writable").value_or(false);
   order.snapshot = reader.text("snapshot", {0, 64}).value_or("");
   reader.finish();
   problems.throw_if_any();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sandgate {
 
@@ -25,6 +26,8 @@ struct NodeSettings {
   std::chrono::seconds ttl_grace{60};  // beyond a sandbox's ttl, when serve did not end it
   unsigned workers = 4;  // threads for blocking kernel work
   size_t warm_sandboxes = 16;  // started before anybody asks, together at most; 0: none
+  // Directories that sandboxes may be shown, or parts of them; empty: none.
+  std::vector<std::string> workspaces;
   bool host_image = false;  // offer the machine's own file tree as image "host"
 };
 

@@ -136,6 +136,12 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   Fd disk;
   if (spec.disk == DiskKind::loop) disk = make_disk(order, spec.disk_bytes);
   Fd listener = listen_on(journal_.directory_of(record.id), "agent.sock", settings_.serve_uid);
+  Fd workspace = open_workspace(order);
+  if (workspace) {
+    spec.workspace =
+        order.workspace_writable ? WorkspaceKind::read_write : WorkspaceKind::read_only;
+  }
+  inputs.workspace = workspace.get();
   inputs.image = image.root.get();
   inputs.listener = listener.get();
   inputs.filter_calls = (order.allow_debug ? seccomp_.calls_with_debug : seccomp_.calls).get();
@@ -154,7 +160,8 @@ JournalRecord Supervisor::create(const SandboxOrder& order) {
   check_order(order);
   const OpenImage image = images_.open(order.image);
   check_snapshot(order, image.info);
-  if (!order.snapshot.empty()) return launch(order, image, Owner::known);
+  const bool own = !order.snapshot.empty() || !order.workspace.empty();  // nothing waits for it
+  if (own) return launch(order, image, Owner::known);
   if (const LivePtr seat = take_seat(order, image.info)) {
     if (auto record = hand_over(seat, order, image.info)) return *std::move(record);
   }

@@ -96,6 +96,8 @@ class Supervisor {
   void stand_still(const JournalRecord& record) const;
   void restore_pause(const JournalRecord& record) const;
   void check_snapshot(const SandboxOrder& order, const ImageInfo& image) const;
+  // The directory an order names, when the settings allow it. Throws Error(forbidden, not_found).
+  Fd open_workspace(const SandboxOrder& order) const;
   Fd make_disk(const SandboxOrder& order, uint64_t bytes);
   // As df inside says: what was deleted is free again, though the image keeps its blocks.
   int64_t disk_used(const JournalRecord& record) const;

@@ -1,11 +1,11 @@
 // Runs a node with settings from the command line: name, data directory, run directory, agent
-// program, uid of serve, id base, sandboxes kept warm. For tests only.
+// program, uid of serve, id base, sandboxes kept warm, a directory to show. For tests only.
 #include <cstdlib>
 
 #include "local/node/node.hpp"
 
 int main(int argc, char** argv) {
-  if (argc != 8) return 2;
+  if (argc != 9) return 2;
   sandgate::NodeSettings settings;
   settings.name = argv[1];
   settings.data_dir = argv[2];
@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   settings.serve_uid = static_cast<uid_t>(std::atoi(argv[5]));
   settings.id_base = static_cast<uint32_t>(std::strtoul(argv[6], nullptr, 10));
   settings.warm_sandboxes = std::strtoul(argv[7], nullptr, 10);
+  if (*argv[8] != '\0') settings.workspaces.push_back(argv[8]);
   settings.ttl_grace = std::chrono::seconds(1);
   return sandgate::run_node(settings);
 }

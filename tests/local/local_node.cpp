@@ -89,10 +89,11 @@ std::string LocalNode::reason_to_skip() {
   return "";
 }
 
-LocalNode::LocalNode(uid_t serve_uid, size_t warm_sandboxes)
+LocalNode::LocalNode(uid_t serve_uid, size_t warm_sandboxes, std::string workspace)
     : name_("test-" + make_id("nd").substr(2, 8)),
       serve_uid_(serve_uid),
       warm_sandboxes_(warm_sandboxes),
+      workspace_(std::move(workspace)),
       id_base_(id_base_of_test()) {
   fs::create_directories(images_cache());
   fs::create_directories(data_dir());
@@ -132,7 +133,8 @@ void LocalNode::start() {
                                     agent_binary(),
                                     std::to_string(serve_uid_),
                                     std::to_string(id_base_),
-                                    std::to_string(warm_sandboxes_)};
+                                    std::to_string(warm_sandboxes_),
+                                    workspace_};
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);

@@ -25,7 +25,7 @@ class LocalNode {
   // Why this machine cannot run these tests; empty when it can.
   static std::string reason_to_skip();
 
-  explicit LocalNode(uid_t serve_uid = 0, size_t warm_sandboxes = 0);
+  explicit LocalNode(uid_t serve_uid = 0, size_t warm_sandboxes = 0, std::string workspace = "");
   ~LocalNode();
 
   LocalProvider& provider() { return *provider_; }
@@ -58,6 +58,7 @@ class LocalNode {
   std::string name_;
   uid_t serve_uid_;
   size_t warm_sandboxes_;
+  std::string workspace_;  // the one directory that it may show; empty: none
   uint32_t id_base_;
   pid_t pid_ = -1;
   std::unique_ptr<LocalProvider> provider_;

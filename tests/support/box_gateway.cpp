@@ -10,6 +10,7 @@ BoxGateway::BoxGateway(asio::any_io_executor executor)
   files_.add_routes(routes_);
   add_sandbox_routes();
   add_state_routes();
+  add_snapshot_routes();
 }
 
 Task<OpenSandbox> BoxGateway::open(const http::Caller&, std::string_view id, Verb verb) {
@@ -47,14 +48,7 @@ Json BoxGateway::document_of(const std::string& id) const {
 void BoxGateway::add_sandbox_routes() {
   using http::Request;
   using http::Response;
-  const auto add = [&](http::Method method, std::string pattern, http::Handler handler) {
-    routes_.add({.method = method,
-                 .pattern = std::move(pattern),
-                 .permission = http::Permission::use_sandboxes,
-                 .body = http::BodyMode::buffered,
-                 .handler = std::move(handler)});
-  };
-  add(http::Method::post, "/v1/sandboxes", [this](Request& request) -> Task<Response> {
+  add_route(http::Method::post, "/v1/sandboxes", [this](Request& request) -> Task<Response> {
     const Json body = request.json();
     CreateSpec spec;
     spec.metadata = body["metadata"].get<std::map<std::string, std::string>>();
@@ -63,68 +57,77 @@ void BoxGateway::add_sandbox_routes() {
     const std::string id = co_await make_box(std::move(spec));
     co_return Response::json(201, document_of(id));
   });
-  add(http::Method::get, "/v1/sandboxes", [this](Request& request) -> Task<Response> {
+  add_route(http::Method::get, "/v1/sandboxes", [this](Request& request) -> Task<Response> {
     Json items = Json::array();
     const auto tag = request.query.find("metadata.sandgate_id");
     for (const auto& [id, metadata] : metadata_)
       if (!tag || metadata.value("sandgate_id", "") == *tag) items.push_back(document_of(id));
     co_return Response::json(200, {{"items", items}, {"next_cursor", nullptr}});
   });
-  add(http::Method::get, "/v1/sandboxes/{id}", [this](Request& request) -> Task<Response> {
+  add_route(http::Method::get, "/v1/sandboxes/{id}", [this](Request& request) -> Task<Response> {
     if (!metadata_.contains(request.param("id")))
       throw Error::not_found("sandbox", request.param("id"));
     co_return Response::json(200, document_of(request.param("id")));
   });
-  add(http::Method::delete_, "/v1/sandboxes/{id}", [this](Request& request) -> Task<Response> {
-    metadata_.erase(request.param("id"));
-    co_await provider->kill("box-" + request.param("id"));
-    co_return Response::empty(204);
-  });
-  add(http::Method::get, "/v1/descriptor", [this](Request&) -> Task<Response> {
+  add_route(http::Method::delete_, "/v1/sandboxes/{id}",
+            [this](Request& request) -> Task<Response> {
+              metadata_.erase(request.param("id"));
+              co_await provider->kill("box-" + request.param("id"));
+              co_return Response::empty(204);
+            });
+  add_route(http::Method::get, "/v1/descriptor", [this](Request&) -> Task<Response> {
     co_return Response::json(200, to_json(provider->descriptor()));
   });
+}
+
+void BoxGateway::add_route(http::Method method, std::string pattern, http::Handler handler) {
+  routes_.add({.method = method,
+               .pattern = std::move(pattern),
+               .permission = http::Permission::use_sandboxes,
+               .body = http::BodyMode::buffered,
+               .handler = std::move(handler)});
 }
 
 void BoxGateway::add_state_routes() {
   using http::Request;
   using http::Response;
-  const auto add = [&](http::Method method, std::string pattern, http::Handler handler) {
-    routes_.add({.method = method,
-                 .pattern = std::move(pattern),
-                 .permission = http::Permission::use_sandboxes,
-                 .body = http::BodyMode::buffered,
-                 .handler = std::move(handler)});
-  };
-  add(http::Method::post, "/v1/sandboxes/{id}/pause", [this](Request& request) -> Task<Response> {
-    const std::string id = request.param("id");
-    co_await provider->pause("box-" + id, Keeps::memory);
-    paused_.insert(id);
-    co_return Response::json(200, document_of(id));
-  });
-  add(http::Method::post, "/v1/sandboxes/{id}/resume", [this](Request& request) -> Task<Response> {
-    const std::string id = request.param("id");
-    co_await provider->resume("box-" + id);
-    paused_.erase(id);
-    co_return Response::json(200, document_of(id));
-  });
-  add(http::Method::post, "/v1/sandboxes/{id}/snapshots",
-      [this](Request& request) -> Task<Response> {
-        const Json body = request.json();
-        const std::string id = SnapshotId::make().value;
-        co_await provider->snapshot("box-" + request.param("id"), id, Keeps::disk, true);
-        snapshots_[id] = {{"id", id}, {"name", body["name"]}, {"kept", "disk"}, {"size_bytes", 1}};
-        co_return Response::json(201, snapshots_[id]);
-      });
-  add(http::Method::get, "/v1/snapshots", [this](Request&) -> Task<Response> {
+  add_route(http::Method::post, "/v1/sandboxes/{id}/pause",
+            [this](Request& request) -> Task<Response> {
+              const std::string id = request.param("id");
+              co_await provider->pause("box-" + id, Keeps::memory);
+              paused_.insert(id);
+              co_return Response::json(200, document_of(id));
+            });
+  add_route(http::Method::post, "/v1/sandboxes/{id}/resume",
+            [this](Request& request) -> Task<Response> {
+              const std::string id = request.param("id");
+              co_await provider->resume("box-" + id);
+              paused_.erase(id);
+              co_return Response::json(200, document_of(id));
+            });
+}
+
+void BoxGateway::add_snapshot_routes() {
+  using http::Request;
+  using http::Response;
+  add_route(http::Method::post, "/v1/sandboxes/{id}/snapshots",
+            [this](Request& request) -> Task<Response> {
+              const std::string name = request.json()["name"], id = SnapshotId::make().value;
+              co_await provider->snapshot("box-" + request.param("id"), id, Keeps::disk, true);
+              snapshots_[id] = {{"id", id}, {"name", name}, {"kept", "disk"}, {"size_bytes", 1}};
+              co_return Response::json(201, snapshots_[id]);
+            });
+  add_route(http::Method::get, "/v1/snapshots", [this](Request&) -> Task<Response> {
     Json items = Json::array();
     for (const auto& [id, snapshot] : snapshots_) items.push_back(snapshot);
     co_return Response::json(200, {{"items", items}, {"next_cursor", nullptr}});
   });
-  add(http::Method::delete_, "/v1/snapshots/{id}", [this](Request& request) -> Task<Response> {
-    snapshots_.erase(request.param("id"));
-    co_await provider->remove_snapshot(request.param("id"));
-    co_return Response::empty(204);
-  });
+  add_route(http::Method::delete_, "/v1/snapshots/{id}",
+            [this](Request& request) -> Task<Response> {
+              snapshots_.erase(request.param("id"));
+              co_await provider->remove_snapshot(request.param("id"));
+              co_return Response::empty(204);
+            });
 }
 
 }  // namespace sandgate::test

@@ -31,6 +31,8 @@ class BoxGateway : public SandboxAccess {
  private:
   void add_sandbox_routes();
   void add_state_routes();
+  void add_snapshot_routes();
+  void add_route(http::Method method, std::string pattern, http::Handler handler);
   Json document_of(const std::string& id) const;
 
   TempDirectory directory_;

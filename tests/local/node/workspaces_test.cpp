@@ -1,0 +1,79 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/local/namespaces/sandbox_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+class WorkspacesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+    allowed_ = directory_.path() + "/allowed";
+    std::filesystem::create_directories(allowed_ + "/project");
+    std::filesystem::create_directories(directory_.path() + "/secret");
+    std::ofstream(allowed_ + "/project/file") << "host\n";
+    std::ofstream(directory_.path() + "/secret/file") << "secret\n";
+    if (::chown((allowed_ + "/project").c_str(), 1000, 1000) != 0) GTEST_SKIP() << "cannot chown";
+    std::filesystem::create_directory_symlink("../secret", allowed_ + "/link");
+    node_ = std::make_unique<LocalNode>(0, 0, allowed_);
+  }
+  CreateSpec showing(const std::string& path, bool writable = false) {
+    CreateSpec spec = node_->spec();
+    spec.workspace = path;
+    spec.workspace_writable = writable;
+    return spec;
+  }
+  std::optional<ErrorCode> refusal(const std::string& path) {
+    try {
+      node_->create(showing(path));
+      return std::nullopt;
+    } catch (const Error& error) {
+      return error.code;
+    }
+  }
+  std::string out(const std::string& id, const std::string& line) {
+    return node_->shell(id, line).out;
+  }
+
+  TempDirectory directory_;
+  std::string allowed_;
+  std::unique_ptr<LocalNode> node_;
+};
+
+TEST_F(WorkspacesTest, ReadOnlyIsReadOnly) {
+  const std::string id = node_->create(showing(allowed_ + "/project"));
+  EXPECT_EQ(out(id, "cat /workspace/file"), "host\n");
+  EXPECT_EQ(out(id, "echo x > /workspace/file || echo refused"), "refused\n");
+  EXPECT_EQ(out(id, "touch /workspace/new || echo refused"), "refused\n");
+}
+
+TEST_F(WorkspacesTest, ReadWriteReachesTheHostWithTheSameIds) {
+  const std::string id = node_->create(showing(allowed_ + "/project", true));
+  EXPECT_EQ(out(id, "echo inside > /workspace/new && cat /workspace/new"), "inside\n");
+  struct stat status {};
+  ASSERT_EQ(stat((allowed_ + "/project/new").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 1000u);
+  EXPECT_EQ(out(id, "ls /workspace/.. | grep -c -e secret -e allowed"), "0\n");
+}
+
+TEST_F(WorkspacesTest, OnlyWhatIsAllowedIsShown) {
+  EXPECT_EQ(refusal(directory_.path() + "/secret"), ErrorCode::forbidden);
+  EXPECT_EQ(refusal(allowed_ + "-too"), ErrorCode::forbidden);
+  EXPECT_EQ(refusal("/"), ErrorCode::forbidden);
+  EXPECT_EQ(refusal(allowed_ + "/link"), ErrorCode::not_found) << "no link is followed";
+  EXPECT_EQ(refusal(allowed_ + "/../secret"), ErrorCode::not_found);
+  EXPECT_EQ(refusal(allowed_ + "/project/file"), ErrorCode::not_found);
+  EXPECT_EQ(refusal(allowed_ + "/project"), std::nullopt);
+}
+
+TEST_F(WorkspacesTest, OthersSeeNone) {
+  EXPECT_EQ(out(node_->create(), "test -e /workspace || echo none"), "none\n");
+}
+
+}  // namespace
+}  // namespace sandgate::test
