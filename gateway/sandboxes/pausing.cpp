@@ -1,8 +1,8 @@
 #include "gateway/sandboxes/pausing.hpp"
 
 #include "billing/rating.hpp"
-#include "gateway/core/attempt_within.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 

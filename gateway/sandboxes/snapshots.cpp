@@ -1,7 +1,7 @@
 #include "gateway/sandboxes/snapshots.hpp"
 
-#include "gateway/core/attempt_within.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 
