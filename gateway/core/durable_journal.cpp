@@ -1,0 +1,245 @@
+#include "gateway/core/durable_journal.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/crc.hpp>
+#include <boost/endian/conversion.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "gateway/core/random.hpp"
+
+namespace sandgate {
+namespace {
+
+// The file: kMagic, an id of 32 characters, then records of {size, crc, sequence, payload}.
+constexpr std::string_view kMagic = "sandgate journal 1\n";
+constexpr size_t kIdSize = 32;
+constexpr size_t kFileHeader = kMagic.size() + kIdSize;
+constexpr size_t kRecordHeader = 16;
+constexpr size_t kMaxPayload = 64 * 1024;
+
+uint32_t checksum(uint64_t sequence, std::string_view payload) {
+  boost::crc_32_type crc;
+  crc.process_bytes(&sequence, sizeof sequence);
+  crc.process_bytes(payload.data(), payload.size());
+  return crc.checksum();
+}
+
+std::string encoded_record(const DurableJournal::Record& record) {
+  const uint64_t sequence = boost::endian::native_to_little(record.sequence);
+  const auto size = boost::endian::native_to_little(static_cast<uint32_t>(record.payload.size()));
+  const auto crc = boost::endian::native_to_little(checksum(sequence, record.payload));
+  std::string bytes(kRecordHeader, '\0');
+  std::memcpy(bytes.data(), &size, sizeof size);
+  std::memcpy(bytes.data() + 4, &crc, sizeof crc);
+  std::memcpy(bytes.data() + 8, &sequence, sizeof sequence);
+  return bytes + record.payload;
+}
+
+// The record at the start of `bytes`; empty when it is not whole.
+std::optional<DurableJournal::Record> decoded_record(std::string_view bytes) {
+  if (bytes.size() < kRecordHeader) return std::nullopt;
+  uint32_t size = 0, crc = 0;
+  uint64_t sequence = 0;
+  std::memcpy(&size, bytes.data(), sizeof size);
+  std::memcpy(&crc, bytes.data() + 4, sizeof crc);
+  std::memcpy(&sequence, bytes.data() + 8, sizeof sequence);
+  boost::endian::little_to_native_inplace(size);
+  boost::endian::little_to_native_inplace(crc);
+  if (size > kMaxPayload || bytes.size() - kRecordHeader < size) return std::nullopt;
+  const std::string_view payload = bytes.substr(kRecordHeader, size);
+  if (checksum(sequence, payload) != crc) return std::nullopt;
+  return DurableJournal::Record{boost::endian::little_to_native(sequence), std::string(payload)};
+}
+
+Error disk_failed(const std::string& path) {
+  return Error(ErrorCode::unavailable,
+               "the journal " + path + " cannot be written: " + std::strerror(errno));
+}
+
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+}  // namespace
+
+// What a file holds, up to the first record that is not whole.
+struct DurableJournal::Contents {
+  std::string id;
+  std::deque<Record> records;
+  size_t whole = 0, size = 0;
+
+  static Contents read(const std::string& path, size_t max_bytes) {
+    std::ifstream in(path, std::ios::binary);
+    std::string bytes(max_bytes, '\0');
+    in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    bytes.resize(static_cast<size_t>(in.gcount()));
+    Contents contents{.size = bytes.size()};
+    if (bytes.size() < kFileHeader || !bytes.starts_with(kMagic)) {
+      if (!bytes.empty()) throw Error(ErrorCode::invalid, path + " is not a journal");
+      return contents;
+    }
+    contents.id = bytes.substr(kMagic.size(), kIdSize);
+    contents.whole = kFileHeader;
+    while (auto record = decoded_record(std::string_view(bytes).substr(contents.whole))) {
+      contents.whole += kRecordHeader + record->payload.size();
+      contents.records.push_back(std::move(*record));
+    }
+    return contents;
+  }
+};
+
+DurableJournal::DurableJournal(Options options)
+    : options_(std::move(options)), writer_(std::make_unique<asio::thread_pool>(1)) {
+  Contents found = Contents::read(options_.path, options_.max_bytes + kMaxPayload + kFileHeader);
+  if (found.id.empty()) return start_over();
+  file_ = open(options_.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file_ < 0) throw disk_failed(options_.path);
+  if (found.whole < found.size) cut_to(found.whole);
+  id_ = found.id;
+  records_ = std::move(found.records);
+  size_ = written_ = found.whole;
+  if (!records_.empty()) next_ = records_.back().sequence + 1;
+  durable_ = next_ - 1;
+}
+
+DurableJournal::~DurableJournal() {
+  writer_->join();
+  if (file_ >= 0) close(file_);
+}
+
+void DurableJournal::cut_to(size_t size) const {
+  if (ftruncate(file_, static_cast<off_t>(size)) != 0 || fdatasync(file_) != 0)
+    throw disk_failed(options_.path);
+}
+
+// The new file replaces the old one whole, so that no crash leaves half a header.
+void DurableJournal::start_over() {
+  const std::string fresh = options_.path + ".new", id = random_hex(kIdSize / 2);
+  const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+  const bool good = file >= 0 && write_all(file, std::string(kMagic) + id) && fsync(file) == 0 &&
+                    rename(fresh.c_str(), options_.path.c_str()) == 0;
+  if (!good) {
+    if (file >= 0) close(file);
+    throw disk_failed(options_.path);
+  }
+  const std::string folder = std::filesystem::path(options_.path).parent_path().string();
+  const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory >= 0) {
+    fsync(directory);
+    close(directory);
+  }
+  if (file_ >= 0) close(file_);
+  file_ = file;
+  id_ = id;
+  records_.clear();
+  size_ = written_ = kFileHeader;
+  next_ = 1;
+  durable_ = failed_ = 0;
+}
+
+Task<void> DurableJournal::append(std::string payload) {
+  if (payload.size() > kMaxPayload)
+    throw Error(ErrorCode::too_large, "the record is too large for the journal");
+  uint64_t sequence = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const size_t bytes = kRecordHeader + payload.size();
+    if (size_ + bytes > options_.max_bytes)
+      throw Error(ErrorCode::unavailable, "the journal " + options_.path + " is full");
+    sequence = next_++;
+    size_ += bytes;
+    records_.push_back({sequence, std::move(payload)});
+  }
+  auto work = [this, sequence] { make_durable(sequence); };
+  co_await on_pool(*writer_, std::move(work));
+}
+
+void DurableJournal::make_durable(uint64_t sequence) {
+  const auto settled = [&] {
+    const std::lock_guard lock(mutex_);
+    if (failed_ >= sequence && durable_ < sequence) throw disk_failed(options_.path);
+    return durable_ >= sequence;
+  };
+  if (settled()) return;
+  write_waiting();
+  settled();
+}
+
+// Everything that waits in one write and one flush. What could not be written is taken back whole.
+void DurableJournal::write_waiting() {
+  std::string bytes;
+  uint64_t through = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    through = next_ - 1;
+    for (const Record& record : records_)
+      if (record.sequence > durable_) bytes += encoded_record(record);
+  }
+  const bool good = write_all(file_, bytes) && fdatasync(file_) == 0;
+  const std::lock_guard lock(mutex_);
+  if (good) {
+    written_ += bytes.size();
+    durable_ = through;
+    return;
+  }
+  while (!records_.empty() && records_.back().sequence > durable_) records_.pop_back();
+  failed_ = next_ - 1;
+  size_ = written_;
+  if (ftruncate(file_, static_cast<off_t>(written_)) != 0) fdatasync(file_);
+}
+
+std::string DurableJournal::id() const {
+  const std::lock_guard lock(mutex_);
+  return id_;
+}
+
+std::vector<DurableJournal::Record> DurableJournal::pending(size_t most) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Record> oldest;
+  for (const Record& record : records_) {
+    if (record.sequence > durable_ || oldest.size() >= most) break;
+    oldest.push_back(record);
+  }
+  return oldest;
+}
+
+Task<void> DurableJournal::forget(uint64_t through) {
+  auto work = [this, through] {
+    const std::lock_guard lock(mutex_);
+    while (!records_.empty() && records_.front().sequence <= std::min(through, durable_))
+      records_.pop_front();
+    if (records_.empty() && size_ > kFileHeader) start_over();
+  };
+  co_await on_pool(*writer_, std::move(work));
+}
+
+size_t DurableJournal::records() const {
+  const std::lock_guard lock(mutex_);
+  return records_.size();
+}
+
+size_t DurableJournal::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return size_;
+}
+
+std::optional<DurableJournal::Look> DurableJournal::look(const std::string& path) {
+  std::error_code missing;
+  const auto size = std::filesystem::file_size(path, missing);
+  if (missing) return std::nullopt;
+  const Contents contents = Contents::read(path, static_cast<size_t>(size));
+  return Look{contents.records.size(), contents.size, contents.whole < contents.size};
+}
+
+}  // namespace sandgate

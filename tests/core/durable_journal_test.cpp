@@ -1,0 +1,124 @@
+#include "gateway/core/durable_journal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/run.hpp"
+
+namespace sandgate {
+namespace {
+
+using test::run;
+
+class JournalTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<DurableJournal> open(size_t max_bytes = 1 << 20) {
+    return std::make_unique<DurableJournal>(DurableJournal::Options{path, max_bytes});
+  }
+  std::vector<std::string> payloads(const DurableJournal& journal) {
+    std::vector<std::string> texts;
+    for (const auto& record : journal.pending(1000)) texts.push_back(record.payload);
+    return texts;
+  }
+  void cut(size_t bytes) {
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) - bytes);
+  }
+
+  test::TempDirectory directory;
+  std::string path = directory.path() + "/journal";
+};
+
+using Texts = std::vector<std::string>;
+
+TEST_F(JournalTest, KeepsRecordsInOrderOverARestart) {
+  auto journal = open();
+  const std::string id = journal->id();
+  for (const char* text : {"one", "", "three"}) run(journal->append(text));
+  journal.reset();
+  journal = open();
+  EXPECT_EQ(journal->id(), id);
+  EXPECT_EQ(payloads(*journal), (Texts{"one", "", "three"}));
+  run(journal->append("four"));
+  EXPECT_EQ(journal->pending(10).back().sequence, 4u);
+}
+
+TEST_F(JournalTest, CutsOffATornTailAtEveryByte) {
+  run(open()->append("kept"));
+  const auto whole = std::filesystem::file_size(path);
+  run(open()->append("torn"));
+  const auto both = std::filesystem::file_size(path);
+  for (size_t cut_off = 1; cut_off < both - whole; ++cut_off) {
+    const std::string copy = path + ".copy";
+    std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(copy, both - cut_off);
+    EXPECT_TRUE(DurableJournal::look(copy)->torn);
+    DurableJournal journal({copy});
+    EXPECT_EQ(payloads(journal), Texts{"kept"}) << cut_off << " bytes cut off";
+    run(journal.append("after"));
+    EXPECT_EQ(payloads(journal), (Texts{"kept", "after"}));
+    EXPECT_FALSE(DurableJournal::look(copy)->torn);
+  }
+}
+
+TEST_F(JournalTest, AFlippedBitEndsIt) {
+  run(open()->append("first"));
+  run(open()->append("second"));
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-1, std::ios::end);
+  file.put('!');
+  file.close();
+  EXPECT_EQ(payloads(*open()), Texts{"first"});
+}
+
+TEST_F(JournalTest, IsBounded) {
+  auto journal = open(200);
+  run(journal->append(std::string(100, 'x')));
+  EXPECT_THROW(run(journal->append(std::string(100, 'x'))), Error);
+  EXPECT_EQ(journal->records(), 1u);
+  run(journal->forget(1));
+  run(journal->append(std::string(100, 'x')));
+}
+
+TEST_F(JournalTest, ForgettingAllStartsOverUnderAnotherName) {
+  auto journal = open();
+  const std::string id = journal->id();
+  run(journal->append("one"));
+  run(journal->append("two"));
+  run(journal->forget(1));
+  EXPECT_EQ(payloads(*journal), Texts{"two"});
+  EXPECT_EQ(journal->id(), id);
+  run(journal->forget(2));
+  EXPECT_NE(journal->id(), id);
+  EXPECT_EQ(DurableJournal::look(path)->records, 0u);
+  run(journal->append("three"));
+  EXPECT_EQ(journal->pending(1)[0].sequence, 1u);
+}
+
+TEST_F(JournalTest, IsNotFooledByAnotherFile) {
+  std::ofstream(path) << "something else entirely, and long enough to hold a header of ours";
+  EXPECT_THROW(open(), Error);
+  EXPECT_FALSE(DurableJournal::look(directory.path() + "/none"));
+}
+
+TEST_F(JournalTest, ManyAppendAtOnce) {
+  auto journal = open();
+  asio::thread_pool pool(4);
+  std::atomic<int> done{0};
+  for (int i = 0; i < 500; ++i)
+    asio::co_spawn(
+        pool,
+        [&journal, &done, i]() -> Task<void> {
+          co_await journal->append(std::to_string(i));
+          ++done;
+        },
+        asio::detached);
+  pool.join();
+  EXPECT_EQ(done, 500);
+  journal.reset();
+  EXPECT_EQ(open()->records(), 500u);
+}
+
+}  // namespace
+}  // namespace sandgate
