@@ -18,6 +18,27 @@ struct Run {
 };
 using SharedRun = std::shared_ptr<const Run>;
 
+// A sealed answer opens only in the row it was written to.
+std::string seal_context(const IdempotentCall& call) {
+  return "idempotency/" + call.scope + "/" + call.operation + "/" + call.key;
+}
+
+// The body as it is kept; empty when it is too large to be, or a secret that nothing seals.
+std::optional<std::string> body_to_keep(const Run& run, const std::string& body) {
+  if (body.size() > run.options.max_body_bytes) return std::nullopt;
+  if (!run.call.sealed) return body;
+  if (!run.options.vault) return std::nullopt;
+  return base64_encode(run.options.vault->seal(Secret(body), seal_context(run.call)));
+}
+
+std::string body_kept(const Run& run, const std::string& kept) {
+  if (!run.call.sealed) return kept;
+  const auto bytes = base64_decode(kept);
+  if (!bytes || !run.options.vault)
+    throw Error(ErrorCode::internal, "a kept answer cannot be opened");
+  return run.options.vault->open(*bytes, seal_context(run.call)).reveal();
+}
+
 struct Look {
   enum { claimed, answered, running } state = running;
   StoredAnswer answer;
@@ -37,7 +58,7 @@ Look read_row(pqxx::work& tx, const Run& run) {
     if (row["body"].is_null()) throw Error(ErrorCode::conflict, std::string(kTooLarge));
     return {Look::answered,
             {row["status"].as<int>(), row["content_type"].as<std::string>(),
-             row["body"].as<std::string>()}};
+             body_kept(run, row["body"].as<std::string>())}};
   }
   if (!row["lapsed"].as<bool>()) return {};
   tx.exec_params(
@@ -73,12 +94,12 @@ void remove(pqxx::work& tx, const Run& run) {
 }
 
 void store(pqxx::work& tx, const Run& run, const StoredAnswer& answer) {
-  const bool kept = answer.body.size() <= run.options.max_body_bytes;
+  const auto kept = body_to_keep(run, answer.body);
   tx.exec_params(
       "UPDATE idempotent_call SET state = 'done', status = $5, content_type = $6, body = $7 "
       "WHERE scope = $1 AND operation = $2 AND key = $3 AND owner = $4",
       run.call.scope, run.call.operation, run.call.key, run.owner, answer.status,
-      answer.content_type, kept ? answer.body.c_str() : nullptr);
+      answer.content_type, kept);
 }
 
 // The lease's heartbeat; ends when told.

@@ -1,4 +1,5 @@
 #pragma once
+#include "gateway/core/crypto.hpp"
 #include "gateway/core/database.hpp"
 #include "gateway/http/idempotency.hpp"
 
@@ -12,6 +13,7 @@ class DatabaseIdempotency final : public IdempotencyStore {
     std::chrono::milliseconds lease{60'000};  // renewed at a third of it
     std::chrono::milliseconds patience{30'000};  // how long a twin waits for the first
     size_t max_body_bytes = 64 * 1024;  // a larger answer cannot be given again: conflict
+    const Vault* vault = nullptr;  // seals answers with secrets; without it they are not kept
   };
   // `database` must outlive it and every loop that has used it.
   explicit DatabaseIdempotency(Database& database) : DatabaseIdempotency(database, Options()) {}

@@ -50,11 +50,12 @@ bool streams(const Response& response) {
   return !std::holds_alternative<std::string>(response.body);
 }
 
-Response replayed(const StoredAnswer& stored) {
+Response replayed(const StoredAnswer& stored, bool secret) {
   Response response;
   response.status = stored.status;
   response.content_type = stored.content_type;
   response.headers.emplace_back("Idempotent-Replayed", "true");
+  if (secret) response.headers.emplace_back("Cache-Control", "no-store");
   response.body = stored.body;
   return response;
 }
@@ -137,6 +138,7 @@ Task<void> Dispatcher::receive(Request& request, IncomingBody& body, const Route
 Task<Response> Dispatcher::run(Request& request, const Route& route) {
   if (route.idempotent_create && services_.idempotency && route.body != BodyMode::streamed) {
     auto call = idempotent_call(request);
+    if (call) call->sealed = route.secret_answer;
     if (call) co_return co_await run_once(request, route, std::move(*call));
   }
   co_return co_await route.handler(request);
@@ -144,7 +146,7 @@ Task<Response> Dispatcher::run(Request& request, const Route& route) {
 
 Task<Response> Dispatcher::run_once(Request& request, const Route& route, IdempotentCall call) {
   auto start = co_await services_.idempotency->start(std::move(call));
-  if (!start.claim) co_return replayed(start.answer);
+  if (!start.claim) co_return replayed(start.answer, route.secret_answer);
   Response response;
   std::exception_ptr failure;
   try {

@@ -12,6 +12,7 @@ struct IdempotentCall {
   std::string operation;  // "POST /v1/sandboxes"
   std::string key;
   std::string body_hash;  // what the key is bound to
+  bool sealed = false;  // the answer holds a secret
 };
 
 // An answer to be given again.

@@ -41,6 +41,7 @@ struct Route {
   Handler handler;
   size_t max_body_bytes = 1 << 20;  // buffered only; too_large beyond
   bool idempotent_create = false;  // honours Idempotency-Key
+  bool secret_answer = false;  // with it: the kept answer is sealed, and no cache may keep it
 };
 
 // The one table: routing, permissions, Allow headers and the OpenAPI test all come from it.

@@ -38,6 +38,13 @@ class Idempotency : public testing::Test {
     http::Routes routes;
     routes.add({Method::post, "/v1/things", Permission::use_sandboxes, BodyMode::buffered, create,
                 1 << 20, true});
+    routes.add({.method = Method::post,
+                .pattern = "/v1/secrets",
+                .permission = Permission::use_sandboxes,
+                .body = BodyMode::buffered,
+                .handler = create,
+                .idempotent_create = true,
+                .secret_answer = true});
     return routes;
   }
   static std::string ask(const std::string& key, const std::string& body = "{}",
@@ -47,11 +54,31 @@ class Idempotency : public testing::Test {
   void SetUp() override { runs = 0; }
 
   TestDatabase database;
-  DatabaseIdempotency store{
-      *database,
-      {.lease = std::chrono::milliseconds(5000), .patience = std::chrono::milliseconds(4000)}};
+  Vault vault{Secret(std::string(32, 'k'))};
+  DatabaseIdempotency store{*database,
+                            {.lease = std::chrono::milliseconds(5000),
+                             .patience = std::chrono::milliseconds(4000),
+                             .vault = &vault}};
   LiveServer server{table(), {}, nullptr, &store};
 };
+
+TEST_F(Idempotency, KeepsAnAnswerWithASecretSealed) {
+  RawClient client(server.port());
+  const std::string asked = post("/v1/secrets", "{}", "Idempotency-Key: s1\r\n");
+  const auto first = client.ask(asked);
+  const auto again = client.ask(asked);
+  EXPECT_EQ(first.body, again.body);
+  EXPECT_EQ(runs, 1);
+  const auto kept = [&](const std::string& key) {
+    return test::run(database->run([&](pqxx::work& tx) {
+      return tx.exec_params1("SELECT body FROM idempotent_call WHERE key = $1", key)[0]
+          .as<std::string>();
+    }));
+  };
+  EXPECT_EQ(kept("s1").find("run"), std::string::npos);
+  client.ask(ask("k1"));
+  EXPECT_NE(kept("k1").find("run"), std::string::npos) << "others are kept as they are";
+}
 
 TEST_F(Idempotency, GivesTheFirstAnswerAgain) {
   RawClient client(server.port());
