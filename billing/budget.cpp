@@ -90,8 +90,11 @@ Budget budget_from(const Json& body, const TenantId& tenant, const std::string& 
     budget.window = *budget_window_from(*word);
   if (const auto word = reader.word("on_exceeded", {"deny", "pause", "kill"}))
     budget.on_exceeded = *on_exceeded_from(*word);
+  // A window without end follows no calendar.
+  if (budget.window != BudgetWindow::total) reader.require("timezone");
   budget.timezone = reader.text("timezone", {.min = 1, .max = 64}).value_or("UTC");
   budget.alert_at = read_thresholds(reader, problems);
+  budget.applies_to = read_budget_scope(reader, problems);
   reader.finish();
   problems.throw_if_any();
   return budget;
@@ -105,6 +108,7 @@ Json to_json(const Budget& budget) {
             {"timezone", budget.timezone},
             {"on_exceeded", to_string(budget.on_exceeded)},
             {"alert_at", budget.alert_at},
+            {"applies_to", to_json(budget.applies_to)},
             {"window_start", to_rfc3339(budget.window_start)},
             {"window_end", nullptr},
             {"spent", budget.spent.to_string()},

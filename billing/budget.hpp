@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "billing/budget_scope.hpp"
 #include "billing/decimal.hpp"
 #include "gateway/core/ids.hpp"
 #include "gateway/core/json_reader.hpp"
@@ -27,6 +28,7 @@ struct Budget {
   std::string timezone = "UTC";
   OnExceeded on_exceeded = OnExceeded::deny;
   std::vector<int> alert_at;  // percent, ascending
+  BudgetScope applies_to;
   Decimal credits;  // prepaid, on top of the amount; only without a window
   Time window_start;
   std::optional<Time> window_end;  // empty: never

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kBudgetColumns =
     "id, tenant, name, amount, currency, time_window, timezone, on_exceeded, credits,"
-    " to_json(alert_at) AS alert_at, spent, reserved, alerted,"
+    " to_json(alert_at) AS alert_at, applies_to, spent, reserved, alerted,"
     " (extract(epoch FROM window_start) * 1000000)::bigint AS start_micros,"
     " (extract(epoch FROM window_end) * 1000000)::bigint AS end_micros";
 
@@ -20,6 +20,7 @@ Budget budget_from(const pqxx::row& row) {
                 .currency = row["currency"].as<std::string>(),
                 .timezone = row["timezone"].as<std::string>(),
                 .alert_at = Json::parse(row["alert_at"].c_str()).get<std::vector<int>>(),
+                .applies_to = budget_scope_from(Json::parse(row["applies_to"].c_str())),
                 .credits = Decimal::from_sql(row["credits"].c_str()),
                 .window_start = from_micros(row["start_micros"].as<int64_t>()),
                 .spent = Decimal::from_sql(row["spent"].c_str()),
@@ -37,7 +38,9 @@ Budget roll_window(pqxx::work& tx, const Budget& budget, Time at) {
   return budget_from(tx.exec_params1(
       "UPDATE budget b SET window_start = budget_window_start(time_window, timezone, $2),"
       " window_end = budget_window_end(time_window, timezone, $2), alerted = 0,"
-      " spent = (SELECT coalesce(sum(charge), 0) FROM usage_event e WHERE e.tenant = b.tenant"
+      " spent = (SELECT coalesce(sum(charge), 0) FROM usage_event e"
+      "   JOIN metered_sandbox m USING (sandbox) WHERE e.tenant = b.tenant"
+      "   AND budget_subject(m.profile, m.key, m.metadata) @> b.applies_to"
       "   AND e.charge_currency = b.currency"
       "   AND e.interval_start >= budget_window_start(b.time_window, b.timezone, $2)"
       "   AND e.interval_start < budget_window_end(b.time_window, b.timezone, $2))"

@@ -17,6 +17,7 @@ struct Reservation {
   Decimal held;
   Time covered_until;  // how far `held` lasts at that rate
   Time ends_at;  // when the sandbox's own time ends
+  BudgetSubject subject;
 };
 
 // Locks the budgets of the tenants, with their windows moved on to the one around `at` (never

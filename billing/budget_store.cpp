@@ -14,26 +14,35 @@ void check_timezone(pqxx::work& tx, const std::string& timezone) {
     throw Error::invalid("/timezone", "is not a time zone, such as \"Europe/Berlin\"");
 }
 
+void check_tenant(pqxx::work& tx, const TenantId& tenant) {
+  if (tx.exec_params("SELECT FROM tenant WHERE id = $1", tenant.value).empty())
+    throw Error::not_found("tenant", tenant.value);
+}
+
 // Counters are worked out anew, so that changing a window or currency is the same as a new budget.
 constexpr const char* kPut = R"sql(
 INSERT INTO budget AS b (tenant, name, amount, currency, time_window, timezone, on_exceeded,
-  alert_at, window_start, window_end, credits, spent, reserved)
-SELECT $1, $2, $3::numeric, $4, $5, $6, $7, $8::int[],
+  alert_at, applies_to, window_start, window_end, credits, spent, reserved)
+SELECT $1, $2, $3::numeric, $4, $5, $6, $7, $8::int[], $10::jsonb,
   budget_window_start($5, $6, $9::timestamptz), budget_window_end($5, $6, $9::timestamptz),
   CASE WHEN $5 = 'total' THEN (SELECT coalesce(sum(credit), 0) FROM ledger_entry
     JOIN ledger_transfer t ON t.id = transfer
     WHERE account = 'tenant/' || $1 || '/credits' AND t.currency = $4) ELSE 0 END,
-  (SELECT coalesce(sum(charge), 0) FROM usage_event WHERE tenant = $1 AND charge_currency = $4
+  (SELECT coalesce(sum(charge), 0) FROM usage_event e JOIN metered_sandbox m USING (sandbox)
+    WHERE e.tenant = $1 AND charge_currency = $4
+    AND budget_subject(m.profile, m.key, m.metadata) @> $10::jsonb
     AND interval_start >= budget_window_start($5, $6, $9::timestamptz)
     AND interval_start < coalesce(budget_window_end($5, $6, $9::timestamptz), 'infinity')),
-  (SELECT coalesce(sum(held), 0) FROM reservation WHERE tenant = $1 AND currency = $4)
+  (SELECT coalesce(sum(held), 0) FROM reservation WHERE tenant = $1 AND currency = $4
+    AND subject @> $10::jsonb)
 ON CONFLICT (tenant, name) DO UPDATE SET amount = excluded.amount, currency = excluded.currency,
   time_window = excluded.time_window, timezone = excluded.timezone,
   on_exceeded = excluded.on_exceeded, alert_at = excluded.alert_at,
+  applies_to = excluded.applies_to,
   window_start = excluded.window_start, window_end = excluded.window_end,
   credits = excluded.credits, spent = excluded.spent, reserved = excluded.reserved,
   alerted = CASE WHEN b.amount = excluded.amount AND b.time_window = excluded.time_window
-    AND b.currency = excluded.currency THEN b.alerted ELSE 0 END
+    AND b.currency = excluded.currency AND b.applies_to = excluded.applies_to THEN b.alerted ELSE 0 END
 RETURNING id)sql";
 
 // Youngest first, until what is set aside fits.
@@ -41,9 +50,11 @@ void take_back(pqxx::work& tx, std::vector<Budget>& budgets, const Budget& tight
   Decimal excess = -tight.remaining();
   if (!(excess > Decimal())) return;
   std::set<std::string> sandboxes;
-  for (const auto& row : tx.exec_params("SELECT sandbox FROM reservation WHERE tenant = $1"
-                                        " AND currency = $2 AND held > 0",
-                                        tight.tenant, tight.currency))
+  for (const auto& row :
+       tx.exec_params("SELECT sandbox FROM reservation WHERE tenant = $1"
+                      " AND currency = $2 AND held > 0"
+                      " AND subject @> $3::jsonb",
+                      tight.tenant, tight.currency, to_json(tight.applies_to).dump()))
     sandboxes.insert(row[0].as<std::string>());
   auto reservations = lock_reservations(tx, sandboxes);
   std::sort(reservations.begin(), reservations.end(),
@@ -54,7 +65,8 @@ void take_back(pqxx::work& tx, std::vector<Budget>& budgets, const Budget& tight
     reservation.held -= part;
     reservation.covered_until -= lasts(part, reservation.charge_per_hour);
     for (Budget& budget : budgets)
-      if (budget.currency == tight.currency) budget.reserved -= part;
+      if (budget.currency == tight.currency && budget.applies_to.holds_for(reservation.subject))
+        budget.reserved -= part;
   }
   if (!reservations.empty()) update_reservations(tx, reservations);
 }
@@ -71,30 +83,51 @@ Budget named(const std::vector<Budget>& budgets, const std::string& name) {
   throw Error::not_found("budget", name);
 }
 
-Budget put_in(pqxx::work& tx, const Budget& budget) {
+// What was set, without what was counted.
+Json settings_of(const Budget& budget) {
+  Json json = to_json(budget);
+  for (const char* counted :
+       {"window_start", "window_end", "spent", "reserved", "remaining", "state", "credits"})
+    json.erase(counted);
+  return json;
+}
+
+Json stored_settings(pqxx::work& tx, const std::string& tenant, const std::string& name) {
+  for (const Budget& budget : lock_budgets(tx, {tenant}, Time()))
+    if (budget.name == name) return settings_of(budget);
+  return nullptr;
+}
+
+Budget put_in(pqxx::work& tx, const Budget& budget, const ChangeTrail& trail) {
+  check_tenant(tx, TenantId{budget.tenant});
   check_timezone(tx, budget.timezone);
   // Nothing is booked meanwhile: what is counted now is all there is.
   const Time now = hold_publishing(tx);
+  const Json before = stored_settings(tx, budget.tenant, budget.name);
   tx.exec_params(kPut, budget.tenant, budget.name, budget.amount.to_string(), budget.currency,
                  std::string(to_string(budget.window)), budget.timezone,
                  std::string(to_string(budget.on_exceeded)), array_of(budget.alert_at),
-                 to_rfc3339(now));
+                 to_rfc3339(now), to_json(budget.applies_to).dump());
   auto budgets = lock_budgets(tx, {budget.tenant}, now);
   take_back(tx, budgets, named(budgets, budget.name));
   tell_thresholds(tx, budgets);
   update_budgets(tx, budgets);
-  return named(budgets, budget.name);
+  const Budget set = named(budgets, budget.name);
+  if (trail) trail(tx, before, settings_of(set));
+  tx.exec_params("SELECT pg_notify($1, $2)", kBudgetsChannel, budget.tenant);
+  return set;
 }
 
 }  // namespace
 
-Task<Budget> BudgetStore::put(Budget budget) {
-  auto work = [budget](pqxx::work& tx) { return put_in(tx, budget); };
+Task<Budget> BudgetStore::put(Budget budget, ChangeTrail trail) {
+  auto work = [budget, trail](pqxx::work& tx) { return put_in(tx, budget, trail); };
   co_return co_await database_.run_within(kBudgetPatience, std::move(work));
 }
 
 Task<std::vector<Budget>> BudgetStore::list(TenantId tenant) {
   auto work = [tenant](pqxx::work& tx) {
+    check_tenant(tx, tenant);
     const auto now = tx.exec1("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
     auto budgets = lock_budgets(tx, {tenant.value}, from_micros(now[0].as<int64_t>()));
     std::sort(budgets.begin(), budgets.end(),
@@ -104,21 +137,30 @@ Task<std::vector<Budget>> BudgetStore::list(TenantId tenant) {
   co_return co_await database_.run(std::move(work));
 }
 
-Task<void> BudgetStore::remove(TenantId tenant, std::string name) {
-  auto work = [tenant, name](pqxx::work& tx) {
+Task<void> BudgetStore::remove(TenantId tenant, std::string name, ChangeTrail trail) {
+  auto work = [tenant, name, trail](pqxx::work& tx) {
+    check_tenant(tx, tenant);
+    const Json before = stored_settings(tx, tenant.value, name);
+    if (trail && !before.is_null()) trail(tx, before, nullptr);
     tx.exec_params("DELETE FROM budget WHERE tenant = $1 AND name = $2", tenant.value, name);
   };
   co_await database_.run(std::move(work));
 }
 
-Task<Money> BudgetStore::add_credits(TenantId tenant, Money money, std::string reason) {
+Task<Money> BudgetStore::add_credits(TenantId tenant, Money money, std::string reason,
+                                     ChangeTrail trail) {
   if (!(money.amount > Decimal())) throw Error::invalid("/amount", "must be more than zero");
-  auto work = [tenant, money, reason](pqxx::work& tx) {
+  auto work = [tenant, money, reason, trail](pqxx::work& tx) {
+    check_tenant(tx, tenant);
     post(tx, move_money(money, reason, tenant, std::string(kPrepaid), credits_of(tenant)));
     tx.exec_params(
         "UPDATE budget SET credits = credits + $3::numeric"
         " WHERE tenant = $1 AND currency = $2 AND time_window = 'total'",
         tenant.value, money.currency, money.amount.to_string());
+    if (trail)
+      trail(
+          tx, nullptr,
+          {{"amount", money.amount.to_string()}, {"currency", money.currency}, {"reason", reason}});
     return Money{credit_balance(tx, credits_of(tenant), money.currency), money.currency};
   };
   co_return co_await database_.run(std::move(work));

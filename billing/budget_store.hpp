@@ -3,11 +3,15 @@
 #include <vector>
 
 #include "billing/budget.hpp"
+#include "billing/change_trail.hpp"
 #include "gateway/core/database.hpp"
 
 namespace sandgate {
 
-// Budgets as the operator sets them.
+inline constexpr const char* kBudgetsChannel = "budgets";  // told the tenant's id
+
+// Budgets as the operator sets them. Each change tells its trail, and throws Error(not_found) for
+// an unknown tenant.
 class BudgetStore {
  public:
   explicit BudgetStore(Database& database) : database_(database) {}
@@ -15,12 +19,13 @@ class BudgetStore {
   // Sets a budget, new or changed; at once, also when it is lower than what is already spent. Its
   // window counts what was booked before it existed. Money set aside that no longer fits is taken
   // back from the youngest sandboxes. Throws Error(invalid) for an unknown time zone.
-  Task<Budget> put(Budget budget);
+  // Replicas are told on kBudgetsChannel, so that it is enforced now and not at the next round.
+  Task<Budget> put(Budget budget, ChangeTrail trail = {});
   Task<std::vector<Budget>> list(TenantId tenant);  // by name, windows up to date
-  Task<void> remove(TenantId tenant, std::string name);  // idempotent
+  Task<void> remove(TenantId tenant, std::string name, ChangeTrail trail = {});  // idempotent
 
   // Prepaid money; returns the tenant's new balance. Throws Error(invalid) unless positive.
-  Task<Money> add_credits(TenantId tenant, Money money, std::string reason);
+  Task<Money> add_credits(TenantId tenant, Money money, std::string reason, ChangeTrail trail = {});
 
  private:
   Database& database_;

@@ -29,18 +29,31 @@ Error exceeded(const Budget& budget, const Money& needed) {
   return error;
 }
 
-// The least that any budget of that currency has left, never negative; empty without one.
-std::optional<Decimal> available(const std::vector<Budget>& budgets, const std::string& currency) {
+// Leaves those that hold for a sandbox.
+void keep_those_for(std::vector<Budget>& budgets, const BudgetSubject& subject) {
+  std::erase_if(budgets,
+                [&](const Budget& budget) { return !budget.applies_to.holds_for(subject); });
+}
+
+bool pays_for(const Budget& budget, const Reservation& reservation) {
+  return budget.currency == reservation.currency &&
+         budget.applies_to.holds_for(reservation.subject);
+}
+
+// The least that any of its budgets has left, never negative; empty without one.
+std::optional<Decimal> available(const std::vector<Budget>& budgets,
+                                 const Reservation& reservation) {
   std::optional<Decimal> least;
   for (const Budget& budget : budgets)
-    if (budget.currency == currency)
+    if (pays_for(budget, reservation))
       least = std::min(least.value_or(budget.remaining()), budget.remaining());
   return least ? std::optional(std::max(*least, Decimal())) : least;
 }
 
-void set_aside(std::vector<Budget>& budgets, const std::string& currency, const Decimal& amount) {
+void set_aside(std::vector<Budget>& budgets, const Reservation& reservation,
+               const Decimal& amount) {
   for (Budget& budget : budgets)
-    if (budget.currency == currency) budget.reserved += amount;
+    if (pays_for(budget, reservation)) budget.reserved += amount;
 }
 
 std::chrono::seconds whole_seconds_up(Time from, Time to) {
@@ -48,10 +61,12 @@ std::chrono::seconds whole_seconds_up(Time from, Time to) {
 }
 
 // What has to happen to a sandbox without cover; empty: nothing, its budgets only deny.
-std::optional<std::pair<OnExceeded, std::string>> verdict(const std::vector<Budget>& budgets) {
+std::optional<std::pair<OnExceeded, std::string>> verdict(const std::vector<Budget>& budgets,
+                                                          const BudgetSubject& subject) {
   const Budget* strictest = nullptr;
   for (const Budget& budget : budgets)
     if (budget.on_exceeded != OnExceeded::deny && budget.remaining() <= Decimal() &&
+        budget.applies_to.holds_for(subject) &&
         (!strictest || budget.on_exceeded > strictest->on_exceeded))
       strictest = &budget;
   if (!strictest) return std::nullopt;
@@ -69,6 +84,7 @@ PriceBooks::Held Budgets::hold(pqxx::work& tx) {
 bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
   const Time at = hold(tx).now;
   auto budgets = lock_budgets(tx, {planned.tenant.value}, at);
+  keep_those_for(budgets, planned.subject);
   if (budgets.empty()) return false;
   const Money rate = planned.charge_per_hour.value_or(Money{Decimal(), budgets[0].currency});
   const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
@@ -77,22 +93,35 @@ bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
     if (budget.currency != rate.currency || budget.remaining() < needed.amount ||
         budget.remaining() <= Decimal())
       throw exceeded(budget, needed);
-  set_aside(budgets, rate.currency, needed.amount);
+  const Reservation reservation{.sandbox = planned.sandbox.value,
+                                .tenant = planned.tenant.value,
+                                .currency = rate.currency,
+                                .charge_per_hour = rate.amount,
+                                .held = needed.amount,
+                                .covered_until = at + lasts(needed.amount, rate.amount),
+                                .ends_at = at + planned.ttl,
+                                .subject = planned.subject};
+  set_aside(budgets, reservation, needed.amount);
   update_budgets(tx, budgets);
-  insert_reservation(tx, {.sandbox = planned.sandbox.value,
-                          .tenant = planned.tenant.value,
-                          .currency = rate.currency,
-                          .charge_per_hour = rate.amount,
-                          .held = needed.amount,
-                          .covered_until = at + lasts(needed.amount, rate.amount),
-                          .ends_at = at + planned.ttl});
+  insert_reservation(tx, reservation);
   return true;
 }
 
 void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
-  const Time at = hold(tx).now;
+  change(tx, planned, Shortfall::take_what_is_there);
+}
+
+void Budgets::lengthen(pqxx::work& tx, const PlannedSpending& planned) {
+  change(tx, planned, Shortfall::refuse);
+}
+
+void Budgets::change(pqxx::work& tx, const PlannedSpending& planned, Shortfall shortfall) {
+  const auto prices = hold(tx);
+  const Time at = prices.now;
   auto budgets = lock_budgets(tx, {planned.tenant.value}, at);
   if (budgets.empty()) return;
+  // One that began before its tenant had budgets is held to them from here on.
+  if (shortfall == Shortfall::refuse) adopt_uncovered(tx, planned.tenant.value, *prices.prices, at);
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
   Reservation& reservation = found[0];
@@ -103,9 +132,13 @@ void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
   const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
   const Decimal wanted = estimate(reservation.charge_per_hour, duration);
   Decimal more = wanted - reservation.held;
-  if (!more.is_negative())
-    more = std::min(more, available(budgets, reservation.currency).value_or(Decimal()));
-  set_aside(budgets, reservation.currency, more);
+  const Decimal left = available(budgets, reservation).value_or(more);
+  if (shortfall == Shortfall::refuse && more > left)
+    for (const Budget& budget : budgets)
+      if (pays_for(budget, reservation) && budget.remaining() < more)
+        throw exceeded(budget, {more, reservation.currency});
+  if (!more.is_negative()) more = std::min(more, left);
+  set_aside(budgets, reservation, more);
   reservation.held += more;
   reservation.covered_until = at + lasts(reservation.held, reservation.charge_per_hour);
   reservation.ends_at = at + planned.ttl;
@@ -120,7 +153,7 @@ void Budgets::settle(pqxx::work& tx, const SandboxId& id) {
   auto budgets = lock_budgets(tx, {rows[0][0].as<std::string>()}, Time());
   const auto found = lock_reservations(tx, {id.value});
   if (found.empty()) return;
-  set_aside(budgets, found[0].currency, -found[0].held);
+  set_aside(budgets, found[0], -found[0].held);
   if (!budgets.empty()) update_budgets(tx, budgets);
   delete_reservation(tx, id.value);
 }
@@ -160,13 +193,12 @@ std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tena
     const auto needed = std::min<std::chrono::seconds>(
         whole_seconds_up(std::max(reservation.covered_until, at), reservation.ends_at), kSetAside);
     const Decimal wanted = estimate(reservation.charge_per_hour, needed);
-    const Decimal more =
-        std::min(wanted, available(budgets, reservation.currency).value_or(wanted));
-    set_aside(budgets, reservation.currency, more);
+    const Decimal more = std::min(wanted, available(budgets, reservation).value_or(wanted));
+    set_aside(budgets, reservation, more);
     reservation.held += more;
     reservation.covered_until += lasts(more, reservation.charge_per_hour);
     if (reservation.covered_until >= std::min(at + kStopBelow, reservation.ends_at)) continue;
-    if (const auto stop = verdict(budgets))
+    if (const auto stop = verdict(budgets, reservation.subject))
       halts.push_back(
           {TenantId{tenant}, SandboxId{reservation.sandbox}, stop->first, stop->second});
   }
@@ -180,7 +212,9 @@ std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tena
 void Budgets::adopt_uncovered(pqxx::work& tx, const std::string& tenant,
                               const PriceSnapshot& prices, Time at) {
   const auto rows = tx.exec_params(
-      "SELECT m.sandbox, m.deployment, m.provider, m.region, m.milli_vcpu, m.memory_mib, m.disk_gib"
+      "SELECT m.sandbox, m.deployment, m.provider, m.region, m.milli_vcpu, m.memory_mib, "
+      "m.disk_gib,"
+      " budget_subject(m.profile, m.key, m.metadata) AS subject"
       " FROM metered_sandbox m LEFT JOIN reservation r USING (sandbox)"
       " WHERE m.tenant = $1 AND m.state <> 'closed' AND r.sandbox IS NULL",
       tenant);
@@ -199,7 +233,8 @@ void Budgets::adopt_uncovered(pqxx::work& tx, const std::string& tenant,
                             .currency = rate->currency,
                             .charge_per_hour = rate->amount,
                             .covered_until = at,
-                            .ends_at = at + kUnknownEnd});
+                            .ends_at = at + kUnknownEnd,
+                            .subject = budget_subject_from(Json::parse(row["subject"].c_str()))});
   }
 }
 

@@ -43,7 +43,13 @@ void apply_credits(pqxx::work& tx, Invoice& invoice) {
                       invoice.tenant, credits_of(invoice.tenant), receivable_of(invoice.tenant)));
 }
 
-Invoice issue_in(pqxx::work& tx, const InvoiceId& id) {
+Json trace_of(const Invoice& invoice) {
+  Json json = to_json(invoice);
+  json.erase("lines");
+  return json;
+}
+
+Invoice issue_in(pqxx::work& tx, const InvoiceId& id, const ChangeTrail& trail) {
   // Keeps usage from being booked: the sequence up to now is complete.
   const Time now = hold_publishing(tx);
   auto invoice = lock_invoice(tx, id);
@@ -57,13 +63,15 @@ Invoice issue_in(pqxx::work& tx, const InvoiceId& id) {
   post_rounding(tx, *invoice);
   apply_credits(tx, *invoice);
   mark_issued(tx, *invoice, through);
-  return *read_invoice(tx, id);
+  const Invoice issued = *read_invoice(tx, id);
+  if (trail) trail(tx, {{"state", "draft"}}, trace_of(issued));
+  return issued;
 }
 
 }  // namespace
 
-Task<Invoice> Invoices::draft(Order order) {
-  auto work = [order](pqxx::work& tx) {
+Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
+  auto work = [order, trail](pqxx::work& tx) {
     Invoice invoice{
         .id = InvoiceId::make(), .tenant = order.tenant, .from = order.from, .to = order.to};
     invoice.currency = currency_of(tx, order);
@@ -71,13 +79,15 @@ Task<Invoice> Invoices::draft(Order order) {
     compute_lines(tx, invoice, last_sequence(tx));
     insert_invoice(tx, invoice);
     replace_lines(tx, invoice);
-    return *read_invoice(tx, invoice.id);
+    const Invoice drafted = *read_invoice(tx, invoice.id);
+    if (trail) trail(tx, nullptr, trace_of(drafted));
+    return drafted;
   };
   co_return co_await database_.run_within(kInvoicePatience, std::move(work));
 }
 
-Task<Invoice> Invoices::issue(InvoiceId id) {
-  auto work = [id](pqxx::work& tx) { return issue_in(tx, id); };
+Task<Invoice> Invoices::issue(InvoiceId id, ChangeTrail trail) {
+  auto work = [id, trail](pqxx::work& tx) { return issue_in(tx, id, trail); };
   co_return co_await database_.run_within(kInvoicePatience, std::move(work));
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "billing/change_trail.hpp"
 #include "billing/invoice.hpp"
 #include "gateway/core/database.hpp"
 
@@ -20,10 +21,10 @@ class Invoices {
     std::optional<std::string> currency;  // default: what the tenant's usage is charged in, or USD
   };
   // Throws Error(conflict) when an issued invoice covers part of that time.
-  Task<Invoice> draft(Order order);
+  Task<Invoice> draft(Order order, ChangeTrail trail = {});
   // Works the lines out anew, fixes them, sets off credits. Throws Error(invalid) when its time has
   // not ended, Error(conflict) when part of it is on an issued invoice. Idempotent.
-  Task<Invoice> issue(InvoiceId id);
+  Task<Invoice> issue(InvoiceId id, ChangeTrail trail = {});
   Task<Invoice> get(InvoiceId id);  // throws Error(not_found)
   // By age, without lines; of all tenants when empty.
   Task<std::vector<Invoice>> list(std::optional<TenantId> tenant, std::optional<InvoiceId> after,

@@ -72,6 +72,12 @@ void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals)
   update_counters(tx, *counters);
 }
 
+Meter::Measured measured_of(const SandboxMetrics& metrics) {
+  return {.egress_bytes = metrics.egress_bytes,
+          .active_cpu_micros = metrics.cpu_micros,
+          .sampled_at = metrics.sampled_at};
+}
+
 Task<size_t> Meter::flush(Database& database, std::chrono::seconds min_age) {
   co_return co_await flush(database, "", min_age);
 }
@@ -81,6 +87,7 @@ Task<size_t> Meter::flush_tenant(Database& database, TenantId tenant) {
 }
 
 Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::seconds min_age) {
+  if (prelude_) co_await prelude_();
   DueForBooking due{.tenant = std::move(tenant), .limit = kSandboxesPerTransaction};
   std::optional<Time> started;  // what is booked beyond it, is not booked again by this call
   size_t events = 0;

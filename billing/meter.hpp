@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,7 @@ struct MeteredSandbox {
   std::string deployment, provider, region;
   Resources resources;
   Json metadata = Json::object();
+  std::string key;  // id of the key that created it, when known
 };
 
 // Running meters everything; paused meters disk, and memory only while memory is kept.
@@ -42,9 +44,12 @@ class Meter {
   // already) and stops metering. No effect when closed or never opened.
   void close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at = std::nullopt);
   // Books what a backend measured since it was opened; the totals only grow, a smaller one (a
-  // restarted counter) starts counting anew.
+  // restarted counter) starts counting anew. A reading that is not newer than the last changes
+  // nothing, so that it may be booked again and by anybody. Of a closed sandbox only what was
+  // counted up to its end is booked, within seconds of it: what comes later is not its tenant's.
   struct Measured {
     std::optional<int64_t> egress_bytes, active_cpu_micros;
+    Time sampled_at;
   };
   void observe(pqxx::work& tx, const SandboxId& id, const Measured& totals);
 
@@ -54,6 +59,9 @@ class Meter {
   Task<size_t> flush(Database& database, std::chrono::seconds min_age = std::chrono::seconds(60));
   // The same for one tenant, up to this moment.
   Task<size_t> flush_tenant(Database& database, TenantId tenant);
+
+  // Awaited before every flush: what has to be in the books before anything else is.
+  void set_prelude(std::function<Task<void>()> prelude) { prelude_ = std::move(prelude); }
 
   uint64_t conflicts() const { return usage_.conflicts(); }
 
@@ -66,6 +74,9 @@ class Meter {
   PriceBooks& books_;
   const Clock* clock_;
   UsageBook usage_;
+  std::function<Task<void>()> prelude_;
 };
+
+Meter::Measured measured_of(const SandboxMetrics& metrics);
 
 }  // namespace sandgate

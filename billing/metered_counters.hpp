@@ -9,17 +9,20 @@ namespace sandgate {
 struct MeteredCounters {
   SandboxId id;
   std::string tenant, deployment, provider, region;
-  Time observed_at;
+  Time observed_at;  // booked up to here
+  Time read_at;  // of what was seen last, by its reader's clock
+  std::optional<Time> ended_at;  // metering has ended
   int64_t egress_bytes_seen = 0, cpu_micros_seen = 0;
   Decimal egress_total, cpu_total;
 
   // Rates what was counted since the last look and takes the new readings over. A reading below
-  // the last one is a counter that began anew. Nothing when `now` is not after the last look.
+  // the last one is a counter that began anew. Nothing when `now` is not after the last look, the
+  // reading is not newer than the last, or metering ended too long ago.
   std::vector<UsageEvent> take(const Meter::Measured& totals, Time now,
                                const PriceSnapshot& prices);
 };
 
-// Locks the row until the transaction ends; empty when there is none, or metering has ended.
+// Locks the row until the transaction ends; empty when there is none.
 std::optional<MeteredCounters> lock_counters(pqxx::work& tx, const SandboxId& id);
 void update_counters(pqxx::work& tx, const MeteredCounters& counters);
 

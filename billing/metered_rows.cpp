@@ -55,13 +55,13 @@ bool insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_a
       tx,
       "INSERT INTO metered_sandbox (sandbox, tenant, profile, profile_version, deployment,"
       " provider, region, metadata, state, milli_vcpu, memory_mib, disk_gib, opened_at, boundary,"
-      " observed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9, $10, $11,"
-      " $12::timestamptz, $12::timestamptz, $12::timestamptz)"
+      " observed_at, key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9, $10, $11,"
+      " $12::timestamptz, $12::timestamptz, $12::timestamptz, $13)"
       " ON CONFLICT (sandbox) DO NOTHING",
       sandbox.id.value, sandbox.tenant.value, sandbox.profile, sandbox.profile_version,
       sandbox.deployment, sandbox.provider, sandbox.region, sandbox.metadata.dump(),
       sandbox.resources.milli_vcpu, sandbox.resources.memory_mib, sandbox.resources.disk_gib,
-      to_rfc3339(opened_at));
+      to_rfc3339(opened_at), sandbox.key);
   return inserted.affected_rows() > 0;
 }
 

@@ -18,6 +18,13 @@ void check_succession(const PriceVersion& draft, const PriceVersion& latest, Tim
   problems.throw_if_any();
 }
 
+// The versions themselves are kept for ever: the trail needs no copy of their entries.
+Json summary_of(const PriceVersion& version) {
+  Json json = to_json(version);
+  json["entries"] = version.entries.size();
+  return json;
+}
+
 }  // namespace
 
 std::shared_ptr<const PriceSnapshot> PriceBooks::snapshot() const {
@@ -44,12 +51,15 @@ PriceBooks::Held PriceBooks::hold(pqxx::work& tx) {
   return {adopt(read_price_versions(tx, std::nullopt)), held.now};
 }
 
-Task<PriceVersion> PriceBooks::publish(PriceVersion draft) {
-  auto work = [draft = std::move(draft)](pqxx::work& tx) {
+Task<PriceVersion> PriceBooks::publish(PriceVersion draft, ChangeTrail trail) {
+  auto work = [draft = std::move(draft), trail = std::move(trail)](pqxx::work& tx) {
     const Time now = hold_publishing(tx);
     const auto versions = read_price_versions(tx, draft.book);
     if (!versions.empty()) check_succession(draft, versions.back(), now);
-    return insert_price_version(tx, draft);
+    const PriceVersion stored = insert_price_version(tx, draft);
+    if (trail)
+      trail(tx, versions.empty() ? Json() : summary_of(versions.back()), summary_of(stored));
+    return stored;
   };
   auto stored = co_await database_.run(std::move(work));
   co_await load();

@@ -2,6 +2,7 @@
 #include <memory>
 #include <mutex>
 
+#include "billing/change_trail.hpp"
 #include "billing/price_snapshot.hpp"
 #include "gateway/core/database.hpp"
 
@@ -27,7 +28,7 @@ class PriceBooks {
 
   // Adds a version; `draft` without id and version. Throws Error(invalid) when it would be in
   // force before now and is not the book's first, or changes the book's kind, tenant or currency.
-  Task<PriceVersion> publish(PriceVersion draft);
+  Task<PriceVersion> publish(PriceVersion draft, ChangeTrail trail = {});
   Task<std::vector<PriceVersion>> list();  // all versions of all books, by book and version
   // Throws Error(not_found).
   Task<std::vector<PriceVersion>> get(std::string book);

@@ -6,7 +6,7 @@ namespace sandgate {
 namespace {
 
 constexpr const char* kReservationColumns =
-    "sandbox, tenant, currency, charge_per_hour, held,"
+    "sandbox, tenant, currency, charge_per_hour, held, subject,"
     " (extract(epoch FROM covered_until) * 1000000)::bigint AS covered_micros,"
     " (extract(epoch FROM ends_at) * 1000000)::bigint AS ends_micros";
 
@@ -21,7 +21,8 @@ std::vector<Reservation> reservations_from(const pqxx::result& rows) {
                             .charge_per_hour = Decimal::from_sql(row["charge_per_hour"].c_str()),
                             .held = Decimal::from_sql(row["held"].c_str()),
                             .covered_until = from_micros(row["covered_micros"].as<int64_t>()),
-                            .ends_at = from_micros(row["ends_micros"].as<int64_t>())});
+                            .ends_at = from_micros(row["ends_micros"].as<int64_t>()),
+                            .subject = budget_subject_from(Json::parse(row["subject"].c_str()))});
   return reservations;
 }
 
@@ -31,9 +32,10 @@ void insert_reservation(pqxx::work& tx, const Reservation& r) {
   run_prepared(
       tx,
       "INSERT INTO reservation (sandbox, tenant, currency, charge_per_hour, held, covered_until,"
-      " ends_at) VALUES ($1, $2, $3, $4::numeric, $5::numeric, $6::timestamptz, $7::timestamptz)",
+      " ends_at, subject)"
+      " VALUES ($1, $2, $3, $4::numeric, $5::numeric, $6::timestamptz, $7::timestamptz, $8::jsonb)",
       r.sandbox, r.tenant, r.currency, r.charge_per_hour.to_string(), r.held.to_string(),
-      to_rfc3339(r.covered_until), to_rfc3339(r.ends_at));
+      to_rfc3339(r.covered_until), to_rfc3339(r.ends_at), to_json(r.subject).dump());
 }
 
 std::vector<Reservation> lock_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes) {

@@ -1,6 +1,8 @@
 #include "billing/spending.hpp"
 
-#include <map>
+#include <algorithm>
+
+#include "billing/sql_array.hpp"
 
 namespace sandgate {
 namespace {
@@ -24,14 +26,35 @@ Spending::Spending(pqxx::work& tx, const std::vector<UsageEvent>& events) {
 
 void Spending::charge(pqxx::work& tx, const std::vector<UsageEvent>& booked) {
   if (budgets_.empty()) return;
+  read_subjects(tx, booked);
   for (Budget& budget : budgets_)
     for (const UsageEvent& event : booked)
       if (event.tenant == budget.tenant && event.rated.charge.currency == budget.currency &&
-          budget.covers(event.interval.from))
+          budget.covers(event.interval.from) && holds_for(budget, event.sandbox.value))
         budget.spent += event.rated.charge.amount;
   draw_down(tx, booked);
   tell_thresholds(tx, budgets_);
   update_budgets(tx, budgets_);
+}
+
+void Spending::read_subjects(pqxx::work& tx, const std::vector<UsageEvent>& booked) {
+  const bool all = std::all_of(budgets_.begin(), budgets_.end(), [](const Budget& budget) {
+    return budget.applies_to.is_everything();
+  });
+  if (all) return;
+  SqlArray sandboxes;
+  for (const UsageEvent& event : booked) sandboxes.add(event.sandbox.value);
+  for (const auto& row :
+       tx.exec_params("SELECT sandbox, budget_subject(profile, key, metadata) FROM metered_sandbox"
+                      " WHERE sandbox = ANY ($1::text[])",
+                      sandboxes.str()))
+    subjects_[row[0].as<std::string>()] = budget_subject_from(Json::parse(row[1].c_str()));
+}
+
+bool Spending::holds_for(const Budget& budget, const std::string& sandbox) const {
+  if (budget.applies_to.is_everything()) return true;
+  const auto found = subjects_.find(sandbox);
+  return found != subjects_.end() && budget.applies_to.holds_for(found->second);
 }
 
 void Spending::draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked) {
@@ -50,7 +73,8 @@ void Spending::draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked) 
     reservation.held -= part;
     reservation.covered_until = sum.until + lasts(reservation.held, reservation.charge_per_hour);
     for (Budget& budget : budgets_)
-      if (budget.tenant == reservation.tenant && budget.currency == reservation.currency)
+      if (budget.tenant == reservation.tenant && budget.currency == reservation.currency &&
+          budget.applies_to.holds_for(reservation.subject))
         budget.reserved -= part;
   }
   if (!reservations.empty()) update_reservations(tx, reservations);

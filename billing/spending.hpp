@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <vector>
 
 #include "billing/budget_rows.hpp"
@@ -18,8 +19,12 @@ class Spending {
 
  private:
   void draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked);
+  // Of the events' sandboxes; nothing is read while every budget holds for all of them.
+  void read_subjects(pqxx::work& tx, const std::vector<UsageEvent>& booked);
+  bool holds_for(const Budget& budget, const std::string& sandbox) const;
 
   std::vector<Budget> budgets_;
+  std::map<std::string, BudgetSubject> subjects_;  // by sandbox
 };
 
 }  // namespace sandgate

@@ -1,13 +1,16 @@
-// Usage events per second into PostgreSQL, and what a budget adds to a create. Prints one JSON
-// line per figure. Usage: billing_bench [SANDBOXES]
+// Usage events per second into PostgreSQL, what a budget adds to a create at 50 a second, and a
+// report over the sums of ten million events. Prints one JSON line per figure. Usage: billing_bench
+// [SANDBOXES]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "billing/budget_store.hpp"
 #include "billing/budgets.hpp"
 #include "billing/meter.hpp"
 #include "billing/shipped_prices.hpp"
+#include "billing/usage_query.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/test_database.hpp"
 
@@ -47,25 +50,72 @@ void measure_events(test::TestDatabase& database, PriceBooks& books, int sandbox
               static_cast<long long>(events) * 1000 / std::max<int64_t>(ms, 1));
 }
 
+constexpr size_t kCreates = 500;
+constexpr std::chrono::milliseconds kBetweenCreates{20};  // 50 a second
+
+void print_quantiles(const char* name, std::vector<int64_t> micros) {
+  std::sort(micros.begin(), micros.end());
+  std::printf("{\"name\":\"%s\",\"p50\":%lld,\"p99\":%lld}\n", name,
+              static_cast<long long>(micros[micros.size() / 2]),
+              static_cast<long long>(micros[micros.size() * 99 / 100]));
+}
+
+// What the reservation takes inside the transaction of a create, 50 of them a second.
 void measure_reservation(test::TestDatabase& database, PriceBooks& books, bool with_budget) {
   const TenantId tenant = TenantId::make();
   Budgets budgets(books);
   BudgetStore store(*database);
+  test::run(database->run([&](pqxx::work& tx) {
+    tx.exec_params("INSERT INTO tenant (id, name) VALUES ($1, 'bench')", tenant.value);
+  }));
   if (with_budget)
     test::run(store.put(budget_from(
-        parse_json(R"({"amount":"1000000","currency":"USD","window":"month"})"), tenant, "all")));
+        parse_json(R"({"amount":"1000000","currency":"USD","window":"month","timezone":"UTC"})"),
+        tenant, "all")));
   std::vector<int64_t> micros;
-  test::run(database->run_within(std::chrono::minutes(1), [&](pqxx::work& tx) {
-    for (int i = 0; i < 1000; ++i)
+  auto next = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < kCreates; ++i) {
+    std::this_thread::sleep_until(next += kBetweenCreates);
+    test::run(database->run([&](pqxx::work& tx) {
       micros.push_back(timed<Microseconds>([&] {
         budgets.reserve(
-            tx, {tenant, SandboxId::make(), Money{Decimal(1), "USD"}, std::chrono::seconds(600)});
+            tx,
+            {tenant, SandboxId::make(), Money{Decimal(1), "USD"}, std::chrono::seconds(600), {}});
       }));
+    }));
+  }
+  print_quantiles(with_budget ? "reserve_us_with_budget" : "reserve_us_without_budget", micros);
+}
+
+// The sums of ten million events: 50 tenants, 30 days, 3 profiles, 3 meters, 16 shards of writers.
+void fill_rollups(test::TestDatabase& database) {
+  test::run(database->run_within(std::chrono::minutes(5), [](pqxx::work& tx) {
+    tx.exec(
+        "INSERT INTO usage_rollup SELECT 'tn' || lpad(t::text, 24, '0'), current_date - d,"
+        " 'profile' || p, 'local', 'local', m, 'USD', 'USD', s, 1, 1, 1, 10000000 / 216000"
+        " FROM generate_series(1, 50) t, generate_series(0, 29) d, generate_series(1, 3) p,"
+        " unnest(ARRAY['vcpu_second', 'memory_gib_second', 'disk_gib_second']) m,"
+        " generate_series(0, 15) s");
+    tx.exec("ANALYZE usage_rollup");
   }));
-  std::sort(micros.begin(), micros.end());
-  std::printf("{\"name\":\"reserve_us_%s\",\"p50\":%lld,\"p99\":%lld}\n",
-              with_budget ? "with_budget" : "without_budget", static_cast<long long>(micros[500]),
-              static_cast<long long>(micros[990]));
+}
+
+void measure_query(test::TestDatabase& database) {
+  fill_rollups(database);
+  UsageQuery query{.group_by = {"profile", "day"}};
+  query.from = std::chrono::floor<std::chrono::days>(SystemClock().now()) - std::chrono::days(29);
+  for (const bool one_tenant : {true, false}) {
+    if (one_tenant) query.tenant = TenantId{"tn" + std::string(23, '0') + "7"};
+    if (!one_tenant) query.tenant.reset();
+    std::vector<int64_t> micros;
+    for (int i = 0; i < 9; ++i)
+      micros.push_back(timed<Microseconds>([&] {
+        test::run(database->run_within(std::chrono::minutes(1),
+                                       [&](pqxx::work& tx) { read_usage(tx, query); }));
+      }));
+    print_quantiles(one_tenant ? "usage_query_us_one_tenant" : "usage_query_us_all_tenants",
+                    micros);
+  }
 }
 
 }  // namespace
@@ -79,4 +129,5 @@ int main(int argc, char** argv) {
   measure_events(database, books, argc > 1 ? std::atoi(argv[1]) : 20'000);
   measure_reservation(database, books, false);
   measure_reservation(database, books, true);
+  measure_query(database);
 }

@@ -4,6 +4,12 @@
 
 namespace sandgate::test {
 
+BillingFixture::BillingFixture() {
+  run(database->run([&](pqxx::work& tx) {
+    tx.exec_params("INSERT INTO tenant (id, name) VALUES ($1, 'test')", tenant.value);
+  }));
+}
+
 SandboxId BillingFixture::open(const Resources& resources, Json metadata) {
   const MeteredSandbox sandbox{.id = SandboxId::make(),
                                .tenant = tenant,

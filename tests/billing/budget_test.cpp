@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "billing/budget_alerts.hpp"
 #include "billing/budget_store.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
@@ -101,7 +102,7 @@ TEST_F(BudgetTest, DeniesWhatDoesNotFitAndSaysWhy) {
 }
 
 TEST_F(BudgetTest, AdmitsExactlyAsManyAsItPaysFor) {
-  put(R"({"amount":"13.2","currency":"USD","window":"day"})");  // 22 times 0.6
+  put(R"({"amount":"13.2","currency":"USD","window":"day","timezone":"UTC"})");  // 22 times 0.6
   std::atomic<int> admitted{0};
   std::vector<std::thread> callers;
   for (int caller = 0; caller < 4; ++caller)
@@ -212,16 +213,111 @@ TEST_F(BudgetTest, CreditsArePrepaidMoneyOfATotalBudget) {
   EXPECT_TRUE(reserve(SandboxId::make()));
 }
 
-TEST_F(BudgetTest, RefusesNonsense) {
-  for (const std::string json :
-       {R"({"amount":"-1","currency":"USD","window":"day"})",
-        R"({"amount":1,"currency":"USD","window":"day"})",
-        R"({"amount":"1","currency":"XXX","window":"day"})",
-        R"({"amount":"1","currency":"USD","window":"year"})",
-        R"({"amount":"1","currency":"USD","window":"day","timezone":"Mars/Olympus"})",
-        R"({"amount":"1","currency":"USD","window":"day","alert_at":[0]})",
-        R"({"amount":"1","currency":"USD","window":"day","spare":1})"})
-    EXPECT_THROW(put(json), Error) << json;
+TEST_F(BudgetTest, HoldsForWhatItAppliesTo) {
+  put(R"({"amount":"1","currency":"USD","window":"total","applies_to":{"profile":"python"}})", "p");
+  put(R"({"amount":"1","currency":"USD","window":"total",
+    "applies_to":{"metadata":{"run":"42"}}})",
+      "m");
+  put(R"({"amount":"9","currency":"USD","window":"total"})", "all");
+  const auto reserve_as = [&](const BudgetSubject& subject) {
+    PlannedSpending planned{tenant, SandboxId::make(), Money{dec("3.6"), "USD"}, 600s, subject};
+    return std::holds_alternative<std::monostate>(
+        run(attempt(database->run([&](pqxx::work& tx) { budgets.reserve(tx, planned); }))));
+  };
+  EXPECT_TRUE(reserve_as({.profile = "python", .metadata = {{"run", "41"}}}));
+  EXPECT_FALSE(reserve_as({.profile = "python"})) << "0.4 of p is left";
+  EXPECT_TRUE(reserve_as({.profile = "node", .metadata = {{"run", "42"}}}));
+  EXPECT_FALSE(reserve_as({.profile = "node", .metadata = {{"run", "42"}, {"x", "y"}}}));
+  EXPECT_TRUE(reserve_as({.profile = "node"}));
+  EXPECT_EQ(rows("SELECT name, trim_scale(reserved) FROM budget ORDER BY name"),
+            (std::vector<std::string>{"all|1.8", "m|0.6", "p|0.6"}));
+  // Counters of a budget that is set anew are worked out from what it applies to.
+  put(R"({"amount":"7","currency":"USD","window":"total","applies_to":{"profile":"node"}})", "p");
+  EXPECT_EQ(rows("SELECT trim_scale(reserved) FROM budget WHERE name = 'p'"),
+            std::vector<std::string>{"1.2"});
+}
+
+TEST_F(BudgetTest, CountsSpendingOfWhatItAppliesToOnly) {
+  put(R"({"amount":"9","currency":"USD","window":"total","applies_to":{"metadata":{"run":"1"}}})");
+  open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0}, {{"run", "1"}});
+  open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0}, {{"run", "2"}});
+  clock.advance(100s);
+  run(meter.flush(*database));
+  EXPECT_EQ(budget().spent, dec("0.1"));
+  put(R"({"amount":"9","currency":"USD","window":"total","applies_to":{"profile":"python"}})");
+  EXPECT_EQ(budget().spent, dec("0.2"));
+}
+
+TEST_F(BudgetTest, LongerTimeNeedsMoreMoney) {
+  put(R"({"amount":"1","currency":"USD","window":"total"})");
+  const auto id = start();
+  const auto lengthen = [&](std::chrono::seconds ttl) {
+    return run(attempt(database->run([&](pqxx::work& tx) {
+      budgets.lengthen(tx, {tenant, id, Money{dec("3.6"), "USD"}, ttl});
+    })));
+  };
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(lengthen(900s)));
+  EXPECT_EQ(budget().reserved, dec("0.9"));
+  const auto refused = lengthen(1100s);
+  ASSERT_TRUE(std::holds_alternative<Error>(refused));
+  EXPECT_EQ(std::get<Error>(refused).code, ErrorCode::budget_exceeded);
+  EXPECT_EQ(budget().reserved, dec("0.9"));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(lengthen(100s)));
+  EXPECT_EQ(budget().reserved, dec("0.1"));
+}
+
+TEST_F(BudgetTest, PassesEachAlertOnOnce) {
+  put(R"({"amount":"0.1","currency":"USD","window":"total","alert_at":[50]})");
+  open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  clock.advance(60s);
+  run(meter.flush(*database, 0s));
+  std::vector<std::string> told;
+  bool fail = true;
+  BudgetAlerts alerts(*database, [&](pqxx::work&, const BudgetAlert& alert) {
+    if (fail) throw Error(ErrorCode::unavailable, "the sink is away");
+    told.push_back(alert.type + " " + alert.data["threshold"].dump());
+  });
+  EXPECT_THROW(run(alerts.pass_on()), Error);
+  fail = false;
+  EXPECT_EQ(run(alerts.pass_on()), 1u);
+  EXPECT_EQ(run(alerts.pass_on()), 0u);
+  EXPECT_EQ(told, std::vector<std::string>{"budget.alert 50"});
+}
+
+TEST_F(BudgetTest, RefusesNonsenseAndSaysWhere) {
+  const auto path_of = [&](const std::string& json) -> std::string {
+    try {
+      put(json);
+      return "accepted";
+    } catch (const Error& error) {
+      return error.fields.empty() ? error.what() : error.fields[0].path;
+    }
+  };
+  const std::string rest = R"(,"currency":"USD","window":"day","timezone":"UTC"})";
+  EXPECT_EQ(path_of(R"({"amount":"-1")" + rest), "/amount");
+  EXPECT_EQ(path_of(R"({"amount":1)" + rest), "/amount");
+  EXPECT_EQ(path_of(R"({"amount":"1e3")" + rest), "/amount");
+  EXPECT_EQ(path_of(R"({"amount":"1000000000001")" + rest), "/amount");
+  EXPECT_EQ(path_of(R"({"amount":"1","alert_at":[0])" + rest), "/alert_at/0");
+  EXPECT_EQ(path_of(R"({"amount":"1","alert_at":"50")" + rest), "/alert_at");
+  EXPECT_EQ(path_of(R"({"amount":"1","spare":1)" + rest), "/spare");
+  EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{})" + rest), "/applies_to");
+  EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{"key":"x"})" + rest), "/applies_to/key");
+  EXPECT_EQ(path_of(R"({"amount":"1","currency":"XXX","window":"total"})"), "/currency");
+  EXPECT_EQ(path_of(R"({"amount":"1","currency":"USD","window":"year","timezone":"UTC"})"),
+            "/window");
+  EXPECT_EQ(path_of(R"({"amount":"1","currency":"USD","window":"day"})"), "/timezone");
+  EXPECT_EQ(path_of(R"({"amount":"1","currency":"USD","window":"day","timezone":"Mars/Olympus"})"),
+            "/timezone");
+}
+
+TEST_F(BudgetTest, UnknownTenantHasNone) {
+  const TenantId nobody = TenantId::make();
+  const Budget budget = budget_from(
+      parse_json(R"({"amount":"1","currency":"USD","window":"total"})"), nobody, "main");
+  EXPECT_THROW(run(store.put(budget)), Error);
+  EXPECT_THROW(run(store.list(nobody)), Error);
+  EXPECT_THROW(run(store.add_credits(nobody, {dec("1"), "USD"}, "trial")), Error);
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST_F(MeterTest, MeasuredCountersAreBookedAsDifferences) {
   const auto observe = [&](int64_t bytes, int64_t micros) {
     clock.advance(1s);
     run(database->run([&](pqxx::work& tx) {
-      meter.observe(tx, sandbox, {.egress_bytes = bytes, .active_cpu_micros = micros});
+      meter.observe(tx, sandbox, {bytes, micros, clock.now()});
     }));
   };
   observe(1 << 30, 500'000);
@@ -144,6 +144,41 @@ TEST_F(MeterTest, MeasuredCountersAreBookedAsDifferences) {
   observe(1 << 30, 2'000'000);  // the counter of bytes began anew
   EXPECT_EQ(meters()["egress_gib"], "4");
   EXPECT_EQ(meters()["active_cpu_second"], "2");
+}
+
+TEST_F(MeterTest, AReadingCountsOnceAndAnOlderOneNever) {
+  const auto sandbox = open({});
+  const auto observe = [&](int64_t micros, Time sampled_at) {
+    clock.advance(1s);
+    run(database->run([&](pqxx::work& tx) {
+      meter.observe(tx, sandbox, {std::nullopt, micros, sampled_at});
+    }));
+  };
+  const Time begin = clock.now();
+  observe(2'000'000, begin + 2s);
+  observe(2'000'000, begin + 2s);  // again
+  observe(1'000'000, begin + 1s);  // read before, arrives after: no counter began anew
+  EXPECT_EQ(meters()["active_cpu_second"], "2");
+  observe(500'000, begin + 3s);
+  EXPECT_EQ(meters()["active_cpu_second"], "2.5");
+}
+
+TEST_F(MeterTest, WhatIsCountedAfterTheEndIsNotTheTenants) {
+  const auto prompt = open({}), late = open({});
+  clock.advance(10s);
+  close(prompt);
+  close(late);
+  const auto observe = [&](const SandboxId& id) {
+    run(database->run([&](pqxx::work& tx) {
+      meter.observe(tx, id, {std::nullopt, 1'000'000, clock.now()});
+    }));
+  };
+  clock.advance(1s);
+  observe(prompt);
+  clock.advance(60s);
+  observe(late);
+  EXPECT_EQ(rows("SELECT sandbox, interval_end FROM usage_event WHERE meter = 'active_cpu_second'"),
+            std::vector<std::string>{prompt.value + "|2026-11-20 12:00:10+00"});
 }
 
 TEST_F(MeterTest, PartitionsAreMadeAheadAndTakeOverWhatWaited) {

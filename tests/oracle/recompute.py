@@ -9,6 +9,7 @@ Usage: recompute.py CONNINFO     exits 1 and names the differences when there ar
 """
 import csv
 import io
+import json
 import subprocess
 import sys
 from collections import defaultdict
@@ -152,19 +153,31 @@ def check_ledger(report, conninfo, events):
     report.same_sums("balance", balance, {})
 
 
+def holds_for(scope, subject):
+    """Whether a budget holds for a sandbox of that profile, key and metadata."""
+    return (scope.get("profile", subject.get("profile")) == subject.get("profile")
+            and scope.get("key", subject.get("key")) == subject.get("key")
+            and scope.get("metadata", {}).items() <= subject.get("metadata", {}).items())
+
+
 def check_budgets(report, conninfo, events):
-    for budget in rows(conninfo, "SELECT id, tenant, currency, spent, reserved, " +
+    subjects = {row["sandbox"]: {"profile": row["profile"], "key": row["key"],
+                                 "metadata": json.loads(row["metadata"])}
+                for row in rows(conninfo, "SELECT sandbox, profile, key, metadata FROM metered_sandbox")}
+    for budget in rows(conninfo, "SELECT id, tenant, currency, applies_to, spent, reserved, " +
                        MICROS.format("window_start") + ", " + MICROS.format("window_end") +
                        " FROM budget"):
         end = int(budget["window_end"]) if budget["window_end"] else 1 << 62
+        scope = json.loads(budget["applies_to"])
         spent = sum((e["charge"] for e in events if e["tenant"] == budget["tenant"]
                      and e["charge_currency"] == budget["currency"]
+                     and holds_for(scope, subjects[e["sandbox"]])
                      and int(budget["window_start"]) <= int(e["interval_start"]) < end), ZERO)
         report.same(f"spent of budget {budget['id']}", spent, Decimal(budget["spent"]))
-        held = rows(conninfo, "SELECT coalesce(sum(held), 0) AS held FROM reservation WHERE"
+        held = rows(conninfo, "SELECT held, subject FROM reservation WHERE"
                     f" tenant = '{budget['tenant']}' AND currency = '{budget['currency']}'")
-        report.same(f"reserved of budget {budget['id']}", Decimal(held[0]["held"]),
-                    Decimal(budget["reserved"]))
+        reserved = sum((Decimal(r["held"]) for r in held if holds_for(scope, json.loads(r["subject"]))), ZERO)
+        report.same(f"reserved of budget {budget['id']}", reserved, Decimal(budget["reserved"]))
 
 
 def check_invoices(report, conninfo, events):
