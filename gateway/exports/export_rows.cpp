@@ -1,0 +1,174 @@
+#include "gateway/exports/export_rows.hpp"
+
+#include "billing/sql_array.hpp"
+#include "registry/sql.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr const char* kExportColumns =
+    "name, kind, settings, secrets, enabled, cursor, sent, version, failures, error, next_try_at,"
+    " created_at, updated_at,"
+    " (SELECT count(*) FROM export_dead_letter WHERE export = name) AS dead_letters ";
+
+std::string sealed_in(const std::string& name) { return "export/" + name; }
+
+ExportRow export_from(const pqxx::row& row, const Vault& vault) {
+  ExportRow result{.name = row["name"].as<std::string>(),
+                   .kind = row["kind"].as<std::string>(),
+                   .settings = Json::parse(row["settings"].c_str()),
+                   .enabled = row["enabled"].as<bool>(),
+                   .cursor = row["cursor"].as<int64_t>(),
+                   .sent = row["sent"].as<int64_t>(),
+                   .version = row["version"].as<int64_t>(),
+                   .failures = row["failures"].as<int>(),
+                   .error = row["error"].as<std::string>(),
+                   .next_try_at = time_of(row["next_try_at"]),
+                   .created_at = time_of(row["created_at"]),
+                   .updated_at = time_of(row["updated_at"]),
+                   .dead_letters = row["dead_letters"].as<int64_t>()};
+  const Secret text = vault.open(pqxx::binarystring(row["secrets"]).str(), sealed_in(result.name));
+  for (const auto& [name, value] : Json::parse(text.reveal()).items())
+    result.secrets.emplace(name, Secret(value.get<std::string>()));
+  return result;
+}
+
+Json names_of(const ExportSecrets& secrets) {
+  Json names = Json::array();
+  for (const auto& [name, value] : secrets) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+Json to_json(const ExportRow& row) {
+  return {{"name", row.name},
+          {"kind", row.kind},
+          {"settings", row.settings},
+          {"secret_names", names_of(row.secrets)},
+          {"enabled", row.enabled},
+          {"cursor", std::to_string(row.cursor)},
+          {"sent", row.sent},
+          {"dead_letters", row.dead_letters},
+          {"failures", row.failures},
+          {"error", row.error.empty() ? Json() : Json(row.error)},
+          {"next_try_at", row.failures > 0 ? Json(to_rfc3339(row.next_try_at)) : Json()},
+          {"created_at", to_rfc3339(row.created_at)},
+          {"updated_at", to_rfc3339(row.updated_at)}};
+}
+
+Json to_json(const DeadLetter& letter) {
+  return {{"event", letter.event},
+          {"sequence", std::to_string(letter.sequence)},
+          {"reason", letter.reason},
+          {"retry", letter.retry},
+          {"at", to_rfc3339(letter.at)}};
+}
+
+namespace export_rows {
+
+std::vector<ExportRow> read(pqxx::work& tx, const Vault& vault,
+                            const std::optional<std::string>& name) {
+  std::vector<ExportRow> found;
+  for (const auto& row : tx.exec_params("SELECT " + std::string(kExportColumns) +
+                                            "FROM export WHERE $1::text IS NULL OR name = $1"
+                                            " ORDER BY name",
+                                        name))
+    found.push_back(export_from(row, vault));
+  return found;
+}
+
+void write(pqxx::work& tx, const Vault& vault, const ExportRow& row) {
+  Json document = Json::object();
+  for (const auto& [name, value] : row.secrets) document[name] = value.reveal();
+  const std::string secrets = vault.seal(Secret(document.dump()), sealed_in(row.name));
+  tx.exec_params(
+      "INSERT INTO export AS e (name, kind, settings, secrets, secret_names, enabled, cursor)"
+      " VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (name) DO UPDATE SET"
+      " kind = excluded.kind, settings = excluded.settings, secrets = excluded.secrets,"
+      " secret_names = excluded.secret_names, enabled = excluded.enabled, failures = 0,"
+      " error = '', next_try_at = now(), version = e.version + 1, updated_at = now()",
+      row.name, row.kind, row.settings.dump(), pqxx::binarystring(secrets),
+      names_of(row.secrets).dump(), row.enabled, row.cursor);
+}
+
+bool remove(pqxx::work& tx, const std::string& name) {
+  return tx.exec_params("DELETE FROM export WHERE name = $1", name).affected_rows() > 0;
+}
+
+std::vector<std::string> due(pqxx::work& tx) {
+  std::vector<std::string> names;
+  for (const auto& row : tx.exec("SELECT name FROM export WHERE enabled AND next_try_at <= now()"
+                                 " AND lease_until <= now() ORDER BY name"))
+    names.push_back(row[0].as<std::string>());
+  return names;
+}
+
+std::optional<ExportRow> take(pqxx::work& tx, const Vault& vault, const std::string& name) {
+  const auto rows = tx.exec_params(
+      "UPDATE export SET lease_until = now() + interval '1 minute' WHERE name = $1"
+      " AND enabled AND next_try_at <= now() AND lease_until <= now() RETURNING " +
+          std::string(kExportColumns),
+      name);
+  if (rows.empty()) return std::nullopt;
+  return export_from(rows[0], vault);
+}
+
+void finish(pqxx::work& tx, const ExportRow& row, const Round& round) {
+  const bool failed = !round.error.empty();
+  const int64_t wait = round.wait.value_or(std::chrono::seconds(0)).count();
+  // Settings that changed meanwhile are tried at once; what was delivered is delivered all the
+  // same.
+  tx.exec_params(
+      "UPDATE export SET cursor = greatest(cursor, $2), sent = sent + $3, lease_until = now(),"
+      " failures = CASE WHEN version <> $4 OR NOT $5 THEN 0 ELSE failures + 1 END,"
+      " error = CASE WHEN version <> $4 THEN '' ELSE $6 END,"
+      " next_try_at = CASE WHEN version <> $4 THEN now() ELSE now() + make_interval(secs => $7) END"
+      " WHERE name = $1",
+      row.name, round.cursor, round.sent, row.version, failed, round.error, wait);
+}
+
+void bury(pqxx::work& tx, const std::string& name, const ExportEvent& event,
+          const std::string& reason) {
+  tx.exec_params(
+      "INSERT INTO export_dead_letter (export, event, interval_start, sequence, reason)"
+      " SELECT name, $2, $3::timestamptz, $4, $5 FROM export WHERE name = $1"
+      " ON CONFLICT (export, event) DO UPDATE SET reason = excluded.reason, retry = false,"
+      " at = now()",
+      name, event.row.id, to_rfc3339(event.row.interval_start), event.sequence, reason);
+}
+
+void unbury(pqxx::work& tx, const std::string& name, const ExportEvent& event) {
+  tx.exec_params("DELETE FROM export_dead_letter WHERE export = $1 AND event = $2", name,
+                 event.row.id);
+}
+
+std::vector<DeadLetter> read_dead(pqxx::work& tx, const std::string& name, int64_t after,
+                                  int64_t limit) {
+  std::vector<DeadLetter> letters;
+  for (const auto& row :
+       tx.exec_params("SELECT event, reason, sequence, retry, at FROM export_dead_letter"
+                      " WHERE export = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
+                      name, after, limit))
+    letters.push_back({.event = row["event"].as<std::string>(),
+                       .reason = row["reason"].as<std::string>(),
+                       .sequence = row["sequence"].as<int64_t>(),
+                       .retry = row["retry"].as<bool>(),
+                       .at = time_of(row["at"])});
+  return letters;
+}
+
+size_t retry(pqxx::work& tx, const std::string& name, const std::vector<std::string>& events) {
+  SqlArray wanted;
+  for (const std::string& event : events) wanted.add(event);
+  tx.exec_params("UPDATE export SET next_try_at = now() WHERE name = $1", name);
+  return tx
+      .exec_params(
+          "UPDATE export_dead_letter SET retry = true WHERE export = $1"
+          " AND (cardinality($2::text[]) = 0 OR event::text = ANY ($2::text[]))",
+          name, wanted.str())
+      .affected_rows();
+}
+
+}  // namespace export_rows
+}  // namespace sandgate

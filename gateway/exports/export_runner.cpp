@@ -1,0 +1,98 @@
+#include "gateway/exports/export_runner.hpp"
+
+#include "gateway/core/log.hpp"
+#include "gateway/exports/export_events.hpp"
+
+namespace sandgate {
+namespace {
+
+// Numbers, not events: those of refused bookings were never used.
+constexpr int64_t kWindow = 200;
+constexpr std::chrono::seconds kLongestBackoff{300};
+constexpr std::chrono::hours kLongestWish{24};  // of a receiver's Retry-After
+
+void settle(pqxx::work& tx, const std::string& name, const std::vector<ExportEvent>& events,
+            const Delivery& delivery) {
+  for (const auto& refused : delivery.refused)
+    export_rows::bury(tx, name, events[refused.index], refused.reason);
+}
+
+}  // namespace
+
+std::chrono::seconds ExportRunner::backoff(int failures) {
+  const std::chrono::seconds wait(int64_t{2} << std::min(failures, 16));
+  return std::min(wait, kLongestBackoff);
+}
+
+Task<size_t> ExportRunner::run_once() {
+  const auto names = co_await database_.run([](pqxx::work& tx) { return export_rows::due(tx); });
+  if (names.empty()) co_return 0;
+  const int64_t through = co_await database_.run([](pqxx::work& tx) { return booked_through(tx); });
+  size_t settled = 0;
+  for (const std::string& name : names) {
+    auto running = run_one(name, through);
+    const auto outcome = co_await attempt(std::move(running));
+    if (const Error* error = std::get_if<Error>(&outcome))
+      log::warn("an export was interrupted", {{"export", name}, {"reason", error->what()}});
+    else
+      settled += std::get<size_t>(outcome);
+  }
+  co_return settled;
+}
+
+Task<Delivery> ExportRunner::deliver(const ExportRow& row, std::vector<ExportEvent> events) {
+  Delivery delivery;
+  if (events.empty()) co_return delivery;
+  const ExportKind* kind = find_export_kind(row.kind);
+  if (!kind) {
+    delivery.stopped = "this release has no export of kind " + row.kind;
+    co_return delivery;
+  }
+  ExporterParts parts{http_, clock_, row.name, row.settings, row.secrets};
+  const auto exporter = kind->make(std::move(parts));
+  co_return co_await exporter->deliver(std::move(events));
+}
+
+Task<size_t> ExportRunner::run_one(std::string name, int64_t through) {
+  auto taking = [this, name](pqxx::work& tx) { return export_rows::take(tx, vault_, name); };
+  const auto row = co_await database_.run(std::move(taking));
+  if (!row) co_return 0;
+  const size_t again = co_await send_again(*row);
+  const int64_t end = std::min(through, row->cursor + kWindow);
+  auto reading = [cursor = row->cursor, end](pqxx::work& tx) {
+    return read_export_events(tx, cursor, end);
+  };
+  const auto events = co_await database_.run(std::move(reading));
+  const Delivery delivery = co_await deliver(*row, events);
+  export_rows::Round round{
+      .cursor = end, .sent = static_cast<int64_t>(delivery.accepted), .error = delivery.stopped};
+  if (delivery.settled < events.size())
+    round.cursor = delivery.settled == 0 ? row->cursor : events[delivery.settled - 1].sequence;
+  if (!delivery.stopped.empty())
+    round.wait = std::min<std::chrono::seconds>(
+        std::max(delivery.retry_after.value_or(std::chrono::seconds(0)), backoff(row->failures)),
+        kLongestWish);
+  auto writing = [row, events, delivery, round](pqxx::work& tx) {
+    settle(tx, row->name, events, delivery);
+    export_rows::finish(tx, *row, round);
+  };
+  co_await database_.run(std::move(writing));
+  if (!delivery.stopped.empty())
+    log::warn("an export has to wait", {{"export", name}, {"reason", delivery.stopped}});
+  co_return again + delivery.settled;
+}
+
+Task<size_t> ExportRunner::send_again(ExportRow row) {
+  auto reading = [name = row.name](pqxx::work& tx) { return read_retries(tx, name, kWindow); };
+  const auto events = co_await database_.run(std::move(reading));
+  if (events.empty()) co_return 0;
+  const Delivery delivery = co_await deliver(row, events);
+  auto writing = [name = row.name, events, delivery](pqxx::work& tx) {
+    for (size_t i = 0; i < delivery.settled; ++i) export_rows::unbury(tx, name, events[i]);
+    settle(tx, name, events, delivery);
+  };
+  co_await database_.run(std::move(writing));
+  co_return delivery.settled;
+}
+
+}  // namespace sandgate

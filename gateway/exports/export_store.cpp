@@ -1,0 +1,88 @@
+#include "gateway/exports/export_store.hpp"
+
+#include "gateway/exports/export_events.hpp"
+
+namespace sandgate {
+namespace {
+
+ExportRow stored(pqxx::work& tx, const Vault& vault, const std::string& name) {
+  auto rows = export_rows::read(tx, vault, name);
+  if (rows.empty()) throw Error::not_found("export", name);
+  return std::move(rows[0]);
+}
+
+// What the trail keeps: settings, and the names of secrets.
+Json trace_of(const ExportRow& row) {
+  const Json all = to_json(row);
+  Json trace = Json::object();
+  for (const char* member : {"kind", "settings", "secret_names", "enabled"})
+    trace[member] = all[member];
+  return trace;
+}
+
+ExportRow put_in(pqxx::work& tx, const Vault& vault, const ExportStore::Draft& draft,
+                 const ChangeTrail& trail) {
+  const auto before = export_rows::read(tx, vault, draft.name);
+  if (!before.empty() && before[0].kind != draft.kind)
+    throw Error(ErrorCode::conflict, "the export is of kind " + before[0].kind);
+  ExportRow row{.name = draft.name, .kind = draft.kind, .settings = draft.settings};
+  row.enabled = draft.enabled;
+  if (draft.secrets)
+    row.secrets = *draft.secrets;
+  else if (!before.empty())
+    row.secrets = before[0].secrets;
+  Problems problems;
+  find_export_kind(draft.kind)->validate(row.settings, row.secrets, problems);
+  problems.throw_if_any();
+  if (before.empty())
+    row.cursor = draft.since ? sequence_before(tx, to_rfc3339(*draft.since)) : booked_through(tx);
+  export_rows::write(tx, vault, row);
+  const ExportRow after = stored(tx, vault, draft.name);
+  if (trail) trail(tx, before.empty() ? Json() : trace_of(before[0]), trace_of(after));
+  return after;
+}
+
+}  // namespace
+
+Task<ExportRow> ExportStore::put(Draft draft, ChangeTrail trail) {
+  auto work = [this, draft, trail](pqxx::work& tx) { return put_in(tx, vault_, draft, trail); };
+  co_return co_await database_.run(std::move(work));
+}
+
+Task<std::vector<ExportRow>> ExportStore::list() {
+  auto work = [this](pqxx::work& tx) { return export_rows::read(tx, vault_, std::nullopt); };
+  co_return co_await database_.run(std::move(work));
+}
+
+Task<ExportRow> ExportStore::get(std::string name) {
+  auto work = [this, name](pqxx::work& tx) { return stored(tx, vault_, name); };
+  co_return co_await database_.run(std::move(work));
+}
+
+Task<void> ExportStore::remove(std::string name, ChangeTrail trail) {
+  auto work = [this, name, trail](pqxx::work& tx) {
+    const ExportRow before = stored(tx, vault_, name);
+    export_rows::remove(tx, name);
+    if (trail) trail(tx, trace_of(before), nullptr);
+  };
+  co_await database_.run(std::move(work));
+}
+
+Task<std::vector<DeadLetter>> ExportStore::dead_letters(std::string name, int64_t after,
+                                                        int64_t limit) {
+  auto work = [this, name, after, limit](pqxx::work& tx) {
+    stored(tx, vault_, name);
+    return export_rows::read_dead(tx, name, after, limit);
+  };
+  co_return co_await database_.run(std::move(work));
+}
+
+Task<size_t> ExportStore::retry(std::string name, std::vector<std::string> events) {
+  auto work = [this, name, events](pqxx::work& tx) {
+    stored(tx, vault_, name);
+    return export_rows::retry(tx, name, events);
+  };
+  co_return co_await database_.run(std::move(work));
+}
+
+}  // namespace sandgate

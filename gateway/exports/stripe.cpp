@@ -1,0 +1,181 @@
+#include "gateway/exports/stripe.hpp"
+
+#include <algorithm>
+
+#include "billing/decimal.hpp"
+#include "billing/meter_kind.hpp"
+#include "gateway/core/crypto.hpp"
+#include "gateway/core/ids.hpp"
+#include "gateway/sandboxes/for_each.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr const char* kStripeUrl = "https://api.stripe.com";
+constexpr size_t kSendsAtOnce = 8;
+constexpr int kValueDigits = 12;  // after the point
+constexpr std::chrono::hours kOldest{35 * 24};
+constexpr std::chrono::minutes kFurthestAhead{5};
+constexpr size_t kMaxCustomers = 100'000;
+
+std::string form_field(std::string_view name, std::string_view value) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string text(name);
+  text += '=';
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = std::isalnum(byte) || c == '-' || c == '_' || c == '.' || c == '~';
+    if (plain)
+      text += c;
+    else
+      text.append({'%', kHex[byte >> 4], kHex[byte & 15]});
+  }
+  return text;
+}
+
+// Rounding the running total, not each event, keeps the sum of what is sent within half a step.
+std::string telescoped(const ExportEvent& event) {
+  const Decimal before = Decimal::from_sql(event.quantity_before);
+  const Decimal after = before + Decimal::from_sql(event.row.quantity);
+  return (after.rounded(kValueDigits) - before.rounded(kValueDigits)).to_string();
+}
+
+// What one event came to.
+struct Verdict {
+  enum Kind { accepted, skipped, refused, later } kind = accepted;
+  std::string reason;
+  std::optional<std::chrono::seconds> retry_after;
+};
+
+Verdict later(std::string reason) { return {Verdict::later, std::move(reason), {}}; }
+
+Verdict verdict_of(const HttpReply& reply) {
+  if (reply.status >= 200 && reply.status < 300) return {};
+  const Json document = Json::parse(reply.body, nullptr, false);
+  std::string code, message;
+  if (document.is_object() && document.contains("error") && document["error"].is_object()) {
+    const Json& error = document["error"];
+    const auto text = [&](const char* name) {
+      return error.contains(name) && error[name].is_string() ? error[name].get<std::string>() : "";
+    };
+    code = text("code");
+    message = text("message").substr(0, 200);
+  }
+  // It has the event from before: that is what was wanted.
+  if (code == "duplicate_meter_event") return {};
+  const std::string reason = std::to_string(reply.status) + " " + code + " " + message;
+  const bool passing = reply.status == 401 || reply.status == 403 || reply.status == 408 ||
+                       reply.status == 409 || reply.status == 429 || reply.status >= 500;
+  Verdict verdict{passing ? Verdict::later : Verdict::refused, reason, {}};
+  if (const auto wait = find_field(reply.headers, "Retry-After"))
+    if (const auto seconds = Decimal::parse(*wait))
+      verdict.retry_after = std::chrono::seconds(std::atoi(std::string(*wait).c_str()));
+  return verdict;
+}
+
+class StripeExporter : public Exporter {
+ public:
+  explicit StripeExporter(ExporterParts parts) : parts_(std::move(parts)) {}
+
+  Task<Delivery> deliver(std::vector<ExportEvent> events) override {
+    auto verdicts = std::make_shared<std::vector<Verdict>>(events.size(), later("not tried"));
+    std::vector<size_t> indexes(events.size());
+    for (size_t i = 0; i < indexes.size(); ++i) indexes[i] = i;
+    auto send_one = [this, &events, verdicts](size_t index) -> Task<void> {
+      (*verdicts)[index] = co_await send(events[index]);
+    };
+    co_await for_each(std::move(indexes), kSendsAtOnce, send_one);
+    co_return summed(*verdicts);
+  }
+
+ private:
+  static Delivery summed(const std::vector<Verdict>& verdicts) {
+    Delivery delivery;
+    for (const Verdict& verdict : verdicts) {
+      if (verdict.kind == Verdict::later) {
+        delivery.stopped = verdict.reason;
+        delivery.retry_after = verdict.retry_after;
+        break;
+      }
+      if (verdict.kind == Verdict::accepted) ++delivery.accepted;
+      if (verdict.kind == Verdict::refused)
+        delivery.refused.push_back({delivery.settled, verdict.reason});
+      ++delivery.settled;
+    }
+    return delivery;
+  }
+
+  // The text of a member of one of the settings' tables; empty: none.
+  std::string mapped(const char* table, const std::string& name) const {
+    const Json entries = parts_.settings.value(table, Json::object());
+    return entries.value(name, "");
+  }
+
+  Task<Verdict> send(const ExportEvent& event) {
+    const std::string customer = mapped("customers", event.row.tenant);
+    const std::string meter = mapped("meters", event.row.meter);
+    if (customer.empty() || meter.empty()) co_return Verdict{Verdict::skipped, "", {}};
+    const Time now = parts_.clock.now();
+    if (event.row.interval_start < now - kOldest)
+      co_return Verdict{Verdict::refused, "older than 35 days", {}};
+    if (event.row.interval_start > now + kFurthestAhead)
+      co_return later("the event lies more than 5 minutes ahead");
+    auto calling = parts_.http.call(call_for(event, customer, meter));
+    const auto outcome = co_await attempt(std::move(calling));
+    if (const Error* error = std::get_if<Error>(&outcome)) co_return later(error->what());
+    co_return verdict_of(std::get<HttpReply>(outcome));
+  }
+
+  HttpCall call_for(const ExportEvent& event, const std::string& customer,
+                    const std::string& meter) const {
+    const bool charge = parts_.settings.value("value", "quantity") == "charge";
+    const auto seconds =
+        std::chrono::floor<std::chrono::seconds>(event.row.interval_start).time_since_epoch();
+    // Ours for ever, and of no meaning to anybody else.
+    const std::string identifier = sha256_hex(parts_.name + "/" + event.row.id);
+    HttpCall call{.method = "POST",
+                  .url = parts_.settings.value("url", kStripeUrl) + "/v1/billing/meter_events",
+                  .allow_private = parts_.settings.value("allow_private", false)};
+    call.headers = {{"Authorization", "Bearer " + parts_.secrets.at("api_key").reveal()},
+                    {"Content-Type", "application/x-www-form-urlencoded"},
+                    {"Idempotency-Key", identifier}};
+    call.body = form_field("event_name", meter) + "&" +
+                form_field("payload[stripe_customer_id]", customer) + "&" +
+                form_field("payload[value]", charge ? event.row.charge : telescoped(event)) + "&" +
+                form_field("identifier", identifier) + "&" +
+                form_field("timestamp", std::to_string(seconds.count()));
+    return call;
+  }
+
+  ExporterParts parts_;
+};
+
+void validate_stripe(const Json& settings, const ExportSecrets& secrets, Problems& problems) {
+  ObjectReader reader(settings, problems, "/settings");
+  for (const char* required : {"customers", "meters"}) reader.require(required);
+  const auto customers = reader.text_map("customers", kMaxCustomers, {.min = 1, .max = 255});
+  for (const auto& [tenant, customer] : customers.value_or(std::map<std::string, std::string>()))
+    if (!TenantId::parse(tenant))
+      problems.add("/settings/customers/" + pointer_token(tenant), "is not a tenant's id");
+  const auto meters = reader.text_map("meters", kMeterKinds.size(), {.min = 1, .max = 100});
+  for (const auto& [meter, event] : meters.value_or(std::map<std::string, std::string>()))
+    if (!meter_kind_from(meter))
+      problems.add("/settings/meters/" + pointer_token(meter), "is not a meter");
+  reader.word("value", {"quantity", "charge"});
+  const auto url = reader.text("url", {.min = 8, .max = 1024});
+  if (url && !url->starts_with("https://") && !url->starts_with("http://"))
+    reader.problem("url", "must be an http or https URL");
+  reader.boolean("allow_private");
+  reader.finish();
+  if (!secrets.contains("api_key")) problems.add("/secrets/api_key", "is required");
+}
+
+std::unique_ptr<Exporter> make_stripe(ExporterParts parts) {
+  return std::make_unique<StripeExporter>(std::move(parts));
+}
+
+}  // namespace
+
+ExportKind stripe_export_kind() { return {"stripe", validate_stripe, make_stripe}; }
+
+}  // namespace sandgate

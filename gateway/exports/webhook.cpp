@@ -1,0 +1,83 @@
+#include "gateway/exports/webhook.hpp"
+
+#include "gateway/core/crypto.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr size_t kMinSecret = 16;
+
+Json event_json(const ExportEvent& event) {
+  return Json::parse(usage_line(UsageFormat::json, event.row));
+}
+
+class WebhookExporter : public Exporter {
+ public:
+  explicit WebhookExporter(ExporterParts parts) : parts_(std::move(parts)) {}
+
+  Task<Delivery> deliver(std::vector<ExportEvent> events) override {
+    Delivery delivery;
+    auto calling = parts_.http.call(call_for(events));
+    const auto outcome = co_await attempt(std::move(calling));
+    const auto* reply = std::get_if<HttpReply>(&outcome);
+    if (!reply) {
+      delivery.stopped = std::get<Error>(outcome).what();
+      co_return delivery;
+    }
+    const std::string reason = "the receiver answered " + std::to_string(reply->status);
+    const bool good = reply->status >= 200 && reply->status < 300;
+    const bool passing = reply->status == 408 || reply->status == 425 || reply->status == 429 ||
+                         reply->status >= 500;
+    if (passing) {
+      delivery.stopped = reason;
+      co_return delivery;
+    }
+    delivery.settled = events.size();
+    if (good) delivery.accepted = events.size();
+    for (size_t i = 0; !good && i < events.size(); ++i) delivery.refused.push_back({i, reason});
+    co_return delivery;
+  }
+
+ private:
+  HttpCall call_for(const std::vector<ExportEvent>& events) const {
+    Json items = Json::array();
+    for (const ExportEvent& event : events) items.push_back(event_json(event));
+    const std::string body = Json{{"export", parts_.name}, {"events", std::move(items)}}.dump();
+    const auto now = std::chrono::floor<std::chrono::seconds>(parts_.clock.now());
+    const std::string time = std::to_string(now.time_since_epoch().count());
+    const std::string signature = hmac_sha256_hex(parts_.secrets.at("secret"), time + "." + body);
+    HttpCall call{.method = "POST",
+                  .url = parts_.settings.value("url", ""),
+                  .body = body,
+                  .max_body = 64 * 1024,
+                  .allow_private = parts_.settings.value("allow_private", false)};
+    call.headers = {{"Content-Type", "application/json"},
+                    {"Sandgate-Signature", "t=" + time + ",v1=" + signature}};
+    return call;
+  }
+
+  ExporterParts parts_;
+};
+
+void validate_webhook(const Json& settings, const ExportSecrets& secrets, Problems& problems) {
+  ObjectReader reader(settings, problems, "/settings");
+  reader.require("url");
+  const auto url = reader.text("url", {.min = 8, .max = 2048});
+  if (url && !url->starts_with("https://") && !url->starts_with("http://"))
+    reader.problem("url", "must be an http or https URL");
+  reader.boolean("allow_private");
+  reader.finish();
+  const auto secret = secrets.find("secret");
+  if (secret == secrets.end() || secret->second.reveal().size() < kMinSecret)
+    problems.add("/secrets/secret", "is required, with at least 16 characters");
+}
+
+std::unique_ptr<Exporter> make_webhook(ExporterParts parts) {
+  return std::make_unique<WebhookExporter>(std::move(parts));
+}
+
+}  // namespace
+
+ExportKind webhook_export_kind() { return {"webhook", validate_webhook, make_webhook}; }
+
+}  // namespace sandgate

@@ -1,0 +1,227 @@
+#include <gtest/gtest.h>
+
+#include "billing/meter.hpp"
+#include "gateway/exports/export_runner.hpp"
+#include "gateway/exports/export_store.hpp"
+#include "tests/exports/receiver.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/test_database.hpp"
+
+namespace sandgate {
+namespace {
+
+using namespace std::chrono_literals;
+using test::run;
+
+class ExportsTest : public ::testing::Test {
+ protected:
+  Json settings(Json customers) {
+    return {{"url", receiver.url()},
+            {"allow_private", true},
+            {"customers", std::move(customers)},
+            {"meters", {{"vcpu_second", "vcpu_seconds"}, {"disk_gib_second", "no_such_meter"}}}};
+  }
+  void put(Json wanted, const std::string& kind = "stripe",
+           ExportSecrets secrets = {{"api_key", Secret("sk_test_fake")}}) {
+    ExportStore::Draft draft{.name = "out", .kind = kind, .settings = std::move(wanted)};
+    draft.secrets = std::move(secrets);
+    draft.since = from_rfc3339("2000-01-01T00:00:00Z");
+    run(store.put(draft, {}));
+  }
+  // A sandbox that ran for so long, about `ago`; up to 14 minutes are one interval.
+  void use(std::chrono::seconds duration, std::chrono::seconds ago = 30min, int64_t disk_gib = 0) {
+    const std::string id = SandboxId::make().value;
+    using Quarters = std::chrono::duration<int64_t, std::ratio<900>>;
+    const Time start = std::chrono::floor<Quarters>(clock.now() - ago) + 1min;
+    run(database->run([&](pqxx::work& tx) {
+      tx.exec_params(
+          "INSERT INTO metered_sandbox (sandbox, tenant, profile, profile_version, deployment,"
+          " provider, region, state, milli_vcpu, memory_mib, disk_gib, opened_at, boundary,"
+          " observed_at) SELECT $1, $2, 'python', 1, 'local', 'local', 'local', 'running', 333, 0,"
+          " $4, t, t, t FROM (SELECT $3::timestamptz AS t) x",
+          id, tenant.value, to_rfc3339(start), disk_gib);
+      meter.close(tx, SandboxId{id}, start + duration);
+    }));
+  }
+  ExportRow row() { return run(store.get("out")); }
+  // Rounds until nothing moves; waits that a failure imposed are over at once.
+  void drain() {
+    for (int rounds = 0; rounds < 20; ++rounds) {
+      run(database->run([](pqxx::work& tx) { tx.exec("UPDATE export SET next_try_at = now()"); }));
+      if (run(runner.run_once()) == 0 && row().error.empty()) return;
+    }
+  }
+  // What the receiver has, added up.
+  Decimal received() {
+    Decimal sum;
+    const Json state = receiver.state();
+    for (const Json& event : state["taken"])
+      sum += Decimal::parse(event["payload"]["value"].get<std::string>()).value();
+    return sum;
+  }
+  Decimal used() {
+    return run(database->run([](pqxx::work& tx) {
+      return Decimal::from_sql(
+          tx.exec1("SELECT sum(quantity) FROM usage_event WHERE meter = 'vcpu_second'")[0].c_str());
+    }));
+  }
+
+  test::TestDatabase database;
+  test::Receiver receiver;
+  TenantId tenant = TenantId::make();
+  Vault vault{Secret(std::string(32, 'k'))};
+  SystemClock clock;
+  CurlClient http;
+  PriceBooks books{*database};
+  Meter meter{books};
+  ExportStore store{*database, vault};
+  ExportRunner runner{*database, vault, http, clock};
+};
+
+TEST_F(ExportsTest, SendsEveryEventOnceAndAddsUp) {
+  put(settings({{tenant.value, "cus_one"}}));
+  for (int i = 0; i < 5; ++i) use(1000s + i * 1s);
+  drain();
+  EXPECT_EQ(received(), used());
+  const size_t events = receiver.state()["taken"].size();
+  EXPECT_GE(events, 5u);
+  EXPECT_EQ(row().sent, static_cast<int64_t>(events));
+  drain();
+  EXPECT_EQ(receiver.state()["taken"].size(), events);
+  use(10s);
+  drain();
+  EXPECT_EQ(received(), used());
+}
+
+TEST_F(ExportsTest, ALostAnswerOrACrashSendsAgainAndCountsOnce) {
+  put(settings({{tenant.value, "cus_one"}}));
+  for (int i = 0; i < 4; ++i) use(100s);
+  receiver.fault({{"status", 500}, {"times", 3}, {"lost", true}});
+  drain();
+  EXPECT_EQ(received(), used());
+  EXPECT_GT(receiver.state()["duplicates"].get<int>(), 0);
+  // As if the process had died between the answers and its commit.
+  run(database->run([](pqxx::work& tx) { tx.exec("UPDATE export SET cursor = 0"); }));
+  drain();
+  EXPECT_EQ(received(), used());
+}
+
+TEST_F(ExportsTest, WaitsLongerAfterEachFailureAndObeysRetryAfter) {
+  put(settings({{tenant.value, "cus_one"}}));
+  use(10s);
+  receiver.fault({{"status", 429}, {"times", 1}, {"retry_after", 77}});
+  run(runner.run_once());
+  const ExportRow waiting = row();
+  EXPECT_EQ(waiting.failures, 1);
+  EXPECT_GT(waiting.next_try_at, clock.now() + 60s);
+  EXPECT_EQ(run(runner.run_once()), 0u) << "it is not due";
+  EXPECT_EQ(ExportRunner::backoff(0), 2s);
+  EXPECT_EQ(ExportRunner::backoff(3), 16s);
+  EXPECT_EQ(ExportRunner::backoff(50), 300s);
+  drain();
+  EXPECT_EQ(received(), used());
+  EXPECT_EQ(row().failures, 0);
+}
+
+TEST_F(ExportsTest, ARefusedKeyStopsItWithoutDeadLetters) {
+  put(settings({{tenant.value, "cus_one"}}), "stripe", {{"api_key", Secret("sk_wrong")}});
+  use(10s);
+  run(runner.run_once());
+  EXPECT_NE(row().error.find("401"), std::string::npos);
+  EXPECT_EQ(row().dead_letters, 0);
+  put(settings({{tenant.value, "cus_one"}}));
+  drain();
+  EXPECT_EQ(received(), used());
+}
+
+TEST_F(ExportsTest, WhatIsRefusedForGoodIsADeadLetterThatCanBeRetried) {
+  put(settings({{tenant.value, "cus_unknown"}}));
+  use(10s);
+  use(10s, 36 * 24h);  // the receiver takes 35 days
+  drain();
+  EXPECT_EQ(row().error, "");
+  const auto letters = run(store.dead_letters("out", 0, 10));
+  ASSERT_EQ(letters.size(), 2u);
+  EXPECT_NE(letters[0].reason.find("No such customer"), std::string::npos);
+  EXPECT_EQ(letters[1].reason, "older than 35 days");
+  put(settings({{tenant.value, "cus_two"}}));
+  EXPECT_EQ(run(store.retry("out", {})), 2u);
+  drain();
+  const auto left = run(store.dead_letters("out", 0, 10));
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].reason, "older than 35 days");
+  EXPECT_EQ(receiver.state()["taken"].size(), 1u);
+}
+
+TEST_F(ExportsTest, OthersTenantsAndMetersArePassedOver) {
+  put(settings({{TenantId::make().value, "cus_one"}}));
+  use(10s);
+  drain();
+  EXPECT_EQ(receiver.state()["requests"], 0);
+  EXPECT_GT(row().cursor, 0);
+}
+
+TEST_F(ExportsTest, AnotherMeterOfTheReceiverThatDoesNotExistIsADeadLetter) {
+  put(settings({{tenant.value, "cus_one"}}));
+  use(10s, 30min, 5);
+  drain();
+  EXPECT_EQ(received(), used());
+  EXPECT_EQ(row().dead_letters, 1);
+}
+
+TEST_F(ExportsTest, SignedBatchesReachAWebhook) {
+  put({{"url", receiver.url() + "/hook"}, {"allow_private", true}}, "webhook",
+      {{"secret", Secret("whsec-0123456789abcdef")}});
+  for (int i = 0; i < 3; ++i) use(100s);
+  receiver.fault({{"status", 503}, {"times", 1}, {"lost", true}});
+  drain();
+  Decimal sum;
+  const Json state = receiver.state();
+  for (const Json& event : state["hooks"])
+    sum += Decimal::parse(event["quantity"].get<std::string>()).value();
+  EXPECT_EQ(sum, used());
+  EXPECT_EQ(row().dead_letters, 0);
+}
+
+TEST_F(ExportsTest, AWrongSignatureIsRefused) {
+  put({{"url", receiver.url() + "/hook"}, {"allow_private", true}}, "webhook",
+      {{"secret", Secret("another-secret-of-16")}});
+  use(10s);
+  drain();
+  EXPECT_EQ(receiver.state()["hooks"].size(), 0u);
+  EXPECT_GT(row().dead_letters, 0);
+}
+
+TEST_F(ExportsTest, SecretsAreSealedKeptAndNeverShown) {
+  put(settings({{tenant.value, "cus_one"}}));
+  const std::string stored = run(database->run([](pqxx::work& tx) {
+    return pqxx::binarystring(tx.exec1("SELECT secrets FROM export")[0]).str();
+  }));
+  EXPECT_EQ(stored.find("sk_test"), std::string::npos);
+  EXPECT_EQ(to_json(row()).dump().find("sk_test"), std::string::npos);
+  EXPECT_EQ(to_json(row())["secret_names"], Json({"api_key"}));
+  ExportStore::Draft same{.name = "out", .kind = "stripe", .settings = settings(Json::object())};
+  EXPECT_EQ(run(store.put(same, {})).secrets.at("api_key").reveal(), "sk_test_fake");
+}
+
+TEST_F(ExportsTest, RefusesNonsenseAndSaysWhere) {
+  const auto paths = [&](const Json& wanted, const std::string& kind) {
+    ExportStore::Draft draft{.name = "bad", .kind = kind, .settings = wanted};
+    std::set<std::string> found;
+    try {
+      run(store.put(draft, {}));
+    } catch (const Error& error) {
+      for (const auto& field : error.fields) found.insert(field.path);
+    }
+    return found;
+  };
+  EXPECT_EQ(
+      paths({{"customers", {{"x", "cus"}}}, {"meters", {{"y", "z"}}}, {"spare", 1}}, "stripe"),
+      (std::set<std::string>{"/settings/customers/x", "/settings/meters/y", "/settings/spare",
+                             "/secrets/api_key"}));
+  EXPECT_EQ(paths({{"url", "ftp://somewhere"}}, "webhook"),
+            (std::set<std::string>{"/settings/url", "/secrets/secret"}));
+}
+
+}  // namespace
+}  // namespace sandgate
