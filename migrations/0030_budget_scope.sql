@@ -14,10 +14,3 @@ $$;
 ALTER TABLE reservation ADD COLUMN subject jsonb NOT NULL DEFAULT '{}';
 UPDATE reservation r SET subject = budget_subject(m.profile, m.key, m.metadata)
   FROM metered_sandbox m WHERE m.sandbox = r.sandbox;
-
--- Budget events that were passed on; each once, in the transaction that passes it on.
-CREATE TABLE budget_event_told (
-  event bigint PRIMARY KEY,
-  at timestamptz NOT NULL DEFAULT now()
-);
-CREATE INDEX budget_event_by_age ON budget_event (at);

@@ -37,6 +37,20 @@ Actor actor_of(const http::Request& request) {
           .request_id = request.id};
 }
 
+ChangeTrail trail_of(const http::Request& request, std::optional<TenantId> tenant,
+                     std::string action, std::string object) {
+  AuditEntry entry{.actor = actor_of(request),
+                   .tenant = std::move(tenant),
+                   .action = std::move(action),
+                   .object = std::move(object)};
+  return [entry = std::move(entry)](pqxx::work& tx, const Json& before, const Json& after) {
+    AuditEntry change = entry;
+    change.before = before;
+    change.after = after;
+    audit(tx, change);
+  };
+}
+
 void AuditHandlers::add_routes(http::Routes& routes) {
   routes.add({.method = http::Method::get,
               .pattern = "/v1/audit",

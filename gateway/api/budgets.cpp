@@ -1,6 +1,7 @@
 #include "gateway/api/budgets.hpp"
 
 #include "billing/currency.hpp"
+#include "gateway/api/audit.hpp"
 #include "gateway/api/span.hpp"
 
 namespace sandgate::api {
@@ -78,19 +79,24 @@ Task<http::Response> BudgetHandlers::list(http::Request& request) {
 Task<http::Response> BudgetHandlers::put(http::Request& request) {
   const TenantId tenant = tenant_of_path(request);
   const Budget wanted = budget_from(request.json(), tenant, name_of(request));
-  const Budget budget = co_await budgets_.put(wanted);
+  const ChangeTrail trail = trail_of(request, tenant, "budget.set", wanted.name);
+  const Budget budget = co_await budgets_.put(wanted, trail);
   co_return http::Response::json(200, to_json(budget));
 }
 
 Task<http::Response> BudgetHandlers::remove(http::Request& request) {
-  co_await budgets_.remove(tenant_of_path(request), name_of(request));
+  const TenantId tenant = tenant_of_path(request);
+  const std::string name = name_of(request);
+  const ChangeTrail trail = trail_of(request, tenant, "budget.delete", name);
+  co_await budgets_.remove(tenant, name, trail);
   co_return http::Response::empty(204);
 }
 
 Task<http::Response> BudgetHandlers::add_credits(http::Request& request) {
   const TenantId tenant = tenant_of_path(request);
   const Credits credits = credits_from(request.json());
-  const Money balance = co_await budgets_.add_credits(tenant, credits.money, credits.reason);
+  const ChangeTrail trail = trail_of(request, tenant, "credits.add", tenant.value);
+  const Money balance = co_await budgets_.add_credits(tenant, credits.money, credits.reason, trail);
   co_return http::Response::json(201, {{"tenant", tenant.value},
                                        {"amount", credits.money.amount.to_string()},
                                        {"currency", balance.currency},

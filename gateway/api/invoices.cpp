@@ -1,6 +1,7 @@
 #include "gateway/api/invoices.hpp"
 
 #include "billing/currency.hpp"
+#include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/span.hpp"
 
@@ -133,7 +134,8 @@ Task<http::Response> InvoiceHandlers::issue(http::Request& request) {
   if (request.caller.tenant && *request.caller.tenant != draft.tenant)
     throw Error::not_found("invoice", id.value);
   co_await usage_.refresh(draft.tenant);
-  const Invoice invoice = co_await invoices_.issue(id);
+  const ChangeTrail trail = trail_of(request, draft.tenant, "invoice.issue", id.value);
+  const Invoice invoice = co_await invoices_.issue(id, trail);
   co_return http::Response::json(200, to_json(invoice));
 }
 

@@ -78,12 +78,14 @@ void KeyHandlers::add_routes(http::Routes& routes) {
   using http::Method;
   const auto add = [&](Method method, const char* pattern, http::BodyMode body,
                        Task<http::Response> (KeyHandlers::*handler)(http::Request&)) {
+    const bool tells_secret = method == Method::post;
     routes.add({.method = method,
                 .pattern = pattern,
                 .permission = http::Permission::administer_tenant,
                 .body = body,
-                // Not idempotent_create: an answer kept for repetition would keep the secret.
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); }});
+                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
+                .idempotent_create = tells_secret,
+                .secret_answer = tells_secret});
   };
   add(Method::post, "/v1/keys", http::BodyMode::buffered, &KeyHandlers::create);
   add(Method::get, "/v1/keys", http::BodyMode::none, &KeyHandlers::list);

@@ -7,15 +7,18 @@ namespace sandgate::api {
 // /v1/prices. Operators publish; tenants read, but never another tenant's book.
 class PriceHandlers {
  public:
-  explicit PriceHandlers(PriceBooks& books) : books_(books) {}
+  PriceHandlers(PriceBooks& books, Database& database) : books_(books), database_(database) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> list(http::Request& request);  // the newest version of every book
   Task<http::Response> get(http::Request& request);  // all versions of one, oldest first
   Task<http::Response> publish(http::Request& request);
+  // What a version would have made of a time (?period, or ?from and ?to; default: last month).
+  Task<http::Response> preview(http::Request& request);
 
  private:
   PriceBooks& books_;
+  Database& database_;
 };
 
 }  // namespace sandgate::api

@@ -96,6 +96,7 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
                         .request = merge(*resolved.profile, body),
                         .request_id = request.id,
                         .wishes = wishes_of(std::move(body))};
+                        .key = request.caller.key_id};
 }
 
 Task<http::Response> SandboxHandlers::create(http::Request& request) {

@@ -7,6 +7,7 @@
 #include "gateway/app/serve.hpp"
 #include "gateway/app/settings_descriptor.hpp"
 #include "gateway/app/settings_flags.hpp"
+#include "gateway/core/durable_journal.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
 #include "gateway/supervisor/process_supervisor.hpp"
@@ -52,8 +53,28 @@ int run_migrate(const SettingsFlags& flags) {
   return 0;
 }
 
+// What an outage of the database left on this machine's disk.
+ProbeResult probe_outage_journal(const std::string& path) {
+  ProbeResult result{.name = "outage journal", .ok = true, .detail = "nothing waits"};
+  try {
+    const auto look = DurableJournal::look(path);
+    if (look && look->records > 0) {
+      result.ok = false;
+      result.detail = std::to_string(look->records) + " ends of sandboxes wait for the database";
+      result.fix = "start the database; the gateway then writes them by itself";
+    }
+  } catch (const Error& error) {
+    result.ok = false;
+    result.detail = error.what();
+    result.fix = "move " + path + " away after a look at it";
+  }
+  return result;
+}
+
 int run_doctor(const SettingsFlags& flags, bool as_json) {
-  const auto results = probe_machine(node_settings(flags.load()));
+  const Config config = flags.load();
+  auto results = probe_machine(node_settings(config));
+  results.push_back(probe_outage_journal(config.outage_journal()));
   bool usable = true;
   Json list = Json::array();
   for (const ProbeResult& result : results) {

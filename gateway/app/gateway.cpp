@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "gateway/api/unbuilt.hpp"
+#include "gateway/core/log.hpp"
 #include "providers/address_rules.hpp"
 #include "providers/catalog.hpp"
 
@@ -53,6 +54,8 @@ Gateway::Gateway(const Config& config)
       budget_rows_(database_),
       budgets_(prices_),
       invoices_(database_),
+      export_rows_(database_, vault_),
+      exports_(database_, vault_, curl_, clock_),
       local_(local_provider(config)),
       deployments_(
           deployment_rows_, [this](const DeploymentRow& row) { return make_provider(row); },
@@ -61,9 +64,15 @@ Gateway::Gateway(const Config& config)
       spend_(budgets_, clock_),
       sandbox_cache_(database_),
       activity_(std::make_shared<Activity>(database_)),
+      outage_({.path = config.outage_journal()}),
       lifecycle_({database_, deployments_, health_, prices_, meter_, spend_, sandbox_cache_, clock_,
-                  io_.executor()}),
-      reaper_(lifecycle_, {}),
+                  io_.executor(), &outage_, config.billing.unpriced == "refuse"}),
+      sampler_(lifecycle_, {}),
+      budget_enforcer_(budgets_, lifecycle_,
+                       [this](TenantId tenant, SandboxId id) -> Task<void> {
+                         co_await pausing_.pause(std::move(tenant), std::move(id), Keeps::disk);
+                       }),
+      reaper_(lifecycle_, {.hold = [this] { return outage_.is_pending(); }}),
       reconciler_(lifecycle_, {}),
       pausing_(lifecycle_),
       access_(lifecycle_, activity_),
@@ -73,7 +82,7 @@ Gateway::Gateway(const Config& config)
                       {.allow_private = config.webhooks.allow_private}),
       authenticator_(keys_, tenant_directory_, clock_, config.admin_key, notifications_),
       rate_(tenant_directory_),
-      idempotency_(database_),
+      idempotency_(database_, {.vault = &vault_}),
       audit_api_(database_),
       tenants_api_(tenants_),
       keys_api_(keys_, clock_),
@@ -83,9 +92,10 @@ Gateway::Gateway(const Config& config)
                                                 *prices_.snapshot(), clock_.now());
                     }),
       deployments_api_(deployment_rows_, deployment_rules()),
-      prices_api_(prices_),
+      prices_api_(prices_, database_),
       usage_api_(database_, usage_),
       budgets_api_(budget_rows_),
+      exports_api_(export_rows_),
       ledger_api_(database_),
       invoices_api_(invoices_, usage_),
       reconciliations_api_(database_),
@@ -164,6 +174,7 @@ void Gateway::add_routes() {
   prices_api_.add_routes(routes_);
   usage_api_.add_routes(routes_);
   budgets_api_.add_routes(routes_);
+  exports_api_.add_routes(routes_);
   ledger_api_.add_routes(routes_);
   invoices_api_.add_routes(routes_);
   reconciliations_api_.add_routes(routes_);

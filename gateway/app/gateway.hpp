@@ -14,6 +14,7 @@
 #include "gateway/api/deployments.hpp"
 #include "gateway/api/events.hpp"
 #include "gateway/api/exec.hpp"
+#include "gateway/api/exports.hpp"
 #include "gateway/api/files.hpp"
 #include "gateway/api/invoices.hpp"
 #include "gateway/api/keys.hpp"
@@ -32,6 +33,7 @@
 #include "gateway/api/usage.hpp"
 #include "gateway/api/webhooks.hpp"
 #include "gateway/config/config.hpp"
+#include "gateway/core/anchored_clock.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/database.hpp"
 #include "gateway/core/notifications.hpp"
@@ -39,6 +41,7 @@
 #include "gateway/events/event_log.hpp"
 #include "gateway/events/webhook_sender.hpp"
 #include "gateway/events/webhook_store.hpp"
+#include "gateway/exports/export_runner.hpp"
 #include "gateway/http/authentication.hpp"
 #include "gateway/http/database_idempotency.hpp"
 #include "gateway/http/dispatch.hpp"
@@ -47,11 +50,13 @@
 #include "gateway/http/server.hpp"
 #include "gateway/placement/deployments.hpp"
 #include "gateway/placement/health_board.hpp"
+#include "gateway/sandboxes/budget_enforcer.hpp"
 #include "gateway/sandboxes/budget_guard.hpp"
 #include "gateway/sandboxes/cached_access.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/reaper.hpp"
 #include "gateway/sandboxes/reconciler.hpp"
+#include "gateway/sandboxes/usage_sampler.hpp"
 #include "local/local_provider.hpp"
 #include "providers/curl_client.hpp"
 #include "registry/profile_resolver.hpp"
@@ -79,17 +84,18 @@ class Gateway {
   void subscribe();
   void wait_for_database();
   void start_background_work();
-  Task<void> hold_to_budgets();
   void start_events();
   void tell_breaker(const std::string& deployment, Breaker breaker);
   http::ServerOptions server_options() const;
   void reload();
+  Task<void> anchor_clock();
+  Task<void> settle_outage();
   void render_metrics(std::string& out) const;
   template <class T>
   T wait(Task<T> task);
 
   const Config config_;
-  SystemClock clock_;
+  AnchoredClock clock_;
   http::IoThreads io_;
   Database database_;
   Notifications notifications_;
@@ -107,15 +113,20 @@ class Gateway {
   BudgetStore budget_rows_;
   Budgets budgets_;
   Invoices invoices_;
+  ExportStore export_rows_;
 
   CurlClient curl_;
+  ExportRunner exports_;
   std::shared_ptr<LocalProvider> local_;  // null when this machine offers no sandboxes
   Deployments deployments_;
   HealthBoard health_;
   BudgetGuard spend_;
   SandboxCache sandbox_cache_;
   std::shared_ptr<Activity> activity_;
+  OutageJournal outage_;
   Lifecycle lifecycle_;
+  UsageSampler sampler_;
+  BudgetEnforcer budget_enforcer_;
   Reaper reaper_;
   Reconciler reconciler_;
   Pausing pausing_;
@@ -137,6 +148,7 @@ class Gateway {
   api::PriceHandlers prices_api_;
   api::UsageHandlers usage_api_;
   api::BudgetHandlers budgets_api_;
+  api::ExportHandlers exports_api_;
   api::LedgerHandlers ledger_api_;
   api::InvoiceHandlers invoices_api_;
   api::ReconciliationHandlers reconciliations_api_;

@@ -11,7 +11,6 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
 #include "gateway/events/outbox.hpp"
-#include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {
 namespace {
@@ -22,6 +21,7 @@ constexpr std::chrono::seconds kDatabaseStart{60};
 constexpr std::chrono::milliseconds kEventsAwaited{40}, kEventsQuiet{250};
 constexpr int64_t kForgotAtOnce = 5000;
 constexpr std::chrono::milliseconds kForgetPause{100};
+constexpr std::chrono::milliseconds kClockDoubt{100};
 
 sigset_t block_signals() {
   sigset_t set;
@@ -68,6 +68,11 @@ void Gateway::subscribe() {
     event_bell_.ring(payload);
     webhook_sender_.poke();
   });
+  // A lowered budget holds from now on, not from the next round.
+  notifications_.subscribe(kBudgetsChannel, [this](const std::string&) {
+    spawn_detached(io_.executor(),
+                   [this]() -> Task<void> { co_await attempt(budget_enforcer_.enforce()); });
+  });
   notifications_.subscribe("prices", [this](const std::string&) {
     spawn_detached(io_.executor(), [this]() -> Task<void> { co_await attempt(prices_.load()); });
   });
@@ -112,23 +117,30 @@ void Gateway::start_events() {
   });
 }
 
-// Sandboxes whose budget has ended stop here, within one round of this job.
-Task<void> Gateway::hold_to_budgets() {
-  const std::vector<Halt> halts = co_await budgets_.extend(database_);
-  for (const Halt& halt : halts) {
-    log::info("budget ended", {{"sandbox", halt.sandbox.value}, {"budget", halt.budget}});
-    if (halt.action == OnExceeded::pause) {
-      auto pausing = pausing_.pause(halt.tenant, halt.sandbox, Keeps::disk);
-      const auto paused = co_await attempt(std::move(pausing));
-      const auto* refusal = std::get_if<Error>(&paused);
-      if (!refusal || !is_certain(*refusal)) continue;
-    }
-    co_await lifecycle_.kill(halt.tenant, halt.sandbox);
-  }
+Task<void> Gateway::anchor_clock() {
+  const auto asked = std::chrono::steady_clock::now();
+  const auto micros = co_await database_.run([](pqxx::work& tx) {
+    return tx.exec1("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")[0]
+        .as<int64_t>();
+  });
+  const auto answered = std::chrono::steady_clock::now();
+  // An answer that took long says little about when it was true.
+  if (clock_.anchored() && answered - asked > kClockDoubt) co_return;
+  clock_.anchor(from_micros(micros), asked + (answered - asked) / 2);
+}
+
+// Before anything else is booked: what ended in an outage ended then.
+Task<void> Gateway::settle_outage() {
+  if (outage_.is_pending()) co_await outage_.replay(lifecycle_);
 }
 
 void Gateway::start_background_work() {
   using std::chrono::seconds;
+  meter_.set_prelude([this] { return settle_outage(); });
+  repeat(io_.executor(), "outage", seconds(1), [this] { return settle_outage(); });
+  repeat(io_.executor(), "clock", seconds(10), [this] { return anchor_clock(); });
+  repeat(io_.executor(), "counters", seconds(10),
+         [this]() -> Task<void> { co_await sampler_.sample(); });
   if (local_)
     keep_running(io_.executor(), "local descriptor", [this] { return local_->keep_fresh(); });
   keep_running(io_.executor(), "deployments", [this] { return deployments_.run(); });
@@ -139,7 +151,12 @@ void Gateway::start_background_work() {
   start_events();
   repeat(io_.executor(), "metering", seconds(10),
          [this]() -> Task<void> { co_await meter_.flush(database_); });
-  repeat(io_.executor(), "budgets", seconds(15), [this] { return hold_to_budgets(); });
+  repeat(io_.executor(), "budgets", seconds(15),
+         [this]() -> Task<void> { co_await budget_enforcer_.enforce(); });
+  repeat(io_.executor(), "exports", seconds(5), [this]() -> Task<void> {
+    // A backlog is sent batch after batch; a receiver that fails is not due at once.
+    for (size_t sent = 1; sent > 0;) sent = co_await exports_.run_once();
+  });
   repeat(io_.executor(), "partitions", std::chrono::hours(6),
          [this]() -> Task<void> { co_await create_usage_partitions(database_); });
   repeat(io_.executor(), "prices", seconds(60), [this] { return prices_.load(); });
@@ -164,6 +181,8 @@ void Gateway::run() {
   wait_for_database();
   wait(seed_prices(database_));
   wait(prices_.load());
+  wait(anchor_clock());
+  wait(settle_outage());
   add_routes();
   metrics_ = std::make_unique<http::HttpMetrics>(routes_);
   dispatcher_ = std::make_unique<http::Dispatcher>(
@@ -209,6 +228,10 @@ void Gateway::render_metrics(std::string& out) const {
       .append(std::to_string(event_log_.collected()))
       .append("\n");
   webhook_sender_.render(out);
+  gauge("sandgate_creates_without_price", lifecycle_.unpriced());
+  gauge("sandgate_outage_journal_records", outage_.records());
+  gauge("sandgate_outage_journal_bytes", outage_.bytes());
+  gauge("sandgate_outage_journal_replayed", outage_.replayed());
 }
 
 }  // namespace sandgate

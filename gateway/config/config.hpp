@@ -48,6 +48,10 @@ struct Config {
     bool host_image = false;
   } local;
 
+  struct Billing {
+    std::string unpriced = "refuse";  // or "allow": backends whose price is not known
+  } billing;
+
   struct Limits {
     int64_t connections = 4096;
     int64_t header_bytes = 16384;
@@ -75,6 +79,7 @@ struct Config {
   std::string postgres_socket() const { return home + "/postgres"; }
   std::string gateway_directory() const { return home + "/gateway"; }
   // Holds "address:port" while the gateway accepts connections.
+  std::string outage_journal() const { return gateway_directory() + "/outage.journal"; }
   std::string listen_file() const { return gateway_directory() + "/listen"; }
   std::string node_socket() const { return home + "/run/node.sock"; }
   std::string local_run() const { return home + "/run"; }

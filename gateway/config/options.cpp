@@ -157,6 +157,8 @@ std::vector<Option> resource_options() {
            [](Config& c) -> std::string& { return c.local.workspaces; }),
       flag("local.host_image", "Offer the machine's own /usr as image 'host' (development only).",
            [](Config& c) -> bool& { return c.local.host_image; }),
+      word("billing.unpriced", "Backends whose price is not known: refuse or allow.",
+           {"refuse", "allow"}, [](Config& c) -> std::string& { return c.billing.unpriced; }),
       number("limits.connections", "Open client connections.", 1, 1000000,
              [](Config& c) -> int64_t& { return c.limits.connections; }),
       number("limits.header_bytes", "Bytes of a request's head.", 1024, 1048576,

@@ -110,10 +110,9 @@ class Examination {
 
   void price() {
     const auto& most = required_.placement.max_cost_per_hour;
-    if (!most) return;
-    if (!candidate_.price_per_hour)
-      reject("price_unknown");
-    else if (*candidate_.price_per_hour > Decimal::parse(*most).value_or(Decimal()))
+    const bool known = candidate_.price_per_hour.has_value();
+    if (!known && (most || candidate_.price_required)) reject("price_unknown");
+    if (known && most && *candidate_.price_per_hour > Decimal::parse(*most).value_or(Decimal()))
       reject("price_above_limit");
   }
 

@@ -7,20 +7,27 @@ bool BudgetGuard::reserve(pqxx::work& tx, const SandboxRecord& sandbox,
   return budgets_.reserve(tx, {.tenant = sandbox.tenant,
                                .sandbox = sandbox.id,
                                .charge_per_hour = charge_per_hour,
-                               .ttl = std::chrono::seconds(sandbox.ttl_seconds)});
+                               .ttl = std::chrono::seconds(sandbox.ttl_seconds),
+                               .subject = {sandbox.profile, sandbox.key, sandbox.metadata}});
 }
 
-void BudgetGuard::adjust(pqxx::work& tx, const SandboxRecord& sandbox) {
+PlannedSpending BudgetGuard::from_now(const SandboxRecord& sandbox) const {
   std::optional<Money> charge;
   if (sandbox.charge_per_hour)
     charge = Money{Decimal::from_sql(*sandbox.charge_per_hour), sandbox.currency};
   const Time now = clock_.now();
-  budgets_.adjust(
-      tx,
-      {.tenant = sandbox.tenant,
-       .sandbox = sandbox.id,
-       .charge_per_hour = std::move(charge),
-       .ttl = std::chrono::ceil<std::chrono::seconds>(std::max(sandbox.expires_at, now) - now)});
+  return {.tenant = sandbox.tenant,
+          .sandbox = sandbox.id,
+          .charge_per_hour = std::move(charge),
+          .ttl = std::chrono::ceil<std::chrono::seconds>(std::max(sandbox.expires_at, now) - now)};
+}
+
+void BudgetGuard::adjust(pqxx::work& tx, const SandboxRecord& sandbox) {
+  budgets_.adjust(tx, from_now(sandbox));
+}
+
+void BudgetGuard::extend(pqxx::work& tx, const SandboxRecord& sandbox) {
+  budgets_.lengthen(tx, from_now(sandbox));
 }
 
 void BudgetGuard::settle(pqxx::work& tx, const SandboxId& id) { budgets_.settle(tx, id); }

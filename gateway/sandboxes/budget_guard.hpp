@@ -12,9 +12,12 @@ class BudgetGuard : public SpendGuard {
   bool reserve(pqxx::work& tx, const SandboxRecord& sandbox,
                const std::optional<Money>& charge_per_hour) override;
   void adjust(pqxx::work& tx, const SandboxRecord& sandbox) override;
+  void extend(pqxx::work& tx, const SandboxRecord& sandbox) override;
   void settle(pqxx::work& tx, const SandboxId& id) override;
 
  private:
+  PlannedSpending from_now(const SandboxRecord& sandbox) const;
+
   Budgets& budgets_;
   const Clock& clock_;
 };

@@ -20,6 +20,7 @@ SandboxRecord intention(const CreateOrder& order, const Decision& decision) {
   record.id = SandboxId::make();
   record.tenant = order.tenant;
   record.profile = order.profile;
+  record.key = order.key;
   record.profile_version = order.profile_version;
   record.decision = decision.id;
   record.isolation = profile.isolation;
@@ -134,7 +135,8 @@ std::optional<SandboxRecord> Creation::write_running(pqxx::work& tx,
                          .provider = running->provider,
                          .region = running->region,
                          .resources = running->resources,
-                         .metadata = running->metadata});
+                         .metadata = running->metadata,
+                         .key = record_.key});
   return running;
 }
 

@@ -11,6 +11,8 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kKillPatience{10};
+constexpr std::chrono::seconds kReadingPatience{1};
+constexpr std::chrono::seconds kTellUnpricedEvery{60};
 
 Error unknown_sandbox(const SandboxId& id) { return Error::not_found("sandbox", id.value); }
 
@@ -19,14 +21,34 @@ Error unknown_sandbox(const SandboxId& id) { return Error::not_found("sandbox", 
 Decision Lifecycle::explain(const CreateOrder& order) const {
   const auto set = parts_.deployments.snapshot();
   const auto prices = parts_.prices.snapshot();
+  auto candidates = candidates_of(*set, parts_.board, *prices, order.request.profile.resources,
+                                  parts_.clock.now());
+  for (Candidate& candidate : candidates) candidate.price_required = parts_.price_required;
   return decide(order.request, order.tenant,
                 order.profile + "@" + std::to_string(order.profile_version), order.request_id,
-                candidates_of(*set, parts_.board, *prices, order.request.profile.resources,
-                              parts_.clock.now()));
+                std::move(candidates));
+}
+
+// What runs without a price is given away: somebody should know, though not for every create.
+void Lifecycle::warn_of_unpriced(const Decision& decision) {
+  for (const Candidate& candidate : decision.candidates) {
+    if (candidate.price_per_hour || !candidate.deployment->enabled) continue;
+    ++unpriced_;
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    const int64_t seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+    const int64_t told = unpriced_told_;
+    if (seconds - told < kTellUnpricedEvery.count() && told != 0) return;
+    unpriced_told_ = seconds;
+    log::error("no price is known for a deployment", {{"deployment", candidate.deployment->name},
+                                                      {"provider", candidate.deployment->provider},
+                                                      {"refused", parts_.price_required}});
+    return;
+  }
 }
 
 Task<SandboxRecord> Lifecycle::create(CreateOrder order) {
   Decision decision = explain(order);
+  warn_of_unpriced(decision);
   if (decision.eligible() == 0) throw nothing_eligible(decision);
   auto creation = std::make_shared<Creation>(parts_, std::move(order), std::move(decision));
   auto work = [creation]() -> Task<SandboxRecord> { return creation->run(); };
@@ -58,18 +80,28 @@ void Lifecycle::end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Ti
 }
 
 Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id) {
+  if (parts_.outage && parts_.outage->has(tenant, id)) co_return EndResult::ended;
   const auto known = co_await get(tenant, id);
   if (is_ended(known->record.state)) co_return EndResult::ended;
-  auto work = [this, id]() -> Task<EndResult> {
-    auto transaction = [this, id](pqxx::work& tx) {
+  // A database that answers late does not make the sandbox run longer.
+  const Time at = parts_.clock.now();
+  auto work = [this, id, at, known]() -> Task<EndResult> {
+    auto transaction = [this, id, at](pqxx::work& tx) {
       auto stopping = sandbox_rows::set_stopping(tx, id, {.reason = "killed"});
       if (stopping)
-        end_charge(tx, id);
+        end_charge(tx, id, at);
       else
         stopping = sandbox_rows::find(tx, id);
       return stopping;
     };
-    const auto record = co_await parts_.database.run(std::move(transaction));
+    auto writing = parts_.database.run(std::move(transaction));
+    const auto outcome = co_await attempt(std::move(writing));
+    if (const Error* error = std::get_if<Error>(&outcome)) {
+      if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
+      EndIntention intention{known->record.tenant, id, at, "killed", {}, {}};
+      co_return co_await end_without_database(known->record, std::move(intention));
+    }
+    const auto& record = std::get<0>(outcome);
     parts_.cache.forget(id);
     if (!record) throw unknown_sandbox(id);
     // Someone else may be bringing it down at the same time: killing twice is harmless.
@@ -116,12 +148,33 @@ Task<bool> Lifecycle::kill_everywhere(SandboxRecord record) {
   co_return all;
 }
 
+Task<std::optional<Meter::Measured>> Lifecycle::last_reading(SandboxRecord record) {
+  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
+  if (!deployment || record.backend_id.empty() || !deployment->descriptor.can(Verb::metrics))
+    co_return std::nullopt;
+  auto reading = deployment->backend->metrics(record.backend_id);
+  const auto outcome = co_await attempt_within(kReadingPatience, std::move(reading));
+  const auto* metrics = std::get_if<SandboxMetrics>(&outcome);
+  if (!metrics) co_return std::nullopt;
+  co_return measured_of(*metrics);
+}
+
+Task<EndResult> Lifecycle::end_without_database(SandboxRecord record, EndIntention intention) {
+  intention.counters = co_await last_reading(record);
+  co_await parts_.outage->remember(std::move(intention));
+  parts_.cache.forget(record.id);
+  const bool killed = co_await kill_everywhere(std::move(record));
+  co_return killed ? EndResult::ended : EndResult::stopping;
+}
+
 Task<EndResult> Lifecycle::bring_down(SandboxRecord stopping) {
   const SandboxId id = stopping.id;
+  const auto reading = co_await last_reading(stopping);
   const bool killed = co_await kill_everywhere(std::move(stopping));
-  auto work = [id, killed](pqxx::work& tx) {
+  auto work = [this, id, killed, reading](pqxx::work& tx) {
     // Lost in a crash, this is done again by the reaper: killing twice is harmless.
     tx.exec("SET LOCAL synchronous_commit TO off");
+    if (reading) parts_.meter.observe(tx, id, *reading);
     if (killed)
       sandbox_rows::set_ended(tx, id);
     else
@@ -148,8 +201,10 @@ Task<SandboxRecord> Lifecycle::extend(TenantId tenant, SandboxId id, int64_t ttl
   const auto ttl = backend_ttl(std::chrono::seconds(ttl_seconds), deployment->descriptor);
   co_await deployment->backend->extend(record.backend_id, ttl);
   const auto mark = parts_.cache.mark_of(id);
-  auto work = [id, ttl_seconds](pqxx::work& tx) {
-    return sandbox_rows::set_expiry(tx, id, ttl_seconds);
+  auto work = [this, id, ttl_seconds](pqxx::work& tx) {
+    auto changed = sandbox_rows::set_expiry(tx, id, ttl_seconds);
+    if (changed) parts_.spend.extend(tx, *changed);
+    return changed;
   };
   const auto extended = co_await parts_.database.run(std::move(work));
   if (!extended) {
@@ -164,12 +219,21 @@ Task<void> Lifecycle::fail(SandboxId id, std::string detail) {
   const sandbox_rows::Stop lost{.reason = "failed",
                                 .failure = SandboxFailure{"backend_lost", std::move(detail)},
                                 .placed_only = true};
-  auto work = [this, id, lost](pqxx::work& tx) {
+  const Time at = parts_.clock.now();
+  auto work = [this, id, lost, at](pqxx::work& tx) {
     if (!sandbox_rows::set_stopping(tx, id, lost)) return;
-    end_charge(tx, id);
+    end_charge(tx, id, at);
     sandbox_rows::set_ended(tx, id);
   };
-  co_await parts_.database.run(std::move(work));
+  auto writing = parts_.database.run(std::move(work));
+  const auto outcome = co_await attempt(std::move(writing));
+  if (const Error* error = std::get_if<Error>(&outcome)) {
+    if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
+    const auto known = co_await parts_.cache.find(id);
+    if (!known) throw *error;
+    EndIntention intention{known->record.tenant, id, at, lost.reason, lost.failure, {}};
+    co_await parts_.outage->remember(std::move(intention));
+  }
   parts_.cache.forget(id);
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <string>
 
 #include "billing/meter.hpp"
@@ -7,6 +8,7 @@
 #include "gateway/placement/deployments.hpp"
 #include "gateway/placement/health_board.hpp"
 #include "gateway/placement/place.hpp"
+#include "gateway/sandboxes/outage_journal.hpp"
 #include "gateway/sandboxes/sandbox_cache.hpp"
 #include "gateway/sandboxes/spend_guard.hpp"
 #include "gateway/sandboxes/store.hpp"
@@ -23,6 +25,7 @@ struct CreateOrder {
   Json wishes = Json::object();  // the body's tightenings, which copies of the sandbox inherit
   std::string scope_key;  // see scope_key_of; a second one of it is a conflict
   std::string snapshot_backend_id;  // with request.snapshot: its backend's word for it
+  std::string key;  // id of the caller's key, empty when it has none
 };
 
 // What ending a sandbox came to.
@@ -45,6 +48,8 @@ class Lifecycle {
     SandboxCache& cache;
     const Clock& clock;
     asio::any_io_executor executor;  // where creates go on when their caller is gone
+    OutageJournal* outage = nullptr;  // null: without the database nothing can be ended
+    bool price_required = false;  // a backend whose price is unknown is not used
   };
   explicit Lifecycle(Parts parts) : parts_(std::move(parts)) {}
 
@@ -56,9 +61,11 @@ class Lifecycle {
   // finish.
   Task<SandboxRecord> create(CreateOrder order);
 
-  // Ends a sandbox, whatever its state; the charge ends now. Throws not_found.
+  // Ends a sandbox, whatever its state; the charge ends now. Throws not_found. Without the database
+  // the end is kept on disk, with its moment, and the sandbox is killed all the same.
   Task<EndResult> kill(TenantId tenant, SandboxId id);
-  // Throws not_found, conflict (not running or paused), invalid (beyond the profile's longest).
+  // Throws not_found, conflict (not running or paused), invalid (beyond the profile's longest),
+  // budget_exceeded (not enough money for that long).
   Task<SandboxRecord> extend(TenantId tenant, SandboxId id, int64_t ttl_seconds);
   // The backend lost it: failed with backend_lost, meter closed. Only if it still runs there.
   Task<void> fail(SandboxId id, std::string detail);
@@ -75,13 +82,22 @@ class Lifecycle {
   void end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at = std::nullopt);
 
   const Parts& parts() const { return parts_; }
+  // Creates for which a deployment of unknown price was refused, or (unless required) considered.
+  uint64_t unpriced() const { return unpriced_; }
 
  private:
   // True: certainly not there any more. Throws when the backend does not answer.
   Task<bool> kill_on(DeploymentPtr deployment, SandboxRecord record);
   Task<bool> kill_everywhere(SandboxRecord record);
+  // What its backend counted so far; empty when it does not measure or answer.
+  Task<std::optional<Meter::Measured>> last_reading(SandboxRecord record);
+  Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);
+
+  void warn_of_unpriced(const Decision& decision);
 
   Parts parts_;
+  std::atomic<uint64_t> unpriced_{0};
+  std::atomic<int64_t> unpriced_told_{0};  // steady seconds
 };
 
 }  // namespace sandgate

@@ -153,6 +153,10 @@ Task<size_t> Reaper::resolve_unknown() {
 
 Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char* name) {
   while (true) {
+    if (options_.hold && options_.hold()) {
+      co_await sleep_for(period);
+      continue;
+    }
     const auto outcome = co_await attempt((this->*step)());
     if (const auto* error = std::get_if<Error>(&outcome))
       log::warn("the reaper was interrupted", {{"step", name}, {"reason", error->what()}});

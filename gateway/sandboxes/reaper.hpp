@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <functional>
 
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/pausing.hpp"
@@ -15,6 +16,7 @@ class Reaper {
     std::chrono::milliseconds expiry_every{500}, stopping_every{1000}, unknown_every{5000};
     std::chrono::milliseconds ahead{0};  // tests: pretend that it is that much later
     int batch = 50;
+    std::function<bool()> hold;  // while true, run() changes nothing
   };
   Reaper(Lifecycle& lifecycle, Options options)
       : lifecycle_(lifecycle), pausing_(lifecycle), snapshots_(lifecycle), options_(options) {}

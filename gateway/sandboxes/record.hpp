@@ -35,6 +35,7 @@ struct SandboxRecord {
   std::string profile;
   int profile_version = 0;
   DecisionId decision;
+  std::string key;  // id of the key that asks for it; known while it is created, not in its row
 
   std::string deployment, provider, backend_id, region;  // empty until placed
   Isolation isolation = Isolation::container;  // asked for; once placed, what it really is

@@ -20,6 +20,8 @@ class SpendGuard {
                        const std::optional<Money>& charge_per_hour) = 0;
   // Placed: the real price is known.
   virtual void adjust(pqxx::work& tx, const SandboxRecord& sandbox) = 0;
+  // Goes on for longer. Throws Error(budget_exceeded).
+  virtual void extend(pqxx::work& tx, const SandboxRecord& sandbox) = 0;
   // Ended, or never began: gives back what is left. Idempotent.
   virtual void settle(pqxx::work& tx, const SandboxId& id) = 0;
 };
@@ -31,6 +33,7 @@ class NoSpendGuard : public SpendGuard {
     return false;
   }
   void adjust(pqxx::work&, const SandboxRecord&) override {}
+  void extend(pqxx::work&, const SandboxRecord&) override {}
   void settle(pqxx::work&, const SandboxId&) override {}
 };
 

@@ -4,7 +4,6 @@
 
 #include <thread>
 
-#include "billing/budget_alerts.hpp"
 #include "billing/budget_store.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
@@ -264,24 +263,6 @@ TEST_F(BudgetTest, LongerTimeNeedsMoreMoney) {
   EXPECT_EQ(budget().reserved, dec("0.9"));
   EXPECT_TRUE(std::holds_alternative<std::monostate>(lengthen(100s)));
   EXPECT_EQ(budget().reserved, dec("0.1"));
-}
-
-TEST_F(BudgetTest, PassesEachAlertOnOnce) {
-  put(R"({"amount":"0.1","currency":"USD","window":"total","alert_at":[50]})");
-  open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
-  clock.advance(60s);
-  run(meter.flush(*database, 0s));
-  std::vector<std::string> told;
-  bool fail = true;
-  BudgetAlerts alerts(*database, [&](pqxx::work&, const BudgetAlert& alert) {
-    if (fail) throw Error(ErrorCode::unavailable, "the sink is away");
-    told.push_back(alert.type + " " + alert.data["threshold"].dump());
-  });
-  EXPECT_THROW(run(alerts.pass_on()), Error);
-  fail = false;
-  EXPECT_EQ(run(alerts.pass_on()), 1u);
-  EXPECT_EQ(run(alerts.pass_on()), 0u);
-  EXPECT_EQ(told, std::vector<std::string>{"budget.alert 50"});
 }
 
 TEST_F(BudgetTest, RefusesNonsenseAndSaysWhere) {

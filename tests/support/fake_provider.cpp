@@ -192,4 +192,20 @@ Task<void> FakeProvider::remove_snapshot(std::string snapshot) {
   co_return;
 }
 
+void FakeProvider::count(SandboxMetrics totals) {
+  std::lock_guard lock(mutex_);
+  counted_ = totals;
+}
+
+Task<SandboxMetrics> FakeProvider::metrics(std::string id) {
+  std::optional<SandboxMetrics> counted;
+  {
+    std::lock_guard lock(mutex_);
+    if (alive_.contains(id)) counted = counted_;
+  }
+  if (!counted) throw Error(ErrorCode::unsupported, "nothing is counted");
+  counted->sampled_at = SystemClock().now();
+  co_return *counted;
+}
+
 }  // namespace sandgate::test

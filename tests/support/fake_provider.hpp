@@ -31,6 +31,8 @@ class FakeProvider : public Provider {
   void offer(Descriptor descriptor);
   void lose(const std::string& backend_id);  // it dies by itself
 
+  void count(SandboxMetrics totals);  // what metrics() says from now on; before, it refuses
+
   size_t alive() const;
   bool has(const std::string& sandbox_id) const;
   int creates() const { return creates_; }
@@ -51,6 +53,7 @@ class FakeProvider : public Provider {
                                  bool lasting) override;
   Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
   Task<void> remove_snapshot(std::string snapshot) override;
+  Task<SandboxMetrics> metrics(std::string id) override;
 
  private:
   void change(const std::string& id, BackendState state);
@@ -69,6 +72,7 @@ class FakeProvider : public Provider {
   std::map<std::string, BackendSandbox> alive_;
   std::map<std::string, std::string> snapshots_;  // backend id -> our id
   CreateSpec last_spec_;
+  std::optional<SandboxMetrics> counted_;
   int next_ = 0;
   std::atomic<bool> refuse_kills_{false};
   std::atomic<int> creates_{0}, kills_{0};

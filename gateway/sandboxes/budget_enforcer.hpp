@@ -1,0 +1,32 @@
+#pragma once
+#include <functional>
+
+#include "billing/budgets.hpp"
+#include "gateway/sandboxes/lifecycle.hpp"
+
+namespace sandgate {
+
+// Stops sandboxes whose money has ended, as their budgets say. Any number of replicas may.
+class BudgetEnforcer {
+ public:
+  // Pauses a running sandbox, keeping what its backend can keep; throws when it can't.
+  using Pause = std::function<Task<void>(TenantId tenant, SandboxId id)>;
+
+  // Without `pause` every sandbox that has to stop is killed.
+  BudgetEnforcer(Budgets& budgets, Lifecycle& lifecycle, Pause pause = {})
+      : budgets_(budgets), lifecycle_(lifecycle), pause_(std::move(pause)) {}
+
+  // One round, for a job of at most a flush interval. Returns how many were stopped. One that its
+  // backend can't pause is killed; one that is paused already stays so, and its storage is charged.
+  Task<size_t> enforce();
+
+ private:
+  Task<void> stop(Halt halt);
+  Task<bool> paused(Halt halt, CachedSandboxPtr known);
+
+  Budgets& budgets_;
+  Lifecycle& lifecycle_;
+  Pause pause_;
+};
+
+}  // namespace sandgate

@@ -1,0 +1,127 @@
+#include "gateway/sandboxes/outage_journal.hpp"
+
+#include "gateway/core/log.hpp"
+#include "gateway/sandboxes/lifecycle.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr size_t kReplayBatch = 100;
+constexpr std::chrono::milliseconds kReplayPause{20};
+
+std::string payload_of(const EndIntention& intention) {
+  Json json{{"tenant", intention.tenant.value},
+            {"sandbox", intention.sandbox.value},
+            {"at_micros", to_micros(intention.at)},
+            {"reason", intention.reason}};
+  if (intention.failure)
+    json["failure"] = {{"code", intention.failure->code}, {"detail", intention.failure->detail}};
+  if (intention.counters)
+    json["counters"] = {{"egress_bytes", intention.counters->egress_bytes.value_or(-1)},
+                        {"cpu_micros", intention.counters->active_cpu_micros.value_or(-1)},
+                        {"sampled_micros", to_micros(intention.counters->sampled_at)}};
+  // Text from a backend may be anything.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+EndIntention intention_of(const std::string& payload) {
+  const Json json = Json::parse(payload);
+  EndIntention intention{.tenant = TenantId{json.at("tenant").get<std::string>()},
+                         .sandbox = SandboxId{json.at("sandbox").get<std::string>()},
+                         .at = from_micros(json.at("at_micros").get<int64_t>()),
+                         .reason = json.at("reason").get<std::string>()};
+  if (json.contains("failure"))
+    intention.failure = SandboxFailure{json["failure"].at("code").get<std::string>(),
+                                       json["failure"].at("detail").get<std::string>()};
+  if (json.contains("counters")) {
+    const Json& read = json["counters"];
+    intention.counters =
+        Meter::Measured{.egress_bytes = read.at("egress_bytes").get<int64_t>(),
+                        .active_cpu_micros = read.at("cpu_micros").get<int64_t>(),
+                        .sampled_at = from_micros(read.at("sampled_micros").get<int64_t>())};
+  }
+  return intention;
+}
+
+// False: an earlier try of this very record was committed already.
+bool move_on(pqxx::work& tx, const std::string& journal, uint64_t sequence) {
+  return tx.exec_params(
+               "INSERT INTO outage_journal AS j (journal, through) VALUES ($1, $2)"
+               " ON CONFLICT (journal) DO UPDATE SET through = excluded.through, at = now()"
+               " WHERE j.through < excluded.through",
+               journal, sequence)
+             .affected_rows() == 1;
+}
+
+void apply(pqxx::work& tx, Lifecycle& lifecycle, const EndIntention& intention) {
+  // Without a lease: the reaper brings it down at its next round.
+  const sandbox_rows::Stop stop{.reason = intention.reason,
+                                .failure = intention.failure,
+                                .lease = std::chrono::milliseconds(0)};
+  if (!sandbox_rows::set_stopping(tx, intention.sandbox, stop)) return;
+  if (intention.counters)
+    lifecycle.parts().meter.observe(tx, intention.sandbox, *intention.counters);
+  lifecycle.end_charge(tx, intention.sandbox, intention.at);
+}
+
+}  // namespace
+
+OutageJournal::OutageJournal(DurableJournal::Options options) : journal_(std::move(options)) {
+  for (const auto& record : journal_.pending(SIZE_MAX)) {
+    const EndIntention intention = intention_of(record.payload);
+    note(intention.tenant.value, intention.sandbox.value, true);
+  }
+}
+
+void OutageJournal::note(const std::string& tenant, const std::string& sandbox, bool known) {
+  const std::lock_guard lock(mutex_);
+  if (known)
+    ended_.emplace(tenant, sandbox);
+  else
+    ended_.erase({tenant, sandbox});
+}
+
+bool OutageJournal::has(const TenantId& tenant, const SandboxId& sandbox) const {
+  const std::lock_guard lock(mutex_);
+  return ended_.contains({tenant.value, sandbox.value});
+}
+
+Task<void> OutageJournal::remember(EndIntention intention) {
+  co_await journal_.append(payload_of(intention));
+  note(intention.tenant.value, intention.sandbox.value, true);
+  log::warn("an end is kept on disk until the database is back",
+            {{"sandbox", intention.sandbox.value}, {"reason", intention.reason}});
+}
+
+Task<size_t> OutageJournal::replay(Lifecycle& lifecycle) {
+  while (busy_.exchange(true)) co_await sleep_for(kReplayPause);
+  auto outcome = co_await attempt(replay_alone(lifecycle));
+  busy_ = false;
+  if (const Error* error = std::get_if<Error>(&outcome)) throw *error;
+  co_return std::get<size_t>(outcome);
+}
+
+Task<size_t> OutageJournal::replay_alone(Lifecycle& lifecycle) {
+  size_t count = 0;
+  for (;;) {
+    const auto batch = journal_.pending(kReplayBatch);
+    if (batch.empty()) break;
+    const std::string journal = journal_.id();
+    for (const auto& record : batch) {
+      const EndIntention intention = intention_of(record.payload);
+      auto work = [&lifecycle, journal, sequence = record.sequence, intention](pqxx::work& tx) {
+        if (move_on(tx, journal, sequence)) apply(tx, lifecycle, intention);
+      };
+      co_await lifecycle.parts().database.run(std::move(work));
+      lifecycle.parts().cache.forget(intention.sandbox);
+      note(intention.tenant.value, intention.sandbox.value, false);
+      ++count;
+      ++replayed_;
+    }
+    co_await journal_.forget(batch.back().sequence);
+  }
+  if (count > 0) log::info("ends of an outage are in the database", {{"ends", count}});
+  co_return count;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,58 @@
+#pragma once
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "billing/meter.hpp"
+#include "gateway/core/durable_journal.hpp"
+#include "gateway/sandboxes/record.hpp"
+
+namespace sandgate {
+
+class Lifecycle;
+
+// The end of a sandbox that was asked for, or seen, while the database was away.
+struct EndIntention {
+  TenantId tenant;
+  SandboxId sandbox;
+  Time at;  // when the charge ends
+  std::string reason;  // killed, failed
+  std::optional<SandboxFailure> failure;
+  std::optional<Meter::Measured> counters;  // what its backend had counted by then
+};
+
+// Ends of sandboxes on this machine's disk until the database has them. Usage itself needs no
+// journal: it is worked out from where the metering stood, once the database is back.
+class OutageJournal {
+ public:
+  explicit OutageJournal(DurableJournal::Options options);
+
+  // Resumes once it is on disk. Throws Error(unavailable) when it can't be: then it did not happen.
+  Task<void> remember(EndIntention intention);
+  // Whether the tenant's sandbox is known to have ended, though not to the database.
+  bool has(const TenantId& tenant, const SandboxId& sandbox) const;
+  bool is_pending() const { return journal_.records() > 0; }
+
+  // Writes everything into the database, in order and each once, whatever crashes in between; what
+  // books usage has to wait for it, or it would charge beyond the end. Throws Error(unavailable)
+  // while the database is away. Returns how many it wrote.
+  Task<size_t> replay(Lifecycle& lifecycle);
+
+  size_t records() const { return journal_.records(); }
+  size_t bytes() const { return journal_.bytes(); }
+  uint64_t replayed() const { return replayed_; }  // since the start of this process
+
+ private:
+  Task<size_t> replay_alone(Lifecycle& lifecycle);
+  void note(const std::string& tenant, const std::string& sandbox, bool known);
+
+  DurableJournal journal_;
+  mutable std::mutex mutex_;
+  std::set<std::pair<std::string, std::string>> ended_;  // tenant, sandbox
+  std::atomic<bool> busy_{false};
+  std::atomic<uint64_t> replayed_{0};
+};
+
+}  // namespace sandgate

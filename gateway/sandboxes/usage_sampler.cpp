@@ -1,0 +1,56 @@
+#include "gateway/sandboxes/usage_sampler.hpp"
+
+#include "gateway/core/attempt_within.hpp"
+#include "gateway/sandboxes/for_each.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kSamplePatience{5};
+constexpr size_t kSamplesAtOnce = 16;
+
+}  // namespace
+
+Task<std::vector<UsageSampler::Due>> UsageSampler::due_on(DeploymentPtr deployment) {
+  auto work = [deployment, options = options_](pqxx::work& tx) {
+    std::vector<Due> due;
+    for (const auto& row : tx.exec_params(
+             "SELECT s.id, s.backend_id FROM sandbox s JOIN metered_sandbox m ON m.sandbox = s.id"
+             " WHERE s.deployment = $1 AND s.ended_at IS NULL AND s.state = 'running'"
+             " AND ($2 = '' OR s.tenant = $2) AND m.state = 'running'"
+             " AND m.counters_at <= now() - make_interval(secs => $3)"
+             " AND m.opened_at <= now() - make_interval(secs => $3)"
+             " ORDER BY m.counters_at LIMIT $4",
+             deployment->name, deployment->tenant ? deployment->tenant->value : "",
+             options.min_age.count(), options.most))
+      due.push_back({SandboxId{row[0].as<std::string>()}, row[1].as<std::string>()});
+    return due;
+  };
+  co_return co_await lifecycle_.parts().database.run(std::move(work));
+}
+
+Task<size_t> UsageSampler::sample() {
+  size_t taken = 0;
+  const auto set = lifecycle_.parts().deployments.snapshot();
+  for (const DeploymentPtr& deployment : *set) {
+    if (!deployment->descriptor.can(Verb::metrics)) continue;
+    auto due = co_await due_on(deployment);
+    auto read = [this, deployment, &taken](Due one) -> Task<void> {
+      auto reading = deployment->backend->metrics(one.backend_id);
+      const auto outcome = co_await attempt_within(kSamplePatience, std::move(reading));
+      // One that does not answer is read at the next round.
+      const auto* metrics = std::get_if<SandboxMetrics>(&outcome);
+      if (!metrics) co_return;
+      const Meter::Measured totals = measured_of(*metrics);
+      auto work = [this, id = one.id, totals](pqxx::work& tx) {
+        lifecycle_.parts().meter.observe(tx, id, totals);
+      };
+      co_await lifecycle_.parts().database.run(std::move(work));
+      ++taken;
+    };
+    co_await for_each(std::move(due), kSamplesAtOnce, read);
+  }
+  co_return taken;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,163 @@
+#include <gtest/gtest.h>
+
+#include "billing/budget_store.hpp"
+#include "billing/price_rows.hpp"
+#include "gateway/sandboxes/budget_enforcer.hpp"
+#include "gateway/sandboxes/budget_guard.hpp"
+#include "gateway/sandboxes/for_each.hpp"
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate {
+namespace {
+
+using namespace std::chrono_literals;
+using test::run;
+
+constexpr const char* kPrices = R"({"kind":"cost","currency":"USD",
+  "effective_from":"2026-01-01T00:00:00Z",
+  "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"0.001"}]})";
+
+// A replica that holds tenants to budgets, on the world's database and backends.
+struct PayingReplica {
+  explicit PayingReplica(test::World& world)
+      : database({.url = world.database.url(), .connections = 4, .patience = 120s}),
+        store(database, vault),
+        deployments(
+            store, [](const DeploymentRow&) { return nullptr; }, world.fixed()),
+        lifecycle({.database = database,
+                   .deployments = deployments,
+                   .board = board,
+                   .prices = prices,
+                   .meter = meter,
+                   .spend = guard,
+                   .cache = cache,
+                   .clock = clock,
+                   .executor = pool.get_executor()}) {
+    run(deployments.reload());
+    const PriceVersion list = price_version_from(parse_json(kPrices), "list");
+    run(database.run([&](pqxx::work& tx) { insert_price_version(tx, list); }));
+    run(prices.load());
+  }
+  ~PayingReplica() { pool.join(); }
+
+  void put(const TenantId& tenant, const std::string& json) {
+    run(rows.put(budget_from(parse_json(json), tenant, "main")));
+  }
+
+  Database database;
+  Vault vault{Secret(std::string(32, 'k'))};
+  DeploymentStore store;
+  Deployments deployments;
+  SystemClock clock;
+  HealthBoard board{clock};
+  PriceBooks prices{database};
+  Meter meter{prices};
+  Budgets budgets{prices};
+  BudgetStore rows{database};
+  BudgetGuard guard{budgets, clock};
+  SandboxCache cache{database};
+  asio::thread_pool pool{2};
+  Lifecycle lifecycle;
+};
+
+// One vCPU for ten minutes: 0.6.
+CreateOrder small_order(const test::World& world) {
+  return world.order([](Profile& profile) {
+    profile.resources.milli_vcpu = 1000;
+    profile.ttl_seconds = 600;
+    profile.limits.max_ttl_seconds = 7200;
+  });
+}
+
+TEST(SandboxBudgets, OfAThousandParallelCreatesExactlyThosePaidForAreAdmitted) {
+  test::World world;
+  PayingReplica replica(world);
+  replica.put(world.tenant, R"({"amount":"22.2","currency":"USD","window":"total"})");  // 37 × 0.6
+  std::atomic<int> admitted{0}, refused{0};
+  auto create = [&](int) -> Task<void> {
+    auto creating = replica.lifecycle.create(small_order(world));
+    const auto outcome = co_await attempt(std::move(creating));
+    const Error* error = std::get_if<Error>(&outcome);
+    if (!error)
+      ++admitted;
+    else if (error->code == ErrorCode::budget_exceeded)
+      ++refused;
+  };
+  const auto all = [&]() -> Task<void> {
+    std::vector<int> callers(1000);
+    co_await for_each(std::move(callers), 100, create);
+  };
+  run(all());
+  EXPECT_EQ(admitted, 37);
+  EXPECT_EQ(refused, 963);
+  EXPECT_EQ(world.a->alive(), 37u);
+  // A second or two of some may have passed when they began to run.
+  EXPECT_EQ(world.sql("SELECT reserved <= 22.2 AND reserved > 21.6 FROM budget"), "t");
+  EXPECT_EQ(world.sql("SELECT sum(held) = (SELECT reserved FROM budget) FROM reservation"), "t");
+}
+
+TEST(SandboxBudgets, NothingStaysSetAsideForWhatEndedOrNeverBegan) {
+  test::World world;
+  PayingReplica replica(world);
+  replica.put(world.tenant, R"({"amount":"9","currency":"USD","window":"total"})");
+  const SandboxRecord one = run(replica.lifecycle.create(small_order(world)));
+  world.a->fail_creates(test::FakeProvider::Fault::error, ErrorCode::invalid);
+  EXPECT_THROW(run(replica.lifecycle.create(small_order(world))), Error);
+  EXPECT_EQ(world.sql("SELECT trim_scale(reserved) FROM budget"), "0.6");
+  run(replica.lifecycle.kill(world.tenant, one.id));
+  EXPECT_EQ(world.sql("SELECT trim_scale(reserved) FROM budget"), "0");
+  EXPECT_EQ(world.sql("SELECT count(*) FROM reservation"), "0");
+}
+
+TEST(SandboxBudgets, AnExtendThatCannotBePaidChangesNothing) {
+  test::World world;
+  PayingReplica replica(world);
+  replica.put(world.tenant, R"({"amount":"1","currency":"USD","window":"total"})");
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  try {
+    run(replica.lifecycle.extend(world.tenant, box.id, 3600));
+    FAIL() << "extended beyond the budget";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::budget_exceeded);
+  }
+  EXPECT_EQ(world.row(box.id).expires_at, box.expires_at);
+  EXPECT_EQ(run(replica.lifecycle.extend(world.tenant, box.id, 900)).ttl_seconds, 900);
+}
+
+TEST(SandboxBudgets, ALoweredBudgetEndsWhatRunsAtOnce) {
+  test::World world;
+  PayingReplica replica(world);
+  const std::string rest = R"("currency":"USD","window":"total","on_exceeded":"kill"})";
+  replica.put(world.tenant, R"({"amount":"9",)" + rest);
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  BudgetEnforcer enforcer(replica.budgets, replica.lifecycle);
+  EXPECT_EQ(run(enforcer.enforce()), 0u);
+  replica.put(world.tenant, R"({"amount":"0",)" + rest);
+  EXPECT_EQ(run(enforcer.enforce()), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.a->alive(), 0u);
+}
+
+TEST(SandboxBudgets, PausesWhereTheBackendCanAndEndsWhereItCannot) {
+  test::World world;
+  PayingReplica replica(world);
+  const std::string rest = R"("currency":"USD","window":"total","on_exceeded":"pause"})";
+  replica.put(world.tenant, R"({"amount":"9",)" + rest);
+  const SandboxRecord one = run(replica.lifecycle.create(small_order(world)));
+  const SandboxRecord two = run(replica.lifecycle.create(small_order(world)));
+  replica.put(world.tenant, R"({"amount":"0",)" + rest);
+  std::vector<std::string> asked;
+  BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
+                          [&](TenantId, SandboxId id) -> Task<void> {
+                            asked.push_back(id.value);
+                            if (id == two.id) throw Error(ErrorCode::unsupported, "it cannot");
+                            co_return;
+                          });
+  run(enforcer.enforce());
+  EXPECT_EQ(asked.size(), 2u);
+  EXPECT_EQ(world.row(one.id).state, SandboxState::running) << "left to the pause";
+  EXPECT_EQ(world.row(two.id).state, SandboxState::stopped);
+}
+
+}  // namespace
+}  // namespace sandgate

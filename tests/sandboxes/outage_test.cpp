@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+
+#include "gateway/sandboxes/usage_sampler.hpp"
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate {
+namespace {
+
+using namespace std::chrono_literals;
+using test::run;
+using test::TestDatabase;
+
+// A world whose replica keeps a journal for outages.
+struct OutageWorld : test::World {
+  OutageWorld() { reopen(); }
+
+  // As after a kill -9 of the gateway: another life over the same file and database.
+  void reopen() {
+    lifecycle.reset();
+    outage.reset();
+    outage = std::make_unique<OutageJournal>(
+        DurableJournal::Options{.path = directory.path() + "/outage.journal"});
+    Lifecycle::Parts parts = replica.lifecycle.parts();
+    parts.outage = outage.get();
+    lifecycle = std::make_unique<Lifecycle>(parts);
+  }
+  // Replays once the database answers again.
+  size_t settle() {
+    for (;;) {
+      const auto outcome = run(attempt(outage->replay(*lifecycle)));
+      if (const auto* count = std::get_if<size_t>(&outcome)) return *count;
+      EXPECT_EQ(std::get<Error>(outcome).code, ErrorCode::unavailable);
+      run(sleep_for(20ms));
+    }
+  }
+  std::string ended_at(const SandboxId& id) {
+    return sql(
+        "SELECT (extract(epoch FROM max(interval_end)) * 1000000)::bigint FROM usage_event"
+        " WHERE meter = 'vcpu_second' AND sandbox = '" +
+        id.value + "'");
+  }
+
+  test::TempDirectory directory;
+  std::unique_ptr<OutageJournal> outage;
+  std::unique_ptr<Lifecycle> lifecycle;
+};
+
+TEST(Outage, AKillIsRememberedWithItsMoment) {
+  OutageWorld world;
+  const SandboxRecord killed = world.create(), living = world.create();
+  run(world.replica.lifecycle.get(world.tenant, killed.id));
+  TestDatabase::stop_cluster();
+  const Time before = SystemClock().now();
+  EXPECT_EQ(run(world.lifecycle->kill(world.tenant, killed.id)), EndResult::ended);
+  const Time after = SystemClock().now();
+  EXPECT_EQ(run(world.lifecycle->kill(world.tenant, killed.id)), EndResult::ended) << "again";
+  EXPECT_THROW(run(world.lifecycle->kill(TenantId::make(), killed.id)), Error) << "another tenant";
+  EXPECT_EQ(world.a->alive(), 1u);
+  EXPECT_THROW(world.create(), Error) << "no budget can be reserved";
+  EXPECT_THROW(run(world.outage->replay(*world.lifecycle)), Error);
+  world.reopen();
+  EXPECT_EQ(world.outage->records(), 1u);
+  TestDatabase::start_cluster();
+  EXPECT_EQ(world.settle(), 1u);
+  EXPECT_EQ(world.outage->records(), 0u);
+  const Time end = from_micros(std::stoll(world.ended_at(killed.id)));
+  EXPECT_GE(end, before);
+  EXPECT_LE(end, after);
+  EXPECT_TRUE(world.metered(living.id));
+  run(world.replica.reaper().finish());
+  EXPECT_EQ(world.row(killed.id).state, SandboxState::stopped);
+}
+
+TEST(Outage, ARecordThatWasAppliedBeforeACrashIsNotAppliedAgain) {
+  OutageWorld world;
+  const SandboxRecord box = world.create();
+  EndIntention intention{world.tenant, box.id, SystemClock().now(), "killed", {}, {}};
+  run(world.outage->remember(intention));
+  const std::string path = world.directory.path() + "/outage.journal";
+  std::filesystem::copy_file(path, path + ".before");
+  EXPECT_EQ(run(world.outage->replay(*world.lifecycle)), 1u);
+  const std::string events = world.sql("SELECT count(*) FROM usage_event");
+  // The crash came after the commit and before the journal was emptied.
+  std::filesystem::rename(path + ".before", path);
+  world.reopen();
+  EXPECT_EQ(world.outage->records(), 1u);
+  run(world.outage->replay(*world.lifecycle));
+  EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event"), events);
+  EXPECT_EQ(world.outage->records(), 0u);
+}
+
+TEST(Outage, ASandboxItsBackendLostMeanwhileFailsAtThatMoment) {
+  OutageWorld world;
+  const SandboxRecord box = world.create();
+  run(world.replica.lifecycle.get(world.tenant, box.id));
+  TestDatabase::stop_cluster();
+  run(world.lifecycle->fail(box.id, "its backend lost it \xff"));
+  TestDatabase::start_cluster();
+  EXPECT_EQ(world.settle(), 1u);
+  run(world.replica.reaper().finish());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::failed);
+  EXPECT_EQ(world.row(box.id).failure->code, "backend_lost");
+}
+
+TEST(Counters, AreReadWhileASandboxRunsAndWhenItEnds) {
+  test::World world;
+  const SandboxRecord box = world.create();
+  UsageSampler sampler(world.replica.lifecycle, {.min_age = 0s});
+  world.a->count({.cpu_micros = 1'000'000, .egress_bytes = 1 << 30});
+  EXPECT_EQ(run(sampler.sample()), 1u);
+  world.a->count({.cpu_micros = 3'000'000, .egress_bytes = 2 << 29});
+  run(world.replica.lifecycle.kill(world.tenant, box.id));
+  const auto total = [&](const std::string& meter) {
+    return world.sql("SELECT trim_scale(sum(quantity)) FROM usage_event WHERE meter = '" + meter +
+                     "'");
+  };
+  EXPECT_EQ(total("active_cpu_second"), "3");
+  EXPECT_EQ(total("egress_gib"), "1");
+}
+
+}  // namespace
+}  // namespace sandgate
