@@ -34,7 +34,7 @@ class Budgets {
       : books_(books), clock_(clock) {}
 
   // In the transaction that writes the intention. Throws Error(budget_exceeded) with details
-  // {budget, amount, currency, spent, reserved, remaining, needed}. False: the tenant has none.
+  // {budget, amount, currency, spent, reserved, remaining, needed}. False: no budget holds for it.
   bool reserve(pqxx::work& tx, const PlannedSpending& planned);
   // When the rate or the end changed (placed, extended, paused, resumed): sets aside what is needed
   // now, or as much of it as there is. Never throws budget_exceeded.

@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "gateway/app/commands.hpp"
+#include "gateway/app/operator_key.hpp"
 #include "gateway/cli/commands.hpp"
 #include "gateway/core/error.hpp"
 
@@ -13,7 +14,9 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   sandgate::ExitCode exit_code = 0;
   sandgate::add_server_commands(app, exit_code);
-  sandgate::add_client_commands(app, exit_code);
+  const auto operator_key = std::make_shared<sandgate::OperatorKey>();
+  sandgate::add_client_commands(app, exit_code, operator_key->maker());
+  operator_key->add_flags(*app.get_subcommand("keys")->get_subcommand("create"));
   try {
     return sandgate::run_command_line(app, argc, argv, exit_code);
   } catch (const sandgate::Error& error) {

@@ -1,10 +1,15 @@
 #include "gateway/cli/commands.hpp"
 
+#include "gateway/cli/budgets.hpp"
 #include "gateway/cli/completion.hpp"
 #include "gateway/cli/copy.hpp"
 #include "gateway/cli/deployments.hpp"
 #include "gateway/cli/events.hpp"
+#include "gateway/cli/exports.hpp"
+#include "gateway/cli/invoices.hpp"
 #include "gateway/cli/keys.hpp"
+#include "gateway/cli/ledger.hpp"
+#include "gateway/cli/prices.hpp"
 #include "gateway/cli/profiles.hpp"
 #include "gateway/cli/run.hpp"
 #include "gateway/cli/sandboxes.hpp"
@@ -21,7 +26,8 @@ constexpr int kUsageError = 2;
 
 }  // namespace
 
-void add_client_commands(CLI::App& app, ExitCode& exit_code) {
+void add_client_commands(CLI::App& app, ExitCode& exit_code,
+                         cli::OperatorKeyMaker make_operator_key) {
   const auto context = std::make_shared<cli::Context>(&cli::environment_variable,
                                                       cli::Console::standard(), exit_code);
   cli::add_run_commands(app, context);
@@ -34,8 +40,13 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code) {
   cli::add_deployment_commands(app, context);
   cli::add_event_commands(app, context);
   cli::add_tenant_commands(app, context);
-  cli::add_key_commands(app, context);
+  cli::add_key_commands(app, context, std::move(make_operator_key));
   cli::add_usage_command(app, context);
+  cli::add_budget_commands(app, context);
+  cli::add_price_commands(app, context);
+  cli::add_invoice_commands(app, context);
+  cli::add_ledger_commands(app, context);
+  cli::add_export_commands(app, context);
   cli::add_completion_command(app, context);
 }
 

@@ -1,0 +1,38 @@
+#include "gateway/app/operator_key.hpp"
+
+#include <unistd.h>
+
+#include "gateway/core/database.hpp"
+#include "registry/key_store.hpp"
+
+namespace sandgate {
+
+cli::OperatorKeyMaker OperatorKey::maker() {
+  return [self = shared_from_this()](const Json& body) { return self->make(body); };
+}
+
+Json OperatorKey::make(const Json& body) const {
+  const Config config = flags_->load();
+  std::optional<Time> expires_at;
+  if (body.contains("expires_at")) {
+    expires_at = from_rfc3339(body["expires_at"].get<std::string>());
+    if (!expires_at)
+      throw Error(ErrorCode::invalid, "--expires must be a time like 2027-01-31T00:00:00Z");
+  }
+  Database database({.url = config.database_url(), .connections = 1});
+  KeyStore keys(database);
+  const Actor actor{.key_name = "command line of uid " + std::to_string(getuid()),
+                    .role = "system"};
+  asio::io_context loop;
+  auto creating = asio::co_spawn(
+      loop,
+      keys.create(std::nullopt, body["name"].get<std::string>(), "operator", expires_at, actor),
+      asio::use_future);
+  loop.run();
+  const NewApiKey made = creating.get();
+  Json answer = to_json(made.key);
+  answer["secret"] = made.secret.reveal();
+  return answer;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,136 @@
+#include "gateway/cli/budgets.hpp"
+
+#include "gateway/cli/create_options.hpp"
+#include "gateway/cli/table.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+std::string budget_path(const std::string& tenant, const std::string& name = "") {
+  const std::string path = "/v1/tenants/" + encoded(tenant) + "/budgets";
+  return name.empty() ? path : path + "/" + encoded(name);
+}
+
+std::string scope_text(const Json& budget) {
+  const Json scope = budget.value("applies_to", Json::object());
+  return scope.empty() ? "everything" : scope.dump();
+}
+
+void add_budget_row(Table& table, const Json& budget) {
+  table.add({cell(budget, "/name"), cell(budget, "/window"), scope_text(budget),
+             cell(budget, "/amount"), cell(budget, "/spent"), cell(budget, "/reserved"),
+             cell(budget, "/remaining"), cell(budget, "/currency"), cell(budget, "/on_exceeded"),
+             cell(budget, "/state")});
+}
+
+Table budget_table() {
+  return Table({"NAME", "WINDOW", "FOR", ">AMOUNT", ">SPENT", ">RESERVED", ">REMAINING", "CURRENCY",
+                "WHEN SPENT", "STATE"});
+}
+
+void add_budget_list(CLI::App& group, const ContextPtr& context) {
+  auto tenant = std::make_shared<std::string>();
+  auto* command = group.add_subcommand("list", "List a tenant's budgets and what is left of them");
+  command->add_option("TENANT", *tenant, "The tenant")->required();
+  context->on_operator(*command, [context, tenant] {
+    context->show_items(context->client().all(budget_path(*tenant)), [&](const auto& items) {
+      Table table = budget_table();
+      for (const Json& budget : items) add_budget_row(table, budget);
+      table.print(context->console(), "No budgets: the tenant spends freely.");
+    });
+  });
+}
+
+struct BudgetOptions {
+  std::string tenant, name, amount, currency = "USD", window = "month", timezone = "UTC";
+  std::string on_exceeded = "deny", profile, key;
+  std::vector<int> alert_at;
+  std::vector<std::string> metadata;
+
+  Json body() const;
+};
+
+Json BudgetOptions::body() const {
+  Json body{{"amount", amount},     {"currency", currency},       {"window", window},
+            {"timezone", timezone}, {"on_exceeded", on_exceeded}, {"alert_at", alert_at}};
+  Json scope = Json::object();
+  if (!profile.empty()) scope["profile"] = profile;
+  if (!key.empty()) scope["key"] = key;
+  if (!metadata.empty()) scope["metadata"] = pairs(metadata, "--metadata");
+  if (!scope.empty()) body["applies_to"] = scope;
+  return body;
+}
+
+void add_budget_set(CLI::App& group, const ContextPtr& context) {
+  auto options = std::make_shared<BudgetOptions>();
+  auto* command = group.add_subcommand("set", "Set a budget; takes effect at once");
+  command->add_option("TENANT", options->tenant, "The tenant")->required();
+  command->add_option("NAME", options->name, "The budget")->required();
+  command->add_option("--amount", options->amount, "How much, say 100.00")->required();
+  command->add_option("--currency", options->currency, "ISO 4217")->capture_default_str();
+  command->add_option("--window", options->window, "day, week, month or total")
+      ->capture_default_str();
+  command->add_option("--timezone", options->timezone, "Whose calendar, say Europe/Berlin")
+      ->capture_default_str();
+  command->add_option("--on-exceeded", options->on_exceeded, "deny, pause or kill")
+      ->capture_default_str();
+  command->add_option("--alert-at", options->alert_at, "Percent, commas between")->delimiter(',');
+  command->add_option("--profile", options->profile, "Only sandboxes of this profile");
+  command->add_option("--key", options->key, "Only sandboxes created with this key (its id)");
+  command->add_option("--metadata", options->metadata, "Only sandboxes with NAME=VALUE; repeatable")
+      ->allow_extra_args(false);
+  context->on_operator(*command, [context, options] {
+    context->show(
+        context->client().put(budget_path(options->tenant, options->name), options->body()),
+        [&](const Json& budget) {
+          Table table = budget_table();
+          add_budget_row(table, budget);
+          table.print(context->console(), "");
+        });
+  });
+}
+
+void add_budget_remove(CLI::App& group, const ContextPtr& context) {
+  auto options = std::make_shared<BudgetOptions>();
+  auto* command = group.add_subcommand("remove", "Remove a budget");
+  command->add_option("TENANT", options->tenant, "The tenant")->required();
+  command->add_option("NAME", options->name, "The budget")->required();
+  context->on_operator(*command, [context, options] {
+    context->client().remove(budget_path(options->tenant, options->name));
+    context->show(Json{{"removed", options->name}},
+                  [&](const Json&) { context->say("budget " + options->name + " is removed"); });
+  });
+}
+
+void add_credits(CLI::App& group, const ContextPtr& context) {
+  struct Options {
+    std::string tenant, amount, currency = "USD", reason;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = group.add_subcommand("credit", "Add prepaid money");
+  command->add_option("TENANT", options->tenant, "The tenant")->required();
+  command->add_option("AMOUNT", options->amount, "How much, say 20.00")->required();
+  command->add_option("--currency", options->currency, "ISO 4217")->capture_default_str();
+  command->add_option("--reason", options->reason, "Kept in the ledger")->required();
+  context->on_operator(*command, [context, options] {
+    const std::string path = "/v1/tenants/" + encoded(options->tenant) + "/credits";
+    const Json body{
+        {"amount", options->amount}, {"currency", options->currency}, {"reason", options->reason}};
+    context->show(context->client().post(path, body), [&](const Json& answer) {
+      context->say("balance " + cell(answer, "/balance") + " " + cell(answer, "/currency"));
+    });
+  });
+}
+
+}  // namespace
+
+void add_budget_commands(CLI::App& app, const ContextPtr& context) {
+  auto* group = app.add_subcommand("budgets", "What tenants may spend (operator)");
+  group->require_subcommand(1);
+  add_budget_list(*group, context);
+  add_budget_set(*group, context);
+  add_budget_remove(*group, context);
+  add_credits(*group, context);
+}
+
+}  // namespace sandgate::cli

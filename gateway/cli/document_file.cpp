@@ -1,0 +1,19 @@
+#include "gateway/cli/document_file.hpp"
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "registry/yaml.hpp"
+
+namespace sandgate::cli {
+
+Json document_in(const std::string& path) {
+  using Bytes = std::istreambuf_iterator<char>;
+  if (path == "-") return yaml_to_json(std::string{Bytes(std::cin), {}});
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ErrorCode::not_found, "cannot read " + path);
+  return yaml_to_json(std::string{Bytes(file), {}});
+}
+
+}  // namespace sandgate::cli

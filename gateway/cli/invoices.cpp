@@ -1,0 +1,92 @@
+#include "gateway/cli/invoices.hpp"
+
+#include "gateway/cli/table.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+std::string invoice_path(const std::string& id) { return "/v1/invoices/" + encoded(id); }
+
+void print_invoice(const Context& context, const Json& invoice) {
+  context.console().out << printable(cell(invoice, "/id")) << "  " << cell(invoice, "/state")
+                        << "  " << time_cell(invoice, "/from") << " to "
+                        << time_cell(invoice, "/to") << '\n';
+  Table table({"METER", "DEPLOYMENT", "PROFILE", ">QUANTITY", ">UNIT PRICE", ">EXACT", ">AMOUNT"});
+  for (const Json& line : invoice.value("lines", Json::array()))
+    table.add({cell(line, "/meter"), cell(line, "/deployment"), cell(line, "/profile"),
+               cell(line, "/quantity"), cell(line, "/unit_price"), cell(line, "/amount_exact"),
+               cell(line, "/amount")});
+  table.print(context.console(), "No lines: nothing was charged in that time.");
+  context.say("total " + cell(invoice, "/total") + " " + cell(invoice, "/currency"));
+}
+
+void add_invoice_list(CLI::App& group, const ContextPtr& context) {
+  auto tenant = std::make_shared<std::string>();
+  auto* command = group.add_subcommand("list", "List invoices");
+  command->add_option("--for", *tenant, "Of this tenant only");
+  context->on_operator(*command, [context, tenant] {
+    const std::string path =
+        "/v1/invoices" + (tenant->empty() ? "" : "?tenant=" + encoded(*tenant));
+    context->show_items(context->client().all(path), [&](const auto& items) {
+      Table table({"ID", "STATE", "TENANT", "FROM", "TO", ">TOTAL", "CURRENCY"});
+      for (const Json& invoice : items)
+        table.add({cell(invoice, "/id"), cell(invoice, "/state"), cell(invoice, "/tenant"),
+                   time_cell(invoice, "/from"), time_cell(invoice, "/to"), cell(invoice, "/total"),
+                   cell(invoice, "/currency")});
+      table.print(context->console(), "No invoices. `sandgate invoices create` drafts one.");
+    });
+  });
+}
+
+void add_invoice_show(CLI::App& group, const ContextPtr& context) {
+  auto id = std::make_shared<std::string>();
+  auto* command = group.add_subcommand("show", "Show an invoice and its lines");
+  command->add_option("ID", *id, "The invoice")->required();
+  context->on_operator(*command, [context, id] {
+    context->show(context->client().get(invoice_path(*id)),
+                  [&](const Json& invoice) { print_invoice(*context, invoice); });
+  });
+}
+
+void add_invoice_create(CLI::App& group, const ContextPtr& context) {
+  struct Options {
+    std::string tenant, period, from, to;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = group.add_subcommand("create", "Draft an invoice");
+  command->add_option("TENANT", options->tenant, "The tenant")->required();
+  command->add_option("--period", options->period, "A month, as 2026-10");
+  command->add_option("--from", options->from, "First moment, as 2026-11-01T00:00:00Z");
+  command->add_option("--to", options->to, "The moment after the last");
+  context->on_operator(*command, [context, options] {
+    Json body{{"tenant", options->tenant}};
+    if (!options->period.empty()) body["period"] = options->period;
+    if (!options->from.empty()) body["from"] = options->from;
+    if (!options->to.empty()) body["to"] = options->to;
+    context->show(context->client().post("/v1/invoices", body),
+                  [&](const Json& invoice) { print_invoice(*context, invoice); });
+  });
+}
+
+void add_invoice_issue(CLI::App& group, const ContextPtr& context) {
+  auto id = std::make_shared<std::string>();
+  auto* command = group.add_subcommand("issue", "Fix an invoice for ever");
+  command->add_option("ID", *id, "The invoice")->required();
+  context->on_operator(*command, [context, id] {
+    context->show(context->client().post(invoice_path(*id) + "/issue", Json::object()),
+                  [&](const Json& invoice) { print_invoice(*context, invoice); });
+  });
+}
+
+}  // namespace
+
+void add_invoice_commands(CLI::App& app, const ContextPtr& context) {
+  auto* group = app.add_subcommand("invoices", "Draft, show and issue invoices");
+  group->require_subcommand(1);
+  add_invoice_list(*group, context);
+  add_invoice_show(*group, context);
+  add_invoice_create(*group, context);
+  add_invoice_issue(*group, context);
+}
+
+}  // namespace sandgate::cli

@@ -1,0 +1,61 @@
+#include "gateway/cli/ledger.hpp"
+
+#include "gateway/cli/table.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+std::string query_of(const std::string& tenant) {
+  return tenant.empty() ? "" : "?tenant=" + encoded(tenant);
+}
+
+void add_balances(CLI::App& group, const ContextPtr& context) {
+  auto tenant = std::make_shared<std::string>();
+  auto* command = group.add_subcommand("balances", "What every account holds");
+  command->add_option("--for", *tenant, "Of this tenant's accounts only");
+  context->on_operator(*command, [context, tenant] {
+    context->show(
+        context->client().get("/v1/ledger/balances" + query_of(*tenant)), [&](const Json& answer) {
+          Table table({"ACCOUNT", "CURRENCY", ">DEBIT", ">CREDIT", ">BALANCE"});
+          for (const Json& item : answer.value("items", Json::array()))
+            table.add({cell(item, "/account"), cell(item, "/currency"), cell(item, "/debit"),
+                       cell(item, "/credit"), cell(item, "/balance")});
+          table.print(context->console(), "The ledger is empty.");
+        });
+  });
+}
+
+void add_transfers(CLI::App& group, const ContextPtr& context) {
+  struct Options {
+    std::string tenant;
+    size_t most = 50;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = group.add_subcommand("transfers", "What moved, oldest first");
+  command->add_option("--for", options->tenant, "Of this tenant only");
+  command->add_option("--limit", options->most, "Transfers to show")->capture_default_str();
+  context->on_operator(*command, [context, options] {
+    const auto found =
+        context->client().all("/v1/ledger" + query_of(options->tenant), options->most);
+    context->show_items(found, [&](const auto& items) {
+      Table table({"ID", "AT", "REASON", "ACCOUNT", ">DEBIT", ">CREDIT", "CURRENCY"});
+      for (const Json& transfer : items)
+        for (const Json& entry : transfer.value("entries", Json::array()))
+          table.add({cell(transfer, "/id"), time_cell(transfer, "/at"), cell(transfer, "/reason"),
+                     cell(entry, "/account"), cell(entry, "/debit"), cell(entry, "/credit"),
+                     cell(transfer, "/currency")});
+      table.print(context->console(), "Nothing moved.");
+    });
+  });
+}
+
+}  // namespace
+
+void add_ledger_commands(CLI::App& app, const ContextPtr& context) {
+  auto* group = app.add_subcommand("ledger", "The books: balances and transfers");
+  group->require_subcommand(1);
+  add_balances(*group, context);
+  add_transfers(*group, context);
+}
+
+}  // namespace sandgate::cli

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Money under kill -9 and outages of the database, against the real program: no budget overspent, no
+reservation left behind, every end charged at its moment. Run as root; takes the names of single tests."""
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from datetime import datetime, timezone
+from decimal import Decimal
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../bench"]
+
+from cases import run_all, wait_until  # noqa: E402
+from faults_test import again, check_usage_is_exact, create, fresh, journals, psql, run  # noqa: E402
+from server import ensure_image  # noqa: E402
+
+PAID_FOR = 5
+
+
+def database_processes(server):
+    postmaster = server.pids("postgres")[0]
+    children = subprocess.run(["pgrep", "-P", str(postmaster)], capture_output=True, text=True).stdout.split()
+    return [postmaster] + [int(pid) for pid in children]
+
+
+def restarted_worker(server, client):
+    """Kills the gateway and waits for the next one to listen."""
+    listen = server.home + "/gateway/listen"
+    os.unlink(listen)
+    server.kill("worker")
+    return lambda: os.path.exists(listen) and again_at(server, client, listen)
+
+
+def again_at(server, client, listen):
+    server.port = int(open(listen).read().rsplit(":", 1)[1])
+    return again(server, client)
+
+
+def end_all(client):
+    while running := client.ok("GET", "/v1/sandboxes?state=running&limit=100")["items"]:
+        for record in running:
+            client.ok("DELETE", f"/v1/sandboxes/{record['id']}")
+
+
+def test_a_budget_pays_for_exactly_as_many_while_the_gateway_is_killed():
+    server, tenant, client = fresh()
+    try:
+        one = create(client, ttl_seconds=600)
+        end_all(client)
+        spent = Decimal(client.ok("GET", "/v1/usage")["total"]["charge"])
+        each = Decimal(one["cost"]["estimated_per_hour"]) / 6
+        # A tenth over: what the sandboxes use while the test runs is spent.
+        amount = spent + each * PAID_FOR + each / 10
+        server.operator().ok("PUT", f"/v1/tenants/{tenant}/budgets/all",
+                             {"amount": f"{amount:.9f}", "currency": one["cost"]["currency"], "window": "total"})
+        refused = []
+
+        def storm():
+            own = server.operator()
+            own.key = client.key
+            for _ in range(8):
+                try:
+                    own.port = server.port
+                    answer = own.call("POST", "/v1/sandboxes", {"profile": "test", "ttl_seconds": 600})
+                    if answer.status == 402:
+                        refused.append(answer.json()["code"])
+                except Exception:
+                    own.close()
+                    time.sleep(0.2)
+
+        threads = [threading.Thread(target=storm) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.15)
+        listening = restarted_worker(server, client)
+        wait_until(listening, 20, "the gateway is back")
+        for thread in threads:
+            thread.join()
+        wait_until(lambda: psql(server, "SELECT count(*) FROM sandbox WHERE state IN ('creating', 'stopping')") == "0",
+                   150, "what the killed gateway had begun is settled")
+        alive = int(psql(server, "SELECT count(*) FROM sandbox WHERE state = 'running'"))
+        budget = client.ok("GET", f"/v1/tenants/{tenant}/budgets")["items"][0]
+        assert 0 < alive <= PAID_FOR, f"{alive} run on a budget for {PAID_FOR}"
+        assert Decimal(budget["spent"]) + Decimal(budget["reserved"]) <= amount, budget
+        # What the crash had taken is free again: exactly the rest fits.
+        more = 0
+        while client.call("POST", "/v1/sandboxes", {"profile": "test", "ttl_seconds": 600}).status == 201:
+            more += 1
+        assert alive + more == PAID_FOR, f"{alive} and {more} more on a budget for {PAID_FOR}"
+        assert set(refused) <= {"budget_exceeded"}, refused
+        end_all(client)
+        wait_until(lambda: not journals(server), 30, "nothing left of the sandboxes")
+        assert psql(server, "SELECT count(*) || ' ' || coalesce(sum(held), 0) FROM reservation") == "0 0"
+        assert psql(server, "SELECT reserved = 0 FROM budget") == "t"
+    finally:
+        server.close()
+
+
+def test_an_end_in_an_outage_is_charged_at_its_moment():
+    server, _, client = fresh()
+    try:
+        ended, living = create(client)["id"], create(client)["id"]
+        for box in (ended, living):
+            run(client, box, "echo", "on")
+        frozen = database_processes(server)
+        for pid in frozen:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            time.sleep(1)
+            before = datetime.now(timezone.utc)
+            answer = client.call("DELETE", f"/v1/sandboxes/{ended}")
+            assert answer.status in (202, 204), answer.body
+            asked_within = datetime.now(timezone.utc)
+            assert not any(ended in path for path in journals(server)), "the sandbox was killed all the same"
+            metrics = client.call("GET", "/metrics").body.decode()
+            assert "sandgate_outage_journal_records 1" in metrics, metrics
+            looked = subprocess.run([server.binary, "doctor", "--json", "--set", f"home={server.home}"],
+                                    capture_output=True, text=True).stdout
+            assert "1 ends of sandboxes wait" in looked, looked
+            assert client.call("POST", "/v1/sandboxes", {"profile": "test"}).status == 503
+            assert run(client, living, "echo", "on")["stdout"] == "on\n", "running sandboxes live on"
+            listening = restarted_worker(server, client)
+            time.sleep(6)
+        finally:
+            for pid in frozen:
+                os.kill(pid, signal.SIGCONT)
+        wait_until(listening, 60, "the gateway is back")
+        wait_until(lambda: "sandgate_outage_journal_records 0" in client.call("GET", "/metrics").body.decode(), 20,
+                   "the end is in the database")
+        charged = psql(server, "SELECT extract(epoch FROM max(interval_end)) FROM usage_event"
+                               f" WHERE sandbox = '{ended}' AND meter = 'vcpu_second'")
+        begin, end = (Decimal(str(at.timestamp())) for at in (before, asked_within))
+        assert begin - Decimal("0.05") <= Decimal(charged) <= end, f"charged until {charged}, asked at {begin}"
+        assert run(client, living, "echo", "on")["stdout"] == "on\n"
+        client.ok("DELETE", f"/v1/sandboxes/{living}")
+        wait_until(lambda: not journals(server), 30, "nothing left of the sandboxes")
+        overlaps = psql(server, "SELECT count(*) FROM (SELECT interval_start < lag(interval_end) OVER"
+                                " (PARTITION BY sandbox, meter ORDER BY interval_start) AS twice"
+                                " FROM usage_event WHERE meter = 'vcpu_second') e WHERE twice")
+        assert overlaps == "0"
+    finally:
+        server.close()
+
+
+def test_the_first_operator_key_needs_only_the_database():
+    server, _, _ = fresh()
+    try:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("SANDGATE_")}
+        done = subprocess.run([server.binary, "keys", "create", "first", "--operator", "--set",
+                               f"home={server.home}"], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        client = server.operator()
+        client.key = done.stdout.strip()
+        assert client.call("GET", "/v1/tenants").status == 200
+        trail = client.ok("GET", "/v1/audit?action=key.create")["items"]
+        assert any(entry["actor"]["name"].startswith("command line") for entry in trail), trail
+    finally:
+        server.close()
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        print("skipped: needs root")
+        sys.exit(77)
+    ensure_image()
+    sys.exit(run_all({name: value for name, value in globals().items() if getattr(value, "__module__", "") ==
+                      "__main__"}, sys.argv[1:]))
