@@ -102,7 +102,10 @@ struct DurableJournal::Contents {
 DurableJournal::DurableJournal(Options options)
     : options_(std::move(options)), writer_(std::make_unique<asio::thread_pool>(1)) {
   Contents found = Contents::read(options_.path, options_.max_bytes + kMaxPayload + kFileHeader);
-  if (found.id.empty()) return start_over();
+  if (found.id.empty()) {
+    start_over();
+    return;
+  }
   file_ = open(options_.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file_ < 0) throw disk_failed(options_.path);
   if (found.whole < found.size) cut_to(found.whole);

@@ -11,8 +11,8 @@ constexpr int64_t kWindow = 200;
 constexpr std::chrono::seconds kLongestBackoff{300};
 constexpr std::chrono::hours kLongestWish{24};  // of a receiver's Retry-After
 
-void settle(pqxx::work& tx, const std::string& name, const std::vector<ExportEvent>& events,
-            const Delivery& delivery) {
+void bury_refused(pqxx::work& tx, const std::string& name, const std::vector<ExportEvent>& events,
+                  const Delivery& delivery) {
   for (const auto& refused : delivery.refused)
     export_rows::bury(tx, name, events[refused.index], refused.reason);
 }
@@ -73,7 +73,7 @@ Task<size_t> ExportRunner::run_one(std::string name, int64_t through) {
         std::max(delivery.retry_after.value_or(std::chrono::seconds(0)), backoff(row->failures)),
         kLongestWish);
   auto writing = [row, events, delivery, round](pqxx::work& tx) {
-    settle(tx, row->name, events, delivery);
+    bury_refused(tx, row->name, events, delivery);
     export_rows::finish(tx, *row, round);
   };
   co_await database_.run(std::move(writing));
@@ -89,7 +89,7 @@ Task<size_t> ExportRunner::send_again(ExportRow row) {
   const Delivery delivery = co_await deliver(row, events);
   auto writing = [name = row.name, events, delivery](pqxx::work& tx) {
     for (size_t i = 0; i < delivery.settled; ++i) export_rows::unbury(tx, name, events[i]);
-    settle(tx, name, events, delivery);
+    bury_refused(tx, name, events, delivery);
   };
   co_await database_.run(std::move(writing));
   co_return delivery.settled;

@@ -1,6 +1,6 @@
 #include "gateway/sandboxes/usage_sampler.hpp"
 
-#include "gateway/core/attempt_within.hpp"
+#include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/for_each.hpp"
 
 namespace sandgate {

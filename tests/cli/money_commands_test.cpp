@@ -1,0 +1,112 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "gateway/cli/commands.hpp"
+#include "tests/cli/scripted_server.hpp"
+
+namespace sandgate {
+namespace {
+
+using cli::ScriptedServer;
+
+struct Told {
+  int exit_code = 0;
+  std::string output;
+};
+
+// One command line as an operator; its output is not a terminal's: tabs, no header.
+Told tell(const std::string& url, std::vector<const char*> arguments,
+          cli::OperatorKeyMaker make_operator_key = {}) {
+  setenv("SANDGATE_URL", url.c_str(), 1);
+  setenv("SANDGATE_API_KEY", "sg_test", 1);
+  setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+  arguments.insert(arguments.begin(), "sandgate");
+  CLI::App app{"Sandgate", "sandgate"};
+  Told told;
+  ExitCode exit_code = 0;
+  add_client_commands(app, exit_code, std::move(make_operator_key));
+  testing::internal::CaptureStdout();
+  told.exit_code =
+      run_command_line(app, static_cast<int>(arguments.size()), arguments.data(), exit_code);
+  told.output = testing::internal::GetCapturedStdout();
+  return told;
+}
+
+TEST(MoneyCommands, SetABudgetOfAPart) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"name":"b"})"); });
+  const Told told = tell(
+      server.url(), {"budgets", "set", "tn1", "b", "--amount", "5", "--timezone", "Europe/Berlin",
+                     "--alert-at", "50,80", "--profile", "python", "--metadata", "run=42"});
+  EXPECT_EQ(told.exit_code, 0);
+  ASSERT_EQ(server.requests.size(), 1u);
+  EXPECT_EQ(server.requests[0].method + " " + server.requests[0].target,
+            "PUT /v1/tenants/tn1/budgets/b");
+  EXPECT_EQ(Json::parse(server.requests[0].body),
+            Json::parse(R"({"amount":"5","currency":"USD","window":"month","timezone":
+              "Europe/Berlin","on_exceeded":"deny","alert_at":[50,80],
+              "applies_to":{"profile":"python","metadata":{"run":"42"}}})"));
+}
+
+TEST(MoneyCommands, DifferencesOfPrices) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(200, R"({"next_cursor":null,"items":[
+      {"version":1,"entries":[{"provider":"a","meter":"x","unit_price":"1"},
+                              {"provider":"a","meter":"y","unit_price":"2"}]},
+      {"version":2,"entries":[{"provider":"a","meter":"x","unit_price":"3"},
+                              {"provider":"b","meter":"x","unit_price":"4"}]}]})");
+  });
+  const Told told = tell(server.url(), {"prices", "diff", "list", "--from", "1"});
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_NE(told.output.find("a - - x\t1\t3"), std::string::npos) << told.output;
+  EXPECT_NE(told.output.find("a - - y\t2\t-"), std::string::npos) << told.output;
+  EXPECT_NE(told.output.find("b - - x\t-\t4"), std::string::npos) << told.output;
+  EXPECT_EQ(tell(server.url(), {"prices", "diff", "list", "--from", "7"}).exit_code, 1);
+}
+
+TEST(MoneyCommands, PreviewSendsTheFile) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(200, R"({"items":[],"total":[{"currency":"USD",
+      "booked":{"charge":"1"},"preview":{"charge":"3"},"difference":{"charge":"2"}}]})");
+  });
+  const std::string file = testing::TempDir() + "prices.yaml";
+  std::ofstream(file) << "kind: charge\nmarkup_percent: \"25\"\n";
+  const Told told = tell(
+      server.url(), {"prices", "preview", "resale", "-f", file.c_str(), "--period", "2026-10"});
+  std::filesystem::remove(file);
+  EXPECT_EQ(server.requests.at(0).target, "/v1/prices/resale/preview?period=2026-10");
+  EXPECT_EQ(Json::parse(server.requests[0].body)["markup_percent"], "25");
+  EXPECT_NE(told.output.find("1\t3\t2\tUSD"), std::string::npos) << told.output;
+}
+
+TEST(MoneyCommands, SecretsOfExportsComeFromTheEnvironment) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "{}"); });
+  const std::string file = testing::TempDir() + "settings.json";
+  std::ofstream(file) << R"({"url":"https://receiver.example"})";
+  setenv("RECEIVER_SECRET", "0123456789abcdef", 1);
+  const Told told = tell(server.url(), {"exports", "set", "out", "--kind", "webhook", "-f",
+                                        file.c_str(), "--secret-env", "secret=RECEIVER_SECRET"});
+  std::filesystem::remove(file);
+  EXPECT_EQ(told.exit_code, 0);
+  const Json body = Json::parse(server.requests.at(0).body);
+  EXPECT_EQ(body["secrets"]["secret"], "0123456789abcdef");
+  EXPECT_EQ(body["settings"]["url"], "https://receiver.example");
+}
+
+TEST(MoneyCommands, TheFirstOperatorKeyIsMadeWithoutAGateway) {
+  unsetenv("SANDGATE_ADMIN_KEY");
+  Json asked;
+  const Told told = tell("http://127.0.0.1:1", {"keys", "create", "first", "--operator"},
+                         [&](const Json& body) -> Json {
+                           asked = body;
+                           return {{"id", "ky1"}, {"secret", "sg_first"}};
+                         });
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.output, "sg_first\n");
+  EXPECT_EQ(asked, Json({{"name", "first"}, {"role", "operator"}}));
+}
+
+}  // namespace
+}  // namespace sandgate
