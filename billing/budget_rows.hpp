@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ void update_budgets(pqxx::work& tx, const std::vector<Budget>& budgets);
 void tell_thresholds(pqxx::work& tx, std::vector<Budget>& budgets);
 // Tells that a budget has no money left, once per window.
 void tell_exceeded(pqxx::work& tx, Budget& budget);
+
+// What a sandbox that is metered is to budgets; empty when none of that id is.
+std::optional<BudgetSubject> metered_subject(pqxx::work& tx, const std::string& sandbox);
 
 void insert_reservation(pqxx::work& tx, const Reservation& reservation);
 std::vector<Reservation> lock_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes);

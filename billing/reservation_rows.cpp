@@ -28,6 +28,14 @@ std::vector<Reservation> reservations_from(const pqxx::result& rows) {
 
 }  // namespace
 
+std::optional<BudgetSubject> metered_subject(pqxx::work& tx, const std::string& sandbox) {
+  const auto rows = run_prepared(
+      tx, "SELECT budget_subject(profile, key, metadata) FROM metered_sandbox WHERE sandbox = $1",
+      sandbox);
+  if (rows.empty()) return std::nullopt;
+  return budget_subject_from(Json::parse(rows[0][0].c_str()));
+}
+
 void insert_reservation(pqxx::work& tx, const Reservation& r) {
   run_prepared(
       tx,

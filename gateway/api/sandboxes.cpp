@@ -95,7 +95,7 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
                         .profile_version = static_cast<int>(resolved.version),
                         .request = merge(*resolved.profile, body),
                         .request_id = request.id,
-                        .wishes = wishes_of(std::move(body))};
+                        .wishes = wishes_of(std::move(body)),
                         .key = request.caller.key_id};
 }
 

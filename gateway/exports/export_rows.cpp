@@ -28,7 +28,8 @@ ExportRow export_from(const pqxx::row& row, const Vault& vault) {
                    .updated_at = time_of(row["updated_at"]),
                    .dead_letters = row["dead_letters"].as<int64_t>()};
   const Secret text = vault.open(pqxx::binarystring(row["secrets"]).str(), sealed_in(result.name));
-  for (const auto& [name, value] : Json::parse(text.reveal()).items())
+  const Json document = Json::parse(text.reveal());
+  for (const auto& [name, value] : document.items())
     result.secrets.emplace(name, Secret(value.get<std::string>()));
   return result;
 }

@@ -4,11 +4,15 @@ namespace sandgate {
 
 bool BudgetGuard::reserve(pqxx::work& tx, const SandboxRecord& sandbox,
                           const std::optional<Money>& charge_per_hour) {
+  BudgetSubject subject{sandbox.profile, sandbox.key, sandbox.metadata};
+  // One that goes on after a pause was somebody's already; its row does not say whose.
+  if (sandbox.state != SandboxState::creating)
+    subject = metered_subject(tx, sandbox.id.value).value_or(std::move(subject));
   return budgets_.reserve(tx, {.tenant = sandbox.tenant,
                                .sandbox = sandbox.id,
                                .charge_per_hour = charge_per_hour,
                                .ttl = std::chrono::seconds(sandbox.ttl_seconds),
-                               .subject = {sandbox.profile, sandbox.key, sandbox.metadata}});
+                               .subject = std::move(subject)});
 }
 
 PlannedSpending BudgetGuard::from_now(const SandboxRecord& sandbox) const {
