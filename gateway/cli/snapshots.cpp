@@ -5,7 +5,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string path_of(const std::string& id) { return "/v1/snapshots/" + encoded(id); }
+std::string snapshot_path(const std::string& id) { return "/v1/snapshots/" + encoded(id); }
 
 std::string mib_cell(const Json& snapshot) {
   const auto bytes = snapshot.find("size_bytes");
@@ -13,7 +13,7 @@ std::string mib_cell(const Json& snapshot) {
   return std::to_string(bytes->get<int64_t>() >> 20);
 }
 
-void add_create(CLI::App& group, const ContextPtr& context) {
+void add_snapshot_create(CLI::App& group, const ContextPtr& context) {
   struct Options {
     std::string id, name, keep = "disk";
   };
@@ -35,7 +35,7 @@ void add_create(CLI::App& group, const ContextPtr& context) {
   });
 }
 
-void add_list(CLI::App& group, const ContextPtr& context) {
+void add_snapshot_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List snapshots");
   context->on(*command, [context] {
     context->show_items(context->client().all("/v1/snapshots"), [&](const auto& items) {
@@ -50,14 +50,14 @@ void add_list(CLI::App& group, const ContextPtr& context) {
   });
 }
 
-void add_remove(CLI::App& group, const ContextPtr& context) {
+void add_snapshot_remove(CLI::App& group, const ContextPtr& context) {
   auto ids = std::make_shared<std::vector<std::string>>();
   auto* command = group.add_subcommand("remove", "Forget snapshots");
   command->add_option("ID", *ids, "The snapshots")->required();
   context->on(*command, [context, ids] {
     const Client client = context->client();
     for (const std::string& id : *ids) {
-      client.remove(path_of(id));
+      client.remove(snapshot_path(id));
       context->say("removed " + id);
     }
     if (context->json()) context->console().out << Json{{"removed", *ids}}.dump(2) << '\n';
@@ -69,9 +69,9 @@ void add_remove(CLI::App& group, const ContextPtr& context) {
 void add_snapshot_commands(CLI::App& app, const ContextPtr& context) {
   auto* group = app.add_subcommand("snapshot", "Kept states of sandboxes");
   group->require_subcommand(1);
-  add_create(*group, context);
-  add_list(*group, context);
-  add_remove(*group, context);
+  add_snapshot_create(*group, context);
+  add_snapshot_list(*group, context);
+  add_snapshot_remove(*group, context);
 }
 
 }  // namespace sandgate::cli
