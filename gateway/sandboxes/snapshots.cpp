@@ -2,6 +2,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/events/outbox.hpp"
 #include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 
@@ -77,7 +78,12 @@ Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted
   wanted.backend_id = made.backend_id;
   wanted.kept = made.kept;
   wanted.size_bytes = made.size_bytes;
-  auto keep = [wanted](pqxx::work& tx) { return snapshot_rows::set_ready(tx, wanted); };
+  auto keep = [wanted](pqxx::work& tx) {
+    auto ready = snapshot_rows::set_ready(tx, wanted);
+    if (ready && !wanted.for_fork)
+      tell_sandbox_event(tx, wanted.sandbox, "snapshotted", {{"snapshot", wanted.id.value}});
+    return ready;
+  };
   const auto kept = co_await database.run(std::move(keep));
   if (!kept) throw Error(ErrorCode::timeout, "the snapshot took too long");
   co_return *kept;
@@ -164,8 +170,12 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
     (*copies)[i] = co_await attempt(std::move(creating));
   };
   co_await for_each(std::move(numbers), kCopiesAtOnce, std::move(copy));
-  auto give_up = [id = snapshot.id](pqxx::work& tx) {
+  Json made = Json::array();
+  for (const auto& one : *copies)
+    if (const auto* record = std::get_if<SandboxRecord>(&one)) made.push_back(record->id.value);
+  auto give_up = [id = snapshot.id, source = source.id, made](pqxx::work& tx) {
     snapshot_rows::give_up(tx, id, kRemovalLease);
+    if (!made.empty()) tell_sandbox_event(tx, source, "forked", {{"copies", made}});
   };
   const auto given_up = co_await attempt(lifecycle_.parts().database.run(std::move(give_up)));
   if (!std::holds_alternative<Error>(given_up)) co_await finish_removal(snapshot);

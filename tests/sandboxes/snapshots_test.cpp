@@ -33,6 +33,9 @@ class SnapshotWorld : public testing::Test {
       return error.code;
     }
   }
+  std::string told(const std::string& verb) {
+    return world.sql("SELECT count(*) FROM event_outbox WHERE type = 'sandbox." + verb + "'");
+  }
   std::string rows() { return world.sql("SELECT count(*) FROM snapshot"); }
 
   World world;
@@ -42,6 +45,7 @@ class SnapshotWorld : public testing::Test {
 TEST_F(SnapshotWorld, IsKeptListedFoundAndRemoved) {
   const SandboxRecord box = world.create();
   const SnapshotRecord first = take(box, "first"), second = take(box);
+  EXPECT_EQ(told("snapshotted"), "2");
   EXPECT_EQ(to_json(first)["name"], "first");
   EXPECT_EQ(first.size_bytes, 4096);
   snapshot_rows::Page page{.tenant = world.tenant, .rows = 1};
@@ -99,6 +103,8 @@ TEST_F(SnapshotWorld, ForksEachWithItsOwnOutcomeAndLeavesNoSnapshot) {
       refused += error->code == ErrorCode::quota_exceeded;
   }
   EXPECT_EQ(made, 3);
+  EXPECT_EQ(told("forked"), "1");
+  EXPECT_EQ(told("snapshotted"), "0");
   EXPECT_EQ(refused, 2);
   EXPECT_EQ(world.a->alive(), 4u);
   EXPECT_EQ(world.a->snapshots(), 0u);
