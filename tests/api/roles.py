@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every operation of docs/openapi.yaml against every role: who is let in, who is told 403, who is told
-401. A new operation fails here until a line of TABLE says whom it is for.
+401; and every path against the methods it does not have. An operation that the document lacks, or a new
+one of which no line of TABLE says whom it is for, fails here.
 
     tests/api/roles.py [--print]     prints the table as it is answered
 """
@@ -89,6 +90,22 @@ def expected(method, path):
     return None
 
 
+def wrong_methods(client):
+    """Every path answers 405 to what the document does not list, with exactly what it lists."""
+    listed, wrong = {}, 0
+    for method, path in operations():
+        listed.setdefault(path, set()).add(method)
+    for path, methods in listed.items():
+        allowed = methods | ({"HEAD"} if "GET" in methods else set())
+        for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "INVENTED"} - methods:
+            answer = client.call(method, filled(path))
+            allow = {word.strip() for word in (answer.headers["Allow"] or "").split(",")}
+            if answer.status != 405 or allow != allowed:
+                wrong += 1
+                print(f"FAIL {method} {path}: {answer.status}, Allow: {sorted(allow)}, not {sorted(allowed)}")
+    return wrong
+
+
 def main():
     binary = os.environ.get("SANDGATE_BINARY", os.path.join(ROOT, "build", "gateway", "sandgate"))
     if not os.access(binary, os.X_OK):
@@ -115,6 +132,7 @@ def main():
             if broken and path != "/readyz":
                 wrong += 1
                 print(f"FAIL {method} {path}: {answers}")
+        wrong += wrong_methods(owner)
     print(f"{count} operations, {len(ROLES) + 1} callers each, {wrong} wrong")
     return 1 if wrong else 0
 
