@@ -55,7 +55,8 @@ void insert(pqxx::work& tx, const SandboxRecord& record, const Decision& decisio
       record.resources.memory_mib, record.resources.disk_gib, record.resources.processes,
       Json(record.metadata).dump(), record.ttl_seconds, record.max_ttl_seconds,
       std::string(to_string(record.on_expiry)), record.idle_timeout_seconds,
-      std::string(to_string(record.on_idle)), record.auto_resume, lease.count(), wishes.dump());
+      std::string(to_string(record.on_idle)), record.auto_resume, lease.count(), wishes.dump(),
+      scope_key);
 }
 
 std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& placed,

@@ -86,7 +86,9 @@ class RandomMonth : public test::BillingFixture {
                      [](const Step& a, const Step& b) { return a.when < b.when; });
     for (size_t begin = 0; begin < steps_.size(); begin += kStepsPerTransaction) {
       const size_t end = std::min(begin + kStepsPerTransaction, steps_.size());
-      if (below(10) == 0) EXPECT_THROW(run_steps(begin, end, true), Crash);
+      if (below(10) == 0) {
+        EXPECT_THROW(run_steps(begin, end, true), Crash);
+      }
       run_steps(begin, end, false);
       if (below(8) == 0) run(meter.flush(*database, 0s));
     }

@@ -1,4 +1,5 @@
 #include "tests/contract/running_gateway.hpp"
+#include "gateway/core/random.hpp"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -14,7 +14,7 @@ namespace {
 
 using test::run;
 
-const Actor kOwner{.role = "owner"};
+const Actor kSetter{.role = "owner"};
 
 // Takes deliveries and answers as told.
 class Receiver : public HttpClient {
@@ -64,7 +64,7 @@ struct WebhookSenderTest : testing::Test, test::EventsWorld {
                        .url = "https://example.com/hook",
                        .secret = Secret("swordfish"),
                        .types = {"*"}};
-    run(store.put(draft, kOwner));
+    run(store.put(draft, kSetter));
   }
   void happen(int count = 1) {
     for (int i = 0; i < count; ++i) tell(tenant, "budget.alert", i);
@@ -227,7 +227,7 @@ TEST_F(WebhookSenderTest, ADayWithoutASuccessDisables) {
 
 TEST_F(WebhookSenderTest, RemovedMeansNothingIsSent) {
   happen();
-  run(store.remove(tenant, "ci", kOwner));
+  run(store.remove(tenant, "ci", kSetter));
   EXPECT_EQ(run(sender.step()), 0u);
   EXPECT_TRUE(receiver.calls.empty());
 }

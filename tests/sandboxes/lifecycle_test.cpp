@@ -204,7 +204,9 @@ TEST(Reaper, ResolvesACreateThatDiedAtAnyStep) {
     record.decision = decision.id;
     record.ttl_seconds = record.max_ttl_seconds = 600;
     record.planned = planned(decision);
-    auto write = [=](pqxx::work& tx) { sandbox_rows::insert(tx, record, decision, seconds(30)); };
+    auto write = [=](pqxx::work& tx) {
+      sandbox_rows::insert(tx, record, decision, seconds(30), Json::object(), "");
+    };
     run(world.database->run(std::move(write)));
     if (backend_had_made_it) run(world.b->create({.sandbox_id = record.id.value}));
     EXPECT_EQ(run(world.replica.reaper().abandon()), 0u) << "its lease still runs";
