@@ -163,7 +163,9 @@ bool overlaps_issued(pqxx::work& tx, const Invoice& invoice) {
 }
 
 int64_t last_sequence(pqxx::work& tx) {
-  return tx.exec1("SELECT last_value FROM usage_sequence")[0].as<int64_t>();
+  // A sequence that was never drawn from shows its first value as its last.
+  return tx.exec1("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM usage_sequence")[0]
+      .as<int64_t>();
 }
 
 }  // namespace sandgate

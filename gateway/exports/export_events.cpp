@@ -63,13 +63,9 @@ std::vector<ExportEvent> read_retries(pqxx::work& tx, const std::string& name, i
 }
 
 int64_t sequence_before(pqxx::work& tx, const std::string& since) {
-  return tx
-      .exec_params1(
-          "SELECT coalesce((SELECT min(sequence) FROM usage_event"
-          " WHERE interval_start >= $1::timestamptz) - 1,"
-          " (SELECT last_value FROM usage_sequence))",
-          since)[0]
-      .as<int64_t>();
+  const auto row = tx.exec_params1(
+      "SELECT min(sequence) - 1 FROM usage_event WHERE interval_start >= $1::timestamptz", since);
+  return row[0].is_null() ? booked_through(tx) : row[0].as<int64_t>();
 }
 
 }  // namespace sandgate
