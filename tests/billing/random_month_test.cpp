@@ -67,7 +67,7 @@ class RandomMonth : public test::BillingFixture {
     Time when = month + std::chrono::microseconds(below(2'500'000'000'000));
     const auto then = [&](std::function<void(pqxx::work&)> work) {
       steps_.push_back({when, std::move(work)});
-      when += std::chrono::microseconds(below(1'500'000'000));
+      when += std::chrono::microseconds(below(600'000'000));
     };
     then([=, this](pqxx::work& tx) { meter.open(tx, box); });
     for (uint64_t changes = below(3); changes > 0; --changes) {

@@ -36,6 +36,7 @@ class Prices:
             " markup_percent, " + MICROS.format("effective_from") + ", " +
             MICROS.format("created_at") + " FROM price_version"))}
         self.entries = rows(conninfo, "SELECT * FROM price_entry")
+        self.picked = {}
 
     def in_force(self, at, known):
         """Ids of the versions in force at a moment, as known at another: the newest per book."""
@@ -49,6 +50,13 @@ class Prices:
         return {v["id"] for v in newest.values()}
 
     def pick(self, event, kind, tenant, force):
+        question = (kind, tenant, frozenset(force),
+                    *(event[name] for name in ("meter", "provider", "deployment", "region")))
+        if question not in self.picked:
+            self.picked[question] = self.choose(event, kind, tenant, force)
+        return self.picked[question]
+
+    def choose(self, event, kind, tenant, force):
         def fits(entry):
             version = self.versions[entry["version_id"]]
             return (entry["version_id"] in force and version["kind"] == kind
