@@ -171,7 +171,7 @@ TEST(Stream, EndsWithTheConnectionInHttp10) {
   LiveServer server(streams_table());
   RawClient client(server.port());
   const auto reply =
-      client.ask("GET /download?bytes=65536&chunked HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+      client.ask("GET /download?bytes=65536&chunked=true HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
   EXPECT_FALSE(reply.headers.find("Transfer-Encoding"));
   EXPECT_EQ(reply.headers.find("Connection"), "close");
 }
