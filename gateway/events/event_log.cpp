@@ -10,6 +10,7 @@ namespace {
 constexpr int64_t kCollectorLock = 0x4556454e54;
 constexpr int64_t kMost = 500;
 
+// A webhook gets what happens after it was made; one that is removed meanwhile is left out.
 constexpr char kCollect[] = R"sql(
   WITH taken AS (
     DELETE FROM event_outbox WHERE ordinal IN
@@ -17,12 +18,13 @@ constexpr char kCollect[] = R"sql(
   told AS (
     INSERT INTO event (id, tenant, type, subject, at, data)
     SELECT id, tenant, type, subject, at, data FROM taken ORDER BY ordinal
-    RETURNING position, tenant, type, subject),
+    RETURNING position, tenant, type, subject, at),
   sent AS (
     INSERT INTO webhook_delivery (webhook, position)
     SELECT w.id, t.position FROM told t JOIN webhook w
       ON (w.tenant = t.tenant OR w.tenant = '' OR t.tenant = '')
-    WHERE w.disabled_at IS NULL AND event_matches(t.type, w.types))
+    WHERE w.disabled_at IS NULL AND w.created_at <= t.at AND event_matches(t.type, w.types)
+    FOR KEY SHARE OF w)
   SELECT count(*), count(pg_notify('events', line)) FROM
     (SELECT tenant || ' ' || subject AS line FROM told) lines)sql";
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "tests/events/events_world.hpp"
 
 namespace sandgate {
@@ -80,6 +83,7 @@ TEST_F(WebhookStoreTest, ATenantHasSoManyAndNoMore) {
 TEST_F(WebhookStoreTest, GetsWhatMatchesFromItsBeginningOn) {
   tell(tenant, "deployment.closed");
   run(log.catch_up());
+  tell(tenant, "deployment.closed");  // before them too, though not in the log yet
   run(store.put(draft(), kOwner));
   WebhookDraft shared = draft("all");
   shared.tenant.reset();
@@ -92,6 +96,26 @@ TEST_F(WebhookStoreTest, GetsWhatMatchesFromItsBeginningOn) {
   EXPECT_EQ(run(store.find(tenant, "ci"))->pending, 1);
   // The operator's gets everybody's.
   EXPECT_EQ(run(store.find(std::nullopt, "all"))->pending, 3);
+}
+
+TEST_F(WebhookStoreTest, RemovingOneDoesNotDisturbTheLog) {
+  std::atomic<bool> done{false};
+  std::thread changing([&] {
+    Database own({.url = database.url(), .connections = 1});
+    WebhookStore theirs(own, vault);
+    for (int i = 0; i < 60; ++i) {
+      run(theirs.put(draft(), kOwner));
+      run(theirs.remove(tenant, "ci", kOwner));
+    }
+    done = true;
+  });
+  size_t collected = 0;
+  while (!done) {
+    add_sandbox(tenant);
+    EXPECT_NO_THROW(collected += run(log.collect(100)));
+  }
+  changing.join();
+  EXPECT_GT(collected, 0u);
 }
 
 }  // namespace
