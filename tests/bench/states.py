@@ -16,13 +16,15 @@ def pause_and_resume(context, report):
     client = context.client()
     box = client.ok("POST", "/v1/sandboxes", {"profile": "bench"})["id"]
     client.ok("POST", f"/v1/sandboxes/{box}/exec", {"shell": "sleep 600", "background": True})
-    times = {"pause": [], "resume": []}
+    # Extending asks the node once and commits once: what any change of a sandbox costs here now.
+    bodies = {"pause": {}, "resume": {}, "extend": {"ttl_seconds": 600}}
+    times = {verb: [] for verb in bodies}
     for _ in range(context.count(40, 200)):
-        for verb in times:
-            times[verb].append(milliseconds(lambda: client.ok("POST", f"/v1/sandboxes/{box}/{verb}", {})))
-    for verb, values in times.items():
-        p50 = statistics.median(values)
-        report.add(f"{verb} p50", p50, "ms", target="under 5 ms", ok=p50 < 5)
+        for verb, body in bodies.items():
+            times[verb].append(milliseconds(lambda: client.ok("POST", f"/v1/sandboxes/{box}/{verb}", body)))
+    p50 = {verb: statistics.median(values) for verb, values in times.items()}
+    for verb in ("pause", "resume"):
+        report.add(f"{verb} p50", p50[verb], "ms", "extend", p50["extend"], "under 5 ms", p50[verb] < 5)
     client.ok("DELETE", f"/v1/sandboxes/{box}")
 
 
