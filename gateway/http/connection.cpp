@@ -52,7 +52,8 @@ void Connection::spawn(Task<void> (Connection::*work)()) {
 }
 
 bool Connection::should_end(int64_t now_ms) {
-  if (transport_.deadline.passed(now_ms)) return true;
+  if (transport_.deadline.passed(now_ms) || transport_.writing.passed(now_ms)) return true;
+  if (alarm_.deadline.passed(now_ms)) alarm_.go_off();
   if (phase_ != Phase::answering && phase_ != Phase::streaming_messages) return false;
   if (!transport_.peer_closed()) return false;
   const int patience = phase_ == Phase::answering ? kLooksForHandler : kLooksForWebSocket;
@@ -127,14 +128,15 @@ Task<bool> Connection::read_head(RequestParser& parser) {
 }
 
 void Connection::describe(Request& request) const {
+  request.remote_address = remote_address_;
+  const auto trace = request.headers.find("traceparent");
+  if (trace && is_traceparent(*trace)) request.traceparent = *trace;
   const Target target = split_target(request.target);
+  if (context_.responder.passes_on(request)) return;
   auto path = percent_decode(target.path);
   if (!path) throw Error(ErrorCode::invalid, "the path has a bad percent escape or is not UTF-8");
   request.path = std::move(*path);
   if (!target.query.empty()) request.query = Query(target.query);
-  request.remote_address = remote_address_;
-  const auto trace = request.headers.find("traceparent");
-  if (trace && is_traceparent(*trace)) request.traceparent = *trace;
 }
 
 Task<bool> Connection::exchange() {
@@ -161,6 +163,8 @@ Task<bool> Connection::exchange() {
     co_await upgrade(request, response);
     co_return false;
   }
+  if (auto* body_of = std::get_if<RelayBody>(&response.body))
+    co_return co_await relay(request, *body_of, parser, body);
   framing.http11 = parser.is_http11();
   framing.keep_alive = can_continue(parser, body);
   const bool more = co_await send(request, response, framing);
@@ -252,6 +256,32 @@ Task<bool> Connection::send_stream(const Request& request, Response& response, F
 Task<void> Connection::upgrade(const Request& request, Response& response) {
   phase_ = Phase::streaming_messages;
   co_await serve_websocket(transport_, request, response, context_.limits);
+}
+
+Task<bool> Connection::relay(const Request& request, RelayBody& relay, const RequestParser& parser,
+                             ConnectionBody& body) {
+  ClientRelay client(transport_, buffer_, body, alarm_, parser.is_http11());
+  client.may_keep_alive = [&] { return can_continue(parser, body); };
+  client.when_upgraded = [this] { phase_ = Phase::streaming_messages; };
+  std::exception_ptr failure;
+  bool more = false;
+  try {
+    more = co_await relay.serve(client);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  alarm_ = {};
+  if (failure) {
+    // What has begun can only be cut off, so that it is not taken for whole.
+    if (cancelled_ || client.started() || body.broken())
+      throw boost::system::system_error(asio::error::connection_aborted);
+    Framing framing{.keep_alive = can_continue(parser, body), .http11 = parser.is_http11()};
+    Response refusal = problem(as_error(failure, request.id), request.id);
+    co_return co_await send(request, refusal, framing);
+  }
+  more = more && can_continue(parser, body);
+  if (!more) co_await linger();
+  co_return more;
 }
 
 Task<void> Connection::linger() {

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "gateway/http/client_relay.hpp"
 #include "gateway/http/connection_body.hpp"
 #include "gateway/http/limits.hpp"
 #include "gateway/http/patrol.hpp"
@@ -51,6 +52,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Task<void> send_text(const Request& request, const Response& response, Framing framing);
   Task<bool> send_stream(const Request& request, Response& response, Framing framing);
   Task<void> upgrade(const Request& request, Response& response);
+  Task<bool> relay(const Request& request, RelayBody& relay, const RequestParser& parser,
+                   ConnectionBody& body);
   // Closes so that the client can read the answer although it may still be sending.
   Task<void> linger();
 
@@ -64,6 +67,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Phase phase_ = Phase::idle;
   int looks_since_left_ = 0;  // of Patrol, since the client was first seen gone
   bool cancelled_ = false;
+  Alarm alarm_;  // of the relay in progress
 };
 
 }  // namespace sandgate::http

@@ -12,13 +12,15 @@ std::optional<uint64_t> ConnectionBody::length() const {
   return declared ? std::optional<uint64_t>(*declared) : std::nullopt;
 }
 
+Task<void> ConnectionBody::invite() {
+  if (!parser_.expects_continue() || continued_) co_return;
+  continued_ = true;
+  const std::array<asio::const_buffer, 1> buffers{asio::buffer(kContinue.data(), kContinue.size())};
+  co_await transport_.write(buffers, limits_.write_timeout);
+}
+
 Task<void> ConnectionBody::fill() {
-  if (parser_.expects_continue() && !continued_) {
-    continued_ = true;
-    const std::array<asio::const_buffer, 1> buffers{
-        asio::buffer(kContinue.data(), kContinue.size())};
-    co_await transport_.write(buffers, limits_.write_timeout);
-  }
+  if (parser_.expects_continue() && !continued_) co_await invite();
   const size_t room = kMaxReadBuffer - buffer_.size();
   // Only a chunk's header can ask for more while the buffer is full.
   if (room == 0) throw Error(ErrorCode::invalid, "the body has a chunk header without an end");

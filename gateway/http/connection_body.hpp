@@ -27,6 +27,7 @@ class ConnectionBody final : public IncomingBody {
   bool ended() const override { return parser_.is_done(); }
   std::optional<uint64_t> length() const override;
   bool broken() const override { return broken_; }
+  Task<void> invite() override;
 
   // Drops what has arrived and was not asked for; whether that was all of it. Throws
   // Error(invalid).

@@ -12,6 +12,9 @@ class IncomingBody : public ByteSource {
   virtual bool ended() const = 0;  // nothing left to read
   virtual std::optional<uint64_t> length() const = 0;  // Content-Length, when there is one
   virtual bool broken() const = 0;  // the client went away inside it: no answer is wanted
+  // Tells a client that waits for "100 Continue" to go on; read() does so by itself, but must not
+  // once an answer has begun.
+  virtual Task<void> invite() = 0;
 };
 
 // What a server asks for every answer: the edge between connections and routes.
@@ -21,6 +24,9 @@ class Responder {
   // Failures of handlers are answers too; only the end of the connection is thrown
   // (boost::system::system_error). What of the body is not read is dropped.
   virtual Task<Response> respond(Request& request, IncomingBody& body) = 0;
+  // Whether the target is for somebody else to understand: then it need not decode, and
+  // Request::path and query stay empty.
+  virtual bool passes_on(const Request&) const { return false; }
   // For a method that Method does not name.
   virtual Response refuse_method(const Request& request) = 0;
 };

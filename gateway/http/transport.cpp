@@ -62,13 +62,13 @@ Task<void> Transport::write(std::span<const asio::const_buffer> buffers,
     // Mostly the kernel takes an answer whole, and then nothing needs to wait for the loop.
     if (!tls_) bytes = socket_.write_some(rest, failure);
     const bool waits = tls_ || failure == asio::error::would_block;
-    if (waits) deadline.arm(limit);
+    if (waits) writing.arm(limit);
     // Two statements, because g++ 12 awaits both branches of a conditional expression.
     if (tls_)
       std::tie(failure, bytes) = co_await tls_->async_write_some(rest, kTuple);
     else if (waits)
       std::tie(failure, bytes) = co_await socket_.async_write_some(rest, kTuple);
-    deadline.disarm();
+    writing.disarm();
     if (failure) throw boost::system::system_error(failure);
     consume(rest, bytes);
     left -= bytes;

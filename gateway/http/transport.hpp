@@ -38,7 +38,8 @@ class Transport {
 
   Socket& socket() { return socket_; }
   TlsStream* tls() { return tls_ ? &*tls_ : nullptr; }
-  Deadline deadline;  // of the read or write in progress
+  Deadline deadline;  // of the read in progress, or of several steps together
+  Deadline writing;  // of the write in progress: a relay reads and writes at once
 
  private:
   Task<void> yield_after(size_t bytes);
