@@ -173,6 +173,19 @@ Task<void> LocalProvider::write_archive(std::string id, std::string path, ByteSo
   return agent(id).write_archive(std::move(path), tar);
 }
 
+Task<std::unique_ptr<FileWatch>> LocalProvider::watch(std::string id, std::string path,
+                                                      bool recursive) {
+  return agent(id).watch(std::move(path), recursive);
+}
+
+Task<PortConnection> LocalProvider::dial(std::string id, uint16_t port) {
+  PortConnection connection;
+  const AgentClient client = agent(id);
+  StreamSocket socket = co_await client.dial(port);
+  connection.socket = std::move(socket);
+  co_return connection;
+}
+
 Task<SandboxMetrics> LocalProvider::metrics(std::string id) {
   Json params{{"id", std::move(id)}};
   Json answer = co_await node_.call("metrics", std::move(params));

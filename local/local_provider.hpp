@@ -54,6 +54,9 @@ class LocalProvider : public Provider {
   Task<std::unique_ptr<ByteSource>> read_archive(std::string id, std::string path) override;
   Task<void> write_archive(std::string id, std::string path, ByteSource& tar) override;
 
+  Task<std::unique_ptr<FileWatch>> watch(std::string id, std::string path, bool recursive) override;
+  Task<PortConnection> dial(std::string id, uint16_t port) override;
+
   Task<SandboxMetrics> metrics(std::string id) override;
   Task<Keeps> pause(std::string id, Keeps keep) override;
   Task<void> resume(std::string id) override;

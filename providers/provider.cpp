@@ -63,6 +63,12 @@ Task<std::unique_ptr<ByteSource>> Provider::read_archive(std::string, std::strin
 Task<void> Provider::write_archive(std::string, std::string, ByteSource&) {
   return refuse<void>(*this, Verb::archive);
 }
+Task<std::unique_ptr<FileWatch>> Provider::watch(std::string, std::string, bool) {
+  return refuse<std::unique_ptr<FileWatch>>(*this, Verb::watch);
+}
+Task<PortConnection> Provider::dial(std::string, uint16_t) {
+  return refuse<PortConnection>(*this, Verb::ports);
+}
 Task<SandboxMetrics> Provider::metrics(std::string) {
   return refuse<SandboxMetrics>(*this, Verb::metrics);
 }

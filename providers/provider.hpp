@@ -6,6 +6,8 @@
 
 #include "gateway/core/async.hpp"
 #include "providers/descriptor.hpp"
+#include "providers/file_watch.hpp"
+#include "providers/port_connection.hpp"
 #include "providers/sandbox.hpp"
 
 namespace sandgate {
@@ -51,6 +53,12 @@ class Provider {
   virtual Task<void> remove(std::string id, std::string path, bool recursive);
   virtual Task<std::unique_ptr<ByteSource>> read_archive(std::string id, std::string path);  // tar
   virtual Task<void> write_archive(std::string id, std::string path, ByteSource& tar);
+
+  // A directory, with everything below it when `recursive`; returns once changes are noticed.
+  virtual Task<std::unique_ptr<FileWatch>> watch(std::string id, std::string path, bool recursive);
+
+  // Throws Error(unavailable) when nothing listens there, as far as that is known at once.
+  virtual Task<PortConnection> dial(std::string id, uint16_t port);
 
   virtual Task<SandboxMetrics> metrics(std::string id);
 

@@ -56,6 +56,11 @@ class SandgateProvider : public Provider, public std::enable_shared_from_this<Sa
   Task<std::unique_ptr<ByteSource>> read_archive(std::string id, std::string path) override;
   Task<void> write_archive(std::string id, std::string path, ByteSource& tar) override;
 
+  Task<std::unique_ptr<FileWatch>> watch(std::string id, std::string path, bool recursive) override;
+
+  // A connection to that gateway, which has opened the port for us.
+  Task<PortConnection> dial(std::string id, uint16_t port) override;
+
   Task<SandboxMetrics> metrics(std::string id) override;
   Task<Keeps> pause(std::string id, Keeps keep) override;
   Task<void> resume(std::string id) override;
@@ -66,12 +71,19 @@ class SandgateProvider : public Provider, public std::enable_shared_from_this<Sa
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
  private:
+  struct PortToken {
+    std::string token;
+    std::chrono::steady_clock::time_point read_at;
+  };
+
   Task<std::vector<BackendSandbox>> pages(std::string query);
+  Task<std::string> port_token(std::string id, uint16_t port);
 
   RestApi api_;
   const asio::any_io_executor executor_;
   const std::string profile_;
-  mutable std::mutex mutex_;  // of the two below
+  mutable std::mutex mutex_;  // of the three below
+  std::map<std::string, PortToken> port_tokens_;  // by sandbox and port
   std::shared_ptr<const Descriptor> descriptor_;  // copied by callers without the lock
   std::chrono::steady_clock::time_point read_at_{};
   mutable std::atomic<bool> refreshing_{false};

@@ -1,4 +1,5 @@
 #include "providers/sandgate.hpp"
+#include "providers/sandgate_process.hpp"
 #include "providers/sandgate_wire.hpp"
 
 // The file verbs of SandgateProvider.
@@ -25,6 +26,27 @@ class OwnedBytes : public ByteSource {
  private:
   std::shared_ptr<void> owner_;
   std::unique_ptr<ByteSource> bytes_;
+};
+
+// The changes that another gateway tells.
+class RemoteWatch : public FileWatch {
+ public:
+  RemoteWatch(std::shared_ptr<void> owner, std::unique_ptr<EventReader> events)
+      : owner_(std::move(owner)), events_(std::move(events)) {}
+  Task<std::optional<FileChange>> next() override { return read(*events_); }
+
+ private:
+  static Task<std::optional<FileChange>> read(EventReader& events) {
+    for (;;) {
+      const auto event = co_await events.next();
+      if (!event) co_return std::nullopt;
+      auto change = wire::to_file_change(*event);
+      if (change) co_return change;
+    }
+  }
+
+  std::shared_ptr<void> owner_;
+  std::unique_ptr<EventReader> events_;
 };
 
 std::string files_path(const std::string& id, const std::string& tail, const std::string& path) {
@@ -118,6 +140,13 @@ Task<void> SandgateProvider::remove(std::string id, std::string path, bool recur
   RestCall call{.method = "DELETE",
                 .path = files_path(id, "", path) + (recursive ? "&recursive=true" : "")};
   co_await api_.call(std::move(call));
+}
+
+Task<std::unique_ptr<FileWatch>> SandgateProvider::watch(std::string id, std::string path,
+                                                         bool recursive) {
+  RestCall call{.path = files_path(id, "/watch", path) + (recursive ? "&recursive=true" : "")};
+  auto events = co_await open_events(api_, std::move(call));
+  co_return std::make_unique<RemoteWatch>(shared_from_this(), std::move(events));
 }
 
 Task<std::unique_ptr<ByteSource>> SandgateProvider::read_archive(std::string id, std::string path) {

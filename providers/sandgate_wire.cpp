@@ -231,12 +231,29 @@ std::optional<ProcessEvent> to_process_event(const ServerEvent& event) {
   });
 }
 
+std::optional<FileChange> to_file_change(const ServerEvent& event) {
+  return reading([&]() -> std::optional<FileChange> {
+    if (event.name == "error") {
+      const Error unknown(ErrorCode::unavailable, "sandgate lost the watch");
+      throw error_of_problem("sandgate", Json::parse(event.data), unknown);
+    }
+    const auto kind = file_change_kind_from(event.name);
+    if (!kind) return std::nullopt;
+    const Json data = Json::parse(event.data);
+    return FileChange{.kind = *kind,
+                      .path = text_or_empty(data, "path"),
+                      .from = text_or_empty(data, "from"),
+                      .directory = text_or_empty(data, "type") == "directory"};
+  });
+}
+
 Descriptor to_descriptor(const Json& document) {
   Descriptor descriptor = descriptor_from_json(document);
   descriptor.provider = "sandgate";
   constexpr Verb kPassedOn[] = {Verb::exec,  Verb::background, Verb::stdin_, Verb::signal,
-                                Verb::files, Verb::archive,    Verb::pty,    Verb::metrics,
-                                Verb::pause, Verb::snapshot,   Verb::fork};
+                                Verb::files, Verb::archive,    Verb::watch,  Verb::pty,
+                                Verb::ports, Verb::metrics,    Verb::pause,  Verb::snapshot,
+                                Verb::fork};
   std::erase_if(descriptor.verbs, [&](const auto& verb) {
     return std::find(std::begin(kPassedOn), std::end(kPassedOn), verb.first) == std::end(kPassedOn);
   });

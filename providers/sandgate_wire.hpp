@@ -21,6 +21,9 @@ SandboxMetrics to_metrics(const Json& document);
 // event is thrown as the Error it names.
 std::optional<ProcessEvent> to_process_event(const ServerEvent& event);
 
+// Empty for an event that is no change; an `error` event is thrown.
+std::optional<FileChange> to_file_change(const ServerEvent& event);
+
 // Less what an outer gateway cannot pass on to an inner one.
 Descriptor to_descriptor(const Json& document);
 

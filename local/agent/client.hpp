@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gateway/core/async.hpp"
-#include "providers/sandbox.hpp"
+#include "providers/provider.hpp"
 
 namespace sandgate {
 
@@ -50,6 +50,10 @@ class AgentClient {
   Task<FileEntry> make_directory(std::string path) const;
   Task<FileEntry> move(std::string from, std::string to) const;
   Task<void> remove(std::string path, bool recursive) const;
+  Task<std::unique_ptr<FileWatch>> watch(std::string path, bool recursive) const;
+  // A socket of the sandbox's own network, connected to its loopback. Throws Error(unavailable)
+  // when nothing listens there.
+  Task<StreamSocket> dial(uint16_t port) const;
   Task<std::unique_ptr<ByteSource>> read_archive(std::string path) const;
   Task<void> write_archive(std::string path, ByteSource& tar) const;
 

@@ -1,8 +1,11 @@
 #include "local/agent/client_connection.hpp"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 
 #include "local/agent/file.hpp"
 
@@ -77,6 +80,27 @@ std::string request_text(const std::string& operation, Json& request) {
   }
 }
 
+// Bytes with at most one descriptor; further ones the kernel closes. -1: nothing there yet.
+ssize_t receive_beside(int socket, std::span<char> into, StreamSocket& beside) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  iovec part{into.data(), into.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (got < 0) return errno == EAGAIN || errno == EINTR ? -1 : 0;
+  const cmsghdr* head = CMSG_FIRSTHDR(&message);
+  if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+      head->cmsg_len == CMSG_LEN(sizeof(int))) {
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(head), sizeof descriptor);
+    beside = StreamSocket(descriptor);
+  }
+  return got;
+}
+
 Task<void> dial(asio::local::stream_protocol::socket& socket, const Dial& target) {
   boost::system::error_code failure;
   for (int attempt = 0; attempt < kDialAttempts; ++attempt) {
@@ -129,6 +153,23 @@ Task<Json> ClientConnection::receive_reply() {
   const Frame frame = co_await receive();
   if (frame.type != FrameType::reply) throw broken();
   co_return checked([&] { return parse_json(frame.payload); });
+}
+
+Task<StreamSocket> ClientConnection::receive_descriptor() {
+  StreamSocket beside;
+  for (;;) {
+    const auto frame = checked([&] { return parser_.next(); });
+    if (frame && frame->type == FrameType::error) throw error_of(frame->payload);
+    if (frame && (frame->type != FrameType::reply || beside.get() < 0)) throw broken();
+    if (frame) co_return beside;
+    const auto [failure] =
+        co_await socket_.async_wait(asio::local::stream_protocol::socket::wait_read, kAsTuple);
+    if (failure) throw boost::system::system_error(failure);
+    const std::span<char> room = checked([&] { return parser_.prepare(); });
+    const ssize_t got = receive_beside(socket_.native_handle(), room, beside);
+    if (got == 0) throw broken();
+    if (got > 0) parser_.commit(static_cast<size_t>(got));
+  }
 }
 
 Task<std::vector<Json>> ClientConnection::receive_items(size_t max) {

@@ -6,6 +6,7 @@
 #include "gateway/core/async.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "local/agent/protocol.hpp"
+#include "providers/provider.hpp"
 
 namespace sandgate::agent {
 
@@ -23,6 +24,8 @@ class ClientConnection {
   // Error(unavailable) when the connection broke.
   Task<Frame> receive();
   Task<Json> receive_reply();
+  // The descriptor that comes beside a reply; what it is must be checked.
+  Task<StreamSocket> receive_descriptor();
   // All objects of a list until its end; at most `max`.
   Task<std::vector<Json>> receive_items(size_t max);
 

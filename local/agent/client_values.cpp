@@ -85,4 +85,21 @@ ProcessInfo to_process_info(const Json& document) {
   });
 }
 
+FileChange to_file_change(const Json& document) {
+  return checked([&] {
+    Problems problems;
+    ObjectReader reader(document, problems);
+    FileChange change;
+    const auto kind = reader.word("kind", {"create", "write", "remove", "rename", "overflow"});
+    change.path = reader.text("path", {.max = kMaxText}).value_or("");
+    change.from = reader.text("from", {.max = kMaxText}).value_or("");
+    change.directory = reader.boolean("directory").value_or(false);
+    problems.throw_if_any();
+    const auto named = file_change_kind_from(kind.value_or(""));
+    if (!named) throw Error(ErrorCode::invalid, "a change without a kind");
+    change.kind = *named;
+    return change;
+  });
+}
+
 }  // namespace sandgate::agent

@@ -1,6 +1,6 @@
 #pragma once
 #include "gateway/core/json_reader.hpp"
-#include "providers/sandbox.hpp"
+#include "providers/provider.hpp"
 
 // What an agent's JSON means, checked: pure. Each throws Error(unavailable) for what cannot be.
 namespace sandgate::agent {
@@ -8,5 +8,6 @@ namespace sandgate::agent {
 FileEntry to_file_entry(const Json& document);
 ProcessExit to_process_exit(const Json& document);
 ProcessInfo to_process_info(const Json& document);
+FileChange to_file_change(const Json& document);
 
 }  // namespace sandgate::agent

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/json_reader.hpp"
@@ -124,6 +125,26 @@ void Connection::reply(const nlohmann::json& document) {
   const std::string text = to_text(document);
   if (text.size() > kMaxPayload) throw Error(ErrorCode::too_large, "the answer is too long");
   send(FrameType::reply, text);
+}
+
+void Connection::reply_with(const nlohmann::json& document, const File& beside) {
+  const std::string bytes = frame(FrameType::reply, to_text(document));
+  const int descriptor = beside.get();
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
+  iovec part{const_cast<char*>(bytes.data()), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof descriptor);
+  std::memcpy(CMSG_DATA(head), &descriptor, sizeof descriptor);
+  // Nothing was sent before, so there is room; a client that shrank its buffer gets nothing.
+  const ssize_t put = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (put != static_cast<ssize_t>(bytes.size())) close();
 }
 
 void Connection::fail(const Error& error) {

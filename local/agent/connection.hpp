@@ -41,6 +41,8 @@ class Connection {
   void send(FrameType type, std::string_view payload);
   void send_output(uint8_t channel, uint64_t end_offset, std::string_view bytes);
   void reply(const nlohmann::json& document);  // an answer in one frame, then more may follow
+  // The same with a descriptor beside it; only as the first answer.
+  void reply_with(const nlohmann::json& document, const File& beside);
   void fail(const Error& error);  // the last frame
   void finish();  // closes once everything was sent
   void close();

@@ -24,14 +24,15 @@ class FileSession {
   void reply(const nlohmann::json& document);
   void fail(const Error& error);  // best effort
   void item(const nlohmann::json& document);  // gathered into list frames
+  void flush_items();  // sends those gathered so far
   void bytes(std::string_view bytes);  // any length
   void end();
   // Whole frames, already with their headers.
   void send_raw(std::span<const char> frames);
 
- private:
-  void flush_items();
+  int socket() const { return socket_; }
 
+ private:
   int socket_;
   FrameParser parser_;
   std::string items_;

@@ -16,6 +16,7 @@
 #include "local/agent/file_path.hpp"
 #include "local/agent/file_read.hpp"
 #include "local/agent/file_session.hpp"
+#include "local/agent/file_watch.hpp"
 #include "local/agent/file_write.hpp"
 #include "local/agent/identity.hpp"
 
@@ -23,6 +24,7 @@ namespace sandgate::agent {
 namespace {
 
 constexpr size_t kMaxWorkers = 64;
+constexpr size_t kMaxWatchers = 32;  // they stay: some workers are kept for transfers
 constexpr int kSocketBytes = 512 * 1024;
 
 struct Entry {
@@ -40,6 +42,7 @@ constexpr std::array kOperations{
     Entry{"remove", remove_file},
     Entry{"archive_read", read_archive},
     Entry{"archive_write", write_archive},
+    Entry{"watch", watch_files},
 };
 
 const Entry* find(std::string_view operation) {
@@ -88,7 +91,8 @@ void serve(FileSession& session, const Json& document, const AgentSettings& sett
 bool is_file_operation(std::string_view operation) { return find(operation) != nullptr; }
 
 void start_file_worker(Context& context, Connection& connection, const nlohmann::json& request) {
-  if (context.file_workers.size() >= kMaxWorkers)
+  const bool watches = request.value("operation", "") == "watch";
+  if (context.file_workers.size() >= (watches ? kMaxWatchers : kMaxWorkers))
     throw Error(ErrorCode::unavailable, "the sandbox has too many file transfers at once");
   const pid_t pid = ::fork();
   if (pid < 0) throw Error(ErrorCode::unavailable, "the sandbox has too many processes");

@@ -4,6 +4,7 @@
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/json_reader.hpp"
+#include "local/agent/dial.hpp"
 #include "local/agent/environment.hpp"
 #include "local/agent/file_worker.hpp"
 
@@ -56,6 +57,7 @@ constexpr std::array kOperations{
     Entry{"process", answered<answer_process>},
     Entry{"signal", answered<answer_signal>},
     Entry{"resize", answered<answer_resize>},
+    Entry{"dial", answered<answer_dial>},
 };
 
 }  // namespace

@@ -141,7 +141,7 @@ Descriptor describe(const Capabilities& capabilities) {
   descriptor.provider = "local";
   descriptor.isolation = Isolation::container;
   for (Verb verb : {Verb::exec, Verb::background, Verb::stdin_, Verb::signal, Verb::files,
-                    Verb::archive, Verb::pty, Verb::metrics}) {
+                    Verb::archive, Verb::watch, Verb::pty, Verb::ports, Verb::metrics}) {
     descriptor.verbs[verb] = Keeps::nothing;
   }
   if (capabilities.can_pause()) descriptor.verbs[Verb::pause] = Keeps::memory;

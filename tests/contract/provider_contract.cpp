@@ -145,6 +145,12 @@ TEST_P(ProviderContract, UndeclaredVerbsAreUnsupported) {
     EXPECT_EQ(code_of(provider().snapshot(id, SnapshotId::make().value, Keeps::disk, true)),
               ErrorCode::unsupported);
   }
+  if (!can(Verb::watch)) {
+    EXPECT_EQ(code_of(provider().watch(id, ".", false)), ErrorCode::unsupported);
+  }
+  if (!can(Verb::ports)) {
+    EXPECT_EQ(code_of(provider().dial(id, 80)), ErrorCode::unsupported);
+  }
 }
 
 TEST_P(ProviderContract, ExitCodesAndSignalsAreTold) {

@@ -82,7 +82,8 @@ Descriptor ProcessProvider::descriptor() const {
   Descriptor descriptor;
   descriptor.provider = "process";
   descriptor.isolation = Isolation::process;
-  for (const Verb verb : {Verb::exec, Verb::background, Verb::stdin_, Verb::signal, Verb::files})
+  for (const Verb verb :
+       {Verb::exec, Verb::background, Verb::stdin_, Verb::signal, Verb::files, Verb::ports})
     descriptor.verbs[verb] = Keeps::nothing;
   descriptor.verbs[Verb::pause] = Keeps::memory;
   descriptor.verbs[Verb::snapshot] = descriptor.verbs[Verb::fork] = Keeps::disk;
@@ -250,6 +251,18 @@ Task<void> ProcessProvider::remove(std::string id, std::string path, bool recurs
     throw Error(ErrorCode::conflict, "the directory is not empty");
   fs::remove_all(host);
   co_return;
+}
+
+Task<PortConnection> ProcessProvider::dial(std::string id, uint16_t port) {
+  box(id);
+  asio::ip::tcp::socket socket(co_await asio::this_coro::executor);
+  const asio::ip::tcp::endpoint address(asio::ip::address_v4::loopback(), port);
+  const auto [failure] =
+      co_await socket.async_connect(address, asio::as_tuple(asio::use_awaitable));
+  if (failure) throw Error(ErrorCode::unavailable, "nothing listens on this port");
+  PortConnection connection;
+  connection.socket = StreamSocket(socket.release());
+  co_return connection;
 }
 
 }  // namespace sandgate::test

@@ -38,6 +38,7 @@ class ProcessProvider : public Provider {
   Task<FileEntry> make_directory(std::string id, std::string path) override;
   Task<FileEntry> move(std::string id, std::string from, std::string to) override;
   Task<void> remove(std::string id, std::string path, bool recursive) override;
+  Task<PortConnection> dial(std::string id, uint16_t port) override;  // of this machine
 
   // Stops the processes; a snapshot is a copy of the directory.
   Task<Keeps> pause(std::string id, Keeps keep) override;

@@ -1,0 +1,147 @@
+#include "local/agent/file_watch.hpp"
+
+#include <poll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <optional>
+
+#include "gateway/core/error.hpp"
+#include "local/agent/watch_tree.hpp"
+
+namespace sandgate::agent {
+namespace {
+
+constexpr size_t kQueueBytes = 64 * (sizeof(inotify_event) + NAME_MAX + 1);
+
+// Turns inotify's events into changes for the client.
+class Watcher {
+ public:
+  Watcher(FileSession& session, WatchTree& tree) : session_(session), tree_(tree) {}
+
+  // All events of one read; false when the root is gone.
+  bool take(const char* bytes, size_t size) {
+    last_.clear();
+    for (size_t at = 0; at < size && !ended_;) {
+      inotify_event event;
+      std::memcpy(&event, bytes + at, sizeof event);
+      take(event, event.len > 0 ? bytes + at + sizeof event : "");
+      at += sizeof event + event.len;
+    }
+    settle_move();
+    session_.flush_items();
+    return !ended_;
+  }
+
+ private:
+  struct Moved {
+    uint32_t cookie;
+    std::string path;
+    bool directory;
+  };
+
+  void tell(const char* kind, const std::string& path, bool directory,
+            const std::string& from = "") {
+    // A program that writes in small pieces would otherwise fill the stream with the same line.
+    std::string line = kind + path;
+    if (line == last_ && *kind == 'w') return;
+    last_ = std::move(line);
+    nlohmann::json document{{"kind", kind}, {"path", path}, {"directory", directory}};
+    if (!from.empty()) document["from"] = from;
+    session_.item(document);
+  }
+
+  void enter(const std::string& path) {
+    if (!tree_.recursive()) return;
+    const bool all = tree_.add(
+        path, [this](const std::string& child, bool inner) { tell("create", child, inner); });
+    if (!all) tell("overflow", "", false);
+  }
+
+  // A directory or file that left and did not arrive anywhere we look.
+  void settle_move() {
+    if (!moved_) return;
+    if (moved_->directory) tree_.drop_below(moved_->path);
+    tell("remove", moved_->path, moved_->directory);
+    moved_.reset();
+  }
+
+  void arrive(const inotify_event& event, const std::string& path, bool directory) {
+    if (moved_ && moved_->cookie == event.cookie) {
+      if (directory) tree_.move(moved_->path, path);
+      tell("rename", path, directory, moved_->path);
+      moved_.reset();
+      return;
+    }
+    tell("create", path, directory);
+    if (directory) enter(path);
+  }
+
+  void take_own(const inotify_event& event, const std::string& path) {
+    if ((event.mask & (IN_DELETE_SELF | IN_MOVE_SELF)) == 0 || path != tree_.root()) return;
+    tell("remove", path, true);
+    ended_ = true;
+  }
+
+  void take(const inotify_event& event, const char* name) {
+    if (event.mask & IN_Q_OVERFLOW) return tell("overflow", "", false);
+    const std::string* directory = tree_.path_of(event.wd);
+    if (!directory) return;
+    if (event.mask & IN_IGNORED) return tree_.forget(event.wd);
+    if (event.len == 0) return take_own(event, *directory);
+    const std::string path = join(*directory, name);
+    const bool is_directory = (event.mask & IN_ISDIR) != 0;
+    if ((event.mask & IN_MOVED_TO) == 0) settle_move();
+    if (event.mask & IN_MOVED_TO) {
+      if (moved_ && moved_->cookie != event.cookie) settle_move();
+      arrive(event, path, is_directory);
+    } else if (event.mask & IN_MOVED_FROM) {
+      moved_ = Moved{event.cookie, path, is_directory};
+    } else if (event.mask & IN_CREATE) {
+      tell("create", path, is_directory);
+      if (is_directory) enter(path);
+    } else if (event.mask & IN_DELETE) {
+      tell("remove", path, is_directory);
+    } else if (event.mask & IN_MODIFY) {
+      tell("write", path, is_directory);
+    }
+  }
+
+  FileSession& session_;
+  WatchTree& tree_;
+  std::optional<Moved> moved_;
+  std::string last_;
+  bool ended_ = false;
+};
+
+// False when the client is gone: it says nothing after its request.
+bool wait_for_change(int queue, int client) {
+  std::array<pollfd, 2> asked{pollfd{queue, POLLIN, 0}, pollfd{client, POLLIN | POLLRDHUP, 0}};
+  while (::poll(asked.data(), asked.size(), -1) < 0 && errno == EINTR) continue;
+  return asked[1].revents == 0;
+}
+
+}  // namespace
+
+void watch_files(FileSession& session, FileRequest& request) {
+  const std::string path = request.path("path");
+  const bool recursive = request.reader.boolean("recursive").value_or(false);
+  request.finish();
+  WatchTree tree(path, recursive);
+  session.reply(nlohmann::json::object());
+  Watcher watcher(session, tree);
+  std::array<char, kQueueBytes> bytes;
+  while (wait_for_change(tree.queue(), session.socket())) {
+    const ssize_t got = ::read(tree.queue(), bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) throw Error(ErrorCode::unavailable, "the watch broke");
+    if (watcher.take(bytes.data(), static_cast<size_t>(got))) continue;
+    return session.end();
+  }
+}
+
+}  // namespace sandgate::agent

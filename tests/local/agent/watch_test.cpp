@@ -1,0 +1,115 @@
+#include <set>
+
+#include "tests/local/agent/agent_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+class WatchTest : public AgentTest {
+ protected:
+  void watch(const std::string& path, bool recursive) {
+    watch_ = go([&] { return client_.watch(path, recursive); });
+  }
+  // What happened, as "create d/f", until this many changes came.
+  std::vector<std::string> next(size_t count) {
+    std::vector<std::string> told;
+    while (told.size() < count) {
+      const auto change = go([&] { return watch_->next(); });
+      if (!change) {
+        told.push_back("end");
+        break;
+      }
+      const auto below = [&](const std::string& path) {
+        return path == home() ? "." : path.substr(std::min(path.size(), home().size() + 1));
+      };
+      std::string line = std::string(to_string(change->kind)) + " " + below(change->path);
+      if (change->directory) line += "/";
+      if (!change->from.empty()) line += " from " + below(change->from);
+      told.push_back(line);
+    }
+    return told;
+  }
+  using Lines = std::vector<std::string>;
+
+  std::unique_ptr<FileWatch> watch_;
+};
+
+TEST_F(WatchTest, TellsWhatHappensToFiles) {
+  watch(".", false);
+  exec("echo 1 > a; echo 2 >> a; mv a b; rm b");
+  EXPECT_EQ(next(4), (Lines{"create a", "write a", "rename b from a", "remove b"}));
+}
+
+TEST_F(WatchTest, ReachesBelowOnlyWhenAsked) {
+  exec("mkdir -p d/e");
+  watch(".", false);
+  exec("touch d/e/f; touch g");
+  EXPECT_EQ(next(1), Lines{"create g"});
+  watch(".", true);
+  exec("touch d/e/f2");
+  EXPECT_EQ(next(1), Lines{"create d/e/f2"});
+}
+
+TEST_F(WatchTest, FollowsDirectoriesThatAppearMoveAndLeave) {
+  watch(".", true);
+  exec("mkdir n; sleep 0.2; touch n/x; mv n m; touch m/y; rm -r m");
+  EXPECT_EQ(next(7), (Lines{"create n/", "create n/x", "rename m/ from n", "create m/y",
+                            "remove m/x", "remove m/y", "remove m/"}));
+}
+
+TEST_F(WatchTest, SeesWhatAppearedTogetherWithItsDirectory) {
+  watch(".", true);
+  exec("mkdir -p deep/er/est; touch deep/er/est/file");
+  std::set<std::string> seen;
+  while (!seen.contains("create deep/er/est/file"))
+    for (const auto& line : next(1)) seen.insert(line);
+  for (const char* line : {"create deep/", "create deep/er/", "create deep/er/est/"})
+    EXPECT_TRUE(seen.contains(line)) << line;
+}
+
+TEST_F(WatchTest, EndsWithItsDirectory) {
+  exec("mkdir w");
+  watch("w", false);
+  exec("rmdir w");
+  EXPECT_EQ(next(2), (Lines{"remove w/", "end"}));
+}
+
+TEST_F(WatchTest, SaysWhenChangesWereLost) {
+  exec("mkdir many");
+  watch("many", false);
+  // Far more than the kernel keeps for a reader that does not come.
+  exec("cd many; i=0; while [ $i -lt 120000 ]; do : > f$i; rm f$i; i=$((i+1)); done");
+  bool lost = false;
+  while (!lost)
+    for (const auto& line : next(1)) lost = line.starts_with("overflow");
+  exec("touch many/after");
+  std::string last;
+  while (last != "create many/after") last = next(1).front();
+}
+
+TEST_F(WatchTest, RefusesWhatIsNoDirectory) {
+  exec("touch file");
+  EXPECT_EQ(go([&] { return refusal(client_.watch("file", false)); }), "invalid /path");
+  EXPECT_EQ(go([&] { return refusal(client_.watch("nowhere", true)); }), "not_found");
+}
+
+TEST_F(WatchTest, LeavesWorkersForTransfers) {
+  std::vector<std::unique_ptr<FileWatch>> watches;
+  std::string refused = "none";
+  while (refused == "none" && watches.size() < 100) {
+    try {
+      watches.push_back(go([&] { return client_.watch(".", false); }));
+    } catch (const Error& error) {
+      refused = to_string(error.code);
+    }
+  }
+  EXPECT_EQ(refused, "unavailable");
+  EXPECT_EQ(watches.size(), 32u);
+  EXPECT_EQ(go([&] { return client_.stat("."); }).type, FileType::directory);
+  watches.clear();
+  EXPECT_TRUE(
+      eventually([&] { return go([&] { return refusal(client_.watch(".", false)); }) == "none"; }));
+}
+
+}  // namespace
+}  // namespace sandgate::test
