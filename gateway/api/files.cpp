@@ -3,6 +3,7 @@
 #include "gateway/api/exec.hpp"
 #include "gateway/api/file_conditions.hpp"
 #include "gateway/api/file_download.hpp"
+#include "gateway/api/file_watch.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/core/crypto.hpp"
 
@@ -167,12 +168,12 @@ Task<http::Response> FileHandlers::write_archive(http::Request& request) {
   co_return http::Response::empty(204);
 }
 
-// No backend interface offers watching yet: the refusal is the answer, not a promise.
 Task<http::Response> FileHandlers::watch(http::Request& request) {
-  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
-  Error error(ErrorCode::unsupported, "the sandbox's backend has no verb 'watch'");
-  error.provider = box.provider->descriptor().provider;
-  throw error;
+  const std::string path = path_of(request.query);
+  const bool recursive = request.query.flag("recursive");
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::watch);
+  auto watch = co_await box.provider->watch(box.backend_id, path, recursive);
+  co_return watch_stream_of(std::move(watch), std::make_shared<OpenSandbox>(box), request.id);
 }
 
 }  // namespace sandgate::api

@@ -20,7 +20,7 @@ class FileHandlers {
   Task<http::Response> move(http::Request& request);
   Task<http::Response> read_archive(http::Request& request);
   Task<http::Response> write_archive(http::Request& request);
-  Task<http::Response> watch(http::Request& request);
+  Task<http::Response> watch(http::Request& request);  // changes, as events
 
  private:
   SandboxAccess& access_;
