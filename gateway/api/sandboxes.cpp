@@ -59,8 +59,6 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
   return filter;
 }
 
-Json empty_list() { return {{"items", Json::array()}, {"next_cursor", nullptr}}; }
-
 Json metrics_json(const SandboxMetrics& first, const SandboxMetrics& second) {
   const auto wall = (second.sampled_at - first.sampled_at).count();
   const auto busy = second.cpu_micros - first.cpu_micros;
@@ -177,17 +175,6 @@ Task<http::Response> SandboxHandlers::metrics(http::Request& request) {
   co_return http::Response::json(200, metrics_json(first, second));
 }
 
-Task<http::Response> SandboxHandlers::unsupported(http::Request& request) {
-  const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
-  throw Error(ErrorCode::unsupported,
-              "the sandbox's backend cannot do this: " + found->record.provider);
-}
-
-Task<http::Response> SandboxHandlers::no_ports(http::Request& request) {
-  co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
-  co_return http::Response::json(200, empty_list());
-}
-
 void SandboxHandlers::add_routes(http::Routes& routes) {
   using http::Method;
   using http::Permission;
@@ -208,9 +195,6 @@ void SandboxHandlers::add_routes(http::Routes& routes) {
   add(Method::delete_, "/v1/sandboxes/{id}", use, &SandboxHandlers::remove);
   add(Method::post, "/v1/sandboxes/{id}/extend", use, &SandboxHandlers::extend);
   add(Method::get, "/v1/sandboxes/{id}/metrics", read, &SandboxHandlers::metrics);
-  add(Method::post, "/v1/sandboxes/{id}/ports", use, &SandboxHandlers::unsupported);
-  add(Method::get, "/v1/sandboxes/{id}/ports", read, &SandboxHandlers::no_ports);
-  add(Method::delete_, "/v1/sandboxes/{id}/ports/{port}", use, &SandboxHandlers::unsupported);
 }
 
 }  // namespace sandgate::api

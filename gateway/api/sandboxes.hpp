@@ -19,8 +19,6 @@ class SandboxHandlers {
   Task<http::Response> remove(http::Request& request);
   Task<http::Response> extend(http::Request& request);
   Task<http::Response> metrics(http::Request& request);
-  Task<http::Response> unsupported(http::Request& request);
-  Task<http::Response> no_ports(http::Request& request);
 
  private:
   Lifecycle& lifecycle_;

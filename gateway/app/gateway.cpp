@@ -76,6 +76,7 @@ Gateway::Gateway(const Config& config)
       reconciler_(lifecycle_, {}),
       pausing_(lifecycle_),
       access_(lifecycle_, activity_),
+      ports_(database_, notifications_),
       event_log_(database_),
       webhooks_(database_, vault_),
       webhook_sender_(database_, vault_, curl_, clock_,
@@ -113,6 +114,7 @@ Gateway::Gateway(const Config& config)
                     co_await lifecycle_.get(tenant, id);
                   }),
       webhooks_api_(webhooks_, config.webhooks.allow_private),
+      ports_api_(access_, lifecycle_, ports_, port_settings()),
       operations_api_(operations()) {}
 
 DeploymentSet Gateway::fixed_deployments() const {
@@ -165,6 +167,18 @@ api::OperationsSources Gateway::operations() {
   return sources;
 }
 
+api::PortHandlers::Settings Gateway::port_settings() const {
+  return {.domain = config_.ports.domain,
+          .tls = !config_.tls.certificate.empty(),
+          .token_key = Secret(hmac_sha256_hex(master_key(config_), "port tokens"))};
+}
+
+ports::PortGate::Settings Gateway::gate_settings() const {
+  return {.domain = config_.ports.domain,
+          .relay = {.silence = std::chrono::seconds(config_.ports.silence_seconds),
+                    .tls = !config_.tls.certificate.empty()}};
+}
+
 void Gateway::add_routes() {
   audit_api_.add_routes(routes_);
   tenants_api_.add_routes(routes_);
@@ -189,6 +203,7 @@ void Gateway::add_routes() {
   files_api_.add_routes(routes_);
   events_api_.add_routes(routes_);
   webhooks_api_.add_routes(routes_);
+  ports_api_.add_routes(routes_);
   operations_api_.add_routes(routes_);
   api::add_unbuilt_routes(routes_);
 }

@@ -21,6 +21,7 @@
 #include "gateway/api/ledger.hpp"
 #include "gateway/api/operations.hpp"
 #include "gateway/api/pausing.hpp"
+#include "gateway/api/ports.hpp"
 #include "gateway/api/prices.hpp"
 #include "gateway/api/processes.hpp"
 #include "gateway/api/profiles.hpp"
@@ -51,6 +52,7 @@
 #include "gateway/placement/deployments.hpp"
 #include "gateway/placement/health_board.hpp"
 #include "gateway/sandboxes/budget_enforcer.hpp"
+#include "gateway/ports/port_gate.hpp"
 #include "gateway/sandboxes/budget_guard.hpp"
 #include "gateway/sandboxes/cached_access.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
@@ -79,6 +81,8 @@ class Gateway {
   std::shared_ptr<Provider> make_provider(const DeploymentRow& row);
   api::DeploymentHandlers::Rules deployment_rules();
   api::OperationsSources operations();
+  api::PortHandlers::Settings port_settings() const;
+  ports::PortGate::Settings gate_settings() const;
 
   void add_routes();
   void subscribe();
@@ -131,6 +135,8 @@ class Gateway {
   Reconciler reconciler_;
   Pausing pausing_;
   CachedAccess access_;
+  ports::PortStore ports_;
+  ports::AppPool app_pool_;
 
   EventLog event_log_;
   EventBell event_bell_;
@@ -163,10 +169,12 @@ class Gateway {
   api::FileHandlers files_api_;
   api::EventHandlers events_api_;
   api::WebhookHandlers webhooks_api_;
+  api::PortHandlers ports_api_;
   api::OperationsHandlers operations_api_;
   http::Routes routes_;
   std::unique_ptr<http::HttpMetrics> metrics_;
   std::unique_ptr<http::Dispatcher> dispatcher_;
+  std::unique_ptr<ports::PortGate> port_gate_;
   std::unique_ptr<http::Server> server_;
 };
 

@@ -62,6 +62,10 @@ void Gateway::wait_for_database() {
 void Gateway::subscribe() {
   notifications_.subscribe("sandboxes",
                            [this](const std::string& id) { sandbox_cache_.on_notification(id); });
+  // A connection to a sandbox that ended would keep its network.
+  notifications_.subscribe("sandboxes", [this](const std::string& id) {
+    if (SandboxId::parse(id)) app_pool_.drop(id);
+  });
   notifications_.subscribe(kDeploymentsChannel,
                            [this](const std::string&) { deployments_.poke(); });
   notifications_.subscribe(kEventsChannel, [this](const std::string& payload) {
@@ -149,6 +153,8 @@ void Gateway::start_background_work() {
   keep_running(io_.executor(), "reaper", [this] { return reaper_.run(); });
   keep_running(io_.executor(), "reconciler", [this] { return reconciler_.run(); });
   start_events();
+  keep_running(io_.executor(), "port connections", [this] { return app_pool_.run(); });
+  repeat(io_.executor(), "ports", seconds(600), [this] { return ports_.purge(); });
   repeat(io_.executor(), "metering", seconds(10),
          [this]() -> Task<void> { co_await meter_.flush(database_); });
   repeat(io_.executor(), "budgets", seconds(15),
@@ -187,10 +193,12 @@ void Gateway::run() {
   metrics_ = std::make_unique<http::HttpMetrics>(routes_);
   dispatcher_ = std::make_unique<http::Dispatcher>(
       routes_, http::Dispatcher::Services{authenticator_, &rate_, &idempotency_, metrics_.get()});
+  port_gate_ = std::make_unique<ports::PortGate>(*dispatcher_, access_, ports_, app_pool_, clock_,
+                                                 gate_settings());
   subscribe();
   notifications_.start();
   start_background_work();
-  server_ = std::make_unique<http::Server>(io_, *dispatcher_, server_options());
+  server_ = std::make_unique<http::Server>(io_, *port_gate_, server_options());
   server_->start();
   write_listen_file(config_, server_->port());
   log::info("listening", {{"address", config_.listen_address}, {"port", server_->port()}});
@@ -222,6 +230,7 @@ void Gateway::render_metrics(std::string& out) const {
   if (server_) gauge("sandgate_connections", server_->connections());
   gauge("sandgate_sandbox_cache_hits", sandbox_cache_.hits());
   gauge("sandgate_sandbox_cache_misses", sandbox_cache_.misses());
+  gauge("sandgate_port_connections_waiting", app_pool_.waiting());
   gauge("sandgate_usage_conflicts", meter_.conflicts());
   gauge("sandgate_event_streams", event_bell_.listeners());
   out.append("# TYPE sandgate_events_total counter\nsandgate_events_total ")

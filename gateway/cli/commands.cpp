@@ -9,6 +9,7 @@
 #include "gateway/cli/invoices.hpp"
 #include "gateway/cli/keys.hpp"
 #include "gateway/cli/ledger.hpp"
+#include "gateway/cli/ports.hpp"
 #include "gateway/cli/prices.hpp"
 #include "gateway/cli/profiles.hpp"
 #include "gateway/cli/run.hpp"
@@ -36,6 +37,7 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code,
   cli::add_snapshot_commands(app, context);
   cli::add_shell_command(app, context);
   cli::add_copy_command(app, context);
+  cli::add_port_commands(app, context);
   cli::add_profile_commands(app, context);
   cli::add_deployment_commands(app, context);
   cli::add_event_commands(app, context);

@@ -51,6 +51,10 @@ struct Config {
   struct Billing {
     std::string unpriced = "refuse";  // or "allow": backends whose price is not known
   } billing;
+  struct Ports {
+    std::string domain;  // "sandboxes.example.com"; empty: ports are reached by path only
+    int64_t silence_seconds = 300;
+  } ports;
 
   struct Limits {
     int64_t connections = 4096;

@@ -93,6 +93,18 @@ std::string get_listen(const Config& config) {
          std::to_string(config.listen_port);
 }
 
+std::string set_domain(Config& config, const std::string& value) {
+  const size_t name_end = std::min(value.find(':'), value.size());
+  const auto is_label = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '.'; };
+  const bool named =
+      std::all_of(value.begin(), value.begin() + static_cast<long>(name_end), is_label);
+  if (!named || value.starts_with('.') ||
+      value.find_first_not_of("0123456789", name_end + 1) < value.size())
+    return "must be a domain, with :port when clients need one";
+  config.ports.domain = value;
+  return "";
+}
+
 bool is_hex(const std::string& text, size_t length) {
   return text.size() == length && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -172,6 +184,15 @@ std::vector<Option> resource_options() {
   };
 }
 
+std::vector<Option> port_options() {
+  return {
+      {"ports.domain", "Domain whose hosts <port>-<id>.<domain> lead to ports; empty: paths only.",
+       set_domain, [](const Config& c) { return c.ports.domain; }},
+      number("ports.silence_seconds", "How long a port's program or client may say nothing.", 1,
+             86400, [](Config& c) -> int64_t& { return c.ports.silence_seconds; }),
+  };
+}
+
 std::vector<Option> event_options() {
   return {
       number("events.retention_days", "How long streams can go back.", 1, 3650,
@@ -187,7 +208,7 @@ std::vector<Option> event_options() {
 const std::vector<Option>& options() {
   static const std::vector<Option> kOptions = [] {
     auto all = server_options();
-    for (auto& more : {resource_options(), event_options()})
+    for (auto& more : {resource_options(), port_options(), event_options()})
       all.insert(all.end(), more.begin(), more.end());
     return all;
   }();

@@ -1,0 +1,139 @@
+#include "gateway/api/ports.hpp"
+
+#include "gateway/api/page.hpp"
+#include "gateway/api/sandboxes.hpp"
+#include "gateway/core/crypto.hpp"
+#include "gateway/http/idempotency.hpp"
+#include "gateway/ports/forwarding.hpp"
+#include "gateway/ports/port_token.hpp"
+
+namespace sandgate::api {
+namespace {
+
+constexpr int64_t kLongestLifetimeSeconds = 366LL * 24 * 3600;
+
+struct PortDraft {
+  uint16_t port = 0;
+  ports::Access access = ports::Access::token;
+  std::optional<std::chrono::seconds> lifetime;
+};
+
+PortDraft port_draft_from(const Json& body) {
+  Problems problems;
+  ObjectReader reader(body, problems);
+  PortDraft draft;
+  reader.require("port");
+  draft.port = static_cast<uint16_t>(reader.integer("port", 1, 65535).value_or(0));
+  if (reader.word("access", {"token", "public"}) == "public")
+    draft.access = ports::Access::everyone;
+  if (const auto seconds = reader.integer("expires_in_seconds", 1, kLongestLifetimeSeconds))
+    draft.lifetime = std::chrono::seconds(*seconds);
+  reader.finish();
+  problems.throw_if_any();
+  return draft;
+}
+
+// Not the store of answers: one kept there would keep the token.
+ports::Repeat repeat_of(const http::Request& request) {
+  const auto key = request.headers.find("Idempotency-Key");
+  if (!key) return {};
+  return {sha256_hex(request.tenant().value + "\n" + std::string(*key)),
+          sha256_hex(request.path + "\n" + request.body)};
+}
+
+uint16_t port_param(const http::Request& request) {
+  const std::string& text = request.param("port");
+  const bool number = !text.empty() && text.size() <= 5 &&
+                      text.find_first_not_of("0123456789") == std::string::npos;
+  const int port = number ? std::stoi(text) : 0;
+  if (port < 1 || port > 65535) throw Error::not_found("port", text);
+  return static_cast<uint16_t>(port);
+}
+
+}  // namespace
+
+void PortHandlers::add_routes(http::Routes& routes) {
+  using http::Method;
+  using http::Permission;
+  const auto add = [&](Method method, const char* pattern, Permission permission,
+                       Task<http::Response> (PortHandlers::*handler)(http::Request&)) {
+    routes.add({.method = method,
+                .pattern = pattern,
+                .permission = permission,
+                .body = method == Method::post ? http::BodyMode::buffered : http::BodyMode::none,
+                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); }});
+  };
+  const char* all = "/v1/sandboxes/{id}/ports";
+  add(Method::post, all, Permission::use_sandboxes, &PortHandlers::open);
+  add(Method::get, all, Permission::read, &PortHandlers::list);
+  add(Method::delete_, "/v1/sandboxes/{id}/ports/{port}", Permission::use_sandboxes,
+      &PortHandlers::close);
+}
+
+Json PortHandlers::render(const http::Request& request, const ports::OpenPort& port,
+                          const Json& token) const {
+  std::string url(ports::scheme_of(request, settings_.tls));
+  url += "://";
+  if (settings_.domain.empty())
+    url.append(request.headers.find("Host").value_or("localhost"))
+        .append(ports::port_prefix(port.sandbox, port.port));
+  else
+    url += ports::port_host(port.sandbox, port.port, settings_.domain);
+  return {{"port", port.port},
+          {"access", ports::to_string(port.access)},
+          {"url", url + "/"},
+          {"token", token},
+          {"created_at", to_rfc3339(port.created_at)},
+          {"expires_at", port.expires_at ? Json(to_rfc3339(*port.expires_at)) : Json()}};
+}
+
+Task<http::Response> PortHandlers::open(http::Request& request) {
+  http::check_idempotency_key(request);
+  const PortDraft draft = port_draft_from(request.json());
+  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::ports);
+  ports::Repeat repeat = repeat_of(request);
+  ports::OpenPort port;
+  port.sandbox = box.id;
+  port.tenant = box.tenant;
+  port.port = draft.port;
+  port.access = draft.access;
+  Secret token;
+  if (draft.access == ports::Access::token) {
+    token = repeat.key_hash.empty()
+                ? ports::make_token()
+                : ports::make_token(settings_.token_key, repeat.key_hash + repeat.request_hash);
+    port.token_hash = sha256_hex(token.reveal());
+  }
+  auto opening = store_.open(std::move(port), draft.lifetime, std::move(repeat));
+  const ports::Opened opened = co_await std::move(opening);
+  const Json shown = token.empty() ? Json() : Json(token.reveal());
+  http::Response response = http::Response::json(201, render(request, opened.port, shown));
+  response.headers.emplace_back("Location", request.path + "/" + std::to_string(opened.port.port));
+  response.headers.emplace_back("Cache-Control", "no-store");
+  if (opened.repeated) response.headers.emplace_back("Idempotent-Replayed", "true");
+  co_return response;
+}
+
+Task<http::Response> PortHandlers::list(http::Request& request) {
+  const PageRequest page = read_page(request.query, 1);
+  const int64_t after = page.after.empty() ? 0 : page.integer_after(0);
+  const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
+  std::vector<ports::OpenPort> rows;
+  if (!is_ended(found->record.state)) rows = co_await store_.list(found->record.id);
+  std::erase_if(rows, [&](const ports::OpenPort& port) { return port.port <= after; });
+  const auto key = [](const ports::OpenPort& port) {
+    return std::vector<std::string>{std::to_string(port.port)};
+  };
+  const auto show = [&](const ports::OpenPort& port) { return render(request, port, nullptr); };
+  co_return http::Response::json(200, page_json(page, rows, show, key));
+}
+
+Task<http::Response> PortHandlers::close(http::Request& request) {
+  const uint16_t port = port_param(request);
+  const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
+  const bool closed = co_await store_.close(found->record.id, port);
+  if (!closed) throw Error::not_found("port", request.param("port"));
+  co_return http::Response::empty(204);
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,9 @@
+#pragma once
+#include "gateway/cli/context.hpp"
+
+namespace sandgate::cli {
+
+// port expose|list|remove
+void add_port_commands(CLI::App& app, const ContextPtr& context);
+
+}  // namespace sandgate::cli

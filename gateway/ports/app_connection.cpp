@@ -1,0 +1,147 @@
+#include "gateway/ports/app_connection.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace sandgate::ports {
+namespace {
+
+constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
+constexpr ssize_t kLater = -1, kBroken = -2;
+
+Error overdue() {
+  return Error(ErrorCode::timeout, "the program in the sandbox did not answer in time");
+}
+
+bool is_later() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+}  // namespace
+
+AppConnection::AppConnection(asio::any_io_executor executor, std::string key,
+                             PortConnection connection)
+    : executor_(std::move(executor)),
+      key_(std::move(key)),
+      path_prefix_(std::move(connection.path_prefix)),
+      headers_(std::move(connection.headers)),
+      tls_host_(std::move(connection.tls_host)),
+      socket_(executor_, connection.socket.release()) {}
+
+Task<void> AppConnection::secure(asio::ssl::context& context) {
+  if (tls_host_.empty()) co_return;
+  tls_.emplace(socket_, context);
+  ::SSL_set_tlsext_host_name(tls_->native_handle(), tls_host_.c_str());
+  tls_->set_verify_mode(asio::ssl::verify_peer);
+  tls_->set_verify_callback(asio::ssl::host_name_verification(tls_host_));
+  const auto [failure] = co_await tls_->async_handshake(asio::ssl::stream_base::client, kAsTuple);
+  if (failure)
+    throw Error(ErrorCode::unavailable, "no TLS with the backend's gateway: " + failure.message());
+}
+
+AppConnection::~AppConnection() {
+  // A lingering close would wait in this thread.
+  const ::linger at_once{0, 0};
+  if (socket_.is_open())
+    ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+Task<void> AppConnection::wait(Socket::wait_type what) {
+  const auto [failure] = co_await socket_.async_wait(what, kAsTuple);
+  if (given_up_) throw overdue();
+  if (failure) throw boost::system::system_error(failure);
+}
+
+Task<size_t> AppConnection::read() {
+  if (begin_ == end_) begin_ = end_ = 0;
+  if (end_ == kBufferBytes && begin_ > 0) {
+    std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (tls_) co_return co_await read_secure();
+  // After a read that took all there was, asking again at once would be in vain.
+  bool ask = !drained_;
+  for (;;) {
+    if (!ask) co_await wait(Socket::wait_read);
+    ask = false;
+    const size_t room = kBufferBytes - end_;
+    const ssize_t got = ::recv(socket_.native_handle(), buffer_.get() + end_, room, MSG_DONTWAIT);
+    if (got < 0 && is_later()) continue;
+    if (got < 0) refused_ = refused_ || errno == ECONNREFUSED;
+    if (got <= 0) co_return 0;
+    drained_ = static_cast<size_t>(got) < room;
+    end_ += static_cast<size_t>(got);
+    co_return static_cast<size_t>(got);
+  }
+}
+
+Task<size_t> AppConnection::read_secure() {
+  const auto room = asio::buffer(buffer_.get() + end_, kBufferBytes - end_);
+  const auto [failure, got] = co_await tls_->async_read_some(room, kAsTuple);
+  if (given_up_) throw overdue();
+  if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
+  end_ += failure ? 0 : got;
+  co_return failure ? 0 : got;
+}
+
+ssize_t AppConnection::send_some(const Buffers& buffers) {
+  std::array<iovec, 4> parts{};
+  for (size_t i = 0; i < buffers.size(); ++i)
+    parts[i] = {const_cast<void*>(buffers[i].data()), buffers[i].size()};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  const ssize_t put = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (put >= 0) return put;
+  // Also while it is still connecting.
+  if (is_later()) return kLater;
+  refused_ = errno == ECONNREFUSED;
+  return kBroken;
+}
+
+Task<bool> AppConnection::write(std::span<const asio::const_buffer> buffers) {
+  Buffers rest{};
+  std::copy_n(buffers.begin(), std::min(buffers.size(), rest.size()), rest.begin());
+  size_t left = asio::buffer_size(rest);
+  if (tls_) {
+    const auto [failure, put] = co_await asio::async_write(*tls_, rest, kAsTuple);
+    if (given_up_) throw overdue();
+    if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
+    co_return !failure;
+  }
+  while (left > 0) {
+    const ssize_t put = send_some(rest);
+    if (put == kBroken) co_return false;
+    if (put == kLater) {
+      co_await wait(Socket::wait_write);
+      continue;
+    }
+    left -= static_cast<size_t>(put);
+    auto taken = static_cast<size_t>(put);
+    for (auto& buffer : rest) {
+      const size_t part = std::min(taken, buffer.size());
+      buffer += part;
+      taken -= part;
+    }
+  }
+  co_return true;
+}
+
+void AppConnection::end_writing() { ::shutdown(socket_.native_handle(), SHUT_WR); }
+
+void AppConnection::give_up() {
+  given_up_ = true;
+  boost::system::error_code ignored;
+  socket_.cancel(ignored);
+}
+
+bool AppConnection::stale() const {
+  char unasked = 0;
+  // The descriptor's number, not the object: another loop may look.
+  const int descriptor = const_cast<AppConnection*>(this)->socket_.native_handle();
+  return ::recv(descriptor, &unasked, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || !is_later();
+}
+
+}  // namespace sandgate::ports

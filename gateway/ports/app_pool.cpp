@@ -1,0 +1,110 @@
+#include "gateway/ports/app_pool.hpp"
+
+#include <algorithm>
+
+namespace sandgate::ports {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+}  // namespace
+
+AppPool::AppPool() { tls_.set_default_verify_paths(); }
+
+std::unique_ptr<AppPool::Seat> AppPool::enter(std::string key) {
+  {
+    std::lock_guard lock(mutex_);
+    Port& port = ports_[key];
+    if (port.busy >= kMaxBusy)
+      throw Error(ErrorCode::unavailable, "too many requests to this port are under way");
+    ++port.busy;
+  }
+  return std::make_unique<Seat>(*this, std::move(key));
+}
+
+void AppPool::leave(const std::string& key) {
+  std::lock_guard lock(mutex_);
+  const auto found = ports_.find(key);
+  if (found == ports_.end()) return;
+  if (--found->second.busy == 0 && found->second.idle.empty()) ports_.erase(found);
+}
+
+std::unique_ptr<AppConnection> AppPool::take(const std::string& key,
+                                             const asio::any_io_executor& executor,
+                                             std::chrono::milliseconds age) {
+  const auto oldest = Steady::now() - age;
+  for (;;) {
+    std::unique_ptr<AppConnection> found;
+    {
+      std::lock_guard lock(mutex_);
+      const auto port = ports_.find(key);
+      if (port == ports_.end()) return nullptr;
+      Connections& idle = port->second.idle;
+      for (size_t i = idle.size(); i-- > 0 && !found;) {
+        if (idle[i]->idle_since < oldest) break;
+        if (idle[i]->executor() != executor) continue;
+        found = std::move(idle[i]);
+        idle.erase(idle.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    if (!found || !found->stale()) return found;
+  }
+}
+
+void AppPool::put(std::unique_ptr<AppConnection> connection) {
+  connection->idle_since = Steady::now();
+  std::lock_guard lock(mutex_);
+  Connections& idle = ports_[connection->key()].idle;
+  if (idle.size() < kMaxIdle) idle.push_back(std::move(connection));
+}
+
+template <class Goes>
+void AppPool::remove(Goes goes) {
+  Connections gone;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto at = ports_.begin(); at != ports_.end();) {
+      Connections& idle = at->second.idle;
+      const auto kept = std::stable_partition(
+          idle.begin(), idle.end(), [&](const auto& connection) { return !goes(*connection); });
+      std::move(kept, idle.end(), std::back_inserter(gone));
+      idle.erase(kept, idle.end());
+      at = idle.empty() && at->second.busy == 0 ? ports_.erase(at) : std::next(at);
+    }
+  }
+  destroy(std::move(gone));
+}
+
+void AppPool::destroy(Connections connections) {
+  for (auto& connection : connections) {
+    const auto executor = connection->executor();
+    asio::post(executor, [connection = std::move(connection)] {});
+  }
+}
+
+void AppPool::drop(const std::string& sandbox) {
+  remove([&](const AppConnection& connection) { return connection.key().starts_with(sandbox); });
+}
+
+void AppPool::sweep() {
+  const auto oldest = Steady::now() - kMaxAge;
+  remove([&](const AppConnection& connection) {
+    return connection.idle_since < oldest || connection.stale();
+  });
+}
+
+Task<void> AppPool::run() {
+  for (;;) {
+    co_await sleep_for(std::chrono::seconds(1));
+    sweep();
+  }
+}
+
+size_t AppPool::waiting() const {
+  std::lock_guard lock(mutex_);
+  size_t count = 0;
+  for (const auto& [key, port] : ports_) count += port.idle.size();
+  return count;
+}
+
+}  // namespace sandgate::ports

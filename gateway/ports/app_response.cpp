@@ -1,0 +1,90 @@
+#include "gateway/ports/app_response.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <boost/beast/http/error.hpp>
+
+#include "gateway/http/token.hpp"
+
+namespace sandgate::ports {
+namespace {
+
+namespace beast = boost::beast::http;
+
+// A head must fit a connection's buffer.
+constexpr uint32_t kMaxHead = 24 * 1024;
+constexpr size_t kMaxFields = 200;
+
+Error malformed(const std::string& why) {
+  return Error(ErrorCode::unavailable,
+               "the program in the sandbox answered what is no HTTP: " + why);
+}
+
+}  // namespace
+
+AppResponse::AppResponse(bool to_head) : to_head_(to_head) {
+  header_limit(kMaxHead);
+  body_limit(boost::none);
+  skip(to_head);
+}
+
+bool AppResponse::has_body() const {
+  return !to_head_ && status_ >= 200 && status_ != 204 && status_ != 304;
+}
+
+size_t AppResponse::parse_head(std::string_view bytes) {
+  error_code failure;
+  size_t used = 0;
+  // The parser takes the status line in one call and the fields in another.
+  while (!head_done_) {
+    used += put(boost::asio::buffer(bytes.substr(used)), failure);
+    if (failure) break;
+  }
+  head_bytes_ += used;
+  if (failure && failure != beast::error::need_more) throw malformed(failure.message());
+  // The parser bounds each line, not all of them.
+  if (head_bytes_ > kMaxHead) throw malformed("its head is too long");
+  if (head_done_) eager(true);
+  return used;
+}
+
+size_t AppResponse::parse_body(std::string_view bytes, std::span<char> into) {
+  into_ = into;
+  taken_ = 0;
+  if (bytes.empty()) return 0;
+  error_code failure;
+  const size_t used = put(boost::asio::buffer(bytes), failure);
+  if (failure && failure != beast::error::need_more && failure != beast::error::need_buffer)
+    throw malformed(failure.message());
+  return used;
+}
+
+size_t AppResponse::take(string_view body, error_code& ec) {
+  const size_t bytes = std::min(into_.size() - taken_, body.size());
+  if (bytes > 0) std::memcpy(into_.data() + taken_, body.data(), bytes);
+  taken_ += bytes;
+  if (bytes < body.size()) ec = beast::error::need_buffer;
+  return bytes;
+}
+
+void AppResponse::on_response_impl(int code, string_view reason, int, error_code& ec) {
+  status_ = code;
+  reason_.assign(reason.data(), reason.size());
+  if (code < 100 || code > 599) ec = beast::error::bad_status;
+}
+
+void AppResponse::on_field_impl(field id, string_view name, string_view value, error_code& ec) {
+  // Trailers come after what they describe was passed on.
+  if (head_done_) return;
+  if (fields_.size() == kMaxFields || (id == field::content_length && ++lengths_ > 1) ||
+      (id == field::transfer_encoding &&
+       !http::equal_ignoring_case(http::trimmed({value.data(), value.size()}), "chunked"))) {
+    ec = beast::error::bad_field;
+    return;
+  }
+  fields_.emplace_back(std::string(name.data(), name.size()),
+                       std::string(value.data(), value.size()));
+}
+
+}  // namespace sandgate::ports

@@ -1,0 +1,133 @@
+#include "gateway/ports/forwarding.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "gateway/http/token.hpp"
+#include "gateway/ports/port_token.hpp"
+#include "registry/api_secret.hpp"
+
+namespace sandgate::ports {
+namespace {
+
+using http::equal_ignoring_case;
+
+constexpr std::array<std::string_view, 9> kHopByHop{"Connection",
+                                                    "Keep-Alive",
+                                                    "Proxy-Connection",
+                                                    "Proxy-Authenticate",
+                                                    "Proxy-Authorization",
+                                                    "TE",
+                                                    "Trailer",
+                                                    "Transfer-Encoding",
+                                                    "Upgrade"};
+// Written anew, each from what is known here.
+constexpr std::array<std::string_view, 7> kOurs{
+    "Content-Length",     "Expect",      "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host",
+    "X-Forwarded-Prefix", "X-Request-Id"};
+constexpr std::string_view kSandgatePrefix = "X-Sandgate-";
+
+template <size_t N>
+bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view one) { return equal_ignoring_case(name, one); });
+}
+
+bool starts_with(std::string_view name, std::string_view prefix) {
+  return name.size() >= prefix.size() && equal_ignoring_case(name.substr(0, prefix.size()), prefix);
+}
+
+// A key of Sandgate's, in either of its two fields. A program may use the same fields for its own.
+bool is_gateway_key(std::string_view name, std::string_view value) {
+  if (equal_ignoring_case(name, "X-API-Key"))
+    return api_secret_hash(http::trimmed(value)).has_value();
+  if (!equal_ignoring_case(name, "Authorization")) return false;
+  const size_t space = value.find(' ');
+  return space != std::string_view::npos &&
+         api_secret_hash(http::trimmed(value.substr(space))).has_value();
+}
+
+bool stays_here(std::string_view name, std::string_view value, std::string_view connection) {
+  return is_hop_by_hop(name, connection) || is_one_of(name, kOurs) ||
+         starts_with(name, kSandgatePrefix) || is_gateway_key(name, value) ||
+         // A page that was opened with its token would tell it on.
+         (equal_ignoring_case(name, "Referer") &&
+          value.find(kTokenParameter) != std::string_view::npos);
+}
+
+void append_target(std::string& head, const Forwarding& forwarding) {
+  const PortAddress& address = forwarding.address;
+  head.append(http::to_string(forwarding.request.method)).append(" ");
+  head.append(forwarding.upstream_prefix).append(address.path);
+  const std::string query = query_without_token(address.query);
+  if (!query.empty()) head.append("?").append(query);
+  head.append(" HTTP/1.1\r\n");
+}
+
+void append_origin(std::string& head, const Forwarding& forwarding) {
+  const http::Request& request = forwarding.request;
+  const auto before = request.headers.find("X-Forwarded-For");
+  std::string chain = before ? std::string(*before) + ", " : "";
+  append_field(head, "X-Forwarded-For", chain + request.remote_address);
+  append_field(head, "X-Forwarded-Proto", scheme_of(request, forwarding.tls));
+  if (const auto host = request.headers.find("Host"))
+    append_field(head, "X-Forwarded-Host", *host);
+  else if (forwarding.upstream_prefix.empty())
+    append_field(head, "Host", "localhost:" + std::to_string(forwarding.address.port));
+  if (!forwarding.address.prefix.empty())
+    append_field(head, "X-Forwarded-Prefix", forwarding.address.prefix);
+  append_field(head, "X-Request-Id", request.id);
+}
+
+void append_framing(std::string& head, const Forwarding& forwarding) {
+  if (forwarding.upgrade) {
+    append_field(head, "Connection", "Upgrade");
+    append_field(head, "Upgrade", forwarding.request.headers.find("Upgrade").value_or(""));
+  } else if (forwarding.body.chunked) {
+    append_field(head, "Transfer-Encoding", "chunked");
+  } else if (forwarding.body.length) {
+    append_field(head, "Content-Length", std::to_string(*forwarding.body.length));
+  }
+}
+
+}  // namespace
+
+bool is_hop_by_hop(std::string_view name, std::string_view connection) {
+  return is_one_of(name, kHopByHop) || (!connection.empty() && http::has_token(connection, name));
+}
+
+std::string_view scheme_of(const http::Request& request, bool tls) {
+  const auto told = request.headers.find("X-Forwarded-Proto");
+  if (told && equal_ignoring_case(*told, "https")) return "https";
+  return tls ? "https" : "http";
+}
+
+void append_field(std::string& head, std::string_view name, std::string_view value) {
+  head.append(name).append(": ");
+  for (const char c : value) head.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
+  head.append("\r\n");
+}
+
+std::string forwarded_head(const Forwarding& forwarding) {
+  const http::Headers& headers = forwarding.request.headers;
+  const std::string_view connection = headers.find("Connection").value_or("");
+  std::string head;
+  head.reserve(1024);
+  append_target(head, forwarding);
+  for (const auto& [name, value] : headers.fields()) {
+    if (stays_here(name, value, connection)) continue;
+    // A backend that is reached by path has a Host of its own, among its fields.
+    if (!forwarding.upstream_prefix.empty() && equal_ignoring_case(name, "Host")) continue;
+    if (!equal_ignoring_case(name, "Cookie")) {
+      append_field(head, name, value);
+    } else if (const std::string cookies = cookies_without_token(value); !cookies.empty()) {
+      append_field(head, name, cookies);
+    }
+  }
+  append_origin(head, forwarding);
+  for (const auto& [name, value] : forwarding.upstream_headers) append_field(head, name, value);
+  append_framing(head, forwarding);
+  return head.append("\r\n");
+}
+
+}  // namespace sandgate::ports

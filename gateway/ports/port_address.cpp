@@ -1,0 +1,92 @@
+#include "gateway/ports/port_address.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "gateway/http/target.hpp"
+#include "gateway/http/token.hpp"
+
+namespace sandgate::ports {
+namespace {
+
+constexpr std::string_view kPathForm = "/p/";
+
+std::string_view without_port(std::string_view host) {
+  const size_t colon = host.rfind(':');
+  // An IPv6 address in brackets is no name of ours.
+  return colon == std::string_view::npos || host.ends_with(']') ? host : host.substr(0, colon);
+}
+
+// What stands before the domain; empty when the host is not below it.
+std::string_view label_of(const http::Request& request, std::string_view domain) {
+  if (domain.empty()) return {};
+  const std::string_view host = without_port(request.headers.find("Host").value_or(""));
+  const std::string_view below = without_port(domain);
+  if (host.size() <= below.size() + 1) return {};
+  const std::string_view end = host.substr(host.size() - below.size());
+  if (!http::equal_ignoring_case(end, below) || host[host.size() - below.size() - 1] != '.')
+    return {};
+  return host.substr(0, host.size() - below.size() - 1);
+}
+
+std::optional<uint16_t> number_of(std::string_view text) {
+  uint16_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end != text.data() + text.size() || number == 0 || text[0] == '0')
+    return std::nullopt;
+  return number;
+}
+
+std::optional<PortAddress> named(std::string_view id, std::string_view port) {
+  std::string lower(id);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  const auto sandbox = SandboxId::parse(lower);
+  const auto number = number_of(port);
+  if (!sandbox || !number) return std::nullopt;
+  PortAddress address;
+  address.sandbox = *sandbox;
+  address.port = *number;
+  return address;
+}
+
+}  // namespace
+
+bool is_for_port(const http::Request& request, std::string_view domain) {
+  return request.target.starts_with(kPathForm) || !label_of(request, domain).empty() ||
+         (!request.target.starts_with('/') && request.target != "*" &&
+          http::split_target(request.target).path.starts_with(kPathForm));
+}
+
+std::optional<PortAddress> port_address(const http::Request& request, std::string_view domain) {
+  const http::Target target = http::split_target(request.target);
+  std::optional<PortAddress> address;
+  if (const std::string_view label = label_of(request, domain); !label.empty()) {
+    const size_t dash = label.find('-');
+    if (dash == std::string_view::npos) return std::nullopt;
+    address = named(label.substr(dash + 1), label.substr(0, dash));
+    if (address) address->path = target.path == "*" ? "/" : target.path;
+  } else {
+    const std::string_view rest = target.path.substr(kPathForm.size());
+    const size_t slash = std::min(rest.find('/'), rest.size());
+    const size_t end = std::min(rest.find('/', slash + 1), rest.size());
+    if (slash == rest.size()) return std::nullopt;
+    address = named(rest.substr(0, slash), rest.substr(slash + 1, end - slash - 1));
+    if (!address) return std::nullopt;
+    address->prefix = port_prefix(address->sandbox, address->port);
+    address->path = rest.substr(end);
+  }
+  if (address) address->query = target.query;
+  return address;
+}
+
+std::string port_host(const SandboxId& sandbox, uint16_t port, std::string_view domain) {
+  return std::to_string(port) + "-" + sandbox.value + "." + std::string(domain);
+}
+
+std::string port_prefix(const SandboxId& sandbox, uint16_t port) {
+  return std::string(kPathForm) + sandbox.value + "/" + std::to_string(port);
+}
+
+}  // namespace sandgate::ports

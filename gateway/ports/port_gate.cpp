@@ -1,0 +1,83 @@
+#include "gateway/ports/port_gate.hpp"
+
+#include "gateway/http/problem.hpp"
+#include "gateway/ports/port_token.hpp"
+
+namespace sandgate::ports {
+namespace {
+
+Error not_open() {
+  return Error(ErrorCode::not_found, "no such port is open: see POST /v1/sandboxes/{id}/ports");
+}
+
+http::Response redirect_below(const PortAddress& address) {
+  http::Response response = http::Response::empty(308);
+  std::string location = address.prefix + "/";
+  if (!address.query.empty()) location.append("?").append(address.query);
+  response.headers.emplace_back("Location", std::move(location));
+  return response;
+}
+
+}  // namespace
+
+bool PortGate::passes_on(const http::Request& request) const {
+  return is_for_port(request, settings_.domain);
+}
+
+Task<http::Response> PortGate::respond(http::Request& request, http::IncomingBody& body) {
+  return passes_on(request) ? serve(request, body) : inner_.respond(request, body);
+}
+
+http::Response PortGate::refuse_method(const http::Request& request) {
+  if (!passes_on(request)) return inner_.refuse_method(request);
+  using http::Method;
+  return http::wrong_method({Method::get, Method::head, Method::post, Method::put, Method::patch,
+                             Method::delete_, Method::options},
+                            request.id);
+}
+
+Task<http::Response> PortGate::serve(http::Request& request, http::IncomingBody& body) {
+  std::exception_ptr failure;
+  try {
+    co_return co_await admit(request, body);
+  } catch (const Error&) {
+    failure = std::current_exception();
+  }
+  co_return http::problem(http::as_error(failure, request.id), request.id);
+}
+
+Task<PortStore::Shared> PortGate::find(const PortAddress& address) {
+  auto known = ports_.peek(address.sandbox, address.port);
+  PortStore::Shared port;
+  if (known)
+    port = std::move(*known);
+  else
+    port = co_await ports_.find(address.sandbox, address.port);
+  if (!port) throw not_open();
+  if (port->expires_at && *port->expires_at <= clock_.now())
+    throw Error(ErrorCode::not_found, "the port was open until " + to_rfc3339(*port->expires_at));
+  co_return port;
+}
+
+Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody& body) {
+  const auto address = port_address(request, settings_.domain);
+  if (!address) throw not_open();
+  if (address->path.empty()) co_return redirect_below(*address);
+  const PortStore::Shared port = co_await find(*address);
+  const BroughtToken brought = brought_token(request, *address);
+  check_token(*port, brought);
+  http::Caller caller;
+  caller.tenant = port->tenant;
+  OpenSandbox box = co_await access_.open(caller, address->sandbox.value, Verb::ports);
+  auto relay = std::make_shared<Relay>(pool_, access_, std::move(box), *address, request, body,
+                                       settings_.relay);
+  if (brought.in_query && port->access == Access::token)
+    relay->cookie =
+        token_cookie(brought.token, *address, scheme_of(request, settings_.relay.tls) == "https");
+  http::Response response;
+  response.body =
+      http::RelayBody{[relay](http::ClientSide& client) { return relay.get()->serve(client); }};
+  co_return response;
+}
+
+}  // namespace sandgate::ports

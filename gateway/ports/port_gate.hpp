@@ -1,0 +1,44 @@
+#pragma once
+#include "gateway/core/time.hpp"
+#include "gateway/http/responder.hpp"
+#include "gateway/ports/port_store.hpp"
+#include "gateway/ports/relay.hpp"
+
+namespace sandgate::ports {
+
+// Stands before the API: what is for a port goes to the program in its sandbox, everything else
+// to `inner`. Only ports that were opened, only sandboxes that run, and never an address of the
+// client's choosing.
+class PortGate final : public http::Responder {
+ public:
+  struct Settings {
+    std::string domain;  // hosts "<port>-<id>.<domain>"; empty: only paths
+    RelaySettings relay;
+  };
+  PortGate(http::Responder& inner, SandboxAccess& access, PortStore& ports, AppPool& pool,
+           const Clock& clock, Settings settings)
+      : inner_(inner),
+        access_(access),
+        ports_(ports),
+        pool_(pool),
+        clock_(clock),
+        settings_(std::move(settings)) {}
+
+  bool passes_on(const http::Request& request) const override;
+  Task<http::Response> respond(http::Request& request, http::IncomingBody& body) override;
+  http::Response refuse_method(const http::Request& request) override;
+
+ private:
+  Task<http::Response> serve(http::Request& request, http::IncomingBody& body);
+  Task<http::Response> admit(http::Request& request, http::IncomingBody& body);
+  Task<PortStore::Shared> find(const PortAddress& address);
+
+  http::Responder& inner_;
+  SandboxAccess& access_;
+  PortStore& ports_;
+  AppPool& pool_;
+  const Clock& clock_;
+  const Settings settings_;
+};
+
+}  // namespace sandgate::ports

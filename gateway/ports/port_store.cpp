@@ -1,0 +1,156 @@
+#include "gateway/ports/port_store.hpp"
+
+#include "gateway/sandboxes/store.hpp"
+
+namespace sandgate::ports {
+namespace {
+
+constexpr char kColumns[] =
+    "sandbox, tenant, port, access, coalesce(token_hash, ''), "
+    "(extract(epoch FROM created_at) * 1000000)::bigint, "
+    "(extract(epoch FROM expires_at) * 1000000)::bigint";
+
+OpenPort port_from(const pqxx::row& row) {
+  OpenPort port;
+  port.sandbox = SandboxId{row[0].as<std::string>()};
+  port.tenant = TenantId{row[1].as<std::string>()};
+  port.port = static_cast<uint16_t>(row[2].as<int>());
+  port.access = row[3].as<std::string>() == "public" ? Access::everyone : Access::token;
+  port.token_hash = row[4].as<std::string>();
+  port.created_at = from_micros(row[5].as<int64_t>());
+  if (!row[6].is_null()) port.expires_at = from_micros(row[6].as<int64_t>());
+  return port;
+}
+
+std::string key_of(const SandboxId& sandbox, uint16_t port) {
+  return sandbox.value + ":" + std::to_string(port);
+}
+
+std::optional<OpenPort> read_port(pqxx::work& tx, const std::string& key) {
+  const size_t colon = key.find(':');
+  const auto rows = sandbox_rows::run(
+      tx, "port_find",
+      std::string("SELECT ") + kColumns + " FROM port WHERE sandbox = $1 AND port = $2",
+      key.substr(0, colon), std::stoi(key.substr(colon + 1)));
+  if (rows.empty()) return std::nullopt;
+  return port_from(rows[0]);
+}
+
+// What the same request opened before. Throws Error(conflict) when the key meant something else.
+std::optional<OpenPort> find_repeated(pqxx::work& tx, const Repeat& repeat) {
+  if (repeat.key_hash.empty()) return std::nullopt;
+  const auto rows = sandbox_rows::run(
+      tx, "port_repeat",
+      std::string("SELECT ") + kColumns + ", request_hash FROM port WHERE repeat_hash = $1",
+      repeat.key_hash);
+  if (rows.empty()) return std::nullopt;
+  if (rows[0][7].as<std::string>() != repeat.request_hash)
+    throw Error(ErrorCode::conflict, "this Idempotency-Key was used for another request");
+  return port_from(rows[0]);
+}
+
+void check_room(pqxx::work& tx, const OpenPort& port) {
+  const auto others = sandbox_rows::run(
+      tx, "port_count", "SELECT count(*) FROM port WHERE sandbox = $1 AND port <> $2",
+      port.sandbox.value, static_cast<int>(port.port));
+  if (others[0][0].as<int64_t>() >= PortStore::kMaxPerSandbox)
+    throw Error(ErrorCode::quota_exceeded, "a sandbox has at most 64 open ports: close one first");
+}
+
+OpenPort write_port(pqxx::work& tx, const OpenPort& port,
+                    std::optional<std::chrono::seconds> lifetime, const Repeat& repeat) {
+  const auto text = [](const std::string& value) {
+    return value.empty() ? std::nullopt : std::optional(value);
+  };
+  const auto seconds = lifetime ? std::optional(lifetime->count()) : std::nullopt;
+  const auto rows =
+      sandbox_rows::run(tx, "port_open", std::string(R"sql(
+        INSERT INTO port (sandbox, port, tenant, access, token_hash, repeat_hash, request_hash,
+          expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8::bigint))
+        ON CONFLICT (sandbox, port) DO UPDATE SET access = excluded.access,
+          token_hash = excluded.token_hash, repeat_hash = excluded.repeat_hash,
+          request_hash = excluded.request_hash, created_at = now(),
+          expires_at = excluded.expires_at
+        RETURNING )sql") + kColumns,
+                        port.sandbox.value, static_cast<int>(port.port), port.tenant.value,
+                        std::string(to_string(port.access)), text(port.token_hash),
+                        text(repeat.key_hash), text(repeat.request_hash), seconds);
+  return port_from(rows[0]);
+}
+
+}  // namespace
+
+std::string_view to_string(Access access) { return access == Access::token ? "token" : "public"; }
+
+PortStore::PortStore(Database& database, Notifications& notifications)
+    : database_(database), cache_({}, [this](std::string key) -> Task<std::optional<OpenPort>> {
+        auto read = [key = std::move(key)](pqxx::work& tx) { return read_port(tx, key); };
+        return database_.run(std::move(read));
+      }) {
+  notifications.subscribe("ports", [this](const std::string& key) {
+    if (key.empty())
+      cache_.expire_all();
+    else
+      cache_.expire(key);
+  });
+}
+
+Task<Opened> PortStore::open(OpenPort port, std::optional<std::chrono::seconds> lifetime,
+                             Repeat repeat) {
+  auto work = [port, lifetime, repeat = std::move(repeat)](pqxx::work& tx) {
+    if (auto before = find_repeated(tx, repeat)) return Opened{std::move(*before), true};
+    check_room(tx, port);
+    return Opened{write_port(tx, port, lifetime, repeat), false};
+  };
+  const Opened opened = co_await database_.run(std::move(work));
+  cache_.expire(key_of(port.sandbox, port.port));
+  co_return opened;
+}
+
+Task<bool> PortStore::close(SandboxId sandbox, uint16_t port) {
+  auto work = [sandbox, port](pqxx::work& tx) {
+    const auto rows =
+        sandbox_rows::run(tx, "port_close", "DELETE FROM port WHERE sandbox = $1 AND port = $2",
+                          sandbox.value, static_cast<int>(port));
+    return rows.affected_rows() > 0;
+  };
+  const bool closed = co_await database_.run(std::move(work));
+  cache_.expire(key_of(sandbox, port));
+  co_return closed;
+}
+
+Task<std::vector<OpenPort>> PortStore::list(SandboxId sandbox) {
+  auto work = [sandbox](pqxx::work& tx) {
+    std::vector<OpenPort> ports;
+    for (const auto& row : sandbox_rows::run(
+             tx, "port_list",
+             std::string("SELECT ") + kColumns +
+                 " FROM port WHERE sandbox = $1 AND (expires_at IS NULL OR expires_at > now())"
+                 " ORDER BY port",
+             sandbox.value))
+      ports.push_back(port_from(row));
+    return ports;
+  };
+  co_return co_await database_.run(std::move(work));
+}
+
+Task<void> PortStore::purge() {
+  auto work = [](pqxx::work& tx) {
+    tx.exec(R"sql(
+      DELETE FROM port USING sandbox
+      WHERE sandbox.id = port.sandbox AND (sandbox.ended_at < now() - interval '1 day'
+        OR port.expires_at < now() - interval '1 day'))sql");
+  };
+  co_await database_.run(std::move(work));
+}
+
+Task<PortStore::Shared> PortStore::find(const SandboxId& sandbox, uint16_t port) {
+  return cache_.get(key_of(sandbox, port));
+}
+
+std::optional<PortStore::Shared> PortStore::peek(const SandboxId& sandbox, uint16_t port) {
+  return cache_.peek(key_of(sandbox, port));
+}
+
+}  // namespace sandgate::ports

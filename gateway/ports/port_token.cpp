@@ -1,0 +1,89 @@
+#include "gateway/ports/port_token.hpp"
+
+#include "gateway/core/crypto.hpp"
+#include "gateway/core/random.hpp"
+#include "gateway/http/token.hpp"
+
+namespace sandgate::ports {
+namespace {
+
+constexpr size_t kTokenDigits = 40;
+constexpr size_t kLongestToken = 64;
+
+// Calls `take(name, value, whole)` for each "name=value" of a list.
+template <class Take>
+void each_pair(std::string_view list, char separator, Take take) {
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(separator), list.size());
+    const std::string_view whole = list.substr(0, end);
+    const std::string_view pair = separator == ';' ? http::trimmed(whole) : whole;
+    const size_t equals = std::min(pair.find('='), pair.size());
+    take(pair.substr(0, equals), pair.substr(std::min(equals + 1, pair.size())), pair);
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+}
+
+std::string_view value_in(std::string_view list, char separator) {
+  std::string_view found;
+  each_pair(list, separator, [&](std::string_view name, std::string_view value, std::string_view) {
+    if (name == kTokenParameter && found.empty()) found = value;
+  });
+  return found;
+}
+
+std::string without_token(std::string_view list, char separator, std::string_view glue) {
+  std::string rest;
+  bool first = true;
+  each_pair(list, separator, [&](std::string_view name, std::string_view, std::string_view whole) {
+    if (name == kTokenParameter) return;
+    if (!first) rest.append(glue);
+    first = false;
+    rest.append(whole);
+  });
+  return rest;
+}
+
+}  // namespace
+
+Secret make_token(const Secret& key, std::string_view what) {
+  return Secret("sgp_" + hmac_sha256_hex(key, what).substr(0, kTokenDigits));
+}
+
+Secret make_token() { return Secret("sgp_" + random_hex(kTokenDigits / 2)); }
+
+BroughtToken brought_token(const http::Request& request, const PortAddress& address) {
+  if (const auto token = value_in(address.query, '&'); !token.empty()) return {token, true};
+  if (const auto token = request.headers.find(kTokenHeader)) return {*token, false};
+  for (const auto& [name, value] : request.headers.fields()) {
+    if (!http::equal_ignoring_case(name, "Cookie")) continue;
+    if (const auto token = value_in(value, ';'); !token.empty()) return {token, false};
+  }
+  return {};
+}
+
+void check_token(const OpenPort& port, const BroughtToken& token) {
+  if (port.access == Access::everyone) return;
+  if (token.token.empty())
+    throw Error(ErrorCode::unauthenticated,
+                "this port needs its token: as ?sandgate_token= or in the header X-Sandgate-Token");
+  if (token.token.size() > kLongestToken ||
+      !equal_in_constant_time(sha256_hex(token.token), port.token_hash))
+    throw Error(ErrorCode::unauthenticated, "the token is not this port's");
+}
+
+std::string query_without_token(std::string_view query) {
+  if (query.find(kTokenParameter) == std::string_view::npos) return std::string(query);
+  return without_token(query, '&', "&");
+}
+
+std::string cookies_without_token(std::string_view cookies) {
+  if (cookies.find(kTokenParameter) == std::string_view::npos) return std::string(cookies);
+  return without_token(cookies, ';', "; ");
+}
+
+std::string token_cookie(std::string_view token, const PortAddress& address, bool secure) {
+  return std::string(kTokenParameter) + "=" + std::string(token) + "; Path=" + address.prefix +
+         "/; HttpOnly; SameSite=Lax" + (secure ? "; Secure" : "");
+}
+
+}  // namespace sandgate::ports

@@ -1,0 +1,105 @@
+#include "gateway/ports/returning.hpp"
+
+#include "gateway/http/token.hpp"
+#include "gateway/ports/forwarding.hpp"
+
+namespace sandgate::ports {
+namespace {
+
+using http::equal_ignoring_case;
+
+bool is_below_prefix(std::string_view path, std::string_view prefix) {
+  return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
+}
+
+// What would act on the whole origin, which other ports and the API share.
+bool reaches_beyond(std::string_view name) {
+  return equal_ignoring_case(name, "Service-Worker-Allowed") ||
+         equal_ignoring_case(name, "Clear-Site-Data");
+}
+
+void append_answered(std::string& head, const Returning& returning, std::string_view name,
+                     std::string_view value) {
+  const PortAddress& address = returning.address;
+  if (address.prefix.empty()) return append_field(head, name, value);
+  if (reaches_beyond(name)) return;
+  if (equal_ignoring_case(name, "Location"))
+    append_field(head, name, kept_location(value, address));
+  else if (equal_ignoring_case(name, "Set-Cookie"))
+    append_field(head, name, kept_cookie(value, address));
+  else
+    append_field(head, name, value);
+}
+
+void append_answer_framing(std::string& head, const AnswerFraming& framing) {
+  if (framing.upgrade) {
+    append_field(head, "Connection", "Upgrade");
+    return;
+  }
+  if (framing.chunked)
+    append_field(head, "Transfer-Encoding", "chunked");
+  else if (framing.length)
+    append_field(head, "Content-Length", std::to_string(*framing.length));
+  if (!framing.keep_alive)
+    append_field(head, "Connection", "close");
+  else if (!framing.http11)
+    append_field(head, "Connection", "keep-alive");
+}
+
+std::string_view value_of(const AppResponse& answer, std::string_view wanted) {
+  for (const auto& [name, value] : answer.fields())
+    if (equal_ignoring_case(name, wanted)) return value;
+  return {};
+}
+
+}  // namespace
+
+std::string kept_location(std::string_view location, const PortAddress& address) {
+  if (!location.starts_with('/') || location.starts_with("//") ||
+      is_below_prefix(location, address.prefix))
+    return std::string(location);
+  return address.prefix + std::string(location);
+}
+
+std::string kept_cookie(std::string_view cookie, const PortAddress& address) {
+  std::string kept, path = "/";
+  for (bool first = true; first || !cookie.empty(); first = false) {
+    const size_t end = std::min(cookie.find(';'), cookie.size());
+    const std::string_view part = http::trimmed(cookie.substr(0, end));
+    cookie.remove_prefix(std::min(end + 1, cookie.size()));
+    const std::string_view name = part.substr(0, part.find('='));
+    if (!first && equal_ignoring_case(name, "Domain")) continue;
+    if (!first && equal_ignoring_case(name, "Path")) {
+      if (part.size() > name.size() + 1 && part[name.size() + 1] == '/')
+        path = part.substr(name.size() + 1);
+      continue;
+    }
+    kept.append(first ? "" : "; ").append(part);
+  }
+  return kept + "; Path=" + kept_location(path, address);
+}
+
+std::string returned_head(const Returning& returning) {
+  const AppResponse& answer = returning.answer;
+  const std::string_view connection = value_of(answer, "Connection");
+  std::string head;
+  head.reserve(1024);
+  head.append("HTTP/1.1 ").append(std::to_string(answer.status())).append(" ");
+  for (const char c : answer.reason())
+    head.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
+  head.append("\r\n");
+  bool identified = false;
+  for (const auto& [name, value] : answer.fields()) {
+    if (returning.framing.upgrade && equal_ignoring_case(name, "Upgrade"))
+      append_field(head, name, value);
+    if (is_hop_by_hop(name, connection) || equal_ignoring_case(name, "Content-Length")) continue;
+    identified = identified || equal_ignoring_case(name, "X-Request-Id");
+    append_answered(head, returning, name, value);
+  }
+  if (!identified) append_field(head, "X-Request-Id", returning.request.id);
+  if (!returning.cookie.empty()) append_field(head, "Set-Cookie", returning.cookie);
+  append_answer_framing(head, returning.framing);
+  return head.append("\r\n");
+}
+
+}  // namespace sandgate::ports

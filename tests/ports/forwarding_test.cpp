@@ -1,0 +1,100 @@
+#include <gtest/gtest.h>
+
+#include "gateway/ports/forwarding.hpp"
+#include "gateway/ports/port_token.hpp"
+#include "gateway/ports/returning.hpp"
+
+namespace sandgate::ports::test {
+namespace {
+
+constexpr char kId[] = "sbaaaaaaaaaaaaaaaaaaaaaaaa";
+
+http::Request request_for(std::string target, std::string host = "gateway:8080") {
+  http::Request request;
+  request.target = std::move(target);
+  request.headers.add("Host", std::move(host));
+  request.remote_address = "10.1.2.3";
+  request.id = "rqx";
+  return request;
+}
+
+std::string told(const http::Request& request, std::string_view domain = "") {
+  if (!is_for_port(request, domain)) return "not ours";
+  const auto address = port_address(request, domain);
+  if (!address) return "malformed";
+  return std::to_string(address->port) + " " + std::string(address->path) + " " +
+         std::string(address->query) + " " + (address->prefix.empty() ? "host" : "path");
+}
+
+TEST(PortAddress, IsReadFromPathsAndHosts) {
+  const std::string p = std::string("/p/") + kId;
+  EXPECT_EQ(told(request_for(p + "/80/a%2Fb?x=1")), "80 /a%2Fb x=1 path");
+  EXPECT_EQ(told(request_for(p + "/80")), "80   path");
+  EXPECT_EQ(told(request_for(p + "/80?x")), "80  x path");
+  EXPECT_EQ(told(request_for("http://h" + p + "/80/")), "80 /  path");
+  EXPECT_EQ(told(request_for("/v1/sandboxes")), "not ours");
+  for (const char* wrong : {"/0/", "/65536/", "/080/", "/x/", "//", "", "/-1/", "/80x/"})
+    EXPECT_EQ(told(request_for(p + wrong)), "malformed") << wrong;
+  EXPECT_EQ(told(request_for("/p/other/80/")), "malformed");
+  const std::string host = std::string("80-") + kId + ".d.org";
+  EXPECT_EQ(told(request_for("/a?b", host), "d.org"), "80 /a b host");
+  EXPECT_EQ(told(request_for("/a", host + ":99"), "d.org:8080"), "80 /a  host");
+  EXPECT_EQ(told(request_for("/a", host), ""), "not ours");
+  EXPECT_EQ(told(request_for("/a", "d.org"), "d.org"), "not ours");
+  EXPECT_EQ(told(request_for("/a", "evild.org"), "d.org"), "not ours");
+  EXPECT_EQ(told(request_for("/a", "x.d.org"), "d.org"), "malformed");
+}
+
+TEST(PortToken, IsTakenOutOfQueriesAndCookies) {
+  EXPECT_EQ(query_without_token("sandgate_token=x"), "");
+  EXPECT_EQ(query_without_token("a=1&sandgate_token=x&b=%2&&c"), "a=1&b=%2&&c");
+  EXPECT_EQ(query_without_token("xsandgate_token=1"), "xsandgate_token=1");
+  EXPECT_EQ(cookies_without_token("sandgate_token=x"), "");
+  EXPECT_EQ(cookies_without_token("a=1; sandgate_token=x;b=2"), "a=1; b=2");
+  EXPECT_EQ(make_token(Secret("k"), "w").reveal(), make_token(Secret("k"), "w").reveal());
+  EXPECT_NE(make_token(Secret("k"), "w").reveal(), make_token(Secret("l"), "w").reveal());
+  EXPECT_EQ(make_token().reveal().size(), 44u);
+}
+
+TEST(Forwarding, MakesTheHeadAnew) {
+  http::Request request = request_for(std::string("/p/") + kId + "/80/x?sandgate_token=t&q=1");
+  request.method = http::Method::post;
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+           {"Connection", "close, X-Gone"},
+           {"X-Gone", "1"},
+           {"Transfer-Encoding", "chunked"},
+           {"Content-Length", "999"},
+           {"X-Sandgate-Token", "t"},
+           {"Authorization", "Bearer sg_" + std::string(40, 'a')},
+           {"Authorization", "Bearer own"},
+           {"X-Forwarded-For", "1.1.1.1"},
+           {"Evil", "a\r\nInjected: 1"}})
+    request.headers.add(name, value);
+  const auto address = port_address(request, "");
+  const std::vector<std::pair<std::string, std::string>> extra{{"Host", "inner"}, {"X-Inner", "i"}};
+  const BodyFraming body{.length = 5};
+  const std::string head = forwarded_head({request, *address, "/up", extra, body});
+  EXPECT_EQ(
+      head,
+      "POST /up/x?q=1 HTTP/1.1\r\nAuthorization: Bearer own\r\n"
+      "Evil: a  Injected: 1\r\nX-Forwarded-For: 1.1.1.1, 10.1.2.3\r\n"
+      "X-Forwarded-Proto: http\r\nX-Forwarded-Host: gateway:8080\r\nX-Forwarded-Prefix: /p/" +
+          std::string(kId) +
+          "/80\r\nX-Request-Id: rqx\r\nHost: inner\r\nX-Inner: i\r\nContent-Length: 5\r\n\r\n");
+}
+
+TEST(Returning, KeepsLocationsAndCookiesBelowThePrefix) {
+  PortAddress address;
+  address.prefix = "/p/x/80";
+  EXPECT_EQ(kept_location("/login?a", address), "/p/x/80/login?a");
+  for (const char* same : {"/p/x/80/login", "/p/x/80", "//other/", "relative", "http://a/b", ""})
+    EXPECT_EQ(kept_location(same, address), same);
+  EXPECT_EQ(kept_location("/p/x/800", address), "/p/x/80/p/x/800");
+  EXPECT_EQ(kept_cookie("a=b", address), "a=b; Path=/p/x/80/");
+  EXPECT_EQ(kept_cookie("a=b; path=/c; Domain=x; HttpOnly", address),
+            "a=b; HttpOnly; Path=/p/x/80/c");
+  EXPECT_EQ(kept_cookie("domain=b;Path", address), "domain=b; Path=/p/x/80/");
+}
+
+}  // namespace
+}  // namespace sandgate::ports::test
