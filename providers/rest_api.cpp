@@ -80,6 +80,27 @@ Error error_of_status(std::string_view provider, int status, const HttpFields& h
   return error;
 }
 
+Error refused_create(Error error) {
+  switch (error.code) {
+    case ErrorCode::invalid:
+    case ErrorCode::not_found:
+    case ErrorCode::unsupported:
+    case ErrorCode::quota_exceeded:
+    case ErrorCode::conflict:
+    case ErrorCode::too_large:
+      error.code = ErrorCode::no_capacity;
+      error.fields.clear();
+      break;
+    // Without a time to wait it is a cap on what runs, which no waiting helps.
+    case ErrorCode::rate_limited:
+      if (!error.retry_after) error.code = ErrorCode::no_capacity;
+      break;
+    default:
+      break;
+  }
+  return error;
+}
+
 RestApi::RestApi(HttpClient& http, RestTarget target, ErrorReader read_error)
     : http_(http), target_(std::move(target)), read_error_(read_error) {}
 
@@ -99,11 +120,12 @@ HttpCall RestApi::to_http(RestCall call) const {
   http.headers = std::move(call.headers);
   if (!target_.auth_value.empty())
     http.headers.emplace_back(target_.auth_header, target_.auth_value.reveal());
+  http.headers.insert(http.headers.end(), target_.headers.begin(), target_.headers.end());
   http.body = std::move(call.bytes);
   if (call.json) {
     http.body = call.json->dump();
     http.headers.emplace_back("Content-Type", "application/json");
-  } else if (call.upload || !http.body.empty()) {
+  } else if ((call.upload || !http.body.empty()) && !find_field(http.headers, "Content-Type")) {
     http.headers.emplace_back("Content-Type", "application/octet-stream");
   }
   http.upload = call.upload;

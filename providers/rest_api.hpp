@@ -17,6 +17,7 @@ struct RestTarget {
   std::string auth_header = "Authorization";
   Secret auth_value;  // "Bearer …"; empty: none
   bool allow_private = false;
+  HttpFields headers;  // of every call besides
 };
 
 struct RestCall {
@@ -35,6 +36,10 @@ struct RestCall {
 //   402 no_capacity · 404 410 not_found · 405 501 unsupported · 408 timeout · 409 conflict ·
 //   413 too_large · 429 rate_limited · 507 quota_exceeded · everything else unavailable
 Error error_of_status(std::string_view provider, int status, const HttpFields& headers);
+// A create's refusal rules out this deployment, not the request: what is wrong with the request
+// for this backend (an image it lacks, a size, a name) becomes no_capacity, so that another tries,
+// and so does a 429 that names no time to wait.
+Error refused_create(Error error);
 
 // JSON over HTTP with one upstream. Errors carry the provider's name; a vendor's body goes to the
 // log, shortened, and never into a message.

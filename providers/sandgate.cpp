@@ -68,7 +68,7 @@ Task<BackendSandbox> SandgateProvider::create(CreateSpec spec) {
   // The caller's own limit per attempt is what ends it.
   call.deadline = std::chrono::minutes(2);
   auto outcome = co_await attempt(api_.call(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw wire::as_refused_create(*error);
+  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
   co_return wire::to_backend_sandbox(std::get<Json>(outcome));
 }
 

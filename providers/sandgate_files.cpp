@@ -1,3 +1,4 @@
+#include "providers/byte_sources.hpp"
 #include "providers/sandgate.hpp"
 #include "providers/sandgate_process.hpp"
 #include "providers/sandgate_wire.hpp"
@@ -10,23 +11,6 @@ namespace {
 constexpr auto kSilence = std::chrono::seconds(60);
 constexpr auto kNoDeadline = std::chrono::milliseconds(0);
 constexpr int kMaxListPages = 10'000;
-
-class NoBytes : public ByteSource {
- public:
-  Task<size_t> read(std::span<char>) override { co_return 0; }
-};
-
-// Keeps the API object alive while a body is read.
-class OwnedBytes : public ByteSource {
- public:
-  OwnedBytes(std::shared_ptr<void> owner, std::unique_ptr<ByteSource> bytes)
-      : owner_(std::move(owner)), bytes_(std::move(bytes)) {}
-  Task<size_t> read(std::span<char> into) override { return bytes_->read(into); }
-
- private:
-  std::shared_ptr<void> owner_;
-  std::unique_ptr<ByteSource> bytes_;
-};
 
 // The changes that another gateway tells.
 class RemoteWatch : public FileWatch {
@@ -78,7 +62,7 @@ Task<FileContent> SandgateProvider::read_file(std::string id, std::string path, 
     if (!beyond) throw *error;
     FileContent empty;
     empty.entry = co_await stat(id, path);
-    empty.bytes = std::make_unique<NoBytes>();
+    empty.bytes = std::make_unique<TextBytes>();
     co_return empty;
   }
   auto& stream = std::get<0>(outcome);

@@ -269,21 +269,4 @@ Error read_error(std::string_view provider, const HttpReply& reply) {
   return error_of_problem(provider, problem, plain);
 }
 
-Error as_refused_create(Error error) {
-  switch (error.code) {
-    case ErrorCode::invalid:
-    case ErrorCode::not_found:
-    case ErrorCode::unsupported:
-    case ErrorCode::quota_exceeded:
-    case ErrorCode::conflict:
-    case ErrorCode::too_large:
-      error.code = ErrorCode::no_capacity;
-      error.fields.clear();
-      break;
-    default:
-      break;
-  }
-  return error;
-}
-
 }  // namespace sandgate::wire

@@ -29,7 +29,5 @@ Descriptor to_descriptor(const Json& document);
 
 // From the other side's problem document.
 Error read_error(std::string_view provider, const HttpReply& reply);
-// A create's refusal rules out this deployment, not the request.
-Error as_refused_create(Error error);
 
 }  // namespace sandgate::wire

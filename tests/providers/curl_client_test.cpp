@@ -74,6 +74,18 @@ TEST(CurlClient, AReplyHasStatusFieldsAndBody) {
   EXPECT_EQ(reply.body, "hi");
 }
 
+TEST(CurlClient, AStreamThatCannotStartSaysSoAtOnce) {
+  CurlClient client;
+  const auto begin = SteadyClock::now();
+  try {
+    run(client.stream(local("http://127.0.0.1:1")));
+    FAIL() << "nothing listens there";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::unavailable);
+  }
+  EXPECT_LT(SteadyClock::now() - begin, std::chrono::seconds(5));
+}
+
 TEST(CurlClient, ACancelledRaceReturnsAtOnce) {
   ScriptedServer server(hang);
   CurlClient client;

@@ -36,11 +36,11 @@ TEST(RestApi, RetryAfterIsSecondsOrADate) {
 }
 
 // What the adapter makes of another gateway's refusal of a create.
-Error refused(int status, std::string body) {
+Error refused(int status, std::string body, HttpFields headers = {}) {
   test::LiveLoop loop;
   http::Routes routes;
   test::RouteClient client(routes);
-  client.fixed = HttpReply{status, {}, std::move(body)};
+  client.fixed = HttpReply{status, std::move(headers), std::move(body)};
   auto provider = std::make_shared<SandgateProvider>(
       client, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
   try {
@@ -60,7 +60,9 @@ TEST(SandgateProvider, ARefusedCreateLetsAnotherBackendTry) {
   EXPECT_EQ(refused(402, R"({"code":"budget_exceeded"})").code, ErrorCode::no_capacity);
   EXPECT_EQ(refused(400, R"({"code":"invalid","detail":"ttl"})").code, ErrorCode::no_capacity);
   EXPECT_EQ(refused(422, R"({"code":"unsupported"})").code, ErrorCode::no_capacity);
-  EXPECT_EQ(refused(429, R"({"code":"rate_limited"})").code, ErrorCode::rate_limited);
+  EXPECT_EQ(refused(429, R"({"code":"rate_limited"})").code, ErrorCode::no_capacity);
+  EXPECT_EQ(refused(429, R"({"code":"rate_limited"})", {{"Retry-After", "3"}}).code,
+            ErrorCode::rate_limited);
   EXPECT_EQ(refused(500, "<html>").code, ErrorCode::unavailable);
   EXPECT_EQ(refused(201, "{}").code, ErrorCode::unavailable);
   EXPECT_EQ(refused(201, "not json").code, ErrorCode::unavailable);

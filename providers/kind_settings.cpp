@@ -1,0 +1,50 @@
+#include "providers/kind_settings.hpp"
+
+#include <boost/url/parse.hpp>
+
+namespace sandgate {
+namespace {
+
+bool is_base_url(const std::string& text) {
+  const auto url = boost::urls::parse_uri(text);
+  return url && (url->scheme() == "http" || url->scheme() == "https") && !url->host().empty() &&
+         !url->has_query() && !url->has_fragment() && !url->has_userinfo();
+}
+
+bool is_visible(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
+}
+
+}  // namespace
+
+std::string read_base_url(ObjectReader& reader, std::string_view name, std::string fallback) {
+  std::string url = reader.text(name, {1, 2048}).value_or(std::move(fallback));
+  if (!url.empty() && !is_base_url(url))
+    reader.problem(name, "must be an http or https URL without query");
+  while (url.ends_with('/')) url.pop_back();
+  return url;
+}
+
+Secret read_credential(ObjectReader& reader, std::string_view name) {
+  reader.require(name);
+  const std::string value = reader.text(name, {1, 4096}).value_or("");
+  if (!is_visible(value)) reader.problem(name, "must be visible ASCII");
+  return Secret(value);
+}
+
+DescriptorLimits read_limits(ObjectReader& reader, DescriptorLimits fallback) {
+  const Json* object = reader.object("limits");
+  if (!object) return fallback;
+  Problems problems;
+  ObjectReader limits(*object, problems, reader.path_of("limits"));
+  const auto vcpu = limits.quarter_steps("vcpu", 250, 1'000'000);
+  const auto memory = limits.integer("memory_mib", 128, 1 << 30);
+  const auto disk = limits.integer("disk_gib", 1, 1 << 20);
+  const auto ttl = limits.integer("ttl_seconds", 1, INT32_MAX);
+  limits.finish();
+  if (!problems.empty()) reader.problem("limits", problems.fields().front().message);
+  return {vcpu.value_or(fallback.max_milli_vcpu), memory.value_or(fallback.max_memory_mib),
+          disk.value_or(fallback.max_disk_gib), ttl.value_or(fallback.max_ttl_seconds)};
+}
+
+}  // namespace sandgate

@@ -1,0 +1,123 @@
+#include "providers/shell_command.hpp"
+
+#include <cstring>
+
+namespace sandgate::shell {
+namespace {
+
+constexpr int kTimedOut = 124;
+constexpr int kSignalled = 128;
+
+// $0 is our process id, $1 the limit in seconds or nothing, the rest the program. The command gets
+// a session of its own, so that one signal reaches all of it; its leader's id lies in a file for
+// later signals. The limit is kept in here: it holds when nobody is connected any more.
+constexpr std::string_view kSupervisor = R"sh(d=${TMPDIR:-/tmp}/.sandgate f=$d/$0 limit=$1
+shift
+mkdir -p "$d" 2>/dev/null && chmod 1777 "$d" 2>/dev/null
+g=; command -v setsid >/dev/null 2>&1 && g=setsid
+exec 3<&0
+$g sh -c 'exec "$@"' sh "$@" <&3 3<&- &
+c=$!
+exec 3<&- </dev/null 2>/dev/null
+echo $c 2>/dev/null >"$f"
+t= w=
+end() { kill -9 -$c 2>/dev/null || kill -9 $c 2>/dev/null; }
+trap 't=1; end' USR1
+if [ -n "$limit" ]; then
+  $g sh -c 'sleep "$1"; kill -s USR1 "$2"' sh "$limit" $$ >/dev/null 2>&1 &
+  w=$!
+fi
+wait $c
+s=$?
+while kill -0 $c 2>/dev/null; do wait $c; s=$?; done
+if [ -n "$w" ]; then kill -9 -$w 2>/dev/null || kill -9 $w 2>/dev/null; fi
+rm -f "$f"
+[ -n "$t" ] && s=124
+exit $s
+)sh";
+
+// A terminal has a session already, whose end the terminal's is.
+constexpr std::string_view kInTerminal = R"sh(d=${TMPDIR:-/tmp}/.sandgate
+mkdir -p "$d" 2>/dev/null && chmod 1777 "$d" 2>/dev/null
+echo $$ 2>/dev/null >"$d/$0"
+exec "$@"
+)sh";
+
+std::string seconds_of(std::chrono::milliseconds limit) {
+  if (limit.count() <= 0) return "";
+  char text[32];
+  std::snprintf(text, sizeof(text), "%lld.%03d", static_cast<long long>(limit.count() / 1000),
+                static_cast<int>(limit.count() % 1000));
+  return text;
+}
+
+}  // namespace
+
+std::string quote(std::string_view word) {
+  std::string quoted = "'";
+  for (const char c : word.substr(0, word.find('\0'))) {
+    if (c == '\'')
+      quoted += "'\\''";
+    else
+      quoted += c;
+  }
+  return quoted + "'";
+}
+
+std::string quote(const std::vector<std::string>& words) {
+  std::string line;
+  for (const auto& word : words) {
+    if (!line.empty()) line += ' ';
+    line += quote(word);
+  }
+  return line;
+}
+
+std::vector<std::string> argv_of(const Command& command) {
+  std::vector<std::string> program = command.argv;
+  if (!command.shell.empty()) program = {"/bin/sh", "-c", command.shell};
+  const std::string process = command.process_id.empty() ? "none" : command.process_id;
+  if (command.pty) {
+    std::vector<std::string> argv{"/bin/sh", "-c", std::string(kInTerminal), process};
+    argv.insert(argv.end(), program.begin(), program.end());
+    return argv;
+  }
+  std::vector<std::string> argv{"/bin/sh", "-c", std::string(kSupervisor), process,
+                                seconds_of(command.timeout)};
+  argv.insert(argv.end(), program.begin(), program.end());
+  return argv;
+}
+
+std::string line_of(const Command& command) {
+  std::string line;
+  if (!command.cwd.empty())
+    line += "cd -- " + quote(command.cwd) + " 2>/dev/null || exit " + std::to_string(kNoDirectory) +
+            "; ";
+  for (const auto& [name, value] : command.env)
+    line += "export " + name + "=" + quote(value) + "; ";
+  return line + "exec " + quote(argv_of(command));
+}
+
+std::string signal_line(const std::string& process_id, int number) {
+  // The form that dash, bash and busybox share.
+  const std::string kill = "kill -" + std::to_string(number) + " ";
+  // A command that was started this moment may not have left its id yet.
+  return "f=${TMPDIR:-/tmp}/.sandgate/" + quote(process_id) +
+         "; for i in 1 2 3 4 5; do [ -s \"$f\" ] && break; sleep 0.1; done; "
+         "read -r c <\"$f\" 2>/dev/null || exit 1; " +
+         kill + "-\"$c\" 2>/dev/null || " + kill + "\"$c\" 2>/dev/null";
+}
+
+ProcessExit exit_of(int status, const Command& command, std::chrono::milliseconds duration) {
+  ProcessExit exit;
+  exit.exit_code = status;
+  exit.duration = duration;
+  exit.timed_out =
+      status == kTimedOut && command.timeout.count() > 0 && duration >= command.timeout;
+  if (status > kSignalled && status < kSignalled + 65)
+    if (const char* name = ::sigabbrev_np(status - kSignalled))
+      exit.signal = std::string("SIG") + name;
+  return exit;
+}
+
+}  // namespace sandgate::shell

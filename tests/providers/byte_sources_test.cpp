@@ -1,0 +1,50 @@
+#include "providers/byte_sources.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/run.hpp"
+
+namespace sandgate {
+namespace {
+
+// Everything, read in pieces of `size`.
+Task<std::string> all_of(ByteSource& source, size_t size) {
+  std::string all, piece(size, '\0');
+  for (;;) {
+    const size_t count = co_await source.read(piece);
+    if (count == 0) co_return all;
+    all.append(piece, 0, count);
+  }
+}
+
+std::string part(uint64_t skip, uint64_t limit, size_t size) {
+  PartOfBytes bytes(std::make_unique<TextBytes>("0123456789"), skip, limit);
+  return test::run(all_of(bytes, size));
+}
+
+TEST(ByteSources, APartIsWhatWasAskedFor) {
+  for (const size_t size : {1, 3, 100}) {
+    EXPECT_EQ(part(0, UINT64_MAX, size), "0123456789");
+    EXPECT_EQ(part(4, 3, size), "456");
+    EXPECT_EQ(part(9, 5, size), "9");
+    EXPECT_EQ(part(10, 5, size), "");
+    EXPECT_EQ(part(50, 5, size), "");
+  }
+}
+
+TEST(ByteSources, AFormHoldsTextsAndTheFile) {
+  for (const size_t size : {1, 7, 1000}) {
+    TextBytes file("bytes");
+    FormFile form(file, "file", "na\"me\r\n", {{"path", "/x"}});
+    const std::string boundary = form.content_type().substr(30);
+    const std::string start = "--" + boundary + "\r\nContent-Disposition: form-data; ";
+    EXPECT_EQ(test::run(all_of(form, size)),
+              start + "name=\"path\"\r\n\r\n/x\r\n" + start +
+                  "name=\"file\"; filename=\"name\"\r\nContent-Type: application/octet-stream"
+                  "\r\n\r\nbytes\r\n--" +
+                  boundary + "--\r\n");
+  }
+}
+
+}  // namespace
+}  // namespace sandgate

@@ -1,0 +1,44 @@
+#include "providers/connect_stream.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sandgate::connect {
+namespace {
+
+TEST(EnvelopeSplitter, CutsMessagesWhereverTheBytesBreak) {
+  std::string bytes = envelope({{"a", 1}}) + envelope({{"b", 2}});
+  bytes += std::string("\x02\0\0\0\x02{}", 7);
+  EnvelopeSplitter splitter;
+  std::vector<Message> messages;
+  for (const char byte : bytes) {
+    splitter.add({&byte, 1});
+    while (auto message = splitter.next()) messages.push_back(*message);
+  }
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_EQ(messages[0].json, (Json{{"a", 1}}));
+  EXPECT_EQ(messages[1].json, (Json{{"b", 2}}));
+  EXPECT_FALSE(messages[1].last);
+  EXPECT_TRUE(messages[2].last);
+}
+
+TEST(EnvelopeSplitter, RefusesWhatIsNone) {
+  const auto add = [](std::string bytes) { EnvelopeSplitter(100).add(bytes); };
+  EXPECT_THROW(add(std::string("\0\0\0\xFF\xFF", 5)), Error);
+  EXPECT_THROW(add(std::string("\x01\0\0\0\x02{}", 7)), Error);
+  EXPECT_THROW(add(std::string("\0\0\0\0\x02[]", 7)), Error);
+  EXPECT_THROW(add(std::string("\0\0\0\0\x02{x", 7)), Error);
+}
+
+TEST(ConnectError, NamesBecomeWhatTheCallerCanDo) {
+  const auto code = [](const char* name) { return error_of("x", {{"code", name}}).code; };
+  EXPECT_EQ(code("not_found"), ErrorCode::not_found);
+  EXPECT_EQ(code("invalid_argument"), ErrorCode::invalid);
+  EXPECT_EQ(code("already_exists"), ErrorCode::conflict);
+  EXPECT_EQ(code("unauthenticated"), ErrorCode::unavailable);
+  EXPECT_EQ(code("anything"), ErrorCode::unavailable);
+  EXPECT_EQ(error_of("x", Json::array()).code, ErrorCode::unavailable);
+  EXPECT_EQ(read_error("x", {404, {}, "<html>"}).code, ErrorCode::not_found);
+}
+
+}  // namespace
+}  // namespace sandgate::connect

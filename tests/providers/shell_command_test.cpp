@@ -1,0 +1,82 @@
+#include "providers/shell_command.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+
+#include "tests/support/run.hpp"
+
+namespace sandgate::shell {
+namespace {
+
+struct Ran {
+  int status = -1;
+  std::string out;
+};
+
+// Through the shell of this machine, as a backend would.
+Ran ran(const std::string& line) {
+  FILE* pipe = popen(line.c_str(), "r");
+  Ran result;
+  std::array<char, 4096> piece;
+  while (const size_t count = fread(piece.data(), 1, piece.size(), pipe))
+    result.out.append(piece.data(), count);
+  const int status = pclose(pipe);
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+class ShellCommand : public testing::Test {
+ protected:
+  void SetUp() override { setenv("TMPDIR", directory_.path().c_str(), 1); }
+  void TearDown() override { unsetenv("TMPDIR"); }
+  test::TempDirectory directory_;
+};
+
+TEST_F(ShellCommand, QuotedWordsStayWords) {
+  for (const std::string word : {"", "a b", "it's", "$(id)", "\\", "a\nb", "-n", "*", "\"'`"})
+    EXPECT_EQ(ran("printf %s " + quote(word)).out, word);
+  EXPECT_EQ(quote(std::string("a\0b", 3)), "'a'");
+}
+
+TEST_F(ShellCommand, StatusOutputDirectoryAndEnvironmentAreTheCommands) {
+  Command command{.argv = {"sh", "-c", "printf '%s|' \"$A\" \"$1\"; pwd; exit 7", "x", "it's"},
+                  .cwd = directory_.path(),
+                  .env = {{"A", "1 '2"}},
+                  .process_id = "pr1"};
+  const Ran result = ran(line_of(command));
+  EXPECT_EQ(result.status, 7);
+  EXPECT_EQ(result.out, "1 '2|it's|" + directory_.path() + "\n");
+  EXPECT_EQ(ran(line_of({.argv = {"/no/such"}, .process_id = "pr1"}) + " 2>/dev/null").status, 127);
+  EXPECT_EQ(ran(line_of({.argv = {"true"}, .cwd = "/no/such"})).status, kNoDirectory);
+  EXPECT_EQ(ran("printf input | " + line_of({.argv = {"cat"}, .process_id = "pr1"})).out, "input");
+}
+
+TEST_F(ShellCommand, SignalsAndLimitsReachTheWholeGroup) {
+  const auto exit = [](const Ran& run, const Command& command, int elapsed) {
+    return exit_of(run.status, command, std::chrono::milliseconds(elapsed));
+  };
+  Command killed{.shell = "kill -9 $$", .process_id = "pr1"};
+  EXPECT_EQ(exit(ran(line_of(killed)), killed, 1).signal, "SIGKILL");
+  // The pipe ends only when everything that holds it has ended.
+  Command slow{.shell = "sleep 600 & sleep 600; echo late",
+               .timeout = std::chrono::milliseconds(200),
+               .process_id = "pr2"};
+  const Ran result = ran(line_of(slow));
+  EXPECT_EQ(result.out, "");
+  EXPECT_TRUE(exit(result, slow, 200).timed_out);
+  EXPECT_FALSE(exit({.status = 124}, slow, 10).timed_out);
+  Command waits{.shell =
+                    "trap 'echo bye; exit 3' TERM; : > \"$TMPDIR/ready\"; "
+                    "while :; do sleep 0.02; done",
+                .process_id = "pr3"};
+  const Ran both = ran("((" + line_of(waits) + "); echo $?) & while [ ! -e \"$TMPDIR/ready\" ]; " +
+                       "do sleep 0.02; done; " + signal_line("pr3", 15) + "; wait");
+  EXPECT_EQ(both.out, "bye\n3\n");
+  EXPECT_EQ(ran(signal_line("pr3", 15) + " 2>/dev/null").status, 1);
+}
+
+}  // namespace
+}  // namespace sandgate::shell
