@@ -1,5 +1,6 @@
 #include "providers/catalog.hpp"
 
+#include "providers/e2b_kind.hpp"
 #include "providers/sandgate_kind.hpp"
 
 namespace sandgate {
@@ -7,6 +8,7 @@ namespace sandgate {
 const std::vector<ProviderKind>& provider_kinds() {
   static const std::vector<ProviderKind> kKinds{
       sandgate_kind(),
+      e2b_kind(),
   };
   return kKinds;
 }

@@ -1,6 +1,7 @@
 #include "providers/sandgate.hpp"
 #include "tests/contract/provider_contract.hpp"
 #include "tests/support/box_gateway.hpp"
+#include "tests/vendors/vendor_lines.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -34,10 +35,30 @@ class InnerGatewayBackend : public Backend {
   std::shared_ptr<SandgateProvider> provider_;
 };
 
+// A vendor's adapter against its fake. What it asked must fit the vendor's own description.
+class VendorBackend : public Backend {
+ public:
+  VendorBackend(LiveLoop& loop, const VendorLine& line)
+      : image_(line.image), vendor_(line, loop.executor()) {}
+  ~VendorBackend() override {
+    const auto state = vendor_.server().state();
+    EXPECT_EQ(state["violations"], Json::array());
+    EXPECT_EQ(state["boxes"], Json::array());
+  }
+  Provider& provider() override { return vendor_.provider(); }
+  CreateSpec spec() override {
+    return {.image = image_, .network = {.fallback = NetworkDefault::allow}};
+  }
+
+ private:
+  const std::string image_;
+  Vendor vendor_;
+};
+
 }  // namespace
 
 std::vector<BackendLine> backend_lines() {
-  return {
+  std::vector<BackendLine> lines{
       {"process",
        [](LiveLoop& loop) -> std::unique_ptr<Backend> {
          return std::make_unique<ProcessBackend>(loop);
@@ -47,6 +68,11 @@ std::vector<BackendLine> backend_lines() {
          return std::make_unique<InnerGatewayBackend>(loop);
        }},
   };
+  for (const VendorLine& vendor : vendor_lines())
+    lines.push_back({vendor.name, [&vendor](LiveLoop& loop) -> std::unique_ptr<Backend> {
+                       return std::make_unique<VendorBackend>(loop, vendor);
+                     }});
+  return lines;
 }
 
 }  // namespace sandgate::test

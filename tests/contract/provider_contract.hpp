@@ -1,6 +1,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,7 +23,7 @@ class Backend {
 // run the backend: its tests are skipped with it.
 struct BackendLine {
   std::string name;
-  std::unique_ptr<Backend> (*make)(LiveLoop& loop);
+  std::function<std::unique_ptr<Backend>(LiveLoop& loop)> make;
 };
 
 std::ostream& operator<<(std::ostream& out, const BackendLine& line);

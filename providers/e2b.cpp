@@ -1,0 +1,200 @@
+#include "providers/e2b.hpp"
+
+#include "providers/e2b_process.hpp"
+#include "providers/shell_command.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kMaxE2bPages = 1000;
+constexpr size_t kMaxKnown = 20'000;
+constexpr const char* kEnvdPort = "49983";
+
+RestTarget target_of_e2b(const E2bSettings& settings) {
+  return {.provider = "e2b",
+          .base_url = settings.api_url,
+          .auth_header = "X-API-Key",
+          .auth_value = settings.api_key,
+          .allow_private = settings.allow_private};
+}
+
+std::string e2b_path(const std::string& id) { return "/sandboxes/" + percent_encode(id); }
+
+}  // namespace
+
+E2bProvider::E2bProvider(HttpClient& http, asio::any_io_executor executor, E2bSettings settings)
+    : http_(http),
+      executor_(std::move(executor)),
+      settings_(std::move(settings)),
+      api_(http, target_of_e2b(settings_)) {}
+
+Descriptor E2bProvider::descriptor() const {
+  return {.provider = "e2b",
+          .isolation = settings_.isolation,
+          .persistence = {Persistence::ephemeral, Persistence::persistent, Persistence::checkpoint},
+          .verbs = {{Verb::exec, Keeps::nothing},
+                    {Verb::stdin_, Keeps::nothing},
+                    {Verb::signal, Keeps::nothing},
+                    {Verb::files, Keeps::nothing},
+                    {Verb::pty, Keeps::nothing},
+                    {Verb::pause, Keeps::memory},
+                    {Verb::snapshot, Keeps::memory},
+                    {Verb::fork, Keeps::memory}},
+          .controls = {Control::network_deny, Control::network_allow, Control::allow_root,
+                       Control::cpu_limit, Control::memory_limit, Control::disk_limit},
+          .limits = settings_.limits,
+          .regions = settings_.region.empty() ? std::vector<std::string>{}
+                                              : std::vector<std::string>{settings_.region},
+          .notes = {"sizes belong to the template; limits tell them",
+                    "the default account may use sudo"}};
+}
+
+BackendSandbox E2bProvider::to_sandbox(const Json& document) const {
+  return e2b::to_sandbox(document, settings_.isolation, settings_.region);
+}
+
+Task<BackendSandbox> E2bProvider::create(CreateSpec spec) {
+  const std::string& image = spec.image.empty() ? settings_.default_template : spec.image;
+  RestCall call{.method = "POST", .path = "/sandboxes", .json = e2b::to_create(spec, image)};
+  // The caller's own limit per attempt is what ends it.
+  call.deadline = std::chrono::minutes(2);
+  auto outcome = co_await attempt(api_.call(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
+  const Json& document = std::get<Json>(outcome);
+  BackendSandbox sandbox = to_sandbox(document);
+  sandbox.sandbox_id = spec.sandbox_id;
+  remember(sandbox.backend_id, e2b::to_access(document));
+  co_return sandbox;
+}
+
+Task<std::optional<BackendSandbox>> E2bProvider::find(std::string id) {
+  RestCall call{.path = e2b_path(id)};
+  const auto document = co_await api_.find(std::move(call));
+  if (!document) co_return std::nullopt;
+  co_return to_sandbox(*document);
+}
+
+Task<std::vector<BackendSandbox>> E2bProvider::pages(std::string query) {
+  std::vector<BackendSandbox> all;
+  std::string cursor;
+  for (int page = 0; page < kMaxE2bPages; ++page) {
+    RestCall call{.path = "/v2/sandboxes?limit=100&state=running,paused" + query + cursor};
+    const HttpReply reply = co_await api_.send(std::move(call));
+    if (reply.status != 200) throw api_.failure(reply, "/v2/sandboxes");
+    const Json items = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+    if (!items.is_array()) throw Error(ErrorCode::unavailable, "e2b sent no list");
+    for (const Json& item : items) {
+      BackendSandbox sandbox = to_sandbox(item);
+      if (!sandbox.sandbox_id.empty()) all.push_back(std::move(sandbox));
+    }
+    const auto next = find_field(reply.headers, "X-Next-Token");
+    if (!next || next->empty()) break;
+    cursor = "&nextToken=" + percent_encode(*next);
+  }
+  co_return all;
+}
+
+Task<std::optional<BackendSandbox>> E2bProvider::find_by_tag(std::string sandbox_id) {
+  const auto found =
+      co_await pages("&metadata=" + percent_encode("sandgate_id=" + percent_encode(sandbox_id)));
+  for (const auto& sandbox : found)
+    if (sandbox.sandbox_id == sandbox_id) co_return sandbox;
+  co_return std::nullopt;
+}
+
+Task<std::vector<BackendSandbox>> E2bProvider::list() { return pages(""); }
+
+Task<void> E2bProvider::kill(std::string id) {
+  co_await api_.remove(e2b_path(id));
+  std::lock_guard lock(mutex_);
+  known_.erase(id);
+}
+
+Task<void> E2bProvider::extend(std::string id, std::chrono::seconds ttl) {
+  Json body{{"timeout", std::max<int64_t>(1, ttl.count())}};
+  co_await api_.post(e2b_path(id) + "/timeout", std::move(body));
+}
+
+void E2bProvider::remember(const std::string& id, e2b::Access access) {
+  std::lock_guard lock(mutex_);
+  if (known_.size() >= kMaxKnown) known_.clear();
+  known_[id] = std::move(access);
+}
+
+Task<e2b::Access> E2bProvider::access_of(std::string id) {
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(id); found != known_.end()) co_return found->second;
+  }
+  const Json document = co_await api_.get(e2b_path(id));
+  e2b::Access access = e2b::to_access(document);
+  remember(id, access);
+  co_return access;
+}
+
+Task<RestApi> E2bProvider::envd(std::string id) {
+  const e2b::Access access = co_await access_of(id);
+  const std::string& domain = access.domain.empty() ? settings_.domain : access.domain;
+  RestTarget target{.provider = "e2b",
+                    .base_url = settings_.sandbox_url,
+                    .auth_header = "X-Access-Token",
+                    .auth_value = Secret(access.token),
+                    .allow_private = settings_.allow_private};
+  if (target.base_url.empty())
+    target.base_url = "https://" + std::string(kEnvdPort) + "-" + percent_encode(id) + "." + domain;
+  target.headers = {{"E2b-Sandbox-Id", id}, {"E2b-Sandbox-Port", kEnvdPort}};
+  co_return RestApi(http_, std::move(target), &e2b::read_sandbox_error);
+}
+
+Task<std::unique_ptr<ProcessStream>> E2bProvider::exec(std::string id, Command command) {
+  auto process = std::make_unique<E2bProcess>(shared_from_this(), id, std::move(command));
+  co_await process->start();
+  co_return process;
+}
+
+Task<void> E2bProvider::tell(std::string id, std::string method, std::string tag, int64_t pid,
+                             Json body) {
+  body["process"] = tag.empty() ? Json{{"pid", pid}} : Json{{"tag", tag}};
+  RestApi server = co_await envd(id);
+  RestCall call{.method = "POST",
+                .path = "/process.Process/" + method,
+                .json = std::move(body),
+                .headers = {{"Connect-Protocol-Version", "1"}}};
+  // As long as the process takes to read it.
+  call.deadline = std::chrono::milliseconds(0);
+  co_await server.call(std::move(call));
+}
+
+Task<void> E2bProvider::signal(std::string id, std::string process, int number) {
+  const std::string line = shell::signal_line(process, number);
+  const int status = co_await run(id, line);
+  if (status != 0) throw Error::not_found("process", process);
+}
+
+Task<void> E2bProvider::write_stdin(std::string id, std::string process, std::string bytes) {
+  Json body = e2b::to_input(bytes, /*pty=*/false);
+  co_await tell(id, "SendInput", process, 0, std::move(body));
+}
+
+Task<void> E2bProvider::close_stdin(std::string id, std::string process) {
+  co_await tell(id, "CloseStdin", process, 0, Json::object());
+}
+
+Task<void> E2bProvider::resize(std::string id, std::string process, PtySize size) {
+  Json body{{"pty", {{"size", {{"cols", size.cols}, {"rows", size.rows}}}}}};
+  co_await tell(id, "Update", process, 0, std::move(body));
+}
+
+Task<int> E2bProvider::run(std::string id, std::string line) {
+  Command command{.shell = std::move(line)};
+  command.timeout = std::chrono::seconds(60);
+  E2bProcess process(shared_from_this(), id, std::move(command));
+  co_await process.start();
+  for (;;) {
+    const auto event = co_await process.next();
+    if (!event) throw Error(ErrorCode::unavailable, "e2b lost the process");
+    if (const auto* exit = std::get_if<ProcessExit>(&*event)) co_return exit->exit_code;
+  }
+}
+
+}  // namespace sandgate

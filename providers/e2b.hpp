@@ -1,0 +1,83 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "providers/e2b_wire.hpp"
+
+namespace sandgate {
+
+struct E2bSettings {
+  std::string api_url = "https://api.e2b.app";
+  std::string domain = "e2b.app";  // sandboxes are at <port>-<id>.<domain>
+  std::string sandbox_url;  // set: one address for all of them, told apart by header
+  std::string default_template = "base";  // for a create without an image
+  std::string region;
+  Isolation isolation = Isolation::microvm;
+  DescriptorLimits limits;
+  Secret api_key;
+  bool allow_private = false;  // an operator's deployment
+};
+
+// E2B, and any server that speaks its API. Sandboxes carry our id in metadata.sandgate_id. Sizes
+// belong to the template: `limits` tells them. Commands run under a supervisor of ours
+// (shell_command.hpp), because envd ends only the leader of a group.
+class E2bProvider : public Provider, public std::enable_shared_from_this<E2bProvider> {
+ public:
+  E2bProvider(HttpClient& http, asio::any_io_executor executor, E2bSettings settings);
+
+  Descriptor descriptor() const override;
+  Task<BackendSandbox> create(CreateSpec spec) override;
+  Task<std::optional<BackendSandbox>> find(std::string id) override;
+  Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
+  Task<std::vector<BackendSandbox>> list() override;
+  Task<void> kill(std::string id) override;
+
+  Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
+  Task<void> signal(std::string id, std::string process, int number) override;
+  Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
+  Task<void> close_stdin(std::string id, std::string process) override;
+  Task<void> resize(std::string id, std::string process, PtySize size) override;
+
+  Task<FileContent> read_file(std::string id, std::string path, ByteRange range) override;
+  Task<FileEntry> write_file(std::string id, std::string path, uint32_t mode,
+                             ByteSource& bytes) override;
+  Task<FileEntry> stat(std::string id, std::string path) override;
+  Task<std::vector<FileEntry>> list_files(std::string id, std::string path, int depth) override;
+  Task<FileEntry> make_directory(std::string id, std::string path) override;
+  Task<FileEntry> move(std::string id, std::string from, std::string to) override;
+  Task<void> remove(std::string id, std::string path, bool recursive) override;
+
+  Task<Keeps> pause(std::string id, Keeps keep) override;
+  Task<void> resume(std::string id) override;
+  Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,
+                                 bool lasting) override;
+  Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
+  Task<void> remove_snapshot(std::string snapshot) override;
+
+  Task<void> extend(std::string id, std::chrono::seconds ttl) override;
+
+  // The API of one sandbox's envd; Error(not_found) when the sandbox is not there.
+  Task<RestApi> envd(std::string id);
+  // A call of envd about a process of that tag, or, without one, of that pid.
+  Task<void> tell(std::string id, std::string method, std::string tag, int64_t pid, Json body);
+  // A command to its end; its exit code. Output is dropped.
+  Task<int> run(std::string id, std::string line);
+  const asio::any_io_executor& executor() const { return executor_; }
+
+ private:
+  Task<std::vector<BackendSandbox>> pages(std::string query);
+  Task<e2b::Access> access_of(std::string id);
+  void remember(const std::string& id, e2b::Access access);
+  BackendSandbox to_sandbox(const Json& document) const;
+  Task<Json> filesystem(std::string id, std::string method, Json body);
+
+  HttpClient& http_;
+  const asio::any_io_executor executor_;
+  const E2bSettings settings_;
+  RestApi api_;
+  std::mutex mutex_;
+  std::map<std::string, e2b::Access> known_;  // bounded; what is missing is asked for again
+};
+
+}  // namespace sandgate

@@ -1,0 +1,121 @@
+#include <algorithm>
+
+#include "providers/byte_sources.hpp"
+#include "providers/e2b.hpp"
+#include "providers/shell_command.hpp"
+
+// The file verbs of E2bProvider.
+namespace sandgate {
+namespace {
+
+// A transfer may take as long as bytes flow.
+constexpr auto kTransferSilence = std::chrono::seconds(60);
+constexpr uint32_t kDefaultMode = 0644;  // of what envd writes
+
+std::string bytes_path(const std::string& path) { return "/files?path=" + percent_encode(path); }
+
+std::string octal(uint32_t mode) {
+  char text[8];
+  std::snprintf(text, sizeof(text), "%04o", mode & 07777);
+  return text;
+}
+
+Error not_a_file(const std::string& path) {
+  return Error::invalid("/path", path + " is not a file");
+}
+
+}  // namespace
+
+Task<Json> E2bProvider::filesystem(std::string id, std::string method, Json body) {
+  RestApi server = co_await envd(id);
+  RestCall call{.method = "POST",
+                .path = "/filesystem.Filesystem/" + method,
+                .json = std::move(body),
+                .headers = {{"Connect-Protocol-Version", "1"}}};
+  call.deadline = std::chrono::seconds(60);
+  co_return co_await server.call(std::move(call));
+}
+
+Task<FileEntry> E2bProvider::stat(std::string id, std::string path) {
+  Json body{{"path", path}};
+  const Json document = co_await filesystem(id, "Stat", std::move(body));
+  co_return e2b::to_entry(document.value("entry", Json::object()));
+}
+
+Task<FileContent> E2bProvider::read_file(std::string id, std::string path, ByteRange range) {
+  FileContent content;
+  content.entry = co_await stat(id, path);
+  if (content.entry.type == FileType::directory) throw not_a_file(path);
+  content.bytes = std::make_unique<TextBytes>();
+  const bool link = content.entry.type == FileType::symlink;
+  if (!link && range.first >= content.entry.size) co_return content;
+  RestApi server = co_await envd(id);
+  RestCall call{.path = bytes_path(path)};
+  call.deadline = std::chrono::seconds(30);
+  call.silence = kTransferSilence;
+  if (range.first > 0 || range.last)
+    call.headers.emplace_back("Range", "bytes=" + std::to_string(range.first) + "-" +
+                                           (range.last ? std::to_string(*range.last) : ""));
+  auto outcome = co_await attempt(server.stream(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    const bool beyond = error->details.is_object() && error->details.value("status", 0) == 416;
+    if (!beyond) throw *error;
+    co_return content;
+  }
+  auto& stream = std::get<0>(outcome);
+  content.bytes = std::make_unique<OwnedBytes>(shared_from_this(), std::move(stream));
+  co_return content;
+}
+
+Task<FileEntry> E2bProvider::write_file(std::string id, std::string path, uint32_t mode,
+                                        ByteSource& bytes) {
+  RestApi server = co_await envd(id);
+  RestCall call{.method = "POST", .path = bytes_path(path)};
+  call.upload = &bytes;
+  call.deadline = std::chrono::milliseconds(0);
+  call.silence = kTransferSilence;
+  co_await server.call(std::move(call));
+  if (mode != kDefaultMode) {
+    const int status = co_await run(id, "chmod " + octal(mode) + " -- " + shell::quote(path));
+    if (status != 0) throw Error(ErrorCode::invalid, "the file's mode could not be set");
+  }
+  co_return co_await stat(id, path);
+}
+
+Task<std::vector<FileEntry>> E2bProvider::list_files(std::string id, std::string path, int depth) {
+  Json body{{"path", path}, {"depth", depth}};
+  const Json document = co_await filesystem(id, "ListDir", std::move(body));
+  std::vector<FileEntry> all;
+  for (const Json& entry : document.value("entries", Json::array()))
+    all.push_back(e2b::to_entry(entry));
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  co_return all;
+}
+
+Task<FileEntry> E2bProvider::make_directory(std::string id, std::string path) {
+  Json body{{"path", path}};
+  const auto outcome = co_await attempt(filesystem(id, "MakeDir", std::move(body)));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (error && error->code != ErrorCode::conflict) throw *error;
+  // Also what was there before.
+  co_return co_await stat(id, path);
+}
+
+Task<FileEntry> E2bProvider::move(std::string id, std::string from, std::string to) {
+  Json body{{"source", from}, {"destination", to}};
+  const Json document = co_await filesystem(id, "Move", std::move(body));
+  co_return e2b::to_entry(document.value("entry", Json::object()));
+}
+
+Task<void> E2bProvider::remove(std::string id, std::string path, bool recursive) {
+  // envd's removal is recursive and takes what is missing for removed.
+  const FileEntry entry = co_await stat(id, path);
+  if (!recursive && entry.type == FileType::directory) {
+    const auto inside = co_await list_files(id, path, 1);
+    if (!inside.empty()) throw Error(ErrorCode::conflict, "the directory is not empty");
+  }
+  Json body{{"path", path}};
+  co_await filesystem(id, "Remove", std::move(body));
+}
+
+}  // namespace sandgate

@@ -1,0 +1,47 @@
+#include "providers/e2b_kind.hpp"
+
+#include "providers/e2b.hpp"
+#include "providers/kind_settings.hpp"
+
+namespace sandgate {
+namespace {
+
+// Of the template `base` and of the smallest plan.
+constexpr DescriptorLimits kDefaults{
+    .max_milli_vcpu = 2000, .max_memory_mib = 512, .max_disk_gib = 10, .max_ttl_seconds = 3600};
+
+E2bSettings read_e2b(const Json& settings, const Json& credentials, Problems& problems) {
+  E2bSettings result;
+  ObjectReader reader(settings, problems, "/settings");
+  result.api_url = read_base_url(reader, "api_url", result.api_url);
+  result.domain = reader.text("domain", {1, 255}).value_or(result.domain);
+  result.sandbox_url = read_base_url(reader, "sandbox_url");
+  result.default_template = reader.text("template", {1, 200}).value_or(result.default_template);
+  result.region = reader.text("region", {1, 100}).value_or("");
+  const auto isolation = reader.word("isolation", {"container", "kernel", "microvm"});
+  if (isolation) result.isolation = *isolation_from(*isolation);
+  result.limits = read_limits(reader, kDefaults);
+  reader.finish();
+  ObjectReader keys(credentials, problems, "/credentials");
+  result.api_key = read_credential(keys, "api_key");
+  keys.finish();
+  return result;
+}
+
+}  // namespace
+
+ProviderKind e2b_kind() {
+  return {.name = "e2b",
+          .validate = [](const Json& settings, const Json& credentials,
+                         Problems& problems) { read_e2b(settings, credentials, problems); },
+          .make = [](const ProviderParts& parts,
+                     const ProviderConfig& config) -> std::shared_ptr<Provider> {
+            Problems problems;
+            E2bSettings settings = read_e2b(config.settings, config.credentials, problems);
+            problems.throw_if_any();
+            settings.allow_private = !config.tenant_owned;
+            return std::make_shared<E2bProvider>(parts.http, parts.executor, std::move(settings));
+          }};
+}
+
+}  // namespace sandgate

@@ -1,0 +1,112 @@
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "gateway/core/ids.hpp"
+#include "tests/support/live_loop.hpp"
+#include "tests/vendors/vendor_lines.hpp"
+
+// Verbs on a running process by its id, for the vendors that declare them.
+namespace sandgate::test {
+namespace {
+
+class VendorProcesses : public testing::TestWithParam<VendorLine> {
+ protected:
+  void SetUp() override {
+    vendor_ = std::make_unique<Vendor>(GetParam(), loop_.executor());
+    CreateSpec spec;
+    spec.sandbox_id = SandboxId::make().value;
+    spec.image = GetParam().image;
+    spec.network.fallback = NetworkDefault::allow;
+    box_ = loop_.run(provider().create(std::move(spec))).backend_id;
+  }
+  void TearDown() override { loop_.run(provider().kill(box_)); }
+
+  Provider& provider() { return vendor_->provider(); }
+  bool can(Verb verb) { return provider().descriptor().can(verb); }
+  std::unique_ptr<ProcessStream> start(Command command) {
+    command.process_id = process_ = ProcessId::make().value;
+    return loop_.run(provider().exec(box_, std::move(command)));
+  }
+  // Output until it holds a text, or all of it; the exit, if it came.
+  std::string read(ProcessStream& stream, const std::string& until = "\xFF") {
+    std::string out;
+    while (out.find(until) == std::string::npos) {
+      auto event = loop_.run(stream.next());
+      if (!event) break;
+      if (const auto* exit = std::get_if<ProcessExit>(&*event))
+        exit_ = *exit;
+      else
+        out += std::get<OutputChunk>(*event).bytes;
+    }
+    return out;
+  }
+
+  LiveLoop loop_;
+  std::unique_ptr<Vendor> vendor_;
+  std::string box_, process_;
+  ProcessExit exit_;
+};
+
+TEST_P(VendorProcesses, ASignalReachesIt) {
+  if (!can(Verb::signal)) GTEST_SKIP() << "no signal";
+  auto stream =
+      start({.shell = "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.05; done"});
+  EXPECT_EQ(read(*stream, "ready\n"), "ready\n");
+  loop_.run(provider().signal(box_, process_, SIGTERM));
+  EXPECT_EQ(read(*stream), "bye\n");
+  EXPECT_EQ(exit_.exit_code, 3);
+  try {
+    loop_.run(provider().signal(box_, process_, SIGTERM));
+    FAIL() << "it has ended";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::not_found);
+  }
+}
+
+TEST_P(VendorProcesses, StdinIsWrittenByItsId) {
+  if (!can(Verb::stdin_)) GTEST_SKIP() << "no stdin";
+  auto stream = start({.argv = {"cat"}});
+  loop_.run(provider().write_stdin(box_, process_, std::string("a\0b", 3)));
+  loop_.run(provider().close_stdin(box_, process_));
+  EXPECT_EQ(read(*stream), std::string("a\0b", 3));
+}
+
+TEST_P(VendorProcesses, ATerminalHasASizeThatChanges) {
+  if (!can(Verb::pty)) GTEST_SKIP() << "no pty";
+  auto stream = start(
+      {.shell = "stty size; read line; stty size; echo got $line; exit 4", .pty = PtySize{80, 24}});
+  EXPECT_NE(read(*stream, "24 80").find("24 80"), std::string::npos);
+  loop_.run(provider().resize(box_, process_, {100, 30}));
+  loop_.run(stream->write_stdin("hi\n"));
+  const std::string rest = read(*stream);
+  EXPECT_NE(rest.find("30 100"), std::string::npos) << rest;
+  EXPECT_NE(rest.find("got hi"), std::string::npos) << rest;
+  EXPECT_EQ(exit_.exit_code, 4);
+}
+
+TEST_P(VendorProcesses, APauseKeepsWhatItDeclares) {
+  if (!can(Verb::pause)) GTEST_SKIP() << "no pause";
+  const Keeps declared = provider().descriptor().verbs.at(Verb::pause);
+  auto stream = start({.shell = "echo before > file; echo ready; read line; echo $line"});
+  EXPECT_EQ(read(*stream, "ready\n"), "ready\n");
+  EXPECT_EQ(loop_.run(provider().pause(box_, Keeps::memory)), declared);
+  EXPECT_EQ(loop_.run(provider().pause(box_, Keeps::memory)), declared);
+  const auto paused = loop_.run(provider().find(box_));
+  ASSERT_TRUE(paused);
+  EXPECT_EQ(paused->state, BackendState::paused);
+  EXPECT_EQ(paused->kept, declared);
+  loop_.run(provider().resume(box_));
+  loop_.run(provider().resume(box_));
+  EXPECT_EQ(loop_.run(provider().find(box_))->state, BackendState::running);
+  EXPECT_EQ(loop_.run(provider().stat(box_, "file")).size, 7u);
+  if (declared != Keeps::memory) return;
+  loop_.run(stream->write_stdin("after\n"));
+  EXPECT_EQ(read(*stream), "after\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(Vendors, VendorProcesses, testing::ValuesIn(vendor_lines()),
+                         [](const auto& line) { return line.param.name; });
+
+}  // namespace
+}  // namespace sandgate::test

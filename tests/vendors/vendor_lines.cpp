@@ -1,0 +1,33 @@
+#include "tests/vendors/vendor_lines.hpp"
+
+#include "providers/catalog.hpp"
+
+namespace sandgate::test {
+
+std::ostream& operator<<(std::ostream& out, const VendorLine& line) { return out << line.name; }
+
+const std::vector<VendorLine>& vendor_lines() {
+  static const std::vector<VendorLine> kLines{
+      {.name = "e2b",
+       .script = "e2b/fake_e2b.py",
+       .specs = "e2b",
+       .image = "base",
+       .create = "POST /sandboxes$",
+       .exec = "POST /process.Process/Start",
+       .settings =
+           [](const std::string& url) {
+             return Json{{"api_url", url}, {"sandbox_url", url}};
+           },
+       .credentials = {{"api_key", "e2b_00000000000000000000000000000001"}}},
+  };
+  return kLines;
+}
+
+Vendor::Vendor(const VendorLine& line, asio::any_io_executor executor)
+    : server_(line.script, line.specs) {
+  const ProviderKind* kind = find_provider_kind(line.name);
+  ProviderConfig config{.settings = line.settings(server_.url()), .credentials = line.credentials};
+  provider_ = kind->make({http_, std::move(executor)}, config);
+}
+
+}  // namespace sandgate::test

@@ -1,0 +1,43 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gateway/core/json_reader.hpp"
+#include "providers/curl_client.hpp"
+#include "providers/provider.hpp"
+#include "tests/vendors/vendor_server.hpp"
+
+namespace sandgate::test {
+
+// One vendor under test: its fake, and how its adapter is pointed at it.
+struct VendorLine {
+  std::string name;  // of the kind in the catalog
+  std::string script;  // of the fake
+  std::string specs;  // folder of its API description
+  std::string image;  // one that the fake has
+  // Requests of the fake, as patterns on "METHOD /path".
+  std::string create, exec;
+  Json (*settings)(const std::string& url);
+  Json credentials;
+};
+
+std::ostream& operator<<(std::ostream& out, const VendorLine& line);
+
+// THE list.
+const std::vector<VendorLine>& vendor_lines();
+
+// The adapter as a deployment's row makes it, against a fake of its own.
+class Vendor {
+ public:
+  Vendor(const VendorLine& line, asio::any_io_executor executor);
+  Provider& provider() { return *provider_; }
+  VendorServer& server() { return server_; }
+
+ private:
+  VendorServer server_;
+  CurlClient http_;
+  std::shared_ptr<Provider> provider_;
+};
+
+}  // namespace sandgate::test
