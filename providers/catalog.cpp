@@ -1,5 +1,6 @@
 #include "providers/catalog.hpp"
 
+#include "providers/daytona_kind.hpp"
 #include "providers/e2b_kind.hpp"
 #include "providers/sandgate_kind.hpp"
 
@@ -9,6 +10,7 @@ const std::vector<ProviderKind>& provider_kinds() {
   static const std::vector<ProviderKind> kKinds{
       sandgate_kind(),
       e2b_kind(),
+      daytona_kind(),
   };
   return kKinds;
 }

@@ -19,6 +19,17 @@ const std::vector<VendorLine>& vendor_lines() {
              return Json{{"api_url", url}, {"sandbox_url", url}};
            },
        .credentials = {{"api_key", "e2b_00000000000000000000000000000001"}}},
+      {.name = "daytona",
+       .script = "daytona/fake_daytona.py",
+       .specs = "daytona",
+       .image = "daytona-small",
+       .create = "POST /api/sandbox$",
+       .exec = "POST .*/process/session",
+       .settings =
+           [](const std::string& url) {
+             return Json{{"api_url", url + "/api"}};
+           },
+       .credentials = {{"api_key", "dtn_0001"}}},
   };
   return kLines;
 }

@@ -1,0 +1,213 @@
+#include "providers/daytona.hpp"
+
+#include <cmath>
+
+#include "providers/daytona_process.hpp"
+#include "providers/shell_command.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kMaxDaytonaPages = 1000;
+constexpr size_t kMaxToolboxes = 20'000;
+constexpr auto kFirstPoll = std::chrono::milliseconds(100);
+constexpr auto kLastPoll = std::chrono::milliseconds(1000);
+
+Secret bearer(const Secret& key) { return Secret("Bearer " + key.reveal()); }
+
+RestTarget target_of_daytona(const DaytonaSettings& settings) {
+  return {.provider = "daytona",
+          .base_url = settings.api_url,
+          .auth_value = bearer(settings.api_key),
+          .allow_private = settings.allow_private};
+}
+
+std::string daytona_path(const std::string& id) { return "/sandbox/" + percent_encode(id); }
+
+}  // namespace
+
+DaytonaProvider::DaytonaProvider(HttpClient& http, asio::any_io_executor executor,
+                                 DaytonaSettings settings)
+    : http_(http),
+      executor_(std::move(executor)),
+      settings_(std::move(settings)),
+      api_(http, target_of_daytona(settings_)) {}
+
+Descriptor DaytonaProvider::descriptor() const {
+  Descriptor descriptor{
+      .provider = "daytona",
+      .isolation = Isolation::container,
+      .persistence = {Persistence::ephemeral, Persistence::persistent},
+      .verbs = {{Verb::exec, Keeps::nothing},
+                {Verb::files, Keeps::nothing},
+                {Verb::pause, Keeps::disk}},
+      .controls = {Control::network_deny, Control::network_allow, Control::allow_root,
+                   Control::cpu_limit, Control::memory_limit, Control::disk_limit},
+      .limits = settings_.limits,
+      .notes = {"sizes belong to the snapshot unless the image is built (image:<reference>)",
+                "containers share the host's kernel"}};
+  const std::string& target = settings_.rules.target;
+  if (!target.empty()) descriptor.regions.push_back(target);
+  if (settings_.process_limit) descriptor.controls.insert(Control::process_limit);
+  return descriptor;
+}
+
+Task<std::optional<daytona::Box>> DaytonaProvider::box_of(std::string id_or_name) {
+  RestCall call{.path = daytona_path(id_or_name)};
+  const auto document = co_await api_.find(std::move(call));
+  if (!document) co_return std::nullopt;
+  daytona::Box box = daytona::to_box(*document);
+  if (box.sandbox.state == BackendState::gone) co_return std::nullopt;
+  remember(box);
+  co_return box;
+}
+
+// Creates are asynchronous: what was accepted is not there yet.
+Task<daytona::Box> DaytonaProvider::started(daytona::Box box) {
+  const std::string id = box.sandbox.backend_id;
+  auto pause = kFirstPoll;
+  while (!box.started) {
+    if (box.failed || box.sandbox.state != BackendState::running) {
+      co_await kill(id);
+      throw Error(ErrorCode::no_capacity, "daytona could not start the sandbox");
+    }
+    co_await sleep_for(pause);
+    pause = std::min(pause * 3 / 2, kLastPoll);
+    auto now = co_await box_of(id);
+    if (!now) throw Error(ErrorCode::no_capacity, "daytona gave the sandbox up");
+    box = std::move(*now);
+  }
+  co_return box;
+}
+
+Task<BackendSandbox> DaytonaProvider::create(CreateSpec spec) {
+  RestCall call{
+      .method = "POST", .path = "/sandbox", .json = daytona::to_create(spec, settings_.rules)};
+  // The caller's own limit per attempt is what ends it.
+  call.deadline = std::chrono::minutes(2);
+  auto outcome = co_await attempt(api_.call(std::move(call)));
+  std::optional<daytona::Box> box;
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    // The name is ours alone, so what has it is an earlier attempt at this create.
+    if (error->code == ErrorCode::conflict) box = co_await box_of(spec.sandbox_id);
+    if (!box || box->sandbox.sandbox_id != spec.sandbox_id) throw refused_create(*error);
+  } else {
+    box = daytona::to_box(std::get<Json>(outcome));
+  }
+  daytona::Box ready = co_await started(std::move(*box));
+  remember(ready);
+  co_return ready.sandbox;
+}
+
+Task<std::optional<BackendSandbox>> DaytonaProvider::find(std::string id) {
+  auto box = co_await box_of(std::move(id));
+  if (!box) co_return std::nullopt;
+  co_return std::move(box->sandbox);
+}
+
+// By name and not by label: lists lag behind.
+Task<std::optional<BackendSandbox>> DaytonaProvider::find_by_tag(std::string sandbox_id) {
+  auto box = co_await box_of(sandbox_id);
+  if (!box || box->sandbox.sandbox_id != sandbox_id) co_return std::nullopt;
+  co_return std::move(box->sandbox);
+}
+
+Task<std::vector<BackendSandbox>> DaytonaProvider::list() {
+  std::vector<BackendSandbox> all;
+  std::string cursor;
+  for (int page = 0; page < kMaxDaytonaPages; ++page) {
+    RestCall call{.path = "/sandbox?limit=200" + cursor};
+    const Json document = co_await api_.call(std::move(call));
+    // Before cursors came, the answer was the list itself.
+    const Json items = document.is_object() ? document.value("items", Json()) : document;
+    if (!items.is_array()) throw Error(ErrorCode::unavailable, "daytona sent no list");
+    for (const Json& item : items) {
+      daytona::Box box = daytona::to_box(item);
+      if (box.sandbox.state != BackendState::gone && !box.sandbox.sandbox_id.empty())
+        all.push_back(std::move(box.sandbox));
+    }
+    const Json next = document.is_object() ? document.value("nextCursor", Json()) : Json();
+    if (!next.is_string()) break;
+    cursor = "&cursor=" + percent_encode(next.get<std::string>());
+  }
+  co_return all;
+}
+
+Task<void> DaytonaProvider::kill(std::string id) {
+  co_await api_.remove(daytona_path(id));
+  std::lock_guard lock(mutex_);
+  toolboxes_.erase(id);
+}
+
+// Its time to live counts from the creation.
+Task<void> DaytonaProvider::extend(std::string id, std::chrono::seconds ttl) {
+  const auto box = co_await box_of(id);
+  if (!box) throw Error::not_found("sandbox", id);
+  if (!box->created_at) co_return;
+  const std::chrono::duration<double, std::ratio<60>> age =
+      std::chrono::system_clock::now() - *box->created_at + ttl;
+  const auto minutes = static_cast<int64_t>(std::ceil(age.count()));
+  RestCall call{.method = "POST", .path = daytona_path(id) + "/ttl/" + std::to_string(minutes)};
+  co_await api_.call(std::move(call));
+}
+
+void DaytonaProvider::remember(const daytona::Box& box) {
+  if (box.toolbox_url.empty()) return;
+  std::lock_guard lock(mutex_);
+  if (toolboxes_.size() >= kMaxToolboxes) toolboxes_.clear();
+  toolboxes_[box.sandbox.backend_id] = box.toolbox_url;
+}
+
+Task<std::string> DaytonaProvider::toolbox_url(std::string id) {
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto found = toolboxes_.find(id); found != toolboxes_.end()) co_return found->second;
+  }
+  const auto box = co_await box_of(id);
+  if (!box) throw Error::not_found("sandbox", id);
+  if (box->toolbox_url.empty())
+    throw Error(ErrorCode::unavailable, "daytona names no address for the sandbox");
+  co_return box->toolbox_url;
+}
+
+Task<RestApi> DaytonaProvider::toolbox(std::string id) {
+  const std::string url = co_await toolbox_url(id);
+  RestTarget target = target_of_daytona(settings_);
+  target.base_url = url + "/" + percent_encode(id);
+  co_return RestApi(http_, std::move(target));
+}
+
+Task<DaytonaProvider::Ran> DaytonaProvider::run(std::string id, std::string line) {
+  RestApi api = co_await toolbox(id);
+  Json body{{"command", daytona::execute_command(line)}, {"timeout", 60}};
+  RestCall call{.method = "POST", .path = "/process/execute", .json = std::move(body)};
+  call.deadline = std::chrono::seconds(70);
+  const Json document = co_await api.call(std::move(call));
+  if (!document.is_object() || !document.contains("exitCode"))
+    throw Error(ErrorCode::unavailable, "daytona did not run the command");
+  Ran ran;
+  ran.status = document["exitCode"].is_number_integer() ? document["exitCode"].get<int>() : -1;
+  ran.output = document.value("result", "");
+  co_return ran;
+}
+
+Task<std::unique_ptr<WebSocket>> DaytonaProvider::follow(std::string id, std::string path) {
+  const std::string url = co_await toolbox_url(id);
+  WebSocketCall call{.url = url + "/" + percent_encode(id) + path,
+                     .headers = {{"Authorization", bearer(settings_.api_key).reveal()}},
+                     .allow_private = settings_.allow_private};
+  co_return co_await open_web_socket("daytona", std::move(call));
+}
+
+Task<std::unique_ptr<ProcessStream>> DaytonaProvider::exec(std::string id, Command command) {
+  if (!command.cwd.empty()) {
+    const std::string line = "cd && cd -- " + shell::quote(command.cwd);
+    const Ran ran = co_await run(id, line);
+    if (ran.status != 0) throw Error::invalid("/cwd", "is no directory in the sandbox");
+  }
+  auto process = std::make_unique<DaytonaProcess>(shared_from_this(), id, std::move(command));
+  co_await process->start();
+  co_return process;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,45 @@
+#include "providers/daytona_kind.hpp"
+
+#include "providers/daytona.hpp"
+#include "providers/kind_settings.hpp"
+
+namespace sandgate {
+namespace {
+
+// What one sandbox may have before support raises it.
+constexpr DescriptorLimits kDaytonaLimits{
+    .max_milli_vcpu = 4000, .max_memory_mib = 8192, .max_disk_gib = 10};
+
+DaytonaSettings read_daytona(const Json& settings, const Json& credentials, Problems& problems) {
+  DaytonaSettings result;
+  ObjectReader reader(settings, problems, "/settings");
+  result.api_url = read_base_url(reader, "api_url", result.api_url);
+  result.rules.snapshot = reader.text("snapshot", {1, 200}).value_or("");
+  result.rules.target = reader.text("target", {1, 100}).value_or("");
+  result.limits = read_limits(reader, kDaytonaLimits);
+  result.process_limit = reader.boolean("process_limit").value_or(false);
+  reader.finish();
+  ObjectReader keys(credentials, problems, "/credentials");
+  result.api_key = read_credential(keys, "api_key");
+  keys.finish();
+  return result;
+}
+
+}  // namespace
+
+ProviderKind daytona_kind() {
+  return {.name = "daytona",
+          .validate = [](const Json& settings, const Json& credentials,
+                         Problems& problems) { read_daytona(settings, credentials, problems); },
+          .make = [](const ProviderParts& parts,
+                     const ProviderConfig& config) -> std::shared_ptr<Provider> {
+            Problems problems;
+            DaytonaSettings settings = read_daytona(config.settings, config.credentials, problems);
+            problems.throw_if_any();
+            settings.allow_private = !config.tenant_owned;
+            return std::make_shared<DaytonaProvider>(parts.http, parts.executor,
+                                                     std::move(settings));
+          }};
+}
+
+}  // namespace sandgate

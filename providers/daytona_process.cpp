@@ -1,0 +1,116 @@
+#include "providers/daytona_process.hpp"
+
+#include <csignal>
+
+#include "gateway/core/ids.hpp"
+#include "gateway/core/log.hpp"
+#include "providers/shell_command.hpp"
+
+namespace sandgate {
+namespace {
+
+// The status may be written a moment after the log ended.
+constexpr int kStatusPolls = 50;
+constexpr auto kStatusPause = std::chrono::milliseconds(100);
+
+std::string session_path(const std::string& session) {
+  return "/process/session/" + percent_encode(session);
+}
+
+Task<void> drop_session(std::shared_ptr<DaytonaProvider> owner, std::string sandbox,
+                        std::string session) {
+  RestApi toolbox = co_await owner->toolbox(sandbox);
+  co_await toolbox.remove(session_path(session));
+}
+
+// The session alone would leave the group that the supervisor made.
+Task<void> end_session(std::shared_ptr<DaytonaProvider> owner, std::string sandbox,
+                       std::string session, std::string process) {
+  if (!process.empty()) {
+    const std::string line = shell::signal_line(process, SIGKILL);
+    co_await attempt(owner->run(sandbox, line));
+  }
+  const auto outcome = co_await attempt(drop_session(owner, sandbox, session));
+  if (const auto* error = std::get_if<Error>(&outcome))
+    log::warn("session not ended", {{"provider", "daytona"}, {"reason", error->what()}});
+}
+
+}  // namespace
+
+DaytonaProcess::DaytonaProcess(std::shared_ptr<DaytonaProvider> owner, std::string sandbox,
+                               Command command)
+    : owner_(std::move(owner)),
+      sandbox_(std::move(sandbox)),
+      session_(command.process_id.empty() ? ProcessId::make().value : command.process_id),
+      command_(std::move(command)) {}
+
+DaytonaProcess::~DaytonaProcess() {
+  if (command_id_.empty()) return;
+  if (!exited_ && command_.keep_on_disconnect) return;
+  spawn_detached(owner_->executor(), [owner = owner_, sandbox = sandbox_, session = session_,
+                                      process = exited_ ? "" : command_.process_id] {
+    return end_session(owner, sandbox, session, process);
+  });
+}
+
+std::string DaytonaProcess::command_path() const {
+  return session_path(session_) + "/command/" + percent_encode(command_id_);
+}
+
+Task<void> DaytonaProcess::start() {
+  RestApi toolbox = co_await owner_->toolbox(sandbox_);
+  Json session{{"sessionId", session_}};
+  co_await toolbox.post("/process/session", std::move(session));
+  // A shell of its own: the command must not be the end of the session's.
+  Json body{{"command", "(cd; " + shell::line_of(command_) + ") </dev/null"},
+            {"runAsync", true},
+            {"suppressInputEcho", true}};
+  started_ = std::chrono::steady_clock::now();
+  const Json document = co_await toolbox.post(session_path(session_) + "/exec", std::move(body));
+  command_id_ = document.is_object() ? document.value("cmdId", "") : "";
+  if (command_id_.empty()) throw Error(ErrorCode::unavailable, "daytona did not start the process");
+  log_ = co_await owner_->follow(sandbox_, command_path() + "/logs?follow=true");
+}
+
+Task<int> DaytonaProcess::status() {
+  RestApi toolbox = co_await owner_->toolbox(sandbox_);
+  for (int poll = 0; poll < kStatusPolls; ++poll) {
+    const Json document = co_await toolbox.get(command_path());
+    const Json code = document.is_object() ? document.value("exitCode", Json()) : Json();
+    if (code.is_number_integer()) co_return code.get<int>();
+    co_await sleep_for(kStatusPause);
+  }
+  throw Error(ErrorCode::unavailable, "the connection ended before the process did");
+}
+
+Task<std::optional<ProcessEvent>> DaytonaProcess::next() {
+  if (exited_) co_return std::nullopt;
+  for (;;) {
+    if (auto piece = splitter_.next()) {
+      offset_ += piece->bytes.size();
+      co_return ProcessEvent(OutputChunk{piece->channel, std::move(piece->bytes), offset_});
+    }
+    if (log_ended_) break;
+    const auto message = co_await log_->read();
+    log_ended_ = !message;
+    if (message)
+      splitter_.add(message->bytes);
+    else
+      splitter_.end();
+  }
+  const int code = co_await status();
+  exited_ = true;
+  const auto elapsed = std::chrono::steady_clock::now() - started_;
+  const auto duration = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed);
+  co_return ProcessEvent(shell::exit_of(code, command_, duration));
+}
+
+Task<void> DaytonaProcess::write_stdin(std::string) {
+  throw Error(ErrorCode::unsupported, "daytona has no verb 'stdin'");
+  co_return;
+}
+
+// There is none, so it is closed.
+Task<void> DaytonaProcess::close_stdin() { co_return; }
+
+}  // namespace sandgate
