@@ -2,6 +2,7 @@
 
 #include "providers/daytona_kind.hpp"
 #include "providers/e2b_kind.hpp"
+#include "providers/runloop_kind.hpp"
 #include "providers/sandgate_kind.hpp"
 
 namespace sandgate {
@@ -11,6 +12,7 @@ const std::vector<ProviderKind>& provider_kinds() {
       sandgate_kind(),
       e2b_kind(),
       daytona_kind(),
+      runloop_kind(),
   };
   return kKinds;
 }

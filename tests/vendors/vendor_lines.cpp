@@ -30,6 +30,17 @@ const std::vector<VendorLine>& vendor_lines() {
              return Json{{"api_url", url + "/api"}};
            },
        .credentials = {{"api_key", "dtn_0001"}}},
+      {.name = "runloop",
+       .script = "runloop/fake_runloop.py",
+       .specs = "",
+       .image = "tools",
+       .create = "POST /v1/devboxes$",
+       .exec = "POST .*/execute_async",
+       .settings =
+           [](const std::string& url) {
+             return Json{{"api_url", url}};
+           },
+       .credentials = {{"api_key", "ak_0001"}}},
   };
   return kLines;
 }

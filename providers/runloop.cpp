@@ -1,0 +1,162 @@
+#include "providers/runloop.hpp"
+
+#include <set>
+
+#include "providers/runloop_process.hpp"
+#include "providers/shell_command.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kMaxRunloopPages = 1000;
+constexpr auto kFirstWait = std::chrono::milliseconds(100);
+constexpr auto kLastWait = std::chrono::milliseconds(1000);
+// The states of what exists, in the order in which a devbox passes through them, so that one that
+// moves on between two pages is seen.
+constexpr const char* kLiving[] = {"queued",    "provisioning", "initializing", "suspending",
+                                   "suspended", "resuming",     "running"};
+
+RestTarget target_of_runloop(const RunloopSettings& settings) {
+  return {.provider = "runloop",
+          .base_url = settings.api_url,
+          .auth_value = Secret("Bearer " + settings.api_key.reveal()),
+          .allow_private = settings.allow_private};
+}
+
+}  // namespace
+
+std::string runloop::box_path(const std::string& id) {
+  return "/v1/devboxes/" + percent_encode(id);
+}
+
+RunloopProvider::RunloopProvider(HttpClient& http, asio::any_io_executor executor,
+                                 RunloopSettings settings)
+    : executor_(std::move(executor)),
+      settings_(std::move(settings)),
+      api_(http, target_of_runloop(settings_)) {}
+
+Descriptor RunloopProvider::descriptor() const {
+  Descriptor descriptor{
+      .provider = "runloop",
+      .isolation = Isolation::microvm,
+      .persistence = {Persistence::ephemeral, Persistence::persistent},
+      .verbs = {{Verb::exec, Keeps::nothing},
+                {Verb::files, Keeps::nothing},
+                {Verb::pause, Keeps::disk},
+                {Verb::snapshot, Keeps::disk},
+                {Verb::fork, Keeps::disk}},
+      .controls = {Control::network_allow, Control::allow_root, Control::cpu_limit,
+                   Control::memory_limit, Control::disk_limit},
+      .limits = settings_.limits,
+      .notes = {"sizes are rounded up to the vendor's steps",
+                "output is text: bytes that are no UTF-8 are lost"}};
+  if (!settings_.rules.deny_policy.empty()) descriptor.controls.insert(Control::network_deny);
+  return descriptor;
+}
+
+Task<std::optional<runloop::Box>> RunloopProvider::box_of(std::string id) {
+  RestCall call{.path = runloop::box_path(id)};
+  const auto document = co_await api_.find(std::move(call));
+  if (!document) co_return std::nullopt;
+  runloop::Box box = runloop::to_box(*document);
+  if (box.sandbox.state == BackendState::gone) co_return std::nullopt;
+  co_return box;
+}
+
+Task<BackendSandbox> RunloopProvider::create(CreateSpec spec) {
+  // The vendor's clients send the id of a request to have repeats recognised.
+  RestCall call{.method = "POST",
+                .path = "/v1/devboxes",
+                .json = runloop::to_create(spec, settings_.rules),
+                .headers = {{"x-request-id", spec.sandbox_id}}};
+  // The caller's own limit per attempt is what ends it.
+  call.deadline = std::chrono::minutes(2);
+  auto outcome = co_await attempt(api_.call(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
+  runloop::Box box = runloop::to_box(std::get<Json>(outcome));
+  const std::string id = box.sandbox.backend_id;
+  auto wait = kFirstWait;
+  // What was accepted is not there yet.
+  while (!box.running) {
+    co_await sleep_for(wait);
+    wait = std::min(wait * 3 / 2, kLastWait);
+    auto now = co_await box_of(id);
+    if (!now) throw Error(ErrorCode::no_capacity, "runloop could not start the sandbox");
+    box = std::move(*now);
+  }
+  co_return box.sandbox;
+}
+
+Task<std::optional<BackendSandbox>> RunloopProvider::find(std::string id) {
+  auto box = co_await box_of(std::move(id));
+  if (!box) co_return std::nullopt;
+  co_return std::move(box->sandbox);
+}
+
+Task<std::optional<BackendSandbox>> RunloopProvider::find_by_tag(std::string sandbox_id) {
+  const auto all = co_await list();
+  for (const auto& sandbox : all)
+    if (sandbox.sandbox_id == sandbox_id) co_return sandbox;
+  co_return std::nullopt;
+}
+
+Task<std::vector<BackendSandbox>> RunloopProvider::list() {
+  std::vector<BackendSandbox> all;
+  std::set<std::string> seen;
+  for (const char* state : kLiving) {
+    const std::string query = "/v1/devboxes?limit=100&status=" + std::string(state);
+    std::string after;
+    for (int page = 0; page < kMaxRunloopPages; ++page) {
+      RestCall call{.path = query + after};
+      const Json document = co_await api_.call(std::move(call));
+      const Json items = document.is_object() ? document.value("devboxes", Json()) : Json();
+      if (!items.is_array()) throw Error(ErrorCode::unavailable, "runloop sent no list");
+      std::string last;
+      for (const Json& item : items) {
+        runloop::Box box = runloop::to_box(item);
+        last = box.sandbox.backend_id;
+        const bool ours = !box.sandbox.sandbox_id.empty() && seen.insert(last).second;
+        if (ours) all.push_back(std::move(box.sandbox));
+      }
+      if (last.empty() || document.value("has_more", Json()) != true) break;
+      after = "&starting_after=" + percent_encode(last);
+    }
+  }
+  co_return all;
+}
+
+Task<void> RunloopProvider::kill(std::string id) {
+  // Forced: a snapshot under way must not keep alive what should end.
+  RestCall call{.method = "POST", .path = runloop::box_path(id) + "/shutdown?force=true"};
+  co_await api_.find(std::move(call));
+}
+
+Task<RunloopProvider::Ran> RunloopProvider::run(std::string id, std::string line) {
+  Json body{{"command", std::move(line)}};
+  RestCall call{
+      .method = "POST", .path = runloop::box_path(id) + "/execute_sync", .json = std::move(body)};
+  call.deadline = std::chrono::seconds(70);
+  const Json document = co_await api_.call(std::move(call));
+  const Json status = document.is_object() ? document.value("exit_status", Json()) : Json();
+  if (!status.is_number_integer())
+    throw Error(ErrorCode::unavailable, "runloop did not run the command");
+  Ran ran;
+  ran.status = status.get<int>();
+  ran.output = document.value("stdout", "");
+  co_return ran;
+}
+
+Task<std::unique_ptr<ProcessStream>> RunloopProvider::exec(std::string id, Command command) {
+  const auto box = co_await box_of(id);
+  if (!box) throw Error::not_found("sandbox", id);
+  if (!command.cwd.empty()) {
+    const std::string line = "cd && cd -- " + shell::quote(command.cwd);
+    const Ran ran = co_await run(id, line);
+    if (ran.status != 0) throw Error::invalid("/cwd", "is no directory in the sandbox");
+  }
+  auto process = std::make_unique<RunloopProcess>(shared_from_this(), id, std::move(command));
+  co_await process->start();
+  co_return process;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,48 @@
+#include "providers/runloop_kind.hpp"
+
+#include "providers/kind_settings.hpp"
+#include "providers/runloop.hpp"
+
+namespace sandgate {
+namespace {
+
+// The largest custom size; the longest time that one may be kept alive.
+constexpr DescriptorLimits kRunloopLimits{.max_milli_vcpu = 16'000,
+                                          .max_memory_mib = 65'536,
+                                          .max_disk_gib = 64,
+                                          .max_ttl_seconds = 172'800};
+
+RunloopSettings read_runloop(const Json& settings, const Json& credentials, Problems& problems) {
+  RunloopSettings result;
+  ObjectReader reader(settings, problems, "/settings");
+  result.api_url = read_base_url(reader, "api_url", result.api_url);
+  result.rules.blueprint = reader.text("blueprint", {1, 200}).value_or("");
+  result.rules.deny_policy = reader.text("deny_policy", {1, 200}).value_or("");
+  result.rules.keep_alive_seconds =
+      reader.integer("keep_alive_seconds", 60, 172'800).value_or(result.rules.keep_alive_seconds);
+  result.limits = read_limits(reader, kRunloopLimits);
+  reader.finish();
+  ObjectReader keys(credentials, problems, "/credentials");
+  result.api_key = read_credential(keys, "api_key");
+  keys.finish();
+  return result;
+}
+
+}  // namespace
+
+ProviderKind runloop_kind() {
+  return {.name = "runloop",
+          .validate = [](const Json& settings, const Json& credentials,
+                         Problems& problems) { read_runloop(settings, credentials, problems); },
+          .make = [](const ProviderParts& parts,
+                     const ProviderConfig& config) -> std::shared_ptr<Provider> {
+            Problems problems;
+            RunloopSettings settings = read_runloop(config.settings, config.credentials, problems);
+            problems.throw_if_any();
+            settings.allow_private = !config.tenant_owned;
+            return std::make_shared<RunloopProvider>(parts.http, parts.executor,
+                                                     std::move(settings));
+          }};
+}
+
+}  // namespace sandgate

@@ -1,0 +1,102 @@
+#include "providers/runloop_wire.hpp"
+
+namespace sandgate::runloop {
+namespace {
+
+constexpr const char* kKey = "sandgate_id";
+
+Error not_runloop() {
+  Error error(ErrorCode::unavailable, "runloop sent an answer that is not of its API");
+  error.provider = "runloop";
+  return error;
+}
+
+int64_t units(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
+
+int64_t even(int64_t value) { return value + value % 2; }
+
+// Half a core, one, or an even number; memory two to eight times as much; an even disk.
+Json to_size(const Resources& resources) {
+  const int64_t milli = resources.milli_vcpu;
+  const int64_t cores = milli <= 1000 ? 1 : even(units(milli, 1000));
+  const Json cpu = milli <= 500 ? Json(0.5) : Json(cores);
+  const int64_t least = milli <= 500 ? 1 : 2 * cores;
+  const int64_t asked = units(resources.memory_mib, 1024);
+  const int64_t memory = std::max(least, asked <= 1 ? 1 : even(asked));
+  return {{"resource_size_request", "CUSTOM_SIZE"},
+          {"custom_cpu_cores", cpu},
+          {"custom_gb_memory", memory},
+          {"custom_disk_size", std::max<int64_t>(2, even(resources.disk_gib))}};
+}
+
+}  // namespace
+
+Json to_create(const CreateSpec& spec, const CreateRules& rules) {
+  const bool deny = spec.network.fallback == NetworkDefault::deny;
+  if (!spec.network.allow.empty() || (deny && rules.deny_policy.empty()))
+    throw Error(ErrorCode::unsupported, "runloop has no such network policy");
+  Json metadata = spec.metadata;
+  metadata[kKey] = spec.sandbox_id;
+  Json launch = to_size(spec.resources);
+  launch["keep_alive_time_seconds"] = std::max<int64_t>(spec.ttl.count(), rules.keep_alive_seconds);
+  if (deny) launch["network_policy_id"] = rules.deny_policy;
+  Json body{{"name", spec.sandbox_id},
+            {"metadata", std::move(metadata)},
+            {"environment_variables", spec.env},
+            {"launch_parameters", std::move(launch)}};
+  const std::string& blueprint = spec.image.empty() ? rules.blueprint : spec.image;
+  if (!spec.snapshot.empty())
+    body["snapshot_id"] = spec.snapshot;
+  else if (!blueprint.empty())
+    body["blueprint_name"] = blueprint;
+  return body;
+}
+
+Box to_box(const Json& document) {
+  try {
+    Box box;
+    box.sandbox.backend_id = document.at("id").get<std::string>();
+    const Json metadata = document.value("metadata", Json::object());
+    if (metadata.is_object() && metadata.contains(kKey) && metadata[kKey].is_string())
+      box.sandbox.sandbox_id = metadata[kKey].get<std::string>();
+    box.sandbox.isolation = Isolation::microvm;
+    const std::string status = document.at("status").get<std::string>();
+    box.running = status == "running";
+    box.suspended = status == "suspended";
+    if (status == "shutdown" || status == "failure") box.sandbox.state = BackendState::gone;
+    if (status == "suspended" || status == "suspending") {
+      box.sandbox.state = BackendState::paused;
+      box.sandbox.kept = Keeps::disk;
+    }
+    return box;
+  } catch (const Json::exception&) {
+    throw not_runloop();
+  }
+}
+
+BackendSnapshot to_snapshot(const Json& document) {
+  const Json id = document.is_object() ? document.value("id", Json()) : Json();
+  if (!id.is_string()) throw not_runloop();
+  const Json size = document.value("size_bytes", Json());
+  return {.backend_id = id.get<std::string>(),
+          .kept = Keeps::disk,
+          .size_bytes = size.is_number_integer() ? size.get<int64_t>() : 0};
+}
+
+std::optional<std::string> to_output(const ServerEvent& event) {
+  const Json data = Json::parse(event.data, nullptr, /*allow_exceptions=*/false);
+  if (event.name == "error") throw not_runloop();
+  const bool output = data.is_object() && data.contains("output") && data["output"].is_string();
+  if (!output || data["output"].get_ref<const std::string&>().empty()) return std::nullopt;
+  return data["output"].get<std::string>();
+}
+
+std::optional<int> to_status(const Json& execution) {
+  if (!execution.is_object()) throw not_runloop();
+  const Json state = execution.value("status", Json());
+  const Json status = execution.value("exit_status", Json());
+  if (state != "completed" || !status.is_number_integer()) return std::nullopt;
+  return status.get<int>();
+}
+
+}  // namespace sandgate::runloop
