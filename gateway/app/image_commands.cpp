@@ -9,17 +9,24 @@
 #include "gateway/app/serve.hpp"
 #include "gateway/app/settings_flags.hpp"
 #include "local/image/build.hpp"
+#include "local/image/import.hpp"
 #include "local/image/store.hpp"
+#include "local/node/client.hpp"
+#include "local/node/image_garbage.hpp"
 #include "local/node/settings.hpp"
 
 namespace sandgate {
 namespace {
 
-ImageStore open_store(const SettingsFlags& flags) {
-  if (geteuid() != 0)
-    throw Error(ErrorCode::forbidden, "images belong to root: run this command with sudo");
-  const NodeSettings settings = node_settings(flags.load());
-  std::filesystem::create_directories(images_dir(settings));
+NodeSettings settings_of(const SettingsFlags& flags) { return node_settings(flags.load()); }
+
+ImageStore open_store(const NodeSettings& settings) {
+  std::error_code failure;
+  std::filesystem::create_directories(images_dir(settings), failure);
+  if (failure || access(images_dir(settings).c_str(), W_OK) != 0)
+    throw Error(ErrorCode::forbidden, images_dir(settings) +
+                                          " belongs to somebody else: run this command as the "
+                                          "account that the node runs as (sudo)");
   return ImageStore(images_dir(settings));
 }
 
@@ -29,6 +36,17 @@ bool has_image(const ImageStore& store, const std::string& name) {
   return false;
 }
 
+// Progress is no result: it goes where messages go.
+void show_progress(std::string_view line) { std::cerr << line << std::endl; }
+
+void print_image(const ImageInfo& image, bool as_json) {
+  if (as_json)
+    std::cout << to_json(image).dump(2) << "\n";
+  else
+    std::cout << image.name << " " << image.digest << " " << image.size_bytes / (1 << 20)
+              << " MiB\n";
+}
+
 struct BuildOptions {
   std::string name;
   std::vector<std::string> packages;
@@ -36,7 +54,9 @@ struct BuildOptions {
 };
 
 int build(const SettingsFlags& flags, const BuildOptions& options) {
-  ImageStore store = open_store(flags);
+  if (geteuid() != 0)
+    throw Error(ErrorCode::forbidden, "only root can build images: run this command with sudo");
+  ImageStore store = open_store(settings_of(flags));
   if (options.if_missing && has_image(store, options.name)) {
     std::cout << options.name << " is there\n";
     return 0;
@@ -44,15 +64,77 @@ int build(const SettingsFlags& flags, const BuildOptions& options) {
   BuildOrder order;
   order.name = options.name;
   order.extra_packages = options.packages;
-  const ImageInfo image =
-      build_image(store, order, [](std::string_view line) { std::cout << line << std::endl; });
-  std::cout << image.name << " " << image.digest << " " << image.size_bytes / (1 << 20) << " MiB\n";
+  print_image(build_image(store, order, show_progress), false);
   return 0;
+}
+
+struct ImportOptions {
+  PullOrder order;
+  std::string path;
+  bool as_json = false;
+};
+
+int import_file(const SettingsFlags& flags, const ImportOptions& options) {
+  ImageStore store = open_store(settings_of(flags));
+  print_image(import_image(store, options.order.name, options.path, show_progress),
+              options.as_json);
+  return 0;
+}
+
+int pull(const SettingsFlags& flags, const ImportOptions& options) {
+  ImageStore store = open_store(settings_of(flags));
+  print_image(pull_image(store, options.order, show_progress), options.as_json);
+  return 0;
+}
+
+// A node that runs knows what waits and runs; without one the store is ours.
+bool told_node(const NodeSettings& settings, const std::string& verb, const Json& params) {
+  asio::io_context loop;
+  const NodeClient node(socket_path(settings));
+  auto answer = asio::co_spawn(loop, node.call(verb, params), asio::use_future);
+  loop.run();
+  try {
+    answer.get();
+    return true;
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::unavailable) throw;
+    return false;
+  }
+}
+
+int forget(const SettingsFlags& flags, const std::string& name, bool as_json) {
+  const NodeSettings settings = settings_of(flags);
+  ImageStore store = open_store(settings);
+  const Json params{{"name", name}};
+  if (!told_node(settings, "remove_image", params)) {
+    store.remove(name);
+    collect_images(settings, store);
+  }
+  if (as_json) std::cout << Json{{"removed", name}}.dump() << "\n";
+  return 0;
+}
+
+int collect(const SettingsFlags& flags, bool as_json) {
+  const NodeSettings settings = settings_of(flags);
+  ImageStore store = open_store(settings);
+  const Json gone = collect_images(settings, store);
+  if (as_json) {
+    std::cout << Json{{"removed", gone}}.dump(2) << "\n";
+    return 0;
+  }
+  for (const Json& digest : gone) std::cout << "removed " << digest.get<std::string>() << "\n";
+  return 0;
+}
+
+int verify(const SettingsFlags& flags, const std::string& name) {
+  const bool intact = open_store(settings_of(flags)).verify(name);
+  std::cout << name << (intact ? " is intact\n" : " IS NOT what its digest says\n");
+  return intact ? 0 : 1;
 }
 
 int list(const SettingsFlags& flags, bool as_json) {
   Json images = Json::array();
-  for (const ImageInfo& image : open_store(flags).list()) {
+  for (const ImageInfo& image : open_store(settings_of(flags)).list()) {
     images.push_back(to_json(image));
     if (!as_json)
       std::cout << image.name << "  " << image.digest.substr(0, 19) << "  "
@@ -62,37 +144,82 @@ int list(const SettingsFlags& flags, bool as_json) {
   return 0;
 }
 
+void add_build(CLI::App& image, int& exit_code) {
+  CLI::App* command = image.add_subcommand("build", "Make an image from Debian packages (root)");
+  const auto flags = std::make_shared<SettingsFlags>(*command);
+  const auto options = std::make_shared<BuildOptions>();
+  command->add_option("name", options->name, "Its name, say debian-12")->required();
+  command->add_option("--package", options->packages, "A further package; may be repeated")
+      ->allow_extra_args(false);
+  command->add_flag("--if-missing", options->if_missing, "Do nothing when it is there");
+  command->callback([flags, options, &exit_code] { exit_code = build(*flags, *options); });
+}
+
+void add_import(CLI::App& image, int& exit_code) {
+  CLI::App* command = image.add_subcommand("import", "Make an image of an OCI archive or layout");
+  const auto flags = std::make_shared<SettingsFlags>(*command);
+  const auto options = std::make_shared<ImportOptions>();
+  command->add_option("path", options->path, "An archive file or a layout directory")->required();
+  command->add_option("name", options->order.name, "Its name here")->required();
+  command->add_flag("--json", options->as_json, "Print JSON");
+  command->callback([flags, options, &exit_code] { exit_code = import_file(*flags, *options); });
+}
+
+void add_pull(CLI::App& image, int& exit_code) {
+  CLI::App* command = image.add_subcommand("pull", "Fetch an image from a registry (skopeo)");
+  const auto flags = std::make_shared<SettingsFlags>(*command);
+  const auto options = std::make_shared<ImportOptions>();
+  command
+      ->add_option("reference", options->order.reference,
+                   "Such as docker.io/library/python:3.12-slim")
+      ->required();
+  command->add_option("name", options->order.name, "Its name here")->required();
+  command->add_option("--credentials", options->order.credentials,
+                      "File with registry credentials");
+  command->add_flag("--plain-http", options->order.plain_http, "The registry has no TLS");
+  command->add_flag("--json", options->as_json, "Print JSON");
+  command->callback([flags, options, &exit_code] { exit_code = pull(*flags, *options); });
+}
+
+// A command of a name, or none, and --json.
+struct Simple {
+  const char *name, *help;
+  bool takes_name;
+  int (*run)(const SettingsFlags& flags, const std::string& name, bool as_json);
+};
+constexpr Simple kSimple[] = {
+    {"list", "What is in the store", false,
+     [](const SettingsFlags& flags, const std::string&, bool json) { return list(flags, json); }},
+    {"remove", "Forget an image, and its files when no sandbox runs from them", true, forget},
+    {"gc", "Remove what no name and no sandbox uses", false,
+     [](const SettingsFlags& flags, const std::string&, bool json) {
+       return collect(flags, json);
+     }},
+    {"verify", "Compare an image's files with its digest", true,
+     [](const SettingsFlags& flags, const std::string& name, bool) { return verify(flags, name); }},
+};
+
+void add_simple(CLI::App& image, const Simple& simple, int& exit_code) {
+  CLI::App* command = image.add_subcommand(simple.name, simple.help);
+  const auto flags = std::make_shared<SettingsFlags>(*command);
+  const auto name = std::make_shared<std::string>();
+  const auto as_json = std::make_shared<bool>(false);
+  if (simple.takes_name) command->add_option("name", *name, "Its name")->required();
+  command->add_flag("--json", *as_json, "Print JSON");
+  command->callback([flags, name, as_json, run = simple.run, &exit_code] {
+    exit_code = run(*flags, *name, *as_json);
+  });
+}
+
 }  // namespace
 
 void add_image_commands(CLI::App& app, int& exit_code) {
-  CLI::App* image = app.add_subcommand("image", "Images of the bundled local provider (root)");
+  CLI::App* image = app.add_subcommand("image", "Images of the bundled local provider");
   image->require_subcommand(1);
-
-  CLI::App* build_command = image->add_subcommand("build", "Make an image from Debian packages");
-  const auto build_flags = std::make_shared<SettingsFlags>(*build_command);
-  const auto options = std::make_shared<BuildOptions>();
-  build_command->add_option("name", options->name, "Its name, say debian-12")->required();
-  build_command->add_option("--package", options->packages, "A further package; may be repeated")
-      ->allow_extra_args(false);
-  build_command->add_flag("--if-missing", options->if_missing, "Do nothing when it is there");
-  build_command->callback(
-      [build_flags, options, &exit_code] { exit_code = build(*build_flags, *options); });
-
-  CLI::App* list_command = image->add_subcommand("list", "What is in the store");
-  const auto list_flags = std::make_shared<SettingsFlags>(*list_command);
-  const auto as_json = std::make_shared<bool>(false);
-  list_command->add_flag("--json", *as_json, "Print JSON");
-  list_command->callback(
-      [list_flags, as_json, &exit_code] { exit_code = list(*list_flags, *as_json); });
-
-  CLI::App* remove_command = image->add_subcommand("remove", "Forget an image");
-  const auto remove_flags = std::make_shared<SettingsFlags>(*remove_command);
-  const auto name = std::make_shared<std::string>();
-  remove_command->add_option("name", *name, "Its name")->required();
-  remove_command->callback([remove_flags, name, &exit_code] {
-    open_store(*remove_flags).remove(*name);
-    exit_code = 0;
-  });
+  add_build(*image, exit_code);
+  add_import(*image, exit_code);
+  add_pull(*image, exit_code);
+  for (const Simple& simple : kSimple) add_simple(*image, simple, exit_code);
 }
 
 }  // namespace sandgate

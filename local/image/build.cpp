@@ -1,9 +1,6 @@
 #include "local/image/build.hpp"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -11,51 +8,17 @@
 #include <regex>
 #include <sstream>
 
-#include "local/namespaces/fd.hpp"
-
-extern char** environ;
+#include "local/image/program.hpp"
 
 namespace sandgate {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::chrono::minutes kBuildPatience{60};
 constexpr const char* kPackages =
     "bash,coreutils,findutils,grep,sed,gawk,tar,gzip,procps,less,python3,python3-pip,"
     "python3-venv,nodejs,git,curl,ca-certificates";
-
-// Runs a program and hands its output to `line`, a line at a time; returns its exit code.
-int run_program(const std::vector<std::string>& arguments,
-                const std::function<void(const std::string&)>& line) {
-  int pipe_fds[2];
-  if (pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error(ErrorCode::unavailable, "no pipe");
-  Fd in(pipe_fds[0]), out(pipe_fds[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out.get(), 1);
-  posix_spawn_file_actions_adddup2(&actions, out.get(), 2);
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  int failure = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  out.reset();
-  if (failure != 0) {
-    throw Error(ErrorCode::unavailable, arguments[0] + " could not be run; is it installed?");
-  }
-  std::unique_ptr<FILE, decltype(&fclose)> stream(fdopen(in.release(), "r"), fclose);
-  char text[4096];
-  while (fgets(text, sizeof text, stream.get()) != nullptr) {
-    std::string one(text);
-    while (!one.empty() && (one.back() == '\n' || one.back() == '\r')) one.pop_back();
-    if (!one.empty()) line(one);
-  }
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
 
 std::string read_text(const fs::path& path) {
   std::ifstream in(path);
@@ -71,29 +34,46 @@ void put_file(const fs::path& path, const std::string& text) {
   chmod(path.c_str(), 0644);
 }
 
+std::string own_text(const fs::path& path) {
+  return fs::is_regular_file(fs::symlink_status(path)) ? read_text(path) : "";
+}
+
+bool names_account(const std::string& text, const std::string& name) {
+  return ("\n" + text).find("\n" + name + ":") != std::string::npos;
+}
+
 void append_account(const fs::path& path, const std::string& name, const std::string& line) {
-  std::string text = fs::is_regular_file(fs::symlink_status(path)) ? read_text(path) : "";
-  if (("\n" + text).find("\n" + name + ":") != std::string::npos) return;
+  std::string text = own_text(path);
+  if (names_account(text, name)) return;
   if (!text.empty() && text.back() != '\n') text += '\n';
   put_file(path, text + line + "\n");
 }
 
+// EINVAL: an ordinary account imports, and has one id to give.
+void give_away(const fs::path& path, const ImageInfo& info) {
+  if (lchown(path.c_str(), info.uid, info.gid) != 0 && errno != EINVAL) {
+    throw Error(ErrorCode::unavailable, "the image's home directory cannot be given away");
+  }
+}
+
+// An account that the image brought keeps its home as it is.
 void add_account(const std::string& tree, const ImageInfo& info) {
+  if (names_account(own_text(tree + "/etc/passwd"), info.user)) return;
   std::string uid = std::to_string(info.uid), gid = std::to_string(info.gid);
   append_account(tree + "/etc/passwd", info.user,
                  info.user + ":x:" + uid + ":" + gid + "::" + info.home + ":/bin/bash");
   append_account(tree + "/etc/group", info.user, info.user + ":x:" + gid + ":");
-  std::string home = tree + info.home;
+  const fs::path home = tree + info.home;
   fs::create_directories(home);
-  for (const auto& entry : fs::directory_iterator(tree + "/etc/skel")) {
-    fs::copy(entry.path(), home, fs::copy_options::skip_existing | fs::copy_options::recursive);
+  if (fs::is_directory(tree + "/etc/skel")) {
+    const auto how = fs::copy_options::skip_existing | fs::copy_options::recursive |
+                     fs::copy_options::copy_symlinks;
+    for (const auto& entry : fs::directory_iterator(tree + "/etc/skel"))
+      fs::copy(entry.path(), home / entry.path().filename(), how);
   }
-  for (const auto& entry : fs::recursive_directory_iterator(home)) {
-    if (lchown(entry.path().c_str(), info.uid, info.gid) != 0) break;
-  }
-  if (lchown(home.c_str(), info.uid, info.gid) != 0 || chmod(home.c_str(), 0750) != 0) {
-    throw Error(ErrorCode::unavailable, "the image's home directory cannot be given away");
-  }
+  for (const auto& entry : fs::recursive_directory_iterator(home)) give_away(entry.path(), info);
+  give_away(home, info);
+  fs::permissions(home, fs::perms(0750));
 }
 
 void require_directory(const std::string& tree, const char* name) {
@@ -156,7 +136,7 @@ ImageInfo build_image(ImageStore& store, const BuildOrder& order,
   int code = run_program(
       {"mmdebstrap", "--mode=root", "--variant=minbase", "--skip=output/dev",
        "--aptopt=Apt::Install-Recommends false", "--include=" + packages, order.suite, tree},
-      [&](const std::string& line) {
+      kBuildPatience, [&](const std::string& line) {
         last = line;
         progress(line);
       });

@@ -19,9 +19,10 @@ struct BuildOrder {
 ImageInfo build_image(ImageStore& store, const BuildOrder& order,
                       std::function<void(std::string_view)> progress);
 
-// What every image needs to be run here whatever it was made from: the account `user`, /etc/hosts
-// and /etc/resolv.conf that make sense behind a loopback, mount points. Refuses (Error(invalid))
-// a tree whose /etc, /dev or /proc are not directories.
+// What every image needs to be run here whatever it was made from: the account info.user, unless
+// /etc/passwd has it already, /etc/hosts and /etc/resolv.conf that make sense behind a loopback,
+// mount points. Refuses (Error(invalid)) a tree whose /etc, /dev or /proc are not directories.
+// Follows links by path: for a tree that one trusts, or called with "" inside in_tree().
 void prepare_tree(const std::string& tree, const ImageInfo& info);
 
 }  // namespace sandgate

@@ -1,6 +1,7 @@
 #include "local/image/store.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,13 +19,6 @@ namespace fs = std::filesystem;
 // "sha256:…" as a directory name.
 std::string tree_name(const std::string& digest) { return digest.substr(digest.find(':') + 1); }
 
-bool is_image_name(std::string_view name) {
-  if (name.empty() || name.size() > 64 || name.front() == '.') return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-  });
-}
-
 void write_file(const fs::path& path, const std::string& text) {
   fs::path draft = path.string() + ".draft";
   std::ofstream(draft) << text;
@@ -32,6 +26,13 @@ void write_file(const fs::path& path, const std::string& text) {
 }
 
 }  // namespace
+
+bool is_image_name(std::string_view name) {
+  if (name.empty() || name.size() > 64 || name.front() == '.') return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  });
+}
 
 Json to_json(const ImageInfo& image) {
   return {{"name", image.name},
@@ -42,7 +43,9 @@ Json to_json(const ImageInfo& image) {
           {"home", image.home},
           {"uid", image.uid},
           {"gid", image.gid},
-          {"env", image.env}};
+          {"env", image.env},
+          {"workdir", image.workdir},
+          {"source", image.source}};
 }
 
 ImageInfo image_info_from(const Json& json) {
@@ -56,6 +59,8 @@ ImageInfo image_info_from(const Json& json) {
   json.at("uid").get_to(image.uid);
   json.at("gid").get_to(image.gid);
   json.at("env").get_to(image.env);
+  image.workdir = json.value("workdir", "");
+  image.source = json.value("source", "");
   return image;
 }
 
@@ -90,8 +95,13 @@ std::vector<ImageInfo> ImageStore::list() const {
 }
 
 OpenImage ImageStore::open(const std::string& name) const {
-  OpenImage image{read(name), {}};
-  std::string path = directory_ + "/trees/" + tree_name(image.info.digest);
+  OpenImage image{read(name), {}, {}};
+  const std::string path = tree_path(image.info.digest);
+  image.lease.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!image.lease || flock(image.lease.get(), LOCK_SH | LOCK_NB) != 0) {
+    throw Error::not_found("image", name);  // it is being removed
+  }
+  // Opened by its name again: a collection may have been between the two calls.
   image.root.reset(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!image.root) throw Error::not_found("image", name);
   return image;
@@ -102,8 +112,13 @@ ImageInfo ImageStore::add(ImageInfo info, const std::string& tree) {
   TreeDigest digest = digest_tree(tree);
   info.digest = digest.digest;
   info.size_bytes = digest.size_bytes;
-  std::string place = directory_ + "/trees/" + tree_name(info.digest);
-  if (fs::exists(place)) {
+  std::string place = tree_path(info.digest);
+  // Until a name points to it a collection must let it be.
+  const bool is_there = fs::exists(place);
+  Fd lease(::open((is_there ? place : tree).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lease || flock(lease.get(), LOCK_SH | LOCK_NB) != 0)
+    throw Error(ErrorCode::conflict, "the same image is being removed: try again");
+  if (is_there) {
     fs::remove_all(tree);
   } else {
     fs::rename(tree, place);
@@ -113,12 +128,47 @@ ImageInfo ImageStore::add(ImageInfo info, const std::string& tree) {
 }
 
 void ImageStore::remove(const std::string& name) {
-  ImageInfo info = read(name);
+  read(name);
   fs::remove(directory_ + "/names/" + name);
-  for (const ImageInfo& other : list()) {
-    if (other.digest == info.digest) return;
+}
+
+// A tree is renamed away while its lock is held: from then on nobody can begin to use it.
+std::vector<std::string> ImageStore::collect(const std::set<std::string>& used) {
+  std::set<std::string> kept;
+  for (const std::string& digest : used) kept.insert(tree_name(digest));
+  for (const ImageInfo& image : list()) kept.insert(tree_name(image.digest));
+  std::vector<std::string> gone;
+  for (const auto& entry : fs::directory_iterator(directory_ + "/trees")) {
+    const std::string name = entry.path().filename();
+    if (kept.contains(name)) continue;
+    Fd tree(::open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!tree || flock(tree.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    const std::string away = make_draft() + "/tree";
+    fs::rename(entry.path(), away);
+    fs::remove_all(fs::path(away).parent_path());
+    gone.push_back("sha256:" + name);
   }
-  fs::remove_all(directory_ + "/trees/" + tree_name(info.digest));
+  collect_drafts();
+  return gone;
+}
+
+void ImageStore::collect_drafts() {
+  constexpr time_t kDay = 24 * 3600;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(directory_ + "/drafts", ignored)) {
+    struct stat status {};
+    if (lstat(entry.path().c_str(), &status) != 0) continue;
+    if (status.st_mtime + kDay < time(nullptr)) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+bool ImageStore::verify(const std::string& name) const {
+  const OpenImage image = open(name);
+  return digest_tree(tree_path(image.info.digest)).digest == image.info.digest;
+}
+
+std::string ImageStore::tree_path(const std::string& digest) const {
+  return directory_ + "/trees/" + tree_name(digest);
 }
 
 std::string ImageStore::make_draft() const {

@@ -1,4 +1,6 @@
 #pragma once
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,15 +19,22 @@ struct ImageInfo {
   std::string user = "user", home = "/home/user";
   uint32_t uid = 1000, gid = 1000;
   std::map<std::string, std::string> env;
+  std::string workdir;  // where commands start; empty: home
+  std::string source;  // what it was made from, when that has a name
 };
 
 Json to_json(const ImageInfo& image);
 ImageInfo image_info_from(const Json& json);  // throws Json::exception
 
+// While it is open its tree is not collected.
 struct OpenImage {
   ImageInfo info;
   Fd root;  // O_PATH directory
+  Fd lease;
 };
+
+// Lower-case letters, digits, '-', '_', '.', not first a '.', 64 at most.
+bool is_image_name(std::string_view name);
 
 // Images below one directory, root's alone: trees by digest, names that point to them.
 // Thread-safe; what one process adds another sees.
@@ -38,14 +47,22 @@ class ImageStore {
   // Takes over a finished tree (a directory inside draft_directory()) as `info.name`, computing
   // digest and size. An older image of that name loses the name; its tree stays until removed.
   ImageInfo add(ImageInfo info, const std::string& tree);
-  // Forgets the name, and the tree when no other name has it. Throws Error(not_found).
+  // Forgets the name; its tree goes with the next collection. Throws Error(not_found).
   void remove(const std::string& name);
+  // Removes trees that no name points to, nobody has open and `used` (digests) does not hold, and
+  // drafts that somebody left a day ago. Returns the digests of what went.
+  std::vector<std::string> collect(const std::set<std::string>& used);
+  // Whether the tree still is what its digest says; reads all of it. Throws Error(not_found).
+  bool verify(const std::string& name) const;
 
   // A fresh directory on the store's file system, to build a tree in.
   std::string make_draft() const;
 
+  ImageInfo read(const std::string& name) const;  // throws Error(not_found)
+
  private:
-  ImageInfo read(const std::string& name) const;
+  std::string tree_path(const std::string& digest) const;
+  void collect_drafts();
 
   std::string directory_;
 };

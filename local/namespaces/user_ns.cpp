@@ -28,6 +28,12 @@ void write_id_maps(pid_t pid, uint32_t base) {
   write_whole(proc_path(pid, "gid_map"), map, "write gid_map");
 }
 
+void write_single_id_map(pid_t pid, uid_t uid, gid_t gid) {
+  write_whole(proc_path(pid, "setgroups"), "deny", "write setgroups");
+  write_whole(proc_path(pid, "uid_map"), "0 " + std::to_string(uid) + " 1\n", "write uid_map");
+  write_whole(proc_path(pid, "gid_map"), "0 " + std::to_string(gid) + " 1\n", "write gid_map");
+}
+
 Fd open_user_namespace(pid_t pid) {
   return check_fd(open(proc_path(pid, "ns/user").c_str(), O_RDONLY | O_CLOEXEC),
                   "open user namespace");

@@ -14,6 +14,10 @@ inline constexpr uint32_t kIdRange = 65536;
 // The namespace maps a whole range, so setgroups stays allowed: it can only name inner groups.
 void write_id_maps(pid_t pid, uint32_t base);
 
+// The same where the caller is an ordinary account: its ids (as seen from the namespace's parent)
+// become 0, nothing else is mapped, and setgroups is denied for good, as the kernel demands.
+void write_single_id_map(pid_t pid, uid_t uid, gid_t gid);
+
 // The user namespace of a process, as id-mapped mounts ask for it.
 Fd open_user_namespace(pid_t pid);
 

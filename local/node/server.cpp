@@ -7,6 +7,7 @@
 #include "gateway/core/log.hpp"
 #include "local/image/build.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/node/image_garbage.hpp"
 #include "local/node/requests.hpp"
 #include "local/node/state_verbs.hpp"
 
@@ -154,6 +155,7 @@ Json NodeServer::handle(const std::string& verb, const Json& params) {
   if (verb == "ping") return Json::object();
   if (verb == "probe") return to_json(probe_machine(settings_));
   if (verb == "images") return to_json(supervisor_.images().list());
+  if (verb == "collect_images") return Json(collect_images(settings_, supervisor_.images()));
   if (verb == "remove_image") {
     remove_image(required_text(params, "name"));
     return Json::object();
@@ -167,6 +169,7 @@ void NodeServer::remove_image(const std::string& name) {
   }
   supervisor_.drop_seats(name);
   supervisor_.images().remove(name);
+  collect_images(settings_, supervisor_.images());
 }
 
 // The builder's lines are forwarded as they come; a client that does not read them loses lines,

@@ -1,0 +1,178 @@
+#include "local/image/import.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <regex>
+#include <sstream>
+
+#include "local/image/build.hpp"
+#include "local/image/in_tree.hpp"
+#include "local/image/layer.hpp"
+#include "local/image/oci_layout.hpp"
+#include "local/image/program.hpp"
+
+namespace sandgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::minutes kPullPatience{30};
+constexpr int kNotFound = 127;
+constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+// Gone with the import, whether it succeeded or not.
+class Draft {
+ public:
+  explicit Draft(const ImageStore& store) : path_(store.make_draft()) {}
+  Draft(const Draft&) = delete;
+  ~Draft() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  std::string below(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+struct AccountLine {
+  std::string name, home;
+  uint32_t uid = 0, gid = 0;
+};
+
+std::optional<AccountLine> account_of(const std::string& line) {
+  std::istringstream in(line);
+  std::string fields[7];
+  for (std::string& field : fields) std::getline(in, field, ':');
+  AccountLine account{fields[0], fields[5], 0, 0};
+  const auto number = [](const std::string& text, uint32_t& value) {
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return wrong == std::errc() && end == text.data() + text.size() && value < 65536;
+  };
+  if (account.name.empty() || !number(fields[2], account.uid) || !number(fields[3], account.gid))
+    return std::nullopt;
+  return account;
+}
+
+// The image's own account, "name", "uid" or either with ":group": called inside its tree.
+// Root would be no account for a workload: `user` stays.
+void choose_account(const std::string& wanted, ImageInfo& info) {
+  const std::string who = wanted.substr(0, wanted.find(':'));
+  std::ifstream accounts("/etc/passwd");
+  for (std::string line; !who.empty() && std::getline(accounts, line);) {
+    const auto account = account_of(line);
+    if (!account || (account->name != who && std::to_string(account->uid) != who)) continue;
+    if (account->uid == 0) return;
+    info.user = account->name;
+    info.uid = account->uid;
+    info.gid = account->gid;
+    info.home = account->home.starts_with('/') ? account->home : "/";
+    return;
+  }
+  uint32_t uid = 0;
+  const auto [end, wrong] = std::from_chars(who.data(), who.data() + who.size(), uid);
+  const bool is_number = !who.empty() && wrong == std::errc() && end == who.data() + who.size();
+  if (who.empty() || (is_number && uid == 0)) return;
+  if (!is_number || uid > 65535)
+    throw Error(ErrorCode::invalid, "the image has no such account as its default user");
+  info.uid = info.gid = uid;
+}
+
+// A missing working directory is made, as container runtimes do.
+void make_workdir(ImageInfo& info) {
+  if (info.workdir.empty()) return;
+  info.workdir = (fs::path("/") / info.workdir).lexically_normal();
+  if (info.workdir == "/") {
+    info.workdir.clear();
+  } else if (!fs::exists(info.workdir)) {
+    fs::create_directories(info.workdir);
+    if (lchown(info.workdir.c_str(), info.uid, info.gid) != 0 && errno != EINVAL)
+      throw Error(ErrorCode::unavailable, "the working directory cannot be given away");
+  }
+}
+
+void unpack_layers(const OciLayout& layout, const std::string& tree,
+                   const ImportProgress& progress) {
+  UnpackRoom room;
+  for (size_t i = 0; i < layout.layers(); ++i) {
+    progress("unpacking layer " + std::to_string(i + 1) + " of " + std::to_string(layout.layers()));
+    const Fd layer = layout.open_layer(i);
+    const std::string left = in_tree(tree, [&] {
+      apply_layer(layer.get(), room);
+      return std::to_string(room.bytes) + " " + std::to_string(room.entries);
+    });
+    std::istringstream(left) >> room.bytes >> room.entries;
+  }
+}
+
+ImageInfo import_layout(ImageStore& store, const std::string& name, const OciLayout& layout,
+                        const Draft& draft, const ImportProgress& progress) {
+  const std::string tree = draft.below("tree");
+  fs::create_directory(tree);
+  chmod(tree.c_str(), 0755);
+  unpack_layers(layout, tree, progress);
+  ImageInfo info;
+  info.name = name;
+  info.created_at = SystemClock().now();
+  info.source = layout.digest();
+  info.env = layout.config().env;
+  info.env.try_emplace("PATH", kDefaultPath);
+  info.workdir = layout.config().workdir;
+  const std::string prepared = in_tree(tree, [&] {
+    umask(022);
+    choose_account(layout.config().user, info);
+    prepare_tree("", info);
+    make_workdir(info);
+    return to_json(info).dump();
+  });
+  progress("computing the image's digest");
+  return store.add(image_info_from(parse_json(prepared)), tree);
+}
+
+}  // namespace
+
+ImageInfo import_image(ImageStore& store, const std::string& name, const std::string& path,
+                       const ImportProgress& progress) {
+  if (!is_image_name(name)) throw Error::invalid("/name", "is not an image name");
+  const Draft draft(store);
+  std::string layout = path;
+  if (!fs::is_directory(path)) {
+    layout = draft.below("layout");
+    fs::create_directory(layout);
+    progress("reading the archive");
+    unpack_oci_archive(path, layout);
+  }
+  return import_layout(store, name, OciLayout(layout), draft, progress);
+}
+
+ImageInfo pull_image(ImageStore& store, const PullOrder& order, const ImportProgress& progress) {
+  static const std::regex kReference("[A-Za-z0-9][A-Za-z0-9._:/@-]{0,510}");
+  if (!std::regex_match(order.reference, kReference))
+    throw Error::invalid("/reference", "is no image reference");
+  if (!is_image_name(order.name)) throw Error::invalid("/name", "is not an image name");
+  const Draft draft(store);
+  const std::string layout = draft.below("layout");
+  // Whatever a registry sends, one blob cannot fill the disk.
+  std::vector<std::string> words = {
+      "prlimit", "--fsize=34359738368", "skopeo", "copy", "--override-os",
+      "linux",   "--retry-times",       "2"};
+  if (order.plain_http) words.push_back("--src-tls-verify=false");
+  if (!order.credentials.empty()) words.insert(words.end(), {"--src-authfile", order.credentials});
+  words.insert(words.end(), {"docker://" + order.reference, "oci:" + layout + ":image"});
+  std::string last;
+  const int code = run_program(words, kPullPatience, [&](const std::string& line) {
+    last = line;
+    progress(line);
+  });
+  if (code == kNotFound)
+    throw Error(ErrorCode::unavailable, "skopeo is not installed: apt-get install skopeo");
+  if (code != 0) throw Error(ErrorCode::unavailable, "skopeo failed: " + last);
+  return import_layout(store, order.name, OciLayout(layout), draft, progress);
+}
+
+}  // namespace sandgate

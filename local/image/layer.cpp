@@ -1,0 +1,195 @@
+#include "local/image/layer.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "gateway/core/error.hpp"
+#include "local/namespaces/fd.hpp"
+
+namespace sandgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kReadBytes = 256 << 10, kMaxPath = 4096, kMaxName = 255;
+constexpr int kMaxDepth = 256;
+constexpr int64_t kMaxId = 65535;  // what a sandbox's range has
+constexpr std::string_view kWhiteout = ".wh.", kOpaque = ".wh..wh..opq";
+
+[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+  std::string shown;
+  for (const char c : name.substr(0, 200)) shown += c < ' ' || c == 127 ? '?' : c;
+  throw Error(ErrorCode::invalid, "the layer's entry '" + shown + "' " + why);
+}
+
+[[noreturn]] void refuse_errno(const std::string& name) {
+  refuse(name, std::string("cannot be made: ") + std::strerror(errno));
+}
+
+// "/a/b" of any spelling; "/" for the root itself.
+fs::path inner_path(const char* raw) {
+  const std::string text = raw == nullptr ? "" : raw;
+  if (text.empty() || text.size() > kMaxPath) refuse(text, "has an impossible name");
+  fs::path path = "/";
+  int depth = 0;
+  for (const fs::path& part : fs::path(text).relative_path()) {
+    if (part == "..") refuse(text, "leads upwards");
+    if (part.native().size() > kMaxName || ++depth > kMaxDepth)
+      refuse(text, "has an impossible name");
+    if (!part.empty() && part != ".") path /= part;
+  }
+  return path;
+}
+
+class Layer {
+ public:
+  Layer(archive* in, UnpackRoom& room) : in_(in), room_(room) {}
+
+  void apply(archive_entry* entry) {
+    const fs::path path = inner_path(archive_entry_pathname(entry));
+    if (--room_.entries < 0) refuse(path, "is one too many");
+    if (path == "/") return;
+    const std::string name = path.filename();
+    // Through links of this tree only: it is the root directory.
+    fs::create_directories(path.parent_path());
+    if (name.starts_with(kWhiteout)) return white_out(path.parent_path(), name);
+    brought_.insert(path);
+    if (!make(entry, path)) return;
+    set_owner_and_mode(entry, path);
+  }
+
+ private:
+  // What this layer brought itself stays, in whatever order it came.
+  void white_out(const fs::path& directory, const std::string& name) {
+    if (name == kOpaque) {
+      for (const auto& entry : fs::directory_iterator(directory)) remove_old(entry.path());
+    } else if (const std::string hidden = name.substr(kWhiteout.size());
+               !hidden.empty() && hidden != "." && hidden != ".." && !hidden.starts_with(".wh.")) {
+      remove_old(directory / hidden);
+    }
+  }
+  void remove_old(const fs::path& path) {
+    const auto next = brought_.lower_bound(path);
+    const bool ours = next != brought_.end() &&
+                      (*next == path || next->native().starts_with(path.native() + "/"));
+    if (!ours) fs::remove_all(path);
+  }
+
+  // False when nothing was made.
+  bool make(archive_entry* entry, const fs::path& path) {
+    if (const char* target = archive_entry_hardlink(entry)) {
+      link_to(inner_path(target), path);
+      return false;
+    }
+    const auto kind = archive_entry_filetype(entry);
+    const bool is_directory = fs::is_directory(fs::symlink_status(path));
+    if (kind == AE_IFDIR) {
+      if (!is_directory) fs::remove_all(path);
+      if (!is_directory && mkdir(path.c_str(), 0755) != 0) refuse_errno(path);
+      return true;
+    }
+    if (kind == AE_IFCHR || kind == AE_IFBLK) {
+      if (path.native().starts_with("/dev/")) return false;
+      refuse(path, "is a device");
+    }
+    fs::remove_all(path);
+    if (kind == AE_IFREG) {
+      write_file(path, archive_entry_size(entry));
+    } else if (kind == AE_IFLNK) {
+      const char* target = archive_entry_symlink(entry);
+      if (target == nullptr || symlink(target, path.c_str()) != 0) refuse_errno(path);
+    } else if (kind != AE_IFIFO || mkfifo(path.c_str(), 0600) != 0) {
+      refuse(path, "is of a kind that images do not have");
+    }
+    return true;
+  }
+
+  void link_to(const fs::path& target, const fs::path& path) {
+    const auto kind = fs::symlink_status(target);
+    if (!fs::is_regular_file(kind) && !fs::is_symlink(kind))
+      refuse(path, "is a link to what is no file");
+    if (target == path) return;
+    fs::remove_all(path);
+    if (linkat(AT_FDCWD, target.c_str(), AT_FDCWD, path.c_str(), 0) != 0) refuse_errno(path);
+  }
+
+  // Holes count like bytes: whoever computes the digest reads them.
+  void write_file(const fs::path& path, int64_t length) {
+    if (length < 0 || length > room_.bytes) refuse(path, "is too large");
+    room_.bytes -= length;
+    Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file) refuse_errno(path);
+    const void* bytes = nullptr;
+    size_t size = 0;
+    la_int64_t offset = 0;
+    for (;;) {
+      const int result = archive_read_data_block(in_, &bytes, &size, &offset);
+      if (result == ARCHIVE_EOF) break;
+      if (result != ARCHIVE_OK) refuse(path, "is damaged");
+      if (offset < 0 || offset + static_cast<int64_t>(size) > length) refuse(path, "is damaged");
+      for (size_t done = 0; done < size;) {
+        const ssize_t some = pwrite(file.get(), static_cast<const char*>(bytes) + done, size - done,
+                                    offset + static_cast<off_t>(done));
+        if (some <= 0) refuse_errno(path);
+        done += static_cast<size_t>(some);
+      }
+    }
+    if (ftruncate(file.get(), length) != 0) refuse_errno(path);
+  }
+
+  // The owner first: changing it clears set-id bits. Those stay in the image, where every mount
+  // ignores them.
+  static void set_owner_and_mode(archive_entry* entry, const fs::path& path) {
+    const int64_t uid = archive_entry_uid(entry), gid = archive_entry_gid(entry);
+    if (uid < 0 || uid > kMaxId || gid < 0 || gid > kMaxId)
+      refuse(path, "has an owner that no sandbox has");
+    // EINVAL: an ordinary account imports, and everything is its own.
+    if (lchown(path.c_str(), static_cast<uid_t>(uid), static_cast<gid_t>(gid)) != 0 &&
+        errno != EINVAL)
+      refuse_errno(path);
+    if (archive_entry_filetype(entry) != AE_IFLNK &&
+        chmod(path.c_str(), archive_entry_mode(entry) & 07777) != 0)
+      refuse_errno(path);
+    timespec times[2] = {{0, UTIME_OMIT}, {archive_entry_mtime(entry), 0}};
+    utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW);
+  }
+
+  archive* in_;
+  UnpackRoom& room_;
+  std::set<fs::path> brought_;
+};
+
+}  // namespace
+
+void apply_layer(int archive_file, UnpackRoom& room) {
+  setlocale(LC_CTYPE, "C.UTF-8");  // of this child process: names are bytes, mostly UTF-8
+  const std::unique_ptr<archive, decltype(&archive_read_free)> in(archive_read_new(),
+                                                                  archive_read_free);
+  archive_read_support_filter_gzip(in.get());
+  archive_read_support_filter_zstd(in.get());
+  archive_read_support_format_tar(in.get());
+  archive_read_support_format_empty(in.get());
+  if (archive_read_open_fd(in.get(), archive_file, kReadBytes) != ARCHIVE_OK)
+    throw Error(ErrorCode::invalid, "a layer is no archive");
+  Layer layer(in.get(), room);
+  for (;;) {
+    archive_entry* entry = nullptr;
+    const int result = archive_read_next_header(in.get(), &entry);
+    if (result == ARCHIVE_EOF) return;
+    if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
+      throw Error(ErrorCode::invalid, "a layer is damaged");
+    layer.apply(entry);
+  }
+}
+
+}  // namespace sandgate

@@ -1,0 +1,61 @@
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <regex>
+
+#include "local/image/oci_layout.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int64_t kMaxArchive = int64_t{32} << 30;
+constexpr int kMaxFiles = 4096;
+
+// Room is counted down.
+void write_member(archive* in, const std::string& path, int64_t& room) {
+  Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file) throw Error(ErrorCode::invalid, "the archive has a file twice");
+  std::vector<char> buffer(1 << 18);
+  for (;;) {
+    const la_ssize_t got = archive_read_data(in, buffer.data(), buffer.size());
+    if (got == 0) return;
+    if (got < 0 || (room -= got) < 0)
+      throw Error(ErrorCode::invalid, "the archive is damaged or too large");
+    if (write(file.get(), buffer.data(), static_cast<size_t>(got)) != got)
+      throw Error(ErrorCode::unavailable, "the image store's disk is full");
+  }
+}
+
+}  // namespace
+
+void unpack_oci_archive(const std::string& archive_path, const std::string& directory) {
+  static const std::regex kName("(\\./)?(oci-layout|index\\.json|blobs/sha256/[0-9a-f]{64})");
+  const std::unique_ptr<archive, decltype(&archive_read_free)> in(archive_read_new(),
+                                                                  archive_read_free);
+  archive_read_support_filter_gzip(in.get());
+  archive_read_support_filter_zstd(in.get());
+  archive_read_support_format_tar(in.get());
+  if (archive_read_open_filename(in.get(), archive_path.c_str(), 1 << 18) != ARCHIVE_OK)
+    throw Error(ErrorCode::invalid, archive_path + " is no archive");
+  std::filesystem::create_directories(directory + "/blobs/sha256");
+  archive_entry* entry = nullptr;
+  int64_t room = kMaxArchive;
+  for (int files = 0;; ++files) {
+    const int result = archive_read_next_header(in.get(), &entry);
+    if (result == ARCHIVE_EOF) return;
+    if (result != ARCHIVE_OK || files > kMaxFiles)
+      throw Error(ErrorCode::invalid, "the archive is damaged or has too many files");
+    const char* raw = archive_entry_pathname(entry);
+    const std::string name = raw == nullptr ? "" : raw;
+    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != nullptr ||
+        !std::regex_match(name, kName))
+      continue;  // directories, and what else an archive may hold besides an image
+    write_member(in.get(), directory + "/" + name, room);
+  }
+}
+
+}  // namespace sandgate

@@ -1,0 +1,110 @@
+#include "local/image/program.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gateway/core/error.hpp"
+#include "local/namespaces/fd.hpp"
+
+extern char** environ;
+
+namespace sandgate {
+namespace {
+
+constexpr size_t kMaxLine = 4096;
+
+// In a process group of its own, so that its children can be ended with it.
+pid_t start_program(const std::vector<std::string>& arguments, int output) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output, 1);
+  posix_spawn_file_actions_adddup2(&actions, output, 2);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  const int failure = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (failure != 0) {
+    throw Error(
+        ErrorCode::unavailable,
+        arguments[0] + " cannot be run; is it installed? (apt-get install " + arguments[0] + ")");
+  }
+  return pid;
+}
+
+// What a program prints may come from the network: terminals obey some of it.
+class Lines {
+ public:
+  explicit Lines(const std::function<void(const std::string&)>& line) : line_(line) {}
+  void add(std::string_view text) {
+    for (const char c : text) {
+      if (c == '\n' || c == '\r') {
+        end();
+      } else if (text_.size() < kMaxLine && static_cast<unsigned char>(c) >= ' ' && c != 127) {
+        text_ += c;
+      }
+    }
+  }
+  void end() {
+    if (!text_.empty()) line_(text_);
+    text_.clear();
+  }
+
+ private:
+  const std::function<void(const std::string&)>& line_;
+  std::string text_;
+};
+
+// Whether the output ended in time.
+bool read_all(int from, std::chrono::steady_clock::time_point until, Lines& lines) {
+  using namespace std::chrono;
+  for (;;) {
+    const auto left = duration_cast<milliseconds>(until - steady_clock::now()).count();
+    pollfd readable{from, POLLIN, 0};
+    if (left <= 0 || poll(&readable, 1, static_cast<int>(std::min<int64_t>(left, 60'000))) < 0)
+      return false;
+    if (readable.revents == 0) continue;
+    char text[4096];
+    const ssize_t got = read(from, text, sizeof text);
+    if (got <= 0) return true;
+    lines.add({text, static_cast<size_t>(got)});
+  }
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& arguments, std::chrono::seconds patience,
+                const std::function<void(const std::string&)>& line) {
+  int pipe_fds[2];
+  if (pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error(ErrorCode::unavailable, "no pipe");
+  Fd in(pipe_fds[0]), out(pipe_fds[1]);
+  const pid_t pid = start_program(arguments, out.get());
+  out.reset();
+  Lines lines(line);
+  bool in_time = false;
+  try {
+    in_time = read_all(in.get(), std::chrono::steady_clock::now() + patience, lines);
+    lines.end();
+  } catch (...) {
+    kill(-pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    throw;
+  }
+  if (!in_time) kill(-pid, SIGKILL);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  if (!in_time) throw Error(ErrorCode::timeout, arguments[0] + " took too long");
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+}  // namespace sandgate

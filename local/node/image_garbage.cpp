@@ -1,0 +1,22 @@
+#include "local/node/image_garbage.hpp"
+
+#include <filesystem>
+
+#include "local/node/journal.hpp"
+
+namespace sandgate {
+
+std::vector<std::string> collect_images(const NodeSettings& settings, ImageStore& store) {
+  std::set<std::string> used;
+  const std::string directory = sandboxes_dir(settings);
+  if (std::filesystem::is_directory(directory)) {
+    for (const JournalRecord& record : Journal(directory).read_all()) {
+      // Of a broken entry nobody can say what it uses: better nothing goes than too much.
+      if (record.image.empty()) return {};
+      used.insert(record.image_digest);
+    }
+  }
+  return store.collect(used);
+}
+
+}  // namespace sandgate

@@ -1,0 +1,158 @@
+"""`sandgate image`: import, pull from a registry made here, list, verify, remove, gc."""
+
+import gzip
+import hashlib
+import http.server
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+
+SANDGATE = sys.argv[1]
+if os.geteuid() != 0:
+    print("skipped: needs root")
+    sys.exit(77)
+
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+
+
+def layer(files):
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as tar:
+        for name, text in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text)
+            tar.addfile(entry, io.BytesIO(text))
+    return data.getvalue()
+
+
+class Layout:
+    """An OCI layout in memory: blobs by digest."""
+
+    def __init__(self, files):
+        self.blobs = {}
+        config = {"os": "linux", "architecture": {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine], "config": {"Env": ["A=1"]},
+                  "rootfs": {"type": "layers", "diff_ids": []}}
+        packed = layer(files)
+        config["rootfs"]["diff_ids"].append(
+            "sha256:" + hashlib.sha256(gzip.decompress(packed)).hexdigest())
+        manifest = {
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "config": self.put(json.dumps(config).encode(), "application/vnd.oci.image.config.v1+json"),
+            "layers": [self.put(packed, "application/vnd.oci.image.layer.v1.tar+gzip")],
+        }
+        self.manifest = json.dumps(manifest).encode()
+        self.descriptor = self.put(self.manifest, MANIFEST)
+
+    def put(self, data, kind):
+        digest = "sha256:" + hashlib.sha256(data).hexdigest()
+        self.blobs[digest] = data
+        return {"mediaType": kind, "digest": digest, "size": len(data)}
+
+    def write(self, directory):
+        os.makedirs(directory + "/blobs/sha256")
+        for digest, data in self.blobs.items():
+            with open(directory + "/blobs/sha256/" + digest[7:], "wb") as out:
+                out.write(data)
+        with open(directory + "/index.json", "w") as out:
+            json.dump({"schemaVersion": 2, "manifests": [self.descriptor]}, out)
+        with open(directory + "/oci-layout", "w") as out:
+            json.dump({"imageLayoutVersion": "1.0.0"}, out)
+
+
+def registry(layout):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            found, kind = b"{}", "application/json"
+            if "/manifests/" in self.path:
+                found, kind = layout.manifest, MANIFEST
+            elif "/blobs/" in self.path:
+                found, kind = layout.blobs.get(self.path.rsplit("/", 1)[1]), "application/octet-stream"
+            self.send_response(404 if found is None else 200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Docker-Distribution-Api-Version", "registry/2.0")
+            if kind == MANIFEST:
+                self.send_header("Docker-Content-Digest", layout.descriptor["digest"])
+            self.send_header("Content-Length", str(len(found or b"")))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(found or b"")
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def main(home):
+    def image(*words, code=0, path=None):
+        environment = dict(os.environ, PATH=path or os.environ["PATH"])
+        done = subprocess.run([SANDGATE, "image", words[0], *words[1:], "--set", "home=" + home],
+                              capture_output=True, text=True, env=environment, timeout=60)
+        assert done.returncode == code, (words, done)
+        return done.stdout if code == 0 else done.stderr
+
+    first = Layout({"hello": b"one"})
+    first.write(home + "/layout")
+    made = json.loads(image("import", home + "/layout", "first", "--json"))
+    assert made["env"]["A"] == "1" and made["source"] == first.descriptor["digest"], made
+    with tarfile.open(home + "/first.tar", "w") as tar:
+        tar.add(home + "/layout", arcname=".")
+    again = json.loads(image("import", home + "/first.tar", "same", "--json"))
+    assert again["digest"] == made["digest"], "the same content is kept once"
+    assert "no OCI image" in image("import", home, "bad", code=1)
+    assert "image name" in image("import", home + "/layout", "../bad", code=1)
+    names = [one["name"] for one in json.loads(image("list", "--json"))["items"]]
+    assert names == ["first", "same"], names
+    trees = home + "/local/images/trees"
+    image("remove", "first")
+    assert len(os.listdir(trees)) == 1, "another name has it"
+    image("remove", "same")
+    assert os.listdir(trees) == [] and os.listdir(home + "/local/images/drafts") == []
+    assert "not" in image("remove", "same", code=1)
+
+    image("import", home + "/layout", "first")
+    assert "intact" in image("verify", "first")
+    tree = trees + "/" + os.listdir(trees)[0]
+    with open(tree + "/hello", "w") as out:
+        out.write("two")
+    image("verify", "first", code=1)
+    Layout({"hello": b"three"}).write(home + "/other")
+    image("import", home + "/other", "first")
+    gone = json.loads(image("gc", "--json"))["removed"]
+    assert gone == [made["digest"]], gone
+
+    os.mkdir(home + "/bin")
+    os.symlink(shutil.which("prlimit"), home + "/bin/prlimit")
+    missing = image("pull", "127.0.0.1:1/x:y", "pulled", code=1, path=home + "/bin")
+    assert "apt-get install skopeo" in missing, missing
+    if shutil.which("skopeo") is None:
+        print("pull is not tried: skopeo is not installed")
+        return
+    second = Layout({"hello": b"from afar"})
+    server = registry(second)
+    reference = f"127.0.0.1:{server.server_address[1]}/some/image:latest"
+    pulled = json.loads(image("pull", reference, "pulled", "--plain-http", "--json"))
+    assert pulled["source"] == second.descriptor["digest"], pulled
+    second.blobs = {digest: b"changed" + data for digest, data in second.blobs.items()}
+    assert "skopeo failed" in image("pull", reference, "changed", "--plain-http", code=1)
+    assert "reference" in image("pull", "docker://x --evil", "pulled", code=1)
+    server.shutdown()
+    assert os.listdir(home + "/local/images/drafts") == []
+
+
+with tempfile.TemporaryDirectory() as directory:
+    main(directory)
+print("ok")

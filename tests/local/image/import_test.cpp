@@ -1,0 +1,265 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "local/image/import.hpp"
+#include "local/image/in_tree.hpp"
+#include "local/image/layer.hpp"
+#include "local/namespaces/fd.hpp"
+#include "tests/local/image/oci_builder.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ImportTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root: the root directory is changed to unpack";
+  }
+  std::string path(const std::string& name) const { return directory_.path() + "/" + name; }
+  ImageStore& store() { return store_; }
+
+  ImageInfo imported(const std::vector<std::string>& layers, const Json& config = Json::object()) {
+    const std::string layout = path("layout" + std::to_string(++layouts_));
+    write_layout(layout, layers, config);
+    return import_image(store_, "probe", layout, [](std::string_view) {});
+  }
+  // What the refusal says; empty when there was none.
+  std::string refusal(const std::vector<Member>& members) {
+    try {
+      imported({tar_of(members)});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+  std::string tree(const ImageInfo& image) const {
+    return path("store/trees/") + image.digest.substr(7);
+  }
+  static std::string text(const std::string& file) {
+    std::ifstream in(file);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  bool nothing_left() const { return fs::is_empty(path("store/drafts")); }
+
+ private:
+  TempDirectory directory_;
+  ImageStore store_{directory_.path() + "/store"};
+  int layouts_ = 0;
+};
+
+TEST_F(ImportTest, LayersGoOverEachOther) {
+  const std::string lower = tar_of({{"usr", Member::directory, "", 0755},
+                                    {"usr/lib", Member::directory, "", 0755},
+                                    {"lib", Member::symlink, "usr/lib"},
+                                    {"usr/lib/a", Member::file, "a"},
+                                    {"usr/lib/b", Member::file, "b"},
+                                    {"usr/lib/c", Member::hardlink, "usr/lib/a"},
+                                    {"old", Member::directory, "", 0755},
+                                    {"old/gone", Member::file, "x"},
+                                    {"owned", Member::file, "o", 04750, 7, 8}});
+  const std::string upper = tar_of({{"usr/lib/.wh.b", Member::file, ""},
+                                    {"old/new", Member::file, "n"},
+                                    {"old/.wh..wh..opq", Member::file, ""},
+                                    {"lib/through", Member::file, "t"},
+                                    {"usr/lib/a", Member::file, "changed"}},
+                                   true);
+  const ImageInfo image = imported(
+      {lower, upper}, {{"Env", {"A=1", "PATH=/x"}}, {"WorkingDir", "/srv/app"}, {"User", ""}});
+  const std::string root = tree(image);
+  EXPECT_EQ(text(root + "/usr/lib/a"), "changed");
+  EXPECT_EQ(text(root + "/usr/lib/c"), "a");
+  EXPECT_EQ(text(root + "/usr/lib/through"), "t");
+  EXPECT_FALSE(fs::exists(root + "/usr/lib/b"));
+  EXPECT_FALSE(fs::exists(root + "/old/gone"));
+  EXPECT_EQ(text(root + "/old/new"), "n");
+  struct stat status {};
+  ASSERT_EQ(stat((root + "/owned").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 04750u);
+  EXPECT_EQ(status.st_uid, 7u);
+  EXPECT_EQ(status.st_gid, 8u);
+  EXPECT_EQ(image.env.at("A"), "1");
+  EXPECT_EQ(image.env.at("PATH"), "/x");
+  EXPECT_EQ(image.workdir, "/srv/app");
+  EXPECT_TRUE(fs::is_directory(root + "/srv/app"));
+  EXPECT_EQ(image.uid, 1000u);
+  EXPECT_NE(text(root + "/etc/passwd").find("user:x:1000:1000"), std::string::npos);
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(ImportTest, TheImagesOwnAccountIsTheDefault) {
+  const std::string layer = tar_of(
+      {{"etc/passwd", Member::file, "root:x:0:0::/root:/bin/sh\napp:x:1234:99::/app:/bin/sh\n"}});
+  const ImageInfo named = imported({layer}, {{"User", "app"}});
+  EXPECT_EQ(named.user, "app");
+  EXPECT_EQ(named.uid, 1234u);
+  EXPECT_EQ(named.gid, 99u);
+  EXPECT_EQ(named.home, "/app");
+  EXPECT_EQ(imported({layer}, {{"User", "1234:99"}}).user, "app");
+  EXPECT_EQ(imported({layer}, {{"User", "4000"}}).uid, 4000u);
+  EXPECT_EQ(imported({layer}, {{"User", "root"}}).uid, 1000u);
+  EXPECT_THROW(imported({layer}, {{"User", "nobody-knows"}}), Error);
+  EXPECT_THROW(imported({layer}, {{"User", "70000"}}), Error);
+}
+
+TEST_F(ImportTest, NothingLeavesTheTree) {
+  const std::string outside = path("outside");
+  fs::create_directory(outside);
+  std::ofstream(outside + "/file") << "safe";
+  EXPECT_NE(refusal({{"../escaped", Member::file, "x"}}), "");
+  EXPECT_NE(refusal({{"a/../../escaped", Member::file, "x"}}), "");
+  EXPECT_NE(refusal({{"h", Member::hardlink, "../outside/file"}}), "");
+  EXPECT_NE(refusal({{"h", Member::hardlink, outside + "/file"}}), "");
+  EXPECT_NE(refusal({{"h", Member::hardlink, "/etc/shadow"}}), "");
+  // A link that leads outside leads, from its own root, to a place inside.
+  const ImageInfo image =
+      imported({tar_of({{"up", Member::symlink, "../../../../../../.." + outside},
+                        {"up/planted", Member::file, "bad"},
+                        {"abs", Member::symlink, outside},
+                        {"abs/file", Member::file, "bad"},
+                        {"out", Member::symlink, outside + "/file"},
+                        {"out", Member::file, "replaced"}})});
+  EXPECT_EQ(fs::canonical(tree(image) + "/abs"), fs::canonical(outside)) << "the control";
+  EXPECT_EQ(text(tree(image) + outside + "/planted"), "bad");
+  EXPECT_EQ(text(tree(image) + "/out"), "replaced");
+  EXPECT_EQ(text(outside + "/file"), "safe");
+  EXPECT_FALSE(fs::exists(outside + "/planted"));
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(ImportTest, LinksDoNotReachTheMachinesFiles) {
+  const std::string outside = path("home-of-another");
+  fs::create_directories(outside);
+  std::ofstream(outside + "/key") << "safe";
+  const ImageInfo image = imported({tar_of({{"home", Member::directory, "", 0755},
+                                            {"home/user", Member::symlink, outside},
+                                            {"etc/skel", Member::symlink, outside},
+                                            {"etc/passwd", Member::symlink, outside + "/key"},
+                                            {"etc/hosts", Member::symlink, outside + "/key"}})});
+  struct stat status {};
+  ASSERT_EQ(stat((outside + "/key").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 0u);
+  EXPECT_EQ(text(outside + "/key"), "safe");
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(tree(image) + "/etc/hosts")));
+  for (const char* name : {"etc", "dev", "proc"})
+    EXPECT_NE(refusal({{name, Member::symlink, outside}}), "") << name;
+}
+
+TEST_F(ImportTest, WhatNoImageNeedsIsRefused) {
+  EXPECT_NE(refusal({{"null", Member::device, ""}}), "");
+  EXPECT_EQ(refusal({{"dev/null", Member::device, ""}}), "");
+  EXPECT_NE(refusal({{"x", Member::file, "", 0644, 70000, 0}}), "");
+  EXPECT_NE(refusal({{std::string(300, 'n'), Member::file, ""}}), "");
+  std::string deep;
+  for (int i = 0; i < 400; ++i) deep += "d/";
+  EXPECT_NE(refusal({{deep + "f", Member::file, ""}}), "");
+  EXPECT_NE(refusal({{"huge", Member::file, "", 0644, 0, 0, int64_t{1} << 45}}), "");
+  EXPECT_EQ(refusal({{std::string(255, 'n'), Member::file, ""},
+                     {"new\nline", Member::file, ""},
+                     {"pipe", Member::pipe, ""}}),
+            "");
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(ImportTest, AnImageMayNotGrowWithoutEnd) {
+  // 32 MiB of zeros are 32 KiB of gzip.
+  const std::string bomb = tar_of({{"bomb", Member::file, std::string(32 << 20, '\0')}}, true);
+  ASSERT_LT(bomb.size(), 200'000u);
+  std::ofstream(path("layer"), std::ios::binary) << bomb;
+  fs::create_directory(path("tree"));
+  const auto unpack = [&](int64_t bytes, int64_t entries) {
+    Fd layer(open(path("layer").c_str(), O_RDONLY | O_CLOEXEC));
+    in_tree(path("tree"), [&] {
+      UnpackRoom room{bytes, entries};
+      apply_layer(layer.get(), room);
+      return std::string();
+    });
+  };
+  EXPECT_THROW(unpack(16 << 20, 10), Error);
+  EXPECT_THROW(unpack(64 << 20, 0), Error);
+  EXPECT_NO_THROW(unpack(64 << 20, 10));
+}
+
+TEST_F(ImportTest, EveryPartIsWhatItsDigestSays) {
+  const std::string layout = path("broken");
+  const std::string layer = tar_of({{"a", Member::file, "a"}});
+  const auto again = [&] {
+    fs::remove_all(layout);
+    write_layout(layout, {layer});
+  };
+  const auto import_it = [&] {
+    return import_image(store(), "probe", layout, [](std::string_view) {});
+  };
+  again();
+  EXPECT_NO_THROW(import_it());
+  std::string changed = layer;
+  changed[600] ^= 1;
+  const std::string blob = layout + "/blobs/sha256/" + sha256_of(layer).substr(7);
+  std::ofstream(blob, std::ios::binary) << changed;
+  EXPECT_THROW(import_it(), Error);
+  again();
+  fs::rename(blob, path("elsewhere"));
+  fs::create_symlink(path("elsewhere"), blob);
+  EXPECT_THROW(import_it(), Error) << "a blob is a file";
+  for (const char* index : {"", "[]", "{}", "{\"manifests\": 3}", "{\"manifests\": [{}]}",
+                            "{\"manifests\": [{\"digest\": \"sha256:../../x\", \"size\": 1}]}"}) {
+    again();
+    std::ofstream(layout + "/index.json") << index;
+    EXPECT_THROW(import_it(), Error) << index;
+  }
+  again();
+  std::ofstream(layout + "/oci-layout") << "{}";
+  EXPECT_THROW(import_it(), Error);
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(ImportTest, AnArchiveIsALayoutToo) {
+  write_layout(path("layout"), {tar_of({{"a", Member::file, "a"}})});
+  std::vector<Member> members = {{"../evil", Member::file, "x"},
+                                 {"blobs/sha256/../../evil", Member::file, "x"},
+                                 {"/evil", Member::file, "x"}};
+  for (const auto& entry : fs::recursive_directory_iterator(path("layout"))) {
+    if (entry.is_regular_file())
+      members.push_back(
+          {fs::relative(entry.path(), path("layout")), Member::file, text(entry.path())});
+  }
+  std::ofstream(path("image.tar"), std::ios::binary) << tar_of(members);
+  const ImageInfo image =
+      import_image(store(), "probe", path("image.tar"), [](std::string_view) {});
+  EXPECT_EQ(text(tree(image) + "/a"), "a");
+  std::ofstream(path("no.tar")) << "nothing";
+  EXPECT_THROW(import_image(store(), "probe", path("no.tar"), [](std::string_view) {}), Error);
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(ImportTest, TreesGoWhenNobodyNeedsThem) {
+  const ImageInfo first = imported({tar_of({{"a", Member::file, "1"}})});
+  const ImageInfo second = imported({tar_of({{"a", Member::file, "2"}})});
+  ASSERT_NE(first.digest, second.digest);
+  EXPECT_EQ(store().collect({first.digest}), std::vector<std::string>());
+  EXPECT_EQ(store().collect({}), std::vector<std::string>{first.digest});
+  {
+    const OpenImage open = store().open("probe");
+    store().remove("probe");
+    EXPECT_EQ(store().collect({}), std::vector<std::string>()) << "it is open";
+  }
+  EXPECT_EQ(store().collect({}), std::vector<std::string>{second.digest});
+  EXPECT_THROW(store().open("probe"), Error);
+}
+
+TEST_F(ImportTest, AChangedTreeIsNoticed) {
+  const ImageInfo image = imported({tar_of({{"a", Member::file, "1"}})});
+  EXPECT_TRUE(store().verify("probe"));
+  std::ofstream(tree(image) + "/a") << "2";
+  EXPECT_FALSE(store().verify("probe"));
+}
+
+}  // namespace
+}  // namespace sandgate::test
