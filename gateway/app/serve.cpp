@@ -53,7 +53,7 @@ void prepare_directories(const Config& config, const Account& account) {
   const Account self = current_account();
   ensure_directory(config.home, self, 0711);
   ensure_directory(config.gateway_directory(), account, 0700);
-  if (config.local.enabled && geteuid() == 0) {
+  if (config.local.enabled) {
     ensure_directory(config.local_run(), self, 0711);
     ensure_directory(config.local_data(), self, 0700);
   }
@@ -87,10 +87,10 @@ int serve(const Config& config) {
   ProcessSupervisor supervisor;
   if (config.database.url.empty())
     supervisor.add(prepare_embedded_postgres(config, account), std::chrono::seconds(20));
-  if (config.local.enabled && geteuid() == 0)
+  if (config.local.enabled && geteuid() != 0)
+    log::warn("not started by root: local sandboxes have one account and no limits of their own");
+  if (config.local.enabled)
     supervisor.add(own_program("node", config, current_account()), std::chrono::seconds(10));
-  else if (config.local.enabled)
-    log::warn("not started by root: this machine offers no sandboxes of its own");
   supervisor.add(own_program("worker", config, account),
                  std::chrono::seconds(config.limits.stop_grace_seconds + 5));
   return supervisor.run();

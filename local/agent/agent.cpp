@@ -47,7 +47,7 @@ class Agent {
     ::sigaddset(&child, SIGCHLD);
     children_ = File(::signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC));
     if (!children_) throw Error(ErrorCode::internal, "the agent has no signal descriptor");
-    ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    ::prctl(PR_SET_DUMPABLE, context_.settings.dumpable ? 1 : 0, 0, 0, 0);
     if (::getpid() != 1) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   }
 

@@ -20,8 +20,15 @@ struct AgentSettings {
   int listener = -1;  // a listening unix stream socket; the agent owns it
   Account account;  // an account of this name in /etc/passwd wins over these numbers
   std::map<std::string, std::string> env;  // of the sandbox: every command starts from it
+  std::string workdir;  // where commands start that name no directory; empty: the account's home
   bool allow_root = false;
+  bool single_id = false;  // uid 0 is the only one mapped: workloads have it, without a capability
   bool awaits_owner = false;  // env and allow_root are told once, before anything runs
+  // Enough for apt-get, pip and npm inside the sandbox's own user namespace: CHOWN, DAC_OVERRIDE,
+  // FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE.
+  uint64_t root_capabilities = 0x4fb;
+  bool no_new_privileges = true;
+  bool dumpable = false;  // whether others inside may open its memory and descriptors
   Confine confine = nullptr;  // null: nothing more to do
   const void* confine_data = nullptr;  // not owned; outlives the agent
 };

@@ -22,11 +22,7 @@ namespace {
 constexpr size_t kMaxAccountFile = 1024 * 1024;
 constexpr size_t kMaxGroups = 64;
 
-// Enough for apt-get, pip and npm inside the sandbox's own user namespace.
 constexpr uint64_t bit(int capability) { return uint64_t{1} << capability; }
-constexpr uint64_t kRootCapabilities = bit(CAP_CHOWN) | bit(CAP_DAC_OVERRIDE) | bit(CAP_FOWNER) |
-                                       bit(CAP_FSETID) | bit(CAP_SETUID) | bit(CAP_SETGID) |
-                                       bit(CAP_KILL) | bit(CAP_NET_BIND_SERVICE);
 
 std::string_view next_part(std::string_view& text, char separator) {
   const size_t end = std::min(text.find(separator), text.size());
@@ -108,12 +104,25 @@ bool set_capabilities(uint64_t keep) {
   return ::syscall(SYS_capset, &header, sets.data()) == 0;
 }
 
-bool set_ids(const Identity& identity) {
+// With a limit of 0 the kernel would still run a core dump's helper, outside; with 1 it does not.
+bool forbid_core_dumps() {
+  rlimit core{};
+  if (::getrlimit(RLIMIT_CORE, &core) != 0) return false;
+  if (core.rlim_max <= 1) return true;
+  core = {1, 1};
+  return ::setrlimit(RLIMIT_CORE, &core) == 0;
+}
+
+bool set_groups(const Identity& identity) {
   const std::vector<gid_t> groups(identity.groups.begin(), identity.groups.end());
   // Where a single id is mapped, setgroups is denied for good; then there must be none to drop.
   if (::setgroups(groups.size(), groups.data()) != 0 &&
       !(errno == EPERM && ::getgroups(0, nullptr) == 0))
     return false;
+  return true;
+}
+
+bool set_ids(const Identity& identity) {
   if (::setresgid(identity.gid, identity.gid, identity.gid) != 0) return false;
   return ::setresuid(identity.uid, identity.uid, identity.uid) == 0;
 }
@@ -122,6 +131,11 @@ bool set_ids(const Identity& identity) {
 
 Identity find_identity(const std::string& name, const AgentSettings& settings) {
   const Account& fallback = settings.account;
+  if (settings.single_id) {
+    if (!name.empty() && name != fallback.name)
+      throw Error(ErrorCode::unsupported, "this sandbox has one account only");
+    return Identity{fallback.name, 0, 0, fallback.home, {}};
+  }
   std::optional<Identity> found = find_account(name.empty() ? fallback.name : name);
   if (!found && (name.empty() || name == fallback.name))
     found = Identity{fallback.name, fallback.uid, fallback.gid, fallback.home, {}};
@@ -133,16 +147,16 @@ Identity find_identity(const std::string& name, const AgentSettings& settings) {
 }
 
 bool become(const Identity& identity, const AgentSettings& settings) {
-  const uint64_t keep = identity.root() ? kRootCapabilities : 0;
-  const rlimit no_core{0, 0};
-  if (::setrlimit(RLIMIT_CORE, &no_core) != 0) return false;
+  const uint64_t keep = identity.root() && !settings.single_id ? settings.root_capabilities : 0;
+  if (!forbid_core_dumps()) return false;
   if (::geteuid() == 0) {
-    if (!limit_bounding_set(keep) || !set_ids(identity)) return false;
+    if (!limit_bounding_set(keep) || (!settings.single_id && !set_groups(identity))) return false;
+    if (!set_ids(identity)) return false;
     if (!set_capabilities(keep)) return false;
   } else if (identity.uid != ::geteuid()) {
     return false;  // an agent without privileges, as in tests, has one identity
   }
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
+  if (settings.no_new_privileges && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   return !settings.confine || settings.confine(settings.confine_data, identity.root());
 }
 

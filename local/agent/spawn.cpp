@@ -123,7 +123,9 @@ int execute(const SpawnSpec& spec) {
     ::_exit(kNotFound);
   }
   if (!become(spec.identity, settings)) fail(Step::identity);
-  if (!enter_directory(spec.cwd, spec.identity.home)) fail(Step::directory);
+  const bool started = spec.cwd.empty() && !settings.workdir.empty() &&
+                       enter_directory(settings.workdir, spec.identity.home);
+  if (!started && !enter_directory(spec.cwd, spec.identity.home)) fail(Step::directory);
   const int reason = execute(spec);
   const bool missing = reason == ENOENT || reason == ENOTDIR;
   ::dprintf(2, "%s: %s\n", spec.argv.front().c_str(),

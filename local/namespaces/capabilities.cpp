@@ -62,10 +62,14 @@ void drop_capabilities() {
   if (read_sets() != wanted) throw StepError("verify capabilities", EPERM);
 }
 
-void lock_privileges() {
+void join_own_keyring() {
   check(syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr), "session keyring");
-  check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
-  check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable");
+}
+
+void forbid_new_privileges() { check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs"); }
+
+void set_dumpable(bool dumpable) {
+  check(prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0), "dumpable");
 }
 
 }  // namespace sandgate

@@ -9,8 +9,12 @@ namespace sandgate {
 // and throws StepError when it differs.
 void drop_capabilities();
 
-// no_new_privs, not dumpable (nobody may ptrace it or open its /proc files), a fresh session
-// keyring.
-void lock_privileges();
+// A fresh session keyring: none of the machine's keys are reached through it.
+void join_own_keyring();
+
+void forbid_new_privileges();
+
+// Of a process that is not dumpable nobody inside may open memory, descriptors or root by /proc.
+void set_dumpable(bool dumpable);
 
 }  // namespace sandgate

@@ -114,6 +114,11 @@ class CgroupV1 : public CgroupTree {
       } else {
         write_cgroup_file(directory, "memory.swappiness", "0");
       }
+      // What TCP buffers hold is not in the limit above, and their total is the machine's.
+      if (access((directory + "/memory.kmem.tcp.limit_in_bytes").c_str(), W_OK) == 0) {
+        write_cgroup_file(directory, "memory.kmem.tcp.limit_in_bytes",
+                          std::to_string(resources.memory_mib << 18));
+      }
     }
     if (support_.processes) {
       write_cgroup_file(parents_.pids + "/" + id, "pids.max",

@@ -9,9 +9,12 @@
 
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/namespaces/wall.hpp"
 
 namespace sandgate {
 namespace {
+
+constexpr const char* kMaxTerminals = "256";
 
 struct DeviceNode {
   const char* name;
@@ -29,16 +32,30 @@ constexpr Link kLinks[] = {{"ptmx", "pts/ptmx"},
                            {"stdout", "/proc/self/fd/1"},
                            {"stderr", "/proc/self/fd/2"}};
 
+// The host's own nodes over the files that stand for them, while the host's /dev is in sight.
+void bind_nodes(int root) {
+  for (const DeviceNode& node : kDevices) {
+    const std::string host = std::string("/dev/") + node.name;
+    const std::string here = std::string("dev/") + node.name;
+    Fd source = check_fd(open(host.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open device");
+    Fd mount = clone_mount(source.get());
+    attach_mount(mount.get(), open_below(root, here.c_str(), O_PATH, "device file").get());
+  }
+  set_mount_attributes(open_below(root, "dev", O_PATH | O_DIRECTORY, "/dev").get(),
+                       MOUNT_ATTR_RDONLY);
+}
+
 }  // namespace
 
-Fd make_dev() {
+Fd make_dev(DevNodes nodes) {
   NewFilesystem tmpfs("tmpfs");
   tmpfs.set("size", "65536");
   tmpfs.set("mode", "0755");
   Fd dev = tmpfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
   mode_t mask = umask(0);
   for (const DeviceNode& node : kDevices) {
-    check(mknodat(dev.get(), node.name, S_IFCHR | 0666, makedev(node.major, node.minor)),
+    const mode_t kind = nodes == DevNodes::made ? S_IFCHR : S_IFREG;
+    check(mknodat(dev.get(), node.name, kind | 0666, makedev(node.major, node.minor)),
           "make device node");
   }
   umask(mask);
@@ -47,21 +64,24 @@ Fd make_dev() {
   }
   check(mkdirat(dev.get(), "pts", 0755), "make /dev/pts");
   check(mkdirat(dev.get(), "shm", 0755), "make /dev/shm");
-  set_mount_attributes(dev.get(), MOUNT_ATTR_RDONLY);
+  if (nodes == DevNodes::made) set_mount_attributes(dev.get(), MOUNT_ATTR_RDONLY);
   return dev;
 }
 
-void mount_dev_parts(int root, uint64_t shm_bytes) {
+void mount_dev_parts(const LaunchSpec& spec, int root) {
+  if (spec.single_id) bind_nodes(root);
   NewFilesystem devpts("devpts");
   devpts.set_flag("newinstance");
   devpts.set("ptmxmode", "0666");
   devpts.set("mode", "0620");
-  devpts.set("gid", "5");
+  if (!spec.single_id) devpts.set("gid", "5");
+  // All instances together have what the machine has: no sandbox may take the others' share.
+  if (stands(spec, "terminals")) devpts.set("max", kMaxTerminals);
   Fd pts = devpts.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
   attach_mount(pts.get(), open_below(root, "dev/pts", O_PATH | O_DIRECTORY, "/dev/pts").get());
 
   NewFilesystem tmpfs("tmpfs");
-  tmpfs.set("size", std::to_string(shm_bytes).c_str());
+  tmpfs.set("size", std::to_string(spec.shm_bytes).c_str());
   tmpfs.set("nr_inodes", "16384");
   tmpfs.set("mode", "1777");
   Fd shm = tmpfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);

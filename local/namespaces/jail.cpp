@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <linux/securebits.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,6 +25,7 @@
 #include "local/namespaces/seccomp_install.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
+#include "local/namespaces/wall.hpp"
 
 namespace sandgate {
 namespace {
@@ -47,20 +50,34 @@ struct NewProcess {
   Fd pidfd;
 };
 
+// What members of a user namespace take of the kernel's per-user counts (inotify instances, queued
+// signals, message queues) is also counted for its maker. Were that root for all of them, one
+// sandbox could use up what the others and the machine itself need.
+void pay_as(uid_t uid) {
+  check(prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0), "keep capabilities");
+  check(setresuid(static_cast<uid_t>(-1), uid, static_cast<uid_t>(-1)), "namespace owner");
+}
+
 // CLONE_PARENT makes the node the parent, who can then wait for it when the launcher is gone.
 NewProcess clone_into_namespaces(const LaunchSpec& spec) {
   int pidfd = -1;
   clone_args args{};
-  args.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
-               CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_PIDFD | CLONE_PARENT | CLONE_FILES;
+  args.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWCGROUP |
+               CLONE_PIDFD | CLONE_PARENT | CLONE_FILES;
+  if (stands(spec, "network")) args.flags |= CLONE_NEWNET;
+  if (stands(spec, "ipc")) args.flags |= CLONE_NEWIPC;
   args.pidfd = reinterpret_cast<uint64_t>(&pidfd);
   if (spec.cgroup_version == 2) {
     args.flags |= CLONE_INTO_CGROUP;
     args.cgroup = kFirstCgroup;
   }
   NewProcess made;
+  const bool pays = !spec.single_id && stands(spec, "owner");
+  if (pays) pay_as(spec.id_base);
   made.pid = static_cast<pid_t>(check(syscall(SYS_clone3, &args, sizeof args), "clone3"));
-  if (made.pid != 0) made.pidfd.reset(pidfd);
+  if (made.pid == 0) return made;
+  made.pidfd.reset(pidfd);
+  if (pays) pay_as(0);
   return made;
 }
 
@@ -89,6 +106,15 @@ Fd workspace_layer(WorkspaceKind kind, int user_namespace) {
   return workspace;
 }
 
+// The launcher stands in the image's directory, and so does its child, but in its own copy of the
+// mounts: the only ones it may use when it was made by an ordinary account.
+Fd image_here() {
+  Fd directory = check_fd(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open image");
+  Fd image = clone_mount(directory.get());
+  set_mount_attributes(image.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+  return image;
+}
+
 // With a shared descriptor table the pipe of a dead launcher never ends; its pidfd tells.
 void wait_for_go() {
   pollfd watched[2] = {{kGoFd, POLLIN, 0}, {kLauncherFd, POLLIN, 0}};
@@ -103,23 +129,23 @@ void wait_for_go() {
 // Only now: a cgroup namespace is rooted where its creator is at the time.
 void settle_namespaces(const LaunchSpec& spec) {
   check(unshare(CLONE_NEWCGROUP), "cgroup namespace");
-  become_inner_root();
+  become_inner_root(spec.single_id);
   check(sethostname(spec.hostname.data(), spec.hostname.size()), "sethostname");
   check(setdomainname("", 0), "setdomainname");
-  bring_loopback_up();
+  if (stands(spec, "network")) bring_loopback_up();
 }
 
 void build_root(const LaunchSpec& spec) {
   RootLayers layers;
-  layers.image = Fd(kImageMount);
-  layers.dev = Fd(kDevMount);
+  layers.image = spec.single_id ? image_here() : Fd(kImageMount);
+  layers.dev = spec.single_id ? make_dev(DevNodes::bound) : Fd(kDevMount);
   layers.disk = spec.disk == DiskKind::loop ? Fd(kDiskMount)
                                             : mount_memory_disk(spec.disk_bytes, spec.disk_inodes);
   if (spec.workspace != WorkspaceKind::none) layers.workspace = Fd(kWorkspaceMount);
-  NewRoot root = assemble_root(std::move(layers));
-  mount_dev_parts(root.root.get(), spec.shm_bytes);
-  mount_proc(root);
-  enter_root(root);
+  NewRoot root = assemble_root(spec, std::move(layers));
+  mount_dev_parts(spec, root.root.get());
+  mount_proc(spec, root);
+  enter_root(spec, root);
 }
 
 // Standard streams of the agent lead nowhere; beyond them only the listed descriptors stay.
@@ -130,6 +156,22 @@ void close_descriptors() {
   check(close_range(kSpecFd, kSpecFd, 0), "close descriptors");
   check(close_range(kImageFd, kImageFd, 0), "close descriptors");
   check(close_range(kFilterArgumentsFd + 1, ~0U, 0), "close descriptors");
+}
+
+// What an ordinary account can do: no loop devices, no device nodes, no id-mapped mounts. The child
+// does the rest with what its user namespace gives it.
+void start_with_own_id(const LaunchSpec& spec, int go, void (*inside)(const LaunchSpec&)) {
+  if (spec.disk == DiskKind::loop) throw StepError("loop device", EPERM);
+  check(fchdir(kImageFd), "enter image");
+  enter_v1_cgroups(spec);
+  NewProcess child = clone_into_namespaces(spec);
+  if (child.pid == 0) {
+    inside(spec);
+    _exit(1);
+  }
+  send_report({LaunchReport::Kind::started, child.pid, "", 0}, child.pidfd.get());
+  write_single_id_map(child.pid, geteuid(), getegid());
+  check(write(go, "x", 1), "go");
 }
 
 }  // namespace
@@ -160,7 +202,8 @@ void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   hand_over(Fd(go[0]), kGoFd);
   hand_over(check_fd(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)), "own pidfd"),
             kLauncherFd);
-  hand_over(make_dev(), kDevMount);
+  if (spec.single_id) return start_with_own_id(spec, go_write.get(), inside);
+  hand_over(make_dev(DevNodes::made), kDevMount);
   // Before the control group, which keeps block devices away from whoever is in it.
   Fd disk;
   if (spec.disk == DiskKind::loop) {
@@ -192,13 +235,17 @@ void enter_jail(const LaunchSpec& spec) {
   wait_for_go();
   settle_namespaces(spec);
   build_root(spec);
-  apply_rlimits(spec.disk_bytes);
+  if (stands(spec, "limits")) apply_rlimits(spec.disk_bytes);
   close_descriptors();
-  lock_privileges();
-  drop_capabilities();
-  restrict_with_landlock();
-  install_seccomp(kFilterArgumentsFd);
-  install_seccomp(kFilterCallsFd);
+  join_own_keyring();
+  if (stands(spec, "no_new_privs")) forbid_new_privileges();
+  set_dumpable(!stands(spec, "dumpable"));
+  if (stands(spec, "capabilities")) drop_capabilities();
+  if (stands(spec, "landlock")) restrict_with_landlock();
+  if (stands(spec, "seccomp")) {
+    install_seccomp(kFilterArgumentsFd);
+    install_seccomp(kFilterCallsFd);
+  }
   check(close_range(kFilterCallsFd, kFilterArgumentsFd, 0), "close filters");
 }
 

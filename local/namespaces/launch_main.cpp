@@ -10,6 +10,7 @@
 #include "local/agent/agent.hpp"
 #include "local/namespaces/jail.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/namespaces/wall.hpp"
 
 namespace sandgate {
 namespace {
@@ -42,8 +43,13 @@ void run_inside(const LaunchSpec& spec) {
     settings.listener = kListenerFd;
     settings.account = {spec.user, spec.uid, spec.gid, spec.home};
     settings.env = spec.env;
+    settings.workdir = spec.workdir;
+    settings.single_id = spec.single_id;
     settings.allow_root = spec.allow_root;
     settings.awaits_owner = spec.awaits_owner;
+    if (!stands(spec, "capabilities")) settings.root_capabilities = ~uint64_t{0};
+    settings.no_new_privileges = stands(spec, "no_new_privs");
+    settings.dumpable = !stands(spec, "dumpable");
     _exit(agent::run_agent(std::move(settings)));
   } catch (const std::exception& failure) {
     report_failure(failure);
@@ -53,8 +59,9 @@ void run_inside(const LaunchSpec& spec) {
 
 int launch() {
   try {
-    check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable");
     LaunchSpec spec = read_spec();
+    // An ordinary account must still write its child's id map; the child closes itself later.
+    if (!spec.single_id) check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable");
     check(close_range(static_cast<unsigned>(kFirstCgroup + spec.cgroup_fds), ~0U, 0),
           "close descriptors");
     start_jailed(spec, run_inside);

@@ -22,7 +22,9 @@ std::string to_json_text(const LaunchSpec& spec) {
               {"user", spec.user},
               {"home", spec.home},
               {"uid", spec.uid},
-              {"gid", spec.gid}}
+              {"gid", spec.gid},
+              {"workdir", spec.workdir},
+              {"single_id", spec.single_id}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -45,6 +47,8 @@ LaunchSpec launch_spec_from(std::string_view text) {
   json.at("home").get_to(spec.home);
   json.at("uid").get_to(spec.uid);
   json.at("gid").get_to(spec.gid);
+  json.at("workdir").get_to(spec.workdir);
+  json.at("single_id").get_to(spec.single_id);
   return spec;
 }
 

@@ -40,6 +40,9 @@ struct LaunchSpec {
   bool awaits_owner = false;  // a seat: the agent learns env and allow_root later
   std::string user = "user", home = "/home/user";
   uint32_t uid = 1000, gid = 1000;
+  std::string workdir;  // where commands start; empty: the account's home
+  // Made by an ordinary account: its own id is the only one inside, as 0, and workloads have it.
+  bool single_id = false;
 };
 
 std::string to_json_text(const LaunchSpec& spec);

@@ -20,7 +20,9 @@ void limit(__rlimit_resource resource, rlim_t soft, rlim_t hard, const char* ste
 }  // namespace
 
 void apply_rlimits(uint64_t disk_bytes) {
-  limit(RLIMIT_CORE, 0, 0, "rlimit core");
+  // With 0 the kernel would still run a core dump's helper, as root and outside; with 1 it dumps
+  // nothing.
+  limit(RLIMIT_CORE, 1, 1, "rlimit core");
   limit(RLIMIT_FSIZE, disk_bytes, disk_bytes, "rlimit fsize");
   limit(RLIMIT_NOFILE, 1024, 65536, "rlimit nofile");
   limit(RLIMIT_MEMLOCK, 8 << 20, 8 << 20, "rlimit memlock");

@@ -9,15 +9,21 @@
 
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/namespaces/wall.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr const char* kMasked[] = {"acpi",          "asound",      "driver",      "kallsyms",
-                                   "kcore",         "key-users",   "keys",        "kmsg",
-                                   "kpagecgroup",   "kpagecount",  "kpageflags",  "latency_stats",
-                                   "mtrr",          "sched_debug", "scsi",        "slabinfo",
-                                   "sysrq-trigger", "timer_list",  "timer_stats", "vmallocinfo"};
+// What speaks to the kernel, and what tells of the machine and its other users but is of no use to
+// programs. Left in sight: cpuinfo, meminfo, stat, loadavg, uptime, version and the like, which
+// programs size themselves by.
+constexpr const char* kMasked[] = {
+    "acpi",       "asound",        "bootconfig",  "cmdline",      "config.gz",  "diskstats",
+    "driver",     "interrupts",    "iomem",       "ioports",      "kallsyms",   "kcore",
+    "key-users",  "keys",          "kmsg",        "kpagecgroup",  "kpagecount", "kpageflags",
+    "modules",    "latency_stats", "mtrr",        "partitions",   "pressure",   "sched_debug",
+    "schedstat",  "scsi",          "slabinfo",    "softirqs",     "swaps",      "sysrq-trigger",
+    "timer_list", "timer_stats",   "vmallocinfo", "dynamic_debug"};
 constexpr const char* kReadOnly[] = {"bus", "fs", "irq", "sys"};
 
 // An entry this kernel does not have needs no mask.
@@ -50,9 +56,9 @@ void make_read_only(int proc, const char* name) {
 
 }  // namespace
 
-void mount_proc(const NewRoot& root) {
+void mount_proc(const LaunchSpec& spec, const NewRoot& root) {
   NewFilesystem procfs("proc");
-  procfs.set("hidepid", "2");
+  procfs.set("hidepid", stands(spec, "hidepid") ? "2" : "0");
   procfs.set("gid", "0");
   Fd proc = procfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
   struct statfs kind {};
@@ -62,9 +68,12 @@ void mount_proc(const NewRoot& root) {
                make_directory_below(root.root.get(), "proc", 0555, "mount point /proc").get());
   Fd null_device = open_below(root.root.get(), "dev/null", O_PATH, "open /dev/null");
   for (const char* name : kMasked) {
+    if (!stands(spec, "proc_masks")) break;
     mask(proc.get(), name, null_device.get(), root.empty.get());
   }
-  for (const char* name : kReadOnly) make_read_only(proc.get(), name);
+  for (const char* name : kReadOnly) {
+    if (stands(spec, "proc_read_only")) make_read_only(proc.get(), name);
+  }
 }
 
 }  // namespace sandgate

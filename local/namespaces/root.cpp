@@ -9,6 +9,7 @@
 
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/namespaces/wall.hpp"
 
 namespace sandgate {
 namespace {
@@ -33,24 +34,24 @@ void place_below(int stage, const char* name, const Fd& mount) {
 
 // In a user namespace overlayfs keeps its marks in user.* attributes; relative names keep the
 // stage's place out of mountinfo.
-Fd mount_overlay() {
+Fd mount_overlay(const LaunchSpec& spec) {
   NewFilesystem overlay("overlay");
   overlay.set("lowerdir", "image");
   overlay.set("upperdir", "disk/upper");
   overlay.set("workdir", "disk/work");
   overlay.set_flag("userxattr");
-  return overlay.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+  return overlay.mount(MOUNT_ATTR_NODEV | (stands(spec, "nosuid") ? MOUNT_ATTR_NOSUID : 0));
 }
 
 }  // namespace
 
-NewRoot assemble_root(RootLayers layers) {
+NewRoot assemble_root(const LaunchSpec& spec, RootLayers layers) {
   check(mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "private mounts");
   Fd stage = mount_stage();
   place_below(stage.get(), "image", layers.image);
   place_below(stage.get(), "disk", layers.disk);
   NewRoot made;
-  made.root = mount_overlay();
+  made.root = mount_overlay(spec);
   place_below(stage.get(), "root", made.root);
   made.empty = make_directory_below(stage.get(), "empty", 0555, "empty directory");
   Fd dev = make_directory_below(made.root.get(), "dev", 0755, "mount point /dev");
@@ -62,10 +63,10 @@ NewRoot assemble_root(RootLayers layers) {
   return made;
 }
 
-void enter_root(const NewRoot& root) {
+void enter_root(const LaunchSpec& spec, const NewRoot& root) {
   check(fchdir(root.root.get()), "enter root");
   check(syscall(SYS_pivot_root, ".", "."), "pivot_root");
-  check(umount2(".", MNT_DETACH), "detach host mounts");
+  if (stands(spec, "host_mounts")) check(umount2(".", MNT_DETACH), "detach host mounts");
   check(chdir("/"), "chdir /");
   char path[8];
   if (getcwd(path, sizeof path) == nullptr || std::strcmp(path, "/") != 0) {

@@ -1,5 +1,6 @@
 #pragma once
 #include "local/namespaces/fd.hpp"
+#include "local/namespaces/launch_spec.hpp"
 
 namespace sandgate {
 
@@ -20,9 +21,9 @@ struct NewRoot {
 
 // Cuts mount propagation, then joins the layers to one tree. Nothing of the image is followed:
 // a mount point that is a symlink ends in StepError. Paths that mountinfo shows are neutral.
-NewRoot assemble_root(RootLayers layers);
+NewRoot assemble_root(const LaunchSpec& spec, RootLayers layers);
 
 // Makes `root` the root directory and detaches every mount of the host.
-void enter_root(const NewRoot& root);
+void enter_root(const LaunchSpec& spec, const NewRoot& root);
 
 }  // namespace sandgate

@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <linux/netlink.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
@@ -69,9 +72,29 @@ class Filter {
   scmp_filter_ctx context_;
 };
 
+struct InternetSocket {
+  uint64_t family, type, protocol;
+};
+// Any other protocol would make the kernel load a module that nobody here needs.
+constexpr InternetSocket kInternetSockets[] = {{AF_INET, SOCK_STREAM, 0},
+                                               {AF_INET, SOCK_STREAM, IPPROTO_TCP},
+                                               {AF_INET, SOCK_DGRAM, 0},
+                                               {AF_INET, SOCK_DGRAM, IPPROTO_UDP},
+                                               {AF_INET, SOCK_DGRAM, IPPROTO_ICMP},
+                                               {AF_INET6, SOCK_STREAM, 0},
+                                               {AF_INET6, SOCK_STREAM, IPPROTO_TCP},
+                                               {AF_INET6, SOCK_DGRAM, 0},
+                                               {AF_INET6, SOCK_DGRAM, IPPROTO_UDP},
+                                               {AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6}};
+constexpr uint64_t kSocketType = 0xf;  // without SOCK_CLOEXEC and SOCK_NONBLOCK
+
 void allow_sockets(Filter& filter) {
-  for (int family : {AF_UNIX, AF_INET, AF_INET6}) {
-    filter.add(SCMP_ACT_ALLOW, "socket", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, uint64_t(family))});
+  filter.add(SCMP_ACT_ALLOW, "socket", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_UNIX)});
+  for (const InternetSocket& one : kInternetSockets) {
+    filter.add(SCMP_ACT_ALLOW, "socket",
+               {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, one.family),
+                SCMP_A1(SCMP_CMP_MASKED_EQ, kSocketType, one.type),
+                SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, one.protocol)});
   }
   filter.add(SCMP_ACT_ALLOW, "socket",
              {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_NETLINK),
@@ -94,6 +117,7 @@ Fd compile_calls(bool debug) {
     for (const char* name : kDebugCalls) filter.add(SCMP_ACT_ALLOW, name);
   }
   for (const char* name : kAbsentCalls) filter.add(SCMP_ACT_ERRNO(ENOSYS), name);
+  for (const char* name : kIdleCalls) filter.add(SCMP_ACT_ERRNO(0), name);
   for (int number = kFirstNewNumber; number <= kLastNewNumber; ++number) {
     bool allowed = std::find(std::begin(kAllowedNumbers), std::end(kAllowedNumbers), number) !=
                    std::end(kAllowedNumbers);
@@ -112,6 +136,14 @@ void forbid_bits(Filter& filter, const char* name, unsigned argument,
   }
 }
 
+// Lowering the limit to 0 would let a crash run the machine's core dump helper (see limits.cpp).
+// Programs that switch dumps off take a refusal badly, so they hear that it is done.
+void keep_core_limit(Filter& filter) {
+  filter.add(SCMP_ACT_ERRNO(0), "setrlimit", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, RLIMIT_CORE)});
+  filter.add(SCMP_ACT_ERRNO(0), "prlimit64",
+             {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, RLIMIT_CORE), SCMP_A2(SCMP_CMP_NE, 0)});
+}
+
 Fd compile_arguments() {
   Filter filter(SCMP_ACT_ALLOW);
   // In clone the low byte is the exit signal, so CLONE_NEWTIME exists only for unshare.
@@ -128,6 +160,11 @@ Fd compile_arguments() {
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknod", {SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknodat", {SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
   }
+  // Huge pages are outside a memory limit.
+  forbid_bits(filter, "mmap", 3, {MAP_HUGETLB});
+  forbid_bits(filter, "memfd_create", 1, {MFD_HUGETLB});
+  forbid_bits(filter, "shmget", 2, {SHM_HUGETLB});
+  keep_core_limit(filter);
   return filter.program("arguments");
 }
 

@@ -39,8 +39,8 @@ Fd open_user_namespace(pid_t pid) {
                   "open user namespace");
 }
 
-void become_inner_root() {
-  check(setgroups(0, nullptr), "setgroups");
+void become_inner_root(bool single_id) {
+  if (!single_id) check(setgroups(0, nullptr), "setgroups");
   check(setresgid(0, 0, 0), "setresgid");
   check(setresuid(0, 0, 0), "setresuid");
 }

@@ -21,7 +21,8 @@ void write_single_id_map(pid_t pid, uid_t uid, gid_t gid);
 // The user namespace of a process, as id-mapped mounts ask for it.
 Fd open_user_namespace(pid_t pid);
 
-// Makes the calling process uid and gid 0 of its namespace, with no supplementary groups.
-void become_inner_root();
+// Makes the calling process uid and gid 0 of its namespace, with no supplementary groups; with a
+// single id those of the account outside stay, which only files outside could honour.
+void become_inner_root(bool single_id);
 
 }  // namespace sandgate

@@ -63,6 +63,8 @@ int run_node(NodeSettings settings) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGCHLD, SIG_DFL);
   umask(022);
+  // An ordinary account serves itself.
+  if (geteuid() != 0) settings.serve_uid = geteuid();
   try {
     make_directories(settings);
     Fd lock = lock_run_dir(settings);

@@ -1,9 +1,11 @@
 #include "local/node/probe.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -16,8 +18,28 @@ namespace {
 
 ProbeResult probe_root() {
   bool ok = geteuid() == 0;
-  return {"root", ok, true, ok ? "running as root" : "not root",
-          ok ? "" : "run `sandgate node` as root"};
+  return {
+      "root", ok, false,
+      ok ? "running as root"
+         : "an ordinary account: one account inside, disks in memory, no limits unless delegated",
+      ok ? "" : "run as root for accounts, disks and limits"};
+}
+
+// By trying: distributions forbid it by different settings.
+ProbeResult probe_unprivileged() {
+  pid_t child = fork();
+  if (child == 0) _exit(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 ? 0 : 1);
+  int status = 1;
+  if (child > 0) waitpid(child, &status, 0);
+  const bool ok = status == 0;
+  return {"user namespaces", ok, true, ok ? "allowed" : "this kernel keeps them for root",
+          ok ? "" : "sysctl -w kernel.unprivileged_userns_clone=1, or run as root"};
+}
+
+// Said here and in the descriptor, so that nobody relies on it.
+ProbeResult probe_disk_speed() {
+  return {"disk speed limits", false, false,
+          "not offered: a busy disk slows every sandbox of the machine", ""};
 }
 
 // A nonzero count is needed, else no sandbox gets a user namespace.
@@ -94,6 +116,34 @@ int64_t memory_mib() {
   return static_cast<int64_t>(info.totalram) * info.mem_unit >> 20;
 }
 
+void add_notes(Descriptor& descriptor, const Capabilities& capabilities) {
+  const CgroupSupport& cgroups = capabilities.cgroups;
+  descriptor.notes = capabilities.notes;
+  if (!cgroups.cpu || !cgroups.memory || !cgroups.processes) {
+    descriptor.notes.push_back("control groups: " + cgroups.detail);
+  }
+  if (capabilities.single_id) {
+    descriptor.notes.push_back(
+        "run by an ordinary account: programs inside run as its only id, without capabilities; "
+        "what breaks out has that account");
+  }
+  descriptor.notes.push_back("disk speed is not limited");
+  if (cgroups.version == 1) {
+    descriptor.notes.push_back("out of memory ends one process of a sandbox, not all of them");
+  }
+  if (cgroups.memory && !cgroups.swap) {
+    descriptor.notes.push_back("swap is not limited on this machine");
+  }
+  if (!cgroups.freezer) descriptor.notes.push_back("no freezer: sandboxes cannot be paused");
+  if (capabilities.disk == DiskKind::memory) {
+    descriptor.notes.push_back("disks are kept in memory and count as memory");
+  }
+  if (capabilities.landlock_abi < 6) {
+    descriptor.notes.push_back("landlock ABI " + std::to_string(capabilities.landlock_abi) +
+                               ": no scopes for abstract sockets and signals as a second net");
+  }
+}
+
 }  // namespace
 
 Json to_json(const ProbeResult& result) {
@@ -110,7 +160,7 @@ ProbeResult probe_result_from(const Json& json) {
 
 std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
   return {probe_root(),
-          probe_user_namespaces(),
+          geteuid() == 0 ? probe_user_namespaces() : probe_unprivileged(),
           probe_filesystem("overlay", true),
           probe_filesystem("ext4", false),
           probe_loop(),
@@ -119,6 +169,8 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
           probe_landlock(),
           probe_program("mkfs.ext4", "e2fsprogs"),
           probe_program("mmdebstrap", "mmdebstrap"),
+          probe_program("skopeo", "skopeo"),
+          probe_disk_speed(),
           probe_kvm()};
 }
 
@@ -127,6 +179,7 @@ Capabilities machine_capabilities(const NodeSettings& settings, const CgroupSupp
   capabilities.cgroups = cgroups;
   capabilities.workspaces = !settings.workspaces.empty();
   capabilities.landlock_abi = landlock_abi();
+  capabilities.single_id = geteuid() != 0;
   capabilities.max_milli_vcpu = settings.max_milli_vcpu != 0
                                     ? settings.max_milli_vcpu
                                     : int64_t{1000} * std::thread::hardware_concurrency();
@@ -148,9 +201,10 @@ Descriptor describe(const Capabilities& capabilities) {
   if (capabilities.can_snapshot()) {
     descriptor.verbs[Verb::snapshot] = descriptor.verbs[Verb::fork] = Keeps::disk;
   }
-  descriptor.controls = {Control::network_deny, Control::allow_root, Control::allow_debug,
-                         Control::disk_limit};
-  if (capabilities.workspaces) descriptor.controls.insert(Control::host_workspace);
+  descriptor.controls = {Control::network_deny, Control::allow_debug, Control::disk_limit};
+  if (!capabilities.single_id) descriptor.controls.insert(Control::allow_root);
+  if (capabilities.workspaces && !capabilities.single_id)
+    descriptor.controls.insert(Control::host_workspace);
   const CgroupSupport& cgroups = capabilities.cgroups;
   if (cgroups.cpu) descriptor.controls.insert(Control::cpu_limit);
   if (cgroups.memory) descriptor.controls.insert(Control::memory_limit);
@@ -158,21 +212,7 @@ Descriptor describe(const Capabilities& capabilities) {
   descriptor.limits = {capabilities.max_milli_vcpu, capabilities.max_memory_mib,
                        capabilities.max_disk_gib, 0};
   descriptor.regions = {"local"};
-  descriptor.notes = capabilities.notes;
-  if (!cgroups.cpu || !cgroups.memory || !cgroups.processes) {
-    descriptor.notes.push_back("control groups: " + cgroups.detail);
-  }
-  if (cgroups.memory && !cgroups.swap) {
-    descriptor.notes.push_back("swap is not limited on this machine");
-  }
-  if (!cgroups.freezer) descriptor.notes.push_back("no freezer: sandboxes cannot be paused");
-  if (capabilities.disk == DiskKind::memory) {
-    descriptor.notes.push_back("disks are kept in memory and count as memory");
-  }
-  if (capabilities.landlock_abi < 6) {
-    descriptor.notes.push_back("landlock ABI " + std::to_string(capabilities.landlock_abi) +
-                               ": no scopes for abstract sockets and signals as a second net");
-  }
+  add_notes(descriptor, capabilities);
   return descriptor;
 }
 

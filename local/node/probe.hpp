@@ -32,6 +32,7 @@ struct Capabilities {
   DiskKind disk = DiskKind::loop;
   bool workspaces = false;  // the settings name some
   int landlock_abi = 0;
+  bool single_id = false;  // the node runs as an ordinary account
   int64_t max_milli_vcpu = 0, max_memory_mib = 0, max_disk_gib = 0;
   std::vector<std::string> notes;
 

@@ -40,6 +40,18 @@ bool wait_gone(int pidfd) {
   return gone;
 }
 
+// How programs start inside: the image's word, and over it that of whoever asked.
+void set_programs(LaunchSpec& spec, const SandboxOrder& order, const ImageInfo& image) {
+  spec.env = image.env;
+  for (const auto& [name, value] : order.env) spec.env[name] = value;
+  spec.allow_root = order.allow_root;
+  spec.user = image.user;
+  spec.home = image.home;
+  spec.uid = image.uid;
+  spec.gid = image.gid;
+  spec.workdir = image.workdir;
+}
+
 }  // namespace
 
 Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<void()>)> post)
@@ -123,14 +135,9 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   spec.disk_bytes = static_cast<uint64_t>(record.resources.disk_gib * kGib);
   spec.disk_inodes = DiskStore::inodes(spec.disk_bytes);
   spec.disk = capabilities_.disk;
-  spec.env = image.info.env;
-  for (const auto& [name, value] : order.env) spec.env[name] = value;
-  spec.allow_root = order.allow_root;
+  set_programs(spec, order, image.info);
   spec.awaits_owner = owner == Owner::awaited;
-  spec.user = image.info.user;
-  spec.home = image.info.home;
-  spec.uid = image.info.uid;
-  spec.gid = image.info.gid;
+  spec.single_id = capabilities_.single_id;
   inputs.cgroups = cgroups_->create(record.id, record.resources).fds;
   spec.cgroup_version = inputs.cgroups.empty() ? 0 : capabilities_.cgroups.version;
   Fd disk;

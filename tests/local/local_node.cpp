@@ -89,11 +89,14 @@ std::string LocalNode::reason_to_skip() {
   return "";
 }
 
-LocalNode::LocalNode(uid_t serve_uid, size_t warm_sandboxes, std::string workspace)
+LocalNode::LocalNode(uid_t serve_uid, size_t warm_sandboxes, std::string workspace,
+                     std::string agent, uid_t run_as)
     : name_("test-" + make_id("nd").substr(2, 8)),
       serve_uid_(serve_uid),
       warm_sandboxes_(warm_sandboxes),
       workspace_(std::move(workspace)),
+      agent_(agent.empty() ? SANDGATE_AGENT_BINARY : std::move(agent)),
+      run_as_(run_as),
       id_base_(id_base_of_test()) {
   fs::create_directories(images_cache());
   fs::create_directories(data_dir());
@@ -102,7 +105,12 @@ LocalNode::LocalNode(uid_t serve_uid, size_t warm_sandboxes, std::string workspa
     ImageStore store(images_cache());
     build_image(store, {}, [](std::string_view) {});
   }
-  fs::create_directory_symlink(images_cache(), data_dir() + "/images");
+  if (run_as_ == 0) {
+    fs::create_directory_symlink(images_cache(), data_dir() + "/images");
+  } else if (chown(directory_.path().c_str(), run_as_, run_as_) != 0 ||
+             chown(data_dir().c_str(), run_as_, run_as_) != 0) {
+    throw std::runtime_error("the node's directory cannot be given away");
+  }
   provider_ = std::make_unique<LocalProvider>(
       LocalProviderSettings{run_dir() + "/node.sock", run_dir() + "/sandboxes"});
   start();
@@ -123,7 +131,9 @@ LocalNode::~LocalNode() {
   }
 }
 
-std::string LocalNode::agent_binary() const { return SANDGATE_AGENT_BINARY; }
+std::string LocalNode::agent_binary() const { return agent_; }
+
+std::string LocalNode::weak_agent() { return SANDGATE_WEAK_AGENT; }
 
 void LocalNode::start() {
   std::vector<std::string> words = {SANDGATE_TEST_NODE,
@@ -135,6 +145,11 @@ void LocalNode::start() {
                                     std::to_string(id_base_),
                                     std::to_string(warm_sandboxes_),
                                     workspace_};
+  if (run_as_ != 0) {
+    const std::string id = std::to_string(run_as_);
+    words.insert(words.begin(),
+                 {"/usr/bin/setpriv", "--reuid", id, "--regid", id, "--clear-groups"});
+  }
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);

@@ -25,7 +25,12 @@ class LocalNode {
   // Why this machine cannot run these tests; empty when it can.
   static std::string reason_to_skip();
 
-  explicit LocalNode(uid_t serve_uid = 0, size_t warm_sandboxes = 0, std::string workspace = "");
+  // The launcher that leaves out the walls named in a sandbox's SANDGATE_WITHOUT.
+  static std::string weak_agent();
+
+  // `run_as`: an ordinary account for the node itself; such a node has an empty image store.
+  explicit LocalNode(uid_t serve_uid = 0, size_t warm_sandboxes = 0, std::string workspace = "",
+                     std::string agent = "", uid_t run_as = 0);
   ~LocalNode();
 
   LocalProvider& provider() { return *provider_; }
@@ -59,6 +64,8 @@ class LocalNode {
   uid_t serve_uid_;
   size_t warm_sandboxes_;
   std::string workspace_;  // the one directory that it may show; empty: none
+  std::string agent_;
+  uid_t run_as_;
   uint32_t id_base_;
   pid_t pid_ = -1;
   std::unique_ptr<LocalProvider> provider_;

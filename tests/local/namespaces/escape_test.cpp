@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <fstream>
 
 #include "local/namespaces/fd.hpp"
+#include "tests/local/namespaces/attacks.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 
 namespace sandgate::test {
@@ -17,73 +19,19 @@ namespace {
 
 class EscapeTest : public SandboxTest {};
 
-struct Attack {
-  const char* what;
-  const char* line;  // for bash; prints "refused" when the wall holds
-};
-
-// Tried as the unprivileged account and as the sandbox's root.
-constexpr Attack kAttacks[] = {
-    {"write the agent's program",
-     "for e in /proc/[0-9]*/exe; do [ $e = /proc/$$/exe ] && continue; "
-     "case $(readlink $e) in /usr/*) continue;; esac; "
-     "(: >> $e) 2>/dev/null && echo broken; done; echo refused"},
-    {"see the agent's environment",
-     "cat /proc/1/environ 2>/dev/null | tr '\\0' '\\n' | "
-     "grep -q . && echo broken || echo refused"},
-    {"find the host's environment",
-     "cat /proc/[0-9]*/environ 2>/dev/null | "
-     "grep -q canary-of-the-host && echo broken || echo refused"},
-    {"read the agent's memory",
-     "(head -c1 /proc/1/mem || cat /proc/1/maps || ls /proc/1/fd/) "
-     ">/dev/null 2>&1 && echo broken || echo refused"},
-    {"go to the agent's root", "ls /proc/1/root/ >/dev/null 2>&1 && echo broken || echo refused"},
-    {"mount", "mount -t tmpfs x /mnt 2>/dev/null && echo broken || echo refused"},
-    {"remount proc writable",
-     "mount -o remount,rw /proc/sys 2>/dev/null && echo broken || echo refused"},
-    {"unmount a mask", "umount /proc/keys 2>/dev/null && echo broken || echo refused"},
-    {"a user namespace of its own", "unshare -Ur true 2>/dev/null && echo broken || echo refused"},
-    {"mount control groups",
-     "unshare -UrmC mount -t cgroup -o memory x /mnt 2>/dev/null && "
-     "echo broken || echo refused"},
-    {"chroot",
-     "chroot /tmp true 2>/dev/null; chroot / true 2>/dev/null && echo broken || "
-     "echo refused"},
-    {"enter pid 1's namespaces", "nsenter -t 1 -a true 2>/dev/null && echo broken || echo refused"},
-    {"rename the machine", "hostname evil 2>/dev/null && echo broken || echo refused"},
-    {"set the clock", "date -s 2001-01-01 >/dev/null 2>&1 && echo broken || echo refused"},
-    {"read the kernel's log", "dmesg 2>/dev/null | grep -q . && echo broken || echo refused"},
-    {"write files of sysctl",
-     "for f in $(find /proc/sys -type f 2>/dev/null | head -400); do "
-     "(: > $f) 2>/dev/null && echo broken $f; done; echo refused"},
-    {"speak to the kernel through proc",
-     "for f in sysrq-trigger kcore kmsg sys/kernel/core_pattern sys/kernel/modprobe "
-     "sys/vm/drop_caches sys/kernel/hostname irq/0/smp_affinity; do "
-     "(echo h > /proc/$f) 2>/dev/null && [ ! -c /proc/$f ] && echo broken $f; done; echo refused"},
-    {"make a device",
-     "cd /tmp; for d in 'c 1 3' 'b 254 0' 'b 7 0' 'c 10 232' 'c 1 1'; do "
-     "mknod dev$RANDOM $d 2>/dev/null && echo broken $d; done; echo refused"},
-    {"find something below /sys", "[ -z \"$(ls -A /sys)\" ] && echo refused || echo broken"},
-    {"write below /dev", "(: > /dev/x) 2>/dev/null && echo broken || echo refused"},
-    {"find host paths in mountinfo",
-     "grep -E '(^|[ =])/(var|home/|work|dev/loop|tmp/sandgate)|ext4|sandgate' /proc/self/mountinfo "
-     "&& echo broken || "
-     "echo refused"},
-    {"find a route out",
-     "[ $(grep -c . /proc/net/route) -le 1 ] && "
-     "[ $(grep -vc lo: /proc/net/dev) -eq 2 ] && echo refused || echo broken"},
-    {"dump core", "ulimit -c unlimited 2>/dev/null && echo broken || echo refused"},
-    {"raise the nice value",
-     "nice -n -5 true 2>&1 | grep -qi denied && echo refused || echo broken"},
-};
-
+// As the unprivileged account and as the sandbox's root; that each attack can succeed at all is
+// shown by WallsTest.
 TEST_F(EscapeTest, EveryWallHolds) {
   for (const char* user : {"", "root"}) {
-    for (const Attack& attack : kAttacks) {
+    for (const Attack& attack : attacks()) {
       ExecResult result = shell(attack.line, user);
       EXPECT_EQ(result.out, "refused\n") << attack.what << " as " << (*user ? user : "user") << "\n"
                                          << result.err;
     }
+  }
+  for (const Attack& attack : python_attacks()) {
+    ExecResult result = python(std::string(python_attack_start()) + attack.line, "root");
+    EXPECT_EQ(result.out, "refused\n") << attack.what << "\n" << result.err;
   }
 }
 
@@ -146,6 +94,17 @@ TEST_F(EscapeTest, NoCapabilityForTheAccountFewForRoot) {
                       "CapAmb:0000000000000000NoNewPrivs:1"),
             std::string::npos)
       << output(line, "root");
+}
+
+TEST_F(EscapeTest, MountsStayApart) {
+  const std::string before = output("cat /proc/self/mountinfo");
+  EXPECT_EQ(before.find("shared:"), std::string::npos);
+  EXPECT_EQ(before.find("master:"), std::string::npos);
+  TempDirectory directory;
+  ASSERT_EQ(mount("sandgate-test", directory.path().c_str(), "tmpfs", 0, nullptr), 0);
+  const std::string after = output("cat /proc/self/mountinfo");
+  umount2(directory.path().c_str(), MNT_DETACH);
+  EXPECT_EQ(before, after);
 }
 
 TEST_F(EscapeTest, SetuidProgramsGiveNothing) {

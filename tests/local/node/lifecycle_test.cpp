@@ -1,12 +1,15 @@
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <thread>
 
 #include "gateway/core/ids.hpp"
+#include "local/namespaces/launcher.hpp"
 #include "tests/local/node/node_fixture.hpp"
 
 namespace sandgate::test {
@@ -65,6 +68,34 @@ TEST_F(LifecycleTest, ARestartedNodeAdoptsWhatRuns) {
   run(node().provider().kill(id));
   // Orphans of the first node are reaped by the machine's own init.
   EXPECT_TRUE(eventually([&] { return ::kill(static_cast<pid_t>(record.pid), 0) != 0; }));
+}
+
+// Pids come round again; the start time tells whose one is.
+TEST_F(LifecycleTest, AStrangerWithTheSamePidIsLeftAlone) {
+  const std::string id = node().create(), control = node().create();
+  node().kill();
+  const auto become_strangers = [&](const std::string& sandbox, bool same_start) {
+    JournalRecord record = node().record(sandbox);
+    ::kill(static_cast<pid_t>(record.pid), SIGKILL);
+    const pid_t stranger = fork();
+    if (stranger == 0) {
+      for (;;) pause();
+    }
+    record.pid = stranger;
+    if (same_start) record.start_time = process_start_time(stranger);
+    std::ofstream(node().run_dir() + "/sandboxes/" + sandbox + "/sandbox.json")
+        << to_json(record).dump();
+    return stranger;
+  };
+  const pid_t stranger = become_strangers(id, false), taken = become_strangers(control, true);
+  node().start();
+  EXPECT_FALSE(run(node().provider().find(id)));
+  EXPECT_TRUE(run(node().provider().find(control)));
+  run(node().provider().kill(control));
+  EXPECT_EQ(waitpid(taken, nullptr, 0), taken) << "the control: this one was believed";
+  EXPECT_EQ(waitpid(stranger, nullptr, WNOHANG), 0);
+  ::kill(stranger, SIGKILL);
+  waitpid(stranger, nullptr, 0);
 }
 
 TEST_F(LifecycleTest, ARestartedNodeSweepsWhatDied) {

@@ -1,0 +1,169 @@
+#include "tests/local/namespaces/attacks.hpp"
+
+namespace sandgate::test {
+namespace {
+
+constexpr Attack kAttacks[] = {
+    {"write the agent's program",
+     "for e in /proc/[0-9]*/exe; do [ $e = /proc/$$/exe ] && continue; "
+     "case $(readlink $e) in /usr/*) continue;; esac; "
+     "(: >> $e) 2>/dev/null && echo broken; done; echo refused"},
+    {"see the agent's environment",
+     "cat /proc/1/environ 2>/dev/null | tr '\\0' '\\n' | "
+     "grep -q . && echo broken || echo refused"},
+    {"find the host's environment",
+     "cat /proc/[0-9]*/environ 2>/dev/null | "
+     "grep -q canary-of-the-host && echo broken || echo refused"},
+    {"read the agent's memory",
+     "(head -c1 /proc/1/mem || cat /proc/1/maps || ls /proc/1/fd/) "
+     ">/dev/null 2>&1 && echo broken || echo refused",
+     "dumpable,capabilities"},
+    {"see the agent's descriptors", "ls /proc/1/fd/ >/dev/null 2>&1 && echo broken || echo refused",
+     "dumpable,capabilities"},
+    {"go to the agent's root", "ls /proc/1/root/ >/dev/null 2>&1 && echo broken || echo refused",
+     "dumpable,capabilities"},
+    {"mount", "mount -t tmpfs x /mnt 2>/dev/null && echo broken || echo refused",
+     "seccomp,capabilities,landlock"},
+    {"remount proc writable",
+     "mount -o remount,bind,rw /proc/sys 2>/dev/null && echo broken || echo refused",
+     "seccomp,capabilities,landlock"},
+    {"unmount a mask", "umount /proc/keys 2>/dev/null && echo broken || echo refused",
+     "seccomp,capabilities,landlock"},
+    {"bind a directory", "mount --bind /etc /mnt 2>/dev/null && echo broken || echo refused",
+     "seccomp,capabilities,landlock"},
+    {"a user namespace of its own", "unshare -Ur true 2>/dev/null && echo broken || echo refused",
+     "seccomp"},
+    {"a mount namespace of its own", "unshare -m true 2>/dev/null && echo broken || echo refused",
+     "seccomp,capabilities,landlock"},
+    {"mount control groups",
+     "unshare -UrmC mount -t cgroup -o memory x /mnt 2>/dev/null && "
+     "echo broken || echo refused"},
+    {"mount in a user namespace of its own",
+     "unshare -Urm mount -t tmpfs x /mnt 2>/dev/null && echo broken || echo refused",
+     "seccomp,landlock"},
+    {"chroot",
+     "chroot /tmp true 2>/dev/null; chroot / true 2>/dev/null && echo broken || "
+     "echo refused",
+     "seccomp,capabilities"},
+    {"enter pid 1's namespaces", "nsenter -t 1 -u true 2>/dev/null && echo broken || echo refused",
+     "seccomp,capabilities,dumpable"},
+    {"rename the machine", "hostname evil 2>/dev/null && echo broken || echo refused",
+     "seccomp,capabilities"},
+    {"set the clock", "date -s 2001-01-01 >/dev/null 2>&1 && echo broken || echo refused"},
+    {"read the kernel's log", "dmesg 2>/dev/null | grep -q . && echo broken || echo refused"},
+    {"write files of sysctl",
+     "for f in $(find /proc/sys -type f 2>/dev/null | head -1500); do "
+     "(: >> $f) 2>/dev/null && echo broken $f; done; echo refused",
+     "proc_read_only"},
+    {"speak to the kernel through proc",
+     "for f in sysrq-trigger kcore kmsg sys/kernel/core_pattern sys/kernel/modprobe "
+     "sys/vm/drop_caches sys/kernel/hostname irq/0/smp_affinity; do "
+     "(echo h > /proc/$f) 2>/dev/null && [ ! -c /proc/$f ] && echo broken $f; done; echo refused"},
+    {"learn of the machine from proc",
+     "for f in cmdline modules partitions interrupts diskstats keys timer_list iomem; do "
+     "[ -s /proc/$f ] || grep -q . /proc/$f 2>/dev/null && echo broken $f; done; echo refused",
+     "proc_masks"},
+    {"make a device",
+     "cd /tmp; for d in 'c 1 3' 'b 254 0' 'b 7 0' 'c 10 232' 'c 1 1'; do "
+     "mknod dev$RANDOM $d 2>/dev/null && echo broken $d; done; echo refused"},
+    {"find something below /sys", "[ -z \"$(ls -A /sys)\" ] && echo refused || echo broken"},
+    {"write below /dev", "(: > /dev/x) 2>/dev/null && echo broken || echo refused"},
+    {"find host paths in mountinfo",
+     "grep -qE '(^|[ =])/(var|home/|work|dev/loop|tmp/sandgate)|ext4|sandgate' "
+     "/proc/self/mountinfo && echo broken || echo refused",
+     "host_mounts"},
+    {"find a route out",
+     "[ $(grep -c . /proc/net/route) -le 1 ] && "
+     "[ $(grep -vc lo: /proc/net/dev) -eq 2 ] && echo refused || echo broken",
+     "network"},
+    {"find the machine's sockets",
+     "[ $(grep -c . /proc/net/unix) -le 1 ] && echo refused || echo broken", "network"},
+    {"dump core",
+     "cd /tmp; ulimit -c unlimited; bash -c 'kill -SEGV $$' 2>/dev/null; "
+     "ls core* >/dev/null 2>&1 && echo broken || echo refused"},
+    {"raise the nice value",
+     "nice -n -5 true 2>&1 | grep -qi denied && echo refused || echo broken"},
+    {"lower the chance to be killed",
+     "(echo -900 > /proc/self/oom_score_adj) 2>/dev/null && echo broken || echo refused"},
+    {"gain by a set-uid program",
+     "[ $(id -u) = 0 ] || { echo refused; exit; }; "
+     "cp /usr/bin/id ~/suid-id && chown 1000 ~/suid-id && chmod 4755 ~/suid-id && "
+     "[ $(~/suid-id -u) = 1000 ] && echo broken || echo refused",
+     "nosuid,no_new_privs"},
+};
+
+constexpr const char* kCalls =
+    "import ctypes, os, socket, struct\n"
+    "libc = ctypes.CDLL(None, use_errno=True)\n"
+    "def call(*a):\n"
+    "  return libc.syscall(*[ctypes.c_long(x) if isinstance(x, int) else x for x in a])\n";
+
+// Calls by their numbers on x86-64.
+constexpr Attack kPythonAttacks[] = {
+    {"an io_uring",
+     "print('broken' if call(425, 8, ctypes.create_string_buffer(256)) >= 0 else "
+     "'refused')",
+     "seccomp"},
+    {"a userfaultfd", "print('broken' if call(323, 1) >= 0 else 'refused')", "seccomp"},
+    {"a key in a keyring",
+     "print('broken' if call(248, b'user', b'sandgate', b'x', 1, -2) > 0 else 'refused')",
+     "seccomp"},
+    {"the machine's asynchronous requests",
+     "c = ctypes.c_ulong(0)\n"
+     "print('broken' if call(206, 1024, ctypes.byref(c)) == 0 else 'refused')",
+     "seccomp"},
+    {"fixed addresses", "print('broken' if call(135, 0x40000) >= 0 else 'refused')", "seccomp"},
+    {"a kernel event socket",
+     "try: socket.socket(16, 3, 15); print('broken')\nexcept OSError: print('refused')", "seccomp"},
+    {"a packet socket",
+     "try: socket.socket(17, 3, 0); print('broken')\nexcept OSError: print('refused')",
+     "seccomp,capabilities"},
+    {"a raw socket",
+     "try: socket.socket(2, 3, 255); print('broken')\nexcept OSError: print('refused')",
+     "seccomp,capabilities"},
+    {"a protocol that needs a module",
+     "try: socket.socket(2, 2, 136); print('broken')\n"
+     "except OSError as e: print('refused' if e.errno == 1 else 'broken')",
+     "seccomp"},
+    {"a handle of a file",
+     "h = ctypes.create_string_buffer(struct.pack('Ii', 128, 0) + bytes(128))\n"
+     "m = ctypes.c_int(0)\n"
+     "print('broken' if call(303, -100, b'/etc/passwd', h, ctypes.byref(m), 0) == 0 else "
+     "'refused')",
+     "seccomp"},
+    {"a debugger of its own child",
+     "import signal\np = os.fork()\nif p == 0: signal.pause()\n"
+     "print('broken' if call(101, 16, p, 0, 0) == 0 else 'refused'); os.kill(p, 9)",
+     "seccomp"},
+    {"another's memory by process_vm_readv",
+     "print('refused' if call(310, os.getpid(), 0, 0, 0, 0, 0) != 0 else 'broken')", "seccomp"},
+    {"a descriptor of another process",
+     "f = os.pidfd_open(os.getpid())\n"
+     "print('broken' if call(438, f, 0, 0) >= 0 else 'refused')",
+     "seccomp"},
+    {"huge pages",
+     "e = 0\nr = call(319, b'x', 4)\n"
+     "print('refused' if r < 0 and ctypes.get_errno() == 1 else 'broken')",
+     "seccomp"},
+    {"every terminal of the machine",
+     "n = []\ntry:\n  for i in range(400): n.append(os.open('/dev/ptmx', os.O_RDWR | "
+     "os.O_NOCTTY))\n"
+     "except OSError: pass\nprint('broken' if len(n) > 300 else 'refused')",
+     "terminals"},
+    {"more descriptors than allowed",
+     "import resource\n"
+     "print('broken' if resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1] > 900000 or "
+     "resource.getrlimit(resource.RLIMIT_NOFILE)[0] != 1024 else 'refused')"},
+    {"the agent, seen from another account",
+     "os.setgroups([]); os.setgid(1000); os.setuid(1000)\n"
+     "print('broken' if os.path.exists('/proc/1/status') else 'refused')",
+     "hidepid"},
+};
+
+}  // namespace
+
+std::span<const Attack> attacks() { return kAttacks; }
+std::span<const Attack> python_attacks() { return kPythonAttacks; }
+const char* python_attack_start() { return kCalls; }
+
+}  // namespace sandgate::test

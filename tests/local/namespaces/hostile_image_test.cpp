@@ -1,0 +1,156 @@
+// Images that try to lead the launcher astray, and what an image may say about how it is run.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "local/image/import.hpp"
+#include "tests/local/image/oci_builder.hpp"
+#include "tests/local/local_node.hpp"
+
+namespace sandgate::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A node with an image store of its own, so that trees may be hostile.
+class HostileImageTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (!LocalNode::reason_to_skip().empty() || !fs::exists("/bin/busybox")) return;
+    node_ = new LocalNode();
+    fs::remove(images());
+    fs::create_directory(images());
+  }
+  static void TearDownTestSuite() {
+    delete node_;
+    node_ = nullptr;
+  }
+  void SetUp() override {
+    if (node_ == nullptr) GTEST_SKIP() << "needs root and busybox";
+  }
+  static LocalNode& node() { return *node_; }
+  static std::string images() { return node_->data_dir() + "/images"; }
+  std::string outside() const { return outside_.path(); }
+
+  // A busybox image whose tree is changed behind the importer's back.
+  template <class F>
+  std::string image(F change) {
+    ImageStore store(images());
+    const std::string draft = store.make_draft(), layout = draft + "/layout";
+    write_layout(layout, {tar_of(busybox_layer())});
+    const ImageInfo good = import_image(store, "good", layout, [](std::string_view) {});
+    const std::string tree = draft + "/tree";
+    fs::copy(images() + "/trees/" + good.digest.substr(7), tree,
+             fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    change(fs::path(tree));
+    ImageInfo info = good;
+    info.name = "hostile";
+    store.add(info, tree);
+    fs::remove_all(draft);
+    return info.name;
+  }
+  // What the sandbox of an image prints, or "refused".
+  static std::string tried(const std::string& name, const std::string& line) {
+    CreateSpec spec = node().spec();
+    spec.image = name;
+    std::string id;
+    try {
+      id = node().create(spec);
+    } catch (const Error&) {
+      return "refused";
+    }
+    Command command{.argv = {"/bin/sh", "-c", line}};
+    std::string out = node().exec(id, command).out;
+    run(node().provider().kill(id));
+    return out;
+  }
+
+ private:
+  static LocalNode* node_;
+  TempDirectory outside_;
+};
+
+LocalNode* HostileImageTest::node_ = nullptr;
+
+TEST_F(HostileImageTest, MountPointsThatAreLinksAreNotFollowed) {
+  const HostState before = host_state(node().name());
+  for (const std::string name : {"dev", "proc"}) {
+    for (const std::string& target : {outside(), std::string("../../../.."), std::string("etc"),
+                                      std::string("/proc/self/fd"), std::string("missing")}) {
+      const std::string made = image([&](const fs::path& tree) {
+        fs::remove_all(tree / name);
+        fs::create_symlink(target, tree / name);
+        if (target == outside()) {
+          EXPECT_EQ(fs::canonical(tree / name), fs::canonical(outside())) << "the control";
+        }
+      });
+      EXPECT_EQ(tried(made, "true"), "refused") << name << " -> " << target;
+    }
+  }
+  for (const std::string name : {"dev", "proc"}) {
+    const std::string made = image([&](const fs::path& tree) {
+      fs::remove_all(tree / name);
+      std::ofstream(tree / name) << "a file";
+    });
+    EXPECT_EQ(tried(made, "true"), "refused") << name;
+  }
+  EXPECT_TRUE(fs::is_empty(outside()));
+  EXPECT_EQ(host_state(node().name()).mounts, before.mounts);
+}
+
+// What masks are laid over comes from our own /dev and a fresh /proc, whatever the image has there.
+TEST_F(HostileImageTest, TheImagesOwnDeviceFilesAreCovered) {
+  const std::string made = image([&](const fs::path& tree) {
+    for (const char* name : {"null", "console", "ptmx", "pts", "shm"})
+      fs::create_symlink(outside(), tree / "dev" / name);
+    mknod((tree / "dev/sda").c_str(), S_IFBLK | 0666, makedev(8, 0));
+    mknod((tree / "kmem").c_str(), S_IFCHR | 0666, makedev(1, 3));
+    chmod((tree / "kmem").c_str(), 0666);
+  });
+  EXPECT_EQ(tried(made,
+                  "ls /dev/sda 2>/dev/null; cat /proc/keys; echo x > /dev/null; "
+                  "(echo x > /kmem) 2>/dev/null && echo broken; readlink /dev/null; echo done"),
+            "done\n");
+  EXPECT_TRUE(fs::is_empty(outside()));
+}
+
+TEST_F(HostileImageTest, AccountsAndHomesLeadNowhere) {
+  std::ofstream(outside() + "/passwd") << "user:x:0:0::/:/bin/sh\n";
+  const std::string made = image([&](const fs::path& tree) {
+    fs::remove(tree / "etc/passwd");
+    fs::create_symlink(outside() + "/passwd", tree / "etc/passwd");
+    fs::remove_all(tree / "home/user");
+    fs::create_symlink(outside(), tree / "home/user");
+  });
+  EXPECT_EQ(tried(made, "id -u; cat /etc/passwd 2>/dev/null; pwd"), "1000\n/\n");
+}
+
+TEST_F(HostileImageTest, SetUidAndOverlayMarksOfAnImageDoNothing) {
+  const std::string made = image([&](const fs::path& tree) {
+    fs::copy_file(tree / "bin/busybox", tree / "bin/suid");
+    chmod((tree / "bin/suid").c_str(), 06755);
+    mknod((tree / "etc/gone").c_str(), S_IFCHR, 0);  // a whiteout, as overlayfs stores it
+  });
+  EXPECT_EQ(tried(made, "/bin/suid id -u; echo done"), "1000\ndone\n");
+}
+
+TEST_F(HostileImageTest, TheImageSaysHowItIsRun) {
+  ImageStore store(images());
+  const std::string draft = store.make_draft();
+  std::vector<Member> members = busybox_layer();
+  members[3].content += "app:x:1234:99::/app:/bin/sh\n";
+  members.push_back({"app", Member::directory, "", 0755, 1234, 99});
+  write_layout(draft + "/layout", {tar_of(members)},
+               {{"User", "app"}, {"WorkingDir", "/srv/work"}, {"Env", {"COLOUR=blue"}}});
+  import_image(store, "polite", draft + "/layout", [](std::string_view) {});
+  fs::remove_all(draft);
+  EXPECT_EQ(tried("polite", "id -u; id -g; pwd; echo $HOME; echo $COLOUR; touch here && ls"),
+            "1234\n99\n/srv/work\n/app\nblue\nhere\n");
+}
+
+}  // namespace
+}  // namespace sandgate::test

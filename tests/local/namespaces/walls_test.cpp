@@ -1,0 +1,166 @@
+// The positive controls: a launcher that leaves walls out, and attacks that then succeed.
+#include <signal.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <map>
+
+#include "local/namespaces/fd.hpp"
+#include "local/namespaces/landlock.hpp"
+#include "tests/local/namespaces/attacks.hpp"
+#include "tests/local/namespaces/sandbox_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+class WallsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (LocalNode::reason_to_skip().empty())
+      node_ = new LocalNode(0, 0, "", LocalNode::weak_agent());
+  }
+  static void TearDownTestSuite() {
+    delete node_;
+    node_ = nullptr;
+  }
+  void SetUp() override {
+    if (node_ == nullptr) GTEST_SKIP() << LocalNode::reason_to_skip();
+  }
+  static LocalNode& node() { return *node_; }
+
+  // A sandbox without these walls; made once for each set of them.
+  static const std::string& without(const std::string& walls) {
+    std::string& id = made_[walls];
+    if (id.empty()) {
+      CreateSpec spec = node_->spec();
+      spec.allow_root = true;
+      spec.resources.processes = 1000;
+      spec.env["SANDGATE_WITHOUT"] = walls;
+      id = node_->create(spec);
+    }
+    return id;
+  }
+
+ private:
+  static LocalNode* node_;
+  static std::map<std::string, std::string> made_;
+};
+
+LocalNode* WallsTest::node_ = nullptr;
+std::map<std::string, std::string> WallsTest::made_;
+
+TEST_F(WallsTest, EveryAttackSucceedsWithoutItsWalls) {
+  for (const Attack& attack : attacks()) {
+    if (attack.walls == nullptr) continue;
+    ExecResult result = node().shell(without(attack.walls), attack.line, "root");
+    EXPECT_NE(result.out.find("broken"), std::string::npos) << attack.what << "\n" << result.err;
+  }
+  for (const Attack& attack : python_attacks()) {
+    if (attack.walls == nullptr) continue;
+    ExecResult result = node().python(without(attack.walls),
+                                      std::string(python_attack_start()) + attack.line, "root");
+    EXPECT_NE(result.out.find("broken"), std::string::npos) << attack.what << "\n" << result.err;
+  }
+}
+
+TEST_F(WallsTest, TheProductHasNoSuchChoice) {
+  const auto names_it = [](const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    return bytes.find("SANDGATE_WITHOUT") != std::string::npos;
+  };
+  LocalNode product;
+  EXPECT_FALSE(names_it(product.agent_binary()));
+  EXPECT_TRUE(names_it(LocalNode::weak_agent()));
+  CreateSpec spec = product.spec();
+  spec.env["SANDGATE_WITHOUT"] = "seccomp,hidepid";
+  EXPECT_EQ(product.shell(product.create(spec), "unshare -Ur true 2>/dev/null; ls /proc/1").out,
+            "");
+}
+
+// Without the filter and with every capability of its user namespace a sandbox could mount, but
+// for Landlock.
+TEST_F(WallsTest, LandlockIsASecondNet) {
+  if (landlock_abi() == 0) GTEST_SKIP() << "this kernel has no Landlock";
+  const char* line = "mount -t tmpfs x /mnt 2>&1 | grep -c 'denied\\|not permitted'";
+  EXPECT_EQ(node().shell(without("seccomp,capabilities"), line, "root").out, "1\n");
+  EXPECT_EQ(node().shell(without("seccomp,capabilities,landlock"), line, "root").out, "0\n");
+}
+
+// Names of abstract sockets belong to the network namespace; Landlock's scope holds without it.
+TEST_F(WallsTest, AbstractSocketsHaveTwoWalls) {
+  Fd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = "sandgate-walls-" + std::to_string(getpid());
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address),
+                 static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())),
+            0);
+  ASSERT_EQ(listen(listener.get(), 8), 0);
+  const std::string connect =
+      "import socket\ns = socket.socket(socket.AF_UNIX)\n"
+      "try: s.connect('\\0" +
+      name + "'); print('broken')\nexcept OSError: print('refused')";
+  EXPECT_EQ(node().python(without("landlock"), connect).out, "refused\n");
+  EXPECT_EQ(node().python(without("network,landlock"), connect).out, "broken\n");
+  if (landlock_abi() >= 6) EXPECT_EQ(node().python(without("network"), connect).out, "refused\n");
+}
+
+TEST_F(WallsTest, SharedMemoryOfTheHostIsNearWithoutItsWall) {
+  const int segment = shmget(0x5a4e, 4096, IPC_CREAT | 0666);
+  ASSERT_GE(segment, 0);
+  const std::string key = std::to_string(0x5a4e);
+  const std::string find = "awk '$1 == " + key + "' /proc/sysvipc/shm | wc -l";
+  EXPECT_EQ(node().shell(without("ipc"), find).out, "1\n");
+  EXPECT_EQ(node().shell(without("none"), find).out, "0\n");
+  shmctl(segment, IPC_RMID, nullptr);
+}
+
+// What the kernel counts per user is counted for each sandbox on its own.
+struct Hoard {
+  const char* what;
+  const char* program;  // takes all there is, says "full", and holds it for a while
+  const char* probe;  // prints "ok" when there is some left
+};
+constexpr Hoard kHoards[] = {
+    {"inotify instances",
+     "import ctypes, time\nl = ctypes.CDLL(None)\nn = 0\n"
+     "while n < 900 and l.inotify_init() >= 0: n += 1\n"
+     "print('full', flush=True); time.sleep(3)",
+     "import ctypes\nprint('ok' if ctypes.CDLL(None).inotify_init() >= 0 else 'none')"},
+    {"message queues",
+     "import ctypes, time, os\nl = ctypes.CDLL(None)\n"
+     "for n in range(40):\n"
+     "  if l.syscall(240, b'q%d' % n, os.O_CREAT | os.O_RDWR, 0o600, 0) < 0: break\n"
+     "print('full', flush=True); time.sleep(3)",
+     "import ctypes, os\nl = ctypes.CDLL(None)\n"
+     "print('ok' if l.syscall(240, b'probe', os.O_CREAT | os.O_RDWR, 0o600, 0) >= 0 else 'none')"},
+};
+
+std::string probe_beside(LocalNode& node, const std::string& hoarder, const std::string& sibling,
+                         const Hoard& hoard) {
+  const std::string background =
+      "python3 /tmp/hoard >/tmp/said 2>&1 & for i in $(seq 100); do grep -q full "
+      "/tmp/said 2>/dev/null && break; sleep 0.05; done; cat /tmp/said";
+  node.write(hoarder, "/tmp/hoard", hoard.program);
+  EXPECT_EQ(node.shell(hoarder, background).out, "full\n") << hoard.what;
+  const std::string said = node.python(sibling, hoard.probe).out;
+  node.shell(hoarder, "pkill python3; rm -f /tmp/said; true");
+  return said;
+}
+
+TEST_F(WallsTest, NobodyHoardsWhatIsCountedPerUser) {
+  for (const Hoard& hoard : kHoards) {
+    EXPECT_EQ(probe_beside(node(), without("none"), without("none,"), hoard), "ok\n") << hoard.what;
+    EXPECT_EQ(probe_beside(node(), without("owner"), without("owner,"), hoard), "none\n")
+        << hoard.what;
+  }
+}
+
+}  // namespace
+}  // namespace sandgate::test

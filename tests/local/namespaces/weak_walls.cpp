@@ -1,0 +1,13 @@
+#include <string_view>
+
+#include "local/namespaces/wall.hpp"
+
+namespace sandgate {
+
+bool stands(const LaunchSpec& spec, const char* wall) {
+  auto found = spec.env.find("SANDGATE_WITHOUT");
+  if (found == spec.env.end()) return true;
+  return ("," + found->second + ",").find("," + std::string(wall) + ",") == std::string::npos;
+}
+
+}  // namespace sandgate
