@@ -9,6 +9,7 @@ namespace {
 Descriptor unasked() {
   Descriptor descriptor;
   descriptor.provider = "local";
+  descriptor.known = false;
   descriptor.notes = {"the node was not reached yet"};
   return descriptor;
 }

@@ -70,6 +70,7 @@ struct DescriptorLimits {
 // Capabilities as data: placement, docs, GET /v1/providers and the contract suite all read this.
 struct Descriptor {
   std::string provider;
+  bool known = true;  // false: it has to be asked, and was not yet
   Isolation isolation = Isolation::container;
   std::set<Persistence> persistence{Persistence::ephemeral};
   std::map<Verb, Keeps> verbs;

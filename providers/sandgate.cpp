@@ -30,7 +30,8 @@ SandgateProvider::SandgateProvider(HttpClient& http, asio::any_io_executor execu
     : api_(http, target_of(settings), &wire::read_error),
       executor_(std::move(executor)),
       profile_(settings.profile),
-      descriptor_(std::make_shared<const Descriptor>(Descriptor{.provider = "sandgate"})) {}
+      descriptor_(
+          std::make_shared<const Descriptor>(Descriptor{.provider = "sandgate", .known = false})) {}
 
 Task<void> SandgateProvider::refresh() {
   const Json document = co_await api_.get("/v1/descriptor?profile=" + percent_encode(profile_));

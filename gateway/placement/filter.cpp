@@ -21,6 +21,10 @@ class Examination {
   void run() {
     candidate_.rejected_because.clear();
     policy();
+    if (!offered_.known) {
+      candidate_.only_now = candidate_.rejected_because.empty();
+      return reject("not_reached");
+    }
     walls();
     verbs();
     controls();

@@ -50,7 +50,7 @@ TABLE = [
     ("GET", "/v1/prices*", MONEY_READERS), ("*", "/v1/prices*", OPERATOR),
     ("POST", "/v1/invoices/{id}/issue", OPERATOR), ("POST", "/v1/invoices", MONEY),
     ("GET", "/v1/invoices*", MONEY_READERS), ("GET", "/v1/ledger*", MONEY_READERS),
-    ("POST", "/v1/reconciliations", OPERATOR),
+    ("POST", "/v1/reconciliations", OPERATOR), ("*", "/v1/exports*", OPERATOR),
 ]
 # Ids that are well formed and belong to nobody.
 NAMES = {"id": "sb" + "0" * 24, "pid": "pr" + "0" * 24, "name": "nobody", "channel": "stable", "book": "nobody",

@@ -33,7 +33,7 @@ TEST_F(LocalProviderTest, DeclaresWhatTheNodeOffers) {
   EXPECT_EQ(descriptor.provider, "local");
   EXPECT_EQ(descriptor.isolation, Isolation::container);
   EXPECT_TRUE(descriptor.can(Verb::exec));
-  EXPECT_FALSE(descriptor.can(Verb::pause));
+  EXPECT_TRUE(descriptor.can(Verb::pause));
   EXPECT_TRUE(descriptor.controls.contains(Control::network_deny));
   EXPECT_FALSE(descriptor.controls.contains(Control::network_rules));
   EXPECT_TRUE(descriptor.images.contains("debian-12"));
