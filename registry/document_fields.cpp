@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "gateway/core/network_rule.hpp"
 #include "registry/decimal_text.hpp"
-#include "registry/network_rule.hpp"
 
 namespace sandgate {
 namespace {

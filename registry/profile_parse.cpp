@@ -1,7 +1,7 @@
 #include "registry/profile_parse.hpp"
 
+#include "gateway/core/network_rule.hpp"
 #include "registry/document_fields.hpp"
-#include "registry/network_rule.hpp"
 #include "registry/placement_parse.hpp"
 #include "registry/yaml.hpp"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "gateway/core/network_rule.hpp"
 #include "registry/decimal_text.hpp"
 #include "registry/document_fields.hpp"
-#include "registry/network_rule.hpp"
 
 namespace sandgate {
 namespace {

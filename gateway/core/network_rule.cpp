@@ -1,4 +1,4 @@
-#include "registry/network_rule.hpp"
+#include "gateway/core/network_rule.hpp"
 
 #include <algorithm>
 #include <charconv>
