@@ -1,7 +1,9 @@
 #include "local/local_provider.hpp"
 
 #include "gateway/core/log.hpp"
+#include "local/node/egress_host.hpp"
 #include "local/node/requests.hpp"
+#include "local/secret_trust.hpp"
 
 namespace sandgate {
 namespace {
@@ -14,6 +16,14 @@ Descriptor unasked() {
   return descriptor;
 }
 
+// For programs that know proxies; all others are served as well. What was asked for wins.
+void add_proxy_variables(std::map<std::string, std::string>& env) {
+  for (const char* name : {"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"})
+    env.try_emplace(name, kProxyUrl);
+  for (const char* name : {"NO_PROXY", "no_proxy"})
+    env.try_emplace(name, "localhost,127.0.0.1,::1");
+}
+
 SandboxOrder to_order(CreateSpec spec) {
   SandboxOrder order;
   order.id = std::move(spec.sandbox_id);
@@ -22,6 +32,9 @@ SandboxOrder to_order(CreateSpec spec) {
   order.resources = spec.resources;
   order.ttl = spec.ttl;
   order.env = std::move(spec.env);
+  order.network = std::move(spec.network);
+  if (has_way_out(order.network)) add_proxy_variables(order.env);
+  if (!spec.secrets.grants.empty()) add_authority_variables(order.env);
   order.allow_root = spec.allow_root;
   order.allow_debug = spec.allow_debug;
   order.workspace = std::move(spec.workspace);
@@ -30,21 +43,12 @@ SandboxOrder to_order(CreateSpec spec) {
   return order;
 }
 
-// What the descriptor does not declare is refused, never silently dropped.
-void check_spec(const CreateSpec& spec) {
-  if (spec.network.fallback != NetworkDefault::deny || !spec.network.allow.empty()) {
-    throw Error(ErrorCode::unsupported, "local sandboxes have no network");
-  }
-  if (!spec.secrets.empty()) {
-    throw Error(ErrorCode::unsupported, "local sandboxes cannot be given secrets");
-  }
-}
-
 }  // namespace
 
 LocalProvider::LocalProvider(LocalProviderSettings settings)
     : settings_(std::move(settings)),
       node_(settings_.node_socket),
+      egress_(settings_.egress_socket),
       descriptor_(std::make_shared<const Descriptor>(unasked())) {}
 
 Task<void> LocalProvider::refresh() {
@@ -78,10 +82,20 @@ AgentClient LocalProvider::agent(const std::string& id) const {
 }
 
 Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
-  check_spec(spec);
+  SecretGrants secrets = spec.secrets;
   Json order = to_json(to_order(std::move(spec)));
   Json answer = co_await node_.call("create", std::move(order));
-  co_return backend_sandbox_from(answer);
+  BackendSandbox made = backend_sandbox_from(answer);
+  if (secrets.grants.empty()) co_return made;
+  auto giving = set_secrets(made.backend_id, std::move(secrets));
+  const auto outcome = co_await attempt(std::move(giving));
+  if (const auto* failure = std::get_if<Error>(&outcome)) {
+    // Without them it is not what was asked for.
+    auto killing = kill(made.backend_id);
+    co_await attempt(std::move(killing));
+    throw *failure;
+  }
+  co_return made;
 }
 
 Task<std::optional<BackendSandbox>> LocalProvider::find(std::string id) {

@@ -12,6 +12,7 @@ namespace sandgate {
 struct LocalProviderSettings {
   std::string node_socket;  // as the node's settings name it
   std::string sandboxes_dir;  // the node's run_dir + "/sandboxes"
+  std::string egress_socket;  // the node's run_dir + "/egress.sock"
 };
 
 // This machine as a backend. Making and ending sandboxes is the node's work; exec and files go
@@ -64,6 +65,10 @@ class LocalProvider : public Provider {
                                  bool lasting) override;
   Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
   Task<void> remove_snapshot(std::string snapshot) override;
+  Task<NetworkState> network(std::string id) override;
+  Task<void> set_network(std::string id, NetworkPolicy policy) override;
+  Task<std::map<std::string, std::string>> secret_revisions() override;
+  Task<void> set_secrets(std::string id, SecretGrants secrets) override;
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
   const NodeClient& node() const { return node_; }
@@ -74,6 +79,7 @@ class LocalProvider : public Provider {
 
   const LocalProviderSettings settings_;
   const NodeClient node_;
+  const NodeClient egress_;  // secrets' values go to that process alone
   mutable std::mutex mutex_;
   std::shared_ptr<const Descriptor> descriptor_;  // guarded by mutex_, what it points to is not
 };

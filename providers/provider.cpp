@@ -13,6 +13,16 @@ Task<T> refuse(const Provider& provider, Verb verb) {
   co_return T();
 }
 
+template <class T>
+Task<T> refuse(const Provider& provider, Control control) {
+  const std::string name = provider.descriptor().provider;
+  Error error(ErrorCode::unsupported,
+              name + " has no control '" + std::string(to_string(control)) + "'");
+  error.provider = name;
+  throw error;
+  co_return T();
+}
+
 }  // namespace
 
 Task<std::unique_ptr<ProcessStream>> Provider::exec(std::string, Command) {
@@ -81,6 +91,18 @@ Task<std::optional<BackendSnapshot>> Provider::find_snapshot(std::string) {
   return refuse<std::optional<BackendSnapshot>>(*this, Verb::snapshot);
 }
 Task<void> Provider::remove_snapshot(std::string) { return refuse<void>(*this, Verb::snapshot); }
+Task<NetworkState> Provider::network(std::string) {
+  return refuse<NetworkState>(*this, Control::network_rules);
+}
+Task<void> Provider::set_network(std::string, NetworkPolicy) {
+  return refuse<void>(*this, Control::network_rules);
+}
+Task<std::map<std::string, std::string>> Provider::secret_revisions() {
+  co_return std::map<std::string, std::string>();
+}
+Task<void> Provider::set_secrets(std::string, SecretGrants) {
+  return refuse<void>(*this, Control::secret_injection);
+}
 Task<void> Provider::extend(std::string, std::chrono::seconds) { co_return; }
 
 }  // namespace sandgate

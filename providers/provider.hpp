@@ -76,6 +76,15 @@ class Provider {
   // By its backend id; idempotent. Sandboxes restored from it live on.
   virtual Task<void> remove_snapshot(std::string snapshot);
 
+  // Of backends that declare Control::network_rules; others throw Error(unsupported).
+  virtual Task<NetworkState> network(std::string id);
+  virtual Task<void> set_network(std::string id, NetworkPolicy policy);  // in force on return
+
+  // Of backends that declare Control::secret_injection: which set of secrets (its revision) each
+  // sandbox has now, "" for none, and another set for one. A restarted backend may have none.
+  virtual Task<std::map<std::string, std::string>> secret_revisions();
+  virtual Task<void> set_secrets(std::string id, SecretGrants secrets);
+
   // Changes of settings that a running sandbox must follow; a backend that cannot ignores them.
   virtual Task<void> extend(std::string id, std::chrono::seconds ttl);
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gateway/core/async.hpp"
+#include "gateway/core/secret.hpp"
 #include "gateway/core/time.hpp"
 #include "providers/descriptor.hpp"
 
@@ -32,11 +33,38 @@ struct NetworkPolicy {
   bool operator==(const NetworkPolicy&) const = default;
 };
 
-// A secret's placeholder to show inside and where its value may go; the value itself travels apart.
+// The environment variable that shows a secret's placeholder, and where its value may go.
 struct SecretBinding {
   std::string name;
   std::string host;
   std::string header;
+};
+
+// A binding with what it takes to act on it: the placeholder stands in the sandbox's environment
+// variable of that name, the value reaches whoever sends requests for the sandbox and nobody else.
+struct SecretGrant {
+  std::string name, host, header, placeholder;
+  Secret value;
+};
+
+// What a running sandbox's secrets are now; `revision` changes with any of them.
+struct SecretGrants {
+  std::string revision;
+  std::vector<SecretGrant> grants;
+};
+
+// One judgement on what a sandbox wanted to reach.
+struct NetworkVerdict {
+  Time at;
+  std::string target;  // "host:port", or a name that was asked for
+  std::string way;  // dns, connect, http, tls, tcp
+  bool allowed = false;
+  std::string reason;  // one word when refused
+};
+
+struct NetworkState {
+  NetworkPolicy policy;
+  std::vector<NetworkVerdict> verdicts;  // the latest, oldest first
 };
 
 struct CreateSpec {
@@ -48,7 +76,7 @@ struct CreateSpec {
   std::map<std::string, std::string> env;
   std::map<std::string, std::string> metadata;
   NetworkPolicy network;
-  std::vector<SecretBinding> secrets;
+  SecretGrants secrets;
   std::string snapshot;  // backend's snapshot id, or empty
   std::string workspace;  // directory of the backend's machine to show inside, or empty
   bool workspace_writable = false;

@@ -11,6 +11,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
 #include "gateway/supervisor/process_supervisor.hpp"
+#include "local/egress/egress.hpp"
 #include "local/node/node.hpp"
 #include "local/node/probe.hpp"
 
@@ -110,6 +111,10 @@ void add_server_commands(CLI::App& app, int& exit_code) {
       ->callback([&exit_code] {
         exit_code = run_child([](const Config& config) { return run_node(node_settings(config)); });
       });
+
+  app.add_subcommand("egress", "Started by the node: carries bytes out of sandboxes")
+      ->group("")
+      ->callback([&exit_code] { exit_code = egress::run_egress(); });
 
   CLI::App* migrate_command = app.add_subcommand("migrate", "Bring a database's schema up to date");
   const auto migrate_flags = std::make_shared<SettingsFlags>(*migrate_command);

@@ -29,7 +29,8 @@ Secret master_key(const Config& config) {
 std::shared_ptr<LocalProvider> local_provider(const Config& config) {
   if (!config.local.enabled) return nullptr;
   return std::make_shared<LocalProvider>(
-      LocalProviderSettings{config.node_socket(), config.local_run() + "/sandboxes"});
+      LocalProviderSettings{config.node_socket(), config.local_run() + "/sandboxes",
+                            config.local_run() + "/egress.sock"});
 }
 
 }  // namespace

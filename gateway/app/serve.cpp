@@ -49,6 +49,16 @@ ChildSpec own_program(const std::string& command, const Config& config, const Ac
   return spec;
 }
 
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  std::istringstream in(list);
+  for (std::string word; std::getline(in, word, ',');) {
+    std::erase(word, ' ');
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
+}
+
 void prepare_directories(const Config& config, const Account& account) {
   const Account self = current_account();
   ensure_directory(config.home, self, 0711);
@@ -75,6 +85,8 @@ NodeSettings node_settings(const Config& config) {
   for (std::string one; std::getline(workspaces, one, ':');)
     if (!one.empty()) settings.workspaces.push_back(one);
   settings.host_image = config.local.host_image;
+  settings.private_cidrs = words_of(config.local.egress.private_cidrs);
+  settings.egress_authorities = config.local.egress.authorities;
   if (geteuid() == 0)
     if (const auto account = find_account(config.run_as)) settings.serve_uid = account->uid;
   return settings;

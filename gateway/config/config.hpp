@@ -46,6 +46,10 @@ struct Config {
     int64_t warm_sandboxes = 16;
     std::string workspaces;
     bool host_image = false;
+    struct Egress {
+      std::string private_cidrs;  // separated by commas
+      std::string authorities;  // PEM file
+    } egress;
   } local;
 
   struct Billing {

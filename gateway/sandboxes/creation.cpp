@@ -88,7 +88,6 @@ CreateSpec Creation::spec() const {
           .env = profile.env,
           .metadata = record_.metadata,
           .network = profile.network,
-          .secrets = profile.secrets,
           .snapshot = order_.snapshot_backend_id,
           .workspace = profile.workspace_path,
           .workspace_writable = profile.workspace == Workspace::read_write,

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "local/egress/control_channel.hpp"
 #include "local/namespaces/fd.hpp"
 #include "local/node/settings.hpp"
 
@@ -74,6 +75,7 @@ Json to_json(const JournalRecord& record) {
           {"memory_mib", record.resources.memory_mib},
           {"disk_gib", record.resources.disk_gib},
           {"processes", record.resources.processes},
+          {"network", egress::network_json(record.network)},
           {"created_at", to_micros(record.created_at)},
           {"expires_at", to_micros(record.expires_at)}};
 }
@@ -94,6 +96,7 @@ JournalRecord sandbox_record_from(const Json& json) {
   json.at("memory_mib").get_to(record.resources.memory_mib);
   json.at("disk_gib").get_to(record.resources.disk_gib);
   json.at("processes").get_to(record.resources.processes);
+  record.network = egress::network_from(json.at("network"));
   record.created_at = from_micros(json.at("created_at").get<int64_t>());
   record.expires_at = from_micros(json.at("expires_at").get<int64_t>());
   return record;

@@ -23,6 +23,7 @@ struct JournalRecord {
   uint64_t start_time = 0;
   std::vector<std::string> cgroups;
   Resources resources;
+  NetworkPolicy network;
   Time created_at, expires_at;
 };
 

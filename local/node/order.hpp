@@ -13,6 +13,7 @@ struct SandboxOrder {
   Resources resources;
   std::chrono::seconds ttl{600};
   std::map<std::string, std::string> env;
+  NetworkPolicy network;
   bool allow_root = false, allow_debug = false;
   std::string workspace;  // directory of this machine shown as /workspace; empty: none
   bool workspace_writable = false;

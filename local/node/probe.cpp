@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "local/namespaces/landlock.hpp"
+#include "local/node/egress_doors.hpp"
 
 namespace sandgate {
 namespace {
@@ -105,6 +106,13 @@ ProbeResult probe_program(const char* name, const char* package) {
           found.empty() ? std::string("apt-get install ") + package : ""};
 }
 
+ProbeResult probe_egress() {
+  const std::string missing = try_egress_doors();
+  return {"egress", missing.empty(), false,
+          missing.empty() ? "rules by name, transparent" : missing + ": sandboxes reach nothing",
+          missing.empty() ? "" : "use Linux 5.9 or later with CONFIG_BPF_SYSCALL and CONFIG_IPV6"};
+}
+
 ProbeResult probe_kvm() {
   bool ok = access("/dev/kvm", R_OK | W_OK) == 0;
   return {"kvm", ok, false, ok ? "/dev/kvm" : "absent: no microVMs", ""};
@@ -135,6 +143,9 @@ void add_notes(Descriptor& descriptor, const Capabilities& capabilities) {
     descriptor.notes.push_back("swap is not limited on this machine");
   }
   if (!cgroups.freezer) descriptor.notes.push_back("no freezer: sandboxes cannot be paused");
+  if (!capabilities.no_egress.empty()) {
+    descriptor.notes.push_back("no way out: " + capabilities.no_egress);
+  }
   if (capabilities.disk == DiskKind::memory) {
     descriptor.notes.push_back("disks are kept in memory and count as memory");
   }
@@ -167,6 +178,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
           probe_cgroups(settings),
           probe_seccomp(),
           probe_landlock(),
+          probe_egress(),
           probe_program("mkfs.ext4", "e2fsprogs"),
           probe_program("mmdebstrap", "mmdebstrap"),
           probe_program("skopeo", "skopeo"),
@@ -205,6 +217,9 @@ Descriptor describe(const Capabilities& capabilities) {
   if (!capabilities.single_id) descriptor.controls.insert(Control::allow_root);
   if (capabilities.workspaces && !capabilities.single_id)
     descriptor.controls.insert(Control::host_workspace);
+  if (capabilities.no_egress.empty())
+    descriptor.controls.insert(
+        {Control::network_rules, Control::network_allow, Control::secret_injection});
   const CgroupSupport& cgroups = capabilities.cgroups;
   if (cgroups.cpu) descriptor.controls.insert(Control::cpu_limit);
   if (cgroups.memory) descriptor.controls.insert(Control::memory_limit);

@@ -40,6 +40,12 @@ bool Supervisor::adopt(const JournalRecord& record) {
     std::lock_guard lock(mutex_);
     sandboxes_.emplace(record.id, live);
   }
+  try {
+    open_way_out(*live);
+  } catch (const std::exception& failure) {
+    log::error("a sandbox's way out stays closed",
+               {{"sandbox", record.id}, {"reason", failure.what()}});
+  }
   watcher_.add(record.id, live->pidfd.get());
   return true;
 }

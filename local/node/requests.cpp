@@ -1,5 +1,7 @@
 #include "local/node/requests.hpp"
 
+#include "local/egress/control_channel.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -26,6 +28,7 @@ Json to_json(const SandboxOrder& order) {
           {"processes", order.resources.processes},
           {"ttl_seconds", order.ttl.count()},
           {"env", order.env},
+          {"network", egress::network_json(order.network)},
           {"allow_root", order.allow_root},
           {"allow_debug", order.allow_debug},
           {"workspace", order.workspace},
@@ -45,6 +48,7 @@ SandboxOrder create_order_from(const Json& params) {
   order.resources = read_resources(reader);
   order.ttl = std::chrono::seconds(reader.integer("ttl_seconds", 1, kMaxTtlSeconds).value_or(600));
   order.env = reader.text_map("env", 1024, {0, 128 << 10}).value_or(order.env);
+  if (const Json* network = reader.object("network")) order.network = network_from(*network);
   order.allow_root = reader.boolean("allow_root").value_or(false);
   order.allow_debug = reader.boolean("allow_debug").value_or(false);
   order.workspace = reader.text("workspace", {0, 4096}).value_or("");
@@ -53,6 +57,14 @@ SandboxOrder create_order_from(const Json& params) {
   reader.finish();
   problems.throw_if_any();
   return order;
+}
+
+NetworkPolicy network_from(const Json& json) {
+  try {
+    return egress::network_from(json);
+  } catch (const Json::exception&) {
+    throw Error::invalid("/network", "is no policy");
+  }
 }
 
 Json to_json(const BackendSandbox& sandbox) {

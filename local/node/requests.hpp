@@ -9,6 +9,8 @@ namespace sandgate {
 Json to_json(const SandboxOrder& order);
 SandboxOrder create_order_from(const Json& params);  // throws Error(invalid)
 
+NetworkPolicy network_from(const Json& json);  // throws Error(invalid)
+
 Json to_json(const BackendSandbox& sandbox);
 BackendSandbox backend_sandbox_from(const Json& json);
 BackendSandbox to_backend(const JournalRecord& record);

@@ -49,6 +49,7 @@ std::optional<JournalRecord> Supervisor::hand_over(const LivePtr& seat, const Sa
   }
   try {
     rename(seat, order);
+    open_way_out(*seat);
     watcher_.add(order.id, seat->pidfd.get());
     return seat->record;
   } catch (...) {
@@ -66,6 +67,7 @@ void Supervisor::rename(const LivePtr& seat, const SandboxOrder& order) {
   JournalRecord record = seat->record;
   record.id = order.id;
   record.tenant_id = order.tenant_id;
+  record.network = order.network;
   record.state = RecordState::running;
   record.created_at = clock_.now();
   record.expires_at = record.created_at + order.ttl;

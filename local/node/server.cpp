@@ -5,6 +5,7 @@
 #include <boost/asio/experimental/channel.hpp>
 
 #include "gateway/core/log.hpp"
+#include "local/egress/control_channel.hpp"
 #include "local/image/build.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/image_garbage.hpp"
@@ -149,6 +150,16 @@ Json NodeServer::handle(const std::string& verb, const Json& params) {
   }
   if (verb == "extend") {
     supervisor_.extend(required_text(params, "id"), ttl_from(params));
+    return Json::object();
+  }
+  if (verb == "network") {
+    const auto record = supervisor_.find(required_text(params, "id"));
+    if (!record) throw Error::not_found("sandbox", required_text(params, "id"));
+    return egress::network_json(record->network);
+  }
+  if (verb == "set_network") {
+    supervisor_.set_network(required_text(params, "id"),
+                            network_from(params.value("network", Json())));
     return Json::object();
   }
   if (verb == "describe") return describe_node();

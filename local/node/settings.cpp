@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "local/namespaces/user_ns.hpp"
+
 namespace sandgate {
 
 std::string socket_path(const NodeSettings& settings) {
@@ -13,6 +15,10 @@ std::string images_dir(const NodeSettings& settings) {
 }
 std::string disks_dir(const NodeSettings& settings) { return settings.data_dir + "/disks"; }
 std::string snapshots_dir(const NodeSettings& settings) { return settings.data_dir + "/snapshots"; }
+
+uid_t egress_uid(const NodeSettings& settings) {
+  return settings.id_base + (settings.id_ranges - 1) * kIdRange;
+}
 
 bool is_safe_name(std::string_view text) {
   auto safe = [](char c) {

@@ -28,6 +28,8 @@ struct NodeSettings {
   size_t warm_sandboxes = 16;  // started before anybody asks, together at most; 0: none
   // Directories that sandboxes may be shown, or parts of them; empty: none.
   std::vector<std::string> workspaces;
+  std::vector<std::string> private_cidrs;  // blocks that are not public and yet may be reached
+  std::string egress_authorities;  // PEM file: who else may vouch for upstreams; empty: nobody
   bool host_image = false;  // offer the machine's own file tree as image "host"
 };
 
@@ -37,6 +39,9 @@ std::string sandboxes_dir(const NodeSettings& settings);
 std::string images_dir(const NodeSettings& settings);
 std::string disks_dir(const NodeSettings& settings);
 std::string snapshots_dir(const NodeSettings& settings);
+
+// Whom the egress process runs as: the first id of the last range, which no sandbox gets.
+uid_t egress_uid(const NodeSettings& settings);
 
 // Letters, digits, '_' and '-', 1 to 64 of them: fit to become part of a path.
 bool is_safe_name(std::string_view text);

@@ -64,10 +64,12 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       cgroups_(open_cgroup_tree("sandgate-" + settings_.name)),
       seccomp_(compile_seccomp()),
       launcher_(agent_binary(settings_)),
-      ranges_(settings_.id_base, settings_.id_ranges),
+      ranges_(settings_.id_base, settings_.id_ranges - 1),  // the last is the egress process's
+      egress_(settings_),
       capabilities_(machine_capabilities(settings_, cgroups_->support())),
       pool_(settings_.warm_sandboxes),
       watcher_([this](const std::string& id) { on_exit(id); }, [this] { end_expired(); }) {
+  capabilities_.no_egress = egress_.missing();
   recover();
   try_out();
   Warming::Work work;
@@ -111,6 +113,7 @@ Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageIn
   record.image = order.image;
   record.image_digest = image.digest;
   record.resources = order.resources;
+  record.network = order.network;
   record.created_at = clock_.now();
   record.expires_at = record.created_at + order.ttl;
   record.cgroups = cgroups_->directories_of(order.id);
@@ -181,6 +184,7 @@ JournalRecord Supervisor::launch(const SandboxOrder& order, const OpenImage& ima
   try {
     journal_.write(live->record);
     start(*live, order, image, owner);
+    open_way_out(*live);
     journal_.write(live->record);
     watcher_.add(order.id, live->pidfd.get());
     return live->record;
@@ -221,6 +225,7 @@ void Supervisor::remove_traces(const LivePtr& live) {
   std::lock_guard busy(live->busy);
   const JournalRecord& record = live->record;
   live->disk.reset();
+  egress_.detach(record.id);
   if (!remove_cgroups(record.cgroups)) log::warn("control group left", {{"sandbox", record.id}});
   disks_.remove(record.id);
   journal_.remove(record.id);
@@ -299,6 +304,7 @@ SandboxMetrics Supervisor::metrics(const std::string& id) const {
   metrics.memory_used_bytes = usage.memory_bytes;
   metrics.memory_limit_bytes = record->resources.memory_mib << 20;
   metrics.disk_used_bytes = disk_used(*record);
+  metrics.egress_bytes = egress_.bytes(id);
   metrics.processes = usage.processes;
   metrics.sampled_at = clock_.now();
   return metrics;

@@ -13,6 +13,7 @@
 #include "local/namespaces/disk.hpp"
 #include "local/namespaces/launcher.hpp"
 #include "local/namespaces/seccomp_policy.hpp"
+#include "local/node/egress_host.hpp"
 #include "local/node/id_ranges.hpp"
 #include "local/node/journal.hpp"
 #include "local/node/order.hpp"
@@ -45,6 +46,9 @@ class Supervisor {
   std::vector<JournalRecord> list() const;
   SandboxMetrics metrics(const std::string& id) const;  // throws Error(not_found)
   void extend(const std::string& id, std::chrono::seconds ttl);  // throws Error(not_found)
+  // What a running sandbox may reach from now on. Throws Error(not_found, unsupported,
+  // unavailable).
+  void set_network(const std::string& id, const NetworkPolicy& network);
 
   // Stops every process where it stands; memory stays. Already paused: nothing happens. Throws
   // Error: not_found, conflict (a process cannot be stopped now), unsupported.
@@ -104,6 +108,7 @@ class Supervisor {
   void on_exit(const std::string& id);
   void end_expired();
   void check_order(const SandboxOrder& order) const;
+  void open_way_out(const Live& live);
 
   const NodeSettings settings_;
   const std::function<void(std::function<void()>)> post_;
@@ -116,6 +121,7 @@ class Supervisor {
   SeccompPrograms seccomp_;
   Launcher launcher_;
   IdRanges ranges_;
+  EgressHost egress_;
   Capabilities capabilities_;
   mutable std::mutex mutex_;
   std::map<std::string, LivePtr> sandboxes_;

@@ -1,10 +1,13 @@
 // Runs a node with settings from the command line: name, data directory, run directory, agent
 // program, uid of serve, id base, sandboxes kept warm, a directory to show. For tests only.
 #include <cstdlib>
+#include <string_view>
 
+#include "local/egress/egress.hpp"
 #include "local/node/node.hpp"
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "egress") return sandgate::egress::run_egress();
   if (argc != 9) return 2;
   sandgate::NodeSettings settings;
   settings.name = argv[1];

@@ -111,8 +111,8 @@ LocalNode::LocalNode(uid_t serve_uid, size_t warm_sandboxes, std::string workspa
              chown(data_dir().c_str(), run_as_, run_as_) != 0) {
     throw std::runtime_error("the node's directory cannot be given away");
   }
-  provider_ = std::make_unique<LocalProvider>(
-      LocalProviderSettings{run_dir() + "/node.sock", run_dir() + "/sandboxes"});
+  provider_ = std::make_unique<LocalProvider>(LocalProviderSettings{
+      run_dir() + "/node.sock", run_dir() + "/sandboxes", run_dir() + "/egress.sock"});
   start();
 }
 

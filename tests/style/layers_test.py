@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     "billing": ["gateway/core", *VALUES],
     "registry": ["gateway/core", *VALUES],
     "providers": ["gateway/core"],
-    "local": ["gateway/core", "providers/provider.hpp", *VALUES],
+    "local": ["gateway/core", "providers/provider.hpp", "providers/address_rules.hpp", *VALUES],
     "gateway": ["gateway", "billing", "registry", "providers", "local"],
     "tests": ["gateway", "billing", "registry", "providers", "local", "tests"],
 }

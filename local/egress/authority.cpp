@@ -1,0 +1,114 @@
+#include "local/egress/authority.hpp"
+
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include "gateway/core/error.hpp"
+#include "gateway/core/random.hpp"
+
+namespace sandgate::egress {
+namespace {
+
+constexpr int64_t kDay = 24 * 3600;
+constexpr size_t kMaxContexts = 64;
+
+template <class T, void (*release)(T*)>
+struct Release {
+  void operator()(T* object) const { release(object); }
+};
+using Key = std::unique_ptr<EVP_PKEY, Release<EVP_PKEY, EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Release<X509, X509_free>>;
+
+void require(bool ok) {
+  if (!ok) throw Error(ErrorCode::internal, "a certificate could not be made");
+}
+
+void add_extension(X509* certificate, X509* issuer, int id, const std::string& value) {
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+  X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, &context, id, value.c_str());
+  require(extension != nullptr);
+  const bool added = X509_add_ext(certificate, extension, -1) == 1;
+  X509_EXTENSION_free(extension);
+  require(added);
+}
+
+// Unsigned, with a random serial number; valid from yesterday for a year.
+Certificate blank(EVP_PKEY* key, const std::string& name) {
+  Certificate certificate(X509_new());
+  std::array<uint8_t, 16> serial{};
+  random_fill(serial);
+  serial[0] &= 0x7f;
+  BIGNUM* number = BN_bin2bn(serial.data(), static_cast<int>(serial.size()), nullptr);
+  require(number && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate.get())));
+  BN_free(number);
+  X509_set_version(certificate.get(), 2);
+  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -kDay);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 365 * kDay);
+  require(X509_set_pubkey(certificate.get(), key) == 1);
+  X509_NAME* subject = X509_get_subject_name(certificate.get());
+  const auto* text = reinterpret_cast<const unsigned char*>(name.c_str());
+  require(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, text, -1, -1, 0) == 1);
+  return certificate;
+}
+
+std::string pem_of(X509* certificate) {
+  BIO* memory = BIO_new(BIO_s_mem());
+  require(PEM_write_bio_X509(memory, certificate) == 1);
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(memory, &data);
+  std::string text(data, static_cast<size_t>(size));
+  BIO_free(memory);
+  return text;
+}
+
+}  // namespace
+
+struct Authority::Pair {
+  Key key;
+  Certificate certificate;
+};
+
+Authority::Authority(const std::string& sandbox) : own_(std::make_unique<Pair>()) {
+  own_->key.reset(EVP_EC_gen("P-256"));
+  require(own_->key != nullptr);
+  own_->certificate = blank(own_->key.get(), "Sandgate " + sandbox);
+  X509* certificate = own_->certificate.get();
+  require(X509_set_issuer_name(certificate, X509_get_subject_name(certificate)) == 1);
+  add_extension(certificate, certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0");
+  add_extension(certificate, certificate, NID_key_usage, "critical,keyCertSign,cRLSign");
+  add_extension(certificate, certificate, NID_subject_key_identifier, "hash");
+  require(X509_sign(certificate, own_->key.get(), EVP_sha256()) > 0);
+  certificate_pem_ = pem_of(certificate);
+}
+
+Authority::~Authority() = default;
+
+boost::asio::ssl::context& Authority::context_for(const std::string& host) {
+  if (const auto found = contexts_.find(host); found != contexts_.end()) return *found->second;
+  require(contexts_.size() < kMaxContexts);
+  Pair leaf;
+  leaf.key.reset(EVP_EC_gen("P-256"));
+  require(leaf.key != nullptr);
+  // The common name holds 64 bytes; the alternative name is what counts.
+  leaf.certificate = blank(leaf.key.get(), host.size() <= 64 ? host : "sandgate");
+  X509* certificate = leaf.certificate.get();
+  X509* issuer = own_->certificate.get();
+  require(X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) == 1);
+  add_extension(certificate, issuer, NID_basic_constraints, "critical,CA:FALSE");
+  add_extension(certificate, issuer, NID_key_usage, "critical,digitalSignature");
+  add_extension(certificate, issuer, NID_ext_key_usage, "serverAuth");
+  add_extension(certificate, issuer, NID_subject_alt_name, "DNS:" + host);
+  add_extension(certificate, issuer, NID_authority_key_identifier, "keyid");
+  require(X509_sign(certificate, own_->key.get(), EVP_sha256()) > 0);
+  auto context = std::make_unique<boost::asio::ssl::context>(boost::asio::ssl::context::tls_server);
+  SSL_CTX* handle = context->native_handle();
+  SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION);
+  require(SSL_CTX_use_certificate(handle, certificate) == 1);
+  require(SSL_CTX_use_PrivateKey(handle, leaf.key.get()) == 1);
+  return *(contexts_[host] = std::move(context));
+}
+
+}  // namespace sandgate::egress

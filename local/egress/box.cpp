@@ -1,0 +1,179 @@
+#include "local/egress/box.hpp"
+
+#include "gateway/core/log.hpp"
+#include "gateway/core/random.hpp"
+#include "local/egress/conversation.hpp"
+#include "local/egress/dns_server.hpp"
+
+namespace sandgate::egress {
+namespace {
+
+constexpr size_t kMaxConnections = 256, kMaxVerdicts = 256;
+constexpr int kLogLinesPerSecond = 10;
+constexpr std::chrono::seconds kFirstPatience{15};
+
+uint32_t random_start() {
+  std::array<uint8_t, 4> bytes{};
+  random_fill(bytes);
+  return uint32_t{bytes[0]} << 16 | uint32_t{bytes[1]} << 8 | bytes[2];
+}
+
+}  // namespace
+
+Json to_json(const Verdict& verdict) {
+  Json document{{"at", to_rfc3339(verdict.at)},
+                {"target", verdict.target},
+                {"way", verdict.way},
+                {"allowed", verdict.allowed}};
+  if (!verdict.allowed) document["reason"] = verdict.reason;
+  return document;
+}
+
+Connection::Connection(std::shared_ptr<Box> of, Socket socket)
+    : box(std::move(of)), client(std::move(socket)), upstream(box->around().loop) {
+  box->connections_.insert(this);
+  touch(kFirstPatience);
+}
+
+Connection::~Connection() {
+  box->connections_.erase(this);
+  box->room_.cancel();
+}
+
+void Connection::cut() {
+  boost::system::error_code ignored;
+  ended = true;
+  client.close(ignored);
+  upstream.close(ignored);
+}
+
+void Connection::touch(std::chrono::seconds patience) {
+  deadline = std::chrono::steady_clock::now() + patience;
+}
+
+void Connection::count(size_t bytes) { box->bytes_ += static_cast<int64_t>(bytes); }
+
+Box::Box(Surroundings& around, std::string id, Policy policy)
+    : around_(around),
+      id_(std::move(id)),
+      policy_(std::move(policy)),
+      names_(random_start()),
+      room_(around.loop),
+      patrol_(around.loop) {}
+
+void Box::serve_on(Fd listener, bool v6, Talk talk) {
+  if (!listener) return;
+  auto acceptor = std::make_shared<Acceptor>(around_.loop);
+  acceptor->assign(v6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4(), listener.release());
+  acceptors_.push_back(acceptor);
+  auto self = shared_from_this();
+  spawn_detached(around_.loop.get_executor(),
+                 [self, acceptor, talk] { return self->welcome(acceptor, talk); });
+}
+
+void Box::open(Doors doors) {
+  serve_on(std::move(doors.proxy), false, serve_proxy);
+  serve_on(std::move(doors.any), true, serve_any);
+  serve_on(std::move(doors.dns_tcp), false, serve_dns_stream);
+  auto self = shared_from_this();
+  if (doors.dns_udp) {
+    dns_ = std::make_shared<asio::ip::udp::socket>(around_.loop);
+    dns_->assign(asio::ip::udp::v4(), doors.dns_udp.release());
+    spawn_detached(around_.loop.get_executor(),
+                   [self, socket = dns_] { return serve_dns(self, socket); });
+  }
+  spawn_detached(around_.loop.get_executor(), [self] { return self->patrol(); });
+}
+
+void Box::close() {
+  boost::system::error_code ignored;
+  closed_ = true;
+  for (const auto& acceptor : acceptors_) acceptor->close(ignored);
+  if (dns_) dns_->close(ignored);
+  for (Connection* connection : connections_) connection->cut();
+  room_.cancel();
+  patrol_.cancel();
+}
+
+void Box::set_policy(Policy policy) {
+  policy_ = std::move(policy);
+  for (Connection* connection : connections_) {
+    const auto& target = connection->target;
+    if (!target || policy_.allows(*target)) continue;
+    note(to_string(*target), "tcp", false, "rule_withdrawn");
+    connection->cut();
+  }
+}
+
+void Box::set_secrets(SecretGrants secrets) { secrets_ = std::move(secrets); }
+
+Authority& Box::authority() {
+  if (!authority_) authority_ = std::make_unique<Authority>(id_);
+  return *authority_;
+}
+
+bool Box::judge(const Target& target, std::string_view way) {
+  const bool allowed = policy_.allows(target);
+  note(to_string(target), way, allowed, allowed ? "" : "no_rule");
+  return allowed;
+}
+
+void Box::note(std::string target, std::string_view way, bool allowed, std::string_view reason) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - log_window_ >= std::chrono::seconds(1)) {
+    log_window_ = now;
+    logged_ = 0;
+  }
+  if (!allowed && ++logged_ <= kLogLinesPerSecond) {
+    log::info("egress refused",
+              {{"sandbox", id_}, {"target", target}, {"way", way}, {"reason", reason}});
+  }
+  if (verdicts_.size() == kMaxVerdicts) verdicts_.pop_front();
+  verdicts_.push_back({SystemClock().now(), std::move(target), way, allowed, reason});
+}
+
+// Where there is no room, connections wait in the kernel's queue.
+Task<void> Box::welcome(std::shared_ptr<Acceptor> acceptor, Talk talk) {
+  auto self = shared_from_this();
+  for (;;) {
+    while (connections_.size() >= kMaxConnections && !closed_) {
+      room_.expires_after(std::chrono::seconds(1));
+      co_await room_.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
+    if (closed_) co_return;
+    auto [error, socket] = co_await acceptor->async_accept(asio::as_tuple(asio::use_awaitable));
+    if (closed_) co_return;
+    if (error) {  // out of descriptors, say
+      co_await sleep_for(std::chrono::milliseconds(50));
+      continue;
+    }
+    auto connection = std::make_shared<Connection>(self, std::move(socket));
+    spawn_detached(around_.loop.get_executor(),
+                   [connection, talk] { return converse(connection, talk); });
+  }
+}
+
+// Whatever goes wrong with one connection is that connection's end and nobody else's.
+Task<void> Box::converse(std::shared_ptr<Connection> connection, Talk talk) {
+  try {
+    auto talking = talk(connection);
+    co_await std::move(talking);
+  } catch (const std::exception& failure) {
+    log::warn("egress connection failed",
+              {{"sandbox", connection->box->id()}, {"reason", failure.what()}});
+  }
+  connection->cut();
+}
+
+Task<void> Box::patrol() {
+  auto self = shared_from_this();
+  while (!closed_) {
+    patrol_.expires_after(std::chrono::seconds(1));
+    co_await patrol_.async_wait(asio::as_tuple(asio::use_awaitable));
+    const auto now = std::chrono::steady_clock::now();
+    for (Connection* connection : connections_)
+      if (connection->deadline < now) connection->cut();
+  }
+}
+
+}  // namespace sandgate::egress

@@ -1,0 +1,88 @@
+#include "local/egress/dns_server.hpp"
+
+#include "local/egress/dns_message.hpp"
+
+namespace sandgate::egress {
+namespace {
+
+constexpr auto kDnsResult = asio::as_tuple(asio::use_awaitable);
+constexpr uint32_t kTtlSeconds = 60;
+constexpr size_t kMaxMessage = 4096;
+constexpr int kMaxStreamQuestions = 64, kMaxQuestionsPerSecond = 500;
+constexpr std::chrono::seconds kStreamPatience{10};
+
+// How many questions a second are answered at all; the rest is dropped as by a full network.
+class Pace {
+ public:
+  bool take() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - window_ >= std::chrono::seconds(1)) {
+      window_ = now;
+      taken_ = 0;
+    }
+    return ++taken_ <= kMaxQuestionsPerSecond;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point window_;
+  int taken_ = 0;
+};
+
+std::array<uint8_t, 4> bytes_of(uint32_t address) {
+  return {uint8_t(address >> 24), uint8_t(address >> 16), uint8_t(address >> 8), uint8_t(address)};
+}
+
+}  // namespace
+
+std::string dns_reply(Box& box, std::string_view message) {
+  const DnsParsed parsed = parse_dns_query(message);
+  if (parsed.refusal) return dns_refusal(*parsed.refusal);
+  if (!parsed.question) return "";
+  const DnsQuestion& question = *parsed.question;
+  if (!box.policy().knows(question.name)) {
+    const bool shown = host_name_from(question.name).has_value();
+    box.note(shown ? question.name : "(not a host name)", "dns", false, "no_rule");
+    return dns_answer(question, DnsCode::no_such_name);
+  }
+  // No service records either: they could carry the keys of an encrypted hello.
+  if (question.type != kTypeA) return dns_answer(question, DnsCode::ok);
+  return dns_answer_v4(question, bytes_of(box.names().address_of(question.name)), kTtlSeconds);
+}
+
+Task<void> serve_dns(std::shared_ptr<Box> box, std::shared_ptr<asio::ip::udp::socket> socket) {
+  std::string message(kMaxMessage, '\0');
+  Pace pace;
+  asio::ip::udp::endpoint peer;
+  for (;;) {
+    auto [error, bytes] =
+        co_await socket->async_receive_from(asio::buffer(message), peer, kDnsResult);
+    if (!socket->is_open()) co_return;
+    if (error || !pace.take()) continue;
+    const std::string reply = dns_reply(*box, std::string_view(message).substr(0, bytes));
+    boost::system::error_code ignored;
+    if (!reply.empty()) socket->send_to(asio::buffer(reply), peer, 0, ignored);
+  }
+}
+
+Task<void> serve_dns_stream(std::shared_ptr<Connection> connection) {
+  connection->touch(kStreamPatience);
+  for (int asked = 0; asked < kMaxStreamQuestions; ++asked) {
+    std::array<uint8_t, 2> head{};
+    auto [error, got] =
+        co_await asio::async_read(connection->client, asio::buffer(head), kDnsResult);
+    const size_t size = size_t{head[0]} << 8 | head[1];
+    if (error || size > kMaxMessage) co_return;
+    std::string message(size, '\0');
+    auto [broken, read] =
+        co_await asio::async_read(connection->client, asio::buffer(message), kDnsResult);
+    if (broken) co_return;
+    std::string reply = dns_reply(*connection->box, message);
+    if (reply.empty()) co_return;
+    reply.insert(0, {static_cast<char>(reply.size() >> 8), static_cast<char>(reply.size())});
+    auto [failed, written] =
+        co_await asio::async_write(connection->client, asio::buffer(reply), kDnsResult);
+    if (failed) co_return;
+  }
+}
+
+}  // namespace sandgate::egress

@@ -1,0 +1,196 @@
+#include "local/egress/http_forward.hpp"
+
+#include <algorithm>
+
+namespace sandgate::egress {
+namespace {
+
+constexpr std::chrono::seconds kBodyPatience{600};
+constexpr size_t kBuffer = 16 * 1024;
+constexpr std::string_view kSwitching = "HTTP/1.1 101";
+
+// Fields that are about this hop alone.
+bool is_for_the_hop(const std::string& lower_name) {
+  constexpr std::array kNames{"connection", "keep-alive", "proxy-connection", "proxy-authorization",
+                              "te",         "trailer",    "upgrade"};
+  return std::find(kNames.begin(), kNames.end(), lower_name) != kNames.end();
+}
+
+std::string head_text(const RequestHead& head, bool plain_answer) {
+  std::string text = head.method + " " + head.target + " HTTP/1.1\r\n";
+  for (const HeaderField& field : head.fields) {
+    const std::string name = lower_case(field.name);
+    if (is_for_the_hop(name) || (plain_answer && name == "accept-encoding")) continue;
+    text += field.name + ": " + field.value + "\r\n";
+  }
+  if (plain_answer) text += "Accept-Encoding: identity\r\n";
+  return text + (head.upgrade ? "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+                              : "Connection: close\r\n\r\n");
+}
+
+// Both directions of one exchange; each ends the other by cutting the connection.
+struct Exchange {
+  Exchange(std::shared_ptr<Connection> of, Stream& client, Stream& upstream, RequestHead request,
+           Mask mask)
+      : connection(std::move(of)),
+        client(client),
+        upstream(upstream),
+        head(std::move(request)),
+        mask(std::move(mask)),
+        answered(connection->box->around().loop, asio::steady_timer::time_point::max()) {}
+
+  Task<bool> send(std::string_view bytes) {
+    connection->touch(kBodyPatience);
+    connection->count(bytes.size());
+    return upstream.write(bytes);
+  }
+  // Takes of `bytes` what belongs to the body; false when the body is malformed.
+  bool take(std::string_view bytes, size_t& used) {
+    used = bytes.size();
+    if (head.body == BodyKind::chunked) {
+      used = chunks.take(bytes);
+      return !chunks.bad();
+    }
+    used = static_cast<size_t>(std::min<uint64_t>(used, head.body_bytes - sent));
+    sent += used;
+    return true;
+  }
+  bool body_done() const {
+    if (head.body == BodyKind::chunked) return chunks.done();
+    return head.body == BodyKind::none || sent == head.body_bytes;
+  }
+
+  Task<void> carry_request(std::string rest);
+  Task<void> carry_answer();
+  Task<void> carry_on(std::string rest);
+
+  std::shared_ptr<Connection> connection;
+  Stream& client;
+  Stream& upstream;
+  RequestHead head;
+  Mask mask;
+  ChunkedBody chunks;
+  uint64_t sent = 0;
+  bool switched = false;
+  asio::steady_timer answered;  // fires when the answer has begun
+};
+
+Task<void> Exchange::carry_request(std::string rest) {
+  std::array<char, kBuffer> buffer;
+  while (!body_done()) {
+    if (rest.empty()) {
+      auto reading = client.read(buffer);
+      const size_t got = co_await std::move(reading);
+      if (got == 0) co_return connection->cut();
+      rest.assign(buffer.data(), got);
+    }
+    size_t used = 0;
+    const bool sound = take(rest, used);
+    auto sending = send(std::string_view(rest).substr(0, used));
+    const bool ok = co_await std::move(sending);
+    if (!ok || !sound) co_return connection->cut();
+    rest.erase(0, used);
+  }
+  if (!head.upgrade) co_return;
+  co_await answered.async_wait(asio::as_tuple(asio::use_awaitable));
+  if (!switched) co_return;
+  auto carrying = carry_on(std::move(rest));
+  co_await std::move(carrying);
+}
+
+// After a switch of protocols the client's bytes are its own affair.
+Task<void> Exchange::carry_on(std::string rest) {
+  std::array<char, kBuffer> buffer;
+  for (;;) {
+    if (!rest.empty()) {
+      auto sending = send(rest);
+      const bool ok = co_await std::move(sending);
+      if (!ok) co_return connection->cut();
+    }
+    auto reading = client.read(buffer);
+    const size_t got = co_await std::move(reading);
+    if (got == 0) break;
+    rest.assign(buffer.data(), got);
+  }
+  co_await upstream.finish();
+}
+
+Task<void> Exchange::carry_answer() {
+  std::array<char, kBuffer> buffer;
+  std::string begin;
+  for (bool begun = false;;) {
+    auto reading = upstream.read(buffer);
+    const size_t got = co_await std::move(reading);
+    if (got == 0) break;
+    connection->touch(kBodyPatience);
+    connection->count(got);
+    if (!begun) {
+      begin.append(buffer.data(), std::min(got, kSwitching.size()));
+      begun = begin.size() >= kSwitching.size();
+      switched = head.upgrade && begin.starts_with(kSwitching);
+      if (begun) answered.expires_at(asio::steady_timer::time_point());
+    }
+    const std::string shown = mask.pass({buffer.data(), got});
+    auto writing = client.write(shown);
+    const bool ok = co_await std::move(writing);
+    if (!ok) break;
+  }
+  const std::string kept = mask.rest();
+  auto writing = client.write(kept);
+  const bool ok = co_await std::move(writing);
+  if (ok) co_await client.finish();
+  answered.expires_at(asio::steady_timer::time_point());
+  connection->cut();
+}
+
+}  // namespace
+
+Task<Received> read_head(Stream& from) {
+  Received received;
+  std::array<char, kBuffer> buffer;
+  while (received.result.state == HeadState::incomplete) {
+    auto reading = from.read(buffer);
+    const size_t got = co_await std::move(reading);
+    if (got == 0) break;
+    received.rest.append(buffer.data(), got);
+    received.result = parse_request_head(received.rest);
+  }
+  if (received.result.state == HeadState::complete) received.rest.erase(0, received.result.bytes);
+  co_return received;
+}
+
+Task<void> refuse(Stream& to, int status, std::string target, std::string_view reason) {
+  const Json document{{"error", "egress_refused"}, {"reason", reason}, {"target", target}};
+  const std::string body = document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const char* phrase = status == 403 ? "Forbidden" : status == 400 ? "Bad Request" : "Bad Gateway";
+  const std::string text =
+      "HTTP/1.1 " + std::to_string(status) + " " + phrase +
+      "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+      "\r\nConnection: close\r\n\r\n" + body;
+  auto writing = to.write(text);
+  const bool ok = co_await std::move(writing);
+  if (ok) co_await to.finish();
+}
+
+bool is_for(const RequestHead& head, const Target& target, uint16_t default_port) {
+  if (!head.target.starts_with('/') && !(head.target == "*" && head.method == "OPTIONS"))
+    return false;
+  const auto host = head.field("host");
+  if (!target.is_name()) return true;
+  return host && target_from(*host, default_port) == target;
+}
+
+Task<void> forward(std::shared_ptr<Connection> connection, Stream& client, Stream& upstream,
+                   RequestHead head, std::string rest, Mask mask) {
+  using namespace asio::experimental::awaitable_operators;
+  connection->touch(kBodyPatience);
+  const std::string text = head_text(head, mask.hides());
+  Exchange exchange(connection, client, upstream, std::move(head), std::move(mask));
+  auto sending = exchange.send(text);
+  const bool ok = co_await std::move(sending);
+  if (!ok) co_return;
+  auto both = exchange.carry_request(std::move(rest)) && exchange.carry_answer();
+  co_await std::move(both);
+}
+
+}  // namespace sandgate::egress

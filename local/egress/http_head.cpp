@@ -1,0 +1,202 @@
+#include "local/egress/http_head.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "gateway/core/utf8.hpp"
+
+namespace sandgate::egress {
+namespace {
+
+constexpr size_t kMaxFields = 128;
+constexpr size_t kMaxSizeDigits = 18;
+
+bool is_token_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+}
+
+bool is_token_text(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_token_character);
+}
+
+bool is_visible(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+bool is_field_value(std::string_view text) {
+  return is_utf8(text) && std::none_of(text.begin(), text.end(), [](char c) {
+           return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+         });
+}
+
+std::string_view without_spaces(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+const char* read_request_line(std::string_view line, RequestHead& head) {
+  const size_t first = line.find(' '), last = line.rfind(' ');
+  if (first == std::string_view::npos || first == last) return "request line";
+  head.method = line.substr(0, first);
+  head.target = line.substr(first + 1, last - first - 1);
+  const auto version = line.substr(last + 1);
+  if (version != "HTTP/1.1" && version != "HTTP/1.0") return "version";
+  head.minor_version = version.back() - '0';
+  return is_token_text(head.method) && is_visible(head.target) ? nullptr : "request line";
+}
+
+const char* read_field(std::string_view line, RequestHead& head) {
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos || !is_token_text(line.substr(0, colon))) return "field name";
+  const auto value = without_spaces(line.substr(colon + 1));
+  if (!is_field_value(value)) return "field value";
+  if (head.fields.size() == kMaxFields) return "too many fields";
+  head.fields.push_back({std::string(line.substr(0, colon)), std::string(value)});
+  return nullptr;
+}
+
+const char* read_length(std::string_view value, RequestHead& head) {
+  const char* const end = value.data() + value.size();
+  const auto [last, failure] = std::from_chars(value.data(), end, head.body_bytes);
+  if (value.empty() || value.size() > kMaxSizeDigits || value.front() == '-' ||
+      failure != std::errc() || last != end)
+    return "content-length";
+  head.body = head.body_bytes > 0 ? BodyKind::sized : BodyKind::none;
+  return nullptr;
+}
+
+// What decides where the request ends and whom it is for may be said once.
+const char* check_framing(RequestHead& head) {
+  size_t hosts = 0, lengths = 0, codings = 0;
+  for (const HeaderField& field : head.fields) {
+    const std::string name = lower_case(field.name);
+    hosts += name == "host";
+    lengths += name == "content-length";
+    codings += name == "transfer-encoding";
+    if (name == "http2-settings") return "h2c";
+    if (name == "content-length") {
+      if (const char* wrong = read_length(field.value, head)) return wrong;
+    } else if (name == "transfer-encoding") {
+      if (lower_case(field.value) != "chunked" || head.minor_version == 0)
+        return "transfer-encoding";
+      head.body = BodyKind::chunked;
+    } else if (name == "upgrade") {
+      if (lower_case(field.value) != "websocket") return "upgrade";
+      head.upgrade = true;
+    }
+  }
+  if (lengths + codings > 1) return "two body lengths";
+  if (hosts > 1 || (hosts == 0 && head.minor_version == 1)) return "host";
+  return nullptr;
+}
+
+}  // namespace
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
+std::optional<std::string_view> RequestHead::field(std::string_view lower_name) const {
+  for (const HeaderField& one : fields)
+    if (lower_case(one.name) == lower_name) return one.value;
+  return std::nullopt;
+}
+
+HeadResult parse_request_head(std::string_view bytes) {
+  HeadResult result;
+  const auto malformed = [&](const char* reason) {
+    result.state = HeadState::malformed;
+    result.reason = reason;
+    return result;
+  };
+  for (bool first = true;; first = false) {
+    const size_t end = bytes.find('\n', result.bytes);
+    if (end == std::string_view::npos || end >= kMaxHeadBytes)
+      return bytes.size() >= kMaxHeadBytes ? malformed("too long") : result;
+    const auto line = bytes.substr(result.bytes, end - result.bytes);
+    result.bytes = end + 1;
+    if (!line.ends_with('\r')) return malformed("bare line feed");
+    const auto content = line.substr(0, line.size() - 1);
+    if (content.empty() && !first) break;
+    const char* wrong =
+        first ? read_request_line(content, result.head) : read_field(content, result.head);
+    if (wrong) return malformed(wrong);
+  }
+  if (const char* wrong = check_framing(result.head)) return malformed(wrong);
+  result.state = HeadState::complete;
+  return result;
+}
+
+std::optional<bool> looks_like_http(std::string_view bytes) {
+  // Servers forgive empty lines before a request.
+  while (!bytes.empty() && (bytes.front() == '\r' || bytes.front() == '\n')) bytes.remove_prefix(1);
+  const auto line = bytes.substr(0, bytes.find_first_of("\r\n"));
+  const bool printable =
+      std::all_of(line.begin(), line.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+  if (!printable || (!line.empty() && !is_token_character(line.front()))) return false;
+  if (line.size() < bytes.size()) return line.find(" HTTP/") != std::string_view::npos;
+  // More is waited for only where a method is written as all methods are: other protocols have
+  // words without an end of line.
+  const auto method = line.substr(0, line.find(' '));
+  const bool may_be = std::all_of(method.begin(), method.end(),
+                                  [](char c) { return (c >= 'A' && c <= 'Z') || c == '-'; });
+  if (!may_be || bytes.size() > kMaxHeadBytes) return false;
+  return std::nullopt;
+}
+
+size_t ChunkedBody::take(std::string_view bytes) {
+  size_t used = 0;
+  while (used < bytes.size() && !done() && !bad()) {
+    if (state_ == State::data) {
+      const auto skip = static_cast<size_t>(std::min<uint64_t>(left_, bytes.size() - used));
+      used += skip;
+      left_ -= skip;
+      if (left_ == 0) state_ = State::data_cr;
+    } else {
+      step(bytes[used]);
+      if (!bad()) ++used;
+    }
+  }
+  return used;
+}
+
+void ChunkedBody::size_digit(char c) {
+  const bool decimal = c >= '0' && c <= '9';
+  const char lower = static_cast<char>(c | 0x20);
+  if (!decimal && (lower < 'a' || lower > 'f')) {
+    state_ = c == '\r' && digits_ > 0 ? State::size_end : State::bad;
+    return;
+  }
+  if (++digits_ > 15) state_ = State::bad;
+  left_ = left_ << 4 | static_cast<uint64_t>(decimal ? c - '0' : lower - 'a' + 10);
+}
+
+void ChunkedBody::step(char c) {
+  const auto expect = [&](char wanted, State next) { state_ = c == wanted ? next : State::bad; };
+  switch (state_) {
+    case State::size:
+      return size_digit(c);
+    case State::size_end:
+      expect('\n', left_ > 0 ? State::data : State::last_cr);
+      return;
+    case State::data_cr:
+      return expect('\r', State::data_lf);
+    case State::data_lf:
+      digits_ = 0;
+      return expect('\n', State::size);
+    case State::last_cr:
+      return expect('\r', State::last_lf);
+    case State::last_lf:
+      return expect('\n', State::done);
+    default:
+      state_ = State::bad;
+  }
+}
+
+}  // namespace sandgate::egress

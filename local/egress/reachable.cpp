@@ -1,0 +1,82 @@
+#include "local/egress/reachable.hpp"
+
+#include <ifaddrs.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "gateway/core/error.hpp"
+#include "providers/address_rules.hpp"
+
+namespace sandgate::egress {
+namespace {
+
+namespace net = boost::asio::ip;
+
+// What IPv6 writes of an IPv4 address is judged as that.
+net::address unwrapped(const net::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    return net::make_address_v4(net::v4_mapped, address.to_v6());
+  return address;
+}
+
+template <class Network>
+bool lies_in(const Network& block, const decltype(block.address())& address) {
+  return Network(address, block.prefix_length()).canonical() == block;
+}
+
+}  // namespace
+
+Reachable::Reachable(const std::vector<std::string>& private_cidrs) {
+  for (const std::string& text : private_cidrs) {
+    boost::system::error_code failure;
+    if (const auto v4 = net::make_network_v4(text, failure); !failure) {
+      v4_.push_back(v4.canonical());
+      continue;
+    }
+    const auto v6 = net::make_network_v6(text, failure);
+    if (failure) throw Error::invalid("/local/egress/private_cidrs", "'" + text + "' is no block");
+    v6_.push_back(v6.canonical());
+  }
+}
+
+bool Reachable::named(const net::address& address) const {
+  if (address.is_v4()) {
+    return std::any_of(v4_.begin(), v4_.end(),
+                       [&](const auto& block) { return lies_in(block, address.to_v4()); });
+  }
+  return std::any_of(v6_.begin(), v6_.end(),
+                     [&](const auto& block) { return lies_in(block, address.to_v6()); });
+}
+
+bool Reachable::allows(const net::address& address) const {
+  const net::address plain = unwrapped(address);
+  if (named(plain)) return true;
+  const net::tcp::endpoint endpoint(plain, 0);
+  return is_public_address(*endpoint.data()) && !is_own_address(plain);
+}
+
+bool is_own_address(const net::address& address) {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return true;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
+  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+    if (!one->ifa_addr) continue;
+    if (address.is_v4() && one->ifa_addr->sa_family == AF_INET) {
+      sockaddr_in own;
+      std::memcpy(&own, one->ifa_addr, sizeof own);
+      if (ntohl(own.sin_addr.s_addr) == address.to_v4().to_uint()) return true;
+    } else if (address.is_v6() && one->ifa_addr->sa_family == AF_INET6) {
+      sockaddr_in6 own;
+      std::memcpy(&own, one->ifa_addr, sizeof own);
+      if (std::memcmp(&own.sin6_addr, address.to_v6().to_bytes().data(), 16) == 0) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace sandgate::egress

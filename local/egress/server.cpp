@@ -1,0 +1,168 @@
+#include "local/egress/server.hpp"
+
+#include <sys/socket.h>
+
+#include "gateway/core/log.hpp"
+
+namespace sandgate::egress {
+namespace {
+
+constexpr size_t kMaxGrants = 64;
+
+std::string text_of(const Json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  if (found == object.end() || !found->is_string())
+    throw Error::invalid(std::string("/") + name, "is required");
+  return found->get<std::string>();
+}
+
+SecretGrants grants_from(const Json& params) {
+  SecretGrants secrets{text_of(params, "revision"), {}};
+  for (const Json& item : params.value("grants", Json::array())) {
+    if (secrets.grants.size() == kMaxGrants) throw Error::invalid("/grants", "are too many");
+    SecretGrant grant{text_of(item, "name"), text_of(item, "host"), text_of(item, "header"),
+                      text_of(item, "placeholder"), Secret(text_of(item, "value"))};
+    // It becomes part of a request's head.
+    if (grant.value.reveal().find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos)
+      throw Error::invalid("/grants", "holds a value that is no header's");
+    secrets.grants.push_back(std::move(grant));
+  }
+  return secrets;
+}
+
+bool is_peer(wire::Stream& stream, uid_t serve_uid) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(stream.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         (peer.uid == 0 || peer.uid == serve_uid);
+}
+
+}  // namespace
+
+Server::Server(Surroundings around, Fd control, Fd listener, uid_t serve_uid)
+    : around_(std::move(around)),
+      control_(around_.loop, control.release()),
+      acceptor_(around_.loop, asio::local::stream_protocol(), listener.release()),
+      serve_uid_(serve_uid) {}
+
+Task<void> Server::obey() {
+  for (;;) {
+    auto [error] = co_await control_.async_wait(asio::posix::stream_descriptor::wait_read,
+                                                asio::as_tuple(asio::use_awaitable));
+    auto message = receive_control(control_.native_handle());
+    if (error || !message) co_return around_.loop.stop();
+    const Json seq = message->body.value("seq", Json());
+    try {
+      handle(std::move(*message));
+    } catch (const std::exception& failure) {
+      log::error("egress order failed", {{"reason", failure.what()}});
+    }
+    send_control(control_.native_handle(), {{"ack", seq}});
+  }
+}
+
+void Server::handle(ControlMessage message) {
+  const std::string verb = text_of(message.body, "verb"), id = text_of(message.body, "id");
+  if (verb == "attach") return attach(id, std::move(message));
+  const auto found = boxes_.find(id);
+  if (found == boxes_.end()) return;
+  if (verb == "policy") {
+    found->second->set_policy(Policy(network_from(message.body.at("network"))));
+  } else if (verb == "detach") {
+    found->second->close();
+    boxes_.erase(found);
+    reported_.erase(id);
+  }
+}
+
+void Server::attach(const std::string& id, ControlMessage message) {
+  if (boxes_.contains(id) || message.fds.size() != 4) return;
+  Policy policy(network_from(message.body.at("network")));
+  auto box = std::make_shared<Box>(around_, id, std::move(policy));
+  box->open({std::move(message.fds[0]), std::move(message.fds[1]), std::move(message.fds[2]),
+             std::move(message.fds[3])});
+  boxes_.emplace(id, std::move(box));
+}
+
+Task<void> Server::report() {
+  for (;;) {
+    co_await sleep_for(std::chrono::seconds(1));
+    Json changed = Json::object();
+    for (const auto& [id, box] : boxes_) {
+      int64_t& told = reported_[id];
+      if (told == box->bytes() || changed.size() == 1024) continue;
+      told = box->bytes();
+      changed[id] = told;
+    }
+    if (changed.empty()) continue;
+    const Json body{{"bytes", std::move(changed)}};
+    send_control(control_.native_handle(), body);
+  }
+}
+
+Task<void> Server::listen() {
+  for (;;) {
+    auto [error, stream] = co_await acceptor_.async_accept(asio::as_tuple(asio::use_awaitable));
+    if (error) {
+      co_await sleep_for(std::chrono::milliseconds(50));
+      continue;
+    }
+    if (!is_peer(stream, serve_uid_)) continue;
+    spawn_detached(around_.loop.get_executor(),
+                   [this, s = std::move(stream)]() mutable -> Task<void> {
+                     auto talk = converse(std::move(s));
+                     const auto outcome = co_await attempt(std::move(talk));
+                   });
+  }
+}
+
+Task<void> Server::converse(wire::Stream stream) {
+  for (;;) {
+    auto receiving = wire::receive(stream);
+    const std::optional<Json> request = co_await std::move(receiving);
+    if (!request) co_return;
+    const Json id = request->value("id", Json());
+    Json reply;
+    try {
+      reply = {{"id", id}, {"result", answer(*request)}};
+    } catch (const Error& failure) {
+      reply = wire::error_answer(id, failure);
+    } catch (const std::exception&) {
+      reply = wire::error_answer(id, Error(ErrorCode::invalid, "the request is not understood"));
+    }
+    auto sending = wire::send(stream, std::move(reply));
+    co_await std::move(sending);
+  }
+}
+
+Box& Server::box_of(const Json& params) {
+  const std::string id = text_of(params, "id");
+  const auto found = boxes_.find(id);
+  if (found == boxes_.end()) throw Error::not_found("sandbox", id);
+  return *found->second;
+}
+
+Json Server::take_secrets(const Json& params) {
+  Box& box = box_of(params);
+  box.set_secrets(grants_from(params));
+  return {{"certificate", box.authority().certificate_pem()}};
+}
+
+Json Server::answer(const Json& request) {
+  const std::string verb = text_of(request, "verb");
+  const Json params = request.value("params", Json::object());
+  if (verb == "set_secrets") return take_secrets(params);
+  if (verb == "revisions") {
+    Json revisions = Json::object();
+    for (const auto& [id, box] : boxes_) revisions[id] = box->secrets().revision;
+    return revisions;
+  }
+  if (verb == "verdicts") {
+    Json items = Json::array();
+    for (const Verdict& verdict : box_of(params).verdicts()) items.push_back(to_json(verdict));
+    return items;
+  }
+  throw Error::invalid("/verb", "is not known");
+}
+
+}  // namespace sandgate::egress

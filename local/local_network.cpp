@@ -1,0 +1,68 @@
+// What local sandboxes may reach, and the secrets that are put in on the way.
+#include "gateway/core/attempt_within.hpp"
+#include "local/egress/control_channel.hpp"
+#include "local/local_provider.hpp"
+#include "local/node/requests.hpp"
+#include "local/secret_trust.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kInstallPatience{5};
+
+NetworkVerdict verdict_from(const Json& json) {
+  NetworkVerdict verdict;
+  verdict.at = from_rfc3339(json.at("at").get<std::string>()).value_or(Time());
+  json.at("target").get_to(verdict.target);
+  json.at("way").get_to(verdict.way);
+  json.at("allowed").get_to(verdict.allowed);
+  verdict.reason = json.value("reason", std::string());
+  return verdict;
+}
+
+Json secrets_json(const std::string& id, const SecretGrants& secrets) {
+  Json grants = Json::array();
+  for (const SecretGrant& grant : secrets.grants) {
+    grants.push_back({{"name", grant.name},
+                      {"host", grant.host},
+                      {"header", grant.header},
+                      {"placeholder", grant.placeholder},
+                      {"value", grant.value.reveal()}});
+  }
+  return {{"id", id}, {"revision", secrets.revision}, {"grants", std::move(grants)}};
+}
+
+}  // namespace
+
+Task<NetworkState> LocalProvider::network(std::string id) {
+  Json params{{"id", id}};
+  const Json policy = co_await node_.call("network", params);
+  NetworkState state{network_from(policy), {}};
+  auto asking = egress_.call("verdicts", std::move(params));
+  const auto outcome = co_await attempt(std::move(asking));
+  // One without a way out is not known there.
+  if (const auto* verdicts = std::get_if<Json>(&outcome)) {
+    for (const Json& item : *verdicts) state.verdicts.push_back(verdict_from(item));
+  }
+  co_return state;
+}
+
+Task<void> LocalProvider::set_network(std::string id, NetworkPolicy policy) {
+  Json params{{"id", std::move(id)}, {"network", egress::network_json(policy)}};
+  co_await node_.call("set_network", std::move(params));
+}
+
+Task<std::map<std::string, std::string>> LocalProvider::secret_revisions() {
+  const Json answer = co_await egress_.call("revisions");
+  co_return answer.get<std::map<std::string, std::string>>();
+}
+
+Task<void> LocalProvider::set_secrets(std::string id, SecretGrants secrets) {
+  Json params = secrets_json(id, secrets);
+  const Json answer = co_await egress_.call("set_secrets", std::move(params));
+  auto installing = install_authority(agent(id), answer.at("certificate").get<std::string>());
+  const auto outcome = co_await attempt_within(kInstallPatience, std::move(installing));
+  if (const auto* failure = std::get_if<Error>(&outcome)) throw *failure;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,176 @@
+#include "local/node/egress_host.hpp"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "gateway/core/log.hpp"
+#include "local/egress/control_channel.hpp"
+#include "local/namespaces/step_error.hpp"
+#include "local/node/listener.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kOrderPatience{5}, kLongestPause{5};
+constexpr std::chrono::milliseconds kFirstPause{20}, kDoorPause{50};
+constexpr int kMaxTries = 20;
+
+// The process of an earlier node may need a moment to let go of the same doors.
+EgressDoors open_when_free(int pidfd, const NetworkPolicy& network) {
+  for (int tries = 1;; ++tries) {
+    try {
+      return open_egress_doors(pidfd, network);
+    } catch (const StepError& failure) {
+      if (failure.number != EADDRINUSE || tries == kMaxTries) throw;
+    }
+    std::this_thread::sleep_for(kDoorPause);
+  }
+}
+
+Json egress_settings(const NodeSettings& settings) {
+  return {{"uid", egress_uid(settings)},
+          {"serve_uid", settings.serve_uid},
+          {"private_cidrs", settings.private_cidrs},
+          {"authorities", settings.egress_authorities}};
+}
+
+}  // namespace
+
+bool has_way_out(const NetworkPolicy& network) {
+  return network.fallback == NetworkDefault::allow || !network.allow.empty();
+}
+
+EgressHost::EgressHost(const NodeSettings& settings)
+    : settings_(settings), missing_(try_egress_doors()) {
+  if (!missing_.empty()) return;
+  listener_ = listen_on(settings_.run_dir, "egress.sock", settings_.serve_uid);
+  keeper_ = std::jthread([this](std::stop_token stop) { keep_running(std::move(stop)); });
+}
+
+EgressHost::~EgressHost() {
+  keeper_.request_stop();
+  std::lock_guard lock(mutex_);
+  if (process_.control) shutdown(process_.control.get(), SHUT_RDWR);
+  changed_.notify_all();
+}
+
+void EgressHost::keep_running(std::stop_token stop) {
+  auto pause = kFirstPause;
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      process_ = start_egress(listener_.get(), egress_settings(settings_));
+      live_with(lock);
+    } catch (const StepError& failure) {
+      log::error("egress not started", {{"step", failure.what()}, {"errno", failure.number}});
+    }
+    process_ = {};
+    for (auto& [id, attached] : attached_) {
+      attached.before += attached.now;
+      attached.now = 0;
+    }
+    changed_.notify_all();
+    if (stop.stop_requested()) break;
+    log::warn("egress process ended: sandboxes reach nothing until it is back");
+    if (std::chrono::steady_clock::now() - begin > kLongestPause) pause = kFirstPause;
+    changed_.wait_for(lock, stop, pause, [] { return false; });
+    pause = std::min<std::chrono::milliseconds>(pause * 2, kLongestPause);
+  }
+}
+
+// Until it ends. The lock is released while nothing is heard.
+void EgressHost::live_with(std::unique_lock<std::mutex>& lock) {
+  for (const auto& [id, attached] : attached_) tell_of(id, attached);
+  const int control = process_.control.get();
+  for (;;) {
+    lock.unlock();
+    const auto message = egress::receive_control(control);
+    lock.lock();
+    if (!message) break;
+    hear(message->body);
+  }
+  kill(process_.pid, SIGKILL);
+  waitpid(process_.pid, nullptr, 0);
+}
+
+void EgressHost::hear(const Json& packet) {
+  try {
+    if (packet.contains("ack")) last_done_ = packet.at("ack").get<uint64_t>();
+    const Json none = Json::object();
+    const Json& bytes = packet.contains("bytes") ? packet.at("bytes") : none;
+    for (const auto& [id, count] : bytes.items()) {
+      const auto found = attached_.find(id);
+      if (found != attached_.end()) found->second.now = count.get<int64_t>();
+    }
+  } catch (const Json::exception& nonsense) {
+    log::error("egress process talks nonsense", {{"reason", nonsense.what()}});
+  }
+  changed_.notify_all();
+}
+
+std::optional<uint64_t> EgressHost::tell(Json order, const std::vector<int>& fds) {
+  if (process_.pid == 0) return std::nullopt;
+  order["seq"] = ++last_told_;
+  try {
+    egress::send_control(process_.control.get(), order, fds);
+  } catch (const Error&) {
+    kill(process_.pid, SIGKILL);  // the next one is told everything
+    return std::nullopt;
+  }
+  return last_told_;
+}
+
+void EgressHost::tell_of(const std::string& id, const Attached& attached) {
+  const EgressDoors& doors = attached.doors;
+  tell({{"verb", "attach"}, {"id", id}, {"network", egress::network_json(attached.network)}},
+       {doors.dns_udp.get(), doors.dns_tcp.get(), doors.proxy.get(), doors.any.get()});
+}
+
+// One that does not obey is ended: closed is better than open by mistake.
+void EgressHost::wait_for(std::unique_lock<std::mutex>& lock, std::optional<uint64_t> order) {
+  if (!order) return;
+  const pid_t asked = process_.pid;
+  const bool done = changed_.wait_for(
+      lock, kOrderPatience, [&] { return last_done_ >= *order || process_.pid != asked; });
+  if (!done && process_.pid == asked) kill(asked, SIGKILL);
+}
+
+void EgressHost::attach(const std::string& id, int pidfd, const NetworkPolicy& network) {
+  if (!missing_.empty())
+    throw Error(ErrorCode::unsupported, "no way out on this machine: " + missing_);
+  Attached fresh{open_when_free(pidfd, network), network};
+  std::lock_guard lock(mutex_);
+  const auto [place, added] = attached_.try_emplace(id, std::move(fresh));
+  if (added) tell_of(id, place->second);
+}
+
+void EgressHost::change(const std::string& id, int pidfd, const NetworkPolicy& network) {
+  std::unique_lock lock(mutex_);
+  const auto found = attached_.find(id);
+  if (found == attached_.end()) throw Error::not_found("sandbox", id);
+  change_egress_routes(pidfd, found->second.network, network);
+  found->second.network = network;
+  const auto order =
+      tell({{"verb", "policy"}, {"id", id}, {"network", egress::network_json(network)}});
+  wait_for(lock, order);
+}
+
+void EgressHost::detach(const std::string& id) {
+  std::lock_guard lock(mutex_);
+  if (attached_.erase(id) > 0) tell({{"verb", "detach"}, {"id", id}});
+}
+
+bool EgressHost::is_attached(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  return attached_.contains(id);
+}
+
+int64_t EgressHost::bytes(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  const auto found = attached_.find(id);
+  return found == attached_.end() ? 0 : found->second.before + found->second.now;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,65 @@
+#pragma once
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "local/node/egress_doors.hpp"
+#include "local/node/egress_process.hpp"
+#include "local/node/settings.hpp"
+
+namespace sandgate {
+
+// Whether the policy lets anything out at all.
+bool has_way_out(const NetworkPolicy& network);
+
+// The way out of the sandboxes of one node: keeps an egress process running and tells it which
+// sandboxes may reach what. Works on sandboxes that run already. While that process is down nothing
+// gets out; a new one takes up where it ended, without the secrets, which serve gives it again.
+// Thread-safe.
+class EgressHost {
+ public:
+  explicit EgressHost(const NodeSettings& settings);
+  ~EgressHost();
+
+  // Why this machine offers no way out; empty when it does.
+  const std::string& missing() const { return missing_; }
+
+  // Opens the sandbox whose first process `pidfd` names. Throws StepError, Error(unsupported).
+  void attach(const std::string& id, int pidfd, const NetworkPolicy& network);
+  // Another policy for an attached one, in force when this returns: what it does not allow is cut.
+  // Throws Error(not_found, unavailable).
+  void change(const std::string& id, int pidfd, const NetworkPolicy& network);
+  void detach(const std::string& id);  // unknown ids are fine
+  bool is_attached(const std::string& id) const;
+  int64_t bytes(const std::string& id) const;  // carried so far, both ways
+
+ private:
+  struct Attached {
+    EgressDoors doors;
+    NetworkPolicy network;
+    int64_t before = 0, now = 0;  // bytes: under earlier processes, and this one
+  };
+
+  void keep_running(std::stop_token stop);
+  void live_with(std::unique_lock<std::mutex>& lock);
+  void hear(const Json& packet);
+  // With the lock held; empty when no process is there to be told.
+  std::optional<uint64_t> tell(Json order, const std::vector<int>& fds = {});
+  void tell_of(const std::string& id, const Attached& attached);
+  void wait_for(std::unique_lock<std::mutex>& lock, std::optional<uint64_t> order);
+
+  const NodeSettings settings_;
+  std::string missing_;
+  Fd listener_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<std::string, Attached> attached_;
+  EgressProcess process_;  // pid 0: none now
+  uint64_t last_told_ = 0, last_done_ = 0;
+  std::jthread keeper_;
+};
+
+}  // namespace sandgate

@@ -1,0 +1,31 @@
+// What a supervisor's sandboxes may reach.
+#include "local/node/supervisor.hpp"
+
+namespace sandgate {
+
+void Supervisor::open_way_out(const Live& live) {
+  if (!has_way_out(live.record.network)) return;
+  egress_.attach(live.record.id, live.pidfd.get(), live.record.network);
+}
+
+void Supervisor::set_network(const std::string& id, const NetworkPolicy& network) {
+  LivePtr live = lookup(id);
+  if (!live) throw Error::not_found("sandbox", id);
+  std::lock_guard busy(live->busy);
+  JournalRecord copy;
+  bool was_open = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (live->gone) throw Error::not_found("sandbox", id);
+    was_open = egress_.is_attached(id);
+    live->record.network = network;
+    copy = live->record;
+  }
+  journal_.write(copy);
+  if (was_open)
+    egress_.change(id, live->pidfd.get(), network);
+  else
+    open_way_out(*live);
+}
+
+}  // namespace sandgate
