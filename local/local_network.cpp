@@ -1,5 +1,5 @@
 // What local sandboxes may reach, and the secrets that are put in on the way.
-#include "gateway/core/attempt_within.hpp"
+#include "gateway/core/settle.hpp"
 #include "local/egress/control_channel.hpp"
 #include "local/local_provider.hpp"
 #include "local/node/requests.hpp"

@@ -14,9 +14,6 @@ struct Unbuilt {
 
 constexpr Unbuilt kUnbuilt[] = {
     {Method::post, "/v1/routing/simulate", Permission::read},
-    {Method::get, "/v1/secrets", Permission::read},
-    {Method::put, "/v1/secrets/{name}", Permission::write_secrets},
-    {Method::delete_, "/v1/secrets/{name}", Permission::write_secrets},
 };
 
 Task<http::Response> refuse(http::Request& request) {

@@ -49,6 +49,7 @@ Gateway::Gateway(const Config& config)
       profiles_(database_),
       profile_resolver_(profiles_, notifications_),
       deployment_rows_(database_, vault_),
+      secrets_(database_, vault_),
       prices_(database_),
       meter_(prices_),
       usage_(database_, meter_),
@@ -67,7 +68,7 @@ Gateway::Gateway(const Config& config)
       activity_(std::make_shared<Activity>(database_)),
       outage_({.path = config.outage_journal()}),
       lifecycle_({database_, deployments_, health_, prices_, meter_, spend_, sandbox_cache_, clock_,
-                  io_.executor(), &outage_, config.billing.unpriced == "refuse"}),
+                  io_.executor(), &outage_, config.billing.unpriced == "refuse", &vault_}),
       sampler_(lifecycle_, {}),
       budget_enforcer_(budgets_, lifecycle_,
                        [this](TenantId tenant, SandboxId id) -> Task<void> {
@@ -75,6 +76,7 @@ Gateway::Gateway(const Config& config)
                        }),
       reaper_(lifecycle_, {.hold = [this] { return outage_.is_pending(); }}),
       reconciler_(lifecycle_, {}),
+      secret_keeper_(lifecycle_, vault_),
       pausing_(lifecycle_),
       access_(lifecycle_, activity_),
       ports_(database_, notifications_),
@@ -104,6 +106,8 @@ Gateway::Gateway(const Config& config)
       sandboxes_api_(lifecycle_, profile_resolver_),
       pausing_api_(pausing_),
       snapshots_api_(lifecycle_, profile_resolver_),
+      network_api_(lifecycle_, profile_resolver_),
+      secrets_api_(secrets_),
       decisions_api_(lifecycle_, profile_resolver_),
       providers_api_(lifecycle_, profile_resolver_),
       exec_api_(access_),
@@ -196,6 +200,8 @@ void Gateway::add_routes() {
   sandboxes_api_.add_routes(routes_);
   pausing_api_.add_routes(routes_);
   snapshots_api_.add_routes(routes_);
+  network_api_.add_routes(routes_);
+  secrets_api_.add_routes(routes_);
   decisions_api_.add_routes(routes_);
   providers_api_.add_routes(routes_);
   exec_api_.add_routes(routes_);

@@ -19,6 +19,7 @@
 #include "gateway/api/invoices.hpp"
 #include "gateway/api/keys.hpp"
 #include "gateway/api/ledger.hpp"
+#include "gateway/api/network.hpp"
 #include "gateway/api/operations.hpp"
 #include "gateway/api/pausing.hpp"
 #include "gateway/api/ports.hpp"
@@ -28,6 +29,7 @@
 #include "gateway/api/providers.hpp"
 #include "gateway/api/reconciliations.hpp"
 #include "gateway/api/sandboxes.hpp"
+#include "gateway/api/secrets.hpp"
 #include "gateway/api/snapshots.hpp"
 #include "gateway/api/tenants.hpp"
 #include "gateway/api/terminal.hpp"
@@ -58,6 +60,7 @@
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/reaper.hpp"
 #include "gateway/sandboxes/reconciler.hpp"
+#include "gateway/sandboxes/secret_keeper.hpp"
 #include "gateway/sandboxes/usage_sampler.hpp"
 #include "local/local_provider.hpp"
 #include "providers/curl_client.hpp"
@@ -111,6 +114,7 @@ class Gateway {
   ProfileStore profiles_;
   ProfileResolver profile_resolver_;
   DeploymentStore deployment_rows_;
+  SecretStore secrets_;
   PriceBooks prices_;
   Meter meter_;
   UsageReader usage_;
@@ -133,6 +137,7 @@ class Gateway {
   BudgetEnforcer budget_enforcer_;
   Reaper reaper_;
   Reconciler reconciler_;
+  SecretKeeper secret_keeper_;
   Pausing pausing_;
   CachedAccess access_;
   ports::PortStore ports_;
@@ -161,6 +166,8 @@ class Gateway {
   api::SandboxHandlers sandboxes_api_;
   api::PausingHandlers pausing_api_;
   api::SnapshotHandlers snapshots_api_;
+  api::NetworkHandlers network_api_;
+  api::SecretHandlers secrets_api_;
   api::DecisionHandlers decisions_api_;
   api::ProviderHandlers providers_api_;
   api::ExecHandlers exec_api_;

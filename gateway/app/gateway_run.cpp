@@ -157,6 +157,7 @@ void Gateway::start_background_work() {
   repeat(io_.executor(), "ports", seconds(600), [this] { return ports_.purge(); });
   repeat(io_.executor(), "metering", seconds(10),
          [this]() -> Task<void> { co_await meter_.flush(database_); });
+  repeat(io_.executor(), "secrets", seconds(1), [this] { return secret_keeper_.step(); });
   repeat(io_.executor(), "budgets", seconds(15),
          [this]() -> Task<void> { co_await budget_enforcer_.enforce(); });
   repeat(io_.executor(), "exports", seconds(5), [this]() -> Task<void> {

@@ -171,12 +171,6 @@ std::vector<Option> resource_options() {
            [](Config& c) -> bool& { return c.local.host_image; }),
       word("billing.unpriced", "Backends whose price is not known: refuse or allow.",
            {"refuse", "allow"}, [](Config& c) -> std::string& { return c.billing.unpriced; }),
-      text("local.egress.private_cidrs",
-           "Blocks that are not public and that rules may reach all the same, with commas.",
-           [](Config& c) -> std::string& { return c.local.egress.private_cidrs; }),
-      text("local.egress.authorities",
-           "PEM file: who, besides the machine's own, may vouch for upstreams of secrets.",
-           [](Config& c) -> std::string& { return c.local.egress.authorities; }),
       number("limits.connections", "Open client connections.", 1, 1000000,
              [](Config& c) -> int64_t& { return c.limits.connections; }),
       number("limits.header_bytes", "Bytes of a request's head.", 1024, 1048576,
@@ -199,6 +193,17 @@ std::vector<Option> port_options() {
   };
 }
 
+std::vector<Option> egress_options() {
+  return {
+      text("local.egress.private_cidrs",
+           "Blocks that are not public and that rules may reach all the same, with commas.",
+           [](Config& c) -> std::string& { return c.local.egress.private_cidrs; }),
+      text("local.egress.authorities",
+           "PEM file: who, besides the machine's own, may vouch for upstreams of secrets.",
+           [](Config& c) -> std::string& { return c.local.egress.authorities; }),
+  };
+}
+
 std::vector<Option> event_options() {
   return {
       number("events.retention_days", "How long streams can go back.", 1, 3650,
@@ -214,7 +219,7 @@ std::vector<Option> event_options() {
 const std::vector<Option>& options() {
   static const std::vector<Option> kOptions = [] {
     auto all = server_options();
-    for (auto& more : {resource_options(), port_options(), event_options()})
+    for (auto& more : {resource_options(), port_options(), egress_options(), event_options()})
       all.insert(all.end(), more.begin(), more.end());
     return all;
   }();

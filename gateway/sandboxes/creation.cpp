@@ -5,6 +5,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/scopes.hpp"
 #include "gateway/sandboxes/tenant_admission.hpp"
+#include "registry/secret_store.hpp"
 
 namespace sandgate {
 namespace {
@@ -63,6 +64,9 @@ void Creation::write_intention(pqxx::work& tx) {
   const std::chrono::milliseconds deadline(decision_.requirements.placement.fallback.deadline_ms);
   sandbox_rows::insert(tx, record_, decision_, deadline + kLeaseSlack, order_.wishes,
                        order_.scope_key);
+  if (parts_.vault)
+    secrets_ = sandbox_secrets::bind(tx, *parts_.vault, record_.tenant, record_.id.value,
+                                     order_.request.profile.secrets);
 }
 
 std::optional<Money> Creation::highest_charge() const {
@@ -81,13 +85,16 @@ std::optional<Money> Creation::highest_charge() const {
 
 CreateSpec Creation::spec() const {
   const Profile& profile = order_.request.profile;
+  std::map<std::string, std::string> env = profile.env;
+  for (const SecretGrant& grant : secrets_.grants) env[grant.name] = grant.placeholder;
   return {.sandbox_id = record_.id.value,
           .tenant_id = record_.tenant.value,
           .resources = profile.resources,
           .ttl = std::chrono::seconds(profile.ttl_seconds),
-          .env = profile.env,
+          .env = std::move(env),
           .metadata = record_.metadata,
           .network = profile.network,
+          .secrets = secrets_,
           .snapshot = order_.snapshot_backend_id,
           .workspace = profile.workspace_path,
           .workspace_writable = profile.workspace == Workspace::read_write,

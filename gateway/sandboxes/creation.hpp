@@ -26,6 +26,7 @@ class Creation {
   CreateOrder order_;
   Decision decision_;
   SandboxRecord record_;
+  SecretGrants secrets_;
   bool reserved_ = false;  // its tenant has budgets, which want to hear the real price
 };
 

@@ -4,6 +4,7 @@
 
 #include "billing/meter.hpp"
 #include "billing/price_books.hpp"
+#include "gateway/core/crypto.hpp"
 #include "gateway/core/database.hpp"
 #include "gateway/placement/deployments.hpp"
 #include "gateway/placement/health_board.hpp"
@@ -50,6 +51,7 @@ class Lifecycle {
     asio::any_io_executor executor;  // where creates go on when their caller is gone
     OutageJournal* outage = nullptr;  // null: without the database nothing can be ended
     bool price_required = false;  // a backend whose price is unknown is not used
+    const Vault* vault = nullptr;  // opens secrets; without it no sandbox gets any
   };
   explicit Lifecycle(Parts parts) : parts_(std::move(parts)) {}
 

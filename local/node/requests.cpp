@@ -1,5 +1,6 @@
 #include "local/node/requests.hpp"
 
+#include "gateway/core/network_rule.hpp"
 #include "local/egress/control_channel.hpp"
 
 namespace sandgate {
@@ -60,11 +61,15 @@ SandboxOrder create_order_from(const Json& params) {
 }
 
 NetworkPolicy network_from(const Json& json) {
+  NetworkPolicy network;
   try {
-    return egress::network_from(json);
+    network = egress::network_from(json);
   } catch (const Json::exception&) {
     throw Error::invalid("/network", "is no policy");
   }
+  for (const std::string& rule : network.allow)
+    if (!network_rule_from(rule)) throw Error::invalid("/network/allow", "holds what is no rule");
+  return network;
 }
 
 Json to_json(const BackendSandbox& sandbox) {

@@ -69,6 +69,21 @@ Json failure_answer(const Json& id, std::exception_ptr failure) {
   }
 }
 
+std::optional<Json> answer_network_verb(Supervisor& supervisor, const std::string& verb,
+                                        const Json& params) {
+  if (verb == "network") {
+    const auto record = supervisor.find(required_text(params, "id"));
+    if (!record) throw Error::not_found("sandbox", required_text(params, "id"));
+    return egress::network_json(record->network);
+  }
+  if (verb == "set_network") {
+    supervisor.set_network(required_text(params, "id"),
+                           network_from(params.value("network", Json())));
+    return Json::object();
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 NodeServer::NodeServer(const NodeSettings& settings, Supervisor& supervisor,
@@ -133,6 +148,7 @@ Json NodeServer::describe_node() const {
 
 Json NodeServer::handle(const std::string& verb, const Json& params) {
   if (auto answered = answer_state_verb(supervisor_, verb, params)) return std::move(*answered);
+  if (auto answered = answer_network_verb(supervisor_, verb, params)) return std::move(*answered);
   if (verb == "create") {
     return sandgate::to_json(to_backend(supervisor_.create(create_order_from(params))));
   }
@@ -150,16 +166,6 @@ Json NodeServer::handle(const std::string& verb, const Json& params) {
   }
   if (verb == "extend") {
     supervisor_.extend(required_text(params, "id"), ttl_from(params));
-    return Json::object();
-  }
-  if (verb == "network") {
-    const auto record = supervisor_.find(required_text(params, "id"));
-    if (!record) throw Error::not_found("sandbox", required_text(params, "id"));
-    return egress::network_json(record->network);
-  }
-  if (verb == "set_network") {
-    supervisor_.set_network(required_text(params, "id"),
-                            network_from(params.value("network", Json())));
     return Json::object();
   }
   if (verb == "describe") return describe_node();

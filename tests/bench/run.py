@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Whole-process benchmarks: every figure beside its peer, measured in the same run.
 
-  run.py [--build DIR] [--short] [--out FILE] [NAME...]    names: lifecycle states reads streams ports money leaks
+  run.py [--build DIR] [--short] [--out FILE] [NAME...]
+
+  names: lifecycle states reads streams ports money leaks egress
 """
 import argparse
 import glob
@@ -14,7 +16,7 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.p
 from measure import Report  # noqa: E402
 from server import IMAGES, Client, Server, ensure_image  # noqa: E402
 
-ALL = ["lifecycle", "states", "reads", "streams", "ports", "money", "leaks"]
+ALL = ["lifecycle", "states", "reads", "streams", "ports", "money", "leaks", "egress"]
 
 
 class Context:

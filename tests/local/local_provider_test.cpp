@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "gateway/core/ids.hpp"
+#include "local/node/egress_doors.hpp"
 #include "tests/local/local_node.hpp"
 
 namespace sandgate::test {
@@ -35,7 +36,9 @@ TEST_F(LocalProviderTest, DeclaresWhatTheNodeOffers) {
   EXPECT_TRUE(descriptor.can(Verb::exec));
   EXPECT_TRUE(descriptor.can(Verb::pause));
   EXPECT_TRUE(descriptor.controls.contains(Control::network_deny));
-  EXPECT_FALSE(descriptor.controls.contains(Control::network_rules));
+  const bool has_egress = try_egress_doors().empty();
+  EXPECT_EQ(descriptor.controls.contains(Control::network_rules), has_egress);
+  EXPECT_EQ(descriptor.controls.contains(Control::secret_injection), has_egress);
   EXPECT_TRUE(descriptor.images.contains("debian-12"));
 }
 
@@ -81,15 +84,14 @@ TEST_F(LocalProviderTest, RefusesHostileWords) {
   }
 }
 
-TEST_F(LocalProviderTest, NeverDropsAWishSilently) {
+TEST_F(LocalProviderTest, ShowsAProxyOnlyWhereThereIsAWayOut) {
+  EXPECT_EQ(node_->shell(node_->create(node_->spec()), "env | grep -ic proxy").out, "0\n");
   CreateSpec spec = node_->spec();
   spec.network.allow = {"example.com:443"};
-  try {
-    node_->create(spec);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code, ErrorCode::unsupported);
-  }
+  EXPECT_EQ(node_->shell(node_->create(spec), "printf %s $HTTPS_PROXY").out, kProxyUrl);
+  spec = node_->spec();
+  spec.network.allow = {"no rule"};
+  EXPECT_THROW(node_->create(spec), Error);
 }
 
 TEST_F(LocalProviderTest, GivesTheEnvironmentInsideOnly) {

@@ -1,0 +1,79 @@
+#include "gateway/api/network.hpp"
+
+#include "gateway/api/sandboxes.hpp"
+#include "registry/tighten.hpp"
+
+namespace sandgate::api {
+namespace {
+
+Json policy_json(const NetworkPolicy& policy) {
+  return {{"default", policy.fallback == NetworkDefault::allow ? "allow" : "deny"},
+          {"allow", policy.allow}};
+}
+
+Json verdict_json(const NetworkVerdict& verdict) {
+  Json reason;
+  if (!verdict.allowed) reason = verdict.reason;
+  return {{"at", to_rfc3339(verdict.at)},
+          {"target", verdict.target},
+          {"way", verdict.way},
+          {"allowed", verdict.allowed},
+          {"reason", std::move(reason)}};
+}
+
+}  // namespace
+
+void NetworkHandlers::add_routes(http::Routes& routes) {
+  routes.add({.method = http::Method::get,
+              .pattern = "/v1/sandboxes/{id}/network",
+              .permission = http::Permission::read,
+              .handler = [this](http::Request& request) { return get(request); }});
+  routes.add({.method = http::Method::put,
+              .pattern = "/v1/sandboxes/{id}/network",
+              .permission = http::Permission::use_sandboxes,
+              .body = http::BodyMode::buffered,
+              .handler = [this](http::Request& request) { return put(request); }});
+}
+
+Task<NetworkHandlers::Found> NetworkHandlers::find(http::Request& request) {
+  auto finding = lifecycle_.get(request.tenant(), sandbox_id_of(request));
+  const auto found = co_await std::move(finding);
+  const SandboxRecord& record = found->record;
+  if (is_ended(record.state)) throw Error::not_found("sandbox", record.id.value);
+  if (record.state != SandboxState::running)
+    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
+  const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
+  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  co_return Found{record, deployment};
+}
+
+Task<http::Response> NetworkHandlers::get(http::Request& request) {
+  auto finding = find(request);
+  const Found found = co_await std::move(finding);
+  auto asking = found.deployment->backend->network(found.record.backend_id);
+  const NetworkState state = co_await std::move(asking);
+  Json body = policy_json(state.policy);
+  body["verdicts"] = Json::array();
+  for (const NetworkVerdict& verdict : state.verdicts)
+    body["verdicts"].push_back(verdict_json(verdict));
+  co_return http::Response::json(200, body);
+}
+
+// Measured by the profile, not by what is in force: what was taken away may be given back.
+Task<http::Response> NetworkHandlers::put(http::Request& request) {
+  const Json body = request.json();
+  auto finding = find(request);
+  const Found found = co_await std::move(finding);
+  auto resolving = profiles_.resolve(
+      request.tenant(), found.record.profile + "@" + std::to_string(found.record.profile_version),
+      "");
+  const auto resolved = co_await std::move(resolving);
+  const Json asked{{"network", body}};
+  const EffectiveRequest merged = merge(*resolved.profile, asked);
+  const NetworkPolicy policy = merged.profile.network;
+  auto setting = found.deployment->backend->set_network(found.record.backend_id, policy);
+  co_await std::move(setting);
+  co_return http::Response::json(200, policy_json(policy));
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,29 @@
+#pragma once
+#include "gateway/http/routes.hpp"
+#include "gateway/sandboxes/lifecycle.hpp"
+#include "registry/profile_resolver.hpp"
+
+namespace sandgate::api {
+
+// /v1/sandboxes/{id}/network: what a running sandbox may reach, and what it tried.
+class NetworkHandlers {
+ public:
+  NetworkHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
+      : lifecycle_(lifecycle), profiles_(profiles) {}
+  void add_routes(http::Routes& routes);
+
+  Task<http::Response> get(http::Request& request);
+  Task<http::Response> put(http::Request& request);
+
+ private:
+  struct Found {
+    SandboxRecord record;
+    DeploymentPtr deployment;
+  };
+  Task<Found> find(http::Request& request);
+
+  Lifecycle& lifecycle_;
+  ProfileResolver& profiles_;
+};
+
+}  // namespace sandgate::api

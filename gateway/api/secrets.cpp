@@ -1,0 +1,83 @@
+#include "gateway/api/secrets.hpp"
+
+#include <algorithm>
+
+#include "gateway/api/audit.hpp"
+#include "gateway/api/page.hpp"
+#include "registry/document_fields.hpp"
+
+namespace sandgate::api {
+namespace {
+
+constexpr size_t kMaxValueBytes = 16 * 1024;
+
+Json secret_json(const SecretRow& row) {
+  return {{"name", row.name},
+          {"created_at", to_rfc3339(row.created_at)},
+          {"updated_at", to_rfc3339(row.updated_at)}};
+}
+
+// A value becomes part of a header's line.
+bool fits_a_header(const std::string& value) {
+  return value.front() != ' ' && value.back() != ' ' &&
+         std::none_of(value.begin(), value.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+std::string name_in_path(const http::Request& request) {
+  const std::string name = request.param("name");
+  if (!is_env_name(name))
+    throw Error::invalid("", "the name must match [A-Za-z_][A-Za-z0-9_]{0,127}");
+  return name;
+}
+
+}  // namespace
+
+void SecretHandlers::add_routes(http::Routes& routes) {
+  using http::Method;
+  const auto add = [&](Method method, const char* pattern,
+                       Task<http::Response> (SecretHandlers::*handler)(http::Request&)) {
+    const bool reads = method == Method::get;
+    routes.add({.method = method,
+                .pattern = pattern,
+                .permission = reads ? http::Permission::read : http::Permission::write_secrets,
+                .body = method == Method::put ? http::BodyMode::buffered : http::BodyMode::none,
+                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); }});
+  };
+  add(Method::get, "/v1/secrets", &SecretHandlers::list);
+  add(Method::put, "/v1/secrets/{name}", &SecretHandlers::put);
+  add(Method::delete_, "/v1/secrets/{name}", &SecretHandlers::remove);
+}
+
+Task<http::Response> SecretHandlers::list(http::Request& request) {
+  const PageRequest page = read_page(request.query, 1);
+  auto reading = secrets_.list(request.tenant(), page.after.empty() ? "" : page.after[0],
+                               page.rows_to_fetch());
+  const auto rows = co_await std::move(reading);
+  const auto key = [](const SecretRow& row) { return std::vector{row.name}; };
+  co_return http::Response::json(200, page_json(page, rows, secret_json, key));
+}
+
+Task<http::Response> SecretHandlers::put(http::Request& request) {
+  const std::string name = name_in_path(request);
+  const Json body = request.json();
+  Problems problems;
+  ObjectReader reader(body, problems);
+  reader.require("value");
+  const auto value = reader.text("value", {.min = 1, .max = kMaxValueBytes});
+  if (value && !fits_a_header(*value))
+    reader.problem("value", "must fit into a header: no line breaks, no control characters");
+  reader.finish();
+  problems.throw_if_any();
+  auto writing = secrets_.put(request.tenant(), name, Secret(*value), actor_of(request));
+  co_await std::move(writing);
+  co_return http::Response::empty(204);
+}
+
+Task<http::Response> SecretHandlers::remove(http::Request& request) {
+  auto removing = secrets_.remove(request.tenant(), name_in_path(request), actor_of(request));
+  co_await std::move(removing);
+  co_return http::Response::empty(204);
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,347 @@
+#!/usr/bin/env python3
+"""What gets out of a real sandbox and what does not: each attack beside the same thing allowed. Run as root; takes
+the names of single tests."""
+import json
+import os
+import signal
+import socket
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, HERE + "/../faults"]
+
+from cases import run_all, wait_until  # noqa: E402
+from upstreams import Echo, Web  # noqa: E402
+from world import World  # noqa: E402
+
+world = web = echo = None
+PROXY = 3128
+
+CONNECT = """
+import socket, sys
+s = socket.socket(socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET)
+s.settimeout(5)
+try:
+    s.connect((sys.argv[1], int(sys.argv[2])))
+    s.sendall(b'ping')
+    print(s.recv(100).decode() or 'closed')
+except OSError as error:
+    print(type(error).__name__, error.errno)
+"""
+
+
+def curl(box, url, *more):
+    return world.run(box, "curl", "-sS", "--max-time", "10", *more, url)
+
+
+def verdicts(box):
+    return world.client.ok("GET", f"/v1/sandboxes/{box}/network")["verdicts"]
+
+
+def test_a_rule_lets_out_and_nothing_else_does():
+    box = world.box(f"api.test.example:{web.port}")
+    done = curl(box, f"http://api.test.example:{web.port}/plain")
+    assert done["stdout"] == "hello from outside\n", done
+    before = len(web.heard)
+    for url in (f"http://other.test.example:{web.port}/plain", f"http://api.test.example:{web.port + 1}/plain",
+                f"http://127.0.0.1:{web.port}/plain", f"http://b.api.test.example:{web.port}/plain"):
+        refused = curl(box, url, "--noproxy", "", "-o", "/dev/null", "-w", "%{http_code}")
+        assert refused["stdout"] in ("403", "000") and refused["stdout"] != "200", (url, refused)
+    assert len(web.heard) == before
+    world.end(box)
+
+
+def test_no_rule_no_way_out():
+    box = world.box()
+    env = world.run(box, "env")["stdout"]
+    assert "PROXY" not in env.upper(), env
+    done = world.python(box, CONNECT, "127.0.0.1", PROXY)
+    assert "ConnectionRefused" in done["stdout"], done
+    done = world.python(box, CONNECT, "198.18.0.1", 80)
+    assert "101" in done["stdout"], done  # ENETUNREACH
+    world.end(box)
+
+
+def test_wildcard_is_one_label():
+    box = world.box(f"*.wild.example:{web.port}")
+    assert curl(box, f"http://a.wild.example:{web.port}/plain")["stdout"] == "hello from outside\n"
+    assert curl(box, f"http://b.a.wild.example:{web.port}/plain", "-o", "/dev/null", "-w", "%{http_code}")["stdout"] \
+        == "403"
+    world.end(box)
+
+
+def test_private_addresses_stay_private():
+    """Whatever the rules say: the address that is dialled counts. 127/8 is the control."""
+    names = ("ten", "meta", "six", "linklocal")
+    rules = [f"{name}.test.example:80" for name in names] + [f"10.99.0.1:80", "169.254.169.254:80", "[::1]:80"]
+    box = world.box(*rules, f"127.0.0.1:{web.port}")
+    control = curl(box, f"http://127.0.0.1:{web.port}/plain", "--noproxy", "", "-x", f"http://127.0.0.1:{PROXY}")
+    assert control["stdout"] == "hello from outside\n", control
+    for rule in rules:
+        done = curl(box, f"http://{rule}/", "--noproxy", "", "-x", f"http://127.0.0.1:{PROXY}")
+        # A machine without IPv6 does not even look such names up.
+        assert '"private_address"' in done["stdout"] or ("six" in rule and '"no_such_name"' in done["stdout"]), (rule, done)
+    for literal in ("0x7f.1", "2130706433", "[::ffff:10.99.0.1]", "127.1", "[64:ff9b::a63:1]"):
+        request = f"GET http://{literal}:80/ HTTP/1.1\r\nHost: {literal}:80\r\n\r\n".encode()
+        answer = world.raw(box, PROXY, request)
+        assert answer.startswith(("HTTP/1.1 403", "HTTP/1.1 400")), (literal, answer)
+    world.end(box)
+
+
+def test_connect_carries_bytes_both_ways():
+    box = world.box(f"api.test.example:{echo.port}")
+    code = """
+import socket, sys, hashlib, threading, os
+s = socket.create_connection(('127.0.0.1', 3128), 10)
+s.sendall(('CONNECT api.test.example:%s HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' % sys.argv[1]).encode())
+head = b''
+while b'\\r\\n\\r\\n' not in head: head += s.recv(1)
+assert b' 200 ' in head, head
+data = b'\\0' * 64 + os.urandom(1 << 20) * 8
+t = threading.Thread(target=lambda: (s.sendall(data), s.shutdown(socket.SHUT_WR))); t.start()
+got = bytearray()
+while d := s.recv(1 << 16): got += d
+print(len(got), bytes(got) == data)
+"""
+    done = world.python(box, code, echo.port)
+    assert done["stdout"] == f"{(8 << 20) + 64} True\n", done
+    metrics = wait_until(lambda: (m := world.client.ok("GET", f"/v1/sandboxes/{box}/metrics"))["egress_bytes"] and m, 5,
+                         "bytes are counted")
+    assert wait_until(lambda: world.client.ok("GET", f"/v1/sandboxes/{box}/metrics")["egress_bytes"] >= 16 << 20, 5,
+                      "both directions are counted"), metrics
+    world.end(box)
+
+
+def test_names_are_answered_only_for_rules():
+    box = world.box(f"api.test.example:{web.port}", f"*.wild.example:{web.port}")
+    code = ("import socket,sys\n"
+            "for n in sys.argv[1:]:\n"
+            "  try: print(n, socket.getaddrinfo(n, 80, type=socket.SOCK_STREAM)[0][4][0])\n"
+            "  except OSError as e: print(n, 'none')")
+    names = ("api.test.example", "a.wild.example", "other.test.example", "c2VjcmV0.api.test.example",
+             "x.y.wild.example", "wild.example")
+    lines = dict(line.split() for line in world.python(box, code, *names)["stdout"].splitlines())
+    assert lines["api.test.example"].startswith(("198.18.", "198.19.")), lines
+    assert lines["a.wild.example"].startswith(("198.18.", "198.19.")), lines
+    for name in names[2:]:
+        assert lines[name] == "none", lines
+    # Over TCP as well, and a question that is none gets no answer that says anything.
+    over_tcp = ("import socket,struct\n"
+                "q=b'\\x12\\x34\\x01\\0\\0\\x01\\0\\0\\0\\0\\0\\0\\x03api\\x04test\\x07example\\0\\0\\x01\\0\\x01'\n"
+                "s=socket.create_connection(('127.0.0.1',53),5); s.sendall(struct.pack('>H',len(q))+q)\n"
+                "d=s.recv(500); print(d[5]&15, d[-4])")
+    assert world.python(box, over_tcp)["stdout"] == "0 198\n"
+    world.end(box)
+
+
+def test_programs_that_know_no_proxy():
+    box = world.box(f"api.test.example:{web.port}", f"api.test.example:{echo.port}", f"127.0.0.0/8:{echo.port}",
+                    "203.0.113.0/24:80")
+    done = curl(box, f"http://api.test.example:{web.port}/plain", "--noproxy", "*")
+    assert done["stdout"] == "hello from outside\n", done
+    assert world.python(box, CONNECT, "api.test.example", echo.port)["stdout"] == "ping\n"
+    node = "require('http').get(process.argv[1], r => r.pipe(process.stdout))"
+    assert world.run(box, "node", "-e", node, f"http://api.test.example:{web.port}/plain")["stdout"] \
+        == "hello from outside\n"
+    # Another port of the name, an address nobody was told, one without any route, UDP.
+    assert "ConnectionReset" in world.python(box, CONNECT, "api.test.example", echo.port + 1)["stdout"]
+    assert "ConnectionReset" in world.python(box, CONNECT, "198.19.255.254", echo.port)["stdout"]
+    assert "ConnectionReset" in world.python(box, CONNECT, "203.0.113.9", 81)["stdout"]
+    for address in ("93.184.216.34", "10.0.0.1", "169.254.169.254"):
+        assert world.python(box, CONNECT, address, 80)["stdout"].split()[-1] == "101", address
+    udp = ("import socket\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\n"
+           "try:\n s.connect(('%s',443)); s.send(b'quic'); s.settimeout(1); print(s.recv(9))\n"
+           "except OSError as e: print(type(e).__name__)")
+    address = world.python(box, "import socket;print(socket.gethostbyname('api.test.example'))")["stdout"].strip()
+    for target in (address, "1.1.1.1"):
+        assert world.python(box, udp % target)["stdout"].strip() in ("ConnectionRefusedError", "OSError"), target
+    world.end(box)
+
+
+def test_a_server_that_speaks_first():
+    greeter = Echo(greeting=b"220 ready\r\n")
+    box = world.box(f"api.test.example:{greeter.port}")
+    code = ("import socket,sys\ns=socket.create_connection(('api.test.example',int(sys.argv[1])),5)\n"
+            "print(s.recv(100)); s.sendall(b'EHLO x\\r\\n'); print(s.recv(100))")
+    done = world.python(box, code, greeter.port)
+    assert "220 ready" in done["stdout"] and "EHLO" in done["stdout"], done
+    greeter.close()
+    world.end(box)
+
+
+def test_fronting_by_host_is_refused():
+    box = world.box(f"api.test.example:{web.port}")
+    authority, fine = f"api.test.example:{web.port}", f"Host: api.test.example:{web.port}\r\n"
+    ok = world.raw(box, PROXY, f"GET http://{authority}/plain HTTP/1.1\r\n{fine}\r\n".encode())
+    assert "hello from outside" in ok, ok
+    before = len(web.heard)
+    front = "Host: other.test.example\r\n"
+    for attack in (
+            f"GET http://{authority}/a HTTP/1.1\r\n{front}\r\n",
+            f"GET http://{authority}/b HTTP/1.1\r\n{fine}{front}\r\n",
+            f"GET http://user@{authority}/c HTTP/1.1\r\n{fine}\r\n",
+            f"GET https://{authority}/d HTTP/1.1\r\n{fine}\r\n",
+            f"GET /e HTTP/1.1\r\n{fine}\r\n",
+            f"CONNECT {authority} HTTP/1.1\r\n{fine}\r\nGET /f HTTP/1.1\r\n{front}\r\n"):
+        answer = world.raw(box, PROXY, attack.encode())
+        assert answer.startswith(("HTTP/1.1 4", "HTTP/1.1 200 Connection")), (attack, answer)
+        assert '"method"' not in answer, answer
+    # Inside a tunnel and on a connection that the program thinks direct.
+    for attack in (f"GET /g HTTP/1.1\r\n{front}\r\n", f"\r\nGET /h HTTP/1.1\r\n{front}\r\n",
+                   f"GET http://other.test.example/i HTTP/1.1\r\n{fine}\r\n"):
+        answer = world.raw(box, web.port, attack.encode(), host="api.test.example")
+        assert answer.startswith("HTTP/1.1 4"), (attack, answer)
+    assert len(web.heard) == before, web.heard[before:]
+    world.end(box)
+
+
+def test_smuggling_is_refused():
+    box = world.box(f"api.test.example:{web.port}")
+    head = f"POST http://api.test.example:{web.port}/s HTTP/1.1\r\nHost: api.test.example:{web.port}\r\n"
+    ok = world.raw(box, PROXY, (head + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n").encode())
+    assert json.loads(ok.split("\r\n\r\n", 1)[1])["body"] == "hello", ok
+    before = len(web.heard)
+    smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
+    for fields in ("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "Content-Length: 5\r\nContent-Length: 6\r\n",
+                   "Transfer-Encoding: xchunked\r\n", "Transfer-Encoding:\x0bchunked\r\n", "Content-Length: +5\r\n",
+                   "Upgrade: h2c\r\n", "X: a\r\n b\r\n", "X: a\nY: b\r\n"):
+        answer = world.raw(box, PROXY, (head + fields + "\r\n" + smuggled).encode("latin-1"))
+        assert answer.startswith("HTTP/1.1 400"), (fields, answer)
+    assert len(web.heard) == before
+    # What follows a body is dropped, not sent as another request.
+    world.raw(box, PROXY, (head + "Content-Length: 5\r\n\r\nhello" + smuggled).encode())
+    world.raw(box, PROXY, (head + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled).encode())
+    assert len(web.heard) == before + 2 and not [h for h in web.heard if "smuggled" in h["path"]]
+    world.end(box)
+
+
+def test_the_egress_process_is_bare():
+    pid = egress_pid()
+    status = dict(line.split(":", 1) for line in open(f"/proc/{pid}/status").read().splitlines())
+    assert "0" not in status["Uid"].split() and status["Groups"].strip() == "", status["Uid"]
+    for field in ("CapPrm", "CapEff", "CapInh", "CapAmb"):
+        assert int(status[field], 16) == 0, field
+    assert status["NoNewPrivs"].strip() == "1" and status["Seccomp"].strip() == "2"
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        assert "Seccomp:\t2" in open(f"/proc/{pid}/task/{thread}/status").read(), thread
+
+
+def egress_pid():
+    return egress_pid_of(world)
+
+
+def egress_pid_of(where):
+    node = (where.server.pids("node") or [0])[0]
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = open(f"/proc/{entry}/cmdline", "rb").read().split(b"\0")
+            parent = int(open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+        if parent == node and words[1:2] == [b"egress"]:
+            return int(entry)
+    return None
+
+
+def test_a_killed_egress_process_comes_back():
+    box = world.box(f"api.test.example:{web.port}")
+    url = f"http://api.test.example:{web.port}/plain"
+    assert curl(box, url)["stdout"] == "hello from outside\n"
+    old = egress_pid()
+    os.kill(old, signal.SIGKILL)
+    wait_until(lambda: egress_pid() not in (None, old), 10, "a new egress process")
+    wait_until(lambda: curl(box, url)["stdout"] == "hello from outside\n", 10, "the way out is open again")
+    refused = curl(box, f"http://other.test.example:{web.port}/plain", "-o", "/dev/null", "-w", "%{http_code}")
+    assert refused["stdout"] == "403", refused
+    world.end(box)
+
+
+def test_a_killed_node_comes_back():
+    box = world.box(f"api.test.example:{web.port}")
+    url = f"http://api.test.example:{web.port}/plain"
+    assert curl(box, url)["stdout"] == "hello from outside\n"
+    old = world.server.pids("node")
+    world.server.kill("node")
+    wait_until(lambda: world.server.pids("node") not in ([], old), 20, "a new node")
+    wait_until(lambda: curl(box, url)["stdout"] == "hello from outside\n", 20, "the way out is open again")
+    world.end(box)
+
+
+def test_rules_change_on_a_running_sandbox():
+    box = world.box(f"api.test.example:{web.port}", f"api.test.example:{echo.port}")
+    path = f"/v1/sandboxes/{box}/network"
+    assert world.client.ok("GET", path)["allow"] == [f"api.test.example:{web.port}", f"api.test.example:{echo.port}"]
+    holding = ("import socket,sys,time\ns=socket.create_connection(('api.test.example',int(sys.argv[1])),5)\n"
+               "s.sendall(b'a'); assert s.recv(1)==b'a'; print('held',flush=True)\n"
+               "s.settimeout(15)\ntry: print(repr(s.recv(1)))\nexcept OSError as e: print(type(e).__name__)")
+    process = world.run(box, "python3", "-c", holding, str(echo.port), background=True)["process_id"]
+    opened = echo.connections
+    wait_until(lambda: echo.connections > opened - 1, 5, "the stream is open")
+    output = lambda: world.client.ok("GET", f"/v1/sandboxes/{box}/processes/{process}")
+    wait_until(lambda: any(v["target"].endswith(str(echo.port)) and v["allowed"] for v in verdicts(box)), 5, "a verdict")
+    changed = world.client.ok("PUT", path, {"allow": [f"api.test.example:{web.port}"]})
+    assert changed["allow"] == [f"api.test.example:{web.port}"], changed
+    wait_until(lambda: output()["state"] == "exited", 5, "the stream is cut")
+    assert curl(box, f"http://api.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
+    assert "ConnectionReset" in world.python(box, CONNECT, "api.test.example", echo.port)["stdout"]
+    assert any(v["reason"] == "rule_withdrawn" for v in verdicts(box))
+    # Back within the profile, never beyond.
+    world.client.ok("PUT", path, {"allow": [f"api.test.example:{echo.port}"]})
+    assert world.python(box, CONNECT, "api.test.example", echo.port)["stdout"] == "ping\n"
+    answer = world.client.call("PUT", path, {"allow": ["other.test.example:80"]})
+    assert answer.status == 400 and answer.json()["fields"][0]["path"] == "/network/allow/0", answer.body
+    assert world.client.call("PUT", path, {"default": "allow"}).status == 400
+    world.client.ok("PUT", path, {"allow": []})
+    assert '"no_rule"' in curl(box, f"http://api.test.example:{web.port}/plain")["stdout"]
+    _, stranger = world.server.tenant("stranger")
+    assert stranger.call("GET", path).status == 404 and stranger.call("PUT", path, {}).status == 404
+    world.end(box)
+
+
+def test_default_allow_still_keeps_private_addresses():
+    box = world.box(default="allow")
+    assert curl(box, f"http://other.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
+    for name in ("ten", "meta", "linklocal"):
+        done = curl(box, f"http://{name}.test.example/", "--noproxy", "", "-x", f"http://127.0.0.1:{PROXY}")
+        assert '"private_address"' in done["stdout"], done
+    for address in ("10.99.0.1", "169.254.169.254"):
+        assert "ConnectionReset" in world.python(box, CONNECT, address, 80)["stdout"], address
+    world.end(box)
+
+
+def test_many_connections_wait_their_turn():
+    box = world.box(f"api.test.example:{echo.port}")
+    code = """
+import socket, sys
+held = []
+for i in range(300):
+    s = socket.socket(); s.settimeout(3)
+    try:
+        s.connect(('127.0.0.1', 3128))
+        s.sendall(('CONNECT api.test.example:%s HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' % sys.argv[1]).encode())
+        if i < 200: assert b' 200 ' in s.recv(200)
+        held.append(s)
+    except OSError as e: print(i, e); break
+print(len(held) >= 250)
+"""
+    before = echo.connections
+    assert world.python(box, code, echo.port)["stdout"].strip().endswith("True")
+    assert echo.connections - before <= 300
+    other = world.box(f"api.test.example:{web.port}")
+    assert curl(other, f"http://api.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
+    for each in (box, other):
+        world.end(each)
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        print("SKIP needs root: the tests start real sandboxes")
+        sys.exit(77)
+    world, web, echo = World(), Web(), Echo()
+    try:
+        code = run_all(globals(), sys.argv[1:])
+        if code:
+            print(world.server.log()[-5000:])
+    finally:
+        world.close()
+    sys.exit(code)

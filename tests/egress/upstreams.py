@@ -1,0 +1,138 @@
+"""The world outside a sandbox, on this machine's loopback: names, authorities, servers that write down what they
+hear. Standard library and the openssl command only."""
+import http.server
+import json
+import os
+import socket
+import ssl
+import stat
+import subprocess
+import tempfile
+import threading
+
+# Names of the test and where they lead, valid for the server's processes alone.
+NAMES = {
+    "api.test.example": "127.0.0.1", "other.test.example": "127.0.0.1", "a.wild.example": "127.0.0.1",
+    "b.a.wild.example": "127.0.0.1", "git.test.example": "127.0.0.1", "ten.test.example": "10.99.0.1",
+    "meta.test.example": "169.254.169.254", "six.test.example": "::1", "linklocal.test.example": "169.254.7.7"}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self):
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length)
+        if (self.headers.get("Transfer-Encoding") or "").lower() == "chunked":
+            while size := int(self.rfile.readline(), 16):
+                body += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        heard = {"method": self.command, "path": self.path, "headers": [list(item) for item in self.headers.items()],
+                 "body": body.decode("latin-1")}
+        self.server.heard.append(heard)
+        text = b"hello from outside\n" if self.path == "/plain" else json.dumps(heard).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(text)
+
+    do_GET = do_POST = do_PUT = do_HEAD = do_OPTIONS = do_TRACE = answer
+
+    def log_message(self, *unused):
+        pass
+
+
+class Web:
+    """An HTTP or HTTPS server on a free port, or the given one."""
+
+    def __init__(self, port=0, context=None, handler=Handler):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+        self.server.daemon_threads = True
+        self.server.heard = []
+        if context:
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    @property
+    def heard(self):
+        return self.server.heard
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Echo:
+    """Raw TCP: sends back what it gets; `greeting` first, when given. Counts connections."""
+
+    def __init__(self, greeting=b"", family=socket.AF_INET, address="127.0.0.1"):
+        self.listener = socket.create_server((address, 0), family=family)
+        self.port, self.greeting, self.connections = self.listener.getsockname()[1], greeting, 0
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self.talk, args=(peer,), daemon=True).start()
+
+    def talk(self, peer):
+        with peer:
+            try:
+                peer.sendall(self.greeting)
+                while data := peer.recv(65536):
+                    peer.sendall(data)
+            except OSError:
+                pass
+
+    def close(self):
+        self.listener.close()
+
+
+class Certificates:
+    """An authority of the test and a server certificate for its names."""
+
+    def __init__(self, directory):
+        self.authority = directory + "/authority.pem"
+        run = lambda *words: subprocess.run(["openssl", *words], check=True, capture_output=True)
+        run("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+            "/CN=Test authority", "-keyout", directory + "/authority.key", "-out", self.authority)
+        self.contexts = {}
+        for name, hosts in (("right", [n for n in NAMES if not n.startswith("other.")]), ("wrong", ["wrong.example"])):
+            base = f"{directory}/{name}"
+            run("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=server",
+                "-keyout", base + ".key", "-out", base + ".csr")
+            with open(base + ".ext", "w") as out:
+                out.write("subjectAltName=" + ",".join("DNS:" + host for host in hosts) + "\n")
+            run("x509", "-req", "-in", base + ".csr", "-CA", self.authority, "-CAkey", directory + "/authority.key",
+                "-CAcreateserial", "-days", "2", "-extfile", base + ".ext", "-out", base + ".pem")
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(base + ".pem", base + ".key")
+            self.contexts[name] = context
+        os.chmod(self.authority, 0o644)
+
+
+def wrapped_binary(binary, directory):
+    """A program that starts `binary` where the test's names are in /etc/hosts, for it and its children alone."""
+    hosts, script = directory + "/hosts", directory + "/sandgate"
+    with open(hosts, "w") as out:
+        out.write("127.0.0.1 localhost\n")
+        out.writelines(f"{address} {name}\n" for name, address in NAMES.items())
+    os.chmod(hosts, 0o644)
+    with open(script, "w") as out:
+        out.write(f"#!/bin/sh\nexec unshare -m --propagation private sh -c 'mount --bind {hosts} /etc/hosts && "
+                  f"exec {binary} \"$@\"' sandgate \"$@\"\n")
+    os.chmod(script, os.stat(script).st_mode | stat.S_IXUSR)
+    return script
+
+
+def scratch():
+    directory = tempfile.mkdtemp(prefix="sandgate-egress-", dir="/tmp")
+    os.chmod(directory, 0o755)
+    return directory

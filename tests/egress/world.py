@@ -1,0 +1,64 @@
+"""One gateway with a node, and servers outside, shared by the tests of a file."""
+import base64
+import os
+import shutil
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../faults"]
+
+from server import SOURCE, Server, ensure_image  # noqa: E402
+from upstreams import Certificates, scratch, wrapped_binary  # noqa: E402
+
+BINARY = os.environ.get("SANDGATE_BINARY", SOURCE + "/build/gateway/sandgate")
+
+
+class World:
+    def __init__(self, **settings):
+        self.directory = scratch()
+        self.certificates = Certificates(self.directory)
+        ensure_image(BINARY)
+        # Not ::1 and not 10/8: those stay private.
+        self.server = Server(wrapped_binary(BINARY, self.directory), settings={
+            "local.egress.private_cidrs": "127.0.0.0/8", "local.egress.authorities": self.certificates.authority,
+            **settings}).start()
+        self.tenant, self.client = self.server.tenant("egress")
+        self.profiles = 0
+
+    def close(self):
+        self.server.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def box(self, *allow, default="deny", **fields):
+        """A new sandbox whose profile allows the given rules; returns its id."""
+        self.profiles += 1
+        name = self.last_profile = f"p{self.profiles}"
+        create = fields.pop("create", {})
+        self.server.profile(name, network={"default": default, "allow": list(allow)}, **fields)
+        return self.client.ok("POST", "/v1/sandboxes", {"profile": name, **create})["id"]
+
+    def run(self, box, *command, env=None, **more):
+        return self.client.ok("POST", f"/v1/sandboxes/{box}/exec",
+                              {"command": list(command), "env": env or {}, "timeout_ms": 20000, **more})
+
+    def python(self, box, code, *arguments, direct=False, **more):
+        """Runs Python inside; `direct` hides the proxy from it."""
+        env = {name: "" for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")} if direct else {}
+        return self.run(box, "python3", "-c", code, *map(str, arguments), env=env, **more)
+
+    def end(self, box):
+        self.client.call("DELETE", "/v1/sandboxes/" + box)
+
+    def raw(self, box, port, payload, host="127.0.0.1", wait=5):
+        """Sends bytes to an address as seen from inside; returns what comes back until the end."""
+        code = ("import socket,sys,base64\n"
+                "s=socket.create_connection((sys.argv[1],int(sys.argv[2])),float(sys.argv[4]))\n"
+                "s.sendall(base64.b64decode(sys.argv[3]))\n"
+                "out=b''\n"
+                "try:\n"
+                "  while d:=s.recv(65536): out+=d\n"
+                "except OSError as e: out+=b'<'+type(e).__name__.encode()+b'>'\n"
+                "sys.stdout.buffer.write(out)")
+        done = self.python(box, code, host, port, base64.b64encode(payload).decode(), wait)
+        assert done["exit_code"] == 0, done
+        return done["stdout"]
