@@ -122,7 +122,8 @@ TEST_F(Idempotency, TwinsWaitForTheFirst) {
 TEST_F(Idempotency, KeepsRefusalsButNotOutages) {
   RawClient client(server.port());
   EXPECT_EQ(client.ask(ask("i", "{}", "?invalid=true")).status, 400);
-  EXPECT_EQ(client.ask(ask("i", "{}", "?invalid=true")).headers.find("Idempotent-Replayed"), "true");
+  EXPECT_EQ(client.ask(ask("i", "{}", "?invalid=true")).headers.find("Idempotent-Replayed"),
+            "true");
   EXPECT_EQ(runs, 1);
   EXPECT_EQ(client.ask(ask("u", "{}", "?unavailable=true")).status, 503);
   EXPECT_EQ(client.ask(ask("u", "{}", "?unavailable=true")).status, 503);

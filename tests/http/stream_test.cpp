@@ -170,8 +170,8 @@ TEST(Stream, ToldInHeadersOnlyForHead) {
 TEST(Stream, EndsWithTheConnectionInHttp10) {
   LiveServer server(streams_table());
   RawClient client(server.port());
-  const auto reply =
-      client.ask("GET /download?bytes=65536&chunked=true HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  const auto reply = client.ask(
+      "GET /download?bytes=65536&chunked=true HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
   EXPECT_FALSE(reply.headers.find("Transfer-Encoding"));
   EXPECT_EQ(reply.headers.find("Connection"), "close");
 }
