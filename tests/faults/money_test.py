@@ -135,6 +135,7 @@ def test_an_end_in_an_outage_is_charged_at_its_moment():
                                f" WHERE sandbox = '{ended}' AND meter = 'vcpu_second'")
         begin, end = (Decimal(str(at.timestamp())) for at in (before, asked_within))
         assert begin - Decimal("0.05") <= Decimal(charged) <= end, f"charged until {charged}, asked at {begin}"
+        wait_until(lambda: client.call("GET", "/readyz").status == 200, 20, "the backend is described")
         assert run(client, living, "echo", "on")["stdout"] == "on\n"
         client.ok("DELETE", f"/v1/sandboxes/{living}")
         wait_until(lambda: not journals(server), 30, "nothing left of the sandboxes")
