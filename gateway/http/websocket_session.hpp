@@ -8,7 +8,7 @@
 namespace sandgate::http {
 
 // How long a WebSocket may take to say goodbye.
-constexpr std::chrono::milliseconds kFarewell{1000};
+constexpr std::chrono::milliseconds kFarewell{2000};
 
 // Accepts the upgrade `response` holds and serves it to its end, which is a close frame: 1000, 1011
 // and the error's code when the serve function throws an Error, 1001 when it was cancelled. Throws

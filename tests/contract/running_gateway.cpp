@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "gateway/core/ids.hpp"
+#include "gateway/core/random.hpp"
 
 namespace sandgate::test {
 namespace {

@@ -36,18 +36,6 @@ Task<void> echo_all(http::WebSocket& socket) {
   }
 }
 
-// Gives up on a read again and again, as a handler does that waits for something else as well;
-// ends at the first empty message.
-Task<void> impatient(http::WebSocket& socket) {
-  for (;;) {
-    auto reading = with_timeout(std::chrono::milliseconds(5), socket.read());
-    auto message = co_await std::move(reading);
-    if (!message) continue;
-    if (!*message || (*message)->bytes.empty()) co_return;
-    co_await socket.write(std::move(**message));
-  }
-}
-
 // Ends by itself while it reads and the client says nothing.
 Task<void> farewell(http::WebSocket& socket) {
   auto reading = with_timeout(std::chrono::milliseconds(5), socket.read());
@@ -71,7 +59,6 @@ http::Routes table() {
            co_return response;
          }});
   };
-  add("/impatient", impatient);
   add("/farewell", farewell);
   add("/half", half_way);
   routes.add({Method::get, "/ws", Permission::open, BodyMode::none, [](Request&) -> Task<Response> {
@@ -138,17 +125,6 @@ TEST(WebSocket, AHandlerThatEndsWhileItReadsStillSaysGoodbye) {
   Client client(server.port(), "/farewell");
   EXPECT_EQ(client.closed_with(), websocket::close_code::normal);
   EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
-}
-
-TEST(WebSocket, AnAbandonedReadLosesNoMessage) {
-  LiveServer server(table());
-  Client client(server.port(), "/impatient");
-  for (int i = 0; i < 20; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(i));
-    EXPECT_EQ(client.ask(std::to_string(i)), std::to_string(i));
-  }
-  client.stream.write(asio::buffer(std::string()));
-  EXPECT_EQ(client.closed_with(), websocket::close_code::normal);
 }
 
 TEST(WebSocket, AnAbandonedMessageIsWholeBeforeTheGoodbye) {
