@@ -11,9 +11,9 @@
 namespace sandgate::cli {
 namespace {
 
-std::string path_of(const std::string& name) { return "/v1/deployments/" + encoded(name); }
+std::string deployment_path(const std::string& name) { return "/v1/deployments/" + encoded(name); }
 
-void add_list(CLI::App& group, const ContextPtr& context) {
+void add_deployment_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List deployments: what each is, health and price");
   context->on(*command, [context] {
     const Json answer = context->client().get("/v1/providers");
@@ -62,7 +62,7 @@ Json SetOptions::body() const {
   return body;
 }
 
-void add_set(CLI::App& group, const ContextPtr& context) {
+void add_deployment_set(CLI::App& group, const ContextPtr& context) {
   auto options = std::make_shared<SetOptions>();
   auto* command = group.add_subcommand("set", "Add or change a deployment");
   command->add_option("NAME", options->name, "The deployment")->required();
@@ -78,18 +78,18 @@ void add_set(CLI::App& group, const ContextPtr& context) {
   command->add_flag("--disabled", options->disabled, "Store it without using it");
   command->add_option("--weight", options->weight, "Share under the strategy weighted");
   context->on(*command, [context, options] {
-    const Json answer = context->client().put(path_of(options->name), options->body());
+    const Json answer = context->client().put(deployment_path(options->name), options->body());
     context->show(answer,
                   [&](const Json&) { context->say("deployment " + options->name + " is set"); });
   });
 }
 
-void add_remove(CLI::App& group, const ContextPtr& context) {
+void add_deployment_remove(CLI::App& group, const ContextPtr& context) {
   auto name = std::make_shared<std::string>();
   auto* command = group.add_subcommand("remove", "Remove a deployment");
   command->add_option("NAME", *name, "The deployment")->required();
   context->on(*command, [context, name] {
-    context->client().remove(path_of(*name));
+    context->client().remove(deployment_path(*name));
     context->show(Json{{"removed", *name}},
                   [&](const Json&) { context->say("deployment " + *name + " is removed"); });
   });
@@ -100,11 +100,11 @@ void add_remove(CLI::App& group, const ContextPtr& context) {
 void add_deployment_commands(CLI::App& app, const ContextPtr& context) {
   auto* providers = app.add_subcommand("providers", "What sandboxes can run on");
   providers->require_subcommand(1);
-  add_list(*providers, context);
+  add_deployment_list(*providers, context);
   auto* deployments = app.add_subcommand("deployments", "Configure backends");
   deployments->require_subcommand(1);
-  add_set(*deployments, context);
-  add_remove(*deployments, context);
+  add_deployment_set(*deployments, context);
+  add_deployment_remove(*deployments, context);
 }
 
 }  // namespace sandgate::cli

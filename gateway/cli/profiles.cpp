@@ -79,7 +79,7 @@ void add_profile_list(CLI::App& group, const ContextPtr& context) {
   });
 }
 
-void add_show(CLI::App& group, const ContextPtr& context) {
+void add_profile_show(CLI::App& group, const ContextPtr& context) {
   auto name = std::make_shared<std::string>();
   auto* command = group.add_subcommand("show", "Show one profile");
   command->add_option("NAME", *name, "name, name@3 or name@stable")->required();
@@ -153,7 +153,7 @@ void add_profile_commands(CLI::App& app, const ContextPtr& context) {
   group->require_subcommand(1);
   add_apply(*group, context);
   add_profile_list(*group, context);
-  add_show(*group, context);
+  add_profile_show(*group, context);
   add_diff(*group, context);
   add_rollback(*group, context);
   add_explain(*group, context);

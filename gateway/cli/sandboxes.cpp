@@ -62,7 +62,7 @@ void print_list(const Console& console, const std::vector<Json>& sandboxes) {
   table.print(console, "No sandboxes. `sandgate create` makes one.");
 }
 
-void add_create(CLI::App& app, const ContextPtr& context) {
+void add_sandbox_create(CLI::App& app, const ContextPtr& context) {
   auto options = std::make_shared<CreateOptions>();
   auto* command = app.add_subcommand("create", "Create a sandbox and print its id");
   add_create_options(*command, *options);
@@ -74,7 +74,7 @@ void add_create(CLI::App& app, const ContextPtr& context) {
   });
 }
 
-void add_list(CLI::App& app, const ContextPtr& context) {
+void add_sandbox_list(CLI::App& app, const ContextPtr& context) {
   struct Options {
     bool all = false;
     std::string state, profile, deployment;
@@ -108,7 +108,7 @@ void add_list(CLI::App& app, const ContextPtr& context) {
   });
 }
 
-void add_show(CLI::App& app, const ContextPtr& context) {
+void add_sandbox_show(CLI::App& app, const ContextPtr& context) {
   struct Options {
     std::string id;
     bool refresh = false;
@@ -170,9 +170,9 @@ void add_kill(CLI::App& app, const ContextPtr& context) {
 }  // namespace
 
 void add_sandbox_commands(CLI::App& app, const ContextPtr& context) {
-  add_create(app, context);
-  add_list(app, context);
-  add_show(app, context);
+  add_sandbox_create(app, context);
+  add_sandbox_list(app, context);
+  add_sandbox_show(app, context);
   add_extend(app, context);
   add_kill(app, context);
 }
