@@ -45,14 +45,14 @@ Task<void> MergedEvents::pump(std::shared_ptr<Shared> shared, size_t source,
                               std::unique_ptr<EventReader> reader) {
   Shared::Arrival last;
   boost::system::error_code gone;
-  const auto token = asio::redirect_error(asio::use_awaitable, gone);
   try {
     for (;;) {
       auto event = co_await reader->next();
       if (!event) break;
       Shared::Arrival arrival;
       arrival.item = Item{source, std::move(*event)};
-      co_await shared->channel.async_send({}, std::move(arrival), token);
+      auto token = asio::redirect_error(asio::use_awaitable, gone);
+      co_await shared->channel.async_send({}, std::move(arrival), std::move(token));
       if (gone) co_return;
     }
   } catch (...) {

@@ -33,6 +33,8 @@ Task<http::Response> DecisionHandlers::explain(http::Request& request) {
   ObjectReader reader(body, problems);
   const Json* asked = reader.object("request");
   if (asked && !asked->is_object()) reader.problem("request", "must be an object");
+  if (asked && asked->contains("profile"))
+    problems.add("/request/profile", "is named by the address");
   reader.finish();
   problems.throw_if_any();
   Json wanted = asked ? *asked : Json::object();

@@ -54,6 +54,17 @@ Json page_of(const http::Query& query, const std::vector<FileEntry>& entries) {
       [](const FileEntry& entry) { return std::vector{base64_encode(entry.path)}; });
 }
 
+// Backends name the member of a body; these routes take the same from the query.
+Task<http::Response> naming_the_query(Task<http::Response> answer) {
+  try {
+    co_return co_await std::move(answer);
+  } catch (Error& error) {
+    for (FieldProblem& field : error.fields)
+      if (field.path.starts_with('/')) field.path[0] = '?';
+    throw;
+  }
+}
+
 }  // namespace
 
 void FileHandlers::add_routes(http::Routes& routes) {
@@ -65,7 +76,11 @@ void FileHandlers::add_routes(http::Routes& routes) {
                 .pattern = "/v1/sandboxes/{id}/files" + tail,
                 .permission = http::Permission::use_sandboxes,
                 .body = body,
-                .handler = [this, answer](http::Request& r) { return (this->*answer)(r); }});
+                .handler = [this, answer, body](http::Request& request) {
+                  auto work = (this->*answer)(request);
+                  return body == BodyMode::buffered ? std::move(work)
+                                                    : naming_the_query(std::move(work));
+                }});
   };
   add(Method::get, "", BodyMode::none, &FileHandlers::read);
   add(Method::head, "", BodyMode::none, &FileHandlers::read);

@@ -36,7 +36,8 @@ int64_t PageRequest::integer_after(size_t part) const {
   const std::string& text = after.at(part);
   int64_t value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size()) throw bad_cursor();
+  const bool whole = failure == std::errc() && end == text.data() + text.size();
+  if (!whole || value < 0) throw bad_cursor();
   return value;
 }
 

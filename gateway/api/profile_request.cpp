@@ -1,6 +1,7 @@
 #include "gateway/api/profile_request.hpp"
 
 #include "gateway/http/token.hpp"
+#include "registry/document_fields.hpp"
 #include "registry/profile_parse.hpp"
 
 namespace sandgate::api {
@@ -18,6 +19,7 @@ bool is_yaml(const http::Request& request) {
 
 Profile profile_from(const http::Request& request, bool of_tenant) {
   const std::string& name = request.param("name");
+  if (!is_name(name)) throw Error::invalid("/name", "must match [a-z0-9][a-z0-9._-]{0,62}");
   Profile profile = is_yaml(request) ? parse_profile_yaml(request.body, name)
                                      : parse_profile_json(request.body, name);
   if (of_tenant && profile.workspace != Workspace::isolated)

@@ -47,6 +47,7 @@ void ProcessSupervisor::start_due() {
 
 void ProcessSupervisor::ended(Child& child, int status) {
   const bool was_stable = steady_clock::now() - child.started_at > kStable;
+  child.proven = child.proven || was_stable;
   child.failures = was_stable ? 0 : std::min(child.failures + 1, kMostDoublings);
   child.start_again_at = steady_clock::now() + kFirstPause * (1 << child.failures);
   child.pid = 0;
@@ -61,7 +62,7 @@ std::optional<int> ProcessSupervisor::reap() {
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
     for (Child& child : children_) {
       if (child.pid != pid) continue;
-      if (WIFEXITED(status) && WEXITSTATUS(status) == kCannotStart) {
+      if (!child.proven && WIFEXITED(status) && WEXITSTATUS(status) == kCannotStart) {
         child.pid = 0;
         return 1;
       }

@@ -15,7 +15,8 @@ namespace sandgate {
 // on.
 class ProcessSupervisor {
  public:
-  // A child with this exit code cannot start at all (bad setting, port in use): everything stops.
+  // A child with this exit code cannot start at all (bad setting, port in use): everything stops,
+  // unless it has run well before. Then the reason may pass (a full disk).
   static constexpr int kCannotStart = 2;
 
   void add(ChildSpec spec, std::chrono::seconds stop_patience);
@@ -29,6 +30,7 @@ class ProcessSupervisor {
     pid_t pid = 0;
     std::chrono::steady_clock::time_point started_at, start_again_at;
     int failures = 0;
+    bool proven = false;  // was stable once
   };
 
   void start_due();

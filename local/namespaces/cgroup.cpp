@@ -28,6 +28,7 @@ class NoCgroups : public CgroupTree {
   CgroupUsage usage(const std::vector<std::string>&) const override { return {}; }
   std::vector<std::string> list() const override { return {}; }
   std::vector<std::string> directories_of(const std::string&) const override { return {}; }
+  void remove_if_empty() override {}
 };
 
 std::vector<std::string> split(const std::string& text, char separator) {

@@ -38,6 +38,8 @@ class CgroupTree {
   // Ids that have a group, living or left behind.
   virtual std::vector<std::string> list() const = 0;
   virtual std::vector<std::string> directories_of(const std::string& id) const = 0;
+  // Takes the parent group away when no sandbox has one below it; nothing may be created after.
+  virtual void remove_if_empty() = 0;
 };
 
 // v2 where the node may hand out cpu, memory and pids there, else v1, else a tree that limits

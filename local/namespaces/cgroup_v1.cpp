@@ -88,6 +88,11 @@ class CgroupV1 : public CgroupTree {
     return directories;
   }
 
+  void remove_if_empty() override {
+    for (const std::string& parent : all_parents()) rmdir(parent.c_str());
+    if (!parents_.devices.empty()) rmdir(parents_.devices.c_str());
+  }
+
  private:
   std::vector<std::string> all_parents() const {
     std::vector<std::string> parents;

@@ -67,6 +67,9 @@ class CgroupV2 : public CgroupTree {
     return {parent_ + "/" + id};
   }
 
+  // The leaf stays: the node itself is in it.
+  void remove_if_empty() override { rmdir(parent_.c_str()); }
+
  private:
   void limit(const std::string& directory, const Resources& resources) {
     write_cgroup_file(directory, "cpu.max", std::to_string(resources.milli_vcpu * 100) + " 100000");

@@ -13,6 +13,7 @@
 #include "gateway/core/log.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/listener.hpp"
+#include "local/node/probe.hpp"
 #include "local/node/server.hpp"
 #include "local/node/supervisor.hpp"
 
@@ -40,11 +41,22 @@ Fd listen_for_serve(const NodeSettings& settings) {
   return listen_on(path.parent_path(), path.filename(), settings.serve_uid);
 }
 
+// A trial sandbox is part of it. What fails here fails again at every start.
+std::unique_ptr<Supervisor> make_supervisor(const NodeSettings& settings, asio::thread_pool& pool) {
+  try {
+    return std::make_unique<Supervisor>(
+        settings, [&pool](std::function<void()> work) { asio::post(pool, std::move(work)); });
+  } catch (const Error& failure) {
+    throw Error(failure.code, std::string("this machine cannot run sandboxes: ") + failure.what() +
+                                  ": see 'sandgate doctor', or set local.enabled to false");
+  }
+}
+
 void serve_until_told(const NodeSettings& settings) {
   asio::io_context loop(1);
   asio::thread_pool pool(settings.workers);
-  Supervisor supervisor(settings,
-                        [&pool](std::function<void()> work) { asio::post(pool, std::move(work)); });
+  const auto owned = make_supervisor(settings, pool);
+  Supervisor& supervisor = *owned;
   NodeServer server(settings, supervisor, pool);
   Fd listener = listen_for_serve(settings);
   spawn_detached(loop.get_executor(),
@@ -65,11 +77,14 @@ int run_node(NodeSettings settings) {
   umask(022);
   // An ordinary account serves itself.
   if (geteuid() != 0) settings.serve_uid = geteuid();
+  require_machine();
   try {
     make_directories(settings);
     Fd lock = lock_run_dir(settings);
     serve_until_told(settings);
     return 0;
+  } catch (const Error&) {
+    throw;
   } catch (const StepError& failure) {
     log::error("node failed", {{"step", failure.what()}, {"errno", failure.number}});
   } catch (const std::exception& failure) {

@@ -89,7 +89,10 @@ ProbeResult probe_seccomp() {
 }
 
 ProbeResult probe_cgroups(const NodeSettings& settings) {
-  CgroupSupport support = open_cgroup_tree("sandgate-" + settings.name)->support();
+  // Groups of its own: those of a running node are none of its business.
+  const auto tree = open_cgroup_tree("sandgate-" + settings.name + "-" + std::to_string(getpid()));
+  const CgroupSupport support = tree->support();
+  tree->remove_if_empty();
   bool ok = support.cpu && support.memory && support.processes;
   return {"control groups", ok, false, support.detail,
           ok ? "" : "give the node a delegated cgroup (systemd: Delegate=yes)"};
@@ -184,6 +187,16 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
           probe_program("skopeo", "skopeo"),
           probe_disk_speed(),
           probe_kvm()};
+}
+
+void require_machine() {
+  for (const ProbeResult& one : {geteuid() == 0 ? probe_user_namespaces() : probe_unprivileged(),
+                                 probe_filesystem("overlay", true), probe_seccomp()}) {
+    if (one.ok || !one.required) continue;
+    throw Error(ErrorCode::unavailable, "this machine cannot run sandboxes: " + one.name + ": " +
+                                            one.detail + ": " + one.fix +
+                                            ", or set local.enabled to false");
+  }
 }
 
 Capabilities machine_capabilities(const NodeSettings& settings, const CgroupSupport& cgroups) {

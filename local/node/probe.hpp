@@ -26,6 +26,9 @@ ProbeResult probe_result_from(const Json& json);
 // What this machine offers to sandboxes, found by trying. Leaves nothing behind.
 std::vector<ProbeResult> probe_machine(const NodeSettings& settings);
 
+// Throws Error(unavailable) that names the first thing no sandbox can do without, and the remedy.
+void require_machine();
+
 // What a running node really enforces.
 struct Capabilities {
   CgroupSupport cgroups;

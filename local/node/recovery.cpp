@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "gateway/core/log.hpp"
@@ -85,22 +86,27 @@ void Supervisor::try_out() {
     capabilities_.disk = disk;
     OpenImage image;
     image.root = check_fd(open(empty.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open image");
-    LivePtr live = reserve(order, image.info);
-    std::lock_guard busy(live->busy);
-    try {
-      journal_.write(live->record);
-      start(*live, order, image, Owner::known);
-      end(live);
-      return;
-    } catch (const StepError& failure) {
-      end(live);
-      log::warn("trial sandbox failed",
-                {{"step", failure.what()}, {"error", std::strerror(failure.number)}});
-      if (disk == DiskKind::memory) throw to_error(failure);
-      capabilities_.notes.push_back(std::string("no disk images here: ") + failure.what() + ": " +
-                                    std::strerror(failure.number));
+    const LivePtr live = reserve(order, image.info);
+    std::optional<StepError> failure;
+    {
+      std::lock_guard busy(live->busy);
+      try {
+        journal_.write(live->record);
+        start(*live, order, image, Owner::known);
+      } catch (const StepError& error) {
+        failure = error;
+      }
+      halt(live);
     }
-    sandboxes_.erase(order.id);
+    // Not left to the pool: the next trial has the same name, and after the last one this object
+    // may be gone before the pool comes to it.
+    remove_traces(live);
+    if (!failure) return;
+    log::warn("trial sandbox failed",
+              {{"step", failure->what()}, {"error", std::strerror(failure->number)}});
+    if (disk == DiskKind::memory) throw to_error(*failure);
+    capabilities_.notes.push_back(std::string("no disk images here: ") + failure->what() + ": " +
+                                  std::strerror(failure->number));
   }
 }
 

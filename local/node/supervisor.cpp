@@ -91,6 +91,7 @@ Supervisor::~Supervisor() {
     end_seat(seat->record.id);
     remove_traces(seat);
   }
+  cgroups_->remove_if_empty();
 }
 
 void Supervisor::check_order(const SandboxOrder& order) const {
@@ -201,10 +202,10 @@ JournalRecord Supervisor::launch(const SandboxOrder& order, const OpenImage& ima
 }
 
 // Called with live->busy held, possibly more than once.
-void Supervisor::end(const LivePtr& live) {
+bool Supervisor::halt(const LivePtr& live) {
   {
     std::lock_guard lock(mutex_);
-    if (live->gone) return;
+    if (live->gone) return false;
   }
   if (live->pidfd) {
     kill_process(live->pidfd.get());
@@ -213,11 +214,13 @@ void Supervisor::end(const LivePtr& live) {
       throw Error(ErrorCode::timeout, "the sandbox does not end");
     }
   }
-  {
-    std::lock_guard lock(mutex_);
-    live->gone = true;
-  }
-  post_([this, live] { remove_traces(live); });
+  std::lock_guard lock(mutex_);
+  live->gone = true;
+  return true;
+}
+
+void Supervisor::end(const LivePtr& live) {
+  if (halt(live)) post_([this, live] { remove_traces(live); });
 }
 
 // The journal entry goes last: until then a later supervisor would sweep what is left.

@@ -86,6 +86,7 @@ class Supervisor {
   void end_seat(const std::string& seat);
   LivePtr reserve(const SandboxOrder& order, const ImageInfo& image);
   void start(Live& live, const SandboxOrder& order, const OpenImage& image, Owner owner);
+  bool halt(const LivePtr& live);  // kills; false: it was gone already
   void end(const LivePtr& live);  // kills; then the traces go in the background
   void remove_traces(const LivePtr& live);
   void recover();

@@ -1,8 +1,10 @@
 // Runs a node with settings from the command line: name, data directory, run directory, agent
 // program, uid of serve, id base, sandboxes kept warm, a directory to show. For tests only.
 #include <cstdlib>
+#include <iostream>
 #include <string_view>
 
+#include "gateway/core/error.hpp"
 #include "local/egress/egress.hpp"
 #include "local/node/node.hpp"
 
@@ -19,5 +21,10 @@ int main(int argc, char** argv) {
   settings.warm_sandboxes = std::strtoul(argv[7], nullptr, 10);
   if (*argv[8] != '\0') settings.workspaces.push_back(argv[8]);
   settings.ttl_grace = std::chrono::seconds(1);
-  return sandgate::run_node(settings);
+  try {
+    return sandgate::run_node(settings);
+  } catch (const sandgate::Error& error) {
+    std::cerr << error.what() << std::endl;
+    return 1;
+  }
 }

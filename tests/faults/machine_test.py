@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Machines that lack something: a full disk, no root, no control groups, no user namespaces. Each is
+told in one line with what to do, and leaves nothing behind. Run as root; takes names of single tests."""
+import ctypes
+import os
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, HERE + "/../support"]
+
+from cases import run_all, wait_until  # noqa: E402
+from server import Server, ensure_image  # noqa: E402
+
+# Runs its arguments where the control groups cannot be seen, and says so itself.
+WITHOUT_CGROUPS = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                   'mount -t tmpfs none /sys/fs/cgroup && exec "$@"', "sh"]
+# Where the kernel's own limit says that there are no user namespaces.
+WITHOUT_USER_NAMESPACES = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                           'echo 0 > "$0" && mount --bind "$0" /proc/sys/user/max_user_namespaces && exec "$@"']
+
+
+# The account that the gateway runs as is there on every test machine.
+AS_USER = ["setpriv", "--reuid", "sandgate", "--regid", "sandgate", "--clear-groups"]
+
+
+class Failed:
+    """A serve that must not come up."""
+
+    def __init__(self, server, wrapper=()):
+        self.server = server
+        try:
+            server.start(timeout=60, wrapper=wrapper)
+        except RuntimeError as failure:
+            self.text = str(failure)
+        else:
+            server.close()
+            raise AssertionError("serve started")
+        self.code = server.process.poll()
+
+    def says(self, *words):
+        lines = [line for line in self.text.splitlines() if re.search(r"\berror\b", line)]
+        assert any(all(word in line for word in words) for line in lines), self.text
+        assert self.code not in (0, None), f"exit code {self.code}"
+
+    def left_nothing(self):
+        self.server.stop()
+        found = self.server.leftovers().found()
+        assert not found, found
+        self.server.close()
+
+
+def test_a_full_disk_is_named():
+    home = tempfile.mkdtemp(prefix="sandgate-full-", dir="/tmp")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", home], check=True)
+    try:
+        failed = Failed(Server(home=home))
+        failed.says("No space left", home)
+        failed.left_nothing()
+    finally:
+        subprocess.run(["umount", home], check=True)
+        os.rmdir(home)
+
+
+def test_a_disk_that_fills_up_refuses_creates_and_recovers():
+    home = tempfile.mkdtemp(prefix="sandgate-full-", dir="/tmp")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=220m", "none", home], check=True)
+    server = Server(home=home)
+    try:
+        server.start()
+        _, client = server.tenant("full")
+        server.profile("test", limits={"max_ttl_seconds": 3600})
+        box = client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
+        with open(home + "/ballast", "wb") as ballast:
+            try:
+                while True:
+                    ballast.write(b"x" * 65536)
+                    ballast.flush()
+            except OSError:
+                pass
+        answer = client.call("POST", "/v1/sandboxes", {"profile": "test"})
+        assert answer.status in (201, 429, 503), answer.body
+        answer = client.call("GET", f"/v1/sandboxes/{box}")
+        assert answer.status in (200, 503), answer.body
+        os.unlink(home + "/ballast")
+
+        def works():
+            answer = client.call("POST", "/v1/sandboxes", {"profile": "test"})
+            return answer.status == 201 and client.call("POST", f"/v1/sandboxes/{box}/exec",
+                                                        {"command": ["true"]}).status == 200
+
+        wait_until(works, 60, "everything works again")
+    finally:
+        server.close()
+        subprocess.run(["umount", "-l", home], check=True)
+        os.rmdir(home)
+
+
+def test_a_port_in_use_is_named():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        failed = Failed(Server(settings={"listen": f"127.0.0.1:{port}"}))
+        failed.says("another program has the port", str(port))
+        failed.left_nothing()
+
+
+def test_without_user_namespaces_the_fix_is_named():
+    with tempfile.NamedTemporaryFile() as zero:
+        failed = Failed(Server(), wrapper=[*WITHOUT_USER_NAMESPACES, zero.name])
+    failed.says("user namespaces", "sysctl -w user.max_user_namespaces", "local.enabled")
+    failed.left_nothing()
+
+
+def test_a_kernel_that_refuses_new_namespaces_is_told():
+    failed = Failed(Server(), wrapper=[sys.executable, os.path.abspath(__file__), "--refuse-namespaces"])
+    failed.says("cannot run sandboxes", "sandgate doctor")
+    failed.left_nothing()
+
+
+def test_without_control_groups_limits_are_not_promised():
+    server = Server()
+    try:
+        server.start(wrapper=WITHOUT_CGROUPS)
+        doctor = subprocess.run([*WITHOUT_CGROUPS, server.binary, "doctor"], capture_output=True, text=True)
+        assert re.search(r"missing  control groups: .*\n +fix: .*cgroup", doctor.stdout), doctor.stdout
+        _, client = server.tenant("unlimited")
+        server.profile("test", limits={"max_ttl_seconds": 3600})
+        answer = client.call("POST", "/v1/sandboxes", {"profile": "test"})
+        assert answer.status == 422 and answer.json()["code"] == "unsupported", answer.body
+        assert b"control_missing:memory_limit" in answer.body, answer.body
+    finally:
+        server.close()
+
+
+def test_without_root_it_is_said_what_is_lost():
+    home = tempfile.mkdtemp(prefix="sandgate-user-", dir="/tmp")
+    shutil.chown(home, "sandgate", "sandgate")
+    server = Server(home=home, settings={"local.images": home + "/images"})
+    try:
+        try:
+            server.start(timeout=20, wrapper=AS_USER)
+        except RuntimeError:
+            pass  # not ready where the kernel refuses namespaces to ordinary accounts
+        lines = [line for line in server.log().splitlines() if "not started by root" in line]
+        assert len(lines) == 1 and "no limits" in lines[0], server.log()
+    finally:
+        server.close()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def refuse_namespaces():
+    """A seccomp filter that answers clone3 with ENOSYS, as old container engines do, and unshare with EPERM."""
+    def step(code, jump_true, jump_false, value):
+        return struct.pack("HBBI", code, jump_true, jump_false, value)
+
+    load, equal, answer = 0x20, 0x15, 0x06
+    errno_answer, allow = 0x00050000, 0x7FFF0000
+    program = (step(load, 0, 0, 0) + step(equal, 0, 1, 435) + step(answer, 0, 0, errno_answer | 38)
+               + step(equal, 0, 1, 272) + step(answer, 0, 0, errno_answer | 1) + step(answer, 0, 0, allow))
+    kept = ctypes.create_string_buffer(program, len(program))
+    filter_program = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(kept))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, filter_program, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--refuse-namespaces"]:
+        refuse_namespaces()
+        os.execvp(sys.argv[2], sys.argv[2:])
+    if os.geteuid() != 0:
+        print("skipped: needs root")
+        sys.exit(77)
+    ensure_image()
+    sys.exit(run_all(globals(), sys.argv[1:]))
