@@ -51,14 +51,16 @@ Task<void> MergedEvents::pump(std::shared_ptr<Shared> shared, size_t source,
       if (!event) break;
       Shared::Arrival arrival;
       arrival.item = Item{source, std::move(*event)};
-      auto token = asio::redirect_error(asio::use_awaitable, gone);
-      co_await shared->channel.async_send({}, std::move(arrival), std::move(token));
+      co_await shared->channel.async_send({}, std::move(arrival),
+                                          asio::redirect_error(asio::use_awaitable, gone));
       if (gone) co_return;
     }
   } catch (...) {
     last.failure = std::current_exception();
   }
-  if (shared->channel.is_open()) co_await shared->channel.async_send({}, std::move(last), token);
+  if (shared->channel.is_open())
+    co_await shared->channel.async_send({}, std::move(last),
+                                        asio::redirect_error(asio::use_awaitable, gone));
 }
 
 Task<std::optional<MergedEvents::Item>> MergedEvents::next() {

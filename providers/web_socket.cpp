@@ -109,8 +109,8 @@ Task<std::unique_ptr<WebSocket>> upgrade(std::string provider, std::unique_ptr<S
   }));
   websocket::response_type answer;
   boost::system::error_code refused;
-  auto token = asio::redirect_error(asio::use_awaitable, refused);
-  co_await stream->async_handshake(answer, place.authority, place.target, std::move(token));
+  co_await stream->async_handshake(answer, place.authority, place.target,
+                                   asio::redirect_error(asio::use_awaitable, refused));
   if (refused == websocket::error::upgrade_declined) {
     HttpFields headers;
     for (const auto& field : answer)
