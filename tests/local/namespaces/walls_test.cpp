@@ -108,7 +108,9 @@ TEST_F(WallsTest, AbstractSocketsHaveTwoWalls) {
       name + "'); print('broken')\nexcept OSError: print('refused')";
   EXPECT_EQ(node().python(without("landlock"), connect).out, "refused\n");
   EXPECT_EQ(node().python(without("network,landlock"), connect).out, "broken\n");
-  if (landlock_abi() >= 6) EXPECT_EQ(node().python(without("network"), connect).out, "refused\n");
+  if (landlock_abi() >= 6) {
+    EXPECT_EQ(node().python(without("network"), connect).out, "refused\n");
+  }
 }
 
 TEST_F(WallsTest, SharedMemoryOfTheHostIsNearWithoutItsWall) {
