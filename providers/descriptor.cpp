@@ -7,6 +7,8 @@
 namespace sandgate {
 namespace {
 
+constexpr size_t kMaxNote = 500;
+
 template <class E>
 struct Name {
   E value;
@@ -106,6 +108,18 @@ nlohmann::json to_json(const Descriptor& descriptor) {
           {"notes", descriptor.notes}};
 }
 
+namespace {
+
+std::vector<std::string> read_notes(const Json* list) {
+  std::vector<std::string> notes;
+  if (list == nullptr) return notes;
+  for (const Json& item : *list)
+    if (item.is_string()) notes.push_back(item.get<std::string>().substr(0, kMaxNote));
+  return notes;
+}
+
+}  // namespace
+
 Descriptor descriptor_from_json(const nlohmann::json& document) {
   Problems problems;
   Descriptor result;
@@ -127,6 +141,7 @@ Descriptor descriptor_from_json(const nlohmann::json& document) {
       if (const auto verb = verb_from(name))
         if (const auto kept = read_word(kKeeps, keeps, "/verbs/" + name, problems))
           result.verbs[*verb] = *kept;
+  result.notes = read_notes(reader.array("notes", 64));
   if (const Json* list = reader.array("controls", 64))
     for (const Json& item : *list)
       if (item.is_string())

@@ -74,6 +74,8 @@ Task<std::string> SandgateProvider::port_token(std::string id, uint16_t port) {
 }
 
 Task<PortConnection> SandgateProvider::dial(std::string id, uint16_t port) {
+  if (!descriptor().can(Verb::ports))
+    throw Error(ErrorCode::unsupported, "the other gateway's profile has no ports");
   PortHost host = host_of(api_.target().base_url);
   PortConnection connection;
   const std::string token = co_await port_token(id, port);

@@ -89,7 +89,9 @@ class Gateway {
 
   void add_routes();
   void subscribe();
+  void start();
   void wait_for_database();
+  void ask_node();
   void start_background_work();
   void start_events();
   void tell_breaker(const std::string& deployment, Breaker breaker);

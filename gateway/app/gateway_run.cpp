@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <thread>
 
 #include "billing/partitions.hpp"
@@ -10,13 +11,16 @@
 #include "gateway/app/gateway.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
+#include "gateway/core/settle.hpp"
 #include "gateway/events/outbox.hpp"
+#include "gateway/supervisor/process_supervisor.hpp"
 
 namespace sandgate {
 namespace {
 
 // A database that recovers from a crash may take a while; a wrong URL never answers.
 constexpr std::chrono::seconds kDatabaseStart{60};
+constexpr std::chrono::milliseconds kNodeStart{2000};
 // How soon an event is in the log while streams wait for it, and otherwise.
 constexpr std::chrono::milliseconds kEventsAwaited{40}, kEventsQuiet{250};
 constexpr int64_t kForgotAtOnce = 5000;
@@ -43,6 +47,16 @@ void write_listen_file(const Config& config, uint16_t port) {
 template <class T>
 T Gateway::wait(Task<T> task) {
   return asio::co_spawn(io_.executor(), std::move(task), asio::use_future).get();
+}
+
+// The first creates find what this machine offers; a node that is away is said to be by them.
+void Gateway::ask_node() {
+  const auto limit = std::chrono::steady_clock::now() + kNodeStart;
+  while (local_ && std::chrono::steady_clock::now() < limit) {
+    auto asking = attempt_within(kNodeStart, local_->refresh());
+    if (!std::holds_alternative<Error>(wait(std::move(asking)))) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 void Gateway::wait_for_database() {
@@ -182,14 +196,14 @@ void Gateway::reload() {
   spawn_detached(io_.executor(), [this]() -> Task<void> { co_await attempt(prices_.load()); });
 }
 
-void Gateway::run() {
-  const sigset_t signals = block_signals();
+void Gateway::start() {
   io_.start();
   wait_for_database();
   wait(seed_prices(database_));
   wait(prices_.load());
   wait(anchor_clock());
   wait(settle_outage());
+  ask_node();
   add_routes();
   metrics_ = std::make_unique<http::HttpMetrics>(routes_);
   dispatcher_ = std::make_unique<http::Dispatcher>(
@@ -203,6 +217,17 @@ void Gateway::run() {
   server_->start();
   write_listen_file(config_, server_->port());
   log::info("listening", {{"address", config_.listen_address}, {"port", server_->port()}});
+}
+
+void Gateway::run() {
+  const sigset_t signals = block_signals();
+  try {
+    start();
+  } catch (const Error& error) {
+    // What has begun by now is not taken apart, as at the end.
+    std::cerr << "sandgate: error: " << error.what() << std::endl;
+    std::_Exit(ProcessSupervisor::kCannotStart);
+  }
   for (int number = 0; sigwait(&signals, &number) == 0 && number == SIGHUP;) reload();
   log::info("stopping");
   event_bell_.close();

@@ -8,6 +8,7 @@
 #include <regex>
 #include <sstream>
 
+#include "local/image/directories.hpp"
 #include "local/image/program.hpp"
 
 namespace sandgate {
@@ -64,7 +65,7 @@ void add_account(const std::string& tree, const ImageInfo& info) {
                  info.user + ":x:" + uid + ":" + gid + "::" + info.home + ":/bin/bash");
   append_account(tree + "/etc/group", info.user, info.user + ":x:" + gid + ":");
   const fs::path home = tree + info.home;
-  fs::create_directories(home);
+  make_directories(home);
   if (fs::is_directory(tree + "/etc/skel")) {
     const auto how = fs::copy_options::skip_existing | fs::copy_options::recursive |
                      fs::copy_options::copy_symlinks;

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "local/image/build.hpp"
+#include "local/image/directories.hpp"
 #include "local/image/in_tree.hpp"
 #include "local/image/layer.hpp"
 #include "local/image/oci_layout.hpp"
@@ -90,7 +91,7 @@ void make_workdir(ImageInfo& info) {
   if (info.workdir == "/") {
     info.workdir.clear();
   } else if (!fs::exists(info.workdir)) {
-    fs::create_directories(info.workdir);
+    make_directories(info.workdir);
     if (lchown(info.workdir.c_str(), info.uid, info.gid) != 0 && errno != EINVAL)
       throw Error(ErrorCode::unavailable, "the working directory cannot be given away");
   }

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "gateway/core/error.hpp"
+#include "local/image/directories.hpp"
 #include "local/namespaces/fd.hpp"
 
 namespace sandgate {
@@ -61,7 +62,7 @@ class Layer {
     if (path == "/") return;
     const std::string name = path.filename();
     // Through links of this tree only: it is the root directory.
-    fs::create_directories(path.parent_path());
+    make_directories(path.parent_path());
     if (name.starts_with(kWhiteout)) return white_out(path.parent_path(), name);
     brought_.insert(path);
     if (!make(entry, path)) return;

@@ -27,7 +27,7 @@ lock = threading.Lock()
 taken = {}        # identifier -> event
 hooks = {}        # our event id -> event
 fault = {"times": 0}
-counts = {"requests": 0, "duplicates": 0, "hooks": 0}
+counts = {"requests": 0, "duplicates": 0, "hook_requests": 0}
 
 
 class Refused(Exception):
@@ -76,7 +76,7 @@ def take_hook(body, signature):
     wanted = hmac.new(SECRET.encode(), parts["t"].encode() + b"." + body, hashlib.sha256).hexdigest()
     if not hmac.compare_digest(wanted, parts["v1"]) or abs(time.time() - int(parts["t"])) > 300:
         raise Refused(400, "signature", "the signature is wrong")
-    counts["hooks"] += 1
+    counts["hook_requests"] += 1
     for event in json.loads(body)["events"]:
         hooks[event["id"]] = event
     return {}

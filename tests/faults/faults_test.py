@@ -48,7 +48,8 @@ def psql(server, query):
 
 
 def journals(server):
-    return glob.glob(server.home + "/run/sandboxes/*/sandbox.json")
+    """Of sandboxes that are somebody's: those that wait for an owner come and go."""
+    return [path for path in glob.glob(server.home + "/run/sandboxes/*/sandbox.json") if "/seat-" not in path]
 
 
 def agent_pid(server, box):

@@ -124,7 +124,7 @@ def test_killed_while_forking():
             client.ok("DELETE", "/v1/sandboxes/" + item["id"])
         wait_until(lambda: psql(server, "SELECT count(*) FROM sandbox WHERE ended_at IS NULL") == "0", 90,
                    "nothing is half made")
-        wait_until(lambda: not glob.glob(server.home + "/run/sandboxes/*"), 60, "nothing runs")
+        wait_until(lambda: not glob.glob(server.home + "/run/sandboxes/sb*"), 60, "nothing runs")
         check_usage_is_exact(server, client)
     finally:
         server.close()

@@ -78,6 +78,11 @@ std::string compile_c(const std::string& source);
 struct HostState {
   int mounts = 0, loops = 0, cgroups = 0, processes = 0, network_namespaces = 0;
   bool operator==(const HostState&) const = default;
+  // Nothing of any kind is more than it was; what others leave meanwhile does not matter.
+  bool within(const HostState& before) const {
+    return mounts <= before.mounts && loops <= before.loops && cgroups <= before.cgroups &&
+           processes <= before.processes && network_namespaces <= before.network_namespaces;
+  }
 };
 HostState host_state(const std::string& node_name);
 std::ostream& operator<<(std::ostream& out, const HostState& state);

@@ -140,7 +140,8 @@ class App(http.server.BaseHTTPRequestHandler):
 
     def on_raw(self, query):
         self.close_connection = True
-        self.wfile.write(base64.b64decode(query["bytes"]))
+        filler = b"y" * int(query.get("filler", "0"))
+        self.wfile.write(base64.b64decode(query["bytes"]).replace(b"{filler}", filler))
 
     def on_leave(self, query):
         self.close_connection = True

@@ -270,9 +270,9 @@ class PortsTest(unittest.TestCase):
                       b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
                       b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
                       b"HTTP/1.1 200 OK\nContent-Length: 3\n\nabc",
-                      b"HTTP/1.1 200 OK\r\nX: " + b"y" * 60000 + b"\r\n\r\n",
+                      b"HTTP/1.1 200 OK\r\nX: {filler}\r\n\r\n",
                       b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"):
-            answer = self.get("/raw?bytes=" + base64.urlsafe_b64encode(wrong).decode().replace("-", "%2B").replace("_", "%2F"))
+            answer = self.get("/raw?filler=60000&bytes=" + base64.urlsafe_b64encode(wrong).decode().replace("-", "%2B").replace("_", "%2F"))
             self.assertEqual(answer.status, 503, wrong[:60])
 
     def test_a_cut_answer_is_seen_to_be_cut(self):
@@ -342,7 +342,7 @@ class PortsTest(unittest.TestCase):
                              ("X: a\rContent-Length: 3\r\n", "abc"), ("Host: y\r\nContent-Length: 3\r\n", "abc")):
             got = self.raw((head + fields + "\r\n" + body).encode())
             self.assertTrue(got.startswith(b"HTTP/1.1 400 "), (fields, got[:200]))
-            self.assertEqual(got.count(b"HTTP/1.1"), 1, fields)
+            self.assertEqual(got.count(b"HTTP/1.1 "), 1, fields)
         got = self.raw((head + "Transfer-Encoding: chunked\r\n\r\nzz\r\nabc").encode())
         self.assertTrue(got.startswith(b"HTTP/1.1 400 "), got[:200])
 

@@ -121,7 +121,7 @@ def main(home):
     assert len(os.listdir(trees)) == 1, "another name has it"
     image("remove", "same")
     assert os.listdir(trees) == [] and os.listdir(home + "/local/images/drafts") == []
-    assert "not" in image("remove", "same", code=1)
+    assert "no image" in image("remove", "same", code=1)
 
     image("import", home + "/layout", "first")
     assert "intact" in image("verify", "first")

@@ -32,7 +32,7 @@ constexpr Attack kAttacks[] = {
     {"bind a directory", "mount --bind /etc /mnt 2>/dev/null && echo broken || echo refused",
      "seccomp,capabilities,landlock"},
     {"a user namespace of its own", "unshare -Ur true 2>/dev/null && echo broken || echo refused",
-     "seccomp"},
+     "seccomp,capabilities"},
     {"a mount namespace of its own", "unshare -m true 2>/dev/null && echo broken || echo refused",
      "seccomp,capabilities,landlock"},
     {"mount control groups",
@@ -40,7 +40,7 @@ constexpr Attack kAttacks[] = {
      "echo broken || echo refused"},
     {"mount in a user namespace of its own",
      "unshare -Urm mount -t tmpfs x /mnt 2>/dev/null && echo broken || echo refused",
-     "seccomp,landlock"},
+     "seccomp,capabilities,landlock"},
     {"chroot",
      "chroot /tmp true 2>/dev/null; chroot / true 2>/dev/null && echo broken || "
      "echo refused",
@@ -89,7 +89,7 @@ constexpr Attack kAttacks[] = {
      "[ $(id -u) = 0 ] || { echo refused; exit; }; "
      "cp /usr/bin/id ~/suid-id && chown 1000 ~/suid-id && chmod 4755 ~/suid-id && "
      "[ $(~/suid-id -u) = 1000 ] && echo broken || echo refused",
-     "nosuid,no_new_privs"},
+     "nosuid,no_new_privs,landlock,seccomp"},
 };
 
 constexpr const char* kCalls =
@@ -128,7 +128,7 @@ constexpr Attack kPythonAttacks[] = {
     {"a handle of a file",
      "h = ctypes.create_string_buffer(struct.pack('Ii', 128, 0) + bytes(128))\n"
      "m = ctypes.c_int(0)\n"
-     "print('broken' if call(303, -100, b'/etc/passwd', h, ctypes.byref(m), 0) == 0 else "
+     "print('broken' if call(303, -100, b'/dev/shm', h, ctypes.byref(m), 0) == 0 else "
      "'refused')",
      "seccomp"},
     {"a debugger of its own child",

@@ -24,14 +24,13 @@ class FileRacesTest : public SandboxTest {
   // Swaps ~/x between a directory with `secret` and a link to a directory outside, for ever.
   void start_swapping() {
     node().write(id(), "/home/user/swap.py",
-                 "import os\nos.chdir('/home/user')\n"
+                 "import ctypes, os\nos.chdir('/home/user')\n"
                  "os.makedirs('x', exist_ok=True); open('x/secret', 'w').write('own')\n"
                  "os.symlink('" +
                      outside_.path() +
                      "', 'y')\n"
-                     "while True:\n"
-                     "  os.rename('x', 'z'); os.rename('y', 'x'); os.rename('x', 'y')\n"
-                     "  os.rename('z', 'x')\n");
+                     "exchange = ctypes.CDLL(None).renameat2\n"
+                     "while True: exchange(-100, b'x', -100, b'y', 2)\n");
     shell("setsid python3 swap.py >/dev/null 2>&1 & sleep 0.2");
   }
   void stop_swapping() { shell("pkill -f swap.py; rm -rf x y z; true"); }

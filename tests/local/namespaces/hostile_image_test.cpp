@@ -131,11 +131,11 @@ TEST_F(HostileImageTest, AccountsAndHomesLeadNowhere) {
 
 TEST_F(HostileImageTest, SetUidAndOverlayMarksOfAnImageDoNothing) {
   const std::string made = image([&](const fs::path& tree) {
-    fs::copy_file(tree / "bin/busybox", tree / "bin/suid");
-    chmod((tree / "bin/suid").c_str(), 06755);
+    fs::copy_file(tree / "bin/busybox", tree / "bin/busybox-suid");
+    chmod((tree / "bin/busybox-suid").c_str(), 06755);
     mknod((tree / "etc/gone").c_str(), S_IFCHR, 0);  // a whiteout, as overlayfs stores it
   });
-  EXPECT_EQ(tried(made, "/bin/suid id -u; echo done"), "1000\ndone\n");
+  EXPECT_EQ(tried(made, "/bin/busybox-suid id -u; echo done"), "1000\ndone\n");
 }
 
 TEST_F(HostileImageTest, TheImageSaysHowItIsRun) {

@@ -104,7 +104,8 @@ TEST_F(NeighboursTest, HoardsOfSmallThingsEnd) {
   const std::string bomb = noisy(1000, 128);
   ExecResult result = node().python(bomb,
                                     "import os, resource, socket\n"
-                                    "resource.setrlimit(resource.RLIMIT_NOFILE, (65536, 65536))\n"
+                                    "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+                                    "resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))\n"
                                     "def fill(make):\n"
                                     "  kept = []\n"
                                     "  try:\n"

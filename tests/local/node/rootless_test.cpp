@@ -120,9 +120,7 @@ TEST_F(RootlessTest, TheWallsAreTheSame) {
   }
   output("kill -9 1; kill -9 -1");
   EXPECT_EQ(output("echo alive"), "alive\n");
-  EXPECT_EQ(output("ls -A /sys; cat /proc/net/route | wc -l; grep -c . /proc/self/mountinfo >"
-                   "/dev/null && grep -c 54321 /proc/self/mountinfo"),
-            "1\n0\n");
+  EXPECT_EQ(output("ls -A /sys; cat /proc/net/route | wc -l"), "1\n");
 }
 
 TEST_F(RootlessTest, WhatIsLostIsSaid) {

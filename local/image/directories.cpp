@@ -1,0 +1,31 @@
+#include "local/image/directories.hpp"
+
+namespace sandgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMaxLinks = 40;  // as the kernel follows
+
+void make(const fs::path& path, int links) {
+  fs::path here;
+  for (const fs::path& part : path) {
+    here /= part;
+    if (fs::is_directory(here)) continue;
+    if (!fs::is_symlink(here)) {
+      fs::create_directory(here);
+      continue;
+    }
+    if (links == kMaxLinks) {
+      throw fs::filesystem_error("too many links", path,
+                                 std::make_error_code(std::errc::too_many_symbolic_link_levels));
+    }
+    make((here.parent_path() / fs::read_symlink(here)).lexically_normal(), ++links);
+  }
+}
+
+}  // namespace
+
+void make_directories(const fs::path& path) { make(path, 0); }
+
+}  // namespace sandgate
