@@ -70,8 +70,13 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       pool_(settings_.warm_sandboxes),
       watcher_([this](const std::string& id) { on_exit(id); }, [this] { end_expired(); }) {
   capabilities_.no_egress = egress_.missing();
-  recover();
-  try_out();
+  try {
+    recover();
+    try_out();
+  } catch (...) {
+    cgroups_->remove_if_empty();
+    throw;
+  }
   Warming::Work work;
   work.make = [this](const SeatClass& seat_class) { return make_seat(seat_class); };
   work.end = [this](const std::string& seat) { end_seat(seat); };
