@@ -47,7 +47,9 @@ Creation::Creation(const Lifecycle::Parts& parts, CreateOrder order, Decision de
       record_(intention(order_, decision_)) {}
 
 Task<SandboxRecord> Creation::run() {
-  co_await parts_.database.run([this](pqxx::work& tx) { write_intention(tx); });
+  // The database may come to it after we gave up waiting: what it works on lives as long as it.
+  auto write = [self = shared_from_this()](pqxx::work& tx) { self->write_intention(tx); };
+  co_await parts_.database.run(std::move(write));
   Placement placement = co_await place(decision_, spec(), parts_.board);
   decision_.attempts = placement.attempts;
   if (!placement.placed) {
@@ -151,7 +153,9 @@ Task<SandboxRecord> Creation::keep(const Placed& placed) {
   Error reason(ErrorCode::conflict, "the sandbox was ended while it was being created");
   for (int tries = 1; tries <= kKeepTries; ++tries) {
     const auto mark = parts_.cache.mark_of(wanted.id);
-    auto write = [this, wanted](pqxx::work& tx) { return write_running(tx, wanted); };
+    auto write = [self = shared_from_this(), wanted](pqxx::work& tx) {
+      return self->write_running(tx, wanted);
+    };
     auto writing = parts_.database.run(std::move(write));
     auto outcome = co_await attempt(std::move(writing));
     if (auto* written = std::get_if<std::optional<SandboxRecord>>(&outcome)) {
@@ -172,9 +176,10 @@ Task<SandboxRecord> Creation::keep(const Placed& placed) {
 
 Task<void> Creation::give_up(const Error& error) {
   const SandboxFailure failure{std::string(to_string(error.code)), error.what()};
-  auto work = [this, failure](pqxx::work& tx) {
-    if (sandbox_rows::set_not_created(tx, record_.id, failure, decision_.attempts))
-      parts_.spend.settle(tx, record_.id);
+  auto work = [self = shared_from_this(), failure](pqxx::work& tx) {
+    const SandboxId& id = self->record_.id;
+    if (sandbox_rows::set_not_created(tx, id, failure, self->decision_.attempts))
+      self->parts_.spend.settle(tx, id);
   };
   const auto outcome = co_await attempt(parts_.database.run(std::move(work)));
   // The row stays `creating` until its lease ends; then the reaper gives it up.

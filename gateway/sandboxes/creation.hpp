@@ -1,11 +1,14 @@
 #pragma once
+#include <memory>
+
 #include "gateway/sandboxes/lifecycle.hpp"
 
 namespace sandgate {
 
 // One create, from decision to running row: intention, backend, row. What it leaves behind when it
-// dies anywhere in between is the reaper's to resolve.
-class Creation {
+// dies anywhere in between is the reaper's to resolve. Owned by a shared pointer, which its
+// transactions share.
+class Creation : public std::enable_shared_from_this<Creation> {
  public:
   Creation(const Lifecycle::Parts& parts, CreateOrder order, Decision decision);
 
