@@ -3,17 +3,13 @@
 #include <cmath>
 
 #include "providers/daytona_process.hpp"
-#include "providers/shell_command.hpp"
+#include "providers/growing_pause.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr int kMaxDaytonaPages = 1000;
 constexpr size_t kMaxToolboxes = 20'000;
-constexpr auto kFirstPoll = std::chrono::milliseconds(100);
-constexpr auto kLastPoll = std::chrono::milliseconds(1000);
-
-Secret bearer(const Secret& key) { return Secret("Bearer " + key.reveal()); }
 
 RestTarget target_of_daytona(const DaytonaSettings& settings) {
   return {.provider = "daytona",
@@ -28,8 +24,8 @@ std::string daytona_path(const std::string& id) { return "/sandbox/" + percent_e
 
 DaytonaProvider::DaytonaProvider(HttpClient& http, asio::any_io_executor executor,
                                  DaytonaSettings settings)
-    : http_(http),
-      executor_(std::move(executor)),
+    : ShellProvider(std::move(executor)),
+      http_(http),
       settings_(std::move(settings)),
       api_(http, target_of_daytona(settings_)) {}
 
@@ -65,14 +61,13 @@ Task<std::optional<daytona::Box>> DaytonaProvider::box_of(std::string id_or_name
 // Creates are asynchronous: what was accepted is not there yet.
 Task<daytona::Box> DaytonaProvider::started(daytona::Box box) {
   const std::string id = box.sandbox.backend_id;
-  auto pause = kFirstPoll;
+  GrowingPause pause;
   while (!box.started) {
     if (box.failed || box.sandbox.state != BackendState::running) {
       co_await kill(id);
       throw Error(ErrorCode::no_capacity, "daytona could not start the sandbox");
     }
-    co_await sleep_for(pause);
-    pause = std::min(pause * 3 / 2, kLastPoll);
+    co_await pause.wait();
     auto now = co_await box_of(id);
     if (!now) throw Error(ErrorCode::no_capacity, "daytona gave the sandbox up");
     box = std::move(*now);
@@ -177,7 +172,7 @@ Task<RestApi> DaytonaProvider::toolbox(std::string id) {
   co_return RestApi(http_, std::move(target));
 }
 
-Task<DaytonaProvider::Ran> DaytonaProvider::run(std::string id, std::string line) {
+Task<ShellProvider::Ran> DaytonaProvider::run(std::string id, std::string line) {
   RestApi api = co_await toolbox(id);
   Json body{{"command", daytona::execute_command(line)}, {"timeout", 60}};
   RestCall call{.method = "POST", .path = "/process/execute", .json = std::move(body)};
@@ -187,7 +182,7 @@ Task<DaytonaProvider::Ran> DaytonaProvider::run(std::string id, std::string line
     throw Error(ErrorCode::unavailable, "daytona did not run the command");
   Ran ran;
   ran.status = document["exitCode"].is_number_integer() ? document["exitCode"].get<int>() : -1;
-  ran.output = document.value("result", "");
+  ran.output = text_of(document, "result");
   co_return ran;
 }
 
@@ -200,12 +195,8 @@ Task<std::unique_ptr<WebSocket>> DaytonaProvider::follow(std::string id, std::st
 }
 
 Task<std::unique_ptr<ProcessStream>> DaytonaProvider::exec(std::string id, Command command) {
-  if (!command.cwd.empty()) {
-    const std::string line = "cd && cd -- " + shell::quote(command.cwd);
-    const Ran ran = co_await run(id, line);
-    if (ran.status != 0) throw Error::invalid("/cwd", "is no directory in the sandbox");
-  }
-  auto process = std::make_unique<DaytonaProcess>(shared_from_this(), id, std::move(command));
+  co_await check_directory(id, command);
+  auto process = std::make_unique<DaytonaProcess>(self<DaytonaProvider>(), id, std::move(command));
   co_await process->start();
   co_return process;
 }

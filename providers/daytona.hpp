@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "providers/daytona_wire.hpp"
-#include "providers/shell_files.hpp"
+#include "providers/shell_provider.hpp"
 #include "providers/web_socket.hpp"
 
 namespace sandgate {
@@ -21,7 +21,7 @@ struct DaytonaSettings {
 // Daytona's 0.x API. Sandboxes carry our id as their unique name and as the label sandgate_id. A
 // command is a session of its own whose log is followed over a WebSocket; the file verbs but the
 // transfers are shell lines.
-class DaytonaProvider : public Provider, public std::enable_shared_from_this<DaytonaProvider> {
+class DaytonaProvider : public ShellProvider {
  public:
   DaytonaProvider(HttpClient& http, asio::any_io_executor executor, DaytonaSettings settings);
 
@@ -34,15 +34,6 @@ class DaytonaProvider : public Provider, public std::enable_shared_from_this<Day
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
 
-  Task<FileContent> read_file(std::string id, std::string path, ByteRange range) override;
-  Task<FileEntry> write_file(std::string id, std::string path, uint32_t mode,
-                             ByteSource& bytes) override;
-  Task<FileEntry> stat(std::string id, std::string path) override;
-  Task<std::vector<FileEntry>> list_files(std::string id, std::string path, int depth) override;
-  Task<FileEntry> make_directory(std::string id, std::string path) override;
-  Task<FileEntry> move(std::string id, std::string from, std::string to) override;
-  Task<void> remove(std::string id, std::string path, bool recursive) override;
-
   Task<Keeps> pause(std::string id, Keeps keep) override;
   Task<void> resume(std::string id) override;
 
@@ -50,15 +41,13 @@ class DaytonaProvider : public Provider, public std::enable_shared_from_this<Day
 
   // The API inside one sandbox; Error(not_found) when the sandbox is not there.
   Task<RestApi> toolbox(std::string id);
-  struct Ran {
-    int status = 0;
-    std::string output;
-  };
-  // A shell line to its end.
-  Task<Ran> run(std::string id, std::string line);
+  Task<Ran> run(std::string id, std::string line) override;
   // A WebSocket of the toolbox.
   Task<std::unique_ptr<WebSocket>> follow(std::string id, std::string path);
-  const asio::any_io_executor& executor() const { return executor_; }
+
+ protected:
+  Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path) override;
+  Task<void> upload(std::string id, std::string path, ByteSource& bytes) override;
 
  private:
   Task<daytona::Box> started(daytona::Box box);
@@ -66,10 +55,8 @@ class DaytonaProvider : public Provider, public std::enable_shared_from_this<Day
   Task<void> until(std::string id, BackendState state);
   Task<std::string> toolbox_url(std::string id);
   void remember(const daytona::Box& box);
-  shell::ShellFiles files(const std::string& id);
 
   HttpClient& http_;
-  const asio::any_io_executor executor_;
   const DaytonaSettings settings_;
   RestApi api_;
   std::mutex mutex_;

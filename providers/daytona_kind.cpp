@@ -2,6 +2,7 @@
 
 #include "providers/daytona.hpp"
 #include "providers/kind_settings.hpp"
+#include "providers/vendor_kind.hpp"
 
 namespace sandgate {
 namespace {
@@ -27,19 +28,6 @@ DaytonaSettings read_daytona(const Json& settings, const Json& credentials, Prob
 
 }  // namespace
 
-ProviderKind daytona_kind() {
-  return {.name = "daytona",
-          .validate = [](const Json& settings, const Json& credentials,
-                         Problems& problems) { read_daytona(settings, credentials, problems); },
-          .make = [](const ProviderParts& parts,
-                     const ProviderConfig& config) -> std::shared_ptr<Provider> {
-            Problems problems;
-            DaytonaSettings settings = read_daytona(config.settings, config.credentials, problems);
-            problems.throw_if_any();
-            settings.allow_private = !config.tenant_owned;
-            return std::make_shared<DaytonaProvider>(parts.http, parts.executor,
-                                                     std::move(settings));
-          }};
-}
+ProviderKind daytona_kind() { return vendor_kind<DaytonaProvider>("daytona", &read_daytona); }
 
 }  // namespace sandgate

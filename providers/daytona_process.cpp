@@ -1,7 +1,5 @@
 #include "providers/daytona_process.hpp"
 
-#include <csignal>
-
 #include "gateway/core/ids.hpp"
 #include "gateway/core/log.hpp"
 #include "providers/shell_command.hpp"
@@ -23,13 +21,8 @@ Task<void> drop_session(std::shared_ptr<DaytonaProvider> owner, std::string sand
   co_await toolbox.remove(session_path(session));
 }
 
-// The session alone would leave the group that the supervisor made.
 Task<void> end_session(std::shared_ptr<DaytonaProvider> owner, std::string sandbox,
-                       std::string session, std::string process) {
-  if (!process.empty()) {
-    const std::string line = shell::signal_line(process, SIGKILL);
-    co_await attempt(owner->run(sandbox, line));
-  }
+                       std::string session) {
   const auto outcome = co_await attempt(drop_session(owner, sandbox, session));
   if (const auto* error = std::get_if<Error>(&outcome))
     log::warn("session not ended", {{"provider", "daytona"}, {"reason", error->what()}});
@@ -39,17 +32,14 @@ Task<void> end_session(std::shared_ptr<DaytonaProvider> owner, std::string sandb
 
 DaytonaProcess::DaytonaProcess(std::shared_ptr<DaytonaProvider> owner, std::string sandbox,
                                Command command)
-    : owner_(std::move(owner)),
-      sandbox_(std::move(sandbox)),
-      session_(command.process_id.empty() ? ProcessId::make().value : command.process_id),
-      command_(std::move(command)) {}
+    : ShellProcess(owner, std::move(sandbox), std::move(command)),
+      daytona_(std::move(owner)),
+      session_(command_.process_id.empty() ? ProcessId::make().value : command_.process_id) {}
 
 DaytonaProcess::~DaytonaProcess() {
-  if (command_id_.empty()) return;
-  if (!exited_ && command_.keep_on_disconnect) return;
-  spawn_detached(owner_->executor(), [owner = owner_, sandbox = sandbox_, session = session_,
-                                      process = exited_ ? "" : command_.process_id] {
-    return end_session(owner, sandbox, session, process);
+  if (command_id_.empty() || (!has_exited() && command_.keep_on_disconnect)) return;
+  spawn_detached(owner_->executor(), [daytona = daytona_, sandbox = sandbox_, session = session_] {
+    return end_session(daytona, sandbox, session);
   });
 }
 
@@ -58,22 +48,22 @@ std::string DaytonaProcess::command_path() const {
 }
 
 Task<void> DaytonaProcess::start() {
-  RestApi toolbox = co_await owner_->toolbox(sandbox_);
+  RestApi toolbox = co_await daytona_->toolbox(sandbox_);
   Json session{{"sessionId", session_}};
   co_await toolbox.post("/process/session", std::move(session));
   // A shell of its own: the command must not be the end of the session's.
   Json body{{"command", "(cd; " + shell::line_of(command_) + ") </dev/null"},
             {"runAsync", true},
             {"suppressInputEcho", true}};
-  started_ = std::chrono::steady_clock::now();
+  starts();
   const Json document = co_await toolbox.post(session_path(session_) + "/exec", std::move(body));
   command_id_ = document.is_object() ? document.value("cmdId", "") : "";
   if (command_id_.empty()) throw Error(ErrorCode::unavailable, "daytona did not start the process");
-  log_ = co_await owner_->follow(sandbox_, command_path() + "/logs?follow=true");
+  log_ = co_await daytona_->follow(sandbox_, command_path() + "/logs?follow=true");
 }
 
 Task<int> DaytonaProcess::status() {
-  RestApi toolbox = co_await owner_->toolbox(sandbox_);
+  RestApi toolbox = co_await daytona_->toolbox(sandbox_);
   for (int poll = 0; poll < kStatusPolls; ++poll) {
     const Json document = co_await toolbox.get(command_path());
     const Json code = document.is_object() ? document.value("exitCode", Json()) : Json();
@@ -84,12 +74,10 @@ Task<int> DaytonaProcess::status() {
 }
 
 Task<std::optional<ProcessEvent>> DaytonaProcess::next() {
-  if (exited_) co_return std::nullopt;
+  if (has_exited()) co_return std::nullopt;
   for (;;) {
-    if (auto piece = splitter_.next()) {
-      offset_ += piece->bytes.size();
-      co_return ProcessEvent(OutputChunk{piece->channel, std::move(piece->bytes), offset_});
-    }
+    auto piece = splitter_.next();
+    if (piece) co_return output(piece->channel, std::move(piece->bytes));
     if (log_ended_) break;
     const auto message = co_await log_->read();
     log_ended_ = !message;
@@ -99,18 +87,7 @@ Task<std::optional<ProcessEvent>> DaytonaProcess::next() {
       splitter_.end();
   }
   const int code = co_await status();
-  exited_ = true;
-  const auto elapsed = std::chrono::steady_clock::now() - started_;
-  const auto duration = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed);
-  co_return ProcessEvent(shell::exit_of(code, command_, duration));
+  co_return exit(code);
 }
-
-Task<void> DaytonaProcess::write_stdin(std::string) {
-  throw Error(ErrorCode::unsupported, "daytona has no verb 'stdin'");
-  co_return;
-}
-
-// There is none, so it is closed.
-Task<void> DaytonaProcess::close_stdin() { co_return; }
 
 }  // namespace sandgate

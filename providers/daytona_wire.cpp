@@ -5,22 +5,8 @@
 namespace sandgate::daytona {
 namespace {
 
-constexpr const char* kLabel = "sandgate_id";
 constexpr std::string_view kImage = "image:";
 constexpr size_t kMarker = 3;
-
-Error not_daytona() {
-  Error error(ErrorCode::unavailable, "daytona sent an answer that is not of its API");
-  error.provider = "daytona";
-  return error;
-}
-
-std::string text_in(const Json& document, const char* name) {
-  const auto found = document.find(name);
-  return found != document.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
 }  // namespace
 
@@ -28,13 +14,13 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
   if (!spec.network.allow.empty())
     throw Error(ErrorCode::unsupported, "daytona has no rules for hosts and ports");
   Json labels = spec.metadata;
-  labels[kLabel] = spec.sandbox_id;
+  labels[kSandboxTag] = spec.sandbox_id;
   Json body{{"name", spec.sandbox_id},
             {"labels", std::move(labels)},
             {"env", spec.env},
             {"networkBlockAll", spec.network.fallback == NetworkDefault::deny},
             {"autoStopInterval", 0},  // its idea of idleness does not see a busy process
-            {"ttlMinutes", std::max<int64_t>(1, rounded_up(spec.ttl.count(), 60))}};
+            {"ttlMinutes", std::max<int64_t>(1, in_units(spec.ttl.count(), 60))}};
   if (!rules.target.empty()) body["target"] = rules.target;
   const std::string& image = !spec.snapshot.empty() ? spec.snapshot
                              : spec.image.empty()   ? rules.snapshot
@@ -44,24 +30,22 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
     return body;
   }
   body["buildInfo"] = {{"dockerfileContent", "FROM " + image.substr(kImage.size()) + "\n"}};
-  body["cpu"] = std::max<int64_t>(1, rounded_up(spec.resources.milli_vcpu, 1000));
-  body["memory"] = std::max<int64_t>(1, rounded_up(spec.resources.memory_mib, 1024));
+  body["cpu"] = std::max<int64_t>(1, in_units(spec.resources.milli_vcpu, 1000));
+  body["memory"] = std::max<int64_t>(1, in_units(spec.resources.memory_mib, 1024));
   body["disk"] = std::max<int64_t>(1, spec.resources.disk_gib);
   return body;
 }
 
 Box to_box(const Json& document) {
-  try {
+  return reading("daytona", [&] {
     Box box;
     box.sandbox.backend_id = document.at("id").get<std::string>();
-    const auto labels = document.find("labels");
-    if (labels != document.end() && labels->is_object())
-      box.sandbox.sandbox_id = text_in(*labels, kLabel);
-    const std::string kind = text_in(document, "sandboxClass");
+    box.sandbox.sandbox_id = text_of(document.value("labels", Json()), kSandboxTag);
+    const std::string kind = text_of(document, "sandboxClass");
     box.sandbox.isolation =
         kind.ends_with("vm") || kind == "windows" ? Isolation::microvm : Isolation::container;
-    box.sandbox.region = text_in(document, "target");
-    const std::string state = text_in(document, "state");
+    box.sandbox.region = text_of(document, "target");
+    const std::string state = text_of(document, "state");
     box.started = state == "started";
     box.failed = state == "error" || state == "build_failed";
     if (state == "destroyed" || state == "destroying") box.sandbox.state = BackendState::gone;
@@ -69,13 +53,11 @@ Box to_box(const Json& document) {
       box.sandbox.state = BackendState::paused;
       box.sandbox.kept = state == "paused" ? Keeps::memory : Keeps::disk;
     }
-    box.toolbox_url = text_in(document, "toolboxProxyUrl");
+    box.toolbox_url = text_of(document, "toolboxProxyUrl");
     while (box.toolbox_url.ends_with('/')) box.toolbox_url.pop_back();
-    box.created_at = from_rfc3339(text_in(document, "createdAt"));
+    box.created_at = from_rfc3339(text_of(document, "createdAt"));
     return box;
-  } catch (const Json::exception&) {
-    throw not_daytona();
-  }
+  });
 }
 
 std::string execute_command(const std::string& line) {

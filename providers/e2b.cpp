@@ -23,8 +23,8 @@ std::string e2b_path(const std::string& id) { return "/sandboxes/" + percent_enc
 }  // namespace
 
 E2bProvider::E2bProvider(HttpClient& http, asio::any_io_executor executor, E2bSettings settings)
-    : http_(http),
-      executor_(std::move(executor)),
+    : ShellProvider(std::move(executor)),
+      http_(http),
       settings_(std::move(settings)),
       api_(http, target_of_e2b(settings_)) {}
 
@@ -147,7 +147,7 @@ Task<RestApi> E2bProvider::envd(std::string id) {
 }
 
 Task<std::unique_ptr<ProcessStream>> E2bProvider::exec(std::string id, Command command) {
-  auto process = std::make_unique<E2bProcess>(shared_from_this(), id, std::move(command));
+  auto process = std::make_unique<E2bProcess>(self<E2bProvider>(), id, std::move(command));
   co_await process->start();
   co_return process;
 }
@@ -167,8 +167,8 @@ Task<void> E2bProvider::tell(std::string id, std::string method, std::string tag
 
 Task<void> E2bProvider::signal(std::string id, std::string process, int number) {
   const std::string line = shell::signal_line(process, number);
-  const int status = co_await run(id, line);
-  if (status != 0) throw Error::not_found("process", process);
+  const Ran ran = co_await run(id, line);
+  if (ran.status != 0) throw Error::not_found("process", process);
 }
 
 Task<void> E2bProvider::write_stdin(std::string id, std::string process, std::string bytes) {
@@ -185,16 +185,12 @@ Task<void> E2bProvider::resize(std::string id, std::string process, PtySize size
   co_await tell(id, "Update", process, 0, std::move(body));
 }
 
-Task<int> E2bProvider::run(std::string id, std::string line) {
+Task<ShellProvider::Ran> E2bProvider::run(std::string id, std::string line) {
   Command command{.shell = std::move(line)};
   command.timeout = std::chrono::seconds(60);
-  E2bProcess process(shared_from_this(), id, std::move(command));
+  E2bProcess process(self<E2bProvider>(), id, std::move(command));
   co_await process.start();
-  for (;;) {
-    const auto event = co_await process.next();
-    if (!event) throw Error(ErrorCode::unavailable, "e2b lost the process");
-    if (const auto* exit = std::get_if<ProcessExit>(&*event)) co_return exit->exit_code;
-  }
+  co_return co_await read_to_end(process);
 }
 
 }  // namespace sandgate

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "providers/e2b_wire.hpp"
+#include "providers/shell_provider.hpp"
 
 namespace sandgate {
 
@@ -22,7 +23,7 @@ struct E2bSettings {
 // E2B, and any server that speaks its API. Sandboxes carry our id in metadata.sandgate_id. Sizes
 // belong to the template: `limits` tells them. Commands run under a supervisor of ours
 // (shell_command.hpp), because envd ends only the leader of a group.
-class E2bProvider : public Provider, public std::enable_shared_from_this<E2bProvider> {
+class E2bProvider : public ShellProvider {
  public:
   E2bProvider(HttpClient& http, asio::any_io_executor executor, E2bSettings settings);
 
@@ -61,9 +62,7 @@ class E2bProvider : public Provider, public std::enable_shared_from_this<E2bProv
   Task<RestApi> envd(std::string id);
   // A call of envd about a process of that tag, or, without one, of that pid.
   Task<void> tell(std::string id, std::string method, std::string tag, int64_t pid, Json body);
-  // A command to its end; its exit code. Output is dropped.
-  Task<int> run(std::string id, std::string line);
-  const asio::any_io_executor& executor() const { return executor_; }
+  Task<Ran> run(std::string id, std::string line) override;
 
  private:
   Task<std::vector<BackendSandbox>> pages(std::string query);
@@ -73,7 +72,6 @@ class E2bProvider : public Provider, public std::enable_shared_from_this<E2bProv
   Task<Json> filesystem(std::string id, std::string method, Json body);
 
   HttpClient& http_;
-  const asio::any_io_executor executor_;
   const E2bSettings settings_;
   RestApi api_;
   std::mutex mutex_;

@@ -76,8 +76,9 @@ Task<FileEntry> E2bProvider::write_file(std::string id, std::string path, uint32
   call.silence = kTransferSilence;
   co_await server.call(std::move(call));
   if (mode != kDefaultMode) {
-    const int status = co_await run(id, "chmod " + octal(mode) + " -- " + shell::quote(path));
-    if (status != 0) throw Error(ErrorCode::invalid, "the file's mode could not be set");
+    const std::string line = "chmod " + octal(mode) + " -- " + shell::quote(path);
+    const Ran ran = co_await run(id, line);
+    if (ran.status != 0) throw Error(ErrorCode::invalid, "the file's mode could not be set");
   }
   co_return co_await stat(id, path);
 }

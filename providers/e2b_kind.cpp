@@ -2,6 +2,7 @@
 
 #include "providers/e2b.hpp"
 #include "providers/kind_settings.hpp"
+#include "providers/vendor_kind.hpp"
 
 namespace sandgate {
 namespace {
@@ -30,18 +31,6 @@ E2bSettings read_e2b(const Json& settings, const Json& credentials, Problems& pr
 
 }  // namespace
 
-ProviderKind e2b_kind() {
-  return {.name = "e2b",
-          .validate = [](const Json& settings, const Json& credentials,
-                         Problems& problems) { read_e2b(settings, credentials, problems); },
-          .make = [](const ProviderParts& parts,
-                     const ProviderConfig& config) -> std::shared_ptr<Provider> {
-            Problems problems;
-            E2bSettings settings = read_e2b(config.settings, config.credentials, problems);
-            problems.throw_if_any();
-            settings.allow_private = !config.tenant_owned;
-            return std::make_shared<E2bProvider>(parts.http, parts.executor, std::move(settings));
-          }};
-}
+ProviderKind e2b_kind() { return vendor_kind<E2bProvider>("e2b", &read_e2b); }
 
 }  // namespace sandgate

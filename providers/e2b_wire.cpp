@@ -9,27 +9,11 @@
 namespace sandgate::e2b {
 namespace {
 
-constexpr const char* kTag = "sandgate_id";
+Error bad_answer() { return not_its_api("e2b"); }
 
-Error bad_answer() {
-  Error error(ErrorCode::unavailable, "e2b sent an answer that is not of its API");
-  error.provider = "e2b";
-  return error;
-}
-
-// Reads a document with accessors that throw; whatever they throw is the other side's fault.
 template <class F>
 auto reading_e2b(F read) {
-  try {
-    return read();
-  } catch (const Json::exception&) {
-    throw bad_answer();
-  }
-}
-
-std::string text_of(const Json& document, const char* name) {
-  const auto found = document.find(name);
-  return found != document.end() && found->is_string() ? found->get<std::string>() : "";
+  return reading("e2b", std::move(read));
 }
 
 // int64 is a string in proto3's JSON; both forms occur.
@@ -67,7 +51,7 @@ Json to_create(const CreateSpec& spec, const std::string& template_id) {
   if (!spec.network.allow.empty())
     throw Error(ErrorCode::unsupported, "e2b has no rules for hosts and ports");
   Json metadata = spec.metadata;
-  metadata[kTag] = spec.sandbox_id;
+  metadata[kSandboxTag] = spec.sandbox_id;
   return {{"templateID", spec.snapshot.empty() ? template_id : spec.snapshot},
           {"timeout", std::max<int64_t>(1, spec.ttl.count())},
           {"secure", true},
@@ -80,9 +64,7 @@ BackendSandbox to_sandbox(const Json& document, Isolation isolation, const std::
   return reading_e2b([&] {
     BackendSandbox sandbox;
     sandbox.backend_id = document.at("sandboxID").get<std::string>();
-    const auto metadata = document.find("metadata");
-    if (metadata != document.end() && metadata->is_object())
-      sandbox.sandbox_id = text_of(*metadata, kTag);
+    sandbox.sandbox_id = text_of(document.value("metadata", Json()), kSandboxTag);
     if (text_of(document, "state") == "paused") {
       sandbox.state = BackendState::paused;
       sandbox.kept = Keeps::memory;
@@ -128,6 +110,7 @@ Json to_input(const std::string& bytes, bool pty) {
 StartEvent to_event(const Json& message) {
   return reading_e2b([&] {
     const Json& event = message.at("event");
+    if (!event.is_object()) throw bad_answer();
     if (event.contains("start"))
       return StartEvent{.kind = StartEvent::started, .pid = number_of(event["start"], "pid")};
     if (event.contains("data")) return to_output(event["data"]);

@@ -4,6 +4,7 @@
 
 #include "providers/provider.hpp"
 #include "providers/rest_api.hpp"
+#include "providers/vendor_json.hpp"
 
 // Between our values and the words of the E2B API and of envd, its server in every sandbox. Pure;
 // every from function throws Error(unavailable) for a document that does not have that form.

@@ -67,6 +67,8 @@ Error named(Error error, const std::string& provider) {
 
 }  // namespace
 
+Secret bearer(const Secret& token) { return Secret("Bearer " + token.reveal()); }
+
 Error error_of_status(std::string_view provider, int status, const HttpFields& headers) {
   const std::string name(provider);
   if (status == 401 || status == 403) return credentials_refused(name);

@@ -20,6 +20,9 @@ struct RestTarget {
   HttpFields headers;  // of every call besides
 };
 
+// The value of an Authorization header.
+Secret bearer(const Secret& token);
+
 struct RestCall {
   std::string method = "GET";
   std::string path;  // with its query, already percent-encoded

@@ -2,15 +2,13 @@
 
 #include <set>
 
+#include "providers/growing_pause.hpp"
 #include "providers/runloop_process.hpp"
-#include "providers/shell_command.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr int kMaxRunloopPages = 1000;
-constexpr auto kFirstWait = std::chrono::milliseconds(100);
-constexpr auto kLastWait = std::chrono::milliseconds(1000);
 // The states of what exists, in the order in which a devbox passes through them, so that one that
 // moves on between two pages is seen.
 constexpr const char* kLiving[] = {"queued",    "provisioning", "initializing", "suspending",
@@ -19,7 +17,7 @@ constexpr const char* kLiving[] = {"queued",    "provisioning", "initializing", 
 RestTarget target_of_runloop(const RunloopSettings& settings) {
   return {.provider = "runloop",
           .base_url = settings.api_url,
-          .auth_value = Secret("Bearer " + settings.api_key.reveal()),
+          .auth_value = bearer(settings.api_key),
           .allow_private = settings.allow_private};
 }
 
@@ -31,7 +29,7 @@ std::string runloop::box_path(const std::string& id) {
 
 RunloopProvider::RunloopProvider(HttpClient& http, asio::any_io_executor executor,
                                  RunloopSettings settings)
-    : executor_(std::move(executor)),
+    : ShellProvider(std::move(executor)),
       settings_(std::move(settings)),
       api_(http, target_of_runloop(settings_)) {}
 
@@ -75,11 +73,10 @@ Task<BackendSandbox> RunloopProvider::create(CreateSpec spec) {
   if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
   runloop::Box box = runloop::to_box(std::get<Json>(outcome));
   const std::string id = box.sandbox.backend_id;
-  auto wait = kFirstWait;
+  GrowingPause pause;
   // What was accepted is not there yet.
   while (!box.running) {
-    co_await sleep_for(wait);
-    wait = std::min(wait * 3 / 2, kLastWait);
+    co_await pause.wait();
     auto now = co_await box_of(id);
     if (!now) throw Error(ErrorCode::no_capacity, "runloop could not start the sandbox");
     box = std::move(*now);
@@ -93,13 +90,6 @@ Task<std::optional<BackendSandbox>> RunloopProvider::find(std::string id) {
   co_return std::move(box->sandbox);
 }
 
-Task<std::optional<BackendSandbox>> RunloopProvider::find_by_tag(std::string sandbox_id) {
-  const auto all = co_await list();
-  for (const auto& sandbox : all)
-    if (sandbox.sandbox_id == sandbox_id) co_return sandbox;
-  co_return std::nullopt;
-}
-
 Task<std::vector<BackendSandbox>> RunloopProvider::list() {
   std::vector<BackendSandbox> all;
   std::set<std::string> seen;
@@ -109,8 +99,7 @@ Task<std::vector<BackendSandbox>> RunloopProvider::list() {
     for (int page = 0; page < kMaxRunloopPages; ++page) {
       RestCall call{.path = query + after};
       const Json document = co_await api_.call(std::move(call));
-      const Json items = document.is_object() ? document.value("devboxes", Json()) : Json();
-      if (!items.is_array()) throw Error(ErrorCode::unavailable, "runloop sent no list");
+      const Json& items = list_of("runloop", document, "devboxes");
       std::string last;
       for (const Json& item : items) {
         runloop::Box box = runloop::to_box(item);
@@ -131,7 +120,7 @@ Task<void> RunloopProvider::kill(std::string id) {
   co_await api_.find(std::move(call));
 }
 
-Task<RunloopProvider::Ran> RunloopProvider::run(std::string id, std::string line) {
+Task<ShellProvider::Ran> RunloopProvider::run(std::string id, std::string line) {
   Json body{{"command", std::move(line)}};
   RestCall call{
       .method = "POST", .path = runloop::box_path(id) + "/execute_sync", .json = std::move(body)};
@@ -142,19 +131,15 @@ Task<RunloopProvider::Ran> RunloopProvider::run(std::string id, std::string line
     throw Error(ErrorCode::unavailable, "runloop did not run the command");
   Ran ran;
   ran.status = status.get<int>();
-  ran.output = document.value("stdout", "");
+  ran.output = text_of(document, "stdout");
   co_return ran;
 }
 
 Task<std::unique_ptr<ProcessStream>> RunloopProvider::exec(std::string id, Command command) {
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
-  if (!command.cwd.empty()) {
-    const std::string line = "cd && cd -- " + shell::quote(command.cwd);
-    const Ran ran = co_await run(id, line);
-    if (ran.status != 0) throw Error::invalid("/cwd", "is no directory in the sandbox");
-  }
-  auto process = std::make_unique<RunloopProcess>(shared_from_this(), id, std::move(command));
+  co_await check_directory(id, command);
+  auto process = std::make_unique<RunloopProcess>(self<RunloopProvider>(), id, std::move(command));
   co_await process->start();
   co_return process;
 }

@@ -2,6 +2,7 @@
 
 #include "providers/kind_settings.hpp"
 #include "providers/runloop.hpp"
+#include "providers/vendor_kind.hpp"
 
 namespace sandgate {
 namespace {
@@ -30,19 +31,6 @@ RunloopSettings read_runloop(const Json& settings, const Json& credentials, Prob
 
 }  // namespace
 
-ProviderKind runloop_kind() {
-  return {.name = "runloop",
-          .validate = [](const Json& settings, const Json& credentials,
-                         Problems& problems) { read_runloop(settings, credentials, problems); },
-          .make = [](const ProviderParts& parts,
-                     const ProviderConfig& config) -> std::shared_ptr<Provider> {
-            Problems problems;
-            RunloopSettings settings = read_runloop(config.settings, config.credentials, problems);
-            problems.throw_if_any();
-            settings.allow_private = !config.tenant_owned;
-            return std::make_shared<RunloopProvider>(parts.http, parts.executor,
-                                                     std::move(settings));
-          }};
-}
+ProviderKind runloop_kind() { return vendor_kind<RunloopProvider>("runloop", &read_runloop); }
 
 }  // namespace sandgate

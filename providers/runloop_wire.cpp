@@ -3,25 +3,15 @@
 namespace sandgate::runloop {
 namespace {
 
-constexpr const char* kKey = "sandgate_id";
-
-Error not_runloop() {
-  Error error(ErrorCode::unavailable, "runloop sent an answer that is not of its API");
-  error.provider = "runloop";
-  return error;
-}
-
-int64_t units(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
-
 int64_t even(int64_t value) { return value + value % 2; }
 
 // Half a core, one, or an even number; memory two to eight times as much; an even disk.
 Json to_size(const Resources& resources) {
   const int64_t milli = resources.milli_vcpu;
-  const int64_t cores = milli <= 1000 ? 1 : even(units(milli, 1000));
+  const int64_t cores = milli <= 1000 ? 1 : even(in_units(milli, 1000));
   const Json cpu = milli <= 500 ? Json(0.5) : Json(cores);
   const int64_t least = milli <= 500 ? 1 : 2 * cores;
-  const int64_t asked = units(resources.memory_mib, 1024);
+  const int64_t asked = in_units(resources.memory_mib, 1024);
   const int64_t memory = std::max(least, asked <= 1 ? 1 : even(asked));
   return {{"resource_size_request", "CUSTOM_SIZE"},
           {"custom_cpu_cores", cpu},
@@ -36,7 +26,7 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
   if (!spec.network.allow.empty() || (deny && rules.deny_policy.empty()))
     throw Error(ErrorCode::unsupported, "runloop has no such network policy");
   Json metadata = spec.metadata;
-  metadata[kKey] = spec.sandbox_id;
+  metadata[kSandboxTag] = spec.sandbox_id;
   Json launch = to_size(spec.resources);
   launch["keep_alive_time_seconds"] = std::max<int64_t>(spec.ttl.count(), rules.keep_alive_seconds);
   if (deny) launch["network_policy_id"] = rules.deny_policy;
@@ -53,12 +43,10 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
 }
 
 Box to_box(const Json& document) {
-  try {
+  return reading("runloop", [&] {
     Box box;
     box.sandbox.backend_id = document.at("id").get<std::string>();
-    const Json metadata = document.value("metadata", Json::object());
-    if (metadata.is_object() && metadata.contains(kKey) && metadata[kKey].is_string())
-      box.sandbox.sandbox_id = metadata[kKey].get<std::string>();
+    box.sandbox.sandbox_id = text_of(document.value("metadata", Json()), kSandboxTag);
     box.sandbox.isolation = Isolation::microvm;
     const std::string status = document.at("status").get<std::string>();
     box.running = status == "running";
@@ -69,14 +57,12 @@ Box to_box(const Json& document) {
       box.sandbox.kept = Keeps::disk;
     }
     return box;
-  } catch (const Json::exception&) {
-    throw not_runloop();
-  }
+  });
 }
 
 BackendSnapshot to_snapshot(const Json& document) {
   const Json id = document.is_object() ? document.value("id", Json()) : Json();
-  if (!id.is_string()) throw not_runloop();
+  if (!id.is_string()) throw not_its_api("runloop");
   const Json size = document.value("size_bytes", Json());
   return {.backend_id = id.get<std::string>(),
           .kept = Keeps::disk,
@@ -85,14 +71,14 @@ BackendSnapshot to_snapshot(const Json& document) {
 
 std::optional<std::string> to_output(const ServerEvent& event) {
   const Json data = Json::parse(event.data, nullptr, /*allow_exceptions=*/false);
-  if (event.name == "error") throw not_runloop();
-  const bool output = data.is_object() && data.contains("output") && data["output"].is_string();
-  if (!output || data["output"].get_ref<const std::string&>().empty()) return std::nullopt;
-  return data["output"].get<std::string>();
+  if (event.name == "error") throw not_its_api("runloop");
+  std::string output = text_of(data, "output");
+  if (output.empty()) return std::nullopt;
+  return output;
 }
 
 std::optional<int> to_status(const Json& execution) {
-  if (!execution.is_object()) throw not_runloop();
+  if (!execution.is_object()) throw not_its_api("runloop");
   const Json state = execution.value("status", Json());
   const Json status = execution.value("exit_status", Json());
   if (state != "completed" || !status.is_number_integer()) return std::nullopt;

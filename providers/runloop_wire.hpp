@@ -5,6 +5,7 @@
 #include "providers/event_stream.hpp"
 #include "providers/provider.hpp"
 #include "providers/rest_api.hpp"
+#include "providers/vendor_json.hpp"
 
 // Between our values and the words of the Runloop API. Pure; every from function throws
 // Error(unavailable) for a document that does not have that form.

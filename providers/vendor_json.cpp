@@ -1,0 +1,25 @@
+#include "providers/vendor_json.hpp"
+
+namespace sandgate {
+
+Error not_its_api(std::string_view provider) {
+  Error error(ErrorCode::unavailable,
+              std::string(provider) + " sent an answer that is not of its API");
+  error.provider = provider;
+  return error;
+}
+
+std::string text_of(const Json& document, std::string_view name) {
+  if (!document.is_object()) return "";
+  const auto found = document.find(name);
+  return found != document.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+const Json& list_of(std::string_view provider, const Json& document, const char* name) {
+  if (!document.is_object()) throw not_its_api(provider);
+  const auto found = document.find(name);
+  if (found == document.end() || !found->is_array()) throw not_its_api(provider);
+  return *found;
+}
+
+}  // namespace sandgate

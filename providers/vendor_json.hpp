@@ -1,0 +1,35 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "gateway/core/error.hpp"
+#include "gateway/core/json_reader.hpp"
+
+// Reading the documents of other people's APIs, of which every field may be missing or another.
+namespace sandgate {
+
+// Where sandboxes carry our id with a vendor that knows labels, tags or metadata.
+inline constexpr const char* kSandboxTag = "sandgate_id";
+
+// Error(unavailable): an answer that does not have the form of the provider's API.
+Error not_its_api(std::string_view provider);
+
+// Calls `read`, whose accessors may throw; whatever they throw is not_its_api(provider).
+template <class F>
+auto reading(std::string_view provider, F read) {
+  try {
+    return read();
+  } catch (const Json::exception&) {
+    throw not_its_api(provider);
+  }
+}
+
+// The field's text; "" when it is not there or no text, or the document no object.
+std::string text_of(const Json& document, std::string_view name);
+// The field's list of the document; not_its_api when there is none.
+const Json& list_of(std::string_view provider, const Json& document, const char* name);
+
+// `value` in whole units, rounded up.
+constexpr int64_t in_units(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
+
+}  // namespace sandgate

@@ -1,0 +1,30 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "providers/catalog.hpp"
+
+namespace sandgate {
+
+// The kind whose adapter is made of its settings, which `read` takes from a deployment's settings
+// and credentials. Settings has a member allow_private: an operator's deployments may reach
+// private addresses.
+template <class Adapter, class Settings>
+ProviderKind vendor_kind(std::string name,
+                         Settings (*read)(const Json& settings, const Json& credentials,
+                                          Problems& problems)) {
+  return {.name = std::move(name),
+          .validate = [read](const Json& settings, const Json& credentials,
+                             Problems& problems) { read(settings, credentials, problems); },
+          .make = [read](const ProviderParts& parts,
+                         const ProviderConfig& config) -> std::shared_ptr<Provider> {
+            Problems problems;
+            Settings settings = read(config.settings, config.credentials, problems);
+            problems.throw_if_any();
+            settings.allow_private = !config.tenant_owned;
+            return std::make_shared<Adapter>(parts.http, parts.executor, std::move(settings));
+          }};
+}
+
+}  // namespace sandgate
