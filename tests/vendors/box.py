@@ -129,7 +129,7 @@ class Box:
         return child
 
     def signal_all(self, number):
-        for child in self.children.values():
+        for child in list(self.children.values()):
             if child.status is None:
                 # Groups of their own are told too: everything below the leader.
                 for pid in reversed(descendants(child.pid)):

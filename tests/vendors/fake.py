@@ -109,7 +109,6 @@ class Fake:
         if request.path.startswith("/_fake/"):
             return self.control(request)
         with self.lock:
-            self.asked.append(f"{request.method} {request.path}")
             for spec in self.specs:
                 self.violations += spec.problems(request)
         try:
@@ -141,12 +140,12 @@ class Fake:
     def fault_of(self, request):
         if request.path.startswith("/_fake/"):
             return None
+        line = f"{request.method} {request.path}"
         with self.lock:
+            self.asked.append(line)
             for fault in self.faults:
-                if fault.get("times", 1 << 30) > 0 and re.match(
-                        fault["match"], f"{request.method} {request.path}"):
+                if fault.get("times", 1 << 30) > 0 and re.match(fault["match"], line):
                     fault["times"] = fault.get("times", 1 << 30) - 1
-                    self.asked.append(f"{request.method} {request.path}")
                     return fault
         return None
 

@@ -44,7 +44,8 @@ class VendorFaults : public testing::TestWithParam<VendorLine> {
   int asked_to_create() {
     int count = 0;
     const std::regex pattern(GetParam().create);
-    for (const auto& asked : vendor_->server().state()["asked"])
+    const Json state = vendor_->server().state();
+    for (const auto& asked : state["asked"])
       count += std::regex_search(asked.get<std::string>(), pattern);
     return count;
   }

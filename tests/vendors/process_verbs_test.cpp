@@ -28,7 +28,8 @@ class VendorProcesses : public testing::TestWithParam<VendorLine> {
     command.process_id = process_ = ProcessId::make().value;
     return loop_.run(provider().exec(box_, std::move(command)));
   }
-  // Output until it holds a text, or all of it; the exit, if it came.
+  // What it printed until that holds a text, or all of it; the exit, if it came. Shells tell on
+  // stderr of the children that a signal took.
   std::string read(ProcessStream& stream, const std::string& until = "\xFF") {
     std::string out;
     while (out.find(until) == std::string::npos) {
@@ -36,8 +37,8 @@ class VendorProcesses : public testing::TestWithParam<VendorLine> {
       if (!event) break;
       if (const auto* exit = std::get_if<ProcessExit>(&*event))
         exit_ = *exit;
-      else
-        out += std::get<OutputChunk>(*event).bytes;
+      else if (const auto& chunk = std::get<OutputChunk>(*event); chunk.channel == Channel::stdout_)
+        out += chunk.bytes;
     }
     return out;
   }
@@ -88,7 +89,7 @@ TEST_P(VendorProcesses, ATerminalHasASizeThatChanges) {
 TEST_P(VendorProcesses, APauseKeepsWhatItDeclares) {
   if (!can(Verb::pause)) GTEST_SKIP() << "no pause";
   const Keeps declared = provider().descriptor().verbs.at(Verb::pause);
-  auto stream = start({.shell = "echo before > file; echo ready; read line; echo $line"});
+  auto stream = start({.shell = "echo before > file; echo ready; read line && echo $line"});
   EXPECT_EQ(read(*stream, "ready\n"), "ready\n");
   EXPECT_EQ(loop_.run(provider().pause(box_, Keeps::memory)), declared);
   EXPECT_EQ(loop_.run(provider().pause(box_, Keeps::memory)), declared);
