@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "billing/rating.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
@@ -147,7 +148,7 @@ void Budgets::change(pqxx::work& tx, const PlannedSpending& planned, Shortfall s
 }
 
 void Budgets::settle(pqxx::work& tx, const SandboxId& id) {
-  const auto rows = tx.exec_params("SELECT tenant FROM reservation WHERE sandbox = $1", id.value);
+  const auto rows = run_prepared(tx, "SELECT tenant FROM reservation WHERE sandbox = $1", id.value);
   if (rows.empty()) return;
   hold(tx);
   auto budgets = lock_budgets(tx, {rows[0][0].as<std::string>()}, Time());

@@ -55,21 +55,30 @@ void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,
   update_metered(tx, {*life});
 }
 
-void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at) {
-  const auto held = hold(tx);
-  auto life = lock_metered(tx, id);
-  if (!life || life->closed) return;
-  advance(tx, *life, std::min(ended_at.value_or(held.now), held.now), *held.prices);
-  life->closed = true;
-  update_metered(tx, {*life});
-}
-
 void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals) {
   const auto held = hold(tx);
   auto counters = lock_counters(tx, id);
   if (!counters) return;
   usage_.record(tx, counters->take(totals, held.now, *held.prices));
   update_counters(tx, *counters);
+}
+
+void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at,
+                  const std::optional<Measured>& totals) {
+  const auto held = hold(tx);
+  auto life = lock_metered(tx, id);
+  if (!life || life->closed) return;
+  const Time end = std::min(ended_at.value_or(held.now), held.now);
+  auto events = book(*life, end, *held.prices, SIZE_MAX);
+  life->closed = true;
+  auto counters = totals ? lock_counters(tx, id) : std::nullopt;
+  if (counters) {
+    counters->ended_at = life->boundary;
+    std::ranges::move(counters->take(*totals, held.now, *held.prices), std::back_inserter(events));
+    update_counters(tx, *counters);
+  }
+  usage_.record(tx, events);
+  update_metered(tx, {*life});
 }
 
 Meter::Measured measured_of(const SandboxMetrics& metrics) {

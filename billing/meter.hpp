@@ -40,9 +40,6 @@ class Meter {
   // Books what ran so far and goes on in another state or size. No effect on a closed sandbox;
   // throws Error(not_found) for one never opened.
   void change(pqxx::work& tx, const SandboxId& id, MeterState state, const Resources& resources);
-  // Books the rest up to `ended_at` (now when empty; never after now nor before what is booked
-  // already) and stops metering. No effect when closed or never opened.
-  void close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at = std::nullopt);
   // Books what a backend measured since it was opened; the totals only grow, a smaller one (a
   // restarted counter) starts counting anew. A reading that is not newer than the last changes
   // nothing, so that it may be booked again and by anybody. Of a closed sandbox only what was
@@ -52,6 +49,11 @@ class Meter {
     Time sampled_at;
   };
   void observe(pqxx::work& tx, const SandboxId& id, const Measured& totals);
+  // Books the rest up to `ended_at` (now when empty; never after now nor before what is booked
+  // already), with the last totals if they were read, and stops metering. No effect when closed or
+  // never opened.
+  void close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at = std::nullopt,
+             const std::optional<Measured>& totals = std::nullopt);
 
   // Books open sandboxes up to now that were last booked `min_age` ago or longer, in small
   // transactions; replicas may run it at the same time. Returns the number of events. A sandbox

@@ -1,5 +1,7 @@
 #include "billing/metered_counters.hpp"
 
+#include "gateway/core/statement.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -47,7 +49,8 @@ std::vector<UsageEvent> MeteredCounters::take(const Meter::Measured& totals, Tim
 }
 
 std::optional<MeteredCounters> lock_counters(pqxx::work& tx, const SandboxId& id) {
-  const auto rows = tx.exec_params(
+  const auto rows = run_prepared(
+      tx,
       "SELECT tenant, deployment, provider, region, egress_bytes_seen, cpu_micros_seen,"
       " (extract(epoch FROM observed_at) * 1000000)::bigint AS observed_micros,"
       " (extract(epoch FROM counters_at) * 1000000)::bigint AS read_micros,"
@@ -74,14 +77,14 @@ std::optional<MeteredCounters> lock_counters(pqxx::work& tx, const SandboxId& id
 }
 
 void update_counters(pqxx::work& tx, const MeteredCounters& counters) {
-  tx.exec_params(
-      "UPDATE metered_sandbox SET observed_at = $2::timestamptz, egress_bytes_seen = $3,"
-      " cpu_micros_seen = $4, egress_total = $5::numeric, cpu_total = $6::numeric,"
-      " counters_at = $7::timestamptz"
-      " WHERE sandbox = $1",
-      counters.id.value, to_rfc3339(counters.observed_at), counters.egress_bytes_seen,
-      counters.cpu_micros_seen, counters.egress_total.to_string(), counters.cpu_total.to_string(),
-      to_rfc3339(counters.read_at));
+  run_prepared(tx,
+               "UPDATE metered_sandbox SET observed_at = $2::timestamptz, egress_bytes_seen = $3,"
+               " cpu_micros_seen = $4, egress_total = $5::numeric, cpu_total = $6::numeric,"
+               " counters_at = $7::timestamptz"
+               " WHERE sandbox = $1",
+               counters.id.value, to_rfc3339(counters.observed_at), counters.egress_bytes_seen,
+               counters.cpu_micros_seen, counters.egress_total.to_string(),
+               counters.cpu_total.to_string(), to_rfc3339(counters.read_at));
 }
 
 }  // namespace sandgate

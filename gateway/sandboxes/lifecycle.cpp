@@ -74,8 +74,9 @@ Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {
   co_return co_await get(tenant, id);
 }
 
-void Lifecycle::end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at) {
-  parts_.meter.close(tx, id, at);
+void Lifecycle::end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at,
+                           const std::optional<Meter::Measured>& counters) {
+  parts_.meter.close(tx, id, at, counters);
   parts_.spend.settle(tx, id);
 }
 
@@ -86,10 +87,11 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id) {
   // A database that answers late does not make the sandbox run longer.
   const Time at = parts_.clock.now();
   auto work = [this, id, at, known]() -> Task<EndResult> {
-    auto transaction = [this, id, at](pqxx::work& tx) {
+    const auto counters = co_await last_reading(known->record);
+    auto transaction = [this, id, at, counters](pqxx::work& tx) {
       auto stopping = sandbox_rows::set_stopping(tx, id, {.reason = "killed"});
       if (stopping)
-        end_charge(tx, id, at);
+        end_charge(tx, id, at, counters);
       else
         stopping = sandbox_rows::find(tx, id);
       return stopping;
@@ -98,7 +100,7 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id) {
     const auto outcome = co_await attempt(std::move(writing));
     if (const Error* error = std::get_if<Error>(&outcome)) {
       if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
-      EndIntention intention{known->record.tenant, id, at, "killed", {}, {}};
+      EndIntention intention{known->record.tenant, id, at, "killed", {}, counters};
       co_return co_await end_without_database(known->record, std::move(intention));
     }
     const auto& record = std::get<0>(outcome);
@@ -106,7 +108,7 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id) {
     if (!record) throw unknown_sandbox(id);
     // Someone else may be bringing it down at the same time: killing twice is harmless.
     if (is_ended(record->state)) co_return EndResult::ended;
-    co_return co_await bring_down(*record);
+    co_return co_await finish(*record, std::nullopt);
   };
   co_return co_await uncancelled(parts_.executor, std::move(work));
 }
@@ -160,7 +162,6 @@ Task<std::optional<Meter::Measured>> Lifecycle::last_reading(SandboxRecord recor
 }
 
 Task<EndResult> Lifecycle::end_without_database(SandboxRecord record, EndIntention intention) {
-  intention.counters = co_await last_reading(record);
   co_await parts_.outage->remember(std::move(intention));
   parts_.cache.forget(record.id);
   const bool killed = co_await kill_everywhere(std::move(record));
@@ -168,8 +169,12 @@ Task<EndResult> Lifecycle::end_without_database(SandboxRecord record, EndIntenti
 }
 
 Task<EndResult> Lifecycle::bring_down(SandboxRecord stopping) {
-  const SandboxId id = stopping.id;
   const auto reading = co_await last_reading(stopping);
+  co_return co_await finish(std::move(stopping), reading);
+}
+
+Task<EndResult> Lifecycle::finish(SandboxRecord stopping, std::optional<Meter::Measured> reading) {
+  const SandboxId id = stopping.id;
   const bool killed = co_await kill_everywhere(std::move(stopping));
   auto work = [this, id, killed, reading](pqxx::work& tx) {
     // Lost in a crash, this is done again by the reaper: killing twice is harmless.

@@ -78,10 +78,11 @@ class Lifecycle {
   Task<CachedSandboxPtr> refresh(TenantId tenant, SandboxId id);
 
   // Brings down a row that is `stopping`: backend first, then the row; puts it off when the backend
-  // does not answer. For the reaper and for those who set it stopping.
+  // does not answer. For the reaper, who asks for the last of its counters before.
   Task<EndResult> bring_down(SandboxRecord stopping);
   // In the transaction that set a row stopping: ends meter and reservation at `at` (now if empty).
-  void end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at = std::nullopt);
+  void end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at = std::nullopt,
+                  const std::optional<Meter::Measured>& counters = std::nullopt);
 
   const Parts& parts() const { return parts_; }
   // Creates for which a deployment of unknown price was refused, or (unless required) considered.
@@ -93,6 +94,8 @@ class Lifecycle {
   Task<bool> kill_everywhere(SandboxRecord record);
   // What its backend counted so far; empty when it does not measure or answer.
   Task<std::optional<Meter::Measured>> last_reading(SandboxRecord record);
+  // Backend, then row; `reading` is booked with it.
+  Task<EndResult> finish(SandboxRecord stopping, std::optional<Meter::Measured> reading);
   Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);
 
   void warn_of_unpriced(const Decision& decision);
