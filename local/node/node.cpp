@@ -13,6 +13,7 @@
 #include "gateway/core/log.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/listener.hpp"
+#include "local/node/machine_share.hpp"
 #include "local/node/probe.hpp"
 #include "local/node/server.hpp"
 #include "local/node/supervisor.hpp"
@@ -34,6 +35,12 @@ Fd lock_run_dir(const NodeSettings& settings) {
   Fd lock = check_fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), "open lock file");
   check(flock(lock.get(), LOCK_EX | LOCK_NB), "another node uses this run directory");
   return lock;
+}
+
+// An ordinary account has one id and no control groups of others in reach.
+MachineShare share_of_machine(const NodeSettings& settings) {
+  if (geteuid() != 0) return {settings.name, settings.id_base, {}};
+  return claim_share(settings);
 }
 
 Fd listen_for_serve(const NodeSettings& settings) {
@@ -81,6 +88,9 @@ int run_node(NodeSettings settings) {
   try {
     make_directories(settings);
     Fd lock = lock_run_dir(settings);
+    const MachineShare share = share_of_machine(settings);
+    settings.name = share.name;
+    settings.id_base = share.id_base;
     serve_until_told(settings);
     return 0;
   } catch (const Error&) {

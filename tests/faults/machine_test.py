@@ -112,6 +112,31 @@ def test_a_port_in_use_is_named():
         failed.left_nothing()
 
 
+def test_servers_with_the_same_settings_leave_each_other_alone():
+    first = Server()
+    shared = {name: first.settings[name] for name in ("local.name", "local.uid_base")}
+    second = Server(settings=shared)
+    try:
+        boxes = []
+        for server in (first, second):
+            server.start()
+            _, client = server.tenant("neighbour")
+            server.profile("test")
+            boxes.append((client, client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]))
+        for server in (first, second, first):
+            server.kill("node")
+            for client, box in boxes:
+                wait_until(lambda: client.call("POST", f"/v1/sandboxes/{box}/exec", {"command": ["true"]}).status == 200,
+                           20, "a command in each sandbox")
+        for client, box in boxes:
+            client.ok("DELETE", f"/v1/sandboxes/{box}")
+            wait_until(lambda: client.ok("GET", f"/v1/sandboxes/{box}")["state"] == "stopped", 30, "the end of each sandbox")
+    finally:
+        second.stop()
+        first.close()
+        shutil.rmtree(second.home, ignore_errors=True)
+
+
 def test_without_user_namespaces_the_fix_is_named():
     with tempfile.NamedTemporaryFile() as zero:
         failed = Failed(Server(), wrapper=[*WITHOUT_USER_NAMESPACES, zero.name])
