@@ -45,8 +45,6 @@ BudgetScope read_budget_scope(ObjectReader& reader, Problems& problems) {
   if (scope.key && !KeyId::parse(*scope.key)) inner.problem("key", "is not a key's id");
   scope.metadata =
       inner.text_map("metadata", kMaxMetadata).value_or(std::map<std::string, std::string>());
-  if (scope.is_everything())
-    reader.problem(kMember, "needs a profile, key or metadata; leave it out to mean everything");
   inner.finish();
   return scope;
 }

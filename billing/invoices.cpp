@@ -43,6 +43,10 @@ void apply_credits(pqxx::work& tx, Invoice& invoice) {
                       invoice.tenant, credits_of(invoice.tenant), receivable_of(invoice.tenant)));
 }
 
+bool exists(pqxx::work& tx, const TenantId& tenant) {
+  return !tx.exec_params("SELECT FROM tenant WHERE id = $1", tenant.value).empty();
+}
+
 Json trace_of(const Invoice& invoice) {
   Json json = to_json(invoice);
   json.erase("lines");
@@ -74,6 +78,7 @@ Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
   auto work = [order, trail](pqxx::work& tx) {
     Invoice invoice{
         .id = InvoiceId::make(), .tenant = order.tenant, .from = order.from, .to = order.to};
+    if (!exists(tx, order.tenant)) throw Error::not_found("tenant", order.tenant.value);
     invoice.currency = currency_of(tx, order);
     if (overlaps_issued(tx, invoice)) throw covered();
     compute_lines(tx, invoice, last_sequence(tx));

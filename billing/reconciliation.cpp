@@ -115,6 +115,14 @@ Json compare(const Tallies& ours, const VendorReport& report) {
           {"total", std::move(total)}};
 }
 
+Task<bool> was_metered(Database& database, std::string deployment) {
+  auto work = [deployment](pqxx::work& tx) {
+    return !tx.exec_params("SELECT FROM usage_rollup WHERE deployment = $1 LIMIT 1", deployment)
+                .empty();
+  };
+  co_return co_await database.run_within(kReportPatience, std::move(work));
+}
+
 Task<Json> reconcile(Database& database, VendorReport report) {
   auto work = [report](pqxx::work& tx) {
     const Json answer = compare(booked(tx, report), report);

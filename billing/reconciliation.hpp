@@ -38,6 +38,9 @@ using Tallies = std::map<std::pair<std::string, std::string>, Tally>;
 // Compares, as the API answers it: theirs minus ours. Pure. Sandboxes that one side lacks are in.
 Json compare(const Tallies& ours, const VendorReport& theirs);
 
+// Whether anything was ever booked of it.
+Task<bool> was_metered(Database& database, std::string deployment);
+
 // Compares with what was booked and keeps the answer.
 Task<Json> reconcile(Database& database, VendorReport report);
 

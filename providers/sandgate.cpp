@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-constexpr auto kDescriptorAge = std::chrono::seconds(30);
+constexpr std::chrono::milliseconds kDescriptorAge{30'000}, kFirstRetry{250}, kLastRetry{8'000};
 constexpr int kMaxPages = 1000;
 
 RestTarget target_of(const SandgateSettings& settings) {
@@ -38,13 +38,24 @@ Task<void> SandgateProvider::refresh() {
   auto descriptor = std::make_shared<const Descriptor>(wire::to_descriptor(document));
   std::lock_guard lock(mutex_);
   descriptor_.swap(descriptor);
-  read_at_ = std::chrono::steady_clock::now();
+  read_again_at_ = std::chrono::steady_clock::now() + kDescriptorAge;
+}
+
+// Who is away for long is asked less often, and told of once.
+void SandgateProvider::note_refresh(const Error* failure) {
+  std::lock_guard lock(mutex_);
+  const bool told = retry_pause_.count() > 0;
+  if (failure && !told)
+    log::warn("descriptor not read", {{"provider", "sandgate"}, {"reason", failure->what()}});
+  retry_pause_ = failure ? std::clamp(retry_pause_ * 2, kFirstRetry, kLastRetry)
+                         : std::chrono::milliseconds(0);
+  if (failure) read_again_at_ = std::chrono::steady_clock::now() + retry_pause_;
 }
 
 Descriptor SandgateProvider::descriptor() const {
   std::unique_lock lock(mutex_);
   const auto known = descriptor_;
-  const bool old = std::chrono::steady_clock::now() - read_at_ > kDescriptorAge;
+  const bool old = std::chrono::steady_clock::now() > read_again_at_;
   lock.unlock();
   if (old && !refreshing_.exchange(true)) {
     // Only reading is const here: what is refreshed is a cache.
@@ -53,8 +64,7 @@ Descriptor SandgateProvider::descriptor() const {
       const auto self = weak.lock();
       if (!self) co_return;
       const auto outcome = co_await attempt(self->refresh());
-      if (const auto* error = std::get_if<Error>(&outcome))
-        log::warn("descriptor not read", {{"provider", "sandgate"}, {"reason", error->what()}});
+      self->note_refresh(std::get_if<Error>(&outcome));
       self->refreshing_ = false;
     });
   }

@@ -71,6 +71,7 @@ class SandgateProvider : public Provider, public std::enable_shared_from_this<Sa
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
  private:
+  void note_refresh(const Error* failure);
   struct PortToken {
     std::string token;
     std::chrono::steady_clock::time_point read_at;
@@ -85,7 +86,8 @@ class SandgateProvider : public Provider, public std::enable_shared_from_this<Sa
   mutable std::mutex mutex_;  // of the three below
   std::map<std::string, PortToken> port_tokens_;  // by sandbox and port
   std::shared_ptr<const Descriptor> descriptor_;  // copied by callers without the lock
-  std::chrono::steady_clock::time_point read_at_{};
+  std::chrono::steady_clock::time_point read_again_at_{};
+  std::chrono::milliseconds retry_pause_{0};  // 0: the last reading went well
   mutable std::atomic<bool> refreshing_{false};
 };
 

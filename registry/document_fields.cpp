@@ -67,12 +67,14 @@ std::optional<std::string> read_image(ObjectReader& reader) {
   return image;
 }
 
-std::optional<std::map<std::string, std::string>> read_env(ObjectReader& reader) {
+std::optional<std::map<std::string, std::string>> read_env(ObjectReader& reader,
+                                                           Problems& problems) {
   auto env = reader.text_map("env", kMaxEnv, {.max = kMaxEnvValue});
   if (!env) return std::nullopt;
   for (const auto& [name, value] : *env)
     if (!is_env_name(name))
-      reader.problem("env", "'" + name + "' must match [A-Za-z_][A-Za-z0-9_]{0,127}");
+      problems.add(reader.path_of("env") + "/" + pointer_token(name),
+                   "must match [A-Za-z_][A-Za-z0-9_]{0,127}");
   return env;
 }
 

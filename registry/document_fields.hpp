@@ -40,7 +40,8 @@ struct NetworkFields {
 
 // Each returns empty when the member is absent; what is wrong is added to `problems`.
 std::optional<std::string> read_image(ObjectReader& reader);
-std::optional<std::map<std::string, std::string>> read_env(ObjectReader& reader);
+std::optional<std::map<std::string, std::string>> read_env(ObjectReader& reader,
+                                                           Problems& problems);
 std::optional<ResourceFields> read_resource_fields(ObjectReader& reader, Problems& problems);
 std::optional<NetworkFields> read_network_fields(ObjectReader& reader, Problems& problems);
 // A list of deployment names without repetitions.

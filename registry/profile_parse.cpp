@@ -178,7 +178,7 @@ Profile parse_profile(const Json& document, std::string_view expected_name) {
   read_limits(reader, problems, profile);
   read_life(reader, profile);
   check_limits(profile, problems);
-  profile.env = read_env(reader).value_or(std::map<std::string, std::string>{});
+  profile.env = read_env(reader, problems).value_or(std::map<std::string, std::string>{});
   read_workspace(reader, profile);
   read_access(reader, profile);
   read_network(reader, problems, profile);

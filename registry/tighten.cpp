@@ -110,7 +110,7 @@ void tighten_secrets(ObjectReader& reader, Problems& problems, Profile& profile)
 }
 
 void tighten_env(ObjectReader& reader, Problems& problems, Profile& profile) {
-  const auto env = read_env(reader);
+  const auto env = read_env(reader, problems);
   if (!env) return;
   for (const auto& [name, value] : *env) {
     if (std::any_of(profile.secrets.begin(), profile.secrets.end(),

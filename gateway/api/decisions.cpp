@@ -5,15 +5,26 @@
 #include "gateway/api/sandboxes.hpp"
 
 namespace sandgate::api {
+namespace {
+
+// What is wrong with a part of the body, by its path in the whole.
+[[noreturn]] void throw_within(const std::string& part, const Error& error) {
+  Problems problems;
+  for (const FieldProblem& field : error.fields) problems.add(part + field.path, field.message);
+  problems.throw_if_any();
+  throw error;
+}
+
+}  // namespace
 
 void DecisionHandlers::add_routes(http::Routes& routes) {
   routes.add({.method = http::Method::get,
               .pattern = "/v1/sandboxes/{id}/decision",
-              .permission = http::Permission::read,
+              .permission = http::Permission::read_sandboxes,
               .handler = [this](http::Request& request) { return get(request); }});
   routes.add({.method = http::Method::post,
               .pattern = "/v1/profiles/{name}/explain",
-              .permission = http::Permission::read,
+              .permission = http::Permission::read_sandboxes,
               .body = http::BodyMode::buffered,
               .handler = [this](http::Request& request) { return explain(request); }});
 }
@@ -38,9 +49,10 @@ Task<http::Response> DecisionHandlers::explain(http::Request& request) {
   reader.finish();
   problems.throw_if_any();
   Json wanted = asked ? *asked : Json::object();
-  const CreateOrder order =
-      co_await order_from(request, std::move(wanted), request.param("name"), profiles_);
-  Decision decision = lifecycle_.explain(order);
+  auto reading = order_from(request, std::move(wanted), request.param("name"), profiles_);
+  const auto order = co_await attempt(std::move(reading));
+  if (const auto* error = std::get_if<Error>(&order)) throw_within("/request", *error);
+  Decision decision = lifecycle_.explain(std::get<CreateOrder>(order));
   // Nothing was tried: what would be tried first.
   if (const auto order_of_tries = planned(decision); !order_of_tries.empty())
     decision.chosen = order_of_tries.front();

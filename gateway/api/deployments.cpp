@@ -45,7 +45,8 @@ Json read_settings(ObjectReader& reader) {
 
 void DeploymentHandlers::add_routes(http::Routes& routes) {
   using http::Method;
-  NamedRoutes named(routes, *this, http::Permission::read, http::Permission::administer_tenant);
+  NamedRoutes named(routes, *this, http::Permission::read_sandboxes,
+                    http::Permission::administer_tenant);
   named.add(Method::get, "/v1/deployments", &DeploymentHandlers::list);
   named.add(Method::put, "/v1/deployments/{name}", &DeploymentHandlers::put);
   named.add(Method::get, "/v1/deployments/{name}", &DeploymentHandlers::get);

@@ -33,7 +33,8 @@ uint32_t mode_of(const http::Query& query) {
   const bool octal = !text->empty() && text->size() <= 5 &&
                      text->find_first_not_of("01234567") == std::string::npos;
   const unsigned long mode = octal ? std::stoul(*text, nullptr, 8) : 010000;
-  if (mode > 07777) throw Error::invalid("?mode", "must be octal permission bits, like 0644");
+  // What bits beyond these would mean, sandboxes never grant.
+  if (mode > 0777) throw Error::invalid("?mode", "must be octal permission bits, like 0644");
   return static_cast<uint32_t>(mode);
 }
 

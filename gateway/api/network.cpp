@@ -26,7 +26,7 @@ Json verdict_json(const NetworkVerdict& verdict) {
 void NetworkHandlers::add_routes(http::Routes& routes) {
   routes.add({.method = http::Method::get,
               .pattern = "/v1/sandboxes/{id}/network",
-              .permission = http::Permission::read,
+              .permission = http::Permission::read_sandboxes,
               .handler = [this](http::Request& request) { return get(request); }});
   routes.add({.method = http::Method::put,
               .pattern = "/v1/sandboxes/{id}/network",

@@ -65,7 +65,7 @@ void PortHandlers::add_routes(http::Routes& routes) {
   };
   const char* all = "/v1/sandboxes/{id}/ports";
   add(Method::post, all, Permission::use_sandboxes, &PortHandlers::open);
-  add(Method::get, all, Permission::read, &PortHandlers::list);
+  add(Method::get, all, Permission::read_sandboxes, &PortHandlers::list);
   add(Method::delete_, "/v1/sandboxes/{id}/ports/{port}", Permission::use_sandboxes,
       &PortHandlers::close);
 }

@@ -34,7 +34,8 @@ Json version_json(const ProfileHead& head, const ProfileVersion& version) {
 
 void ProfileHandlers::add_routes(http::Routes& routes) {
   using http::Method;
-  NamedRoutes named(routes, *this, http::Permission::read, http::Permission::write_profiles);
+  NamedRoutes named(routes, *this, http::Permission::read_sandboxes,
+                    http::Permission::write_profiles);
   named.add(Method::get, "/v1/profiles", &ProfileHandlers::list);
   named.add(Method::put, "/v1/profiles/{name}", &ProfileHandlers::publish);
   named.add(Method::get, "/v1/profiles/{name}", &ProfileHandlers::get);

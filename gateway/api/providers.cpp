@@ -36,11 +36,11 @@ Json provider_json(const Deployment& one, const Lifecycle::Parts& parts) {
 void ProviderHandlers::add_routes(http::Routes& routes) {
   routes.add({.method = http::Method::get,
               .pattern = "/v1/providers",
-              .permission = http::Permission::read,
+              .permission = http::Permission::read_sandboxes,
               .handler = [this](http::Request& request) { return list(request); }});
   routes.add({.method = http::Method::get,
               .pattern = "/v1/descriptor",
-              .permission = http::Permission::read,
+              .permission = http::Permission::read_sandboxes,
               .handler = [this](http::Request& request) { return descriptor(request); }});
 }
 

@@ -21,8 +21,15 @@ void ReconciliationHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> ReconciliationHandlers::create(http::Request& request) {
   const VendorReport report = vendor_report_from(request.json());
+  const auto known = deployments_.snapshot();
+  const bool configured =
+      std::ranges::any_of(*known, [&](const auto& one) { return one->name == report.deployment; });
+  if (!configured) {
+    const bool once_used = co_await was_metered(database_, report.deployment);
+    if (!once_used) throw Error::not_found("deployment", report.deployment);
+  }
   const Json answer = co_await reconcile(database_, report);
-  co_return http::Response::json(201, answer);
+  co_return http::Response::json(200, answer);
 }
 
 }  // namespace sandgate::api

@@ -188,7 +188,7 @@ void SandboxHandlers::add_routes(http::Routes& routes) {
                 .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
                 .idempotent_create = creates});
   };
-  const auto use = Permission::use_sandboxes, read = Permission::read;
+  const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
   add(Method::post, "/v1/sandboxes", use, &SandboxHandlers::create, true);
   add(Method::get, "/v1/sandboxes", read, &SandboxHandlers::list);
   add(Method::get, "/v1/sandboxes/{id}", read, &SandboxHandlers::get);

@@ -38,11 +38,12 @@ void SecretHandlers::add_routes(http::Routes& routes) {
   const auto add = [&](Method method, const char* pattern,
                        Task<http::Response> (SecretHandlers::*handler)(http::Request&)) {
     const bool reads = method == Method::get;
-    routes.add({.method = method,
-                .pattern = pattern,
-                .permission = reads ? http::Permission::read : http::Permission::write_secrets,
-                .body = method == Method::put ? http::BodyMode::buffered : http::BodyMode::none,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); }});
+    routes.add(
+        {.method = method,
+         .pattern = pattern,
+         .permission = reads ? http::Permission::read_sandboxes : http::Permission::write_secrets,
+         .body = method == Method::put ? http::BodyMode::buffered : http::BodyMode::none,
+         .handler = [this, handler](http::Request& r) { return (this->*handler)(r); }});
   };
   add(Method::get, "/v1/secrets", &SecretHandlers::list);
   add(Method::put, "/v1/secrets/{name}", &SecretHandlers::put);

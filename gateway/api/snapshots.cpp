@@ -122,7 +122,7 @@ void SnapshotHandlers::add_routes(http::Routes& routes) {
                 .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
                 .idempotent_create = creates});
   };
-  const auto use = Permission::use_sandboxes, read = Permission::read;
+  const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
   add(Method::post, "/v1/sandboxes/{id}/snapshots", use, &SnapshotHandlers::create);
   add(Method::post, "/v1/sandboxes/{id}/fork", use, &SnapshotHandlers::fork);
   add(Method::get, "/v1/snapshots", read, &SnapshotHandlers::list);

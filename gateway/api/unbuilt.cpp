@@ -13,7 +13,7 @@ struct Unbuilt {
 };
 
 constexpr Unbuilt kUnbuilt[] = {
-    {Method::post, "/v1/routing/simulate", Permission::read},
+    {Method::post, "/v1/routing/simulate", Permission::read_sandboxes},
 };
 
 Task<http::Response> refuse(http::Request& request) {

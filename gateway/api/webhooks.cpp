@@ -13,13 +13,14 @@ constexpr size_t kMaxFilters = 32;
 
 Json webhook_json(const Webhook& webhook) { return to_json(webhook); }
 
-std::vector<std::string> read_filters(ObjectReader& reader) {
+std::vector<std::string> read_filters(ObjectReader& reader, Problems& problems) {
   const auto filters = reader.texts("types", kMaxFilters, {.min = 1, .max = 64});
   if (!filters) return {"*"};
   if (filters->empty()) reader.problem("types", "must name at least one type, or *");
-  for (const std::string& filter : *filters)
-    if (!is_event_filter(filter))
-      reader.problem("types", "'" + filter + "' is no type of event; a trailing * matches any end");
+  for (size_t i = 0; i < filters->size(); ++i)
+    if (!is_event_filter((*filters)[i]))
+      problems.add(reader.path_of("types") + "/" + std::to_string(i),
+                   "is no type of event; a trailing * matches any end");
   return *filters;
 }
 
@@ -53,7 +54,7 @@ WebhookDraft WebhookHandlers::draft_from(const http::Request& request) const {
   const std::string wrong = draft.url.empty() ? "" : webhook_url_problem(draft.url, allow_private_);
   if (!wrong.empty()) reader.problem("url", wrong);
   if (const auto secret = reader.text("secret", kSecret)) draft.secret = Secret(*secret);
-  draft.types = read_filters(reader);
+  draft.types = read_filters(reader, problems);
   reader.finish();
   problems.throw_if_any();
   return draft;

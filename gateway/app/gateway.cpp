@@ -102,7 +102,7 @@ Gateway::Gateway(const Config& config)
       exports_api_(export_rows_),
       ledger_api_(database_),
       invoices_api_(invoices_, usage_),
-      reconciliations_api_(database_),
+      reconciliations_api_(database_, deployments_),
       sandboxes_api_(lifecycle_, profile_resolver_),
       pausing_api_(pausing_),
       snapshots_api_(lifecycle_, profile_resolver_),

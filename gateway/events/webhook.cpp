@@ -59,6 +59,7 @@ std::string webhook_url_problem(const std::string& url, bool allow_private) {
   if (!parsed) return "must be a URL";
   if (parsed->scheme() != "https" && parsed->scheme() != "http") return "must be http or https";
   if (parsed->host().empty()) return "must name a host";
+  if (parsed->has_port() && parsed->port_number() == 0) return "must have a port below 65536";
   if (parsed->has_userinfo()) return "must hold no user and password";
   if (parsed->has_fragment()) return "must have no fragment";
   if (!allow_private && names_private_address(url))

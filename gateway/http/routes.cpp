@@ -18,6 +18,8 @@ constexpr unsigned roles_of(Permission permission) {
       return kEveryone;
     case Permission::read:
       return kEveryone;
+    case Permission::read_sandboxes:
+      return kDevelopers | bit(Role::viewer);
     case Permission::use_sandboxes:
       return kDevelopers;
     case Permission::write_profiles:

@@ -12,7 +12,8 @@ namespace sandgate::http {
 // What a caller must be allowed to do. The table of roles is in routes.cpp, and only there.
 enum class Permission {
   open,  // no key needed
-  read,  // any key
+  read,  // any key: the tenant, its usage and events
+  read_sandboxes,  // all but billing: sandboxes, profiles, deployments, secrets' names
   use_sandboxes,  // owner, admin, developer: sandboxes, exec, files
   write_profiles,  // owner, admin, developer
   write_secrets,  // owner, admin, developer

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "gateway/core/settle.hpp"
 #include "local/agent/file.hpp"
 
 namespace sandgate::agent {
@@ -21,6 +22,8 @@ constexpr size_t kMaxSocketPath = 107;
 constexpr size_t kMaxMessage = 500;
 constexpr int kDialAttempts = 400;
 constexpr std::chrono::milliseconds kDialPause{5};  // while the agent's backlog is full
+// Beyond what removing a large tree takes: an agent that says nothing then, says nothing any more.
+constexpr std::chrono::seconds kReplyPatience{120};
 
 // What an agent may say; anything else would let a sandbox speak for the gateway.
 constexpr std::array kAgentCodes{
@@ -150,7 +153,10 @@ Task<Frame> ClientConnection::receive() {
 }
 
 Task<Json> ClientConnection::receive_reply() {
-  const Frame frame = co_await receive();
+  auto receiving = receive();
+  const auto outcome = co_await attempt_within(kReplyPatience, std::move(receiving));
+  if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
+  const Frame& frame = std::get<Frame>(outcome);
   if (frame.type != FrameType::reply) throw broken();
   co_return checked([&] { return parse_json(frame.payload); });
 }

@@ -144,6 +144,12 @@ void keep_core_limit(Filter& filter) {
              {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, RLIMIT_CORE), SCMP_A2(SCMP_CMP_NE, 0)});
 }
 
+// A process changes its own limits only: root inside could starve the agent by those of pid 1.
+void keep_limits_of_others(Filter& filter) {
+  filter.add(SCMP_ACT_ERRNO(EPERM), "prlimit64",
+             {SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_NE, 0)});
+}
+
 Fd compile_arguments() {
   Filter filter(SCMP_ACT_ALLOW);
   // In clone the low byte is the exit signal, so CLONE_NEWTIME exists only for unshare.
@@ -165,6 +171,7 @@ Fd compile_arguments() {
   forbid_bits(filter, "memfd_create", 1, {MFD_HUGETLB});
   forbid_bits(filter, "shmget", 2, {SHM_HUGETLB});
   keep_core_limit(filter);
+  keep_limits_of_others(filter);
   return filter.program("arguments");
 }
 

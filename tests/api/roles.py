@@ -23,7 +23,8 @@ except ImportError as missing:
     sys.exit(77)
 
 ROLES = ["owner", "admin", "developer", "billing", "viewer", "operator"]
-EVERYBODY, READERS = "no key", "owner admin developer billing viewer operator"
+EVERYBODY, READERS = "no key", "owner admin developer viewer operator"
+KEYS = "owner admin developer billing viewer operator"
 MAKERS, HEADS = "owner admin developer operator", "owner admin operator"
 MONEY, MONEY_READERS = "owner admin billing operator", "owner admin billing viewer operator"
 OPERATOR = "operator"
@@ -43,10 +44,10 @@ TABLE = [
     ("GET", "/v1/deployments*", READERS), ("*", "/v1/deployments*", HEADS),
     ("GET", "/v1/secrets*", READERS), ("*", "/v1/secrets*", MAKERS),
     # The address of a receiver is often a secret.
-    ("*", "/v1/webhooks*", HEADS), ("GET", "/v1/events", READERS),
+    ("*", "/v1/webhooks*", HEADS), ("GET", "/v1/events", KEYS),
     ("*", "/v1/keys*", HEADS), ("GET", "/v1/audit", HEADS),
-    ("GET", "/v1/tenants/{id}/budgets*", MONEY_READERS), ("GET", "/v1/tenants*", READERS), ("*", "/v1/tenants*", OPERATOR),
-    ("GET", "/v1/usage*", READERS),
+    ("GET", "/v1/tenants/{id}/budgets*", MONEY_READERS), ("GET", "/v1/tenants*", KEYS), ("*", "/v1/tenants*", OPERATOR),
+    ("GET", "/v1/usage*", KEYS),
     ("GET", "/v1/prices*", MONEY_READERS), ("*", "/v1/prices*", OPERATOR),
     ("POST", "/v1/invoices/{id}/issue", OPERATOR), ("POST", "/v1/invoices", MONEY),
     ("GET", "/v1/invoices*", MONEY_READERS), ("GET", "/v1/ledger*", MONEY_READERS),

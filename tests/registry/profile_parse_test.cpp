@@ -112,7 +112,7 @@ constexpr std::pair<const char*, const char*> kWrong[] = {
     {"{name: a, ttl_seconds: 100, limits: {max_ttl_seconds: 99}}", "/ttl_seconds"},
     {"{name: a, ttl_seconds: 0}", "/ttl_seconds"},
     {"{name: a, on_idle: sleep}", "/on_idle"},
-    {"{name: a, env: {1A: x}}", "/env"},
+    {"{name: a, env: {1A: x}}", "/env/1A"},
     {"{name: a, env: {PORT: 80}}", "/env/PORT"},
     {"{name: a, workspace: read_only}", "/workspace_path"},
     {"{name: a, workspace: read_only, workspace_path: srv}", "/workspace_path"},

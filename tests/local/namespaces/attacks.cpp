@@ -104,6 +104,13 @@ constexpr Attack kPythonAttacks[] = {
      "print('broken' if call(425, 8, ctypes.create_string_buffer(256)) >= 0 else "
      "'refused')",
      "seccomp"},
+    {"other limits for the agent",
+     "import resource as r\n"
+     "try:\n"
+     "  r.prlimit(1, r.RLIMIT_NOFILE, r.prlimit(1, r.RLIMIT_NOFILE))\n"
+     "  print('broken')\n"
+     "except OSError: print('refused')",
+     "seccomp"},
     {"a userfaultfd", "print('broken' if call(323, 1) >= 0 else 'refused')", "seccomp"},
     {"a key in a keyring",
      "print('broken' if call(248, b'user', b'sandgate', b'x', 1, -2) > 0 else 'refused')",
