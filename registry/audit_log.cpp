@@ -1,10 +1,13 @@
 #include "registry/audit_log.hpp"
 
+#include "registry/call_claim.hpp"
+
 #include "registry/sql.hpp"
 
 namespace sandgate {
 
 void audit(pqxx::work& tx, const AuditEntry& entry) {
+  mark_effect(tx, entry.actor.claim, entry.object);
   tx.exec_params(
       "INSERT INTO audit_entry (tenant, key, key_name, role, action, object, before, after, "
       "request) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",

@@ -18,6 +18,7 @@ struct Actor {
   std::string key_name;
   std::string role;  // "owner", …, "operator", "system"
   std::string request_id;
+  std::string claim;  // of the request's run under an Idempotency-Key; empty: it has none
 };
 
 // One change. `before` and `after` are null where there was nothing; they must hold no secret.

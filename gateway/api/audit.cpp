@@ -34,7 +34,8 @@ Actor actor_of(const http::Request& request) {
   return {.key_id = request.caller.key_id,
           .key_name = request.caller.key_name,
           .role = std::string(http::to_string(request.caller.role)),
-          .request_id = request.id};
+          .request_id = request.id,
+          .claim = request.claim};
 }
 
 ChangeTrail trail_of(const http::Request& request, std::optional<TenantId> tenant,

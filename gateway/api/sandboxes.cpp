@@ -59,6 +59,15 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
   return filter;
 }
 
+constexpr std::chrono::milliseconds kTakeUpPause{50};
+constexpr std::chrono::seconds kTakeUpPatience{2};
+
+http::Response created(const SandboxRecord& sandbox, int status) {
+  http::Response response = http::Response::json(status, to_json(sandbox));
+  response.headers.emplace_back("Location", "/v1/sandboxes/" + sandbox.id.value);
+  return response;
+}
+
 Json metrics_json(const SandboxMetrics& first, const SandboxMetrics& second) {
   const auto wall = (second.sampled_at - first.sampled_at).count();
   const auto busy = second.cpu_micros - first.cpu_micros;
@@ -94,11 +103,32 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
                         .request = merge(*resolved.profile, body),
                         .request_id = request.id,
                         .wishes = wishes_of(std::move(body)),
-                        .key = request.caller.key_id};
+                        .key = request.caller.key_id,
+                        .claim = request.claim};
+}
+
+// What an earlier run of the request made, when it got that far; else that is ended, whoever may
+// still be at work on it, and nothing is returned.
+Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request& request) {
+  const auto id = SandboxId::parse(request.earlier);
+  if (!id) co_return std::nullopt;
+  const auto limit = std::chrono::steady_clock::now() + kTakeUpPatience;
+  for (;;) {
+    const auto found = co_await lifecycle_.get(request.tenant(), *id);
+    const SandboxRecord& record = found->record;
+    if (!record.backend_id.empty()) co_return record;
+    if (record.state != SandboxState::creating) co_return std::nullopt;
+    if (std::chrono::steady_clock::now() > limit) break;
+    co_await sleep_for(kTakeUpPause);
+  }
+  co_await lifecycle_.kill(request.tenant(), *id);
+  co_return std::nullopt;
 }
 
 Task<http::Response> SandboxHandlers::create(http::Request& request) {
   if (request.caller.suspended) throw Error(ErrorCode::forbidden, "the tenant is suspended");
+  const auto made = co_await take_up(request);
+  if (made) co_return created(*made, 201);
   Json body = request.json();
   std::string reference = profile_reference(body);
   CreateOrder order =
@@ -109,9 +139,7 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
   }
   order.scope_key = scope_key_of(order);
   const Scopes::Met met = co_await scopes_.create(std::move(order));
-  http::Response response = http::Response::json(met.made ? 201 : 200, to_json(met.sandbox));
-  response.headers.emplace_back("Location", "/v1/sandboxes/" + met.sandbox.id.value);
-  co_return response;
+  co_return created(met.sandbox, met.made ? 201 : 200);
 }
 
 Task<http::Response> SandboxHandlers::list(http::Request& request) {
@@ -186,7 +214,8 @@ void SandboxHandlers::add_routes(http::Routes& routes) {
                 .permission = permission,
                 .body = method == Method::post ? http::BodyMode::buffered : http::BodyMode::none,
                 .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
-                .idempotent_create = creates});
+                .idempotent_create = creates,
+                .takes_up = creates});
   };
   const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
   add(Method::post, "/v1/sandboxes", use, &SandboxHandlers::create, true);

@@ -21,6 +21,8 @@ class SandboxHandlers {
   Task<http::Response> metrics(http::Request& request);
 
  private:
+  Task<std::optional<SandboxRecord>> take_up(const http::Request& request);
+
   Lifecycle& lifecycle_;
   Snapshots snapshots_;
   Scopes scopes_;

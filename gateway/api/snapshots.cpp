@@ -41,7 +41,8 @@ Task<http::Response> SnapshotHandlers::create(http::Request& request) {
   const Keeps wish = keep_wish(reader);
   reader.finish();
   problems.throw_if_any();
-  const auto made = co_await snapshots_.take(request.tenant(), sandbox, std::move(name), wish);
+  const auto made =
+      co_await snapshots_.take(request.tenant(), sandbox, std::move(name), wish, request.claim);
   http::Response response = http::Response::json(201, to_json(made));
   response.headers.emplace_back("Location", "/v1/snapshots/" + made.id.value);
   co_return response;
@@ -102,6 +103,7 @@ Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
   const auto known = co_await lifecycle_.get(request.tenant(), id);
   const SandboxRecord source = known->record;
   CreateOrder order = co_await order_like(source, request.id);
+  order.claim = request.claim;
   const auto copies =
       co_await snapshots_.fork(source, std::move(order), static_cast<size_t>(*count));
   Json items = Json::array();

@@ -42,11 +42,13 @@ std::string body_kept(const Run& run, const std::string& kept) {
 struct Look {
   enum { claimed, answered, running } state = running;
   StoredAnswer answer;
+  std::string effect;
 };
 
 Look read_row(pqxx::work& tx, const Run& run) {
   const auto rows = tx.exec_params(
-      "SELECT state, body_hash, status, content_type, body, lease_until < now() AS lapsed "
+      "SELECT state, body_hash, status, content_type, body, coalesce(effect, '') AS effect, "
+      "lease_until <= now() AS lapsed "
       "FROM idempotent_call WHERE scope = $1 AND operation = $2 AND key = $3 FOR UPDATE",
       run.call.scope, run.call.operation, run.call.key);
   // Released meanwhile: the next look can claim it.
@@ -58,14 +60,15 @@ Look read_row(pqxx::work& tx, const Run& run) {
     if (row["body"].is_null()) throw Error(ErrorCode::conflict, std::string(kTooLarge));
     return {Look::answered,
             {row["status"].as<int>(), row["content_type"].as<std::string>(),
-             body_kept(run, row["body"].as<std::string>())}};
+             body_kept(run, row["body"].as<std::string>())},
+            ""};
   }
   if (!row["lapsed"].as<bool>()) return {};
   tx.exec_params(
       "UPDATE idempotent_call SET owner = $4, lease_until = now() + $5 * interval '1 ms' "
       "WHERE scope = $1 AND operation = $2 AND key = $3",
       run.call.scope, run.call.operation, run.call.key, run.owner, run.options.lease.count());
-  return {Look::claimed, {}};
+  return {Look::claimed, {}, row["effect"].as<std::string>()};
 }
 
 Look look(pqxx::work& tx, const Run& run) {
@@ -75,7 +78,7 @@ Look look(pqxx::work& tx, const Run& run) {
       "ON CONFLICT DO NOTHING",
       run.call.scope, run.call.operation, run.call.key, run.call.body_hash, run.owner,
       run.options.lease.count());
-  if (inserted.affected_rows() == 1) return {Look::claimed, {}};
+  if (inserted.affected_rows() == 1) return {Look::claimed, {}, ""};
   return read_row(tx, run);
 }
 
@@ -86,10 +89,16 @@ void renew(pqxx::work& tx, const Run& run) {
       run.call.scope, run.call.operation, run.call.key, run.owner, run.options.lease.count());
 }
 
+// What was made stays known to the next run.
 void remove(pqxx::work& tx, const Run& run) {
   tx.exec_params(
+      "UPDATE idempotent_call SET lease_until = now() "
+      "WHERE scope = $1 AND operation = $2 AND key = $3 AND owner = $4 AND effect IS NOT NULL",
+      run.call.scope, run.call.operation, run.call.key, run.owner);
+  tx.exec_params(
       "DELETE FROM idempotent_call "
-      "WHERE scope = $1 AND operation = $2 AND key = $3 AND owner = $4 AND state = 'running'",
+      "WHERE scope = $1 AND operation = $2 AND key = $3 AND owner = $4 AND state = 'running' "
+      "AND effect IS NULL",
       run.call.scope, run.call.operation, run.call.key, run.owner);
 }
 
@@ -137,6 +146,8 @@ class DatabaseClaim final : public IdempotencyStore::Claim {
   }
   ~DatabaseClaim() override { heartbeat_->stop(); }
 
+  std::string id() const override { return run_->owner; }
+
   Task<void> settle(StoredAnswer answer) override {
     heartbeat_->stop();
     auto storing = database_.run(
@@ -174,6 +185,7 @@ Task<IdempotencyStore::Start> DatabaseIdempotency::start(IdempotentCall call) {
     Look seen = co_await std::move(looking);
     Start start;
     start.answer = std::move(seen.answer);
+    start.earlier = std::move(seen.effect);
     if (seen.state == Look::claimed)
       start.claim =
           std::make_unique<DatabaseClaim>(database_, run, co_await asio::this_coro::executor);

@@ -10,7 +10,7 @@ namespace sandgate::http {
 class DatabaseIdempotency final : public IdempotencyStore {
  public:
   struct Options {
-    std::chrono::milliseconds lease{60'000};  // renewed at a third of it
+    std::chrono::milliseconds lease{6'000};  // renewed at a third of it
     std::chrono::milliseconds patience{30'000};  // how long a twin waits for the first
     size_t max_body_bytes = 64 * 1024;  // a larger answer cannot be given again: conflict
     const Vault* vault = nullptr;  // seals answers with secrets; without it they are not kept

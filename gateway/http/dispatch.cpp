@@ -50,6 +50,13 @@ bool streams(const Response& response) {
   return !std::holds_alternative<std::string>(response.body);
 }
 
+Error answer_lost(const std::string& made) {
+  return Error(ErrorCode::conflict,
+               "the first request with this Idempotency-Key was carried out, but its answer was "
+               "lost: see '" +
+                   made + "'");
+}
+
 Response replayed(const StoredAnswer& stored, bool secret) {
   Response response;
   response.status = stored.status;
@@ -147,9 +154,12 @@ Task<Response> Dispatcher::run(Request& request, const Route& route) {
 Task<Response> Dispatcher::run_once(Request& request, const Route& route, IdempotentCall call) {
   auto start = co_await services_.idempotency->start(std::move(call));
   if (!start.claim) co_return replayed(start.answer, route.secret_answer);
+  request.claim = start.claim->id();
+  request.earlier = std::move(start.earlier);
   Response response;
   std::exception_ptr failure;
   try {
+    if (!request.earlier.empty() && !route.takes_up) throw answer_lost(request.earlier);
     response = co_await route.handler(request);
   } catch (const Error& error) {
     response = problem(error, request.id);

@@ -32,13 +32,16 @@ class IdempotencyStore {
   class Claim {
    public:
     virtual ~Claim() = default;
+    virtual std::string id() const = 0;  // for mark_effect()
     virtual Task<void> settle(StoredAnswer answer) = 0;
-    // Lets a retry run. Works in the background, so that it also follows a cancelled run.
+    // Lets a retry run, which hears of what was made. Works in the background, so that it also
+    // follows a cancelled run.
     virtual void release() = 0;
   };
   struct Start {
     std::unique_ptr<Claim> claim;  // null: `answer` is the first one
     StoredAnswer answer;
+    std::string earlier;  // with a claim: what a run made that left no answer; empty: nothing
   };
   // Waits for a twin that is running. Throws Error(conflict) when the key is bound to another body
   // or the twin does not end in time.

@@ -75,6 +75,8 @@ struct Request {
   ByteSource* stream = nullptr;  // BodyMode::streamed; lives as long as the handler and its answer
   std::string id;  // X-Request-Id, "rq…"
   std::string traceparent;  // W3C, the caller's or empty
+  std::string claim;  // of this run under an Idempotency-Key, for mark_effect(); empty: none
+  std::string earlier;  // what a run of the same call made whose answer was lost; empty: nothing
   std::string remote_address;
   Caller caller;
 

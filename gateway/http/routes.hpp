@@ -42,6 +42,7 @@ struct Route {
   Handler handler;
   size_t max_body_bytes = 1 << 20;  // buffered only; too_large beyond
   bool idempotent_create = false;  // honours Idempotency-Key
+  bool takes_up = false;  // with it: the handler goes on from Request::earlier
   bool secret_answer = false;  // with it: the kept answer is sealed, and no cache may keep it
 };
 

@@ -5,6 +5,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/scopes.hpp"
 #include "gateway/sandboxes/tenant_admission.hpp"
+#include "registry/call_claim.hpp"
 #include "registry/secret_store.hpp"
 
 namespace sandgate {
@@ -60,6 +61,7 @@ Task<SandboxRecord> Creation::run() {
 }
 
 void Creation::write_intention(pqxx::work& tx) {
+  mark_effect(tx, order_.claim, record_.id.value);
   claim_scope(tx, order_.tenant, order_.scope_key);
   admit(tx, order_.tenant, record_.resources);
   reserved_ = parts_.spend.reserve(tx, record_, highest_charge());

@@ -27,6 +27,7 @@ struct CreateOrder {
   std::string scope_key;  // see scope_key_of; a second one of it is a conflict
   std::string snapshot_backend_id;  // with request.snapshot: its backend's word for it
   std::string key;  // id of the caller's key, empty when it has none
+  std::string claim;  // of the request's run under an Idempotency-Key; see mark_effect
 };
 
 // What ending a sandbox came to.

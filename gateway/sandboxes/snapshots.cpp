@@ -5,6 +5,7 @@
 #include "gateway/events/outbox.hpp"
 #include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
+#include "registry/call_claim.hpp"
 
 namespace sandgate {
 namespace {
@@ -37,7 +38,7 @@ Task<SandboxRecord> Snapshots::source(TenantId tenant, SandboxId sandbox) {
 }
 
 Task<SnapshotRecord> Snapshots::take(TenantId tenant, SandboxId sandbox, std::string name,
-                                     Keeps wish) {
+                                     Keeps wish, std::string claim) {
   const SandboxRecord record = co_await source(tenant, sandbox);
   SnapshotRecord wanted{.id = SnapshotId::make(),
                         .tenant = tenant,
@@ -46,11 +47,14 @@ Task<SnapshotRecord> Snapshots::take(TenantId tenant, SandboxId sandbox, std::st
                         .deployment = record.deployment,
                         .kept = wish,
                         .disk_gib = record.resources.disk_gib};
-  auto work = [this, record, wanted]() -> Task<SnapshotRecord> { return make(record, wanted); };
+  auto work = [this, record, wanted, claim]() -> Task<SnapshotRecord> {
+    return make(record, wanted, claim);
+  };
   co_return co_await uncancelled(lifecycle_.parts().executor, std::move(work));
 }
 
-Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted) {
+Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted,
+                                     std::string claim) {
   Database& database = lifecycle_.parts().database;
   const auto deployment = lifecycle_.parts().deployments.find(source.tenant, source.deployment);
   if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
@@ -58,7 +62,8 @@ Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted
   if (!deployment->descriptor.can(verb))
     throw Error(ErrorCode::unsupported,
                 "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
-  auto intend = [wanted](pqxx::work& tx) {
+  auto intend = [wanted, claim](pqxx::work& tx) {
+    mark_effect(tx, claim, wanted.id.value);
     if (!wanted.for_fork) check_room(tx, wanted.tenant);
     snapshot_rows::insert(tx, wanted, wanted.for_fork ? kForkLease : kCopyLease);
   };
@@ -159,7 +164,9 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
                         .deployment = source.deployment,
                         .kept = Keeps::disk,
                         .disk_gib = source.resources.disk_gib};
-  const SnapshotRecord snapshot = co_await make(source, std::move(wanted));
+  // The copies are what the snapshot stands for: none is the call's own.
+  std::string claim = std::exchange(order.claim, "");
+  const SnapshotRecord snapshot = co_await make(source, std::move(wanted), std::move(claim));
   start_from(order, snapshot, std::nullopt);
   const Error not_tried(ErrorCode::internal, "not tried");
   auto copies = std::make_shared<std::vector<Outcome<SandboxRecord>>>(count, not_tried);

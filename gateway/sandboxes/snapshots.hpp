@@ -12,7 +12,8 @@ class Snapshots {
 
   // Of a running or paused sandbox. Throws not_found, conflict, unsupported, quota_exceeded, and
   // what the backend says.
-  Task<SnapshotRecord> take(TenantId tenant, SandboxId sandbox, std::string name, Keeps wish);
+  Task<SnapshotRecord> take(TenantId tenant, SandboxId sandbox, std::string name, Keeps wish,
+                            std::string claim = "");
   Task<SnapshotRecord> find(TenantId tenant, SnapshotId id);  // throws not_found
   Task<std::vector<SnapshotRecord>> list(snapshot_rows::Page page);
   // Forgotten at once; the backend's part may take a while. Throws not_found.
@@ -29,7 +30,7 @@ class Snapshots {
 
  private:
   Task<SandboxRecord> source(TenantId tenant, SandboxId sandbox);
-  Task<SnapshotRecord> make(SandboxRecord source, SnapshotRecord wanted);
+  Task<SnapshotRecord> make(SandboxRecord source, SnapshotRecord wanted, std::string claim);
   Task<std::vector<Outcome<SandboxRecord>>> make_copies(SandboxRecord source, CreateOrder order,
                                                         size_t count);
   // On its backend, then its row; put off when the backend does not answer.

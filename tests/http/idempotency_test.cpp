@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "registry/call_claim.hpp"
 #include "tests/http/live_server.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/test_database.hpp"
@@ -168,6 +169,34 @@ TEST_F(Idempotency, ALongRunKeepsItsLeaseAndACrashedOneLosesIt) {
   first.reset();
   loop.run_for(std::chrono::milliseconds(3000));
   EXPECT_TRUE(second);
+}
+
+// Of two runs whose leases overlap in time, only the later may work.
+TEST_F(Idempotency, WhatACrashedRunMadeIsToldToTheNextAndNoLongerItsOwn) {
+  DatabaseIdempotency brief(*database, {.lease = std::chrono::milliseconds(300),
+                                        .patience = std::chrono::milliseconds(20'000)});
+  const http::IdempotentCall call{"tenant", "POST /x", "made", "hash"};
+  const auto mark = [&](const std::string& claim, const std::string& made) {
+    test::run(database->run([&](pqxx::work& tx) { mark_effect(tx, claim, made); }));
+  };
+  const auto run_in = [&](Task<http::IdempotencyStore::Start> task) {
+    asio::io_context loop;
+    auto started = asio::co_spawn(loop, std::move(task), asio::use_future);
+    while (started.wait_for(std::chrono::seconds(0)) != std::future_status::ready) loop.run_one();
+    return started.get();
+  };
+  auto first = run_in(brief.start(call));
+  const std::string crashed = first.claim->id();
+  EXPECT_EQ(first.earlier, "");
+  mark(crashed, "sb1");
+  first.claim.reset();
+  auto second = run_in(brief.start(call));
+  ASSERT_TRUE(second.claim);
+  EXPECT_EQ(second.earlier, "sb1");
+  EXPECT_THROW(mark(crashed, "sb2"), Error);
+  mark(second.claim->id(), "sb3");
+  second.claim.reset();
+  EXPECT_EQ(run_in(brief.start(call)).earlier, "sb3");
 }
 
 TEST_F(Idempotency, GivesUpOnATwinThatDoesNotEnd) {
