@@ -1,12 +1,16 @@
 #include "local/local_provider.hpp"
 
 #include "gateway/core/log.hpp"
+#include "gateway/core/settle.hpp"
 #include "local/node/egress_host.hpp"
 #include "local/node/requests.hpp"
 #include "local/secret_trust.hpp"
 
 namespace sandgate {
 namespace {
+
+constexpr std::chrono::milliseconds kLook{200}, kRefresh{10'000};
+constexpr std::chrono::seconds kQuestionPatience{5};
 
 Descriptor unasked() {
   Descriptor descriptor;
@@ -52,21 +56,33 @@ LocalProvider::LocalProvider(LocalProviderSettings settings)
       descriptor_(std::make_shared<const Descriptor>(unasked())) {}
 
 Task<void> LocalProvider::refresh() {
-  Json answer = co_await node_.call("describe");
+  Json answer = co_await ask("describe");
   auto fresh = std::make_shared<const Descriptor>(descriptor_from_json(answer.at("descriptor")));
+  instance_ = answer.value("instance", "");
   std::lock_guard lock(mutex_);
   descriptor_.swap(fresh);
 }
 
 Task<void> LocalProvider::keep_fresh() {
   for (bool away = false;;) {
+    missed_ = false;
+    const std::string before = instance_;
     auto outcome = co_await attempt(refresh());
-    bool failed = std::holds_alternative<Error>(outcome);
+    const bool failed = std::holds_alternative<Error>(outcome);
     if (failed && !away) log::warn("local node away", {});
     if (!failed && away) log::info("local node back", {});
+    if (!failed && (away || instance_ != before) && settings_.on_return) settings_.on_return();
     away = failed;
-    co_await sleep_for(std::chrono::seconds(away ? 1 : 10));
+    const auto until = std::chrono::steady_clock::now() + (away ? kLook : kRefresh);
+    while (!missed_ && std::chrono::steady_clock::now() < until) co_await sleep_for(kLook);
   }
+}
+
+Task<Json> LocalProvider::ask(std::string verb, Json params) {
+  auto asking = node_.call(std::move(verb), std::move(params));
+  auto outcome = co_await attempt_within(kQuestionPatience, std::move(asking));
+  if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
+  co_return std::move(std::get<Json>(outcome));
 }
 
 Descriptor LocalProvider::descriptor() const {
@@ -84,12 +100,18 @@ AgentClient LocalProvider::agent(const std::string& id) const {
 Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
   SecretGrants secrets = spec.secrets;
   Json order = to_json(to_order(std::move(spec)));
-  Json answer = co_await node_.call("create", std::move(order));
+  auto creating = node_.call("create", std::move(order));
+  auto outcome = co_await attempt(std::move(creating));
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    missed_ = missed_ || error->code == ErrorCode::unavailable;
+    throw *error;
+  }
+  const Json& answer = std::get<Json>(outcome);
   BackendSandbox made = backend_sandbox_from(answer);
   if (secrets.grants.empty()) co_return made;
   auto giving = set_secrets(made.backend_id, std::move(secrets));
-  const auto outcome = co_await attempt(std::move(giving));
-  if (const auto* failure = std::get_if<Error>(&outcome)) {
+  const auto given = co_await attempt(std::move(giving));
+  if (const auto* failure = std::get_if<Error>(&given)) {
     // Without them it is not what was asked for.
     auto killing = kill(made.backend_id);
     co_await attempt(std::move(killing));
@@ -100,7 +122,7 @@ Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
 
 Task<std::optional<BackendSandbox>> LocalProvider::find(std::string id) {
   Json params{{"id", std::move(id)}};
-  Json answer = co_await node_.call("find", std::move(params));
+  Json answer = co_await ask("find", std::move(params));
   if (answer.is_null()) co_return std::nullopt;
   co_return backend_sandbox_from(answer);
 }
@@ -110,7 +132,7 @@ Task<std::optional<BackendSandbox>> LocalProvider::find_by_tag(std::string sandb
 }
 
 Task<std::vector<BackendSandbox>> LocalProvider::list() {
-  Json answer = co_await node_.call("list");
+  Json answer = co_await ask("list");
   std::vector<BackendSandbox> sandboxes;
   for (const Json& item : answer) sandboxes.push_back(backend_sandbox_from(item));
   co_return sandboxes;
@@ -203,7 +225,7 @@ Task<PortConnection> LocalProvider::dial(std::string id, uint16_t port) {
 
 Task<SandboxMetrics> LocalProvider::metrics(std::string id) {
   Json params{{"id", std::move(id)}};
-  Json answer = co_await node_.call("metrics", std::move(params));
+  Json answer = co_await ask("metrics", std::move(params));
   co_return metrics_from(answer);
 }
 
@@ -228,7 +250,7 @@ Task<BackendSnapshot> LocalProvider::snapshot(std::string id, std::string snapsh
 
 Task<std::optional<BackendSnapshot>> LocalProvider::find_snapshot(std::string snapshot_id) {
   Json params{{"snapshot", std::move(snapshot_id)}};
-  Json answer = co_await node_.call("find_snapshot", std::move(params));
+  Json answer = co_await ask("find_snapshot", std::move(params));
   if (answer.is_null()) co_return std::nullopt;
   co_return backend_snapshot_from(answer);
 }
@@ -240,7 +262,7 @@ Task<void> LocalProvider::remove_snapshot(std::string snapshot) {
 
 Task<void> LocalProvider::extend(std::string id, std::chrono::seconds ttl) {
   Json params{{"id", std::move(id)}, {"ttl_seconds", ttl.count()}};
-  co_await node_.call("extend", std::move(params));
+  co_await ask("extend", std::move(params));
 }
 
 }  // namespace sandgate

@@ -13,6 +13,7 @@ struct LocalProviderSettings {
   std::string node_socket;  // as the node's settings name it
   std::string sandboxes_dir;  // the node's run_dir + "/sandboxes"
   std::string egress_socket;  // the node's run_dir + "/egress.sock"
+  std::function<void()> on_return;  // called when the node was away, or started anew, and is back
 };
 
 // This machine as a backend. Making and ending sandboxes is the node's work; exec and files go
@@ -24,7 +25,8 @@ class LocalProvider : public Provider {
   // Asks the node what it can do. Until it was asked once, the descriptor declares no verb, so no
   // profile is placed here. Throws Error(unavailable) when the node is away.
   Task<void> refresh();
-  // refresh() for ever, every ten seconds (every second while the node is away); to be spawned.
+  // refresh() for ever, every ten seconds (five times a second while the node is away, of which the
+  // first call that fails tells); to be spawned.
   Task<void> keep_fresh();
 
   Descriptor descriptor() const override;
@@ -74,12 +76,16 @@ class LocalProvider : public Provider {
   const NodeClient& node() const { return node_; }
 
  private:
+  // A call that the node answers at once unless it hangs: Error(timeout) then.
+  Task<Json> ask(std::string verb, Json params = Json::object());
   // Throws Error(not_found) for what cannot be one of our ids: it becomes part of a path.
   AgentClient agent(const std::string& id) const;
 
   const LocalProviderSettings settings_;
   const NodeClient node_;
   const NodeClient egress_;  // secrets' values go to that process alone
+  std::atomic<bool> missed_{false};  // a call found no node
+  std::string instance_;  // of the node's process; refresh() only
   mutable std::mutex mutex_;
   std::shared_ptr<const Descriptor> descriptor_;  // guarded by mutex_, what it points to is not
 };

@@ -26,11 +26,14 @@ Secret master_key(const Config& config) {
   return Secret(*bytes);
 }
 
-std::shared_ptr<LocalProvider> local_provider(const Config& config) {
+constexpr const char* kLocalDeployment = "local";
+
+std::shared_ptr<LocalProvider> local_provider(const Config& config,
+                                              std::function<void()> on_return) {
   if (!config.local.enabled) return nullptr;
   return std::make_shared<LocalProvider>(
       LocalProviderSettings{config.node_socket(), config.local_run() + "/sandboxes",
-                            config.local_run() + "/egress.sock"});
+                            config.local_run() + "/egress.sock", std::move(on_return)});
 }
 
 }  // namespace
@@ -58,7 +61,7 @@ Gateway::Gateway(const Config& config)
       invoices_(database_),
       export_rows_(database_, vault_),
       exports_(database_, vault_, curl_, clock_),
-      local_(local_provider(config)),
+      local_(local_provider(config, [this] { health_.returned(kLocalDeployment); })),
       deployments_(
           deployment_rows_, [this](const DeploymentRow& row) { return make_provider(row); },
           fixed_deployments()),
@@ -125,7 +128,7 @@ Gateway::Gateway(const Config& config)
 DeploymentSet Gateway::fixed_deployments() const {
   if (!local_) return {};
   auto local = std::make_shared<Deployment>();
-  local->name = "local";
+  local->name = kLocalDeployment;
   local->provider = "local";
   local->backend = local_;
   return {local};

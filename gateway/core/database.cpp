@@ -7,6 +7,7 @@ namespace {
 
 constexpr int kAttempts = 8;
 constexpr std::chrono::milliseconds kReconnectPause{200};
+constexpr int kSilentShare = 10;
 
 int64_t steady_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
@@ -53,10 +54,11 @@ struct Database::Waiting {
   std::exception_ptr failure;
   bool done = false;
 
-  static Task<bool> end(std::shared_ptr<Waiting> waiting) {
+  static Task<bool> end(std::shared_ptr<Waiting> waiting, std::chrono::milliseconds limit) {
     boost::system::error_code ignored;
-    if (!waiting->done)
-      co_await waiting->timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    if (waiting->done) co_return true;
+    waiting->timer.expires_after(limit);
+    co_await waiting->timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     co_return waiting->done;
   }
 };
@@ -77,15 +79,24 @@ void Database::run_job(const std::function<void()>& job, std::shared_ptr<Waiting
   });
 }
 
+void Database::heard() { heard_ns_ = steady_ns(); }
+
 Task<void> Database::dispatch(std::chrono::milliseconds patience, std::function<void()> job) {
   if (steady_ns() < refused_until_ns_ || waiting_ >= options_.max_waiting) throw unavailable();
   ++waiting_;
   const auto executor = co_await asio::this_coro::executor;
   const auto strand = asio::make_strand(executor);
   auto waiting = std::make_shared<Waiting>(strand);
-  waiting->timer.expires_after(patience);
+  const int64_t begin = steady_ns();
   asio::post(*pool_, [this, waiting, job = std::move(job)] { run_job(job, waiting); });
-  const bool done = co_await asio::co_spawn(strand, Waiting::end(waiting), asio::use_awaitable);
+  auto first = std::min(patience, options_.patience);
+  if (silent()) first = std::min(first, options_.patience / kSilentShare);
+  bool done = co_await asio::co_spawn(strand, Waiting::end(waiting, first), asio::use_awaitable);
+  if (!done && heard_ns_ > begin && patience > first) {
+    const auto rest = patience - first;
+    done = co_await asio::co_spawn(strand, Waiting::end(waiting, rest), asio::use_awaitable);
+  }
+  if (!done && heard_ns_ < begin) silent_since_ns_ = steady_ns();
   if (!done) throw unavailable();
   if (waiting->failure) std::rethrow_exception(waiting->failure);
 }
@@ -97,8 +108,10 @@ bool Database::attempt_once(const std::function<void(pqxx::work&)>& work, bool f
   if (fresh) connection = connect(options_.url);
   try {
     pqxx::work tx(*connection);
+    heard();
     work(tx);
     tx.commit();
+    heard();
     return true;
   } catch (const pqxx::in_doubt_error&) {
     connection.reset();

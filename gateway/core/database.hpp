@@ -25,7 +25,9 @@ class Database {
     std::string url;  // libpq connection string or URI
     size_t connections = 4;
     size_t max_waiting = 1024;  // more callers than that are refused at once
-    std::chrono::milliseconds patience{2000};  // from call to answer, then unavailable
+    // From call to answer, then unavailable. While the server is silent (not one answer since
+    // somebody's patience ended) callers wait a tenth of it.
+    std::chrono::milliseconds patience{2000};
   };
 
   explicit Database(Options options);
@@ -39,7 +41,8 @@ class Database {
     return run_within(options_.patience, std::move(work));
   }
 
-  // The same with another limit, for reports and migrations.
+  // The same with a longer limit, for reports and migrations; it counts where the server answers
+  // at all, to whomever.
   template <class F>
   auto run_within(std::chrono::milliseconds patience, F work)
       -> Task<std::invoke_result_t<F&, pqxx::work&>>;
@@ -53,12 +56,16 @@ class Database {
   void transact(const std::function<void(pqxx::work&)>& work);
   bool attempt_once(const std::function<void(pqxx::work&)>& work, bool first);
   void run_job(const std::function<void()>& job, std::shared_ptr<Waiting> waiting);
+  void heard();
+  bool silent() const { return silent_since_ns_ > heard_ns_; }
   // Hands a job to the pool and waits for its end, `patience` at most.
   Task<void> dispatch(std::chrono::milliseconds patience, std::function<void()> job);
 
   Options options_;
   std::atomic<size_t> waiting_{0};
   std::atomic<int64_t> refused_until_ns_{0};  // steady clock; a dead server is not asked in a storm
+  std::atomic<int64_t> heard_ns_{0};  // when the server last answered anything
+  std::atomic<int64_t> silent_since_ns_{0};  // when patience last ended without a word from it
   std::unique_ptr<asio::thread_pool> pool_;
 };
 

@@ -158,6 +158,19 @@ void HealthBoard::abandoned(const std::string& deployment) {
   entries_[deployment].probing = false;
 }
 
+void HealthBoard::returned(const std::string& deployment) {
+  Breaker before;
+  {
+    std::lock_guard lock(mutex_);
+    Entry& entry = entries_[deployment];
+    before = entry.breaker;
+    Entry fresh;
+    fresh.latency_p50_ms = entry.latency_p50_ms;
+    entry = std::move(fresh);
+  }
+  report(deployment, before, Breaker::closed);
+}
+
 void HealthBoard::report(const std::string& deployment, Breaker before, Breaker after) {
   const bool was_closed = before == Breaker::closed, is_closed = after == Breaker::closed;
   if (callback_ && was_closed != is_closed) callback_(deployment, after);

@@ -44,6 +44,8 @@ class HealthBoard {
   // disagreeing backend works. Its retry_after rests the deployment.
   void failed(const std::string& deployment, const Error& error);
   void abandoned(const std::string& deployment);  // nothing was learnt
+  // It was away and is back, as who runs it knows: what it failed before says nothing now.
+  void returned(const std::string& deployment);
 
  private:
   struct Attempt {

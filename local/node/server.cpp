@@ -5,6 +5,7 @@
 #include <boost/asio/experimental/channel.hpp>
 
 #include "gateway/core/log.hpp"
+#include "gateway/core/random.hpp"
 #include "local/egress/control_channel.hpp"
 #include "local/image/build.hpp"
 #include "local/namespaces/step_error.hpp"
@@ -143,7 +144,10 @@ Task<void> NodeServer::answer(wire::Stream& stream, const Json& request) {
 Json NodeServer::describe_node() const {
   Descriptor descriptor = describe(supervisor_.capabilities());
   for (const ImageInfo& image : supervisor_.images().list()) descriptor.images.insert(image.name);
-  return {{"descriptor", sandgate::to_json(descriptor)}, {"sandboxes", sandboxes_dir(settings_)}};
+  static const std::string kInstance = random_hex(8);
+  return {{"descriptor", sandgate::to_json(descriptor)},
+          {"sandboxes", sandboxes_dir(settings_)},
+          {"instance", kInstance}};
 }
 
 Json NodeServer::handle(const std::string& verb, const Json& params) {

@@ -200,6 +200,15 @@ def test_database_frozen_answers_unavailable_within_two_seconds():
             assert answer.status == 503 and answer.json()["code"] == "unavailable", answer.body
             assert took < 2.5, f"took {took:.1f} s"
             assert run(client, box, "echo", "on")["stdout"] == "on\n", "running sandboxes live on"
+            time.sleep(12)  # older than what caches keep
+            for method, path, body in (("GET", f"/v1/sandboxes/{box}", None), ("GET", "/v1/profiles", None),
+                                       ("POST", f"/v1/sandboxes/{box}/exec", {"command": ["true"]}),
+                                       ("POST", "/v1/sandboxes", {"profile": "test"}), ("GET", "/v1/usage", None),
+                                       ("POST", f"/v1/sandboxes/{box}/extend", {"ttl_seconds": 60})):
+                begin = time.monotonic()
+                answer = client.call(method, path, body)
+                took = time.monotonic() - begin
+                assert answer.status in (200, 503) and took < 2.5, f"{method} {path}: {answer.status} in {took:.1f} s"
         finally:
             for pid in group:
                 os.kill(pid, signal.SIGCONT)
@@ -255,6 +264,86 @@ def test_gateway_killed_amid_creates_loses_and_doubles_nothing():
         wait_until(lambda: not journals(server), 20, "nothing left of the sandboxes")
         check_usage_is_exact(server, client)
     finally:
+        server.close()
+
+
+def test_a_retry_after_a_crash_finds_what_the_first_made():
+    server, _, client = fresh()
+    try:
+        answers = {}
+
+        def insist(key):
+            own = server.operator()
+            own.key = client.key
+            limit = time.monotonic() + 60
+            while key not in answers and time.monotonic() < limit:
+                own.port = server.port
+                try:
+                    answer = own.call("POST", "/v1/sandboxes", {"profile": "test"}, headers={"Idempotency-Key": key})
+                    if answer.status == 201:
+                        answers[key] = answer.json()["id"]
+                except Exception:
+                    own.close()
+                time.sleep(0.1)
+
+        for number, delay in enumerate((0.02, 0.06, 0.1, 0.15)):
+            threads = [threading.Thread(target=insist, args=(f"{number}-{i}",)) for i in range(8)]
+            for thread in threads:
+                thread.start()
+            time.sleep(delay)
+            server.kill("worker")
+            listen = server.home + "/gateway/listen"
+            wait_until(lambda: server.pids("worker"), 10, "the worker is restarted")
+            time.sleep(1.5)
+            server.port = int(open(listen).read().rsplit(":", 1)[1])
+            for thread in threads:
+                thread.join()
+        assert len(answers) == 32 and len(set(answers.values())) == 32, answers
+
+        def rest_is_gone():
+            rows = set(filter(None, psql(server, "SELECT id FROM sandbox WHERE ended_at IS NULL").splitlines()))
+            return rows == set(answers.values()) == {os.path.basename(os.path.dirname(path)) for path in journals(server)}
+
+        wait_until(rest_is_gone, 90, "one sandbox for each key and no other")
+    finally:
+        server.close()
+
+
+def test_a_node_that_is_back_is_used_at_once():
+    server, _, client = fresh()
+    try:
+        create(client)
+        own = [server.operator() for _ in range(12)]
+        for one in own:
+            one.key = client.key
+        threads = [threading.Thread(target=one.call, args=("POST", "/v1/sandboxes", {"profile": "test"})) for one in own]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.02)
+        server.kill("node")
+        for thread in threads:
+            thread.join()
+        begin = time.monotonic()
+        wait_until(lambda: client.call("POST", "/v1/sandboxes", {"profile": "test"}).status == 201, 10, "creates work")
+        print(f"      creates work again {time.monotonic() - begin:.1f} s after a crash of the node")
+    finally:
+        server.close()
+
+
+def test_a_frozen_node_is_given_up():
+    server, _, client = fresh()
+    box = create(client)["id"]
+    nodes = server.pids("node")
+    try:
+        for pid in nodes:
+            os.kill(pid, signal.SIGSTOP)
+        for path in (f"/v1/sandboxes/{box}?refresh=true", f"/v1/sandboxes/{box}/metrics"):
+            begin = time.monotonic()
+            answer = client.call("GET", path)
+            assert answer.status in (503, 504) and time.monotonic() - begin < 10, (path, answer.status)
+    finally:
+        for pid in nodes:
+            os.kill(pid, signal.SIGCONT)
         server.close()
 
 

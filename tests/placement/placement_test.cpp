@@ -190,6 +190,16 @@ TEST(HealthBoard, OpensAfterFiveFailuresAndLetsOneProbeThrough) {
   EXPECT_EQ(board.look("a").breaker, Breaker::closed);
 }
 
+TEST(HealthBoard, ClosesForWhoWasAwayAndIsBack) {
+  FakeClock clock;
+  HealthBoard board(clock);
+  for (int i = 0; i < 5; ++i) board.failed("a", Error(ErrorCode::unavailable, "down"));
+  EXPECT_FALSE(board.admit("a"));
+  board.returned("a");
+  EXPECT_EQ(board.look("a").breaker, Breaker::closed);
+  EXPECT_TRUE(board.admit("a"));
+}
+
 TEST(HealthBoard, OpensOverHalfOfTenAndAtOnceForRefusedCredentials) {
   FakeClock clock;
   HealthBoard board(clock);
