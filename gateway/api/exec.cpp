@@ -1,5 +1,8 @@
 #include "gateway/api/exec.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/process_events.hpp"
 #include "gateway/core/settle.hpp"
@@ -9,10 +12,20 @@ namespace {
 
 // 16 MiB of stdin as base64, and room for the command and its environment.
 constexpr size_t kMaxBodyBytes = 24 << 20;
+constexpr std::chrono::seconds kLateExit{15};
 
 bool wants_events(const http::Request& request) {
-  const auto accept = request.headers.find("Accept");
-  return accept && accept->find("text/event-stream") != std::string_view::npos;
+  std::string accept(request.headers.find("Accept").value_or(""));
+  std::ranges::transform(accept, accept.begin(), [](unsigned char c) { return std::tolower(c); });
+  return accept.find("text/event-stream") != std::string::npos;
+}
+
+// The agent ends what takes too long. Should it be starved by what it is to end, the caller at
+// least is not kept.
+Task<Json> bounded(Task<Json> answer, std::chrono::milliseconds timeout) {
+  auto outcome = co_await attempt_within(timeout + kLateExit, std::move(answer));
+  if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
+  co_return std::move(std::get<Json>(outcome));
 }
 
 Task<Json> collect(ProcessStream& stream, std::string process_id, size_t limit) {
@@ -96,6 +109,7 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
     answer = with_companion(std::move(answer), feed(*stream, std::move(*asked.input)));
   else
     co_await attempt(stream->close_stdin());
+  if (command.timeout.count() > 0) answer = bounded(std::move(answer), command.timeout);
   const Json document = co_await std::move(answer);
   co_return http::Response::json(200, document);
 }

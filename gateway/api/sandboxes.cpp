@@ -167,7 +167,10 @@ Task<http::Response> SandboxHandlers::get(http::Request& request) {
 Task<http::Response> SandboxHandlers::remove(http::Request& request) {
   const SandboxId id = sandbox_id_of(request);
   const TenantId tenant = request.tenant();
-  const EndResult result = co_await lifecycle_.kill(tenant, id);
+  const auto since = std::chrono::steady_clock::now() - request.received;
+  const Time asked =
+      lifecycle_.parts().clock.now() - std::chrono::duration_cast<std::chrono::microseconds>(since);
+  const EndResult result = co_await lifecycle_.kill(tenant, id, asked);
   if (result == EndResult::ended) co_return http::Response::empty(204);
   const auto found = co_await lifecycle_.get(tenant, id);
   co_return rendered(202, found->body);

@@ -2,6 +2,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/http/problem.hpp"
+#include "gateway/http/standing.hpp"
 #include "gateway/http/target.hpp"
 
 namespace sandgate::http {
@@ -71,6 +72,7 @@ Response replayed(const StoredAnswer& stored, bool secret) {
 
 Task<Response> Dispatcher::respond(Request& request, IncomingBody& body) {
   const auto begin = std::chrono::steady_clock::now();
+  request.received = begin;
   const Route* route = nullptr;
   Response response;
   std::exception_ptr failure;
@@ -125,6 +127,7 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Ro
     co_await receive(request, body, *route);
   }
   Response response = co_await run(request, *route);
+  end_with_standing(response, request, *route, services_.authenticator, services_.admission);
   if (streams(response) && services_.admission && request.caller.tenant) {
     if (!permit) permit = services_.admission->open_stream(request.caller);
     if (permit) hold(response, std::move(permit));

@@ -77,6 +77,7 @@ struct Request {
   std::string traceparent;  // W3C, the caller's or empty
   std::string claim;  // of this run under an Idempotency-Key, for mark_effect(); empty: none
   std::string earlier;  // what a run of the same call made whose answer was lost; empty: nothing
+  std::chrono::steady_clock::time_point received;  // when its head had come
   std::string remote_address;
   Caller caller;
 

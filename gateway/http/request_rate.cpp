@@ -38,10 +38,14 @@ std::chrono::nanoseconds RequestRate::take(Bucket& bucket, int64_t per_second) c
   return std::chrono::ceil<std::chrono::nanoseconds>(wait);
 }
 
+bool RequestRate::may_go_on(const Caller& caller, const Route& route) const {
+  return !caller.suspended || caller.is_operator() || !needs_good_standing(route);
+}
+
 void RequestRate::admit(const Caller& caller, const Route& route) {
   // An operator is not counted against the tenant it acts for.
   if (!caller.tenant || caller.is_operator()) return;
-  if (caller.suspended && needs_good_standing(route))
+  if (!may_go_on(caller, route))
     throw Error(ErrorCode::forbidden, "this tenant is suspended: it may only look and delete");
   const auto tenant = tenants_.last_known(*caller.tenant);
   if (!tenant || !tenant->limits.requests_per_second) return;

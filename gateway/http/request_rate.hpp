@@ -23,6 +23,7 @@ class RequestRate final : public Admission {
   explicit RequestRate(TenantDirectory& tenants) : RequestRate(tenants, Options{}) {}
 
   void admit(const Caller& caller, const Route& route) override;
+  bool may_go_on(const Caller& caller, const Route& route) const override;
   std::shared_ptr<void> open_stream(const Caller& caller) override;
 
  private:

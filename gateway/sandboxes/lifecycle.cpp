@@ -80,12 +80,11 @@ void Lifecycle::end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Ti
   parts_.spend.settle(tx, id);
 }
 
-Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id) {
+Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Time> asked) {
+  const Time at = asked.value_or(parts_.clock.now());
   if (parts_.outage && parts_.outage->has(tenant, id)) co_return EndResult::ended;
   const auto known = co_await get(tenant, id);
   if (is_ended(known->record.state)) co_return EndResult::ended;
-  // A database that answers late does not make the sandbox run longer.
-  const Time at = parts_.clock.now();
   auto work = [this, id, at, known]() -> Task<EndResult> {
     const auto counters = co_await last_reading(known->record);
     auto transaction = [this, id, at, counters](pqxx::work& tx) {

@@ -66,7 +66,8 @@ class Lifecycle {
 
   // Ends a sandbox, whatever its state; the charge ends now. Throws not_found. Without the database
   // the end is kept on disk, with its moment, and the sandbox is killed all the same.
-  Task<EndResult> kill(TenantId tenant, SandboxId id);
+  // `asked` (now if empty) is where the charge ends: what answers late costs its tenant nothing.
+  Task<EndResult> kill(TenantId tenant, SandboxId id, std::optional<Time> asked = std::nullopt);
   // Throws not_found, conflict (not running or paused), invalid (beyond the profile's longest),
   // budget_exceeded (not enough money for that long).
   Task<SandboxRecord> extend(TenantId tenant, SandboxId id, int64_t ttl_seconds);

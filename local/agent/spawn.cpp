@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -114,6 +115,7 @@ int execute(const SpawnSpec& spec) {
 [[noreturn]] void run_child(const SpawnSpec& spec, const AgentSettings& settings,
                             const ChildEnds& ends, int report) {
   reset_signals();
+  ::setpriority(PRIO_PROCESS, 0, 0);  // the agent's own is for the agent
   ::setsid();
   ::umask(022);
   if (!adopt_descriptors(ends, report)) {

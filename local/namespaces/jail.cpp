@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -29,6 +30,8 @@
 
 namespace sandgate {
 namespace {
+
+constexpr int kAgentNice = -20;
 
 // The launcher and its child share one descriptor table until the child has what it needs; these
 // are the places where the child finds it.
@@ -71,6 +74,9 @@ NewProcess clone_into_namespaces(const LaunchSpec& spec) {
     args.flags |= CLONE_INTO_CGROUP;
     args.cgroup = kFirstCgroup;
   }
+  // Inherited by the agent, which must get its turn among as many processes as the sandbox may
+  // have; it counts within the sandbox's own group only. An ordinary account may not.
+  setpriority(PRIO_PROCESS, 0, kAgentNice);
   NewProcess made;
   const bool pays = !spec.single_id && stands(spec, "owner");
   if (pays) pay_as(spec.id_base);

@@ -85,6 +85,30 @@ def test_a_terminal_has_a_size_and_can_be_resized():
         ended(socket, 3)
 
 
+def test_what_a_revoked_key_opened_ends():
+    with Place() as place:
+        made = place.server.operator().ok("POST", "/v1/keys", {"tenant": place.tenant, "name": "gone", "role": "developer"})
+        doomed = place.terminal("?command=" + quote("sleep 60"), key=made["secret"])
+        kept = place.terminal("?command=" + quote("sleep 60"))
+        for socket in (doomed, kept):
+            started(socket)
+        place.server.operator().ok("DELETE", "/v1/keys/" + made["id"])
+        begin = time.monotonic()
+        try:
+            assert doomed.next() is None
+        except OSError:
+            pass  # Broken off is as good.
+        assert time.monotonic() - begin < 5, "the terminal outlived its key"
+        suspended = place.server.operator()
+        suspended.ok("PATCH", "/v1/tenants/" + place.tenant, {"suspended": True})
+        try:
+            assert kept.next() is None
+        except OSError:
+            pass
+        finally:
+            suspended.ok("PATCH", "/v1/tenants/" + place.tenant, {"suspended": False})
+
+
 def test_a_login_shell_talks():
     with Place() as place:
         socket = place.terminal()

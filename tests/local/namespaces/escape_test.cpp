@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -68,6 +69,12 @@ TEST_F(EscapeTest, RootInsideIsNobodyOutside) {
   std::string other = node().create();
   EXPECT_NE(node().record(other).id_base, record.id_base);
   run(node().provider().kill(other));
+}
+
+TEST_F(EscapeTest, TheAgentGetsItsTurnAndGivesNoneOfIt) {
+  EXPECT_EQ(getpriority(PRIO_PROCESS, static_cast<id_t>(node().record(id()).pid)), -20);
+  EXPECT_EQ(output("nice"), "0");
+  EXPECT_EQ(output("nice", "root"), "0");
 }
 
 TEST_F(EscapeTest, EveryNamespaceIsItsOwn) {

@@ -1,0 +1,73 @@
+#include "gateway/http/standing.hpp"
+
+#include "gateway/core/settle.hpp"
+
+namespace sandgate::http {
+namespace {
+
+constexpr std::chrono::seconds kLookAgain{1};
+
+// What a stream's caller is judged by while it lasts.
+struct Standing {
+  Request credentials;
+  const Route& route;
+  Authenticator& authenticator;
+  const Admission* admission;
+};
+using SharedStanding = std::shared_ptr<const Standing>;
+
+bool is_refusal(const Error& error) {
+  return error.code == ErrorCode::unauthenticated || error.code == ErrorCode::forbidden ||
+         error.code == ErrorCode::not_found;
+}
+
+// Who cannot be asked about goes on: an outage ends no work.
+Task<bool> stands(SharedStanding standing) {
+  auto asking = standing->authenticator.authenticate(standing->credentials);
+  const auto outcome = co_await attempt(std::move(asking));
+  if (const auto* error = std::get_if<Error>(&outcome)) co_return !is_refusal(*error);
+  const Caller& caller = std::get<Caller>(outcome);
+  if (!allows(caller.role, standing->route.permission)) co_return false;
+  co_return !standing->admission || standing->admission->may_go_on(caller, standing->route);
+}
+
+Task<void> until_it_falls(SharedStanding standing) {
+  for (bool good = true; good;) {
+    co_await sleep_for(kLookAgain);
+    good = co_await stands(standing);
+  }
+}
+
+// Broken off, not ended: nobody shall take the rest for all of it.
+Task<void> watched(Task<void> stream, SharedStanding standing) {
+  using namespace asio::experimental::awaitable_operators;
+  auto valued = [](Task<void> of) -> Task<std::monostate> {
+    co_await std::move(of);
+    co_return std::monostate();
+  };
+  auto race = settle(valued(std::move(stream))) || until_it_falls(std::move(standing));
+  auto winner = co_await std::move(race);
+  if (winner.index() == 1) throw boost::system::system_error(asio::error::operation_aborted);
+  std::get<0>(winner).take();
+}
+
+}  // namespace
+
+void end_with_standing(Response& response, const Request& request, const Route& route,
+                       Authenticator& authenticator, const Admission* admission) {
+  if (route.permission == Permission::open) return;
+  Request credentials;
+  credentials.headers = request.headers;
+  const auto standing = std::make_shared<const Standing>(
+      Standing{std::move(credentials), route, authenticator, admission});
+  if (auto* stream = std::get_if<StreamBody>(&response.body))
+    stream->produce = [standing, inner = std::move(stream->produce)](BodySink& sink) {
+      return watched(inner(sink), standing);
+    };
+  else if (auto* upgrade = std::get_if<UpgradeBody>(&response.body))
+    upgrade->serve = [standing, inner = std::move(upgrade->serve)](WebSocket& socket) {
+      return watched(inner(socket), standing);
+    };
+}
+
+}  // namespace sandgate::http
