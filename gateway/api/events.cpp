@@ -46,7 +46,7 @@ void EventHandlers::add_routes(http::Routes& routes) {
               .handler = [this](http::Request& request) { return list(request); }});
   routes.add({.method = http::Method::get,
               .pattern = "/v1/sandboxes/{id}/events",
-              .permission = http::Permission::read,
+              .permission = http::Permission::read_sandboxes,
               .handler = [this](http::Request& request) { return of_sandbox(request); }});
 }
 

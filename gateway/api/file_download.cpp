@@ -8,6 +8,7 @@ namespace {
 
 // Large enough that a wake-up per piece costs nothing beside copying it.
 constexpr size_t kPiece = 512 << 10;
+constexpr size_t kFirstPart = 64 << 10;
 
 Task<void> copy(ByteSource& source, http::BodySink& sink, std::optional<uint64_t> length) {
   std::vector<char> buffer(length ? std::min<uint64_t>(kPiece, std::max<uint64_t>(*length, 1))
@@ -55,7 +56,36 @@ http::Response not_satisfiable(uint64_t size, const std::string& request_id) {
   return response;
 }
 
+// What was read already, and then the rest.
+class BegunBytes : public ByteSource {
+ public:
+  BegunBytes(std::string first, std::unique_ptr<ByteSource> rest)
+      : first_(std::move(first)), rest_(std::move(rest)) {}
+  Task<size_t> read(std::span<char> into) override {
+    if (taken_ == first_.size() && !rest_) co_return 0;
+    if (taken_ == first_.size()) co_return co_await rest_->read(into);
+    const size_t count = first_.copy(into.data(), into.size(), taken_);
+    taken_ += count;
+    co_return count;
+  }
+
+ private:
+  const std::string first_;
+  const std::unique_ptr<ByteSource> rest_;  // null: that was all
+  size_t taken_ = 0;
+};
+
 }  // namespace
+
+Task<std::unique_ptr<ByteSource>> begun(std::unique_ptr<ByteSource> source) {
+  std::string first(kFirstPart, '\0');
+  size_t filled = 0;
+  for (size_t count = 1; count > 0 && filled < first.size(); filled += count)
+    count = co_await source->read(std::span(first).subspan(filled));
+  first.resize(filled);
+  if (filled < kFirstPart) source.reset();
+  co_return std::make_unique<BegunBytes>(std::move(first), std::move(source));
+}
 
 http::StreamBody body_of(std::unique_ptr<ByteSource> source, std::optional<uint64_t> length,
                          std::shared_ptr<void> activity) {

@@ -8,6 +8,10 @@ namespace sandgate::api {
 // travels in X-Sandgate-Entry (ASCII JSON), so that a reader needs no second call for it.
 Task<http::Response> download(OpenSandbox box, const http::Request& request, std::string path);
 
+// The same bytes after the first of them were read: what fails at once, fails as an answer. Throws
+// what reading throws.
+Task<std::unique_ptr<ByteSource>> begun(std::unique_ptr<ByteSource> source);
+
 // A body that pulls from `source`, at most `length` bytes; with a length, a source that ends
 // earlier breaks the answer off rather than pretending completeness. `activity` lives as long.
 http::StreamBody body_of(std::unique_ptr<ByteSource> source, std::optional<uint64_t> length,

@@ -73,15 +73,16 @@ void FileHandlers::add_routes(http::Routes& routes) {
   using http::Method;
   using Answer = Task<http::Response> (FileHandlers::*)(http::Request&);
   const auto add = [&](Method method, std::string tail, BodyMode body, Answer answer) {
-    routes.add({.method = method,
-                .pattern = "/v1/sandboxes/{id}/files" + tail,
-                .permission = http::Permission::use_sandboxes,
-                .body = body,
-                .handler = [this, answer, body](http::Request& request) {
-                  auto work = (this->*answer)(request);
-                  return body == BodyMode::buffered ? std::move(work)
-                                                    : naming_the_query(std::move(work));
-                }});
+    const bool reads = method == Method::get || method == Method::head;
+    routes.add(
+        {.method = method,
+         .pattern = "/v1/sandboxes/{id}/files" + tail,
+         .permission = reads ? http::Permission::read_sandboxes : http::Permission::use_sandboxes,
+         .body = body,
+         .handler = [this, answer, body](http::Request& request) {
+           auto work = (this->*answer)(request);
+           return body == BodyMode::buffered ? std::move(work) : naming_the_query(std::move(work));
+         }});
   };
   add(Method::get, "", BodyMode::none, &FileHandlers::read);
   add(Method::head, "", BodyMode::none, &FileHandlers::read);
@@ -121,7 +122,8 @@ Task<http::Response> FileHandlers::remove(http::Request& request) {
 }
 
 Task<http::Response> FileHandlers::list(http::Request& request) {
-  const std::string path = request.query.find("path") ? path_of(request.query) : ".";
+  const std::string path =
+      request.query.find("path").value_or("").empty() ? "." : path_of(request.query);
   const int depth = static_cast<int>(request.query.integer("depth", 1, kMaxDepth, 1));
   read_page(request.query, 1);
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
@@ -160,14 +162,22 @@ Task<http::Response> FileHandlers::move(http::Request& request) {
   reader.finish();
   problems.throw_if_any();
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
-  const FileEntry entry = co_await box.provider->move(box.backend_id, from, to);
-  co_return http::Response::json(200, to_json(entry));
+  auto moving = box.provider->move(box.backend_id, from, to);
+  auto outcome = co_await attempt(std::move(moving));
+  if (auto* error = std::get_if<Error>(&outcome)) {
+    // What is there is not at fault for where it should go.
+    for (FieldProblem& field : error->fields)
+      if (field.path == "/path") field.path = "/to";
+    throw *error;
+  }
+  co_return http::Response::json(200, to_json(std::get<FileEntry>(outcome)));
 }
 
 Task<http::Response> FileHandlers::read_archive(http::Request& request) {
   const std::string path = path_of(request.query);
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::archive);
-  auto source = co_await box.provider->read_archive(box.backend_id, path);
+  auto reading = co_await box.provider->read_archive(box.backend_id, path);
+  auto source = co_await begun(std::move(reading));
   http::Response response;
   response.content_type = "application/x-tar";
   response.headers.emplace_back("Content-Disposition", content_disposition("archive.tar"));

@@ -40,7 +40,8 @@ void ProcessHandlers::add_routes(http::Routes& routes) {
   const auto add = [&](Method method, std::string tail, BodyMode body, Answer answer) {
     routes.add({.method = method,
                 .pattern = "/v1/sandboxes/{id}/processes" + tail,
-                .permission = http::Permission::use_sandboxes,
+                .permission = method == Method::get ? http::Permission::read_sandboxes
+                                                    : http::Permission::use_sandboxes,
                 .body = body,
                 .handler = [this, answer](http::Request& r) { return (this->*answer)(r); }});
   };

@@ -23,7 +23,7 @@ constexpr size_t kMaxMessage = 500;
 constexpr int kDialAttempts = 400;
 constexpr std::chrono::milliseconds kDialPause{5};  // while the agent's backlog is full
 // Beyond what removing a large tree takes: an agent that says nothing then, says nothing any more.
-constexpr std::chrono::seconds kReplyPatience{120};
+constexpr std::chrono::seconds kReplyPatience{60};
 
 // What an agent may say; anything else would let a sandbox speak for the gateway.
 constexpr std::array kAgentCodes{

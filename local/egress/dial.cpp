@@ -9,7 +9,7 @@ namespace {
 
 using Addresses = std::vector<asio::ip::address>;
 
-constexpr int kMaxLookups = 16;
+constexpr int kMaxLookups = 4;
 constexpr size_t kMaxTries = 4;
 constexpr std::chrono::seconds kDialPatience{20};
 constexpr std::chrono::milliseconds kLookupPause{10};

@@ -12,7 +12,7 @@
 namespace sandgate::egress {
 namespace {
 
-constexpr size_t kResolvers = 8;
+constexpr size_t kResolvers = 64;  // many times what one sandbox may have under way
 
 Json read_settings_file() {
   const Fd file(kSettingsFd);

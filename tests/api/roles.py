@@ -32,9 +32,8 @@ OPERATOR = "operator"
 TABLE = [
     ("GET", "/", EVERYBODY), ("GET", "/healthz", EVERYBODY), ("GET", "/readyz", EVERYBODY),
     ("GET", "/version", EVERYBODY), ("GET", "/metrics", EVERYBODY), ("GET", "/openapi.json", EVERYBODY),
-    # What a sandbox holds is for those who may use it; that it exists is for all of its tenant.
-    ("GET", "/v1/sandboxes/{id}/files*", MAKERS), ("GET", "/v1/sandboxes/{id}/processes*", MAKERS),
-    ("GET", "/v1/sandboxes/{id}/terminal", MAKERS),
+    # Both start or feed a program.
+    ("GET", "/v1/sandboxes/{id}/processes/{pid}/attach", MAKERS), ("GET", "/v1/sandboxes/{id}/terminal", MAKERS),
     ("GET", "/v1/sandboxes*", READERS), ("*", "/v1/sandboxes*", MAKERS),
     ("GET", "/v1/snapshots*", READERS), ("*", "/v1/snapshots*", MAKERS),
     # Both ask and change nothing.
