@@ -2,6 +2,7 @@
 
 #include "providers/daytona_kind.hpp"
 #include "providers/e2b_kind.hpp"
+#include "providers/northflank_kind.hpp"
 #include "providers/runloop_kind.hpp"
 #include "providers/sandgate_kind.hpp"
 
@@ -13,6 +14,7 @@ const std::vector<ProviderKind>& provider_kinds() {
       e2b_kind(),
       daytona_kind(),
       runloop_kind(),
+      northflank_kind(),
   };
   return kKinds;
 }

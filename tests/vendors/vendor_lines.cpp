@@ -3,6 +3,23 @@
 #include "providers/catalog.hpp"
 
 namespace sandgate::test {
+namespace {
+
+VendorLine northflank_line() {
+  return {.name = "northflank",
+          .script = "northflank/fake_northflank.py",
+          .specs = "",
+          .image = "debian:12",
+          .create = "POST .*/services/deployment$",
+          .exec = "GET /v1/command-exec/",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}, {"team", "us"}, {"project", "sandboxes"}};
+              },
+          .credentials = {{"api_token", "nf_0001"}}};
+}
+
+}  // namespace
 
 std::ostream& operator<<(std::ostream& out, const VendorLine& line) { return out << line.name; }
 
@@ -41,6 +58,7 @@ const std::vector<VendorLine>& vendor_lines() {
              return Json{{"api_url", url}};
            },
        .credentials = {{"api_key", "ak_0001"}}},
+      northflank_line(),
   };
   return kLines;
 }
