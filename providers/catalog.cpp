@@ -1,5 +1,6 @@
 #include "providers/catalog.hpp"
 
+#include "providers/agentcore_kind.hpp"
 #include "providers/daytona_kind.hpp"
 #include "providers/e2b_kind.hpp"
 #include "providers/northflank_kind.hpp"
@@ -15,6 +16,7 @@ const std::vector<ProviderKind>& provider_kinds() {
       daytona_kind(),
       runloop_kind(),
       northflank_kind(),
+      agentcore_kind(),
   };
   return kKinds;
 }
