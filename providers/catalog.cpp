@@ -1,7 +1,9 @@
 #include "providers/catalog.hpp"
 
+#include "providers/agentcore_kind.hpp"
 #include "providers/daytona_kind.hpp"
 #include "providers/e2b_kind.hpp"
+#include "providers/northflank_kind.hpp"
 #include "providers/runloop_kind.hpp"
 #include "providers/sandgate_kind.hpp"
 
@@ -13,6 +15,8 @@ const std::vector<ProviderKind>& provider_kinds() {
       e2b_kind(),
       daytona_kind(),
       runloop_kind(),
+      northflank_kind(),
+      agentcore_kind(),
   };
   return kKinds;
 }

@@ -72,11 +72,21 @@ void CurlTransfer::set_options(bool whole_reply) {
   curl_easy_setopt(easy_, CURLOPT_HEADERDATA, this);
   curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
   curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
+  set_headers();
+}
+
+void CurlTransfer::set_headers() {
   for (const auto& [name, value] : call_.headers)
     header_list_ = curl_slist_append(header_list_, (name + ": " + value).c_str());
-  // Waiting for "100 Continue" would cost a round trip, or a second where none comes.
-  header_list_ = curl_slist_append(header_list_, "Expect:");
+  // Waiting for "100 Continue" would cost a round trip, or a second where none comes. A signature
+  // would cover the header that is not sent.
+  if (!call_.signer) header_list_ = curl_slist_append(header_list_, "Expect:");
   curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, header_list_);
+  if (!call_.signer) return;
+  const std::string scope = "aws:amz:" + call_.signer->region + ":" + call_.signer->service;
+  curl_easy_setopt(easy_, CURLOPT_AWS_SIGV4, scope.c_str());
+  curl_easy_setopt(easy_, CURLOPT_USERNAME, call_.signer->key_id.reveal().c_str());
+  curl_easy_setopt(easy_, CURLOPT_PASSWORD, call_.signer->key.reveal().c_str());
 }
 
 void CurlTransfer::set_body() {

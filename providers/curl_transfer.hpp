@@ -44,6 +44,7 @@ class CurlTransfer {
   using Signal = asio::experimental::concurrent_channel<void(boost::system::error_code)>;
 
   void set_options(bool whole_reply);
+  void set_headers();
   void set_body();
   void set_address_rules();
   void add_header_line(std::string_view line);

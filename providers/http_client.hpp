@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gateway/core/async.hpp"
+#include "gateway/core/secret.hpp"
 #include "providers/sandbox.hpp"
 
 namespace sandgate {
@@ -17,6 +18,12 @@ using HttpFields = std::vector<std::pair<std::string, std::string>>;
 
 // The first field of that name, case-insensitive.
 std::optional<std::string_view> find_field(const HttpFields& fields, std::string_view name);
+
+// Who signs a request, and for what, with AWS Signature Version 4.
+struct AwsSigner {
+  std::string region, service;
+  Secret key_id, key;
+};
 
 // One request to an upstream. Redirects are answers, not followed.
 struct HttpCall {
@@ -33,6 +40,8 @@ struct HttpCall {
   size_t max_body = 8 << 20;  // call() only; beyond it the reply is refused
   // Loopback, private, link-local and metadata addresses may be reached: the operator's upstreams.
   bool allow_private = false;
+  // Signs `headers` and `body` too; not `upload`. A query has one parameter, or sorted ones.
+  std::shared_ptr<const AwsSigner> signer;
   std::string peer = "the backend";  // what messages call the other side
 };
 

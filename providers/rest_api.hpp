@@ -18,6 +18,7 @@ struct RestTarget {
   Secret auth_value;  // "Bearer …"; empty: none
   bool allow_private = false;
   HttpFields headers;  // of every call besides
+  std::shared_ptr<const AwsSigner> signer;  // instead of auth_value
 };
 
 // The value of an Authorization header.

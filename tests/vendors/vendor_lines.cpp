@@ -3,6 +3,39 @@
 #include "providers/catalog.hpp"
 
 namespace sandgate::test {
+namespace {
+
+VendorLine agentcore_line() {
+  return {.name = "agentcore",
+          .script = "agentcore/fake_agentcore.py",
+          .specs = "aws-bedrock-agentcore",
+          .image = "aws.codeinterpreter.v1",
+          .create = "PUT /code-interpreters/aws.codeinterpreter.v1/sessions/start$",
+          .exec = "POST .*/tools/invoke$",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}, {"region", "us-east-1"}};
+              },
+          .credentials = {{"access_key_id", "AKIA0001"},
+                          {"secret_access_key", "secret/key+0001"},
+                          {"session_token", "session+token/0001=="}}};
+}
+
+VendorLine northflank_line() {
+  return {.name = "northflank",
+          .script = "northflank/fake_northflank.py",
+          .specs = "",
+          .image = "debian:12",
+          .create = "POST .*/services/deployment$",
+          .exec = "GET /v1/command-exec/",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}, {"team", "us"}, {"project", "sandboxes"}};
+              },
+          .credentials = {{"api_token", "nf_0001"}}};
+}
+
+}  // namespace
 
 std::ostream& operator<<(std::ostream& out, const VendorLine& line) { return out << line.name; }
 
@@ -41,6 +74,8 @@ const std::vector<VendorLine>& vendor_lines() {
              return Json{{"api_url", url}};
            },
        .credentials = {{"api_key", "ak_0001"}}},
+      northflank_line(),
+      agentcore_line(),
   };
   return kLines;
 }

@@ -2,9 +2,10 @@
 import base64
 import hashlib
 import struct
+import threading
 
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
+CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
 
 class WebSocket:
@@ -17,6 +18,7 @@ class WebSocket:
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             f"Sec-WebSocket-Accept: {accept}\r\n\r\n").encode())
         self.handler.close_connection = True
+        self.sending = threading.Lock()
 
     def send(self, data, kind=BINARY):
         size = len(data)
@@ -26,28 +28,36 @@ class WebSocket:
             head = struct.pack(">BBH", 0x80 | kind, 126, size)
         else:
             head = struct.pack(">BBQ", 0x80 | kind, 127, size)
-        self.handler.wfile.write(head + data)
+        with self.sending:
+            self.handler.wfile.write(head + data)
 
     def close(self, code=1000):
         self.send(struct.pack(">H", code), CLOSE)
 
     def receive(self):
-        """(kind, data), None when the other side closed."""
-        read = self.handler.rfile.read
+        """(kind, data) of a whole message, None when the other side closed."""
+        read, message, whole = self.handler.rfile.read, None, b""
         while True:
             head = read(2)
             if len(head) < 2:
                 return None
-            kind, size = head[0] & 15, head[1] & 127
+            last, kind, size = head[0] & 0x80, head[0] & 15, head[1] & 127
             if size == 126:
                 size = struct.unpack(">H", read(2))[0]
             elif size == 127:
                 size = struct.unpack(">Q", read(8))[0]
-            mask = read(4)
-            data = bytes(byte ^ mask[i % 4] for i, byte in enumerate(read(size)))
+            data = unmasked(read(4), read(size))
             if kind == CLOSE:
                 return None
             if kind == PING:
                 self.send(data, PONG)
-            elif kind in (TEXT, BINARY):
-                return kind, data
+            elif kind in (CONTINUATION, TEXT, BINARY):
+                message, whole = kind or message, whole + data
+                if last:
+                    return message, whole
+
+
+def unmasked(mask, data):
+    repeated = (mask * (len(data) // 4 + 1))[:len(data)]
+    number = int.from_bytes(data, "big") ^ int.from_bytes(repeated, "big")
+    return number.to_bytes(len(data), "big")

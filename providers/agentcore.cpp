@@ -1,0 +1,166 @@
+#include "providers/agentcore.hpp"
+
+#include "providers/aws_event_stream.hpp"
+#include "providers/shell_command.hpp"
+#include "providers/spooled_process.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kMaxAgentcorePages = 1000;
+constexpr auto kToolDeadline = std::chrono::seconds(70);
+
+RestTarget target_of_agentcore(const AgentcoreSettings& settings) {
+  RestTarget target{.provider = "agentcore",
+                    .base_url = settings.api_url,
+                    .allow_private = settings.allow_private};
+  if (!settings.session_token.empty())
+    target.headers = {{"X-Amz-Security-Token", settings.session_token.reveal()}};
+  target.signer = std::make_shared<AwsSigner>(AwsSigner{
+      settings.region, "bedrock-agentcore", settings.access_key_id, settings.secret_access_key});
+  return target;
+}
+
+}  // namespace
+
+AgentcoreProvider::AgentcoreProvider(HttpClient& http, asio::any_io_executor executor,
+                                     AgentcoreSettings settings)
+    : ShellProvider(std::move(executor)),
+      settings_(std::move(settings)),
+      api_(http, target_of_agentcore(settings_)) {}
+
+Descriptor AgentcoreProvider::descriptor() const {
+  Descriptor descriptor{
+      .provider = "agentcore",
+      .isolation = Isolation::microvm,
+      .persistence = {Persistence::ephemeral},
+      .verbs = {{Verb::exec, Keeps::nothing},
+                {Verb::signal, Keeps::nothing},
+                {Verb::files, Keeps::nothing}},
+      .controls = {Control::cpu_limit, Control::memory_limit, Control::disk_limit},
+      .limits = settings_.limits,
+      .regions = {settings_.region},
+      .notes = {"every session has the same size",
+                "output waits on the sandbox's disk until it is fetched"}};
+  descriptor.controls.insert(settings_.rules.is_open ? Control::network_allow
+                                                     : Control::network_deny);
+  return descriptor;
+}
+
+std::string AgentcoreProvider::interpreter_path() const {
+  return "/code-interpreters/" + percent_encode(settings_.rules.interpreter);
+}
+
+agentcore::Box AgentcoreProvider::to_box(const Json& session) const {
+  agentcore::Box box = agentcore::to_box(session);
+  box.sandbox.region = settings_.region;
+  return box;
+}
+
+Task<std::string> AgentcoreProvider::start(const CreateSpec& spec) {
+  RestCall call{.method = "PUT",
+                .path = interpreter_path() + "/sessions/start",
+                .json = agentcore::to_start(spec, settings_.rules)};
+  // The caller's own limit per attempt is what ends it.
+  call.deadline = std::chrono::minutes(2);
+  auto outcome = co_await attempt(api_.call(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
+  co_return agentcore::to_box(std::get<Json>(outcome)).sandbox.backend_id;
+}
+
+Task<BackendSandbox> AgentcoreProvider::create(CreateSpec spec) {
+  BackendSandbox sandbox{
+      .sandbox_id = spec.sandbox_id, .isolation = Isolation::microvm, .region = settings_.region};
+  sandbox.backend_id = co_await start(spec);
+  if (spec.env.empty()) co_return sandbox;
+  std::string line = agentcore::to_environment_line(spec.env);
+  const auto outcome = co_await attempt(run(sandbox.backend_id, std::move(line)));
+  const auto* ran = std::get_if<0>(&outcome);
+  if (ran && ran->status == 0) co_return sandbox;
+  co_await kill(sandbox.backend_id);
+  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
+  throw Error(ErrorCode::no_capacity, "agentcore's sandbox took no environment");
+}
+
+Task<std::optional<BackendSandbox>> AgentcoreProvider::find(std::string id) {
+  RestCall call{.path = interpreter_path() + "/sessions/get?sessionId=" + percent_encode(id)};
+  const auto document = co_await api_.find(std::move(call));
+  if (!document) co_return std::nullopt;
+  agentcore::Box box = to_box(*document);
+  if (box.ended) co_return std::nullopt;
+  co_return std::move(box.sandbox);
+}
+
+Task<std::vector<BackendSandbox>> AgentcoreProvider::list() {
+  std::vector<BackendSandbox> all;
+  Json question{{"maxResults", 100}, {"status", "READY"}};
+  for (int page = 0; page < kMaxAgentcorePages; ++page) {
+    Json body = question;
+    const std::string path = interpreter_path() + "/sessions/list";
+    const Json document = co_await api_.post(path, std::move(body));
+    for (const Json& item : list_of("agentcore", document, "items")) {
+      agentcore::Box box = to_box(item);
+      if (!box.ended && !box.sandbox.sandbox_id.empty()) all.push_back(std::move(box.sandbox));
+    }
+    const std::string next = text_of(document, "nextToken");
+    if (next.empty()) break;
+    question["nextToken"] = next;
+  }
+  co_return all;
+}
+
+Task<void> AgentcoreProvider::kill(std::string id) {
+  RestCall call{.method = "PUT",
+                .path = interpreter_path() + "/sessions/stop?sessionId=" + percent_encode(id),
+                .json = Json{{"clientToken", agentcore::to_token(id)}}};
+  co_await api_.find(std::move(call));
+}
+
+Task<agentcore::ToolResult> AgentcoreProvider::invoke(std::string id, std::string tool,
+                                                      std::string command) {
+  Json body{{"name", std::move(tool)}, {"arguments", {{"command", std::move(command)}}}};
+  RestCall call{.method = "POST",
+                .path = interpreter_path() + "/tools/invoke",
+                .json = std::move(body),
+                .headers = {{"x-amzn-code-interpreter-session-id", id}}};
+  call.deadline = kToolDeadline;
+  call.silence = kToolDeadline;
+  auto stream = co_await api_.stream(std::move(call));
+  aws::EventMessageReader events("agentcore", std::move(stream));
+  std::optional<agentcore::ToolResult> result;
+  for (;;) {
+    const auto event = co_await events.next();
+    if (!event) break;
+    if (event->type != "result") continue;
+    agentcore::ToolResult part = agentcore::to_result(event->payload);
+    if (result) part.printed = result->printed + part.printed;
+    if (part.printed.size() > kMaxPrinted) throw not_its_api("agentcore");
+    result = std::move(part);
+  }
+  if (!result) throw Error(ErrorCode::unavailable, "agentcore ended the tool without a result");
+  co_return std::move(*result);
+}
+
+Task<ShellProvider::Ran> AgentcoreProvider::run(std::string id, std::string line) {
+  std::string command = agentcore::to_command(line);
+  const agentcore::ToolResult result = co_await invoke(id, "executeCommand", std::move(command));
+  co_return agentcore::to_ran(result);
+}
+
+Task<std::unique_ptr<ProcessStream>> AgentcoreProvider::exec(std::string id, Command command) {
+  co_await check_directory(id, command);
+  auto process = std::make_unique<SpooledProcess>(shared_from_this(), id, std::move(command));
+  std::string line = "/bin/sh -c " + shell::quote(agentcore::in_session(process->line()));
+  process->launched();
+  const auto started = co_await invoke(id, "startCommandExecution", std::move(line));
+  if (started.failed) throw Error(ErrorCode::unavailable, "agentcore did not start the process");
+  co_return process;
+}
+
+Task<void> AgentcoreProvider::signal(std::string id, std::string process, int number) {
+  const std::string line = shell::signal_line(process, number);
+  const Ran ran = co_await run(id, line);
+  if (ran.status != 0) throw Error::not_found("process", process);
+}
+
+}  // namespace sandgate

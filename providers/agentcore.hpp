@@ -1,0 +1,48 @@
+#pragma once
+#include <memory>
+
+#include "providers/agentcore_wire.hpp"
+#include "providers/rest_api.hpp"
+#include "providers/shell_provider.hpp"
+
+namespace sandgate {
+
+struct AgentcoreSettings {
+  std::string api_url;  // the region's own
+  std::string region;
+  agentcore::CreateRules rules;
+  DescriptorLimits limits;
+  Secret access_key_id, secret_access_key;
+  Secret session_token;  // empty: the keys are lasting ones
+  bool allow_private = false;  // an operator's deployment
+};
+
+// Sessions of one Code Interpreter of Amazon Bedrock AgentCore. They carry our id as their name. A
+// tool answers when it has ended, so commands run on by themselves and their output is fetched.
+class AgentcoreProvider : public ShellProvider {
+ public:
+  AgentcoreProvider(HttpClient& http, asio::any_io_executor executor, AgentcoreSettings settings);
+
+  Descriptor descriptor() const override;
+  Task<BackendSandbox> create(CreateSpec spec) override;
+  Task<std::optional<BackendSandbox>> find(std::string id) override;
+  Task<std::vector<BackendSandbox>> list() override;
+  Task<void> kill(std::string id) override;
+
+  Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
+  Task<void> signal(std::string id, std::string process, int number) override;
+
+  Task<Ran> run(std::string id, std::string line) override;
+
+ private:
+  std::string interpreter_path() const;
+  agentcore::Box to_box(const Json& session) const;
+  Task<std::string> start(const CreateSpec& spec);
+  // Runs a tool of a session to its end.
+  Task<agentcore::ToolResult> invoke(std::string id, std::string tool, std::string command);
+
+  const AgentcoreSettings settings_;
+  RestApi api_;
+};
+
+}  // namespace sandgate

@@ -1,0 +1,197 @@
+#include "providers/northflank.hpp"
+
+#include "providers/growing_pause.hpp"
+#include "providers/northflank_process.hpp"
+#include "providers/shell_command.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kMaxNorthflankPages = 1000;
+// An account has a thousand questions an hour.
+constexpr auto kFirstNorthflankLook = std::chrono::milliseconds(300),
+               kLastNorthflankLook = std::chrono::milliseconds(3000);
+
+RestTarget target_of_northflank(const NorthflankSettings& settings) {
+  return {.provider = "northflank",
+          .base_url = settings.api_url,
+          .auth_value = bearer(settings.api_token),
+          .allow_private = settings.allow_private};
+}
+
+// What an answer is about lies in its data.
+const Json& northflank_data(const Json& document) {
+  if (!document.is_object() || !document.contains("data")) throw not_its_api("northflank");
+  return document["data"];
+}
+
+}  // namespace
+
+NorthflankProvider::NorthflankProvider(HttpClient& http, asio::any_io_executor executor,
+                                       NorthflankSettings settings)
+    : ShellProvider(std::move(executor)),
+      settings_(std::move(settings)),
+      api_(http, target_of_northflank(settings_), &northflank::read_error) {}
+
+Descriptor NorthflankProvider::descriptor() const {
+  return {.provider = "northflank",
+          .isolation = settings_.isolation,
+          .persistence = {Persistence::ephemeral},
+          .verbs = {{Verb::exec, Keeps::nothing},
+                    {Verb::stdin_, Keeps::nothing},
+                    {Verb::signal, Keeps::nothing},
+                    {Verb::files, Keeps::nothing},
+                    {Verb::pty, Keeps::nothing}},
+          .controls = {Control::network_allow, Control::allow_root, Control::cpu_limit,
+                       Control::memory_limit, Control::disk_limit},
+          .limits = settings_.limits,
+          .notes = {"sizes are rounded up to the vendor's plans",
+                    "an account has a thousand requests an hour"}};
+}
+
+std::string NorthflankProvider::project_path() const {
+  const std::string team =
+      settings_.team.empty() ? "" : "teams/" + percent_encode(settings_.team) + "/";
+  return team + "projects/" + percent_encode(settings_.project);
+}
+
+std::string NorthflankProvider::service_path(const std::string& id) const {
+  return project_path() + "/services/" + percent_encode(id);
+}
+
+northflank::Box NorthflankProvider::to_box(const Json& service) const {
+  northflank::Box box = northflank::to_box(service);
+  box.sandbox.isolation = settings_.isolation;
+  return box;
+}
+
+Task<std::optional<northflank::Box>> NorthflankProvider::box_of(std::string id) {
+  RestCall call{.path = "/v1/" + service_path(id)};
+  const auto document = co_await api_.find(std::move(call));
+  if (!document) co_return std::nullopt;
+  co_return to_box(northflank_data(*document));
+}
+
+Task<BackendSandbox> NorthflankProvider::create(CreateSpec spec) {
+  RestCall call{.method = "POST",
+                .path = "/v1/" + project_path() + "/services/deployment",
+                .json = northflank::to_create(spec, settings_.rules)};
+  // The caller's own limit per attempt is what ends it.
+  call.deadline = std::chrono::minutes(2);
+  auto outcome = co_await attempt(api_.call(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
+  northflank::Box box = to_box(northflank_data(std::get<Json>(outcome)));
+  const std::string id = box.sandbox.backend_id;
+  GrowingPause pause(kFirstNorthflankLook, kLastNorthflankLook);
+  // What was accepted is not there yet.
+  while (!box.running) {
+    co_await pause.wait();
+    auto now = co_await box_of(id);
+    if (!now) throw Error(ErrorCode::no_capacity, "northflank gave the sandbox up");
+    box = std::move(*now);
+    if (!box.failed && box.sandbox.state == BackendState::running) continue;
+    co_await kill(id);
+    throw Error(ErrorCode::no_capacity, "northflank could not start the sandbox");
+  }
+  box.sandbox.sandbox_id = spec.sandbox_id;
+  co_return box.sandbox;
+}
+
+Task<std::optional<BackendSandbox>> NorthflankProvider::find(std::string id) {
+  auto box = co_await box_of(std::move(id));
+  if (!box) co_return std::nullopt;
+  co_return std::move(box->sandbox);
+}
+
+Task<std::vector<BackendSandbox>> NorthflankProvider::list() {
+  std::vector<BackendSandbox> all;
+  std::string cursor;
+  for (int page = 0; page < kMaxNorthflankPages; ++page) {
+    RestCall call{.path = "/v1/" + project_path() + "/services?per_page=100" + cursor};
+    const Json document = co_await api_.call(std::move(call));
+    for (const Json& service : list_of("northflank", northflank_data(document), "services")) {
+      northflank::Box box = to_box(service);
+      if (!box.sandbox.sandbox_id.empty()) all.push_back(std::move(box.sandbox));
+    }
+    const Json pagination = document.value("pagination", Json());
+    const std::string next = text_of(pagination, "cursor");
+    if (next.empty() || pagination.value("hasNextPage", Json()) != true) break;
+    cursor = "&cursor=" + percent_encode(next);
+  }
+  co_return all;
+}
+
+Task<void> NorthflankProvider::kill(std::string id) {
+  co_await api_.remove("/v1/" + service_path(id) + "?delete_child_objects=true");
+}
+
+Task<std::shared_ptr<SharedSocket>> NorthflankProvider::connect(std::string id, std::string first) {
+  WebSocketCall call{.url = settings_.api_url + "/v1/command-exec/" + service_path(id),
+                     .allow_private = settings_.allow_private};
+  auto opened = co_await open_web_socket("northflank", std::move(call));
+  const auto executor = co_await asio::this_coro::executor;
+  auto socket = std::make_shared<SharedSocket>(std::move(opened), executor);
+  WebSocket::Message message{true, std::move(first)};
+  co_await socket->write(std::move(message));
+  const auto answer = co_await socket->read();
+  const auto frame = answer ? northflank::to_frame(answer->bytes) : northflank::Frame{};
+  if (frame.kind != northflank::Frame::accepted)
+    throw Error(ErrorCode::unavailable, "northflank did not start the process");
+  co_return socket;
+}
+
+Task<std::shared_ptr<SharedSocket>> NorthflankProvider::start(std::string id,
+                                                              const Command& command) {
+  std::string first = northflank::to_init(command, settings_.api_token);
+  auto outcome = co_await attempt(connect(id, std::move(first)));
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    // Asked only now, so that what works costs no question.
+    const Error failure = *error;
+    const auto known = co_await attempt(box_of(id));
+    const auto* box = std::get_if<0>(&known);
+    if (box && !*box) throw Error::not_found("sandbox", id);
+    throw failure;
+  }
+  co_return std::get<0>(outcome);
+}
+
+Task<std::unique_ptr<ProcessStream>> NorthflankProvider::exec(std::string id, Command command) {
+  co_await check_directory(id, command);
+  auto process =
+      std::make_unique<NorthflankProcess>(self<NorthflankProvider>(), id, std::move(command));
+  co_await process->start();
+  co_return process;
+}
+
+Task<ShellProvider::Ran> NorthflankProvider::run(std::string id, std::string line) {
+  Command command{.shell = std::move(line)};
+  command.timeout = std::chrono::seconds(60);
+  NorthflankProcess process(self<NorthflankProvider>(), id, std::move(command));
+  co_await process.start();
+  co_return co_await read_to_end(process);
+}
+
+Task<void> NorthflankProvider::signal(std::string id, std::string process, int number) {
+  const std::string line = shell::signal_line(process, number);
+  const Ran ran = co_await run(id, line);
+  if (ran.status != 0) throw Error::not_found("process", process);
+}
+
+Task<void> NorthflankProvider::write_stdin(std::string id, std::string process, std::string bytes) {
+  const auto socket = live_.of(id, process);
+  co_await northflank::write(socket, std::move(bytes));
+}
+
+Task<void> NorthflankProvider::close_stdin(std::string id, std::string process) {
+  const auto socket = live_.of(id, process);
+  WebSocket::Message message{true, northflank::to_end_of_input()};
+  co_await socket->write(std::move(message));
+}
+
+Task<void> NorthflankProvider::resize(std::string id, std::string process, PtySize size) {
+  const auto socket = live_.of(id, process);
+  WebSocket::Message message{true, northflank::to_resize(size)};
+  co_await socket->write(std::move(message));
+}
+
+}  // namespace sandgate

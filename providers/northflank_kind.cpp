@@ -1,0 +1,45 @@
+#include "providers/northflank_kind.hpp"
+
+#include "providers/kind_settings.hpp"
+#include "providers/northflank.hpp"
+#include "providers/vendor_kind.hpp"
+
+namespace sandgate {
+namespace {
+
+// The largest plan; the longest expiry.
+constexpr DescriptorLimits kNorthflankLimits{.max_milli_vcpu = 20'000,
+                                             .max_memory_mib = 40'960,
+                                             .max_disk_gib = 10,
+                                             .max_ttl_seconds = 604'800};
+
+NorthflankSettings read_northflank(const Json& settings, const Json& credentials,
+                                   Problems& problems) {
+  NorthflankSettings result;
+  ObjectReader reader(settings, problems, "/settings");
+  result.api_url = read_base_url(reader, "api_url", result.api_url);
+  result.team = reader.text("team", {1, 100}).value_or("");
+  reader.require("project");
+  result.project = reader.text("project", {1, 100}).value_or("");
+  result.rules.image = reader.text("image", {1, 500}).value_or("debian:12");
+  result.rules.registry = reader.text("registry", {1, 100}).value_or("");
+  result.rules.plan = reader.text("plan", {1, 100}).value_or("");
+  const auto wall = reader.word("isolation", {"container", "kernel", "microvm"});
+  if (wall) result.isolation = isolation_from(*wall).value_or(Isolation::container);
+  result.rules.keep_alive_seconds =
+      reader.integer("keep_alive_seconds", 300, 604'800).value_or(result.rules.keep_alive_seconds);
+  result.limits = read_limits(reader, kNorthflankLimits);
+  reader.finish();
+  ObjectReader keys(credentials, problems, "/credentials");
+  result.api_token = read_credential(keys, "api_token");
+  keys.finish();
+  return result;
+}
+
+}  // namespace
+
+ProviderKind northflank_kind() {
+  return vendor_kind<NorthflankProvider>("northflank", &read_northflank);
+}
+
+}  // namespace sandgate

@@ -1,0 +1,152 @@
+#include "providers/northflank_wire.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "gateway/core/crypto.hpp"
+#include "gateway/core/ids.hpp"
+#include "providers/rest_api.hpp"
+#include "providers/shell_command.hpp"
+
+namespace sandgate::northflank {
+namespace {
+
+struct Plan {
+  const char* id;
+  int64_t milli_vcpu, memory_mib;
+};
+
+// As published; the cheaper first.
+constexpr Plan kPlans[] = {
+    {"nf-compute-50", 500, 1024},          {"nf-compute-100-1", 1000, 1024},
+    {"nf-compute-100-2", 1000, 2048},      {"nf-compute-100-4", 1000, 4096},
+    {"nf-compute-200", 2000, 4096},        {"nf-compute-200-8", 2000, 8192},
+    {"nf-compute-400", 4000, 8192},        {"nf-compute-200-16", 2000, 16'384},
+    {"nf-compute-400-16", 4000, 16'384},   {"nf-compute-800-8", 8000, 8192},
+    {"nf-compute-800-16", 8000, 16'384},   {"nf-compute-800-24", 8000, 24'576},
+    {"nf-compute-800-32", 8000, 32'768},   {"nf-compute-1200-24", 12'000, 24'576},
+    {"nf-compute-800-40", 8000, 40'960},   {"nf-compute-1600-32", 16'000, 32'768},
+    {"nf-compute-2000-40", 20'000, 40'960}};
+
+// What the vendor takes for an expiry.
+constexpr int64_t kLeastExpiry = 300, kMostExpiry = 604'800;
+// A failure's wait beyond it is no answer anybody waits for.
+constexpr int64_t kMostWait = 3600;
+
+Json message_of(const char* type, Json data) { return {{"type", type}, {"data", std::move(data)}}; }
+
+// The vendor's own client takes text without padding too.
+std::string bytes_of_text(std::string text) {
+  while (text.size() % 4 != 0) text.push_back('=');
+  auto bytes = base64_decode(text);
+  if (!bytes) throw not_its_api("northflank");
+  return std::move(*bytes);
+}
+
+}  // namespace
+
+std::string to_plan(const Resources& resources) {
+  for (const Plan& plan : kPlans)
+    if (plan.milli_vcpu >= resources.milli_vcpu && plan.memory_mib >= resources.memory_mib)
+      return plan.id;
+  throw Error(ErrorCode::no_capacity, "northflank has no plan of that size");
+}
+
+Json to_create(const CreateSpec& spec, const CreateRules& rules) {
+  if (spec.network.fallback == NetworkDefault::deny || !spec.network.allow.empty())
+    throw Error(ErrorCode::unsupported, "northflank has no such network policy");
+  Json source{{"imagePath", spec.image.empty() ? rules.image : spec.image}};
+  if (!rules.registry.empty()) source["credentials"] = rules.registry;
+  Json deployment{
+      {"instances", 1},
+      {"docker", {{"configType", "customCommand"}, {"customCommand", "sleep infinity"}}},
+      {"external", std::move(source)},
+      {"storage", {{"ephemeralStorage", {{"storageSize", spec.resources.disk_gib * 1024}}}}}};
+  const int64_t life = std::max<int64_t>(spec.ttl.count(), rules.keep_alive_seconds);
+  return {
+      {"name", spec.sandbox_id},
+      {"billing", {{"deploymentPlan", rules.plan.empty() ? to_plan(spec.resources) : rules.plan}}},
+      {"deployment", std::move(deployment)},
+      {"runtimeEnvironment", spec.env},
+      {"createOptions", {{"expiryTime", std::clamp(life, kLeastExpiry, kMostExpiry)}}}};
+}
+
+Box to_box(const Json& service) {
+  return reading("northflank", [&] {
+    Box box;
+    box.sandbox.backend_id = service.at("id").get<std::string>();
+    // Its name is our id; other services of the project have other names.
+    if (const auto ours = SandboxId::parse(text_of(service, "name")))
+      box.sandbox.sandbox_id = ours->value;
+    box.sandbox.region = text_of(service.value("deployment", Json()), "region");
+    if (service.value("servicePaused", Json()) == true) {
+      box.sandbox.state = BackendState::paused;
+      return box;
+    }
+    const Json status = service.value("status", Json::object());
+    const std::string rollout = text_of(status.value("deployment", Json()), "status");
+    box.running = rollout == "COMPLETED";
+    box.failed = rollout == "FAILED";
+    return box;
+  });
+}
+
+std::string to_init(const Command& command, const Secret& token) {
+  Json context{{"command", {"/bin/sh", "-c", "cd 2>/dev/null; " + shell::line_of(command)}},
+               {"shell", "none"},
+               {"encoding", "base64"},
+               {"tty", command.pty.has_value()}};
+  if (command.pty) {
+    context["ttyColumns"] = command.pty->cols;
+    context["ttyRows"] = command.pty->rows;
+  }
+  if (!command.user.empty()) context["user"] = command.user;
+  Json auth{{"type", "apiToken"}, {"apiToken", token.reveal()}};
+  return message_of("init", {{"auth", std::move(auth)}, {"context", std::move(context)}}).dump();
+}
+
+std::string to_input(std::string_view bytes) {
+  return message_of("payload", base64_encode(bytes)).dump();
+}
+
+std::string to_end_of_input() { return Json{{"type", "stdInEnd"}}.dump(); }
+
+std::string to_resize(PtySize size) {
+  return message_of("resize", {{"ttyRows", size.rows}, {"ttyColumns", size.cols}}).dump();
+}
+
+Frame to_frame(const std::string& message) {
+  const Json document = Json::parse(message, nullptr, /*allow_exceptions=*/false);
+  const std::string type = text_of(document, "type");
+  return reading("northflank", [&] {
+    Frame frame;
+    if (type == "init") {
+      const bool taken = text_of(document.at("data"), "auth") == "successful";
+      frame.kind = taken ? Frame::accepted : Frame::refused;
+    } else if (type == "stdOut" || type == "stdErr") {
+      frame.kind = Frame::output;
+      frame.channel = type == "stdErr" ? Channel::stderr_ : Channel::stdout_;
+      frame.bytes = bytes_of_text(document.at("data").get<std::string>());
+    } else if (type == "completion") {
+      frame.kind = Frame::completed;
+      frame.status = document.at("data").at("exitCode").get<int>();
+    } else if (type == "error") {
+      frame.kind = Frame::refused;
+    }
+    return frame;
+  });
+}
+
+Error read_error(std::string_view provider, const HttpReply& reply) {
+  Error error = error_of_status(provider, reply.status, reply.headers);
+  const auto reset = find_field(reply.headers, "x-ratelimit-reset");
+  if (error.code != ErrorCode::rate_limited || error.retry_after || !reset) return error;
+  int64_t seconds = 0;
+  const auto [end, failure] =
+      std::from_chars(reset->data(), reset->data() + reset->size(), seconds);
+  if (failure == std::errc() && end == reset->data() + reset->size())
+    error.retry_after = std::chrono::seconds(std::clamp<int64_t>(seconds, 0, kMostWait));
+  return error;
+}
+
+}  // namespace sandgate::northflank

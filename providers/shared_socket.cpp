@@ -1,0 +1,46 @@
+#include "providers/shared_socket.hpp"
+
+namespace sandgate {
+
+SharedSocket::SharedSocket(std::unique_ptr<WebSocket> socket, asio::any_io_executor executor)
+    : socket_(std::move(socket)), executor_(std::move(executor)), turn_(executor_, 1) {}
+
+Task<void> SharedSocket::write(WebSocket::Message message) {
+  auto work = [self = shared_from_this(), message = std::move(message)]() mutable {
+    return self->write_in_turn(std::move(message));
+  };
+  co_await asio::co_spawn(executor_, std::move(work), asio::use_awaitable);
+}
+
+Task<void> SharedSocket::write_in_turn(WebSocket::Message message) {
+  co_await turn_.async_send(boost::system::error_code(), asio::use_awaitable);
+  struct GivesBack {
+    Turn& turn;
+    ~GivesBack() {
+      turn.try_receive([](boost::system::error_code) {});
+    }
+  } gives_back{turn_};
+  co_await socket_->write(std::move(message));
+}
+
+void LiveSockets::put(const std::string& sandbox, const std::string& process,
+                      const std::shared_ptr<SharedSocket>& socket) {
+  std::lock_guard lock(mutex_);
+  sockets_[{sandbox, process}] = socket;
+}
+
+void LiveSockets::drop(const std::string& sandbox, const std::string& process) {
+  std::lock_guard lock(mutex_);
+  sockets_.erase({sandbox, process});
+}
+
+std::shared_ptr<SharedSocket> LiveSockets::of(const std::string& sandbox,
+                                              const std::string& process) {
+  std::lock_guard lock(mutex_);
+  const auto found = sockets_.find({sandbox, process});
+  auto socket = found == sockets_.end() ? nullptr : found->second.lock();
+  if (!socket) throw Error::not_found("process", process);
+  return socket;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,46 @@
+#pragma once
+#include <boost/asio/experimental/channel.hpp>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "providers/web_socket.hpp"
+
+namespace sandgate {
+
+// A WebSocket that several coroutines may write to, whichever thread they run on: messages go out
+// one after the other. One coroutine, that of the executor it was opened on, may read.
+class SharedSocket : public std::enable_shared_from_this<SharedSocket> {
+ public:
+  SharedSocket(std::unique_ptr<WebSocket> socket, asio::any_io_executor executor);
+
+  Task<std::optional<WebSocket::Message>> read() { return socket_->read(); }
+  Task<void> write(WebSocket::Message message);
+
+ private:
+  using Turn = asio::experimental::channel<void(boost::system::error_code)>;
+  Task<void> write_in_turn(WebSocket::Message message);
+
+  const std::unique_ptr<WebSocket> socket_;
+  const asio::any_io_executor executor_;
+  Turn turn_;  // holds one message while somebody writes
+};
+
+// The sockets of the processes that this gateway follows, so that a verb on a process finds its
+// connection. What has gone is not kept alive.
+class LiveSockets {
+ public:
+  void put(const std::string& sandbox, const std::string& process,
+           const std::shared_ptr<SharedSocket>& socket);
+  void drop(const std::string& sandbox, const std::string& process);
+  // Throws Error(not_found) when no stream of that process is open here.
+  std::shared_ptr<SharedSocket> of(const std::string& sandbox, const std::string& process);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<std::string, std::string>, std::weak_ptr<SharedSocket>> sockets_;
+};
+
+}  // namespace sandgate

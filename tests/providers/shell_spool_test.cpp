@@ -1,0 +1,95 @@
+#include "providers/shell_spool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+
+#include "gateway/core/error.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate::shell {
+namespace {
+
+// Through the shell of this machine, as a backend would.
+std::string output_of(const std::string& line) {
+  FILE* pipe = popen(line.c_str(), "r");
+  std::string out;
+  std::array<char, 4096> piece;
+  while (const size_t count = fread(piece.data(), 1, piece.size(), pipe))
+    out.append(piece.data(), count);
+  pclose(pipe);
+  return out;
+}
+
+class ShellSpool : public testing::Test {
+ protected:
+  void SetUp() override { setenv("TMPDIR", directory_.path().c_str(), 1); }
+  void TearDown() override { unsetenv("TMPDIR"); }
+
+  void spool(const std::string& id, const std::string& line) {
+    output_of(spool_line({.shell = line, .process_id = id}));
+  }
+  Fetched fetch(const std::string& id, uint64_t out = 0, uint64_t err = 0) {
+    return read_fetched(output_of(fetch_line(id, out, err)));
+  }
+  test::TempDirectory directory_;
+};
+
+TEST_F(ShellSpool, OutputsAndTheStatusAreFetchedOnce) {
+  spool("pr1", R"(printf 'a\0\377'; printf err >&2; exit 7)");
+  const Fetched all = fetch("pr1");
+  EXPECT_EQ(all.out, std::string("a\0\xFF", 3));
+  EXPECT_EQ(all.err, "err");
+  EXPECT_EQ(all.status, 7);
+  EXPECT_FALSE(fetch("pr1").known);
+}
+
+TEST_F(ShellSpool, LargeOutputComesInPiecesAndTheStatusWithTheLast) {
+  spool("pr1", "head -c 400000 /dev/zero; head -c 10 /dev/zero >&2");
+  std::string out, err;
+  for (int fetches = 1;; ++fetches) {
+    const Fetched piece = fetch("pr1", out.size(), err.size());
+    out += piece.out;
+    err += piece.err;
+    if (!piece.status) continue;
+    EXPECT_EQ(fetches, 3);
+    break;
+  }
+  EXPECT_EQ(out, std::string(400'000, '\0'));
+  EXPECT_EQ(err, std::string(10, '\0'));
+}
+
+TEST_F(ShellSpool, WhatRunsIsFetchedMeanwhile) {
+  std::string line =
+      spool_line({.shell = "echo go; while [ ! -e stop ]; do sleep 0.02; done; echo end",
+                  .cwd = directory_.path(),
+                  .process_id = "pr1"});
+  output_of("(" + line + ") >/dev/null 2>&1 &");
+  const Fetched first = fetch("pr1");
+  EXPECT_EQ(first.out, "go\n");
+  EXPECT_TRUE(first.known);
+  EXPECT_FALSE(first.status);
+  output_of(": > " + directory_.path() + "/stop");
+  std::string rest;
+  for (;;) {
+    const Fetched piece = fetch("pr1", 3 + rest.size());
+    rest += piece.out;
+    if (!piece.status) continue;
+    EXPECT_EQ(piece.status, 0);
+    break;
+  }
+  EXPECT_EQ(rest, "end\n");
+}
+
+TEST(ShellSpoolRead, HostileTextIsNoFetch) {
+  EXPECT_EQ(read_fetched("\n\n0\n").status, 0);
+  EXPECT_FALSE(read_fetched("\n\ngone\n").known);
+  for (const std::string text : {"", "\n", "\n\n", "\n\n0", "\n\n\n", "?\n\n0\n", "\n\n1x\n",
+                                 "\n\n99999999999\n", "a b\n\nmore\n"})
+    EXPECT_THROW(read_fetched(text), Error) << text;
+  EXPECT_THROW(read_fetched(std::string((kSpoolPiece + 3) / 3 * 4, 'A') + "\n\nmore\n"), Error);
+}
+
+}  // namespace
+}  // namespace sandgate::shell
