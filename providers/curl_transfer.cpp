@@ -68,6 +68,9 @@ void CurlTransfer::set_options(bool whole_reply) {
     curl_easy_setopt(easy_, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(easy_, CURLOPT_LOW_SPEED_TIME, static_cast<long>(call_.silence.count()));
   }
+  // A pooled connection opens no socket; this looks at the one that will be used.
+  curl_easy_setopt(easy_, CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
+  curl_easy_setopt(easy_, CURLOPT_PREREQDATA, this);
   curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
   curl_easy_setopt(easy_, CURLOPT_HEADERDATA, this);
   curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
@@ -99,9 +102,6 @@ void CurlTransfer::set_address_rules() {
   curl_easy_setopt(easy_, CURLOPT_PROXY, "");
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::on_socket);
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, this);
-  // A pooled connection opens no socket; this looks at the one that will be used.
-  curl_easy_setopt(easy_, CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
-  curl_easy_setopt(easy_, CURLOPT_PREREQDATA, this);
 }
 
 // ---- the coroutine's side
@@ -273,8 +273,15 @@ curl_socket_t CurlTransfer::on_socket(void* self, curlsocktype, curl_sockaddr* a
 }
 
 int CurlTransfer::on_connected(void* self, char* remote, char*, int, int) {
+  auto& transfer = *static_cast<CurlTransfer*>(self);
+  const auto& call = transfer.call_;
+  // libcurl sends a request again when a pooled connection ends before the reply, of which nobody
+  // knows whether it was served.
+  const bool again = std::exchange(transfer.sent_, true);
+  if (again && (call.method == "POST" || call.method == "PATCH")) return CURL_PREREQFUNC_ABORT;
+  if (call.allow_private) return CURL_PREREQFUNC_OK;
   if (remote && is_public_address(std::string_view(remote))) return CURL_PREREQFUNC_OK;
-  static_cast<CurlTransfer*>(self)->address_refused_ = true;
+  transfer.address_refused_ = true;
   return CURL_PREREQFUNC_ABORT;
 }
 

@@ -62,6 +62,7 @@ class CurlTransfer {
   CURL* easy_;
   curl_slist* header_list_ = nullptr;
   bool address_refused_ = false;  // curl thread only, until finish
+  bool sent_ = false;  // curl thread only: the request went out once
   // Written by the curl thread before head_ready_, read by the coroutine after it.
   int status_ = 0;
   HttpFields headers_;
