@@ -22,6 +22,12 @@ Error failure_of(CURLcode code, bool address_refused, const std::string& peer) {
   return Error(ErrorCode::unavailable, peer + " could not be reached: " + curl_easy_strerror(code));
 }
 
+// The call, and what it points to, outlive the handle.
+void set_blob(CURL* easy, CURLoption option, const std::string& pem) {
+  curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
+  if (!pem.empty()) curl_easy_setopt(easy, option, &blob);
+}
+
 // Drops what was consumed once it is worth the move.
 void compact(std::string& buffer, size_t& consumed) {
   if (consumed == buffer.size())
@@ -43,6 +49,7 @@ CurlTransfer::CurlTransfer(HttpCall call, bool whole_reply, asio::any_io_executo
   if (!easy_) throw Error(ErrorCode::internal, "libcurl has no handle");
   set_options(whole_reply);
   set_body();
+  if (call_.tls) set_tls(*call_.tls);
   if (!call_.allow_private) set_address_rules();
 }
 
@@ -95,6 +102,14 @@ void CurlTransfer::set_body() {
     curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, call_.body.c_str());
   }
   curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, call_.method.c_str());
+}
+
+void CurlTransfer::set_tls(const TlsIdentity& tls) {
+  // The machine's folder of authorities would be trusted besides.
+  if (!tls.authorities.empty()) curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
+  set_blob(easy_, CURLOPT_CAINFO_BLOB, tls.authorities);
+  set_blob(easy_, CURLOPT_SSLCERT_BLOB, tls.certificate);
+  set_blob(easy_, CURLOPT_SSLKEY_BLOB, tls.key.reveal());
 }
 
 void CurlTransfer::set_address_rules() {

@@ -45,6 +45,7 @@ class CurlTransfer {
 
   void set_options(bool whole_reply);
   void set_body();
+  void set_tls(const TlsIdentity& tls);
   void set_address_rules();
   void add_header_line(std::string_view line);
   size_t take_body(std::string_view bytes);

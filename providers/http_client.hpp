@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gateway/core/async.hpp"
+#include "gateway/core/secret.hpp"
 #include "providers/sandbox.hpp"
 
 namespace sandgate {
@@ -17,6 +18,14 @@ using HttpFields = std::vector<std::pair<std::string, std::string>>;
 
 // The first field of that name, case-insensitive.
 std::optional<std::string_view> find_field(const HttpFields& fields, std::string_view name);
+
+// What a TLS connection trusts and shows where that is not this machine's authorities and nothing.
+// PEM texts.
+struct TlsIdentity {
+  std::string authorities;  // instead of the machine's; empty: those
+  std::string certificate;  // the client's, with its chain; empty: none
+  Secret key;  // the certificate's
+};
 
 // One request to an upstream. Redirects are answers, not followed.
 struct HttpCall {
@@ -33,6 +42,7 @@ struct HttpCall {
   size_t max_body = 8 << 20;  // call() only; beyond it the reply is refused
   // Loopback, private, link-local and metadata addresses may be reached: the operator's upstreams.
   bool allow_private = false;
+  std::shared_ptr<const TlsIdentity> tls;  // null: the machine's authorities, no certificate
   std::string peer = "the backend";  // what messages call the other side
 };
 

@@ -134,6 +134,7 @@ HttpCall RestApi::to_http(RestCall call) const {
   http.deadline = call.deadline;
   http.silence = call.silence;
   http.allow_private = target_.allow_private;
+  http.tls = target_.tls;
   return http;
 }
 

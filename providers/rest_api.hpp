@@ -18,6 +18,7 @@ struct RestTarget {
   Secret auth_value;  // "Bearer …"; empty: none
   bool allow_private = false;
   HttpFields headers;  // of every call besides
+  std::shared_ptr<const TlsIdentity> tls;  // as in HttpCall
 };
 
 // The value of an Authorization header.
