@@ -262,7 +262,8 @@ def new_id(prefix="", length=20):
 
 
 def run(cls, spec_files=(), newer=()):
-    """The fake as a program. --specs DIR checks each request against DIR/<spec file>. `newer`: words
+    """The fake as a program. --specs DIR checks each request against DIR/<spec file>; a third
+    member of `spec_files` is what checks it, unless it is SpecCheck. `newer`: words
     of the vendor's present API that the description does not know yet."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--specs", default="")
@@ -270,7 +271,8 @@ def run(cls, spec_files=(), newer=()):
     specs = []
     if options.specs:
         from spec_check import SpecCheck
-        specs = [SpecCheck(os.path.join(options.specs, name), prefix, newer) for name, prefix in spec_files]
+        specs = [(check or [SpecCheck])[0](os.path.join(options.specs, name), prefix, newer)
+                 for name, prefix, *check in spec_files]
     fake = cls(specs)
     server = start(fake)
     print("listening " + server.url, flush=True)

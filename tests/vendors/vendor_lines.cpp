@@ -4,6 +4,24 @@
 
 namespace sandgate::test {
 
+namespace {
+
+VendorLine kubernetes_line() {
+  return {.name = "kubernetes",
+          .script = "kubernetes/fake_kubernetes.py",
+          .specs = "",
+          .image = "tools",
+          .create = "POST /apis/agents.x-k8s.io/v1beta1/namespaces/default/sandboxes$",
+          .exec = "GET .*/exec",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}};
+              },
+          .credentials = {{"token", "kube_0001"}}};
+}
+
+}  // namespace
+
 std::ostream& operator<<(std::ostream& out, const VendorLine& line) { return out << line.name; }
 
 const std::vector<VendorLine>& vendor_lines() {
@@ -41,6 +59,7 @@ const std::vector<VendorLine>& vendor_lines() {
              return Json{{"api_url", url}};
            },
        .credentials = {{"api_key", "ak_0001"}}},
+      kubernetes_line(),
   };
   return kLines;
 }

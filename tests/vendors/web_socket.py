@@ -8,14 +8,16 @@ TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 
 class WebSocket:
-    def __init__(self, request):
+    def __init__(self, request, protocol=""):
+        """`protocol`: the one of those offered that is spoken."""
         self.handler = request.handler
         request.streaming = True
         key = request.headers["Sec-WebSocket-Key"].encode()
+        chosen = f"Sec-WebSocket-Protocol: {protocol}\r\n" if protocol else ""
         accept = base64.b64encode(hashlib.sha1(key + GUID).digest()).decode()
         self.handler.wfile.write((
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Accept: {accept}\r\n\r\n").encode())
+            f"Sec-WebSocket-Accept: {accept}\r\n{chosen}\r\n").encode())
         self.handler.close_connection = True
 
     def send(self, data, kind=BINARY):
@@ -35,7 +37,10 @@ class WebSocket:
         """(kind, data), None when the other side closed."""
         read = self.handler.rfile.read
         while True:
-            head = read(2)
+            try:
+                head = read(2)
+            except (OSError, ValueError):  # this side has closed
+                return None
             if len(head) < 2:
                 return None
             kind, size = head[0] & 15, head[1] & 127
