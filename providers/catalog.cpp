@@ -3,6 +3,7 @@
 #include "providers/daytona_kind.hpp"
 #include "providers/e2b_kind.hpp"
 #include "providers/kubernetes_kind.hpp"
+#include "providers/opensandbox_kind.hpp"
 #include "providers/runloop_kind.hpp"
 #include "providers/sandgate_kind.hpp"
 
@@ -10,7 +11,8 @@ namespace sandgate {
 
 const std::vector<ProviderKind>& provider_kinds() {
   static const std::vector<ProviderKind> kKinds{
-      sandgate_kind(), e2b_kind(), daytona_kind(), runloop_kind(), kubernetes_kind(),
+      sandgate_kind(), e2b_kind(),        daytona_kind(),
+      runloop_kind(),  kubernetes_kind(), opensandbox_kind(),
   };
   return kKinds;
 }

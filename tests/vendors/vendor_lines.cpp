@@ -20,6 +20,20 @@ VendorLine kubernetes_line() {
           .credentials = {{"token", "kube_0001"}}};
 }
 
+VendorLine opensandbox_line() {
+  return {.name = "opensandbox",
+          .script = "opensandbox/fake_opensandbox.py",
+          .specs = "",
+          .image = "tools",
+          .create = "POST /v1/sandboxes$",
+          .exec = "POST .*/pty$",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url + "/v1"}};
+              },
+          .credentials = {{"api_key", "osb_0001"}}};
+}
+
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const VendorLine& line) { return out << line.name; }
@@ -60,6 +74,7 @@ const std::vector<VendorLine>& vendor_lines() {
            },
        .credentials = {{"api_key", "ak_0001"}}},
       kubernetes_line(),
+      opensandbox_line(),
   };
   return kLines;
 }
