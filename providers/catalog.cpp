@@ -3,7 +3,9 @@
 #include "providers/agentcore_kind.hpp"
 #include "providers/daytona_kind.hpp"
 #include "providers/e2b_kind.hpp"
+#include "providers/kubernetes_kind.hpp"
 #include "providers/northflank_kind.hpp"
+#include "providers/opensandbox_kind.hpp"
 #include "providers/runloop_kind.hpp"
 #include "providers/sandgate_kind.hpp"
 
@@ -11,12 +13,8 @@ namespace sandgate {
 
 const std::vector<ProviderKind>& provider_kinds() {
   static const std::vector<ProviderKind> kKinds{
-      sandgate_kind(),
-      e2b_kind(),
-      daytona_kind(),
-      runloop_kind(),
-      northflank_kind(),
-      agentcore_kind(),
+      sandgate_kind(),   agentcore_kind(),  daytona_kind(),     e2b_kind(),
+      kubernetes_kind(), northflank_kind(), opensandbox_kind(), runloop_kind(),
   };
   return kKinds;
 }

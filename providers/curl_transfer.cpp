@@ -22,6 +22,12 @@ Error failure_of(CURLcode code, bool address_refused, const std::string& peer) {
   return Error(ErrorCode::unavailable, peer + " could not be reached: " + curl_easy_strerror(code));
 }
 
+// The call, and what it points to, outlive the handle.
+void set_blob(CURL* easy, CURLoption option, const std::string& pem) {
+  curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
+  if (!pem.empty()) curl_easy_setopt(easy, option, &blob);
+}
+
 // Drops what was consumed once it is worth the move.
 void compact(std::string& buffer, size_t& consumed) {
   if (consumed == buffer.size())
@@ -43,6 +49,7 @@ CurlTransfer::CurlTransfer(HttpCall call, bool whole_reply, asio::any_io_executo
   if (!easy_) throw Error(ErrorCode::internal, "libcurl has no handle");
   set_options(whole_reply);
   set_body();
+  if (call_.tls) set_tls(*call_.tls);
   if (!call_.allow_private) set_address_rules();
 }
 
@@ -68,6 +75,9 @@ void CurlTransfer::set_options(bool whole_reply) {
     curl_easy_setopt(easy_, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(easy_, CURLOPT_LOW_SPEED_TIME, static_cast<long>(call_.silence.count()));
   }
+  // A pooled connection opens no socket; this looks at the one that will be used.
+  curl_easy_setopt(easy_, CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
+  curl_easy_setopt(easy_, CURLOPT_PREREQDATA, this);
   curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
   curl_easy_setopt(easy_, CURLOPT_HEADERDATA, this);
   curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
@@ -104,14 +114,19 @@ void CurlTransfer::set_body() {
   curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, call_.method.c_str());
 }
 
+void CurlTransfer::set_tls(const TlsIdentity& tls) {
+  // The machine's folder of authorities would be trusted besides.
+  if (!tls.authorities.empty()) curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
+  set_blob(easy_, CURLOPT_CAINFO_BLOB, tls.authorities);
+  set_blob(easy_, CURLOPT_SSLCERT_BLOB, tls.certificate);
+  set_blob(easy_, CURLOPT_SSLKEY_BLOB, tls.key.reveal());
+}
+
 void CurlTransfer::set_address_rules() {
   // A proxy would connect on its own, past these checks.
   curl_easy_setopt(easy_, CURLOPT_PROXY, "");
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::on_socket);
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, this);
-  // A pooled connection opens no socket; this looks at the one that will be used.
-  curl_easy_setopt(easy_, CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
-  curl_easy_setopt(easy_, CURLOPT_PREREQDATA, this);
 }
 
 // ---- the coroutine's side
@@ -283,8 +298,15 @@ curl_socket_t CurlTransfer::on_socket(void* self, curlsocktype, curl_sockaddr* a
 }
 
 int CurlTransfer::on_connected(void* self, char* remote, char*, int, int) {
+  auto& transfer = *static_cast<CurlTransfer*>(self);
+  const auto& call = transfer.call_;
+  // libcurl sends a request again when a pooled connection ends before the reply, of which nobody
+  // knows whether it was served.
+  const bool again = std::exchange(transfer.sent_, true);
+  if (again && (call.method == "POST" || call.method == "PATCH")) return CURL_PREREQFUNC_ABORT;
+  if (call.allow_private) return CURL_PREREQFUNC_OK;
   if (remote && is_public_address(std::string_view(remote))) return CURL_PREREQFUNC_OK;
-  static_cast<CurlTransfer*>(self)->address_refused_ = true;
+  transfer.address_refused_ = true;
   return CURL_PREREQFUNC_ABORT;
 }
 

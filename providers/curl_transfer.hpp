@@ -46,6 +46,7 @@ class CurlTransfer {
   void set_options(bool whole_reply);
   void set_headers();
   void set_body();
+  void set_tls(const TlsIdentity& tls);
   void set_address_rules();
   void add_header_line(std::string_view line);
   size_t take_body(std::string_view bytes);
@@ -63,6 +64,7 @@ class CurlTransfer {
   CURL* easy_;
   curl_slist* header_list_ = nullptr;
   bool address_refused_ = false;  // curl thread only, until finish
+  bool sent_ = false;  // curl thread only: the request went out once
   // Written by the curl thread before head_ready_, read by the coroutine after it.
   int status_ = 0;
   HttpFields headers_;

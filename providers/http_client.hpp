@@ -25,6 +25,14 @@ struct AwsSigner {
   Secret key_id, key;
 };
 
+// What a TLS connection trusts and shows where that is not this machine's authorities and nothing.
+// PEM texts.
+struct TlsIdentity {
+  std::string authorities;  // instead of the machine's; empty: those
+  std::string certificate;  // the client's, with its chain; empty: none
+  Secret key;  // the certificate's
+};
+
 // One request to an upstream. Redirects are answers, not followed.
 struct HttpCall {
   std::string method = "GET";
@@ -42,6 +50,7 @@ struct HttpCall {
   bool allow_private = false;
   // Signs `headers` and `body` too; not `upload`. A query has one parameter, or sorted ones.
   std::shared_ptr<const AwsSigner> signer;
+  std::shared_ptr<const TlsIdentity> tls;  // null: the machine's authorities, no certificate
   std::string peer = "the backend";  // what messages call the other side
 };
 

@@ -135,6 +135,7 @@ HttpCall RestApi::to_http(RestCall call) const {
   http.silence = call.silence;
   http.allow_private = target_.allow_private;
   http.signer = target_.signer;
+  http.tls = target_.tls;
   return http;
 }
 

@@ -19,6 +19,7 @@ struct RestTarget {
   bool allow_private = false;
   HttpFields headers;  // of every call besides
   std::shared_ptr<const AwsSigner> signer;  // instead of auth_value
+  std::shared_ptr<const TlsIdentity> tls;  // as in HttpCall
 };
 
 // The value of an Authorization header.

@@ -18,6 +18,7 @@ class SharedSocket : public std::enable_shared_from_this<SharedSocket> {
 
   Task<std::optional<WebSocket::Message>> read() { return socket_->read(); }
   Task<void> write(WebSocket::Message message);
+  const std::string& protocol() const { return socket_->protocol(); }
 
  private:
   using Turn = asio::experimental::channel<void(boost::system::error_code)>;

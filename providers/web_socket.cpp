@@ -37,13 +37,22 @@ Place place_of(const std::string& text) {
   return place;
 }
 
-asio::ssl::context& client_tls() {
-  static asio::ssl::context context = [] {
-    asio::ssl::context made(asio::ssl::context::tls_client);
+asio::ssl::context tls_of(const TlsIdentity& identity) {
+  asio::ssl::context made(asio::ssl::context::tls_client);
+  if (identity.authorities.empty())
     made.set_default_verify_paths();
-    made.set_verify_mode(asio::ssl::verify_peer);
-    return made;
-  }();
+  else
+    made.add_certificate_authority(asio::buffer(identity.authorities));
+  if (!identity.certificate.empty()) {
+    made.use_certificate_chain(asio::buffer(identity.certificate));
+    made.use_private_key(asio::buffer(identity.key.reveal()), asio::ssl::context::pem);
+  }
+  made.set_verify_mode(asio::ssl::verify_peer);
+  return made;
+}
+
+asio::ssl::context& client_tls() {
+  static asio::ssl::context context = tls_of({});
   return context;
 }
 
@@ -55,7 +64,8 @@ Error broken_off(const boost::system::system_error& failure) {
 template <class Stream>
 class BeastSocket : public WebSocket {
  public:
-  explicit BeastSocket(std::unique_ptr<Stream> stream) : stream_(std::move(stream)) {}
+  BeastSocket(std::unique_ptr<Stream> stream, std::string protocol)
+      : stream_(std::move(stream)), protocol_(std::move(protocol)) {}
 
   Task<std::optional<Message>> read() override {
     beast::flat_buffer buffer;
@@ -78,8 +88,11 @@ class BeastSocket : public WebSocket {
     }
   }
 
+  const std::string& protocol() const override { return protocol_; }
+
  private:
   std::unique_ptr<Stream> stream_;
+  const std::string protocol_;
 };
 
 Task<void> connect_to(beast::tcp_stream& stream, const Place& place, bool allow_private) {
@@ -103,7 +116,10 @@ Task<std::unique_ptr<WebSocket>> upgrade(std::string provider, std::unique_ptr<S
   patience.keep_alive_pings = true;
   stream->set_option(patience);
   stream->read_message_max(call.max_message);
-  const auto fields = call.headers;
+  // Some servers take every frame for a message.
+  stream->auto_fragment(false);
+  auto fields = call.headers;
+  if (!call.protocols.empty()) fields.emplace_back("Sec-WebSocket-Protocol", call.protocols);
   stream->set_option(websocket::stream_base::decorator([fields](websocket::request_type& request) {
     for (const auto& [name, value] : fields) request.set(name, value);
   }));
@@ -118,7 +134,8 @@ Task<std::unique_ptr<WebSocket>> upgrade(std::string provider, std::unique_ptr<S
     throw error_of_status(provider, static_cast<int>(answer.result_int()), headers);
   }
   if (refused) throw boost::system::system_error(refused);
-  co_return std::make_unique<BeastSocket<Stream>>(std::move(stream));
+  const std::string protocol(answer[beast::http::field::sec_websocket_protocol]);
+  co_return std::make_unique<BeastSocket<Stream>>(std::move(stream), protocol);
 }
 
 Task<std::unique_ptr<WebSocket>> dial(std::string provider, WebSocketCall call) {
@@ -129,7 +146,10 @@ Task<std::unique_ptr<WebSocket>> dial(std::string provider, WebSocketCall call) 
     co_await connect_to(beast::get_lowest_layer(*stream), place, call.allow_private);
     co_return co_await upgrade(std::move(provider), std::move(stream), place, std::move(call));
   }
-  auto stream = std::make_unique<Secure>(executor, client_tls());
+  // A stream keeps what it needs of its context.
+  std::optional<asio::ssl::context> own;
+  if (call.tls) own.emplace(tls_of(*call.tls));
+  auto stream = std::make_unique<Secure>(executor, own ? *own : client_tls());
   co_await connect_to(beast::get_lowest_layer(*stream), place, call.allow_private);
   auto& tls = stream->next_layer();
   if (!SSL_set_tlsext_host_name(tls.native_handle(), place.host.c_str()))

@@ -13,6 +13,8 @@ struct WebSocketCall {
   std::chrono::milliseconds deadline{15000};  // until it is open
   size_t max_message = 4 << 20;  // beyond it the connection ends
   bool allow_private = false;  // as in HttpCall
+  std::shared_ptr<const TlsIdentity> tls;  // as in HttpCall
+  std::string protocols;  // subprotocols that are offered, "a, b"; empty: none
 };
 
 // A connection to an upstream's WebSocket. One coroutine may read while another writes; dropping
@@ -27,6 +29,8 @@ class WebSocket {
   // Empty when the other side closed; throws Error(unavailable) when the connection broke.
   virtual Task<std::optional<Message>> read() = 0;
   virtual Task<void> write(Message message) = 0;
+  // The subprotocol that the upstream chose; empty when it chose none.
+  virtual const std::string& protocol() const = 0;
 };
 
 // Throws Error as HttpClient does, and with the status's code when the upgrade is refused.

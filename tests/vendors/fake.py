@@ -262,17 +262,17 @@ def new_id(prefix="", length=20):
 
 
 def run(cls, spec_files=(), newer=(), checker=None):
-    """The fake as a program. --specs DIR checks each request against DIR/<spec file>. `newer`: words
-    of the vendor's present API that the description does not know yet. `checker`: for descriptions
-    that are no OpenAPI."""
+    """The fake as a program. --specs DIR checks each request against DIR/<spec file>; a third
+    member of `spec_files`, or else `checker`, is what checks it where that is no OpenAPI. `newer`:
+    words of the vendor's present API that the description does not know yet."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--specs", default="")
     options = parser.parse_args()
     specs = []
     if options.specs:
-        if not checker:
-            from spec_check import SpecCheck as checker
-        specs = [checker(os.path.join(options.specs, name), prefix, newer) for name, prefix in spec_files]
+        from spec_check import SpecCheck
+        specs = [(check or [checker or SpecCheck])[0](os.path.join(options.specs, name), prefix, newer)
+                 for name, prefix, *check in spec_files]
     fake = cls(specs)
     server = start(fake)
     print("listening " + server.url, flush=True)

@@ -35,6 +35,34 @@ VendorLine northflank_line() {
           .credentials = {{"api_token", "nf_0001"}}};
 }
 
+VendorLine kubernetes_line() {
+  return {.name = "kubernetes",
+          .script = "kubernetes/fake_kubernetes.py",
+          .specs = "",
+          .image = "tools",
+          .create = "POST /apis/agents.x-k8s.io/v1beta1/namespaces/default/sandboxes$",
+          .exec = "GET .*/exec",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}};
+              },
+          .credentials = {{"token", "kube_0001"}}};
+}
+
+VendorLine opensandbox_line() {
+  return {.name = "opensandbox",
+          .script = "opensandbox/fake_opensandbox.py",
+          .specs = "",
+          .image = "tools",
+          .create = "POST /v1/sandboxes$",
+          .exec = "POST .*/pty$",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url + "/v1"}};
+              },
+          .credentials = {{"api_key", "osb_0001"}}};
+}
+
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const VendorLine& line) { return out << line.name; }
@@ -76,6 +104,8 @@ const std::vector<VendorLine>& vendor_lines() {
        .credentials = {{"api_key", "ak_0001"}}},
       northflank_line(),
       agentcore_line(),
+      kubernetes_line(),
+      opensandbox_line(),
   };
   return kLines;
 }

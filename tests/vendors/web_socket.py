@@ -9,14 +9,16 @@ CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
 
 class WebSocket:
-    def __init__(self, request):
+    def __init__(self, request, protocol=""):
+        """`protocol`: the one of those offered that is spoken."""
         self.handler = request.handler
         request.streaming = True
         key = request.headers["Sec-WebSocket-Key"].encode()
+        chosen = f"Sec-WebSocket-Protocol: {protocol}\r\n" if protocol else ""
         accept = base64.b64encode(hashlib.sha1(key + GUID).digest()).decode()
         self.handler.wfile.write((
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Accept: {accept}\r\n\r\n").encode())
+            f"Sec-WebSocket-Accept: {accept}\r\n{chosen}\r\n").encode())
         self.handler.close_connection = True
         self.sending = threading.Lock()
 
@@ -38,7 +40,10 @@ class WebSocket:
         """(kind, data) of a whole message, None when the other side closed."""
         read, message, whole = self.handler.rfile.read, None, b""
         while True:
-            head = read(2)
+            try:
+                head = read(2)
+            except (OSError, ValueError):  # this side has closed
+                return None
             if len(head) < 2:
                 return None
             last, kind, size = head[0] & 0x80, head[0] & 15, head[1] & 127

@@ -1,0 +1,23 @@
+#include "providers/live_inputs.hpp"
+
+#include "gateway/core/error.hpp"
+
+namespace sandgate {
+
+void LiveInputs::add(const std::string& sandbox, const std::string& process,
+                     const std::shared_ptr<LiveInput>& input) {
+  if (process.empty()) return;
+  std::lock_guard lock(mutex_);
+  std::erase_if(inputs_, [](const auto& one) { return one.second.expired(); });
+  inputs_[{sandbox, process}] = input;
+}
+
+std::shared_ptr<LiveInput> LiveInputs::get(const std::string& sandbox, const std::string& process) {
+  std::lock_guard lock(mutex_);
+  const auto found = inputs_.find({sandbox, process});
+  auto input = found == inputs_.end() ? nullptr : found->second.lock();
+  if (!input) throw Error::not_found("process", process);
+  return input;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,87 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "providers/live_inputs.hpp"
+#include "providers/opensandbox_wire.hpp"
+#include "providers/shell_provider.hpp"
+#include "providers/web_socket.hpp"
+
+namespace sandgate {
+
+struct OpenSandboxSettings {
+  std::string api_url;  // with its version, "https://host/v1"
+  std::string sandbox_scheme;  // of what endpoints name
+  bool use_server_proxy = false;  // the server stands before its sandboxes
+  opensandbox::BoxRules rules;
+  bool process_limit = false, disk_limit = false;  // the server bounds them
+  DescriptorLimits limits;
+  Secret api_key;
+  bool allow_private = false;  // an operator's deployment
+};
+
+// An OpenSandbox server. Sandboxes carry our id in metadata.sandgate_id; what is done inside goes
+// to the execd of each. A command is a session of execd's terminals in pipes, which is byte for
+// byte and has stdin; its text goes over stdin too, and its end is marked in its output, because
+// execd tells of a process's end before the last of its output.
+class OpenSandboxProvider : public ShellProvider {
+ public:
+  OpenSandboxProvider(HttpClient& http, asio::any_io_executor executor,
+                      OpenSandboxSettings settings);
+
+  Descriptor descriptor() const override;
+  Task<BackendSandbox> create(CreateSpec spec) override;
+  Task<std::optional<BackendSandbox>> find(std::string id) override;
+  Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
+  Task<std::vector<BackendSandbox>> list() override;
+  Task<void> kill(std::string id) override;
+
+  Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
+  Task<void> signal(std::string id, std::string process, int number) override;
+  Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
+  Task<void> close_stdin(std::string id, std::string process) override;
+  Task<void> resize(std::string id, std::string process, PtySize size) override;
+
+  Task<Keeps> pause(std::string id, Keeps keep) override;
+  Task<void> resume(std::string id) override;
+  Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,
+                                 bool lasting) override;
+  Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
+  Task<void> remove_snapshot(std::string snapshot) override;
+
+  Task<void> extend(std::string id, std::chrono::seconds ttl) override;
+
+  Task<Ran> run(std::string id, std::string line) override;
+  // The API inside one sandbox; Error(not_found) when the sandbox is not there.
+  Task<RestApi> execd(std::string id);
+  // A WebSocket of it.
+  Task<std::unique_ptr<WebSocket>> attach(std::string id, std::string path);
+  LiveInputs& inputs() { return inputs_; }
+
+ protected:
+  Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path) override;
+  Task<void> upload(std::string id, std::string path, ByteSource& bytes) override;
+
+ private:
+  Task<std::optional<opensandbox::Box>> box_of(std::string id);
+  Task<std::vector<BackendSandbox>> pages(std::string query);
+  Task<void> until_running(std::string id);
+  Task<opensandbox::Endpoint> endpoint_of(std::string id);
+  void forget(const std::string& id);
+  Task<std::optional<opensandbox::Snapshot>> named_snapshot(std::string snapshot_id);
+  Task<void> turn(std::string id, std::string verb, BackendState state);
+
+  HttpClient& http_;
+  const OpenSandboxSettings settings_;
+  RestApi api_;
+  LiveInputs inputs_;
+  std::mutex mutex_;
+  std::map<std::string, opensandbox::Endpoint> endpoints_;  // of execd; bounded, asked for again
+};
+
+namespace opensandbox {
+std::string box_path(const std::string& id);
+}
+
+}  // namespace sandgate

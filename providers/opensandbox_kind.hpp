@@ -1,0 +1,11 @@
+#pragma once
+#include "providers/catalog.hpp"
+
+namespace sandgate {
+
+// settings {api_url (required), sandbox_scheme, use_server_proxy, secure_access, runtime,
+// isolation, egress_enforced, process_limit, disk_limit, image, region, limits}; credentials
+// {api_key}.
+ProviderKind opensandbox_kind();
+
+}  // namespace sandgate

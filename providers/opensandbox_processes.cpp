@@ -1,0 +1,75 @@
+#include "providers/event_stream.hpp"
+#include "providers/opensandbox.hpp"
+#include "providers/opensandbox_process.hpp"
+#include "providers/shell_command.hpp"
+
+// The commands of OpenSandboxProvider. Ours are run by execd's own call for commands, which has
+// text only and no stdin.
+namespace sandgate {
+namespace {
+
+constexpr int64_t kRunMilliseconds = 60'000;
+constexpr size_t kCommandRead = 64 << 10;
+
+}  // namespace
+
+Task<ShellProvider::Ran> OpenSandboxProvider::run(std::string id, std::string line) {
+  RestApi inside = co_await execd(id);
+  Json body{{"command", "cd; " + line}, {"timeout", kRunMilliseconds}};
+  RestCall call{.method = "POST",
+                .path = "/command",
+                .json = std::move(body),
+                .headers = {{"Accept", "text/event-stream"}}};
+  call.deadline = std::chrono::seconds(30);
+  call.silence = std::chrono::seconds(60);
+  const auto stream = co_await inside.stream(std::move(call));
+  LineSplitter lines;
+  Ran ran;
+  std::string piece(kCommandRead, '\0');
+  for (;;) {
+    const size_t count = co_await stream->read(piece);
+    if (count == 0) throw Error(ErrorCode::unavailable, "opensandbox lost the command");
+    lines.add(std::string_view(piece).substr(0, count));
+    while (const auto next = lines.next()) {
+      const auto event = opensandbox::to_event(*next);
+      ran.status = event.status;
+      if (event.kind == opensandbox::CommandEvent::ended) co_return ran;
+      if (event.kind != opensandbox::CommandEvent::output) continue;
+      if (ran.output.size() < kMaxPrinted) ran.output += event.text + "\n";
+    }
+  }
+}
+
+Task<std::unique_ptr<ProcessStream>> OpenSandboxProvider::exec(std::string id, Command command) {
+  if (!command.user.empty())
+    throw Error::invalid("/user", "cannot be chosen: a sandbox has one account");
+  co_await check_directory(id, command);
+  auto process =
+      std::make_unique<OpenSandboxProcess>(self<OpenSandboxProvider>(), id, std::move(command));
+  co_await process->start();
+  co_return process;
+}
+
+Task<void> OpenSandboxProvider::signal(std::string id, std::string process, int number) {
+  const std::string line = shell::signal_line(process, number);
+  const Ran ran = co_await run(id, line);
+  if (ran.status != 0) throw Error::not_found("process", process);
+}
+
+Task<void> OpenSandboxProvider::write_stdin(std::string id, std::string process,
+                                            std::string bytes) {
+  const auto input = inputs_.get(id, process);
+  co_await input->write_stdin(std::move(bytes));
+}
+
+Task<void> OpenSandboxProvider::close_stdin(std::string id, std::string process) {
+  const auto input = inputs_.get(id, process);
+  co_await input->close_stdin();
+}
+
+Task<void> OpenSandboxProvider::resize(std::string id, std::string process, PtySize size) {
+  const auto input = inputs_.get(id, process);
+  co_await input->resize(size);
+}
+
+}  // namespace sandgate
