@@ -3,7 +3,6 @@
 #include <fstream>
 #include <thread>
 
-#include "gateway/api/unbuilt.hpp"
 #include "gateway/core/log.hpp"
 #include "providers/address_rules.hpp"
 #include "providers/catalog.hpp"
@@ -110,6 +109,7 @@ Gateway::Gateway(const Config& config)
       secrets_api_(secrets_),
       decisions_api_(lifecycle_, profile_resolver_),
       providers_api_(lifecycle_, profile_resolver_),
+      simulation_api_(lifecycle_, profile_resolver_),
       exec_api_(access_),
       processes_api_(access_),
       terminal_api_(access_),
@@ -206,13 +206,13 @@ void Gateway::add_routes() {
   providers_api_.add_routes(routes_);
   exec_api_.add_routes(routes_);
   processes_api_.add_routes(routes_);
+  simulation_api_.add_routes(routes_);
   terminal_api_.add_routes(routes_);
   files_api_.add_routes(routes_);
   events_api_.add_routes(routes_);
   webhooks_api_.add_routes(routes_);
   ports_api_.add_routes(routes_);
   operations_api_.add_routes(routes_);
-  api::add_unbuilt_routes(routes_);
 }
 
 http::ServerOptions Gateway::server_options() const {
