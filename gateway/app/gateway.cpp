@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "gateway/core/log.hpp"
+#include "gateway/placement/placement_settings.hpp"
 #include "providers/address_rules.hpp"
 #include "providers/catalog.hpp"
 
@@ -108,8 +109,8 @@ Gateway::Gateway(const Config& config)
       network_api_(lifecycle_, profile_resolver_),
       secrets_api_(secrets_),
       decisions_api_(lifecycle_, profile_resolver_),
-      providers_api_(lifecycle_, profile_resolver_),
       simulation_api_(lifecycle_, profile_resolver_),
+      providers_api_(lifecycle_, profile_resolver_),
       exec_api_(access_),
       processes_api_(access_),
       terminal_api_(access_),
@@ -136,7 +137,8 @@ std::shared_ptr<Provider> Gateway::make_provider(const DeploymentRow& row) {
   if (!kind) throw Error(ErrorCode::invalid, "no provider '" + row.provider + "'");
   Json credentials = Json::object();
   for (const auto& [name, value] : row.credentials) credentials[name] = value.reveal();
-  return kind->make({curl_, io_.executor()}, {row.settings, credentials, row.tenant.has_value()});
+  return kind->make({curl_, io_.executor()},
+                    {backend_settings(row.settings), credentials, row.tenant.has_value()});
 }
 
 api::DeploymentHandlers::Rules Gateway::deployment_rules() {
@@ -145,8 +147,9 @@ api::DeploymentHandlers::Rules Gateway::deployment_rules() {
   rules.validate = [](const DeploymentRow& row, Problems& problems) {
     Json credentials = Json::object();
     for (const auto& [name, value] : row.credentials) credentials[name] = value.reveal();
+    read_placement_settings(row.settings, problems);
     if (const ProviderKind* kind = find_provider_kind(row.provider))
-      kind->validate(row.settings, credentials, problems);
+      kind->validate(backend_settings(row.settings), credentials, problems);
     // Names are judged by what they resolve to, when they are dialled.
     const Json url = row.settings.value("url", Json());
     if (row.tenant && url.is_string() && names_private_address(url.get<std::string>()))
@@ -203,10 +206,10 @@ void Gateway::add_routes() {
   network_api_.add_routes(routes_);
   secrets_api_.add_routes(routes_);
   decisions_api_.add_routes(routes_);
+  simulation_api_.add_routes(routes_);
   providers_api_.add_routes(routes_);
   exec_api_.add_routes(routes_);
   processes_api_.add_routes(routes_);
-  simulation_api_.add_routes(routes_);
   terminal_api_.add_routes(routes_);
   files_api_.add_routes(routes_);
   events_api_.add_routes(routes_);

@@ -153,11 +153,6 @@ void HealthBoard::failed(const std::string& deployment, const Error& error) {
   report(deployment, before, after);
 }
 
-void HealthBoard::abandoned(const std::string& deployment) {
-  std::lock_guard lock(mutex_);
-  entries_[deployment].probing = false;
-}
-
 void HealthBoard::report(const std::string& deployment, Breaker before, Breaker after) {
   const bool was_closed = before == Breaker::closed, is_closed = after == Breaker::closed;
   if (callback_ && was_closed != is_closed) callback_(deployment, after);
