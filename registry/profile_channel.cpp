@@ -6,12 +6,25 @@
 #include "registry/document_fields.hpp"
 
 namespace sandgate {
+namespace {
+
+// 0..99. Eight hexadecimal digits of the hash: 2^32 values, for which percents are even enough.
+int64_t bucket_of(std::string_view text) {
+  return static_cast<int64_t>(std::stoul(sha256_hex(text).substr(0, 8), nullptr, 16) % 100);
+}
+
+template <class T>
+Json share_json(const std::optional<T>& share) {
+  if (!share) return nullptr;
+  return {{"version", share->version}, {"percent", share->percent}};
+}
+
+}  // namespace
 
 Json to_json(const ProfileChannel& channel) {
-  Json canary;
-  if (channel.canary)
-    canary = {{"version", channel.canary->version}, {"percent", channel.canary->percent}};
-  return {{"version", channel.version}, {"canary", std::move(canary)}};
+  return {{"version", channel.version},
+          {"canary", share_json(channel.canary)},
+          {"shadow", share_json(channel.shadow)}};
 }
 
 std::optional<ProfileReference> profile_reference_from(std::string_view text) {
@@ -41,11 +54,15 @@ bool is_channel_name(std::string_view text) {
 
 int64_t choose_version(const ProfileChannel& channel, std::string_view stickiness) {
   if (!channel.canary) return channel.version;
-  // Eight hexadecimal digits of the hash: 2^32 values, for which percents are even enough.
-  const std::string hash = sha256_hex(stickiness).substr(0, 8);
-  const uint64_t bucket = std::stoul(hash, nullptr, 16) % 100;
-  return bucket < static_cast<uint64_t>(channel.canary->percent) ? channel.canary->version
-                                                                 : channel.version;
+  return bucket_of(stickiness) < channel.canary->percent ? channel.canary->version
+                                                         : channel.version;
+}
+
+std::optional<int64_t> choose_shadow(const ProfileChannel& channel, std::string_view stickiness) {
+  if (!channel.shadow) return std::nullopt;
+  if (bucket_of("shadow/" + std::string(stickiness)) >= channel.shadow->percent)
+    return std::nullopt;
+  return channel.shadow->version;
 }
 
 std::string stickiness_of(const std::map<std::string, std::string>& metadata,

@@ -18,10 +18,18 @@ struct Canary {
   bool operator==(const Canary&) const = default;
 };
 
+// Another version that a part of the creates is placed under too; its sandboxes are thrown away.
+struct Shadow {
+  int64_t version = 0;
+  int64_t percent = 0;  // 0..100
+  bool operator==(const Shadow&) const = default;
+};
+
 // A name that points at a version and moves.
 struct ProfileChannel {
   int64_t version = 0;
   std::optional<Canary> canary;
+  std::optional<Shadow> shadow;
   bool operator==(const ProfileChannel&) const = default;
 };
 
@@ -42,6 +50,9 @@ bool is_channel_name(std::string_view text);
 // Which of a channel's versions a create gets. Pure: the same stickiness always gets the same one,
 // and whoever had the canary at 10 % still has it at 20 %.
 int64_t choose_version(const ProfileChannel& channel, std::string_view stickiness);
+
+// The version that a create is shadowed by, if any; drawn apart from the canary's.
+std::optional<int64_t> choose_shadow(const ProfileChannel& channel, std::string_view stickiness);
 
 // What a create sticks by: metadata.session, else its idempotency key, else nothing (the caller
 // then gives something random to choose_version).

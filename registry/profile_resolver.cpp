@@ -19,13 +19,12 @@ std::pair<std::optional<TenantId>, std::string> topic_parts(const std::string& t
   return {TenantId::parse(topic.substr(0, slash)), topic.substr(slash + 1)};
 }
 
-int64_t chosen_version(const ProfileHead& head, const ProfileReference& wanted,
-                       const std::string& stickiness) {
-  if (wanted.version) return *wanted.version;
+ProfileChannel channel_of(const ProfileHead& head, const ProfileReference& wanted) {
+  if (wanted.version) return {.version = *wanted.version};
   const auto channel = head.channels.find(wanted.channel);
   if (channel == head.channels.end())
     throw Error::not_found("profile", wanted.name + "@" + wanted.channel);
-  return choose_version(channel->second, stickiness.empty() ? random_hex(8) : stickiness);
+  return channel->second;
 }
 
 }  // namespace
@@ -54,13 +53,30 @@ Task<ResolvedProfile> ProfileResolver::resolve(std::optional<TenantId> tenant,
   auto finding = heads_.get(profile_topic(tenant, wanted->name));
   const auto head = co_await std::move(finding);
   if (!head) throw Error::not_found("profile", wanted->name);
-  const int64_t version = chosen_version(*head, *wanted, stickiness);
+  const ProfileChannel channel = channel_of(*head, *wanted);
+  if (stickiness.empty()) stickiness = random_hex(8);
+  const int64_t version = choose_version(channel, stickiness);
+  auto profile = co_await version_of(head, version);
+  if (!profile) throw Error::not_found("profile", reference);
+  ResolvedProfile resolved{head->name, version, head->owner, std::move(profile)};
+  if (const auto shadow = choose_shadow(channel, stickiness)) {
+    // No create fails for the sake of its shadow.
+    auto reading = version_of(head, *shadow);
+    const auto outcome = co_await attempt(std::move(reading));
+    resolved.shadow_version = *shadow;
+    if (const auto* read = std::get_if<0>(&outcome)) resolved.shadow = *read;
+  }
+  co_return resolved;
+}
+
+// Null when there is none.
+Task<std::shared_ptr<const Profile>> ProfileResolver::version_of(
+    std::shared_ptr<const ProfileHead> head, int64_t version) {
   // The newest is known: numbers above it need no look and leave nothing in memory.
-  if (version > head->latest) throw Error::not_found("profile", reference);
+  if (version > head->latest) co_return nullptr;
   auto reading = versions_.get(std::to_string(head->id) + "@" + std::to_string(version));
   auto profile = co_await std::move(reading);
-  if (!profile) throw Error::not_found("profile", reference);
-  co_return ResolvedProfile{head->name, version, head->owner, std::move(profile)};
+  co_return profile;
 }
 
 void ProfileResolver::changed(const std::optional<TenantId>& owner, std::string_view name) {

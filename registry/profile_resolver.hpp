@@ -14,6 +14,8 @@ struct ResolvedProfile {
   int64_t version = 0;
   std::optional<TenantId> owner;  // empty: the operator's
   std::shared_ptr<const Profile> profile;  // never null
+  int64_t shadow_version = 0;
+  std::shared_ptr<const Profile> shadow;  // null: no shadow for this create
 };
 
 // From what a create names to a profile version, without asking the database each time: versions
@@ -34,6 +36,8 @@ class ProfileResolver {
 
  private:
   void topic_changed(const std::string& topic);
+  Task<std::shared_ptr<const Profile>> version_of(std::shared_ptr<const ProfileHead> head,
+                                                  int64_t version);
 
   RefreshingCache<ProfileHead> heads_;  // by profile_topic(tenant, name)
   RefreshingCache<Profile> versions_;  // by "<profile id>@<version>"

@@ -8,8 +8,9 @@ namespace {
 
 constexpr char kHead[] =
     "id, tenant, name, latest, created_at, (SELECT coalesce(jsonb_object_agg(channel, "
-    "jsonb_build_object('version', version, 'canary', canary_version, 'percent', canary_percent)), "
-    "'{}') FROM profile_channel WHERE profile = profile.id) AS channels ";
+    "jsonb_build_object('version', version, 'canary', canary_version, 'percent', canary_percent, "
+    "'shadow', shadow_version, 'shadow_percent', shadow_percent)), '{}') FROM profile_channel "
+    "WHERE profile = profile.id) AS channels ";
 
 ProfileHead head_from(const pqxx::row& row) {
   ProfileHead head{.id = row["id"].as<int64_t>(),
@@ -23,6 +24,9 @@ ProfileHead head_from(const pqxx::row& row) {
     if (!value.at("canary").is_null())
       channel.canary =
           Canary{value.at("canary").get<int64_t>(), value.at("percent").get<int64_t>()};
+    if (!value.at("shadow").is_null())
+      channel.shadow =
+          Shadow{value.at("shadow").get<int64_t>(), value.at("shadow_percent").get<int64_t>()};
     head.channels[name] = channel;
   }
   return head;
@@ -123,13 +127,19 @@ void add_version(pqxx::work& tx, const ProfileHead& head, const Profile& profile
 
 void set_channel(pqxx::work& tx, int64_t profile_id, const std::string& name,
                  const ProfileChannel& channel) {
-  const auto& canary = channel.canary;
+  const auto version_in = [](const auto& share) {
+    return share ? std::optional(share->version) : std::nullopt;
+  };
+  const auto percent_in = [](const auto& share) {
+    return share ? std::optional(share->percent) : std::nullopt;
+  };
   tx.exec_params(
-      "INSERT INTO profile_channel (profile, channel, version, canary_version, canary_percent) "
-      "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (profile, channel) DO UPDATE SET "
-      "version = $3, canary_version = $4, canary_percent = $5, updated_at = now()",
-      profile_id, name, channel.version, canary ? std::optional(canary->version) : std::nullopt,
-      canary ? std::optional(canary->percent) : std::nullopt);
+      "INSERT INTO profile_channel (profile, channel, version, canary_version, canary_percent, "
+      "shadow_version, shadow_percent) VALUES ($1, $2, $3, $4, $5, $6, $7) "
+      "ON CONFLICT (profile, channel) DO UPDATE SET version = $3, canary_version = $4, "
+      "canary_percent = $5, shadow_version = $6, shadow_percent = $7, updated_at = now()",
+      profile_id, name, channel.version, version_in(channel.canary), percent_in(channel.canary),
+      version_in(channel.shadow), percent_in(channel.shadow));
 }
 
 void set_archived(pqxx::work& tx, int64_t profile_id) {

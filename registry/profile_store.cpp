@@ -63,6 +63,7 @@ Task<ProfileHead> ProfileStore::point(std::optional<TenantId> owner, std::string
     ProfileHead head = profile_rows::locked(tx, owner, name);
     require_version(head, target.version, "/version");
     if (target.canary) require_version(head, target.canary->version, "/canary/version");
+    if (target.shadow) require_version(head, target.shadow->version, "/shadow/version");
     profile_rows::set_channel(tx, head.id, channel, target);
     record(tx, actor,
            {.action = "profile.point",

@@ -47,7 +47,7 @@ class ProfileStore {
   explicit ProfileStore(Database& database) : database_(database) {}
 
   // Makes a new version unless the newest is the same, and points `channel` at it (empty: none),
-  // ending a canary there.
+  // ending a canary and a shadow there.
   Task<Published> publish(std::optional<TenantId> owner, Profile profile, std::string channel,
                           Actor actor);
   // Throws Error(invalid) for versions that do not exist.

@@ -3,6 +3,7 @@
 #include "gateway/placement/place.hpp"
 
 #include "gateway/api/sandboxes.hpp"
+#include "gateway/sandboxes/shadowing.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -32,7 +33,12 @@ void DecisionHandlers::add_routes(http::Routes& routes) {
 Task<http::Response> DecisionHandlers::get(http::Request& request) {
   const SandboxId id = sandbox_id_of(request);
   co_await lifecycle_.get(request.tenant(), id);
-  auto read = [id](pqxx::work& tx) { return sandbox_rows::find_decision(tx, id); };
+  auto read = [id](pqxx::work& tx) {
+    auto found = sandbox_rows::find_decision(tx, id);
+    if (auto shadow = found ? find_shadow(tx, id) : std::nullopt)
+      (*found)["shadow"] = std::move(*shadow);
+    return found;
+  };
   const auto document = co_await lifecycle_.parts().database.run(std::move(read));
   if (!document) throw Error::not_found("decision of sandbox", id.value);
   co_return http::Response::json(200, *document);

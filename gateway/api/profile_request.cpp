@@ -15,6 +15,19 @@ bool is_yaml(const http::Request& request) {
   return false;
 }
 
+// {version, percent} of a canary or a shadow.
+template <class T>
+std::optional<T> share_from(ObjectReader& parent, const char* name, Problems& problems) {
+  const Json* object = parent.object(name);
+  if (!object) return std::nullopt;
+  ObjectReader reader(*object, problems, parent.path_of(name));
+  for (const auto* member : {"version", "percent"}) reader.require(member);
+  T share{.version = reader.integer("version", 1, INT32_MAX).value_or(0),
+          .percent = reader.integer("percent", 0, 100).value_or(0)};
+  reader.finish();
+  return share;
+}
+
 }  // namespace
 
 Profile profile_from(const http::Request& request, bool of_tenant) {
@@ -41,13 +54,8 @@ ProfileChannel channel_from(const Json& body) {
   ObjectReader reader(body, problems);
   reader.require("version");
   ProfileChannel channel{.version = reader.integer("version", 1, INT32_MAX).value_or(0)};
-  if (const Json* object = reader.object("canary")) {
-    ObjectReader canary(*object, problems, "/canary");
-    for (const auto* name : {"version", "percent"}) canary.require(name);
-    channel.canary = Canary{.version = canary.integer("version", 1, INT32_MAX).value_or(0),
-                            .percent = canary.integer("percent", 0, 100).value_or(0)};
-    canary.finish();
-  }
+  channel.canary = share_from<Canary>(reader, "canary", problems);
+  channel.shadow = share_from<Shadow>(reader, "shadow", problems);
   reader.finish();
   problems.throw_if_any();
   return channel;

@@ -16,7 +16,7 @@ Profile profile_from(const http::Request& request, bool of_tenant);
 // ?channel: which channel publishing moves ("stable" when absent); empty for "none".
 std::string channel_to_move(const http::Query& query);
 
-// {version, canary?: {version, percent}} and {version}.
+// {version, canary?: {version, percent}, shadow?: {version, percent}} and {version}.
 ProfileChannel channel_from(const Json& body);
 ProfileChannel rollback_from(const Json& body);
 

@@ -155,7 +155,10 @@ Task<http::Response> ProfileHandlers::point(http::Request& request) {
   const std::string channel = request.param("channel");
   if (!is_channel_name(channel))
     throw Error(ErrorCode::invalid, "a channel's name begins with a letter and is not 'none'");
-  return move_channel(request, channel, channel_from(request.json()));
+  const ProfileChannel target = channel_from(request.json());
+  if (target.shadow && !request.caller.is_operator())
+    throw Error(ErrorCode::forbidden, "only the operator sets a shadow: nobody is billed for it");
+  return move_channel(request, channel, target);
 }
 
 Task<http::Response> ProfileHandlers::rollback(http::Request& request) {

@@ -38,6 +38,17 @@ std::optional<int64_t> disk_wish(const Json& wishes) {
                                                      : std::optional(disk->get<int64_t>());
 }
 
+std::optional<ShadowOrder> shadow_of(const ResolvedProfile& resolved, const Json& body) {
+  if (!resolved.shadow) return std::nullopt;
+  ShadowOrder shadow{.version = static_cast<int>(resolved.shadow_version)};
+  try {
+    shadow.request = merge(*resolved.shadow, body);
+  } catch (const Error&) {
+    // What the shadow refuses is worth knowing, and no reason to refuse the create.
+  }
+  return shadow;
+}
+
 sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest& page) {
   sandbox_rows::Filter filter{.tenant = request.tenant(), .rows = page.rows_to_fetch()};
   for (const auto& [name, value] : request.query.items()) {
@@ -97,6 +108,7 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
   const std::string stickiness = stickiness_of(session_of(body), key.value_or(""));
   const auto resolved =
       co_await profiles.resolve(request.tenant(), std::move(reference), stickiness);
+  auto shadow = shadow_of(resolved, body);
   co_return CreateOrder{.tenant = request.tenant(),
                         .profile = resolved.name,
                         .profile_version = static_cast<int>(resolved.version),
@@ -104,7 +116,8 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
                         .request_id = request.id,
                         .wishes = wishes_of(std::move(body)),
                         .key = request.caller.key_id,
-                        .claim = request.claim};
+                        .claim = request.claim,
+                        .shadow = std::move(shadow)};
 }
 
 // What an earlier run of the request made, when it got that far; else that is ended, whoever may
@@ -138,7 +151,8 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
     start_from(order, snapshot, disk_wish(order.wishes));
   }
   order.scope_key = scope_key_of(order);
-  const Scopes::Met met = co_await scopes_.create(std::move(order));
+  const Scopes::Met met = co_await scopes_.create(order);
+  if (met.made) shadowing_.follow(order, met.sandbox.id);
   co_return created(met.sandbox, met.made ? 201 : 200);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include "gateway/http/routes.hpp"
 #include "gateway/sandboxes/scopes.hpp"
+#include "gateway/sandboxes/shadowing.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
 #include "registry/profile_resolver.hpp"
 
@@ -10,7 +11,11 @@ namespace sandgate::api {
 class SandboxHandlers {
  public:
   SandboxHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
-      : lifecycle_(lifecycle), snapshots_(lifecycle), scopes_(lifecycle), profiles_(profiles) {}
+      : lifecycle_(lifecycle),
+        snapshots_(lifecycle),
+        scopes_(lifecycle),
+        shadowing_(lifecycle),
+        profiles_(profiles) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> create(http::Request& request);
@@ -26,6 +31,7 @@ class SandboxHandlers {
   Lifecycle& lifecycle_;
   Snapshots snapshots_;
   Scopes scopes_;
+  Shadowing shadowing_;
   ProfileResolver& profiles_;
 };
 

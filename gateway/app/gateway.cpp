@@ -3,8 +3,8 @@
 #include <fstream>
 #include <thread>
 
-#include "gateway/api/unbuilt.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/placement/placement_settings.hpp"
 #include "providers/address_rules.hpp"
 #include "providers/catalog.hpp"
 
@@ -112,6 +112,7 @@ Gateway::Gateway(const Config& config)
       network_api_(lifecycle_, profile_resolver_),
       secrets_api_(secrets_),
       decisions_api_(lifecycle_, profile_resolver_),
+      simulation_api_(lifecycle_, profile_resolver_),
       providers_api_(lifecycle_, profile_resolver_),
       exec_api_(access_),
       processes_api_(access_),
@@ -139,7 +140,8 @@ std::shared_ptr<Provider> Gateway::make_provider(const DeploymentRow& row) {
   if (!kind) throw Error(ErrorCode::invalid, "no provider '" + row.provider + "'");
   Json credentials = Json::object();
   for (const auto& [name, value] : row.credentials) credentials[name] = value.reveal();
-  return kind->make({curl_, io_.executor()}, {row.settings, credentials, row.tenant.has_value()});
+  return kind->make({curl_, io_.executor()},
+                    {backend_settings(row.settings), credentials, row.tenant.has_value()});
 }
 
 api::DeploymentHandlers::Rules Gateway::deployment_rules() {
@@ -148,8 +150,9 @@ api::DeploymentHandlers::Rules Gateway::deployment_rules() {
   rules.validate = [](const DeploymentRow& row, Problems& problems) {
     Json credentials = Json::object();
     for (const auto& [name, value] : row.credentials) credentials[name] = value.reveal();
+    read_placement_settings(row.settings, problems);
     if (const ProviderKind* kind = find_provider_kind(row.provider))
-      kind->validate(row.settings, credentials, problems);
+      kind->validate(backend_settings(row.settings), credentials, problems);
     // Names are judged by what they resolve to, when they are dialled.
     const Json url = row.settings.value("url", Json());
     if (row.tenant && url.is_string() && names_private_address(url.get<std::string>()))
@@ -206,6 +209,7 @@ void Gateway::add_routes() {
   network_api_.add_routes(routes_);
   secrets_api_.add_routes(routes_);
   decisions_api_.add_routes(routes_);
+  simulation_api_.add_routes(routes_);
   providers_api_.add_routes(routes_);
   exec_api_.add_routes(routes_);
   processes_api_.add_routes(routes_);
@@ -215,7 +219,6 @@ void Gateway::add_routes() {
   webhooks_api_.add_routes(routes_);
   ports_api_.add_routes(routes_);
   operations_api_.add_routes(routes_);
-  api::add_unbuilt_routes(routes_);
 }
 
 http::ServerOptions Gateway::server_options() const {

@@ -30,6 +30,7 @@
 #include "gateway/api/reconciliations.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/api/secrets.hpp"
+#include "gateway/api/simulation.hpp"
 #include "gateway/api/snapshots.hpp"
 #include "gateway/api/tenants.hpp"
 #include "gateway/api/terminal.hpp"
@@ -171,6 +172,7 @@ class Gateway {
   api::NetworkHandlers network_api_;
   api::SecretHandlers secrets_api_;
   api::DecisionHandlers decisions_api_;
+  api::SimulationHandlers simulation_api_;
   api::ProviderHandlers providers_api_;
   api::ExecHandlers exec_api_;
   api::ProcessHandlers processes_api_;

@@ -16,7 +16,7 @@
 namespace sandgate {
 namespace {
 
-Account service_account(const Config& config) {
+SystemAccount service_account(const Config& config) {
   if (geteuid() != 0) return current_account();
   if (auto account = find_account(config.run_as); account && account->uid != 0) return *account;
   throw Error(
@@ -27,7 +27,7 @@ Account service_account(const Config& config) {
 }
 
 // Made once; whoever loses it cannot open the credentials in the database any more.
-void ensure_master_key(const Config& config, const Account& owner) {
+void ensure_master_key(const Config& config, const SystemAccount& owner) {
   const std::string path = config.master_key_file();
   if (!config.master_key.empty() || std::filesystem::exists(path)) return;
   const std::string fresh = path + ".new", text = random_hex(32) + "\n";
@@ -39,7 +39,8 @@ void ensure_master_key(const Config& config, const Account& owner) {
   if (!written) throw Error(ErrorCode::unavailable, "cannot write " + path);
 }
 
-ChildSpec own_program(const std::string& command, const Config& config, const Account& account) {
+ChildSpec own_program(const std::string& command, const Config& config,
+                      const SystemAccount& account) {
   ChildSpec spec;
   spec.name = command;
   spec.argv = {std::filesystem::read_symlink("/proc/self/exe"), command};
@@ -59,8 +60,8 @@ std::vector<std::string> words_of(const std::string& list) {
   return words;
 }
 
-void prepare_directories(const Config& config, const Account& account) {
-  const Account self = current_account();
+void prepare_directories(const Config& config, const SystemAccount& account) {
+  const SystemAccount self = current_account();
   ensure_directory(config.home, self, 0711);
   ensure_directory(config.gateway_directory(), account, 0700);
   if (config.local.enabled) {
@@ -93,7 +94,7 @@ NodeSettings node_settings(const Config& config) {
 }
 
 int serve(const Config& config) {
-  const Account account = service_account(config);
+  const SystemAccount account = service_account(config);
   prepare_directories(config, account);
   ensure_master_key(config, account);
   ProcessSupervisor supervisor;

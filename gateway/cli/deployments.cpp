@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "gateway/cli/create_options.hpp"
+#include "gateway/cli/provider_trial.hpp"
 #include "gateway/cli/table.hpp"
 
 namespace sandgate::cli {
@@ -101,6 +102,7 @@ void add_deployment_commands(CLI::App& app, const ContextPtr& context) {
   auto* providers = app.add_subcommand("providers", "What sandboxes can run on");
   providers->require_subcommand(1);
   add_deployment_list(*providers, context);
+  add_provider_trial(*providers, context);
   auto* deployments = app.add_subcommand("deployments", "Configure backends");
   deployments->require_subcommand(1);
   add_deployment_set(*deployments, context);

@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// providers list, deployments set|remove
+// providers list|test, deployments set|remove
 void add_deployment_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

@@ -14,6 +14,7 @@ struct Candidate {
   DeploymentPtr deployment;
   std::optional<Decimal> price_per_hour;  // empty: unknown
   Health health;
+  bool account_busy = false;  // its account takes no create now
   bool price_required = false;  // without a known price it is not eligible
 
   std::vector<std::string> rejected_because;  // empty: eligible

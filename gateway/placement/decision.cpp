@@ -98,10 +98,12 @@ std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard
   std::vector<Candidate> candidates;
   candidates.reserve(set.size());
   for (const DeploymentPtr& one : set)
-    candidates.push_back({.deployment = one,
-                          .price_per_hour = prices.cost_per_hour(one->provider, one->name,
-                                                                 one->region(), resources, now),
-                          .health = board.look(one->key())});
+    candidates.push_back(
+        {.deployment = one,
+         .price_per_hour =
+             prices.cost_per_hour(one->provider, one->name, one->region(), resources, now),
+         .health = board.look(one->key()),
+         .account_busy = one->account && !one->account->is_free(one->account_limits)});
   return candidates;
 }
 

@@ -4,6 +4,10 @@
 
 namespace sandgate {
 
+bool share_account(const DeploymentPtr& a, const DeploymentPtr& b) {
+  return a && b && a->account && a->account == b->account;
+}
+
 DeploymentPtr find_deployment(const DeploymentSet& set, const TenantId& tenant,
                               std::string_view name) {
   DeploymentPtr shared;

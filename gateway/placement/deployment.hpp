@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gateway/core/ids.hpp"
+#include "gateway/placement/account.hpp"
 #include "providers/provider.hpp"
 
 namespace sandgate {
@@ -21,6 +22,8 @@ struct Deployment {
   std::optional<TenantId> tenant;  // owner of a tenant's own deployment; empty: everybody's
   int64_t weight = 100;  // of Strategy::weighted where the profile names none
   std::chrono::milliseconds attempt_deadline{10'000};
+  std::shared_ptr<Account> account;  // whose limits it shares; null: nobody's
+  AccountLimits account_limits;
 
   // Different for any two: names of tenants' own deployments may repeat between tenants.
   std::string key() const { return tenant ? tenant->value + "/" + name : name; }
@@ -31,6 +34,9 @@ struct Deployment {
 
 using DeploymentPtr = std::shared_ptr<const Deployment>;
 using DeploymentSet = std::vector<DeploymentPtr>;  // sorted by name
+
+// Whether both see the same sandboxes, because they use one account. Null is nobody's.
+bool share_account(const DeploymentPtr& a, const DeploymentPtr& b);
 
 // What a tenant means by a name: its own, else the operator's. Null when there is none.
 DeploymentPtr find_deployment(const DeploymentSet& set, const TenantId& tenant,

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "gateway/core/crypto.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/placement/placement_settings.hpp"
 
 namespace sandgate {
 namespace {
@@ -14,13 +16,6 @@ DeploymentPtr as_described_now(Deployment deployment) {
 
 constexpr std::chrono::milliseconds kTick{250};
 constexpr int kTicksPerRefresh = 4, kTicksPerReload = 120;
-
-// Settings that are placement's own, whatever the provider.
-std::chrono::milliseconds attempt_deadline_of(const Json& settings) {
-  const auto found = settings.find("attempt_deadline_ms");
-  if (found == settings.end() || !found->is_number_integer()) return std::chrono::seconds(10);
-  return std::chrono::milliseconds(std::clamp<int64_t>(found->get<int64_t>(), 100, 600'000));
-}
 
 }  // namespace
 
@@ -49,8 +44,24 @@ DeploymentPtr Deployments::find(const TenantId& tenant, std::string_view name) c
 
 bool Deployments::loaded() const { return loaded_; }
 
-DeploymentPtr Deployments::make(const DeploymentRow& row) const {
+// The same credentials at the same kind of backend are one account, whoever owns the deployment.
+std::shared_ptr<Account> Deployments::account_of(const DeploymentRow& row) {
+  std::string names = row.provider;
+  for (const auto& [name, value] : row.credentials)
+    names += "\n" + Json(name).dump() + Json(value.reveal()).dump();
+  if (row.credentials.empty()) return std::make_shared<Account>();
+  std::erase_if(accounts_, [](const auto& known) { return known.second.expired(); });
+  std::weak_ptr<Account>& known = accounts_[sha256_hex(names)];
+  auto account = known.lock();
+  if (!account) known = account = std::make_shared<Account>();
+  return account;
+}
+
+DeploymentPtr Deployments::make(const DeploymentRow& row) {
   try {
+    Problems problems;
+    const PlacementSettings settings = read_placement_settings(row.settings, problems);
+    problems.throw_if_any();
     auto backend = factory_(row);
     auto descriptor = backend->descriptor();
     return std::make_shared<const Deployment>(
@@ -61,7 +72,9 @@ DeploymentPtr Deployments::make(const DeploymentRow& row) const {
                    .enabled = row.enabled,
                    .tenant = row.tenant,
                    .weight = row.weight,
-                   .attempt_deadline = attempt_deadline_of(row.settings)});
+                   .attempt_deadline = settings.attempt_deadline,
+                   .account = account_of(row),
+                   .account_limits = settings.account});
   } catch (const Error& error) {
     log::error("a deployment cannot be used", {{"deployment", row.name}, {"reason", error.what()}});
     return nullptr;

@@ -38,7 +38,8 @@ class Deployments {
   Task<void> run();
 
  private:
-  DeploymentPtr make(const DeploymentRow& row) const;
+  DeploymentPtr make(const DeploymentRow& row);
+  std::shared_ptr<Account> account_of(const DeploymentRow& row);
   void publish(DeploymentSet set);
 
   DeploymentStore& store_;
@@ -46,6 +47,7 @@ class Deployments {
   DeploymentSet fixed_;
   mutable std::mutex mutex_;  // guards the pointer only
   std::shared_ptr<const DeploymentSet> set_;
+  std::map<std::string, std::weak_ptr<Account>> accounts_;  // by digest; reload() only
   std::map<std::string, int64_t> versions_;  // of the rows in set_, by key; reload() only
   std::atomic<bool> poked_{true}, loaded_{false};
 };

@@ -123,6 +123,7 @@ class Examination {
   void health() {
     if (candidate_.health.breaker == Breaker::open) reject("breaker_open");
     if (candidate_.health.resting) reject("resting");
+    if (candidate_.account_busy) reject("account_limit");
   }
 
   const Requirements& required_;

@@ -12,7 +12,8 @@ namespace sandgate {
 // persistence_missing, verb_missing, verb_loses_state, control_missing, network_not_enforceable,
 // secrets_not_injectable, resources_above_limit, ttl_above_limit, region_not_allowed,
 // image_not_mapped, snapshot_elsewhere, price_unknown, price_above_limit; and the passing ones
-// breaker_open and resting (it asked to be left alone). Pure.
+// breaker_open, resting (it asked to be left alone) and account_limit (its account did, or does as
+// much as it may). Pure.
 void filter(const Requirements& requirements, std::vector<Candidate>& candidates);
 
 }  // namespace sandgate

@@ -153,11 +153,6 @@ void HealthBoard::failed(const std::string& deployment, const Error& error) {
   report(deployment, before, after);
 }
 
-void HealthBoard::abandoned(const std::string& deployment) {
-  std::lock_guard lock(mutex_);
-  entries_[deployment].probing = false;
-}
-
 void HealthBoard::returned(const std::string& deployment) {
   Breaker before;
   {

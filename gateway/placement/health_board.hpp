@@ -37,13 +37,12 @@ class HealthBoard {
 
   Health look(const std::string& deployment) const;
   // Asks to send one attempt now: false while open, and in half-open for all but the one probe.
-  // Every admitted attempt ends in exactly one of the three below.
+  // Every admitted attempt ends in exactly one of the two below.
   bool admit(const std::string& deployment);
   void succeeded(const std::string& deployment, std::chrono::milliseconds took);
   // `error` tells what counts: unavailable, timeout and internal do; a full, limiting or
   // disagreeing backend works. Its retry_after rests the deployment.
   void failed(const std::string& deployment, const Error& error);
-  void abandoned(const std::string& deployment);  // nothing was learnt
   // It was away and is back, as who runs it knows: what it failed before says nothing now.
   void returned(const std::string& deployment);
 

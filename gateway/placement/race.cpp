@@ -72,9 +72,13 @@ bool Race::over(Steady::time_point now) const { return now >= deadline_; }
 bool Race::start_next() {
   while (more()) {
     const DeploymentPtr deployment = decision_.candidates[next_++].deployment;
+    Account::Slot slot;
+    if (deployment->account) slot = deployment->account->take(deployment->account_limits);
+    if (deployment->account && !slot) continue;
     if (!board_.admit(deployment->key())) continue;
     auto flight = std::make_shared<Flight>();
     flight->deployment = deployment;
+    flight->slot = std::move(slot);
     flight->started = Steady::now();
     flight->deadline = std::min(flight->started + deployment->attempt_deadline, deadline_);
     flight->attempt = placement_.attempts.size();
@@ -112,14 +116,26 @@ void Race::launch(const FlightPtr& flight) {
 }
 
 void Race::arrived(const FlightPtr& flight, Result result) {
-  if (finished_ || !flight->active) {
-    if (flight->active) board_.abandoned(flight->deployment->key());
-    if (auto* made = std::get_if<BackendSandbox>(&result))
-      kill_late(flight->deployment, made->backend_id);
-    return;
-  }
+  flight->slot = {};
+  if (finished_ || !flight->active) return arrived_late(*flight, result);
   flight->result = std::move(result);
   wake_.cancel();
+}
+
+// What a hedge overtook is judged like any other: else one that never answers would stay closed
+// for as long as hedges win.
+void Race::arrived_late(const Flight& flight, const Result& result) {
+  const std::string key = flight.deployment->key();
+  const auto* made = std::get_if<BackendSandbox>(&result);
+  if (flight.active && made) board_.succeeded(key, since(flight.started));
+  if (flight.active && !made) learn(flight, std::get<Error>(result));
+  if (made) kill_late(flight.deployment, made->backend_id);
+}
+
+void Race::learn(const Flight& flight, const Error& error) {
+  board_.failed(flight.deployment->key(), error);
+  if (error.retry_after && flight.deployment->account)
+    flight.deployment->account->rest(*error.retry_after);
 }
 
 void Race::settle(const FlightPtr& flight) {
@@ -142,7 +158,7 @@ void Race::note_failure(const FlightPtr& flight, const Error& error) {
   Attempt& attempt = placement_.attempts[flight->attempt];
   attempt.outcome = is_unknown(error) ? AttemptOutcome::unknown : AttemptOutcome::failed;
   attempt.code = error.code;
-  board_.failed(flight->deployment->key(), error);
+  learn(*flight, error);
   placement_.error = error;
   if (!worth_another(error.code)) stop_ = true;
   log::info("create attempt failed", {{"sandbox", spec_.sandbox_id},

@@ -24,6 +24,7 @@ class Race : public std::enable_shared_from_this<Race> {
     Steady::time_point started, deadline;
     size_t attempt = 0;  // index in placement_.attempts
     bool active = true;  // the race still waits for it
+    Account::Slot slot;  // of its account, until the backend has answered
     std::optional<Result> result;
   };
   using FlightPtr = std::shared_ptr<Flight>;
@@ -31,6 +32,8 @@ class Race : public std::enable_shared_from_this<Race> {
   bool start_next();
   void launch(const FlightPtr& flight);
   void arrived(const FlightPtr& flight, Result result);
+  void arrived_late(const Flight& flight, const Result& result);
+  void learn(const Flight& flight, const Error& error);
   void settle(const FlightPtr& flight);  // takes a result into account
   void give_up_overdue(Steady::time_point now);
   void note_failure(const FlightPtr& flight, const Error& error);

@@ -63,6 +63,8 @@ Json to_json(const Requirements& requirements) {
   const PlacementPolicy& placement = requirements.placement;
   Json cost;
   if (placement.max_cost_per_hour) cost = *placement.max_cost_per_hour;
+  Json snapshot;
+  if (requirements.snapshot) snapshot = requirements.snapshot_deployment;
   return {{"isolation", to_string(requirements.isolation)},
           {"persistence", to_string(requirements.persistence)},
           {"verbs", std::move(verbs)},
@@ -70,6 +72,7 @@ Json to_json(const Requirements& requirements) {
           {"resources", to_json(requirements.resources)},
           {"ttl_seconds", requirements.ttl_seconds},
           {"image", requirements.image},
+          {"snapshot_deployment", std::move(snapshot)},
           {"strategy", to_string(placement.strategy)},
           {"only", placement.only},
           {"exclude", placement.exclude},

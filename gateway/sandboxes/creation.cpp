@@ -41,6 +41,21 @@ SandboxRecord intention(const CreateOrder& order, const Decision& decision) {
 
 }  // namespace
 
+CreateSpec spec_of(const EffectiveRequest& request, const SandboxId& id, const TenantId& tenant) {
+  const Profile& profile = request.profile;
+  return {.sandbox_id = id.value,
+          .tenant_id = tenant.value,
+          .resources = profile.resources,
+          .ttl = std::chrono::seconds(profile.ttl_seconds),
+          .env = profile.env,
+          .metadata = request.metadata,
+          .network = profile.network,
+          .workspace = profile.workspace_path,
+          .workspace_writable = profile.workspace == Workspace::read_write,
+          .allow_root = profile.allow_root,
+          .allow_debug = profile.allow_debug};
+}
+
 Creation::Creation(const Lifecycle::Parts& parts, CreateOrder order, Decision decision)
     : parts_(parts),
       order_(std::move(order)),
@@ -88,22 +103,11 @@ std::optional<Money> Creation::highest_charge() const {
 }
 
 CreateSpec Creation::spec() const {
-  const Profile& profile = order_.request.profile;
-  std::map<std::string, std::string> env = profile.env;
-  for (const SecretGrant& grant : secrets_.grants) env[grant.name] = grant.placeholder;
-  return {.sandbox_id = record_.id.value,
-          .tenant_id = record_.tenant.value,
-          .resources = profile.resources,
-          .ttl = std::chrono::seconds(profile.ttl_seconds),
-          .env = std::move(env),
-          .metadata = record_.metadata,
-          .network = profile.network,
-          .secrets = secrets_,
-          .snapshot = order_.snapshot_backend_id,
-          .workspace = profile.workspace_path,
-          .workspace_writable = profile.workspace == Workspace::read_write,
-          .allow_root = profile.allow_root,
-          .allow_debug = profile.allow_debug};
+  CreateSpec spec = spec_of(order_.request, record_.id, record_.tenant);
+  for (const SecretGrant& grant : secrets_.grants) spec.env[grant.name] = grant.placeholder;
+  spec.secrets = secrets_;
+  spec.snapshot = order_.snapshot_backend_id;
+  return spec;
 }
 
 SandboxRecord Creation::placed_record(const Placed& placed) const {

@@ -5,6 +5,9 @@
 
 namespace sandgate {
 
+// What a backend is asked for: with neither secrets nor snapshot, which are the caller's to add.
+CreateSpec spec_of(const EffectiveRequest& request, const SandboxId& id, const TenantId& tenant);
+
 // One create, from decision to running row: intention, backend, row. What it leaves behind when it
 // dies anywhere in between is the reaper's to resolve. Owned by a shared pointer, which its
 // transactions share.

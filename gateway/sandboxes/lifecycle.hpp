@@ -16,6 +16,12 @@
 
 namespace sandgate {
 
+// The version that shadows a create, and what the create asks for under it: empty when it refuses.
+struct ShadowOrder {
+  int version = 0;
+  std::optional<EffectiveRequest> request;
+};
+
 // What a create asks for, resolved and checked.
 struct CreateOrder {
   TenantId tenant;
@@ -28,6 +34,7 @@ struct CreateOrder {
   std::string snapshot_backend_id;  // with request.snapshot: its backend's word for it
   std::string key;  // id of the caller's key, empty when it has none
   std::string claim;  // of the request's run under an Idempotency-Key; see mark_effect
+  std::optional<ShadowOrder> shadow;
 };
 
 // What ending a sandbox came to.

@@ -14,25 +14,25 @@
 namespace sandgate {
 namespace {
 
-Account from_passwd(const passwd& entry) {
+SystemAccount from_passwd(const passwd& entry) {
   return {entry.pw_name, entry.pw_dir, entry.pw_uid, entry.pw_gid};
 }
 
 }  // namespace
 
-std::optional<Account> find_account(const std::string& name) {
+std::optional<SystemAccount> find_account(const std::string& name) {
   const passwd* entry = getpwnam(name.c_str());
   if (!entry) return std::nullopt;
   return from_passwd(*entry);
 }
 
-Account current_account() {
+SystemAccount current_account() {
   const passwd* entry = getpwuid(geteuid());
   if (entry) return from_passwd(*entry);
   return {std::to_string(geteuid()), "/", geteuid(), getegid()};
 }
 
-void ensure_directory(const std::string& path, const Account& owner, mode_t mode) {
+void ensure_directory(const std::string& path, const SystemAccount& owner, mode_t mode) {
   std::error_code failure;
   std::filesystem::create_directories(path, failure);
   const bool ok = !failure && chmod(path.c_str(), mode) == 0 &&
@@ -44,7 +44,7 @@ void ensure_directory(const std::string& path, const Account& owner, mode_t mode
                     "; check the disk and the owner, or set another SANDGATE_HOME");
 }
 
-bool become(const Account& account) noexcept {
+bool become(const SystemAccount& account) noexcept {
   if (geteuid() != 0) return geteuid() == account.uid;
   return setgroups(0, nullptr) == 0 && setresgid(account.gid, account.gid, account.gid) == 0 &&
          setresuid(account.uid, account.uid, account.uid) == 0;

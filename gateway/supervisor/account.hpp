@@ -7,19 +7,19 @@
 namespace sandgate {
 
 // A user of this machine that a process may become.
-struct Account {
+struct SystemAccount {
   std::string name, home;
   uid_t uid = 0;
   gid_t gid = 0;
 };
 
-std::optional<Account> find_account(const std::string& name);
-Account current_account();
+std::optional<SystemAccount> find_account(const std::string& name);
+SystemAccount current_account();
 
 // Creates a directory (parents too) owned by the account. Throws Error(unavailable) with the path.
-void ensure_directory(const std::string& path, const Account& owner, mode_t mode);
+void ensure_directory(const std::string& path, const SystemAccount& owner, mode_t mode);
 
 // Becomes the account for good: groups, gid, uid. Async-signal-safe after fork; false on failure.
-bool become(const Account& account) noexcept;
+bool become(const SystemAccount& account) noexcept;
 
 }  // namespace sandgate

@@ -13,7 +13,7 @@ struct ChildSpec {
   std::string name;  // in the log
   std::vector<std::string> argv;  // argv[0] is the program
   std::vector<std::string> environment;
-  Account account;
+  SystemAccount account;
   std::string settings;  // readable by the child as descriptor 3; not in its argv or environ
   int stop_signal = 15;
   bool restart = true;  // when it ends by itself

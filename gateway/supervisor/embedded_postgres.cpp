@@ -35,7 +35,7 @@ std::string programs() {
 }
 
 ChildSpec program(const std::string& path, std::vector<std::string> arguments,
-                  const Account& account) {
+                  const SystemAccount& account) {
   ChildSpec spec;
   spec.name = fs::path(path).filename();
   spec.argv = {path};
@@ -50,7 +50,7 @@ void check(int exit_code, const std::string& what) {
     throw Error(ErrorCode::unavailable, what + " failed; its output is in the log above");
 }
 
-void create_cluster(const Config& config, const std::string& bin, const Account& account) {
+void create_cluster(const Config& config, const std::string& bin, const SystemAccount& account) {
   const std::string half_made = config.postgres_socket() + "/data.new";
   fs::remove_all(half_made);
   check(run_to_end(
@@ -66,7 +66,7 @@ void create_cluster(const Config& config, const std::string& bin, const Account&
 }
 
 // A server whose supervisor was killed: it was told to stop by the kernel, but may not be done.
-void stop_leftover(const Config& config, const std::string& bin, const Account& account) {
+void stop_leftover(const Config& config, const std::string& bin, const SystemAccount& account) {
   if (!fs::exists(config.postgres_data() + "/postmaster.pid")) return;
   std::ifstream file(config.postgres_data() + "/postmaster.pid");
   pid_t pid = 0;
@@ -84,7 +84,7 @@ void stop_leftover(const Config& config, const std::string& bin, const Account& 
 
 }  // namespace
 
-ChildSpec prepare_embedded_postgres(const Config& config, const Account& account) {
+ChildSpec prepare_embedded_postgres(const Config& config, const SystemAccount& account) {
   const std::string bin = programs();
   ensure_directory(config.postgres_socket(), account, 0700);
   if (fs::exists(config.postgres_data()))

@@ -12,6 +12,6 @@ namespace sandgate {
 // prepare() creates the cluster when it is not there yet (a crash half-way leaves nothing that
 // looks finished), stops a server that a killed supervisor left, and returns how to run it.
 // Throws Error(unavailable) that says what is missing and how to get it.
-ChildSpec prepare_embedded_postgres(const Config& config, const Account& account);
+ChildSpec prepare_embedded_postgres(const Config& config, const SystemAccount& account);
 
 }  // namespace sandgate

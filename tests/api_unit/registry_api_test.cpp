@@ -179,6 +179,13 @@ TEST_F(RegistryApiTest, ProfilesHaveVersionsChannelsAndDiffs) {
   const auto pointed = call(root(), Method::put, path + "/channels/stable",
                             R"({"version":1,"canary":{"version":2,"percent":10}})");
   EXPECT_EQ(pointed.body.at("channels").at("stable").at("canary").at("percent"), 10);
+  const char* shadow = R"({"version":1,"shadow":{"version":2,"percent":5}})";
+  const auto shadowed = call(root(), Method::put, path + "/channels/stable", shadow);
+  EXPECT_EQ(shadowed.body.at("channels").at("stable").at("shadow").at("percent"), 5);
+  EXPECT_EQ(shadowed.body.at("channels").at("stable").at("canary"), nullptr);
+  call(as(Role::developer), Method::put, path, "{}");
+  EXPECT_EQ(call(as(Role::owner), Method::put, path + "/channels/stable", shadow).code, "forbidden")
+      << "its sandboxes are billed to nobody";
   EXPECT_EQ(call(root(), Method::put, path + "/channels/7", R"({"version":1})").code, "invalid");
   EXPECT_EQ(call(root(), Method::post, path + "/rollback", R"({"version":7})").path, "/version");
   EXPECT_EQ(call(root(), Method::post, path + "/rollback", R"({"version":2})").body.at("version"),

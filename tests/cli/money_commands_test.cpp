@@ -4,36 +4,15 @@
 #include <filesystem>
 #include <fstream>
 
-#include "gateway/cli/commands.hpp"
 #include "tests/cli/scripted_server.hpp"
+#include "tests/cli/told.hpp"
 
 namespace sandgate {
 namespace {
 
 using cli::ScriptedServer;
-
-struct Told {
-  int exit_code = 0;
-  std::string output;
-};
-
-// One command line as an operator; its output is not a terminal's: tabs, no header.
-Told tell(const std::string& url, std::vector<const char*> arguments,
-          cli::OperatorKeyMaker make_operator_key = {}) {
-  setenv("SANDGATE_URL", url.c_str(), 1);
-  setenv("SANDGATE_API_KEY", "sg_test", 1);
-  setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
-  arguments.insert(arguments.begin(), "sandgate");
-  CLI::App app{"Sandgate", "sandgate"};
-  Told told;
-  ExitCode exit_code = 0;
-  add_client_commands(app, exit_code, std::move(make_operator_key));
-  testing::internal::CaptureStdout();
-  told.exit_code =
-      run_command_line(app, static_cast<int>(arguments.size()), arguments.data(), exit_code);
-  told.output = testing::internal::GetCapturedStdout();
-  return told;
-}
+using cli::tell;
+using cli::Told;
 
 TEST(MoneyCommands, SetABudgetOfAPart) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"name":"b"})"); });

@@ -1,6 +1,7 @@
 #include "providers/sandgate.hpp"
 #include "tests/contract/provider_contract.hpp"
 #include "tests/support/box_gateway.hpp"
+#include "tests/support/script_server.hpp"
 #include "tests/vendors/vendor_lines.hpp"
 
 namespace sandgate::test {
@@ -35,6 +36,26 @@ class InnerGatewayBackend : public Backend {
   std::shared_ptr<SandgateProvider> provider_;
 };
 
+// The adapter for other gateways against the example of an extension, in a process of its own.
+class ExtensionBackend : public Backend {
+ public:
+  explicit ExtensionBackend(LiveLoop& loop)
+      : script_({"env", std::string("EXTENSION_KEY=") + kKey, "python3", SANDGATE_EXTENSION,
+                 "--until-eof"}),
+        provider_(std::make_shared<SandgateProvider>(
+            http_, loop.executor(), SandgateSettings{script_.url(), "any", Secret(kKey), true})) {
+    loop.run(provider_->refresh());
+  }
+  Provider& provider() override { return *provider_; }
+  CreateSpec spec() override { return {}; }
+
+ private:
+  static constexpr const char* kKey = "extension-key";
+  ScriptServer script_;
+  CurlClient http_;
+  std::shared_ptr<SandgateProvider> provider_;
+};
+
 // A vendor's adapter against its fake. What it asked must fit the vendor's own description.
 class VendorBackend : public Backend {
  public:
@@ -66,6 +87,10 @@ std::vector<BackendLine> backend_lines() {
       {"inner_gateway",
        [](LiveLoop& loop) -> std::unique_ptr<Backend> {
          return std::make_unique<InnerGatewayBackend>(loop);
+       }},
+      {"extension",
+       [](LiveLoop& loop) -> std::unique_ptr<Backend> {
+         return std::make_unique<ExtensionBackend>(loop);
        }},
   };
   for (const VendorLine& vendor : vendor_lines())

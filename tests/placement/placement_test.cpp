@@ -236,7 +236,7 @@ TEST(HealthBoard, OpensAtOnceForWhatAnAdapterMakesOfRefusedCredentials) {
   EXPECT_EQ(board.look("a").breaker, Breaker::closed) << "one failure of another kind is no reason";
 }
 
-TEST(HealthBoard, OneProbeAtATimeAndAnAbandonedOneGivesItsPlaceBack) {
+TEST(HealthBoard, OneProbeAtATimeAndOneThatNeverReportsIsGivenUp) {
   FakeClock clock;
   HealthBoard board(clock);
   std::vector<Breaker> heard;
@@ -246,8 +246,6 @@ TEST(HealthBoard, OneProbeAtATimeAndAnAbandonedOneGivesItsPlaceBack) {
   EXPECT_EQ(board.look("a").breaker, Breaker::half_open);
   EXPECT_TRUE(board.admit("a"));
   EXPECT_EQ(board.look("a").breaker, Breaker::open) << "while the probe is under way";
-  board.abandoned("a");
-  EXPECT_TRUE(board.admit("a"));
   clock.advance(seconds(61));
   EXPECT_TRUE(board.admit("a")) << "a probe that never reports is given up";
   board.failed("a", Error(ErrorCode::no_capacity, "full"));

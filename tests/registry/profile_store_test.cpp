@@ -65,6 +65,23 @@ TEST(ProfileChannel, CanaryIsStickyAndGrows) {
   EXPECT_LT(canaries, 1150);
 }
 
+TEST(ProfileChannel, AShadowIsStickyAndDrawnApartFromTheCanary) {
+  EXPECT_FALSE(choose_shadow({.version = 1}, "x"));
+  int both = 0, shadows = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string session = "session-" + std::to_string(i);
+    const ProfileChannel channel{.version = 1, .canary = Canary{2, 10}, .shadow = Shadow{3, 10}};
+    const auto shadow = choose_shadow(channel, session);
+    EXPECT_EQ(shadow, choose_shadow(channel, session));
+    if (!shadow) continue;
+    EXPECT_EQ(shadow, 3);
+    ++shadows;
+    if (choose_version(channel, session) == 2) ++both;
+  }
+  EXPECT_NEAR(shadows, 1000, 150);
+  EXPECT_NEAR(both, 100, 50);
+}
+
 TEST(ProfileReference, HasThreeForms) {
   EXPECT_EQ(profile_reference_from("a")->channel, "stable");
   EXPECT_EQ(profile_reference_from("a@3")->version, 3);
@@ -131,8 +148,21 @@ TEST_F(ProfileStoreTest, ChannelsMoveAndRollBack) {
                   {.version = 1, .canary = Canary{.version = 3, .percent = 100}}, kActor));
   resolver.changed(std::nullopt, "python");
   EXPECT_EQ(resolved("python"), 3);
+  run(store.point(std::nullopt, "python", "stable",
+                  {.version = 1, .shadow = Shadow{.version = 2, .percent = 100}}, kActor));
+  resolver.changed(std::nullopt, "python");
+  const ResolvedProfile shadowed = run(resolver.resolve(tenant, "python", "s"));
+  EXPECT_EQ(shadowed.version, 1);
+  EXPECT_EQ(shadowed.shadow_version, 2);
+  ASSERT_TRUE(shadowed.shadow);
+  EXPECT_EQ(shadowed.shadow->ttl_seconds, 61);
+  EXPECT_FALSE(run(resolver.resolve(tenant, "python@1", "s")).shadow);
+  const ProfileChannel strange{.version = 1, .shadow = Shadow{.version = 9, .percent = 1}};
+  EXPECT_EQ(code_of(store.point(std::nullopt, "python", "stable", strange, kActor)),
+            ErrorCode::invalid);
   publish(63);
   resolver.changed(std::nullopt, "python");
+  EXPECT_FALSE(run(resolver.resolve(tenant, "python", "s")).shadow) << "publishing ends it";
   EXPECT_EQ(resolved("python"), 4);
   const ProfileChannel beyond{.version = 9};
   EXPECT_EQ(code_of(store.point(std::nullopt, "python", "stable", beyond, kActor)),

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "gateway/core/notifications.hpp"
 #include "tests/sandboxes/world.hpp"
 
@@ -98,6 +100,24 @@ TEST(Lifecycle, ALostReplyIsResolvedAndNotBilledTwice) {
                       "outcome = 'unknown'"),
             "0");
   EXPECT_EQ(world.sql("SELECT count(*) FROM metered_sandbox"), "1");
+}
+
+TEST(Lifecycle, AHedgesLoserIsKilledAndNotBilled) {
+  World world;
+  world.a->fail_creates(Fault::slow, ErrorCode::unavailable, milliseconds(400));
+  const auto hedged = [](Profile& p) { p.placement.fallback.hedge_after_ms = 20; };
+  const SandboxRecord made = world.create(hedged);
+  EXPECT_EQ(made.deployment, "b");
+  EXPECT_EQ(world.sql("SELECT outcome FROM attempt WHERE deployment = 'a'"), "unknown")
+      << "left to the reaper in case this gateway dies now";
+  while (world.a->kills() == 0) std::this_thread::yield();
+  EXPECT_EQ(run(world.replica.reaper().resolve_unknown()), 1u);
+  EXPECT_EQ(world.a->creates(), 1);
+  EXPECT_EQ(world.a->alive(), 0u);
+  EXPECT_EQ(world.b->alive(), 1u);
+  run(world.replica.lifecycle.kill(world.tenant, made.id));
+  EXPECT_EQ(world.sql("SELECT string_agg(DISTINCT deployment, ',') FROM usage_event"), "b");
+  EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event WHERE meter = 'sandbox_created'"), "1");
 }
 
 TEST(Lifecycle, AnUnreachableBackendEndsTheChargeAndTheReaperGoesOn) {

@@ -1,9 +1,9 @@
 #pragma once
-#include <sys/types.h>
-
 #include <string>
 
 #include <nlohmann/json.hpp>
+
+#include "tests/support/script_server.hpp"
 
 namespace sandgate::test {
 
@@ -13,11 +13,8 @@ class VendorServer {
   // `specs`: the vendor's folder under $SANDGATE_VENDOR_SPECS; with it, every request is checked
   // against the vendor's own API description. Throws std::runtime_error when it does not start.
   VendorServer(const std::string& script, const std::string& specs);
-  ~VendorServer();
-  VendorServer(const VendorServer&) = delete;
-  VendorServer& operator=(const VendorServer&) = delete;
 
-  const std::string& url() const { return url_; }
+  const std::string& url() const { return script_.url(); }
   bool checks_requests() const { return checks_; }
 
   // {"match": "POST /sandboxes$", "kind": "status", "status": 500, "headers": {}, "times": 1}
@@ -30,10 +27,9 @@ class VendorServer {
   nlohmann::json control(const std::string& method, const std::string& path,
                          const std::string& body);
 
-  pid_t pid_ = -1;
-  int stdin_ = -1;
-  std::string url_;
-  bool checks_ = false;
+  const std::string specs_;
+  ScriptServer script_;
+  const bool checks_;
 };
 
 }  // namespace sandgate::test

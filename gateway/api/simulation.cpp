@@ -1,0 +1,105 @@
+#include "gateway/api/simulation.hpp"
+
+#include "gateway/sandboxes/recorded_requests.hpp"
+#include "registry/profile_parse.hpp"
+
+namespace sandgate::api {
+namespace {
+
+constexpr std::chrono::hours kDefaultSpan{24};
+constexpr int kPage = 200;
+constexpr size_t kMostRequests = 10'000;
+constexpr std::chrono::seconds kReadingPatience{20};
+
+struct Simulation {
+  std::string reference;  // of a published version, or
+  std::optional<Profile> draft;
+  Time from, to;
+};
+
+std::optional<Time> time_of(ObjectReader& reader, const char* name) {
+  const auto text = reader.text(name);
+  if (!text) return std::nullopt;
+  const auto time = from_rfc3339(*text);
+  if (!time) reader.problem(name, "must be an RFC 3339 time");
+  return time;
+}
+
+// A draft's mistakes are named below the member that holds it.
+Profile draft_from(const Json& document) {
+  try {
+    return parse_profile(document);
+  } catch (Error& error) {
+    for (FieldProblem& field : error.fields) field.path = "/profile" + field.path;
+    throw;
+  }
+}
+
+Simulation simulation_from(const Json& body, Time now) {
+  Problems problems;
+  ObjectReader reader(body, problems);
+  Simulation wanted;
+  reader.require("profile");
+  const Json* profile = reader.any("profile");
+  if (profile && profile->is_string())
+    wanted.reference = profile->get<std::string>();
+  else if (profile && !profile->is_object() && !profile->is_null())
+    reader.problem("profile", "must be a profile or the name of one");
+  wanted.to = time_of(reader, "to").value_or(now);
+  wanted.from = time_of(reader, "from").value_or(wanted.to - kDefaultSpan);
+  if (wanted.from >= wanted.to) reader.problem("from", "must be before 'to'");
+  reader.finish();
+  problems.throw_if_any();
+  if (profile->is_object()) wanted.draft = draft_from(*profile);
+  return wanted;
+}
+
+// False when there are more than are replayed.
+Task<bool> replay_all(Database& database, sandbox_rows::RecordedSpan span, Replay& replay) {
+  while (replay.report().requests < kMostRequests) {
+    auto read = [span](pqxx::work& tx) { return sandbox_rows::recorded(tx, span, kPage); };
+    const auto page = co_await database.run_within(kReadingPatience, std::move(read));
+    for (const RecordedRequest& request : page) replay.add(request);
+    if (page.size() < static_cast<size_t>(kPage)) co_return true;
+    span.to = page.back().at;
+    span.below = page.back().sandbox;
+  }
+  co_return false;
+}
+
+}  // namespace
+
+void SimulationHandlers::add_routes(http::Routes& routes) {
+  routes.add({.method = http::Method::post,
+              .pattern = "/v1/routing/simulate",
+              .permission = http::Permission::read_sandboxes,
+              .body = http::BodyMode::buffered,
+              .handler = [this](http::Request& request) { return simulate(request); }});
+}
+
+Task<http::Response> SimulationHandlers::simulate(http::Request& request) {
+  const Lifecycle::Parts& parts = lifecycle_.parts();
+  Simulation wanted = simulation_from(request.json(), parts.clock.now());
+  const TenantId tenant = request.tenant();
+  std::string name;
+  if (wanted.draft) {
+    name = wanted.draft->name;
+  } else {
+    auto finding = profiles_.resolve(tenant, wanted.reference, "");
+    const auto resolved = co_await std::move(finding);
+    wanted.draft = *resolved.profile;
+    name = resolved.name + "@" + std::to_string(resolved.version);
+  }
+  sandbox_rows::RecordedSpan span{tenant, wanted.draft->name, wanted.from, wanted.to, ""};
+  Replay replay(*wanted.draft, tenant, parts.deployments.snapshot(), parts.prices.snapshot(),
+                parts.price_required);
+  const bool whole = co_await replay_all(parts.database, std::move(span), replay);
+  Json answer = to_json(replay.report());
+  answer["profile"] = std::move(name);
+  answer["from"] = to_rfc3339(wanted.from);
+  answer["to"] = to_rfc3339(wanted.to);
+  answer["truncated"] = !whole;
+  co_return http::Response::json(200, answer);
+}
+
+}  // namespace sandgate::api

@@ -1,0 +1,96 @@
+#include "gateway/sandboxes/shadowing.hpp"
+
+#include "gateway/core/log.hpp"
+#include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/creation.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kShadowKillPatience{30};
+
+constexpr char kBegun[] = R"sql(
+  INSERT INTO shadow (id, sandbox, tenant, profile, version, outcome, document, finished_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, CASE WHEN $6 <> 'running' THEN now() END))sql";
+constexpr char kEnded[] = R"sql(
+  UPDATE shadow SET outcome = $2, document = $3::jsonb, finished_at = now() WHERE id = $1)sql";
+
+}  // namespace
+
+struct Shadowing::Shade {
+  SandboxId id, beside;
+  CreateOrder order;  // profile_version and request are the shadow's
+  Decision decision;
+  std::string outcome;
+
+  Json document() const { return outcome == "refused" ? Json::object() : to_json(decision); }
+};
+
+void Shadowing::follow(const CreateOrder& order, const SandboxId& sandbox) {
+  if (!order.shadow || order.request.snapshot) return;
+  if (++under_way_ > options_.at_once) {
+    --under_way_;
+    ++left_out_;
+    return;
+  }
+  Shade shade{.id = SandboxId::make(), .beside = sandbox, .order = order, .outcome = "refused"};
+  shade.order.profile_version = order.shadow->version;
+  if (order.shadow->request) {
+    shade.order.request = *order.shadow->request;
+    shade.decision = lifecycle_.explain(shade.order);
+    shade.outcome = shade.decision.eligible() > 0 ? "running" : "failed";
+  }
+  auto work = [this, shade = std::move(shade)]() mutable -> Task<void> {
+    auto casting = cast(std::move(shade));
+    const auto outcome = co_await attempt(std::move(casting));
+    if (const auto* error = std::get_if<Error>(&outcome))
+      log::warn("a shadow was not recorded", {{"reason", error->what()}});
+    --under_way_;
+  };
+  spawn_detached(lifecycle_.parts().executor, std::move(work));
+}
+
+Task<void> Shadowing::cast(Shade shade) {
+  Database& database = lifecycle_.parts().database;
+  auto begin = [shade](pqxx::work& tx) {
+    sandbox_rows::run(tx, "shadow_begun", kBegun, shade.id.value, shade.beside.value,
+                      shade.order.tenant.value, shade.order.profile, shade.order.profile_version,
+                      shade.outcome, shade.document().dump());
+  };
+  co_await database.run(std::move(begin));
+  if (shade.outcome != "running") co_return;
+  co_await place_it(shade);
+  auto end = [id = shade.id, outcome = shade.outcome, document = shade.document()](pqxx::work& tx) {
+    sandbox_rows::run(tx, "shadow_ended", kEnded, id.value, outcome, document.dump());
+  };
+  co_await database.run(std::move(end));
+}
+
+Task<void> Shadowing::place_it(Shade& shade) {
+  CreateSpec spec = spec_of(shade.order.request, shade.id, shade.order.tenant);
+  const Placement placement =
+      co_await place(shade.decision, std::move(spec), lifecycle_.parts().board);
+  shade.decision.attempts = placement.attempts;
+  shade.outcome = placement.placed ? "created" : "failed";
+  if (!placement.placed) co_return;
+  const DeploymentPtr deployment = placement.placed->deployment;
+  shade.decision.chosen = deployment->name;
+  auto killing = deployment->backend->kill(placement.placed->sandbox.backend_id);
+  const auto killed = co_await attempt_within(kShadowKillPatience, std::move(killing));
+  if (std::holds_alternative<Error>(killed))
+    log::warn("a shadow's sandbox was not killed at once", {{"deployment", deployment->name}});
+}
+
+std::optional<Json> find_shadow(pqxx::work& tx, const SandboxId& sandbox) {
+  const auto rows = sandbox_rows::run(
+      tx, "shadow_find", "SELECT version, outcome, document FROM shadow WHERE sandbox = $1 LIMIT 1",
+      sandbox.value);
+  if (rows.empty()) return std::nullopt;
+  Json decision = Json::parse(rows[0][2].as<std::string>());
+  if (decision.empty()) decision = nullptr;
+  return Json{{"version", rows[0][0].as<int>()},
+              {"outcome", rows[0][1].as<std::string>()},
+              {"decision", std::move(decision)}};
+}
+
+}  // namespace sandgate

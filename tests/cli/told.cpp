@@ -1,0 +1,26 @@
+#include "tests/cli/told.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace sandgate::cli {
+
+Told tell(const std::string& url, std::vector<const char*> arguments,
+          OperatorKeyMaker make_operator_key) {
+  setenv("SANDGATE_URL", url.c_str(), 1);
+  setenv("SANDGATE_API_KEY", "sg_test", 1);
+  setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+  arguments.insert(arguments.begin(), "sandgate");
+  CLI::App app{"Sandgate", "sandgate"};
+  Told told;
+  ExitCode exit_code = 0;
+  add_client_commands(app, exit_code, std::move(make_operator_key));
+  testing::internal::CaptureStdout();
+  told.exit_code =
+      run_command_line(app, static_cast<int>(arguments.size()), arguments.data(), exit_code);
+  told.output = testing::internal::GetCapturedStdout();
+  return told;
+}
+
+}  // namespace sandgate::cli

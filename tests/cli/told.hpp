@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "gateway/cli/commands.hpp"
+
+namespace sandgate::cli {
+
+// What one command line came to.
+struct Told {
+  int exit_code = 0;
+  std::string output;
+};
+
+// Runs it in this process against the gateway at `url`. Its output is not a terminal's: tabs, no
+// header.
+Told tell(const std::string& url, std::vector<const char*> arguments,
+          OperatorKeyMaker make_operator_key = {});
+
+}  // namespace sandgate::cli

@@ -1,0 +1,135 @@
+#include <gtest/gtest.h>
+
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate::test {
+namespace {
+
+// Deployments as rows, made into fakes.
+struct Accounts {
+  explicit Accounts(World& world) : store(world.replica.database, vault) {}
+
+  void put(const std::string& name, const std::string& provider, const std::string& key,
+           Json settings = Json::object()) {
+    DeploymentDraft draft{.name = name, .provider = provider, .settings = std::move(settings)};
+    draft.credentials = Credentials{{"api_key", Secret(key)}};
+    run(store.put(
+        std::move(draft), [](const DeploymentRow&) {}, Actor{}));
+    run(deployments.reload());
+  }
+  DeploymentPtr find(const std::string& name) { return deployments.find(TenantId{}, name); }
+
+  Vault vault{Secret(std::string(32, 'k'))};
+  DeploymentStore store;
+  Deployments deployments{
+      store,
+      [](const DeploymentRow& row) { return std::make_shared<FakeProvider>(row.provider); },
+      {}};
+};
+
+TEST(Accounts, AreTheSameForTheSameCredentialsOfOneKind) {
+  World world;
+  Accounts accounts(world);
+  accounts.put("eu", "acme", "key-1");
+  accounts.put("us", "acme", "key-1", {{"creates_at_once", 3}, {"attempt_deadline_ms", 500}});
+  accounts.put("other", "acme", "key-2");
+  accounts.put("else", "umbrella", "key-1");
+  EXPECT_EQ(accounts.find("eu")->account, accounts.find("us")->account);
+  EXPECT_NE(accounts.find("eu")->account, accounts.find("other")->account);
+  EXPECT_NE(accounts.find("eu")->account, accounts.find("else")->account);
+  EXPECT_EQ(accounts.find("eu")->account_limits, AccountLimits{});
+  EXPECT_EQ(accounts.find("us")->account_limits.creates_at_once, 3);
+  EXPECT_EQ(accounts.find("us")->attempt_deadline, std::chrono::milliseconds(500));
+}
+
+TEST(Accounts, WhatIsUnderWayOutlivesAChangeOfTheDeployment) {
+  World world;
+  Accounts accounts(world);
+  accounts.put("eu", "acme", "key-1", {{"creates_at_once", 1}});
+  const Account::Slot slot = accounts.find("eu")->account->take({.creates_at_once = 1});
+  accounts.put("eu", "acme", "key-1", {{"creates_at_once", 1}, {"attempt_deadline_ms", 900}});
+  const DeploymentPtr changed = accounts.find("eu");
+  EXPECT_EQ(changed->attempt_deadline, std::chrono::milliseconds(900));
+  EXPECT_FALSE(changed->account->is_free(changed->account_limits));
+}
+
+TEST(Accounts, SettingsThatMakeNoSenseLeaveOutThatDeploymentAlone) {
+  World world;
+  Accounts accounts(world);
+  accounts.put("wrong", "acme", "key-1", {{"creates_at_once", 0}});
+  accounts.put("right", "acme", "key-1");
+  EXPECT_FALSE(accounts.find("wrong"));
+  EXPECT_TRUE(accounts.find("right"));
+}
+
+// Two deployments that are one account at a vendor: each lists what the other made.
+struct OneVendor {
+  explicit OneVendor(std::shared_ptr<FakeProvider> vendor_, bool one_account = true)
+      : vendor(std::move(vendor_)), replica(world.database.url(), deployments(one_account)) {}
+
+  DeploymentSet deployments(bool one_account) const {
+    DeploymentSet set;
+    auto account = std::make_shared<Account>();
+    for (const char* name : {"eu", "us"}) {
+      if (!one_account) account = std::make_shared<Account>();
+      set.push_back(
+          std::make_shared<const Deployment>(Deployment{.name = name,
+                                                        .provider = "acme",
+                                                        .backend = vendor,
+                                                        .descriptor = vendor->descriptor(),
+                                                        .account = account}));
+    }
+    return set;
+  }
+  SandboxRecord create() {
+    const auto order = [](Profile& p) { p.placement.order = {"eu", "us"}; };
+    return run(replica.lifecycle.create(world.order(order)));
+  }
+  size_t orphans_seen_by(const std::string& name) {
+    Reconciler reconciler(replica.lifecycle,
+                          {.every = std::chrono::milliseconds(0), .orphan_age = {}});
+    return run(reconciler.reconcile(replica.deployments.find(world.tenant, name)))->orphans_killed;
+  }
+
+  World world;
+  std::shared_ptr<FakeProvider> vendor;
+  Replica replica;
+};
+
+TEST(Accounts, TheSweepOfOneDeploymentSparesWhatTheOtherRuns) {
+  OneVendor one(std::make_shared<FakeProvider>("acme"));
+  EXPECT_EQ(one.create().deployment, "eu");
+  EXPECT_EQ(one.orphans_seen_by("us"), 0u);
+  EXPECT_EQ(one.orphans_seen_by("eu"), 0u);
+  EXPECT_EQ(one.vendor->alive(), 1u);
+  OneVendor two(std::make_shared<FakeProvider>("acme"), false);
+  two.create();
+  EXPECT_EQ(two.orphans_seen_by("us"), 1u) << "of another account it would be nobody's";
+}
+
+// Leaves open what became of its first create.
+class SilentAtFirst : public FakeProvider {
+ public:
+  using FakeProvider::FakeProvider;
+  Task<BackendSandbox> create(CreateSpec spec) override {
+    const bool silent = !std::exchange(spoke_, true);
+    if (silent) throw Error(ErrorCode::timeout, "no answer");
+    co_return co_await FakeProvider::create(std::move(spec));
+  }
+
+ private:
+  bool spoke_ = false;
+};
+
+TEST(Accounts, TheReaperOfAnAttemptSparesWhatTheNextOneMade) {
+  OneVendor one(std::make_shared<SilentAtFirst>("acme"));
+  const SandboxRecord made = one.create();
+  EXPECT_EQ(made.deployment, "us");
+  Reaper reaper = one.replica.reaper();
+  EXPECT_EQ(run(reaper.resolve_unknown()), 1u);
+  EXPECT_TRUE(one.vendor->has(made.id.value));
+  EXPECT_EQ(one.vendor->kills(), 0);
+}
+
+}  // namespace
+}  // namespace sandgate::test
