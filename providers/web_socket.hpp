@@ -27,6 +27,9 @@ class WebSocket {
   // Empty when the other side closed; throws Error(unavailable) when the connection broke.
   virtual Task<std::optional<Message>> read() = 0;
   virtual Task<void> write(Message message) = 0;
+  // Ends the connection when the other side has taken what was written; what it still says is
+  // dropped. Nobody may be reading or writing.
+  virtual Task<void> close() = 0;
 };
 
 // Throws Error as HttpClient does, and with the status's code when the upgrade is refused.

@@ -2,9 +2,10 @@
 import base64
 import hashlib
 import struct
+import threading
 
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
+CONTINUED, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
 
 class WebSocket:
@@ -17,6 +18,7 @@ class WebSocket:
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             f"Sec-WebSocket-Accept: {accept}\r\n\r\n").encode())
         self.handler.close_connection = True
+        self.sending = threading.Lock()
 
     def send(self, data, kind=BINARY):
         size = len(data)
@@ -26,14 +28,15 @@ class WebSocket:
             head = struct.pack(">BBH", 0x80 | kind, 126, size)
         else:
             head = struct.pack(">BBQ", 0x80 | kind, 127, size)
-        self.handler.wfile.write(head + data)
+        with self.sending:
+            self.handler.wfile.write(head + data)
 
     def close(self, code=1000):
         self.send(struct.pack(">H", code), CLOSE)
 
     def receive(self):
         """(kind, data), None when the other side closed."""
-        read = self.handler.rfile.read
+        read, parts, begun = self.handler.rfile.read, [], None
         while True:
             head = read(2)
             if len(head) < 2:
@@ -49,5 +52,8 @@ class WebSocket:
                 return None
             if kind == PING:
                 self.send(data, PONG)
-            elif kind in (TEXT, BINARY):
-                return kind, data
+            elif kind in (CONTINUED, TEXT, BINARY):
+                begun = begun or kind
+                parts.append(data)
+                if head[0] & 0x80:
+                    return begun, b"".join(parts)
