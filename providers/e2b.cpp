@@ -1,7 +1,6 @@
 #include "providers/e2b.hpp"
 
 #include "providers/e2b_process.hpp"
-#include "providers/shell_command.hpp"
 
 namespace sandgate {
 namespace {
@@ -166,9 +165,7 @@ Task<void> E2bProvider::tell(std::string id, std::string method, std::string tag
 }
 
 Task<void> E2bProvider::signal(std::string id, std::string process, int number) {
-  const std::string line = shell::signal_line(process, number);
-  const Ran ran = co_await run(id, line);
-  if (ran.status != 0) throw Error::not_found("process", process);
+  return signal_by_line(std::move(id), std::move(process), number);
 }
 
 Task<void> E2bProvider::write_stdin(std::string id, std::string process, std::string bytes) {

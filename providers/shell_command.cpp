@@ -51,6 +51,11 @@ std::string seconds_of(std::chrono::milliseconds limit) {
   return text;
 }
 
+// The supervisor makes the folder.
+std::string status_file(const std::string& name) {
+  return "\"${TMPDIR:-/tmp}/.sandgate/" + name + ".end\"";
+}
+
 }  // namespace
 
 std::string quote(std::string_view word) {
@@ -106,6 +111,14 @@ std::string signal_line(const std::string& process_id, int number) {
          "; for i in 1 2 3 4 5; do [ -s \"$f\" ] && break; sleep 0.1; done; "
          "read -r c <\"$f\" 2>/dev/null || exit 1; " +
          kill + "-\"$c\" 2>/dev/null || " + kill + "\"$c\" 2>/dev/null";
+}
+
+std::string leaving_status(const std::string& line, const std::string& name) {
+  return "(cd; " + line + "); s=$?; echo $s >" + status_file(name) + "; exit $s";
+}
+
+std::string left_status_line(const std::string& name) {
+  return "f=" + status_file(name) + "; cat \"$f\" && rm -f \"$f\"";
 }
 
 ProcessExit exit_of(int status, const Command& command, std::chrono::milliseconds duration) {

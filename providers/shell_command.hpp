@@ -26,6 +26,12 @@ inline constexpr int kNoDirectory = 98;
 // 1 when there is no such process any more.
 std::string signal_line(const std::string& process_id, int number);
 
+// The line, whose end may be its shell's, in the account's home; its status stays behind under a
+// name of [a-z0-9]. And the line that prints the status and takes it away; it fails where there is
+// none. For vendors that lose statuses.
+std::string leaving_status(const std::string& line, const std::string& name);
+std::string left_status_line(const std::string& name);
+
 // What the shell's status says about the command.
 ProcessExit exit_of(int status, const Command& command, std::chrono::milliseconds duration);
 

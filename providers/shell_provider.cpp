@@ -1,5 +1,7 @@
 #include "providers/shell_provider.hpp"
 
+#include <charconv>
+
 #include "gateway/core/crypto.hpp"
 #include "providers/byte_sources.hpp"
 #include "providers/shell_command.hpp"
@@ -144,6 +146,22 @@ Task<FileEntry> ShellProvider::move(std::string id, std::string from, std::strin
 Task<void> ShellProvider::remove(std::string id, std::string path, bool recursive) {
   shell::ShellFiles here = files(id);
   co_await here.remove(std::move(path), recursive);
+}
+
+Task<int> ShellProvider::left_status(std::string id, std::string name) {
+  const std::string line = shell::left_status_line(name);
+  const Ran ran = co_await run(std::move(id), line);
+  int status = -1;
+  std::from_chars(ran.output.data(), ran.output.data() + ran.output.size(), status);
+  if (ran.status != 0 || status < 0 || status > 255)
+    throw Error(ErrorCode::unavailable, "the connection ended before the process did");
+  co_return status;
+}
+
+Task<void> ShellProvider::signal_by_line(std::string id, std::string process, int number) {
+  const std::string line = shell::signal_line(process, number);
+  const Ran ran = co_await run(std::move(id), line);
+  if (ran.status != 0) throw Error::not_found("process", process);
 }
 
 Task<void> ShellProvider::check_directory(std::string id, const Command& command) {

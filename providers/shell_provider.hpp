@@ -35,6 +35,10 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
   // are up to 100 KiB long.
   virtual Task<Ran> run(std::string id, std::string line) = 0;
 
+  // What a command left behind (shell::leaving_status), once it has ended; Error(unavailable) when
+  // it left nothing.
+  Task<int> left_status(std::string id, std::string name);
+
   const asio::any_io_executor& executor() const { return executor_; }
 
  protected:
@@ -47,6 +51,9 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
 
   // Throws Error(invalid, "/cwd") when the command names a directory that is not there.
   Task<void> check_directory(std::string id, const Command& command);
+
+  // signal() of adapters that declare it: by a line of the shell.
+  Task<void> signal_by_line(std::string id, std::string process, int number);
 
   template <class Adapter>
   std::shared_ptr<Adapter> self() {

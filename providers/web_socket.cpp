@@ -90,6 +90,14 @@ class BeastSocket : public WebSocket {
 
   const std::string& protocol() const override { return protocol_; }
 
+  Task<void> close() override {
+    try {
+      co_await stream_->async_close(websocket::close_code::normal, asio::use_awaitable);
+    } catch (const boost::system::system_error& failure) {
+      throw broken_off(failure);
+    }
+  }
+
  private:
   std::unique_ptr<Stream> stream_;
   const std::string protocol_;

@@ -31,6 +31,9 @@ class WebSocket {
   virtual Task<void> write(Message message) = 0;
   // The subprotocol that the upstream chose; empty when it chose none.
   virtual const std::string& protocol() const = 0;
+  // Ends the connection when the other side has taken what was written; what it still says is
+  // dropped. Nobody may be reading or writing.
+  virtual Task<void> close() = 0;
 };
 
 // Throws Error as HttpClient does, and with the status's code when the upgrade is refused.

@@ -54,6 +54,17 @@ TEST_F(ShellCommand, StatusOutputDirectoryAndEnvironmentAreTheCommands) {
   EXPECT_EQ(ran("printf input | " + line_of({.argv = {"cat"}, .process_id = "pr1"})).out, "input");
 }
 
+TEST_F(ShellCommand, AStatusLeftBehindIsTakenOnce) {
+  const Command command{.shell = "exit 7", .process_id = "pr1"};
+  EXPECT_EQ(ran(leaving_status(line_of(command), "pr1")).status, 7);
+  const Ran first = ran(left_status_line("pr1"));
+  EXPECT_EQ(first.status, 0);
+  EXPECT_EQ(first.out, "7\n");
+  const Ran second = ran("exec 2>/dev/null; " + left_status_line("pr1"));
+  EXPECT_NE(second.status, 0);
+  EXPECT_EQ(second.out, "");
+}
+
 TEST_F(ShellCommand, SignalsAndLimitsReachTheWholeGroup) {
   const auto exit = [](const Ran& run, const Command& command, int elapsed) {
     return exit_of(run.status, command, std::chrono::milliseconds(elapsed));

@@ -1,0 +1,207 @@
+#include "providers/blaxel.hpp"
+
+#include "providers/blaxel_process.hpp"
+#include "providers/growing_pause.hpp"
+#include "providers/shell_command.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kMaxBlaxelPages = 1000;
+// How long the vendor may wait for a line of ours, in seconds.
+constexpr int kBlaxelLine = 60;
+
+RestTarget target_of_blaxel(const BlaxelSettings& settings) {
+  return {
+      .provider = "blaxel",
+      .base_url = settings.api_url,
+      .auth_header = "x-blaxel-authorization",
+      .auth_value = bearer(settings.api_key),
+      .allow_private = settings.allow_private,
+      // Lists have pages since then.
+      .headers = {{"x-blaxel-workspace", settings.workspace}, {"Blaxel-Version", "2026-04-28"}}};
+}
+
+}  // namespace
+
+std::string blaxel::box_path(const std::string& id) { return "/sandboxes/" + percent_encode(id); }
+std::string blaxel::snapshot_path(const std::string& id) {
+  return "/snapshots/" + percent_encode(id);
+}
+
+BlaxelProvider::BlaxelProvider(HttpClient& http, asio::any_io_executor executor,
+                               BlaxelSettings settings)
+    : ShellProvider(std::move(executor)),
+      http_(http),
+      settings_(std::move(settings)),
+      api_(http, target_of_blaxel(settings_)) {}
+
+Descriptor BlaxelProvider::descriptor() const {
+  const std::string& region = settings_.rules.region;
+  Descriptor descriptor{
+      .provider = "blaxel",
+      .isolation = Isolation::microvm,
+      .persistence = {Persistence::ephemeral, Persistence::persistent},
+      .verbs = {{Verb::exec, Keeps::nothing},
+                {Verb::stdin_, Keeps::nothing},
+                {Verb::signal, Keeps::nothing},
+                {Verb::files, Keeps::nothing},
+                {Verb::pause, Keeps::disk}},
+      .controls = {Control::network_allow, Control::allow_root, Control::cpu_limit,
+                   Control::memory_limit, Control::disk_limit},
+      .limits = settings_.limits,
+      .regions = region.empty() ? std::vector<std::string>{} : std::vector<std::string>{region},
+      .notes = {"processors and disk come with the memory, which is rounded up for them",
+                "a process that reads nothing for ten seconds refuses its stdin"}};
+  if (settings_.rules.snapshots)
+    descriptor.verbs.insert({{Verb::snapshot, Keeps::memory}, {Verb::fork, Keeps::memory}});
+  return descriptor;
+}
+
+Task<std::optional<blaxel::Box>> BlaxelProvider::box_of(std::string name) {
+  RestCall call{.path = blaxel::box_path(name)};
+  const auto document = co_await api_.find(std::move(call));
+  if (!document) co_return std::nullopt;
+  blaxel::Box box = blaxel::to_box(*document);
+  if (box.sandbox.state == BackendState::gone) co_return std::nullopt;
+  co_return box;
+}
+
+// What was accepted may not be there yet.
+Task<BackendSandbox> BlaxelProvider::started(std::optional<blaxel::Box> box) {
+  for (GrowingPause pause; box && !box->running;) {
+    co_await pause.wait();
+    const std::string name = box->sandbox.backend_id;
+    box = co_await box_of(name);
+  }
+  if (!box) throw Error(ErrorCode::no_capacity, "blaxel could not start the sandbox");
+  co_return std::move(box->sandbox);
+}
+
+Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
+  const bool fork = !spec.snapshot.empty();
+  RestCall call{.method = "POST", .path = "/sandboxes"};
+  if (fork) call.path = blaxel::snapshot_path(spec.snapshot) + "/fork";
+  call.json = fork ? blaxel::to_fork(spec) : blaxel::to_create(spec, settings_.rules);
+  // The caller's own limit per attempt is what ends it.
+  call.deadline = std::chrono::minutes(2);
+  auto outcome = co_await attempt(api_.call(std::move(call)));
+  std::optional<blaxel::Box> box;
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    // The name is ours alone, so what has it is an earlier attempt at this create.
+    if (error->code == ErrorCode::conflict) box = co_await box_of(spec.sandbox_id);
+    if (!box) throw refused_create(*error);
+  } else if (fork) {
+    box = co_await box_of(spec.sandbox_id);
+  } else {
+    box = blaxel::to_box(std::get<Json>(outcome));
+  }
+  BackendSandbox sandbox = co_await started(std::move(box));
+  // Its life was its origin's until now. Ours is the clock that counts.
+  if (fork) co_await attempt(extend(spec.sandbox_id, spec.ttl));
+  co_return sandbox;
+}
+
+Task<std::optional<BackendSandbox>> BlaxelProvider::find(std::string id) {
+  auto box = co_await box_of(std::move(id));
+  if (!box) co_return std::nullopt;
+  co_return std::move(box->sandbox);
+}
+
+Task<std::optional<BackendSandbox>> BlaxelProvider::find_by_tag(std::string sandbox_id) {
+  return find(std::move(sandbox_id));
+}
+
+Task<std::vector<BackendSandbox>> BlaxelProvider::list() {
+  std::vector<BackendSandbox> all;
+  std::string cursor;
+  for (int page = 0; page < kMaxBlaxelPages; ++page) {
+    RestCall call{.path = "/sandboxes?limit=200" + cursor};
+    const Json document = co_await api_.call(std::move(call));
+    for (const Json& item : list_of("blaxel", document, "data")) {
+      blaxel::Box box = blaxel::to_box(item);
+      if (box.sandbox.state != BackendState::gone && !box.sandbox.sandbox_id.empty())
+        all.push_back(std::move(box.sandbox));
+    }
+    const std::string next = text_of(document.value("meta", Json()), "nextCursor");
+    if (next.empty()) break;
+    cursor = "&cursor=" + percent_encode(next);
+  }
+  co_return all;
+}
+
+Task<void> BlaxelProvider::kill(std::string id) {
+  co_await api_.remove(blaxel::box_path(id));
+  urls_.forget(id);
+}
+
+Task<void> BlaxelProvider::extend(std::string id, std::chrono::seconds ttl) {
+  Json document = co_await api_.get(blaxel::box_path(id));
+  RestCall call{.method = "PUT",
+                .path = blaxel::box_path(id),
+                .json = blaxel::with_ttl(std::move(document), ttl, SystemClock().now())};
+  co_await api_.call(std::move(call));
+}
+
+Task<std::string> BlaxelProvider::url_of(std::string id) {
+  if (auto known = urls_.find(id)) co_return std::move(*known);
+  const auto box = co_await box_of(id);
+  if (!box) throw Error::not_found("sandbox", id);
+  // Our key goes there: never in the clear, unless the control plane itself is.
+  const bool safe = box->url.starts_with("https://") ||
+                    (box->url.starts_with("http://") && settings_.api_url.starts_with("http://"));
+  if (!safe) throw not_its_api("blaxel");
+  urls_.remember(id, box->url);
+  co_return box->url;
+}
+
+Task<RestApi> BlaxelProvider::inside(std::string id) {
+  RestTarget target = target_of_blaxel(settings_);
+  target.base_url = co_await url_of(std::move(id));
+  co_return RestApi(http_, std::move(target));
+}
+
+Task<ShellProvider::Ran> BlaxelProvider::run(std::string id, std::string line) {
+  RestApi server = co_await inside(id);
+  Json body{{"command", "exec /bin/sh -c " + shell::quote("cd; " + line)},
+            {"waitForCompletion", true},
+            {"timeout", kBlaxelLine}};
+  RestCall call{.method = "POST", .path = "/process", .json = std::move(body)};
+  call.deadline = std::chrono::seconds(kBlaxelLine + 10);
+  const Json document = co_await server.call(std::move(call));
+  const Json code = document.is_object() ? document.value("exitCode", Json()) : Json();
+  const std::string status = text_of(document, "status");
+  if (!code.is_number_integer() || (status != "completed" && status != "failed"))
+    throw Error(ErrorCode::unavailable, "blaxel did not run the command");
+  co_return Ran{code.get<int>(), text_of(document, "stdout")};
+}
+
+Task<std::unique_ptr<ProcessStream>> BlaxelProvider::exec(std::string id, Command command) {
+  co_await check_directory(id, command);
+  auto process = std::make_unique<BlaxelProcess>(self<BlaxelProvider>(), id, std::move(command));
+  co_await process->start();
+  co_return process;
+}
+
+Task<void> BlaxelProvider::signal(std::string id, std::string process, int number) {
+  return signal_by_line(std::move(id), std::move(process), number);
+}
+
+Task<void> BlaxelProvider::write_stdin(std::string id, std::string process, std::string bytes) {
+  RestApi server = co_await inside(id);
+  for (size_t at = 0; at < bytes.size(); at += BlaxelProcess::kStdinPiece) {
+    RestCall call{.method = "POST",
+                  .path = "/process/" + percent_encode(process) + "/stdin",
+                  .bytes = bytes.substr(at, BlaxelProcess::kStdinPiece)};
+    call.deadline = std::chrono::seconds(30);
+    co_await server.call(std::move(call));
+  }
+}
+
+Task<void> BlaxelProvider::close_stdin(std::string id, std::string process) {
+  RestApi server = co_await inside(id);
+  RestCall call{.method = "DELETE", .path = "/process/" + percent_encode(process) + "/stdin"};
+  co_await server.call(std::move(call));
+}
+
+}  // namespace sandgate

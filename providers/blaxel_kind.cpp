@@ -1,0 +1,35 @@
+#include "providers/blaxel_kind.hpp"
+
+#include "providers/blaxel.hpp"
+#include "providers/kind_settings.hpp"
+#include "providers/vendor_kind.hpp"
+
+namespace sandgate {
+namespace {
+
+// Nothing larger is known to be allowed to every account.
+constexpr DescriptorLimits kBlaxelLimits{
+    .max_milli_vcpu = 4000, .max_memory_mib = 8192, .max_disk_gib = 4, .max_ttl_seconds = 604'800};
+
+BlaxelSettings read_blaxel(const Json& settings, const Json& credentials, Problems& problems) {
+  BlaxelSettings result;
+  ObjectReader reader(settings, problems, "/settings");
+  result.api_url = read_base_url(reader, "api_url", result.api_url);
+  // Goes into a header.
+  result.workspace = read_credential(reader, "workspace").reveal();
+  result.rules.image = reader.text("image", {1, 300}).value_or(result.rules.image);
+  result.rules.region = reader.text("region", {1, 100}).value_or("");
+  result.rules.snapshots = reader.boolean("snapshots").value_or(false);
+  result.limits = read_limits(reader, kBlaxelLimits);
+  reader.finish();
+  ObjectReader keys(credentials, problems, "/credentials");
+  result.api_key = read_credential(keys, "api_key");
+  keys.finish();
+  return result;
+}
+
+}  // namespace
+
+ProviderKind blaxel_kind() { return vendor_kind<BlaxelProvider>("blaxel", &read_blaxel); }
+
+}  // namespace sandgate

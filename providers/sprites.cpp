@@ -1,0 +1,186 @@
+#include "providers/sprites.hpp"
+
+#include "providers/sprites_process.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kMaxSpritesPages = 1000;
+// A transfer may take as long as bytes flow.
+constexpr auto kSpritesTransfer = std::chrono::seconds(60);
+
+RestTarget target_of_sprites(const SpritesSettings& settings) {
+  return {.provider = "sprites",
+          .base_url = settings.api_url,
+          .auth_value = bearer(settings.token),
+          .allow_private = settings.allow_private};
+}
+
+std::string sprite_path(const std::string& id) { return "/v1/sprites/" + percent_encode(id); }
+
+std::string sprite_file(const std::string& id, const char* verb, const std::string& path) {
+  return sprite_path(id) + "/fs/" + verb + "?workingDir=%2F&path=" + percent_encode(path);
+}
+
+}  // namespace
+
+SpritesProvider::SpritesProvider(HttpClient& http, asio::any_io_executor executor,
+                                 SpritesSettings settings)
+    : ShellProvider(std::move(executor)),
+      settings_(std::move(settings)),
+      api_(http, target_of_sprites(settings_), &sprites::read_error) {}
+
+Descriptor SpritesProvider::descriptor() const {
+  return {.provider = "sprites",
+          .isolation = Isolation::microvm,
+          .persistence = {Persistence::ephemeral, Persistence::persistent},
+          .verbs = {{Verb::exec, Keeps::nothing},
+                    {Verb::stdin_, Keeps::nothing},
+                    {Verb::signal, Keeps::nothing},
+                    {Verb::files, Keeps::nothing},
+                    {Verb::pty, Keeps::nothing}},
+          .controls = {Control::network_deny, Control::network_allow, Control::allow_root,
+                       Control::cpu_limit, Control::memory_limit, Control::disk_limit},
+          .limits = settings_.limits,
+          .notes = {"processors and disk are the vendor's fixed size",
+                    "the vendor ends no sandbox by itself"}};
+}
+
+Task<void> SpritesProvider::configure(std::string id, CreateSpec spec) {
+  Json resources = sprites::to_resources(spec.resources);
+  co_await api_.post(sprite_path(id) + "/policy/resources", std::move(resources));
+  Json network = sprites::to_network(spec.network);
+  co_await api_.post(sprite_path(id) + "/policy/network", std::move(network));
+}
+
+Task<BackendSandbox> SpritesProvider::create(CreateSpec spec) {
+  RestCall call{
+      .method = "POST", .path = "/v1/sprites", .json = sprites::to_create(spec, settings_.runtime)};
+  // The caller's own limit per attempt is what ends it.
+  call.deadline = std::chrono::minutes(2);
+  auto outcome = co_await attempt(api_.call(std::move(call)));
+  std::optional<BackendSandbox> sandbox;
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    // It may mean that the name is taken, which is ours alone: by an earlier attempt then.
+    if (error->code == ErrorCode::invalid) sandbox = co_await find(spec.sandbox_id);
+    if (!sandbox) throw refused_create(*error);
+  } else {
+    sandbox = sprites::to_sandbox(std::get<Json>(outcome));
+  }
+  const auto limited = co_await attempt(configure(sandbox->backend_id, spec));
+  if (const auto* error = std::get_if<Error>(&limited)) {
+    // Without its limits it must not be.
+    co_await attempt(kill(sandbox->backend_id));
+    throw refused_create(*error);
+  }
+  co_return std::move(*sandbox);
+}
+
+Task<std::optional<BackendSandbox>> SpritesProvider::find(std::string id) {
+  RestCall call{.path = sprite_path(id)};
+  const auto document = co_await api_.find(std::move(call));
+  if (!document) co_return std::nullopt;
+  co_return sprites::to_sandbox(*document);
+}
+
+Task<std::optional<BackendSandbox>> SpritesProvider::find_by_tag(std::string sandbox_id) {
+  return find(std::move(sandbox_id));
+}
+
+Task<std::vector<BackendSandbox>> SpritesProvider::list() {
+  std::vector<BackendSandbox> all;
+  std::string after;
+  for (int page = 0; page < kMaxSpritesPages; ++page) {
+    RestCall call{.path = "/v1/sprites?prefix=sb&max_results=50" + after};
+    const Json document = co_await api_.call(std::move(call));
+    for (const Json& item : list_of("sprites", document, "sprites")) {
+      BackendSandbox sandbox = sprites::to_sandbox(item);
+      if (!sandbox.sandbox_id.empty()) all.push_back(std::move(sandbox));
+    }
+    const std::string next = text_of(document, "next_continuation_token");
+    if (next.empty() || document.value("has_more", Json()) != true) break;
+    after = "&continuation_token=" + percent_encode(next);
+  }
+  co_return all;
+}
+
+Task<void> SpritesProvider::kill(std::string id) { return api_.remove(sprite_path(id)); }
+
+Task<std::unique_ptr<WebSocket>> SpritesProvider::open(std::string id, std::string path) {
+  WebSocketCall call{.url = settings_.api_url + sprite_path(id) + path,
+                     .headers = {{"Authorization", bearer(settings_.token).reveal()}},
+                     .allow_private = settings_.allow_private};
+  co_return co_await open_web_socket("sprites", std::move(call));
+}
+
+Task<ShellProvider::Ran> SpritesProvider::run(std::string id, std::string line) {
+  Command command{.shell = std::move(line)};
+  command.timeout = std::chrono::seconds(60);
+  SpritesProcess process(self<SpritesProvider>(), id, std::move(command));
+  co_await process.start();
+  co_return co_await read_to_end(process);
+}
+
+Task<std::unique_ptr<ProcessStream>> SpritesProvider::exec(std::string id, Command command) {
+  co_await check_directory(id, command);
+  auto process = std::make_unique<SpritesProcess>(self<SpritesProvider>(), id, std::move(command));
+  co_await process->start();
+  co_return process;
+}
+
+Task<void> SpritesProvider::signal(std::string id, std::string process, int number) {
+  return signal_by_line(std::move(id), std::move(process), number);
+}
+
+Task<sprites::Session> SpritesProvider::session_of(std::string id, std::string process) {
+  const Json document = co_await api_.get(sprite_path(id) + "/exec");
+  auto session = sprites::to_session(document, process);
+  if (!session) throw Error::not_found("process", process);
+  co_return std::move(*session);
+}
+
+Task<void> SpritesProvider::tell(std::string id, std::string session,
+                                 std::vector<WebSocket::Message> messages) {
+  auto socket = co_await open(id, "/exec/" + percent_encode(session) + "?stdin=true");
+  for (auto& message : messages) co_await socket->write(std::move(message));
+  co_await socket->close();
+}
+
+Task<void> SpritesProvider::write_stdin(std::string id, std::string process, std::string bytes) {
+  const sprites::Session session = co_await session_of(id, process);
+  std::vector<WebSocket::Message> messages;
+  for (size_t at = 0; at < bytes.size(); at += SpritesProcess::kStdinPiece)
+    messages.push_back(
+        sprites::to_input(bytes.substr(at, SpritesProcess::kStdinPiece), session.pty));
+  co_await tell(id, session.id, std::move(messages));
+}
+
+Task<void> SpritesProvider::close_stdin(std::string id, std::string process) {
+  const sprites::Session session = co_await session_of(id, process);
+  if (session.pty) co_return;
+  std::vector<WebSocket::Message> messages{sprites::to_end_of_input()};
+  co_await tell(id, session.id, std::move(messages));
+}
+
+Task<void> SpritesProvider::resize(std::string id, std::string process, PtySize size) {
+  const sprites::Session session = co_await session_of(id, process);
+  std::vector<WebSocket::Message> messages{sprites::to_resize(size)};
+  co_await tell(id, session.id, std::move(messages));
+}
+
+Task<std::unique_ptr<ByteSource>> SpritesProvider::download(std::string id, std::string path) {
+  RestCall call{.path = sprite_file(id, "read", path)};
+  call.deadline = std::chrono::seconds(30);
+  call.silence = kSpritesTransfer;
+  co_return co_await api_.stream(std::move(call));
+}
+
+Task<void> SpritesProvider::upload(std::string id, std::string path, ByteSource& bytes) {
+  RestCall call{.method = "PUT", .path = sprite_file(id, "write", path)};
+  call.upload = &bytes;
+  call.deadline = std::chrono::milliseconds(0);
+  call.silence = kSpritesTransfer;
+  co_await api_.call(std::move(call));
+}
+
+}  // namespace sandgate

@@ -1,0 +1,54 @@
+#pragma once
+#include <memory>
+
+#include "providers/shell_provider.hpp"
+#include "providers/sprites_wire.hpp"
+
+namespace sandgate {
+
+struct SpritesSettings {
+  std::string api_url = "https://api.sprites.dev";
+  std::string runtime = "default";  // for a create without an image
+  DescriptorLimits limits;
+  Secret token;
+  bool allow_private = false;  // an operator's deployment
+};
+
+// Fly's Sprites, whose name is our id. They fall asleep by themselves when nothing runs, and a call
+// wakes them. A command is a WebSocket; the file verbs but the transfers are shell lines.
+class SpritesProvider : public ShellProvider {
+ public:
+  SpritesProvider(HttpClient& http, asio::any_io_executor executor, SpritesSettings settings);
+
+  Descriptor descriptor() const override;
+  Task<BackendSandbox> create(CreateSpec spec) override;
+  Task<std::optional<BackendSandbox>> find(std::string id) override;
+  Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
+  Task<std::vector<BackendSandbox>> list() override;
+  Task<void> kill(std::string id) override;
+
+  Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
+  Task<void> signal(std::string id, std::string process, int number) override;
+  Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
+  Task<void> close_stdin(std::string id, std::string process) override;
+  Task<void> resize(std::string id, std::string process, PtySize size) override;
+
+  Task<Ran> run(std::string id, std::string line) override;
+  // A WebSocket of a sprite.
+  Task<std::unique_ptr<WebSocket>> open(std::string id, std::string path);
+
+ protected:
+  Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path) override;
+  Task<void> upload(std::string id, std::string path, ByteSource& bytes) override;
+
+ private:
+  Task<void> configure(std::string id, CreateSpec spec);
+  Task<sprites::Session> session_of(std::string id, std::string process);
+  // Says something to a command that may have been started by another gateway.
+  Task<void> tell(std::string id, std::string session, std::vector<WebSocket::Message> messages);
+
+  const SpritesSettings settings_;
+  RestApi api_;
+};
+
+}  // namespace sandgate

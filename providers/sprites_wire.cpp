@@ -1,0 +1,139 @@
+#include "providers/sprites_wire.hpp"
+
+#include "gateway/core/crypto.hpp"
+#include "gateway/core/ids.hpp"
+#include "providers/shell_command.hpp"
+
+namespace sandgate::sprites {
+namespace {
+
+// The first byte of a message outside terminals.
+enum Stream : char { in = 0, out = 1, err = 2, ended = 3, end_of_in = 4 };
+
+// $0 is the command's name.
+constexpr std::string_view kFromStdin = R"sh(read -r l; eval "$(printf %s "$l" | base64 -d)")sh";
+constexpr std::string_view kFromFile =
+    R"sh(f=${TMPDIR:-/tmp}/.sandgate/$0.sh; l=$(cat "$f"); rm -f "$f"; eval "$l")sh";
+// The longest that the vendor could understand.
+constexpr const char* kForEver = "8760h";
+
+}  // namespace
+
+Json to_create(const CreateSpec& spec, const std::string& runtime) {
+  if (!spec.network.allow.empty())
+    throw Error(ErrorCode::unsupported, "sprites has no rules for hosts and ports");
+  return {{"name", spec.sandbox_id},
+          {"environment", spec.env},
+          {"labels", Json::array({"sandgate"})},
+          {"runtime", spec.image.empty() ? runtime : spec.image}};
+}
+
+// Without rules everything is allowed.
+Json to_network(const NetworkPolicy& policy) {
+  Json rules = Json::array();
+  if (policy.fallback == NetworkDefault::deny)
+    rules.push_back({{"domain", "*"}, {"action", "deny"}});
+  return {{"rules", std::move(rules)}};
+}
+
+Json to_resources(const Resources& resources) {
+  return {{"memory", {{"limit_mb", resources.memory_mib}, {"autoscale", false}}}};
+}
+
+BackendSandbox to_sandbox(const Json& document) {
+  return reading("sprites", [&] {
+    BackendSandbox sandbox;
+    sandbox.backend_id = document.at("name").get<std::string>();
+    if (is_id(SandboxId::kKind, sandbox.backend_id)) sandbox.sandbox_id = sandbox.backend_id;
+    sandbox.isolation = Isolation::microvm;
+    sandbox.region = text_of(document, "primary_region");
+    return sandbox;
+  });
+}
+
+std::string to_exec_query(const Command& command, const std::string& name) {
+  const std::string script(command.pty ? kFromFile : kFromStdin);
+  std::string query = "?path=%2Fbin%2Fsh&stdin=true";
+  for (const std::string& word : {std::string("/bin/sh"), std::string("-c"), script, name})
+    query += "&cmd=" + percent_encode(word);
+  if (command.pty)
+    query += "&tty=true&cols=" + std::to_string(command.pty->cols) +
+             "&rows=" + std::to_string(command.pty->rows);
+  if (command.keep_on_disconnect) query += std::string("&max_run_after_disconnect=") + kForEver;
+  return query;
+}
+
+std::string to_first_line(const Command& command) {
+  return base64_encode("cd; " + shell::line_of(command)) + "\n";
+}
+
+std::string to_script_line(const Command& command, const std::string& name) {
+  // Terminals tell no status.
+  const std::string script = shell::leaving_status(shell::line_of(command), name);
+  return "d=${TMPDIR:-/tmp}/.sandgate; mkdir -p \"$d\" && chmod 1777 \"$d\" && umask 077 && "
+         "printf %s " +
+         base64_encode(script) + " | base64 -d >\"$d/" + name + ".sh\"";
+}
+
+WebSocket::Message to_input(std::string bytes, bool pty) {
+  if (!pty) bytes.insert(0, 1, Stream::in);
+  return {.text = false, .bytes = std::move(bytes)};
+}
+
+WebSocket::Message to_end_of_input() {
+  return {.text = false, .bytes = std::string(1, Stream::end_of_in)};
+}
+
+WebSocket::Message to_resize(PtySize size) {
+  const Json order{{"type", "resize"}, {"cols", size.cols}, {"rows", size.rows}};
+  return {.text = true, .bytes = order.dump()};
+}
+
+Event to_event(const WebSocket::Message& message, bool pty) {
+  if (message.text) {
+    // Notices of ports and of the session itself come too.
+    const Json notice = Json::parse(message.bytes, nullptr, /*allow_exceptions=*/false);
+    if (text_of(notice, "type") != "exit") return {};
+    const Json code = notice.value("exit_code", Json());
+    if (!code.is_number_integer()) throw not_its_api("sprites");
+    return {.kind = Event::ended, .status = static_cast<int>(code.get<int64_t>() & 0xFF)};
+  }
+  if (message.bytes.empty()) return {};
+  if (pty) return {.kind = Event::output, .bytes = message.bytes};
+  const char stream = message.bytes.front();
+  std::string bytes = message.bytes.substr(1);
+  if (stream == Stream::ended) {
+    const int status = bytes.empty() ? 0 : static_cast<unsigned char>(bytes.front());
+    return {.kind = Event::ended, .status = status};
+  }
+  if ((stream != Stream::out && stream != Stream::err) || bytes.empty()) return {};
+  return {.kind = Event::output,
+          .channel = stream == Stream::out ? Channel::stdout_ : Channel::stderr_,
+          .bytes = std::move(bytes)};
+}
+
+std::optional<Session> to_session(const Json& document, const std::string& name) {
+  for (const Json& session : list_of("sprites", document, "sessions")) {
+    if (text_of(session, "command").find(name) == std::string::npos) continue;
+    // A number once, now a text.
+    const Json id = session.value("id", Json());
+    return Session{id.is_string() ? id.get<std::string>() : id.dump(),
+                   session.value("tty", Json()) == true};
+  }
+  return std::nullopt;
+}
+
+Error read_error(std::string_view provider, const HttpReply& reply) {
+  Error error = error_of_status(provider, reply.status, reply.headers);
+  if (error.code != ErrorCode::rate_limited) return error;
+  const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  // Others end when they end, not after a time.
+  if (text_of(document, "error") == "concurrent_sprite_limit_exceeded")
+    error.code = ErrorCode::no_capacity;
+  const Json wait = document.is_object() ? document.value("retry_after_seconds", Json()) : Json();
+  if (!error.retry_after && wait.is_number_integer())
+    error.retry_after = std::chrono::seconds(std::clamp<int64_t>(wait.get<int64_t>(), 0, 3600));
+  return error;
+}
+
+}  // namespace sandgate::sprites

@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include "gateway/core/ids.hpp"
+#include "tests/support/live_loop.hpp"
+#include "tests/vendors/vendor_lines.hpp"
+
+// What the adapter does for an account that may take snapshots; the others do not declare them.
+namespace sandgate::test {
+namespace {
+
+VendorLine line_with_snapshots() {
+  for (VendorLine line : vendor_lines())
+    if (line.name == "blaxel") {
+      line.settings = [](const std::string& url) {
+        return Json{{"api_url", url + "/v0"}, {"workspace", "sandgate"}, {"snapshots", true}};
+      };
+      return line;
+    }
+  throw std::logic_error("no such line");
+}
+
+class BlaxelSnapshots : public testing::Test {
+ protected:
+  BackendSandbox create(const std::string& snapshot = "") {
+    CreateSpec spec{.sandbox_id = SandboxId::make().value,
+                    .image = "tools",
+                    .env = {{"WHO", snapshot.empty() ? "first" : "fork"}},
+                    .network = {.fallback = NetworkDefault::allow},
+                    .snapshot = snapshot};
+    return loop_.run(provider().create(std::move(spec)));
+  }
+  std::string printed(const BackendSandbox& box, const std::string& shell) {
+    Command command{.shell = shell, .process_id = ProcessId::make().value};
+    auto stream = loop_.run(provider().exec(box.backend_id, std::move(command)));
+    std::string out;
+    while (const auto event = loop_.run(stream->next()))
+      if (const auto* chunk = std::get_if<OutputChunk>(&*event)) out += chunk->bytes;
+    return out;
+  }
+  Provider& provider() { return vendor_.provider(); }
+
+  LiveLoop loop_;
+  Vendor vendor_{line_with_snapshots(), loop_.executor()};
+};
+
+TEST_F(BlaxelSnapshots, ForksStartFromWhatWasThen) {
+  EXPECT_EQ(provider().descriptor().verbs.at(Verb::fork), Keeps::memory);
+  const BackendSandbox first = create();
+  printed(first, "echo then > file");
+  const std::string ours = SnapshotId::make().value;
+  const auto taken =
+      loop_.run(provider().snapshot(first.backend_id, ours, Keeps::memory, /*lasting=*/true));
+  EXPECT_EQ(taken.kept, Keeps::memory);
+  printed(first, "echo now > file");
+  const auto again =
+      loop_.run(provider().snapshot(first.backend_id, ours, Keeps::memory, /*lasting=*/true));
+  EXPECT_EQ(again.backend_id, taken.backend_id);
+  loop_.run(provider().kill(first.backend_id));
+  for (int i = 0; i < 2; ++i) {
+    const BackendSandbox fork = create(taken.backend_id);
+    EXPECT_EQ(printed(fork, "cat file; echo $WHO; echo mine > file"), "then\nfork\n");
+    EXPECT_EQ(loop_.run(provider().find_by_tag(fork.sandbox_id))->backend_id, fork.backend_id);
+    loop_.run(provider().kill(fork.backend_id));
+  }
+  EXPECT_EQ(loop_.run(provider().find_snapshot(ours))->backend_id, taken.backend_id);
+  loop_.run(provider().remove_snapshot(taken.backend_id));
+  loop_.run(provider().remove_snapshot(taken.backend_id));
+  EXPECT_FALSE(loop_.run(provider().find_snapshot(ours)));
+  EXPECT_EQ(vendor_.server().state()["boxes"], Json::array());
+}
+
+}  // namespace
+}  // namespace sandgate::test
