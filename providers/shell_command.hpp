@@ -26,6 +26,9 @@ inline constexpr int kNoDirectory = 98;
 // 1 when there is no such process any more.
 std::string signal_line(const std::string& process_id, int number);
 
+// A line that sets the size of the terminal of a command started so; it ends as signal_line does.
+std::string resize_line(const std::string& process_id, PtySize size);
+
 // What the shell's status says about the command.
 ProcessExit exit_of(int status, const Command& command, std::chrono::milliseconds duration);
 
