@@ -4,15 +4,13 @@
 #include "providers/e2b_kind.hpp"
 #include "providers/runloop_kind.hpp"
 #include "providers/sandgate_kind.hpp"
+#include "providers/vercel_kind.hpp"
 
 namespace sandgate {
 
 const std::vector<ProviderKind>& provider_kinds() {
   static const std::vector<ProviderKind> kKinds{
-      sandgate_kind(),
-      e2b_kind(),
-      daytona_kind(),
-      runloop_kind(),
+      sandgate_kind(), e2b_kind(), daytona_kind(), runloop_kind(), vercel_kind(),
   };
   return kKinds;
 }

@@ -3,6 +3,23 @@
 #include "providers/catalog.hpp"
 
 namespace sandgate::test {
+namespace {
+
+VendorLine vercel_line() {
+  return {.name = "vercel",
+          .script = "vercel/fake_vercel.py",
+          .specs = "",
+          .image = "vercel/sandbox/universal:latest",
+          .create = "POST /v3/sandboxes$",
+          .exec = "POST .*/cmd$",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}, {"team", "team_1"}, {"project", "prj_1"}};
+              },
+          .credentials = {{"token", "vca_0001"}}};
+}
+
+}  // namespace
 
 std::ostream& operator<<(std::ostream& out, const VendorLine& line) { return out << line.name; }
 
@@ -41,6 +58,7 @@ const std::vector<VendorLine>& vendor_lines() {
              return Json{{"api_url", url}};
            },
        .credentials = {{"api_key", "ak_0001"}}},
+      vercel_line(),
   };
   return kLines;
 }

@@ -257,7 +257,7 @@ class FakeVercel(fake.Fake):
         if not body.get("wait"):
             return 200, {"command": self.command_view(child)}
         write = request.stream({"Content-Type": "application/x-ndjson"})
-        write(line({"command": self.command_view(child)}))
+        write(line({"command": {**self.command_view(child), "exitCode": None}}))
         if body.get("logs"):
             self.follow(child, write)
         else:
