@@ -8,6 +8,7 @@
 #include "providers/opensandbox_kind.hpp"
 #include "providers/runloop_kind.hpp"
 #include "providers/sandgate_kind.hpp"
+#include "providers/vercel_kind.hpp"
 
 namespace sandgate {
 
@@ -15,6 +16,7 @@ const std::vector<ProviderKind>& provider_kinds() {
   static const std::vector<ProviderKind> kKinds{
       sandgate_kind(),   agentcore_kind(),  daytona_kind(),     e2b_kind(),
       kubernetes_kind(), northflank_kind(), opensandbox_kind(), runloop_kind(),
+      sandgate_kind(), e2b_kind(), daytona_kind(), runloop_kind(), vercel_kind(),
   };
   return kKinds;
 }

@@ -46,7 +46,7 @@ constexpr std::array kControls{Name{Control::network_deny, "network_deny"},
                                Name{Control::disk_limit, "disk_limit"}};
 
 template <class Table, class E>
-std::string_view text_of(const Table& table, E value) {
+std::string_view word_of(const Table& table, E value) {
   for (const auto& entry : table)
     if (entry.value == value) return entry.text;
   return "";
@@ -72,11 +72,11 @@ auto read_word(const Table& table, const Json& item, std::string path, Problems&
 
 }  // namespace
 
-std::string_view to_string(Isolation isolation) { return text_of(kIsolations, isolation); }
-std::string_view to_string(Persistence persistence) { return text_of(kPersistences, persistence); }
-std::string_view to_string(Verb verb) { return text_of(kVerbs, verb); }
-std::string_view to_string(Keeps keeps) { return text_of(kKeeps, keeps); }
-std::string_view to_string(Control control) { return text_of(kControls, control); }
+std::string_view to_string(Isolation isolation) { return word_of(kIsolations, isolation); }
+std::string_view to_string(Persistence persistence) { return word_of(kPersistences, persistence); }
+std::string_view to_string(Verb verb) { return word_of(kVerbs, verb); }
+std::string_view to_string(Keeps keeps) { return word_of(kKeeps, keeps); }
+std::string_view to_string(Control control) { return word_of(kControls, control); }
 std::optional<Isolation> isolation_from(std::string_view text) {
   return value_of(kIsolations, text);
 }

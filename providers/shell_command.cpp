@@ -43,6 +43,14 @@ echo $$ 2>/dev/null >"$d/$0"
 exec "$@"
 )sh";
 
+// Reads the leader's id into $c.
+std::string leader_line(const std::string& process_id) {
+  // A command that was started this moment may not have left its id yet.
+  return "f=${TMPDIR:-/tmp}/.sandgate/" + quote(process_id) +
+         "; for i in 1 2 3 4 5; do [ -s \"$f\" ] && break; sleep 0.1; done; "
+         "read -r c <\"$f\" 2>/dev/null || exit 1; ";
+}
+
 std::string seconds_of(std::chrono::milliseconds limit) {
   if (limit.count() <= 0) return "";
   char text[32];
@@ -106,11 +114,13 @@ std::string line_of(const Command& command) {
 std::string signal_line(const std::string& process_id, int number) {
   // The form that dash, bash and busybox share.
   const std::string kill = "kill -" + std::to_string(number) + " ";
-  // A command that was started this moment may not have left its id yet.
-  return "f=${TMPDIR:-/tmp}/.sandgate/" + quote(process_id) +
-         "; for i in 1 2 3 4 5; do [ -s \"$f\" ] && break; sleep 0.1; done; "
-         "read -r c <\"$f\" 2>/dev/null || exit 1; " +
-         kill + "-\"$c\" 2>/dev/null || " + kill + "\"$c\" 2>/dev/null";
+  return leader_line(process_id) + kill + "-\"$c\" 2>/dev/null || " + kill + "\"$c\" 2>/dev/null";
+}
+
+std::string resize_line(const std::string& process_id, PtySize size) {
+  // Not as its last act, which a shell may do itself: a leader would make the terminal its own.
+  return leader_line(process_id) + "( stty cols " + std::to_string(size.cols) + " rows " +
+         std::to_string(size.rows) + " ) <\"/proc/$c/fd/0\" 2>/dev/null; s=$?; exit $s";
 }
 
 std::string leaving_status(const std::string& line, const std::string& name) {

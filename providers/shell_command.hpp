@@ -31,6 +31,8 @@ std::string signal_line(const std::string& process_id, int number);
 // none. For vendors that lose statuses.
 std::string leaving_status(const std::string& line, const std::string& name);
 std::string left_status_line(const std::string& name);
+// A line that sets the size of the terminal of a command started so; it ends as signal_line does.
+std::string resize_line(const std::string& process_id, PtySize size);
 
 // What the shell's status says about the command.
 ProcessExit exit_of(int status, const Command& command, std::chrono::milliseconds duration);

@@ -32,7 +32,8 @@ class SpecCheck:
         self.prefix, self.newer = re.compile(prefix), newer
         self.routes = []
         for template in self.document["paths"]:
-            pattern = re.sub(r"\\\{[^/]+?\\\}", "[^/]+", re.escape(template))
+            pattern = re.sub(r"\\\{path\\\}$", ".+", re.escape(template))
+            pattern = re.sub(r"\\\{[^/]+?\\\}", "[^/]+", pattern)
             self.routes.append((re.compile(pattern), template))
         # A literal segment wins over a parameter.
         self.routes.sort(key=lambda route: route[1].count("{"))

@@ -63,6 +63,20 @@ VendorLine opensandbox_line() {
           .credentials = {{"api_key", "osb_0001"}}};
 }
 
+VendorLine vercel_line() {
+  return {.name = "vercel",
+          .script = "vercel/fake_vercel.py",
+          .specs = "",
+          .image = "vercel/sandbox/universal:latest",
+          .create = "POST /v3/sandboxes$",
+          .exec = "POST .*/cmd$",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}, {"team", "team_1"}, {"project", "prj_1"}};
+              },
+          .credentials = {{"token", "vca_0001"}}};
+}
+
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const VendorLine& line) { return out << line.name; }
@@ -106,6 +120,7 @@ const std::vector<VendorLine>& vendor_lines() {
       agentcore_line(),
       kubernetes_line(),
       opensandbox_line(),
+      vercel_line(),
   };
   return kLines;
 }

@@ -1,0 +1,207 @@
+#include "providers/vercel.hpp"
+
+#include "providers/growing_pause.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kMaxVercelPages = 1000;
+constexpr size_t kMaxVercelSessions = 20'000;
+
+RestTarget target_of_vercel(const VercelSettings& settings) {
+  return {.provider = "vercel",
+          .base_url = settings.api_url,
+          .auth_value = bearer(settings.token),
+          .allow_private = settings.allow_private};
+}
+
+}  // namespace
+
+VercelProvider::VercelProvider(HttpClient& http, asio::any_io_executor executor,
+                               VercelSettings settings)
+    : ShellProvider(std::move(executor)),
+      settings_(std::move(settings)),
+      api_(http, target_of_vercel(settings_), &vercel::read_error) {}
+
+Descriptor VercelProvider::descriptor() const {
+  Descriptor descriptor{
+      .provider = "vercel",
+      .isolation = Isolation::microvm,
+      .persistence = {Persistence::ephemeral, Persistence::persistent},
+      .verbs = {{Verb::exec, Keeps::nothing},
+                {Verb::background, Keeps::nothing},
+                {Verb::signal, Keeps::nothing},
+                {Verb::files, Keeps::nothing},
+                {Verb::pty, Keeps::nothing},
+                {Verb::pause, Keeps::disk},
+                {Verb::snapshot, Keeps::disk},
+                {Verb::fork, Keeps::disk}},
+      .controls = {Control::network_deny, Control::network_allow, Control::allow_root,
+                   Control::cpu_limit, Control::memory_limit, Control::disk_limit},
+      .limits = settings_.limits,
+      .notes = {"sizes are rounded up: one or an even number of cores with 2 GiB each",
+                "the disk's size is the vendor's; limits tell it",
+                "output is text: bytes that are no UTF-8 are lost, except in terminals",
+                "a snapshot or a fork starts the sandbox anew: its processes end"}};
+  const std::string& region = settings_.rules.region;
+  if (!region.empty()) descriptor.regions.push_back(region);
+  return descriptor;
+}
+
+std::string VercelProvider::with_team(std::string path) const {
+  path += path.find('?') == std::string::npos ? '?' : '&';
+  path += settings_.team.starts_with("team_") ? "teamId=" : "slug=";
+  return path + percent_encode(settings_.team);
+}
+
+std::string VercelProvider::named(const std::string& id) const {
+  return with_team("/v2/sandboxes/" + percent_encode(id) +
+                   "?projectId=" + percent_encode(settings_.rules.project));
+}
+
+std::string VercelProvider::session_path(const std::string& session,
+                                         const std::string& tail) const {
+  return with_team("/v2/sandboxes/sessions/" + percent_encode(session) + tail);
+}
+
+Task<std::optional<vercel::Box>> VercelProvider::box_of(std::string id, bool resume) {
+  RestCall call{.path = named(id)};
+  if (resume) {
+    call.path += "&resume=true";
+    call.deadline = std::chrono::minutes(2);
+  }
+  const auto document = co_await api_.find(std::move(call));
+  if (!document) co_return std::nullopt;
+  vercel::Box box = vercel::to_box(*document);
+  if (box.sandbox.state == BackendState::gone) co_return std::nullopt;
+  remember(box);
+  co_return box;
+}
+
+Task<vercel::Box> VercelProvider::running(vercel::Box box) {
+  const std::string id = box.sandbox.backend_id;
+  GrowingPause pause;
+  while (!box.running) {
+    co_await pause.wait();
+    auto now = co_await box_of(id);
+    if (!now || now->stopped)
+      throw Error(ErrorCode::no_capacity, "vercel could not start the sandbox");
+    box = std::move(*now);
+  }
+  co_return box;
+}
+
+Task<BackendSandbox> VercelProvider::create(CreateSpec spec) {
+  RestCall call{.method = "POST",
+                .path = with_team("/v3/sandboxes"),
+                .json = vercel::to_create(spec, settings_.rules)};
+  // The caller's own limit per attempt is what ends it.
+  call.deadline = std::chrono::minutes(2);
+  auto outcome = co_await attempt(api_.call(std::move(call)));
+  std::optional<vercel::Box> box;
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    // The name is ours alone, so what has it is an earlier attempt at this create.
+    const bool taken = error->code == ErrorCode::conflict || error->code == ErrorCode::invalid;
+    if (taken) box = co_await box_of(spec.sandbox_id);
+    if (!box || box->sandbox.sandbox_id != spec.sandbox_id) throw refused_create(*error);
+  } else {
+    box = vercel::to_box(std::get<Json>(outcome));
+  }
+  remember(*box);
+  const vercel::Box ready = co_await running(std::move(*box));
+  co_return ready.sandbox;
+}
+
+Task<std::optional<BackendSandbox>> VercelProvider::find(std::string id) {
+  auto box = co_await box_of(std::move(id));
+  if (!box) co_return std::nullopt;
+  co_return std::move(box->sandbox);
+}
+
+Task<std::optional<BackendSandbox>> VercelProvider::find_by_tag(std::string sandbox_id) {
+  auto box = co_await box_of(sandbox_id);
+  if (!box || box->sandbox.sandbox_id != sandbox_id) co_return std::nullopt;
+  co_return std::move(box->sandbox);
+}
+
+Task<std::vector<BackendSandbox>> VercelProvider::list() {
+  std::vector<BackendSandbox> all;
+  const std::string path =
+      with_team("/v2/sandboxes?project=" + percent_encode(settings_.rules.project) + "&limit=50");
+  std::string cursor;
+  for (int page = 0; page < kMaxVercelPages; ++page) {
+    RestCall call{.path = path + cursor};
+    const Json document = co_await api_.call(std::move(call));
+    for (const Json& item : list_of("vercel", document, "sandboxes")) {
+      const Json answer{{"sandbox", item}};
+      vercel::Box box = vercel::to_box(answer);
+      if (box.sandbox.state != BackendState::gone && !box.sandbox.sandbox_id.empty())
+        all.push_back(std::move(box.sandbox));
+    }
+    const std::string next = text_of(document.value("pagination", Json()), "next");
+    if (next.empty()) break;
+    cursor = "&cursor=" + percent_encode(next);
+  }
+  co_return all;
+}
+
+Task<void> VercelProvider::kill(std::string id) {
+  // A running session is stopped first, which takes seconds.
+  RestCall call{.method = "DELETE", .path = named(id)};
+  call.deadline = std::chrono::seconds(60);
+  co_await api_.find(std::move(call));
+  forget(id);
+}
+
+void VercelProvider::remember(const vercel::Box& box) {
+  if (!box.running) return;
+  std::lock_guard lock(mutex_);
+  if (sessions_.size() >= kMaxVercelSessions) sessions_.clear();
+  sessions_[box.sandbox.backend_id] = box.session;
+}
+
+void VercelProvider::forget(const std::string& id) {
+  std::lock_guard lock(mutex_);
+  sessions_.erase(id);
+}
+
+Task<vercel::Session> VercelProvider::session_of(std::string id) {
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto found = sessions_.find(id); found != sessions_.end()) co_return found->second;
+  }
+  const auto box = co_await box_of(id);
+  if (!box) throw Error::not_found("sandbox", id);
+  if (!box->running) throw Error(ErrorCode::conflict, "the sandbox does not run now");
+  co_return box->session;
+}
+
+// A session that has ended may have a successor, which another replica of this gateway started.
+template <class R>
+Task<R> VercelProvider::in_session(std::string id, RestCall call,
+                                   Task<R> (RestApi::*send)(RestCall)) {
+  const std::string tail = std::move(call.path);
+  vercel::Session session = co_await session_of(id);
+  for (;;) {
+    RestCall now = call;
+    now.path = session_path(session.id, tail);
+    auto outcome = co_await attempt((api_.*send)(std::move(now)));
+    const auto* error = std::get_if<Error>(&outcome);
+    if (!error) co_return std::move(std::get<0>(outcome));
+    if (error->code != ErrorCode::not_found && error->code != ErrorCode::conflict) throw *error;
+    forget(id);
+    vercel::Session latest = co_await session_of(id);
+    if (latest.id == session.id) throw *error;
+    session = std::move(latest);
+  }
+}
+
+Task<Json> VercelProvider::call(std::string id, RestCall call) {
+  return in_session<Json>(std::move(id), std::move(call), &RestApi::call);
+}
+
+Task<std::unique_ptr<HttpStream>> VercelProvider::stream(std::string id, RestCall call) {
+  return in_session<std::unique_ptr<HttpStream>>(std::move(id), std::move(call), &RestApi::stream);
+}
+
+}  // namespace sandgate

@@ -1,0 +1,89 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "providers/shell_provider.hpp"
+#include "providers/vercel_wire.hpp"
+
+namespace sandgate {
+
+struct VercelSettings {
+  std::string api_url = "https://api.vercel.com";
+  std::string team;  // its id ("team_…") or its slug
+  vercel::CreateRules rules;
+  DescriptorLimits limits;
+  Secret token;
+  bool allow_private = false;  // an operator's deployment
+};
+
+// Vercel Sandbox. Our id is the sandbox's unique name and its tag sandgate_id; what runs is its
+// current session, whose id changes with every resume. Output comes as text: bytes that are no
+// UTF-8 are lost, except in terminals. The file verbs but the transfers are shell lines.
+class VercelProvider : public ShellProvider {
+ public:
+  VercelProvider(HttpClient& http, asio::any_io_executor executor, VercelSettings settings);
+
+  Descriptor descriptor() const override;
+  Task<BackendSandbox> create(CreateSpec spec) override;
+  Task<std::optional<BackendSandbox>> find(std::string id) override;
+  Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
+  Task<std::vector<BackendSandbox>> list() override;
+  Task<void> kill(std::string id) override;
+
+  Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
+  Task<std::unique_ptr<ProcessStream>> attach(std::string id, std::string process,
+                                              uint64_t from) override;
+  Task<std::vector<ProcessInfo>> processes(std::string id) override;
+  Task<void> signal(std::string id, std::string process, int number) override;
+  Task<void> resize(std::string id, std::string process, PtySize size) override;
+
+  Task<Keeps> pause(std::string id, Keeps keep) override;
+  Task<void> resume(std::string id) override;
+  Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,
+                                 bool lasting) override;
+  Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
+  Task<void> remove_snapshot(std::string snapshot) override;
+
+  Task<void> extend(std::string id, std::chrono::seconds ttl) override;
+
+  Task<Ran> run(std::string id, std::string line) override;
+  // A call about the current session; its path is what follows the session's. Error(not_found):
+  // there is no such sandbox, or the session lacks what was asked for. Error(conflict): paused.
+  Task<Json> call(std::string id, RestCall call);
+  Task<std::unique_ptr<HttpStream>> stream(std::string id, RestCall call);
+  Task<vercel::Session> session_of(std::string id);
+  // Ends a root's process whose stream was dropped, which run() cannot.
+  void end_root(const std::string& id, const Command& command);
+  bool allow_private() const { return settings_.allow_private; }
+
+ protected:
+  Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path) override;
+  Task<void> upload(std::string id, std::string path, ByteSource& bytes) override;
+
+ private:
+  template <class R>
+  Task<R> in_session(std::string id, RestCall call, Task<R> (RestApi::*send)(RestCall));
+  std::string named(const std::string& id) const;
+  std::string with_team(std::string path) const;
+  std::string session_path(const std::string& session, const std::string& tail) const;
+  Task<Ran> run_as(std::string id, std::string line, bool root);
+  // As the account, then as root; whether one could.
+  Task<bool> either(std::string id, std::string line);
+  // `resume`: starts it again when it is stopped.
+  Task<std::optional<vercel::Box>> box_of(std::string id, bool resume = false);
+  Task<vercel::Box> running(vercel::Box box);
+  Task<std::vector<vercel::Listed>> commands(std::string id);
+  Task<vercel::Listed> listed(std::string id, std::string process);
+  Task<uint64_t> length_of(std::string id, std::string command_id);
+  Task<void> set_tags(std::string id, Json tags);
+  void remember(const vercel::Box& box);
+  void forget(const std::string& id);
+
+  const VercelSettings settings_;
+  RestApi api_;
+  std::mutex mutex_;
+  std::map<std::string, vercel::Session> sessions_;  // by name; bounded, a stale one shows itself
+};
+
+}  // namespace sandgate

@@ -1,0 +1,28 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "providers/shell_process.hpp"
+#include "providers/vercel.hpp"
+#include "providers/web_socket.hpp"
+
+namespace sandgate {
+
+// A command in a terminal of a Vercel session, over a WebSocket of its own.
+class VercelTerminal : public ShellProcess {
+ public:
+  VercelTerminal(std::shared_ptr<VercelProvider> owner, std::string sandbox, Command command);
+  ~VercelTerminal() override;
+
+  // Returns when it was asked for. Before anything else.
+  Task<void> start();
+
+  Task<std::optional<ProcessEvent>> next() override;
+  Task<void> write_stdin(std::string bytes) override;
+
+ private:
+  const std::shared_ptr<VercelProvider> vercel_;  // the owner
+  std::unique_ptr<WebSocket> socket_;
+};
+
+}  // namespace sandgate
