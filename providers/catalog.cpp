@@ -1,5 +1,6 @@
 #include "providers/catalog.hpp"
 
+#include "providers/cloudflare_kind.hpp"
 #include "providers/daytona_kind.hpp"
 #include "providers/e2b_kind.hpp"
 #include "providers/runloop_kind.hpp"
@@ -10,7 +11,7 @@ namespace sandgate {
 
 const std::vector<ProviderKind>& provider_kinds() {
   static const std::vector<ProviderKind> kKinds{
-      sandgate_kind(), e2b_kind(), daytona_kind(), runloop_kind(), vercel_kind(),
+      sandgate_kind(), e2b_kind(), daytona_kind(), runloop_kind(), vercel_kind(), cloudflare_kind(),
   };
   return kKinds;
 }

@@ -23,11 +23,12 @@ class VendorRequests : public testing::TestWithParam<VendorLine> {
 };
 
 TEST_P(VendorRequests, FitTheVendorsDescription) {
+  const bool deny = provider().descriptor().controls.contains(Control::network_deny);
   CreateSpec spec{.sandbox_id = SandboxId::make().value,
                   .image = GetParam().image,
                   .env = {{"A", "b"}},
                   .metadata = {{"run", "1"}},
-                  .network = {.fallback = NetworkDefault::deny}};
+                  .network = {.fallback = deny ? NetworkDefault::deny : NetworkDefault::allow}};
   const auto box = loop_.run(provider().create(spec));
   loop_.run(provider().extend(box.backend_id, std::chrono::seconds(300)));
   loop_.run(provider().list());

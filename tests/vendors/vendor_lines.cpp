@@ -5,6 +5,20 @@
 namespace sandgate::test {
 namespace {
 
+VendorLine cloudflare_line() {
+  return {.name = "cloudflare",
+          .script = "cloudflare/fake_cloudflare.py",
+          .specs = "cloudflare-sandbox-bridge",
+          .image = "",
+          .create = "PUT .*/file/workspace/.sandgate$",
+          .exec = "POST .*/exec$",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}};
+              },
+          .credentials = {{"api_key", "cf_0001"}}};
+}
+
 VendorLine vercel_line() {
   return {.name = "vercel",
           .script = "vercel/fake_vercel.py",
@@ -59,6 +73,7 @@ const std::vector<VendorLine>& vendor_lines() {
            },
        .credentials = {{"api_key", "ak_0001"}}},
       vercel_line(),
+      cloudflare_line(),
   };
   return kLines;
 }
