@@ -1,6 +1,7 @@
 #include "providers/catalog.hpp"
 
 #include "providers/agentcore_kind.hpp"
+#include "providers/cloudflare_kind.hpp"
 #include "providers/daytona_kind.hpp"
 #include "providers/e2b_kind.hpp"
 #include "providers/kubernetes_kind.hpp"
@@ -14,9 +15,8 @@ namespace sandgate {
 
 const std::vector<ProviderKind>& provider_kinds() {
   static const std::vector<ProviderKind> kKinds{
-      sandgate_kind(),   agentcore_kind(),  daytona_kind(),     e2b_kind(),
-      kubernetes_kind(), northflank_kind(), opensandbox_kind(), runloop_kind(),
-      sandgate_kind(), e2b_kind(), daytona_kind(), runloop_kind(), vercel_kind(),
+      sandgate_kind(),   agentcore_kind(),  cloudflare_kind(),  daytona_kind(), e2b_kind(),
+      kubernetes_kind(), northflank_kind(), opensandbox_kind(), runloop_kind(), vercel_kind(),
   };
   return kKinds;
 }

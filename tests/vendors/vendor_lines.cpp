@@ -21,18 +21,46 @@ VendorLine agentcore_line() {
                           {"session_token", "session+token/0001=="}}};
 }
 
-VendorLine northflank_line() {
-  return {.name = "northflank",
-          .script = "northflank/fake_northflank.py",
-          .specs = "",
-          .image = "debian:12",
-          .create = "POST .*/services/deployment$",
-          .exec = "GET /v1/command-exec/",
+VendorLine cloudflare_line() {
+  return {.name = "cloudflare",
+          .script = "cloudflare/fake_cloudflare.py",
+          .specs = "cloudflare-sandbox-bridge",
+          .image = "",
+          .create = "PUT .*/file/workspace/.sandgate$",
+          .exec = "POST .*/exec$",
           .settings =
               [](const std::string& url) {
-                return Json{{"api_url", url}, {"team", "us"}, {"project", "sandboxes"}};
+                return Json{{"api_url", url}};
               },
-          .credentials = {{"api_token", "nf_0001"}}};
+          .credentials = {{"api_key", "cf_0001"}}};
+}
+
+VendorLine daytona_line() {
+  return {.name = "daytona",
+          .script = "daytona/fake_daytona.py",
+          .specs = "daytona",
+          .image = "daytona-small",
+          .create = "POST /api/sandbox$",
+          .exec = "POST .*/process/session",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url + "/api"}};
+              },
+          .credentials = {{"api_key", "dtn_0001"}}};
+}
+
+VendorLine e2b_line() {
+  return {.name = "e2b",
+          .script = "e2b/fake_e2b.py",
+          .specs = "e2b",
+          .image = "base",
+          .create = "POST /sandboxes$",
+          .exec = "POST /process.Process/Start",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}, {"sandbox_url", url}};
+              },
+          .credentials = {{"api_key", "e2b_00000000000000000000000000000001"}}};
 }
 
 VendorLine kubernetes_line() {
@@ -49,6 +77,20 @@ VendorLine kubernetes_line() {
           .credentials = {{"token", "kube_0001"}}};
 }
 
+VendorLine northflank_line() {
+  return {.name = "northflank",
+          .script = "northflank/fake_northflank.py",
+          .specs = "",
+          .image = "debian:12",
+          .create = "POST .*/services/deployment$",
+          .exec = "GET /v1/command-exec/",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}, {"team", "us"}, {"project", "sandboxes"}};
+              },
+          .credentials = {{"api_token", "nf_0001"}}};
+}
+
 VendorLine opensandbox_line() {
   return {.name = "opensandbox",
           .script = "opensandbox/fake_opensandbox.py",
@@ -61,6 +103,20 @@ VendorLine opensandbox_line() {
                 return Json{{"api_url", url + "/v1"}};
               },
           .credentials = {{"api_key", "osb_0001"}}};
+}
+
+VendorLine runloop_line() {
+  return {.name = "runloop",
+          .script = "runloop/fake_runloop.py",
+          .specs = "",
+          .image = "tools",
+          .create = "POST /v1/devboxes$",
+          .exec = "POST .*/execute_async",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}};
+              },
+          .credentials = {{"api_key", "ak_0001"}}};
 }
 
 VendorLine vercel_line() {
@@ -83,44 +139,8 @@ std::ostream& operator<<(std::ostream& out, const VendorLine& line) { return out
 
 const std::vector<VendorLine>& vendor_lines() {
   static const std::vector<VendorLine> kLines{
-      {.name = "e2b",
-       .script = "e2b/fake_e2b.py",
-       .specs = "e2b",
-       .image = "base",
-       .create = "POST /sandboxes$",
-       .exec = "POST /process.Process/Start",
-       .settings =
-           [](const std::string& url) {
-             return Json{{"api_url", url}, {"sandbox_url", url}};
-           },
-       .credentials = {{"api_key", "e2b_00000000000000000000000000000001"}}},
-      {.name = "daytona",
-       .script = "daytona/fake_daytona.py",
-       .specs = "daytona",
-       .image = "daytona-small",
-       .create = "POST /api/sandbox$",
-       .exec = "POST .*/process/session",
-       .settings =
-           [](const std::string& url) {
-             return Json{{"api_url", url + "/api"}};
-           },
-       .credentials = {{"api_key", "dtn_0001"}}},
-      {.name = "runloop",
-       .script = "runloop/fake_runloop.py",
-       .specs = "",
-       .image = "tools",
-       .create = "POST /v1/devboxes$",
-       .exec = "POST .*/execute_async",
-       .settings =
-           [](const std::string& url) {
-             return Json{{"api_url", url}};
-           },
-       .credentials = {{"api_key", "ak_0001"}}},
-      northflank_line(),
-      agentcore_line(),
-      kubernetes_line(),
-      opensandbox_line(),
-      vercel_line(),
+      agentcore_line(),  cloudflare_line(),  daytona_line(), e2b_line(),    kubernetes_line(),
+      northflank_line(), opensandbox_line(), runloop_line(), vercel_line(),
   };
   return kLines;
 }
