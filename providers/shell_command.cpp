@@ -43,6 +43,14 @@ echo $$ 2>/dev/null >"$d/$0"
 exec "$@"
 )sh";
 
+// Begins a line that speaks of a command's leader as $c; ends it with 1 when there is none.
+std::string find_leader(const std::string& process_id) {
+  // A command that was started this moment may not have left its id yet.
+  return "f=${TMPDIR:-/tmp}/.sandgate/" + quote(process_id) +
+         "; for i in 1 2 3 4 5; do [ -s \"$f\" ] && break; sleep 0.1; done; "
+         "read -r c <\"$f\" 2>/dev/null || exit 1; ";
+}
+
 std::string seconds_of(std::chrono::milliseconds limit) {
   if (limit.count() <= 0) return "";
   char text[32];
@@ -101,11 +109,13 @@ std::string line_of(const Command& command) {
 std::string signal_line(const std::string& process_id, int number) {
   // The form that dash, bash and busybox share.
   const std::string kill = "kill -" + std::to_string(number) + " ";
-  // A command that was started this moment may not have left its id yet.
-  return "f=${TMPDIR:-/tmp}/.sandgate/" + quote(process_id) +
-         "; for i in 1 2 3 4 5; do [ -s \"$f\" ] && break; sleep 0.1; done; "
-         "read -r c <\"$f\" 2>/dev/null || exit 1; " +
-         kill + "-\"$c\" 2>/dev/null || " + kill + "\"$c\" 2>/dev/null";
+  return find_leader(process_id) + kill + "-\"$c\" 2>/dev/null || " + kill + "\"$c\" 2>/dev/null";
+}
+
+std::string resize_line(const std::string& process_id, PtySize size) {
+  return find_leader(process_id) + "kill -0 \"$c\" 2>/dev/null || exit 1; stty rows " +
+         std::to_string(size.rows) + " cols " + std::to_string(size.cols) +
+         " <\"/proc/$c/fd/0\" 2>/dev/null || exit 2";
 }
 
 ProcessExit exit_of(int status, const Command& command, std::chrono::milliseconds duration) {

@@ -26,6 +26,10 @@ inline constexpr int kNoDirectory = 98;
 // 1 when there is no such process any more.
 std::string signal_line(const std::string& process_id, int number);
 
+// A line that gives the terminal of a command another size, where there is stty; it ends with 1
+// when there is no such process, and with another status than 0 when there is no such terminal.
+std::string resize_line(const std::string& process_id, PtySize size);
+
 // What the shell's status says about the command.
 ProcessExit exit_of(int status, const Command& command, std::chrono::milliseconds duration);
 
