@@ -66,6 +66,7 @@ class CurlStream : public HttpStream {
   explicit CurlStream(std::unique_ptr<RunningTransfer> transfer) : transfer_(std::move(transfer)) {}
   int status() const override { return (*transfer_)->status(); }
   const HttpFields& headers() const override { return (*transfer_)->headers(); }
+  const HttpFields& trailers() const override { return (*transfer_)->trailers(); }
   Task<size_t> read(std::span<char> into) override { return transfer_->read(into); }
 
  private:
@@ -74,11 +75,14 @@ class CurlStream : public HttpStream {
 
 Task<HttpReply> collect(RunningTransfer& transfer, size_t max_body) {
   co_await transfer->wait_for_head();
-  HttpReply reply{transfer->status(), transfer->headers(), {}};
+  HttpReply reply{transfer->status(), transfer->headers(), {}, {}};
   std::string piece(64 << 10, '\0');
   for (;;) {
     const size_t count = co_await transfer.read(piece);
-    if (count == 0) co_return reply;
+    if (count == 0) {
+      reply.trailers = transfer->trailers();
+      co_return reply;
+    }
     if (reply.body.size() + count > max_body)
       throw Error(ErrorCode::unavailable, "the backend's answer is too large");
     reply.body.append(piece, 0, count);
@@ -102,6 +106,11 @@ std::optional<std::string_view> find_field(const HttpFields& fields, std::string
                    [](char a, char b) { return std::tolower(a) == std::tolower(b); }))
       return value;
   return std::nullopt;
+}
+
+const HttpFields& HttpStream::trailers() const {
+  static const HttpFields kNone;
+  return kNone;
 }
 
 CurlClient::CurlClient() : loop_(std::make_shared<CurlLoop>()) {}

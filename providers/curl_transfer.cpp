@@ -11,6 +11,7 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kBodyBuffer = 1 << 20, kUploadBuffer = 1 << 20;
+constexpr size_t kMaxFields = 1000;
 constexpr long kCurlReadBuffer = 512 << 10;  // CURL_MAX_READ_SIZE
 constexpr long kCurlUploadBuffer = 1 << 20;
 
@@ -64,7 +65,13 @@ void CurlTransfer::set_options(bool whole_reply) {
   curl_easy_setopt(easy_, CURLOPT_NOSIGNAL, 1L);
   // Without it, removing a handle would wait for its name lookup.
   curl_easy_setopt(easy_, CURLOPT_QUICK_EXIT, 1L);
-  curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  const bool plain_http2 = call_.http2 && call_.url.starts_with("http:");
+  curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION,
+                   static_cast<long>(plain_http2 ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
+                                                 : CURL_HTTP_VERSION_2TLS));
+  // libcurl 7.88 mistakes a pooled connection that has HTTP/2 without TLS for one that has not.
+  if (call_.once || plain_http2) curl_easy_setopt(easy_, CURLOPT_FRESH_CONNECT, 1L);
+  if (plain_http2) curl_easy_setopt(easy_, CURLOPT_FORBID_REUSE, 1L);
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy_, CURLOPT_BUFFERSIZE, kCurlReadBuffer);
   curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS,
@@ -226,28 +233,29 @@ void CurlTransfer::finish(CURLcode code) {
   notify(room_);
 }
 
+void CurlTransfer::begin_body() {
+  long status = 0;
+  curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+  if (status < 200) return;  // an interim answer; the real one follows
+  std::lock_guard lock(mutex_);
+  status_ = static_cast<int>(status);
+  head_ready_ = true;
+  notify(readable_);
+}
+
 void CurlTransfer::add_header_line(std::string_view line) {
   while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
-  if (head_ready_) return;  // trailers
-  if (line.starts_with("HTTP/")) {
+  if (!head_ready_ && line.starts_with("HTTP/")) {
     headers_.clear();
     return;
   }
-  if (line.empty()) {
-    long status = 0;
-    curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
-    if (status < 200) return;  // an interim answer; the real one follows
-    std::lock_guard lock(mutex_);
-    status_ = static_cast<int>(status);
-    head_ready_ = true;
-    notify(readable_);
-    return;
-  }
+  if (!head_ready_ && line.empty()) return begin_body();
+  HttpFields& fields = head_ready_ ? trailers_ : headers_;
   const size_t colon = line.find(':');
-  if (colon == std::string_view::npos) return;
+  if (colon == std::string_view::npos || fields.size() >= kMaxFields) return;
   std::string_view value = line.substr(colon + 1);
   while (value.starts_with(' ') || value.starts_with('\t')) value.remove_prefix(1);
-  headers_.emplace_back(line.substr(0, colon), value);
+  fields.emplace_back(line.substr(0, colon), value);
 }
 
 size_t CurlTransfer::take_body(std::string_view bytes) {

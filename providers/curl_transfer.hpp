@@ -34,6 +34,7 @@ class CurlTransfer {
   int status() const { return status_; }
   const std::string& peer() const { return call_.peer; }
   const HttpFields& headers() const { return headers_; }
+  const HttpFields& trailers() const { return trailers_; }  // after the end
 
   // ---- the curl thread's side
   CURL* easy() const { return easy_; }
@@ -49,6 +50,7 @@ class CurlTransfer {
   void set_tls(const TlsIdentity& tls);
   void set_address_rules();
   void add_header_line(std::string_view line);
+  void begin_body();
   size_t take_body(std::string_view bytes);
   size_t give_upload(std::span<char> room);
   void throw_failure();  // with the mutex held
@@ -68,6 +70,7 @@ class CurlTransfer {
   // Written by the curl thread before head_ready_, read by the coroutine after it.
   int status_ = 0;
   HttpFields headers_;
+  HttpFields trailers_;  // written before done_, read after it
 
   std::mutex mutex_;
   bool head_ready_ = false, done_ = false, body_paused_ = false, upload_paused_ = false;

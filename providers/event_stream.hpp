@@ -52,6 +52,7 @@ class EventSplitter {
 // Events pulled from a stream of bytes.
 class EventReader {
  public:
+  using Event = ServerEvent;
   explicit EventReader(std::unique_ptr<ByteSource> source);
   // Empty at the end; an event cut off by it does not count.
   Task<std::optional<ServerEvent>> next();

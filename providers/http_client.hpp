@@ -46,6 +46,12 @@ struct HttpCall {
   // Without a byte either way for so long a stream is dead; whole seconds, 0: never.
   std::chrono::seconds silence{0};
   size_t max_body = 8 << 20;  // call() only; beyond it the reply is refused
+  // A connection of its own: on one from the pool, a request whose answer never began is sent again
+  // by the transport.
+  bool once = false;
+  // The other side speaks HTTP/2, also without TLS where there is nothing to agree on it by; there,
+  // each call has a connection of its own.
+  bool http2 = false;
   // Loopback, private, link-local and metadata addresses may be reached: the operator's upstreams.
   bool allow_private = false;
   // Signs `headers` and `body` too; not `upload`. A query has one parameter, or sorted ones.
@@ -58,6 +64,7 @@ struct HttpReply {
   int status = 0;
   HttpFields headers;
   std::string body;
+  HttpFields trailers;
 };
 
 // A reply whose body is pulled; the transfer stops when nobody reads. Dropping it ends it.
@@ -65,6 +72,8 @@ class HttpStream : public ByteSource {
  public:
   virtual int status() const = 0;
   virtual const HttpFields& headers() const = 0;
+  // What came after the body: complete once read() has returned 0.
+  virtual const HttpFields& trailers() const;
 };
 
 // Throws Error: unavailable (no connection, broken off, address not allowed, reply larger than

@@ -1,7 +1,9 @@
 #include "providers/shell_command.hpp"
 
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -63,6 +65,20 @@ TEST_F(ShellCommand, AStatusLeftBehindIsTakenOnce) {
   const Ran second = ran("exec 2>/dev/null; " + left_status_line("pr1"));
   EXPECT_NE(second.status, 0);
   EXPECT_EQ(second.out, "");
+}
+
+TEST_F(ShellCommand, ATerminalTakesAnotherSize) {
+  int outer = -1, inner = -1;
+  ASSERT_EQ(openpty(&outer, &inner, nullptr, nullptr, nullptr), 0);
+  const std::string terminal = ttyname(inner);
+  const Command command{.shell = "read line", .pty = PtySize{}, .process_id = "pr4"};
+  const Ran sized = ran("{ " + line_of(command) + "; } <" + terminal + " & (" +
+                        resize_line("pr4", {.cols = 100, .rows = 30}) + "); echo $?; stty size <" +
+                        terminal + "; kill $!");
+  EXPECT_EQ(sized.out, "0\n30 100\n");
+  EXPECT_EQ(ran("(" + resize_line("pr5", {}) + ")").status, 1);
+  close(outer);
+  close(inner);
 }
 
 TEST_F(ShellCommand, SignalsAndLimitsReachTheWholeGroup) {

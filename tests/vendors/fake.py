@@ -76,6 +76,7 @@ class Fake:
     takes the request and the pattern's groups and returns (status, value[, headers]) with bytes or
     what becomes JSON, or has streamed and returns None."""
     routes = ()
+    handler = None  # a class derived from Handler, for what is not HTTP/1.1 alone
 
     def __init__(self, specs=None):
         self.root = tempfile.mkdtemp(prefix="sandgate-fake-")
@@ -240,7 +241,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 def start(fake):
     """Serves in the background; the server, with its address as `url`."""
-    handler = type("BoundHandler", (Handler,), {"fake": fake})
+    handler = type("BoundHandler", (fake.handler or Handler,), {"fake": fake})
     server = Server(("127.0.0.1", 0), handler)
     fake.url = server.url = f"http://127.0.0.1:{server.server_address[1]}"
     threading.Thread(target=server.serve_forever, daemon=True).start()

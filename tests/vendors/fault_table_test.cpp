@@ -129,13 +129,13 @@ TEST_P(VendorFaults, QuestionsFailByName) {
   const auto box = std::get<BackendSandbox>(create());
   for (const Json& fault :
        {status(500), status(503), Json{{"kind", "reset"}}, Json{{"kind", "half_body"}}}) {
-    switch_on("(GET |POST .*/sessions/list$)", fault);
+    switch_on(GetParam().question, fault);
     EXPECT_EQ(code_of(provider().find(box.backend_id)), ErrorCode::unavailable) << fault;
     EXPECT_EQ(code_of(provider().list()), ErrorCode::unavailable) << fault;
     EXPECT_EQ(code_of(provider().find_by_tag(tag_)), ErrorCode::unavailable) << fault;
     vendor_->server().clear_faults();
   }
-  switch_on("GET ", status(404));
+  switch_on(GetParam().question, status(404));
   EXPECT_FALSE(loop_.run(provider().find(box.backend_id)));
   vendor_->server().clear_faults();
   EXPECT_TRUE(loop_.run(provider().find(box.backend_id)));
@@ -145,7 +145,7 @@ TEST_P(VendorFaults, QuestionsFailByName) {
 TEST_P(VendorFaults, AKillThatFailsIsNotTakenForDone) {
   const auto box = std::get<BackendSandbox>(create());
   for (const Json& fault : {status(401), status(500), Json{{"kind", "reset"}}}) {
-    switch_on(R"((DELETE|(POST|PUT) .*(shutdown|terminate|stop)))", fault);
+    switch_on(GetParam().kill, fault);
     EXPECT_EQ(code_of(provider().kill(box.backend_id)), ErrorCode::unavailable) << fault;
     vendor_->server().clear_faults();
   }

@@ -20,6 +20,9 @@ struct VendorLine {
   std::string create, exec;
   Json (*settings)(const std::string& url);
   Json credentials;
+  // Those that only ask, and those that end a sandbox.
+  std::string question = "GET ";
+  std::string kill = "(DELETE|POST .*(shutdown|terminate|stop))";
 };
 
 std::ostream& operator<<(std::ostream& out, const VendorLine& line);

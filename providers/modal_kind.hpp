@@ -1,0 +1,10 @@
+#pragma once
+#include "providers/catalog.hpp"
+
+namespace sandgate {
+
+// settings {api_url, app, environment, region, runtime, keep_alive_seconds, process_limit,
+// disk_limit, limits}, all with defaults; credentials {token_id, token_secret}.
+ProviderKind modal_kind();
+
+}  // namespace sandgate
