@@ -18,7 +18,23 @@ VendorLine agentcore_line() {
               },
           .credentials = {{"access_key_id", "AKIA0001"},
                           {"secret_access_key", "secret/key+0001"},
-                          {"session_token", "session+token/0001=="}}};
+                          {"session_token", "session+token/0001=="}},
+          .question = "(GET |POST .*/sessions/list$)",
+          .kill = "PUT .*stop"};
+}
+
+VendorLine blaxel_line() {
+  return {.name = "blaxel",
+          .script = "blaxel/fake_blaxel.py",
+          .specs = "blaxel",
+          .image = "tools",
+          .create = "POST /v0/sandboxes$",
+          .exec = "POST .*/process$",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url + "/v0"}, {"workspace", "sandgate"}};
+              },
+          .credentials = {{"api_key", "bl_0001"}}};
 }
 
 VendorLine cloudflare_line() {
@@ -77,6 +93,22 @@ VendorLine kubernetes_line() {
           .credentials = {{"token", "kube_0001"}}};
 }
 
+VendorLine modal_line() {
+  return {.name = "modal",
+          .script = "modal/fake_modal.py",
+          .specs = "",
+          .image = "debian:12-slim",
+          .create = "POST .*/SandboxCreateV2$",
+          .exec = "POST .*/TaskExecStart$",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}};
+              },
+          .credentials = {{"token_id", "ak-0001"}, {"token_secret", "as-0001"}},
+          .question = "POST .*/Sandbox(Wait|List|TagsGet)V2$",
+          .kill = "POST .*/SandboxTerminateV2$"};
+}
+
 VendorLine northflank_line() {
   return {.name = "northflank",
           .script = "northflank/fake_northflank.py",
@@ -119,6 +151,20 @@ VendorLine runloop_line() {
           .credentials = {{"api_key", "ak_0001"}}};
 }
 
+VendorLine sprites_line() {
+  return {.name = "sprites",
+          .script = "sprites/fake_sprites.py",
+          .specs = "",
+          .image = "dev",
+          .create = "POST /v1/sprites$",
+          .exec = "GET .*/exec$",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}};
+              },
+          .credentials = {{"token", "org/1/0001"}}};
+}
+
 VendorLine vercel_line() {
   return {.name = "vercel",
           .script = "vercel/fake_vercel.py",
@@ -139,8 +185,9 @@ std::ostream& operator<<(std::ostream& out, const VendorLine& line) { return out
 
 const std::vector<VendorLine>& vendor_lines() {
   static const std::vector<VendorLine> kLines{
-      agentcore_line(),  cloudflare_line(),  daytona_line(), e2b_line(),    kubernetes_line(),
-      northflank_line(), opensandbox_line(), runloop_line(), vercel_line(),
+      agentcore_line(),   blaxel_line(),     cloudflare_line(), daytona_line(),
+      e2b_line(),         kubernetes_line(), modal_line(),      northflank_line(),
+      opensandbox_line(), runloop_line(),    sprites_line(),    vercel_line(),
   };
   return kLines;
 }
