@@ -3,6 +3,37 @@
 #include "providers/catalog.hpp"
 
 namespace sandgate::test {
+namespace {
+
+VendorLine blaxel_line() {
+  return {.name = "blaxel",
+          .script = "blaxel/fake_blaxel.py",
+          .specs = "",
+          .image = "tools",
+          .create = "POST /v0/sandboxes$",
+          .exec = "POST .*/process$",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url + "/v0"}, {"workspace", "sandgate"}};
+              },
+          .credentials = {{"api_key", "bl_0001"}}};
+}
+
+VendorLine sprites_line() {
+  return {.name = "sprites",
+          .script = "sprites/fake_sprites.py",
+          .specs = "",
+          .image = "dev",
+          .create = "POST /v1/sprites$",
+          .exec = "GET .*/exec$",
+          .settings =
+              [](const std::string& url) {
+                return Json{{"api_url", url}};
+              },
+          .credentials = {{"token", "org/1/0001"}}};
+}
+
+}  // namespace
 
 std::ostream& operator<<(std::ostream& out, const VendorLine& line) { return out << line.name; }
 
@@ -41,6 +72,8 @@ const std::vector<VendorLine>& vendor_lines() {
              return Json{{"api_url", url}};
            },
        .credentials = {{"api_key", "ak_0001"}}},
+      blaxel_line(),
+      sprites_line(),
   };
   return kLines;
 }
