@@ -26,7 +26,7 @@ VendorLine agentcore_line() {
 VendorLine blaxel_line() {
   return {.name = "blaxel",
           .script = "blaxel/fake_blaxel.py",
-          .specs = "blaxel",
+          .specs = "",
           .image = "tools",
           .create = "POST /v0/sandboxes$",
           .exec = "POST .*/process$",
