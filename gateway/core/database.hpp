@@ -48,6 +48,8 @@ class Database {
       -> Task<std::invoke_result_t<F&, pqxx::work&>>;
 
   const Options& options() const { return options_; }
+  // Transactions asked for and not ended. The loops of their callers must outlive them.
+  size_t under_way() const { return waiting_; }
 
  private:
   struct Waiting;

@@ -282,7 +282,8 @@ TEST_F(BudgetTest, RefusesNonsenseAndSaysWhere) {
   EXPECT_EQ(path_of(R"({"amount":"1","alert_at":[0])" + rest), "/alert_at/0");
   EXPECT_EQ(path_of(R"({"amount":"1","alert_at":"50")" + rest), "/alert_at");
   EXPECT_EQ(path_of(R"({"amount":"1","spare":1)" + rest), "/spare");
-  EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{})" + rest), "/applies_to");
+  // As it is shown of a budget that applies to everything.
+  EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{})" + rest), "accepted");
   EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{"key":"x"})" + rest), "/applies_to/key");
   EXPECT_EQ(path_of(R"({"amount":"1","currency":"XXX","window":"total"})"), "/currency");
   EXPECT_EQ(path_of(R"({"amount":"1","currency":"USD","window":"year","timezone":"UTC"})"),

@@ -53,6 +53,10 @@ class Idempotency : public testing::Test {
     return post("/v1/things" + query, body, "Idempotency-Key: " + key + "\r\n");
   }
   void SetUp() override { runs = 0; }
+  void TearDown() override {
+    server.server.stop();
+    EXPECT_TRUE(test::eventually([&] { return database->under_way() == 0; }));
+  }
 
   TestDatabase database;
   Vault vault{Secret(std::string(32, 'k'))};
