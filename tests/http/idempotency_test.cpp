@@ -183,8 +183,9 @@ TEST_F(Idempotency, WhatACrashedRunMadeIsToldToTheNextAndNoLongerItsOwn) {
   const auto mark = [&](const std::string& claim, const std::string& made) {
     test::run(database->run([&](pqxx::work& tx) { mark_effect(tx, claim, made); }));
   };
+  asio::io_context loop;  // claims belong to it
   const auto run_in = [&](Task<http::IdempotencyStore::Start> task) {
-    asio::io_context loop;
+    loop.restart();
     auto started = asio::co_spawn(loop, std::move(task), asio::use_future);
     while (started.wait_for(std::chrono::seconds(0)) != std::future_status::ready) loop.run_one();
     return started.get();
