@@ -285,7 +285,7 @@ TEST_F(BudgetTest, RefusesNonsenseAndSaysWhere) {
   // As it is shown of a budget that applies to everything.
   EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{})" + rest), "accepted");
   EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{"key":"x"})" + rest), "/applies_to/key");
-  EXPECT_EQ(path_of(R"({"amount":"1","currency":"XXX","window":"total"})"), "/currency");
+  EXPECT_EQ(path_of(R"({"amount":"1","currency":"XTS","window":"total"})"), "/currency");
   EXPECT_EQ(path_of(R"({"amount":"1","currency":"USD","window":"year","timezone":"UTC"})"),
             "/window");
   EXPECT_EQ(path_of(R"({"amount":"1","currency":"USD","window":"day"})"), "/timezone");
