@@ -82,10 +82,10 @@ NodeSettings node_settings(const Config& config) {
   settings.agent_binary = config.local.agent;
   settings.id_base = static_cast<uint32_t>(config.local.uid_base);
   settings.warm_sandboxes = static_cast<size_t>(config.local.warm_sandboxes);
+  settings.warm_floor = static_cast<size_t>(config.local.warm_floor);
   std::istringstream workspaces(config.local.workspaces);
   for (std::string one; std::getline(workspaces, one, ':');)
     if (!one.empty()) settings.workspaces.push_back(one);
-  settings.host_image = config.local.host_image;
   settings.private_cidrs = words_of(config.local.egress.private_cidrs);
   settings.egress_authorities = config.local.egress.authorities;
   if (geteuid() == 0)

@@ -68,7 +68,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       ranges_(settings_.id_base, settings_.id_ranges - 1),  // the last is the egress process's
       egress_(settings_),
       capabilities_(machine_capabilities(settings_, cgroups_->support())),
-      pool_(settings_.warm_sandboxes),
+      pool_(settings_.warm_sandboxes, settings_.warm_floor),
       watcher_([this](const std::string& id) { on_exit(id); }, [this] { end_expired(); }) {
   capabilities_.no_egress = egress_.missing();
   try {
