@@ -1,6 +1,7 @@
 #include "gateway/app/serve.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,13 +63,33 @@ std::vector<std::string> words_of(const std::string& list) {
 
 void prepare_directories(const Config& config, const SystemAccount& account) {
   const SystemAccount self = current_account();
-  ensure_directory(config.home, self, 0711);
   ensure_directory(config.gateway_directory(), account, 0700);
   if (config.local.enabled) {
     ensure_directory(config.local_run(), self, 0711);
     ensure_directory(config.local_data(), self, 0700);
   }
 }
+
+// Two over one home would each stop the other's database. Held by this process alone and as long as
+// it lives: what an earlier one left running does not keep the next from starting.
+class HomeLock {
+ public:
+  explicit HomeLock(const std::string& home)
+      : file_(
+            open((home + "/serve.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) {
+    if (file_ >= 0 && flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+    const bool taken = file_ >= 0 && errno == EWOULDBLOCK;
+    if (file_ >= 0) close(file_);
+    throw Error(ErrorCode::conflict,
+                taken ? "another 'sandgate serve' uses " + home + ": stop it, or set another home"
+                      : "cannot lock " + home + "/serve.lock");
+  }
+  ~HomeLock() { close(file_); }
+  HomeLock(const HomeLock&) = delete;
+
+ private:
+  int file_;
+};
 
 }  // namespace
 
@@ -95,6 +116,8 @@ NodeSettings node_settings(const Config& config) {
 
 int serve(const Config& config) {
   const SystemAccount account = service_account(config);
+  ensure_directory(config.home, current_account(), 0711);
+  const HomeLock alone(config.home);
   prepare_directories(config, account);
   ensure_master_key(config, account);
   ProcessSupervisor supervisor;

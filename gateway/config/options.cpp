@@ -144,14 +144,8 @@ std::vector<Option> server_options() {
   };
 }
 
-std::vector<Option> resource_options() {
+std::vector<Option> local_options() {
   return {
-      text("database.url", "libpq URL; empty: an embedded PostgreSQL under $home/postgres.",
-           [](Config& c) -> std::string& { return c.database.url; }),
-      number("database.connections", "Connections, each with a thread of its own.", 1, 256,
-             [](Config& c) -> int64_t& { return c.database.connections; }),
-      number("database.patience_ms", "How long a request waits for the database.", 100, 60000,
-             [](Config& c) -> int64_t& { return c.database.patience_ms; }),
       flag("local.enabled", "Offer this machine as the deployment 'local'.",
            [](Config& c) -> bool& { return c.local.enabled; }),
       text("local.agent", "Program that becomes pid 1 of a sandbox; empty: beside this one.",
@@ -172,6 +166,17 @@ std::vector<Option> resource_options() {
       text("local.workspaces",
            "Directories that operators' profiles may show to sandboxes, separated by ':'.",
            [](Config& c) -> std::string& { return c.local.workspaces; }),
+  };
+}
+
+std::vector<Option> resource_options() {
+  return {
+      text("database.url", "libpq URL; empty: an embedded PostgreSQL under $home/postgres.",
+           [](Config& c) -> std::string& { return c.database.url; }),
+      number("database.connections", "Connections, each with a thread of its own.", 1, 256,
+             [](Config& c) -> int64_t& { return c.database.connections; }),
+      number("database.patience_ms", "How long a request waits for the database.", 100, 60000,
+             [](Config& c) -> int64_t& { return c.database.patience_ms; }),
       word("billing.unpriced", "Backends whose price is not known: refuse or allow.",
            {"refuse", "allow"}, [](Config& c) -> std::string& { return c.billing.unpriced; }),
       number("limits.connections", "Open client connections.", 1, 1000000,
@@ -222,7 +227,8 @@ std::vector<Option> event_options() {
 const std::vector<Option>& options() {
   static const std::vector<Option> kOptions = [] {
     auto all = server_options();
-    for (auto& more : {resource_options(), port_options(), egress_options(), event_options()})
+    for (auto& more :
+         {local_options(), resource_options(), port_options(), egress_options(), event_options()})
       all.insert(all.end(), more.begin(), more.end());
     return all;
   }();

@@ -81,6 +81,7 @@ void serve_until_told(const NodeSettings& settings) {
 
 int run_node(NodeSettings settings) {
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);  // what a reload changes is the worker's
   signal(SIGCHLD, SIG_DFL);
   umask(022);
   // An ordinary account serves itself.

@@ -5,6 +5,7 @@ import ctypes
 import os
 import re
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -195,6 +196,27 @@ def refuse_namespaces():
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, filter_program, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
+
+
+def test_a_second_serve_of_one_home_is_refused():
+    with Server() as server:
+        postgres = server.pids("postgres")
+        second = Server(home=server.home)
+        refused = Failed(second)
+        refused.says(server.home, "another 'sandgate serve'")
+        assert server.pids("postgres") == postgres
+        assert server.operator().call("GET", "/v1/tenants").status == 200
+
+
+def test_a_reload_ends_nothing():
+    with Server() as server:
+        pids = {role: server.pids(role) for role in ("worker", "node", "postgres")}
+        os.kill(server.process.pid, signal.SIGHUP)
+        _, client = server.tenant("reload")
+        server.profile("test")
+        box = client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
+        assert client.ok("POST", f"/v1/sandboxes/{box}/exec", {"command": ["true"]})["exit_code"] == 0
+        assert {role: server.pids(role) for role in pids} == pids
 
 
 if __name__ == "__main__":
