@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,6 +71,14 @@ void prepare_directories(const Config& config, const SystemAccount& account) {
   }
 }
 
+// A shell's usual 1 024 are fewer than the connections and sandboxes that are promised.
+void open_as_many_files_as_allowed() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
 // Two over one home would each stop the other's database. Held by this process alone and as long as
 // it lives: what an earlier one left running does not keep the next from starting.
 class HomeLock {
@@ -118,6 +127,7 @@ int serve(const Config& config) {
   const SystemAccount account = service_account(config);
   ensure_directory(config.home, current_account(), 0711);
   const HomeLock alone(config.home);
+  open_as_many_files_as_allowed();
   prepare_directories(config, account);
   ensure_master_key(config, account);
   ProcessSupervisor supervisor;
