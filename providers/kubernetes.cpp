@@ -22,7 +22,7 @@ RestTarget target_of_kubernetes(const KubernetesSettings& settings) {
 
 KubernetesProvider::KubernetesProvider(HttpClient& http, asio::any_io_executor executor,
                                        KubernetesSettings settings)
-    : ShellProvider(std::move(executor)),
+    : LiveInputProvider(std::move(executor)),
       settings_(std::move(settings)),
       api_(http, target_of_kubernetes(settings_), &kubernetes::read_error) {}
 
@@ -163,21 +163,6 @@ Task<void> KubernetesProvider::signal(std::string id, std::string process, int n
   const std::string line = shell::signal_line(process, number);
   const Ran ran = co_await run(id, line);
   if (ran.status != 0) throw Error::not_found("process", process);
-}
-
-Task<void> KubernetesProvider::write_stdin(std::string id, std::string process, std::string bytes) {
-  const auto input = inputs_.get(id, process);
-  co_await input->write_stdin(std::move(bytes));
-}
-
-Task<void> KubernetesProvider::close_stdin(std::string id, std::string process) {
-  const auto input = inputs_.get(id, process);
-  co_await input->close_stdin();
-}
-
-Task<void> KubernetesProvider::resize(std::string id, std::string process, PtySize size) {
-  const auto input = inputs_.get(id, process);
-  co_await input->resize(size);
 }
 
 }  // namespace sandgate

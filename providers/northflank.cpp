@@ -29,7 +29,7 @@ const Json& northflank_data(const Json& document) {
 
 NorthflankProvider::NorthflankProvider(HttpClient& http, asio::any_io_executor executor,
                                        NorthflankSettings settings)
-    : ShellProvider(std::move(executor)),
+    : LiveInputProvider(std::move(executor)),
       settings_(std::move(settings)),
       api_(http, target_of_northflank(settings_), &northflank::read_error) {}
 
@@ -175,23 +175,6 @@ Task<void> NorthflankProvider::signal(std::string id, std::string process, int n
   const std::string line = shell::signal_line(process, number);
   const Ran ran = co_await run(id, line);
   if (ran.status != 0) throw Error::not_found("process", process);
-}
-
-Task<void> NorthflankProvider::write_stdin(std::string id, std::string process, std::string bytes) {
-  const auto socket = live_.of(id, process);
-  co_await northflank::write(socket, std::move(bytes));
-}
-
-Task<void> NorthflankProvider::close_stdin(std::string id, std::string process) {
-  const auto socket = live_.of(id, process);
-  WebSocket::Message message{true, northflank::to_end_of_input()};
-  co_await socket->write(std::move(message));
-}
-
-Task<void> NorthflankProvider::resize(std::string id, std::string process, PtySize size) {
-  const auto socket = live_.of(id, process);
-  WebSocket::Message message{true, northflank::to_resize(size)};
-  co_await socket->write(std::move(message));
 }
 
 }  // namespace sandgate

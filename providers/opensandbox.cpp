@@ -27,7 +27,7 @@ std::string opensandbox::box_path(const std::string& id) {
 
 OpenSandboxProvider::OpenSandboxProvider(HttpClient& http, asio::any_io_executor executor,
                                          OpenSandboxSettings settings)
-    : ShellProvider(std::move(executor)),
+    : LiveInputProvider(std::move(executor)),
       http_(http),
       settings_(std::move(settings)),
       api_(http, target_of_opensandbox(settings_)) {}

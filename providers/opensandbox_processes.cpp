@@ -56,20 +56,4 @@ Task<void> OpenSandboxProvider::signal(std::string id, std::string process, int 
   if (ran.status != 0) throw Error::not_found("process", process);
 }
 
-Task<void> OpenSandboxProvider::write_stdin(std::string id, std::string process,
-                                            std::string bytes) {
-  const auto input = inputs_.get(id, process);
-  co_await input->write_stdin(std::move(bytes));
-}
-
-Task<void> OpenSandboxProvider::close_stdin(std::string id, std::string process) {
-  const auto input = inputs_.get(id, process);
-  co_await input->close_stdin();
-}
-
-Task<void> OpenSandboxProvider::resize(std::string id, std::string process, PtySize size) {
-  const auto input = inputs_.get(id, process);
-  co_await input->resize(size);
-}
-
 }  // namespace sandgate
