@@ -157,10 +157,4 @@ Task<std::unique_ptr<ProcessStream>> AgentcoreProvider::exec(std::string id, Com
   co_return process;
 }
 
-Task<void> AgentcoreProvider::signal(std::string id, std::string process, int number) {
-  const std::string line = shell::signal_line(process, number);
-  const Ran ran = co_await run(id, line);
-  if (ran.status != 0) throw Error::not_found("process", process);
-}
-
 }  // namespace sandgate

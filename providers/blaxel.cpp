@@ -178,13 +178,8 @@ Task<ShellProvider::Ran> BlaxelProvider::run(std::string id, std::string line) {
 
 Task<std::unique_ptr<ProcessStream>> BlaxelProvider::exec(std::string id, Command command) {
   co_await check_directory(id, command);
-  auto process = std::make_unique<BlaxelProcess>(self<BlaxelProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
-}
-
-Task<void> BlaxelProvider::signal(std::string id, std::string process, int number) {
-  return signal_by_line(std::move(id), std::move(process), number);
+  co_return co_await start_process<BlaxelProcess, BlaxelProvider>(std::move(id),
+                                                                  std::move(command));
 }
 
 Task<void> BlaxelProvider::write_stdin(std::string id, std::string process, std::string bytes) {

@@ -165,12 +165,6 @@ Task<void> CloudflareProvider::upload(std::string id, std::string path, ByteSour
   }
 }
 
-Task<void> CloudflareProvider::signal(std::string id, std::string process, int number) {
-  const std::string line = shell::signal_line(process, number);
-  const Ran ran = co_await run(std::move(id), line);
-  if (ran.status != 0) throw Error::not_found("process", process);
-}
-
 Task<std::unique_ptr<ProcessStream>> CloudflareProvider::exec(std::string id, Command command) {
   if (!command.user.empty())
     throw Error::invalid("/user", "is no account that cloudflare runs commands for");
@@ -178,10 +172,8 @@ Task<std::unique_ptr<ProcessStream>> CloudflareProvider::exec(std::string id, Co
   const std::string nothing = "true";
   if (command.cwd.empty()) co_await run(id, nothing);
   co_await check_directory(id, command);
-  auto process =
-      std::make_unique<CloudflareProcess>(self<CloudflareProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
+  co_return co_await start_process<CloudflareProcess, CloudflareProvider>(std::move(id),
+                                                                          std::move(command));
 }
 
 }  // namespace sandgate

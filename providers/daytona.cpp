@@ -196,9 +196,8 @@ Task<std::unique_ptr<WebSocket>> DaytonaProvider::follow(std::string id, std::st
 
 Task<std::unique_ptr<ProcessStream>> DaytonaProvider::exec(std::string id, Command command) {
   co_await check_directory(id, command);
-  auto process = std::make_unique<DaytonaProcess>(self<DaytonaProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
+  co_return co_await start_process<DaytonaProcess, DaytonaProvider>(std::move(id),
+                                                                    std::move(command));
 }
 
 }  // namespace sandgate

@@ -146,9 +146,7 @@ Task<RestApi> E2bProvider::envd(std::string id) {
 }
 
 Task<std::unique_ptr<ProcessStream>> E2bProvider::exec(std::string id, Command command) {
-  auto process = std::make_unique<E2bProcess>(self<E2bProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
+  co_return co_await start_process<E2bProcess, E2bProvider>(std::move(id), std::move(command));
 }
 
 Task<void> E2bProvider::tell(std::string id, std::string method, std::string tag, int64_t pid,
@@ -162,10 +160,6 @@ Task<void> E2bProvider::tell(std::string id, std::string method, std::string tag
   // As long as the process takes to read it.
   call.deadline = std::chrono::milliseconds(0);
   co_await server.call(std::move(call));
-}
-
-Task<void> E2bProvider::signal(std::string id, std::string process, int number) {
-  return signal_by_line(std::move(id), std::move(process), number);
 }
 
 Task<void> E2bProvider::write_stdin(std::string id, std::string process, std::string bytes) {
@@ -183,11 +177,7 @@ Task<void> E2bProvider::resize(std::string id, std::string process, PtySize size
 }
 
 Task<ShellProvider::Ran> E2bProvider::run(std::string id, std::string line) {
-  Command command{.shell = std::move(line)};
-  command.timeout = std::chrono::seconds(60);
-  E2bProcess process(self<E2bProvider>(), id, std::move(command));
-  co_await process.start();
-  co_return co_await read_to_end(process);
+  return run_process<E2bProcess, E2bProvider>(std::move(id), std::move(line));
 }
 
 }  // namespace sandgate

@@ -1,7 +1,6 @@
 #include "providers/kubernetes.hpp"
 
 #include "providers/kubernetes_process.hpp"
-#include "providers/shell_command.hpp"
 
 namespace sandgate {
 namespace {
@@ -145,24 +144,12 @@ Task<std::unique_ptr<ProcessStream>> KubernetesProvider::exec(std::string id, Co
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
   co_await check_directory(id, command);
-  auto process =
-      std::make_unique<KubernetesProcess>(self<KubernetesProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
+  co_return co_await start_process<KubernetesProcess, KubernetesProvider>(std::move(id),
+                                                                          std::move(command));
 }
 
 Task<ShellProvider::Ran> KubernetesProvider::run(std::string id, std::string line) {
-  Command command{.shell = std::move(line)};
-  command.timeout = std::chrono::seconds(60);
-  KubernetesProcess process(self<KubernetesProvider>(), id, std::move(command));
-  co_await process.start();
-  co_return co_await read_to_end(process);
-}
-
-Task<void> KubernetesProvider::signal(std::string id, std::string process, int number) {
-  const std::string line = shell::signal_line(process, number);
-  const Ran ran = co_await run(id, line);
-  if (ran.status != 0) throw Error::not_found("process", process);
+  return run_process<KubernetesProcess, KubernetesProvider>(std::move(id), std::move(line));
 }
 
 }  // namespace sandgate

@@ -39,7 +39,6 @@ class KubernetesProvider : public LiveInputProvider {
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
-  Task<void> signal(std::string id, std::string process, int number) override;
 
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 

@@ -152,12 +152,6 @@ Task<std::unique_ptr<ProcessStream>> ModalProvider::exec(std::string id, Command
   co_return process;
 }
 
-Task<void> ModalProvider::signal(std::string id, std::string process, int number) {
-  const std::string line = shell::signal_line(process, number);
-  const Ran ran = co_await run(std::move(id), line);
-  if (ran.status != 0) throw Error::not_found("process", process);
-}
-
 Task<void> ModalProvider::resize(std::string id, std::string process, PtySize size) {
   const std::string line = shell::resize_line(process, size);
   const Ran ran = co_await run(std::move(id), line);

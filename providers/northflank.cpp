@@ -2,7 +2,6 @@
 
 #include "providers/growing_pause.hpp"
 #include "providers/northflank_process.hpp"
-#include "providers/shell_command.hpp"
 
 namespace sandgate {
 namespace {
@@ -157,24 +156,12 @@ Task<std::shared_ptr<SharedSocket>> NorthflankProvider::start(std::string id,
 
 Task<std::unique_ptr<ProcessStream>> NorthflankProvider::exec(std::string id, Command command) {
   co_await check_directory(id, command);
-  auto process =
-      std::make_unique<NorthflankProcess>(self<NorthflankProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
+  co_return co_await start_process<NorthflankProcess, NorthflankProvider>(std::move(id),
+                                                                          std::move(command));
 }
 
 Task<ShellProvider::Ran> NorthflankProvider::run(std::string id, std::string line) {
-  Command command{.shell = std::move(line)};
-  command.timeout = std::chrono::seconds(60);
-  NorthflankProcess process(self<NorthflankProvider>(), id, std::move(command));
-  co_await process.start();
-  co_return co_await read_to_end(process);
-}
-
-Task<void> NorthflankProvider::signal(std::string id, std::string process, int number) {
-  const std::string line = shell::signal_line(process, number);
-  const Ran ran = co_await run(id, line);
-  if (ran.status != 0) throw Error::not_found("process", process);
+  return run_process<NorthflankProcess, NorthflankProvider>(std::move(id), std::move(line));
 }
 
 }  // namespace sandgate

@@ -32,7 +32,6 @@ class NorthflankProvider : public LiveInputProvider {
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
-  Task<void> signal(std::string id, std::string process, int number) override;
 
   Task<Ran> run(std::string id, std::string line) override;
   // The connection of a command that runs now. Throws Error(not_found) when the sandbox is not

@@ -2,7 +2,6 @@
 
 #include "providers/growing_pause.hpp"
 #include "providers/opensandbox_process.hpp"
-#include "providers/shell_command.hpp"
 
 namespace sandgate {
 namespace {

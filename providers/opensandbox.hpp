@@ -37,7 +37,6 @@ class OpenSandboxProvider : public LiveInputProvider {
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
-  Task<void> signal(std::string id, std::string process, int number) override;
 
   Task<Keeps> pause(std::string id, Keeps keep) override;
   Task<void> resume(std::string id) override;

@@ -139,9 +139,8 @@ Task<std::unique_ptr<ProcessStream>> RunloopProvider::exec(std::string id, Comma
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
   co_await check_directory(id, command);
-  auto process = std::make_unique<RunloopProcess>(self<RunloopProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
+  co_return co_await start_process<RunloopProcess, RunloopProvider>(std::move(id),
+                                                                    std::move(command));
 }
 
 }  // namespace sandgate

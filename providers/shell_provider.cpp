@@ -158,6 +158,12 @@ Task<int> ShellProvider::left_status(std::string id, std::string name) {
   co_return status;
 }
 
+Task<void> ShellProvider::signal(std::string id, std::string process, int number) {
+  const bool can = descriptor().can(Verb::signal);
+  return can ? signal_by_line(std::move(id), std::move(process), number)
+             : Provider::signal(std::move(id), std::move(process), number);
+}
+
 Task<void> ShellProvider::signal_by_line(std::string id, std::string process, int number) {
   const std::string line = shell::signal_line(process, number);
   const Ran ran = co_await run(std::move(id), line);

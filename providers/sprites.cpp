@@ -114,22 +114,13 @@ Task<std::unique_ptr<WebSocket>> SpritesProvider::open(std::string id, std::stri
 }
 
 Task<ShellProvider::Ran> SpritesProvider::run(std::string id, std::string line) {
-  Command command{.shell = std::move(line)};
-  command.timeout = std::chrono::seconds(60);
-  SpritesProcess process(self<SpritesProvider>(), id, std::move(command));
-  co_await process.start();
-  co_return co_await read_to_end(process);
+  return run_process<SpritesProcess, SpritesProvider>(std::move(id), std::move(line));
 }
 
 Task<std::unique_ptr<ProcessStream>> SpritesProvider::exec(std::string id, Command command) {
   co_await check_directory(id, command);
-  auto process = std::make_unique<SpritesProcess>(self<SpritesProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
-}
-
-Task<void> SpritesProvider::signal(std::string id, std::string process, int number) {
-  return signal_by_line(std::move(id), std::move(process), number);
+  co_return co_await start_process<SpritesProcess, SpritesProvider>(std::move(id),
+                                                                    std::move(command));
 }
 
 Task<sprites::Session> SpritesProvider::session_of(std::string id, std::string process) {
