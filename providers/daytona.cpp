@@ -9,7 +9,6 @@ namespace sandgate {
 namespace {
 
 constexpr int kMaxDaytonaPages = 1000;
-constexpr size_t kMaxToolboxes = 20'000;
 
 RestTarget target_of_daytona(const DaytonaSettings& settings) {
   return {.provider = "daytona",
@@ -130,8 +129,7 @@ Task<std::vector<BackendSandbox>> DaytonaProvider::list() {
 
 Task<void> DaytonaProvider::kill(std::string id) {
   co_await api_.remove(daytona_path(id));
-  std::lock_guard lock(mutex_);
-  toolboxes_.erase(id);
+  toolboxes_.forget(id);
 }
 
 // Its time to live counts from the creation.
@@ -147,17 +145,11 @@ Task<void> DaytonaProvider::extend(std::string id, std::chrono::seconds ttl) {
 }
 
 void DaytonaProvider::remember(const daytona::Box& box) {
-  if (box.toolbox_url.empty()) return;
-  std::lock_guard lock(mutex_);
-  if (toolboxes_.size() >= kMaxToolboxes) toolboxes_.clear();
-  toolboxes_[box.sandbox.backend_id] = box.toolbox_url;
+  if (!box.toolbox_url.empty()) toolboxes_.remember(box.sandbox.backend_id, box.toolbox_url);
 }
 
 Task<std::string> DaytonaProvider::toolbox_url(std::string id) {
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto found = toolboxes_.find(id); found != toolboxes_.end()) co_return found->second;
-  }
+  if (auto known = toolboxes_.find(id)) co_return std::move(*known);
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
   if (box->toolbox_url.empty())

@@ -1,9 +1,8 @@
 #pragma once
-#include <map>
 #include <memory>
-#include <mutex>
 
 #include "providers/daytona_wire.hpp"
+#include "providers/known_sandboxes.hpp"
 #include "providers/shell_provider.hpp"
 #include "providers/web_socket.hpp"
 
@@ -59,8 +58,7 @@ class DaytonaProvider : public ShellProvider {
   HttpClient& http_;
   const DaytonaSettings settings_;
   RestApi api_;
-  std::mutex mutex_;
-  std::map<std::string, std::string> toolboxes_;  // by id; bounded, what is missing is asked again
+  KnownSandboxes<std::string> toolboxes_;  // their addresses
 };
 
 }  // namespace sandgate

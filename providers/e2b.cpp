@@ -6,7 +6,6 @@ namespace sandgate {
 namespace {
 
 constexpr int kMaxE2bPages = 1000;
-constexpr size_t kMaxKnown = 20'000;
 constexpr const char* kEnvdPort = "49983";
 
 RestTarget target_of_e2b(const E2bSettings& settings) {
@@ -62,7 +61,7 @@ Task<BackendSandbox> E2bProvider::create(CreateSpec spec) {
   const Json& document = std::get<Json>(outcome);
   BackendSandbox sandbox = to_sandbox(document);
   sandbox.sandbox_id = spec.sandbox_id;
-  remember(sandbox.backend_id, e2b::to_access(document));
+  accesses_.remember(sandbox.backend_id, e2b::to_access(document));
   co_return sandbox;
 }
 
@@ -105,8 +104,7 @@ Task<std::vector<BackendSandbox>> E2bProvider::list() { return pages(""); }
 
 Task<void> E2bProvider::kill(std::string id) {
   co_await api_.remove(e2b_path(id));
-  std::lock_guard lock(mutex_);
-  known_.erase(id);
+  accesses_.forget(id);
 }
 
 Task<void> E2bProvider::extend(std::string id, std::chrono::seconds ttl) {
@@ -114,20 +112,11 @@ Task<void> E2bProvider::extend(std::string id, std::chrono::seconds ttl) {
   co_await api_.post(e2b_path(id) + "/timeout", std::move(body));
 }
 
-void E2bProvider::remember(const std::string& id, e2b::Access access) {
-  std::lock_guard lock(mutex_);
-  if (known_.size() >= kMaxKnown) known_.clear();
-  known_[id] = std::move(access);
-}
-
 Task<e2b::Access> E2bProvider::access_of(std::string id) {
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto found = known_.find(id); found != known_.end()) co_return found->second;
-  }
+  if (auto known = accesses_.find(id)) co_return std::move(*known);
   const Json document = co_await api_.get(e2b_path(id));
   e2b::Access access = e2b::to_access(document);
-  remember(id, access);
+  accesses_.remember(id, access);
   co_return access;
 }
 

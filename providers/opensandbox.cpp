@@ -7,7 +7,6 @@ namespace sandgate {
 namespace {
 
 constexpr int kMaxOpenSandboxPages = 1000;
-constexpr size_t kMaxOpenSandboxEndpoints = 20'000;
 constexpr const char* kExecdPort = "44772";
 
 RestTarget target_of_opensandbox(const OpenSandboxSettings& settings) {
@@ -130,7 +129,7 @@ Task<std::optional<BackendSandbox>> OpenSandboxProvider::find_by_tag(std::string
 Task<std::vector<BackendSandbox>> OpenSandboxProvider::list() { return pages(""); }
 
 Task<void> OpenSandboxProvider::kill(std::string id) {
-  forget(id);
+  endpoints_.forget(id);
   return api_.remove(opensandbox::box_path(id));
 }
 
@@ -144,23 +143,13 @@ Task<void> OpenSandboxProvider::extend(std::string id, std::chrono::seconds ttl)
   if (error && error->code != ErrorCode::conflict) throw *error;
 }
 
-void OpenSandboxProvider::forget(const std::string& id) {
-  std::lock_guard lock(mutex_);
-  endpoints_.erase(id);
-}
-
 Task<opensandbox::Endpoint> OpenSandboxProvider::endpoint_of(std::string id) {
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto found = endpoints_.find(id); found != endpoints_.end()) co_return found->second;
-  }
+  if (auto known = endpoints_.find(id)) co_return std::move(*known);
   const std::string proxied = settings_.use_server_proxy ? "?use_server_proxy=true" : "";
   RestCall call{.path = opensandbox::box_path(id) + "/endpoints/" + kExecdPort + proxied};
   const Json document = co_await api_.call(std::move(call));
   opensandbox::Endpoint endpoint = opensandbox::to_endpoint(document);
-  std::lock_guard lock(mutex_);
-  if (endpoints_.size() >= kMaxOpenSandboxEndpoints) endpoints_.clear();
-  endpoints_[id] = endpoint;
+  endpoints_.remember(id, endpoint);
   co_return endpoint;
 }
 

@@ -1,8 +1,7 @@
 #pragma once
-#include <map>
 #include <memory>
-#include <mutex>
 
+#include "providers/known_sandboxes.hpp"
 #include "providers/live_input_provider.hpp"
 #include "providers/opensandbox_wire.hpp"
 #include "providers/web_socket.hpp"
@@ -62,15 +61,13 @@ class OpenSandboxProvider : public LiveInputProvider {
   Task<std::vector<BackendSandbox>> pages(std::string query);
   Task<void> until_running(std::string id);
   Task<opensandbox::Endpoint> endpoint_of(std::string id);
-  void forget(const std::string& id);
   Task<std::optional<opensandbox::Snapshot>> named_snapshot(std::string snapshot_id);
   Task<void> turn(std::string id, std::string verb, BackendState state);
 
   HttpClient& http_;
   const OpenSandboxSettings settings_;
   RestApi api_;
-  std::mutex mutex_;
-  std::map<std::string, opensandbox::Endpoint> endpoints_;  // of execd; bounded, asked for again
+  KnownSandboxes<opensandbox::Endpoint> endpoints_;  // of execd
 };
 
 namespace opensandbox {

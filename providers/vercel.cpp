@@ -6,7 +6,6 @@ namespace sandgate {
 namespace {
 
 constexpr int kMaxVercelPages = 1000;
-constexpr size_t kMaxVercelSessions = 20'000;
 
 RestTarget target_of_vercel(const VercelSettings& settings) {
   return {.provider = "vercel",
@@ -150,26 +149,15 @@ Task<void> VercelProvider::kill(std::string id) {
   RestCall call{.method = "DELETE", .path = named(id)};
   call.deadline = std::chrono::seconds(60);
   co_await api_.find(std::move(call));
-  forget(id);
+  sessions_.forget(id);
 }
 
 void VercelProvider::remember(const vercel::Box& box) {
-  if (!box.running) return;
-  std::lock_guard lock(mutex_);
-  if (sessions_.size() >= kMaxVercelSessions) sessions_.clear();
-  sessions_[box.sandbox.backend_id] = box.session;
-}
-
-void VercelProvider::forget(const std::string& id) {
-  std::lock_guard lock(mutex_);
-  sessions_.erase(id);
+  if (box.running) sessions_.remember(box.sandbox.backend_id, box.session);
 }
 
 Task<vercel::Session> VercelProvider::session_of(std::string id) {
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto found = sessions_.find(id); found != sessions_.end()) co_return found->second;
-  }
+  if (auto known = sessions_.find(id)) co_return std::move(*known);
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
   if (!box->running) throw Error(ErrorCode::conflict, "the sandbox does not run now");
@@ -189,7 +177,7 @@ Task<R> VercelProvider::in_session(std::string id, RestCall call,
     const auto* error = std::get_if<Error>(&outcome);
     if (!error) co_return std::move(std::get<0>(outcome));
     if (error->code != ErrorCode::not_found && error->code != ErrorCode::conflict) throw *error;
-    forget(id);
+    sessions_.forget(id);
     vercel::Session latest = co_await session_of(id);
     if (latest.id == session.id) throw *error;
     session = std::move(latest);

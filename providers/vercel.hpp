@@ -1,8 +1,7 @@
 #pragma once
-#include <map>
 #include <memory>
-#include <mutex>
 
+#include "providers/known_sandboxes.hpp"
 #include "providers/shell_provider.hpp"
 #include "providers/vercel_wire.hpp"
 
@@ -78,12 +77,10 @@ class VercelProvider : public ShellProvider {
   Task<uint64_t> length_of(std::string id, std::string command_id);
   Task<void> set_tags(std::string id, Json tags);
   void remember(const vercel::Box& box);
-  void forget(const std::string& id);
 
   const VercelSettings settings_;
   RestApi api_;
-  std::mutex mutex_;
-  std::map<std::string, vercel::Session> sessions_;  // by name; bounded, a stale one shows itself
+  KnownSandboxes<vercel::Session> sessions_;
 };
 
 }  // namespace sandgate
