@@ -1,6 +1,7 @@
 #include "providers/cloudflare.hpp"
 
 #include "gateway/core/random.hpp"
+#include "providers/byte_sources.hpp"
 #include "providers/cloudflare_process.hpp"
 #include "providers/shell_command.hpp"
 
@@ -150,9 +151,7 @@ Task<ShellProvider::Ran> CloudflareProvider::run(std::string id, std::string lin
 Task<void> CloudflareProvider::upload(std::string id, std::string path, ByteSource& bytes) {
   std::string piece(kCloudflareWritten, '\0');
   for (const char* to = " > ";; to = " >> ") {
-    size_t filled = 0;
-    for (size_t count = 1; count > 0 && filled < piece.size(); filled += count)
-      count = co_await bytes.read(std::span(piece).subspan(filled));
+    const size_t filled = co_await fill(bytes, piece);
     // The bridge writes below /workspace only, and alters names that need escapes.
     const std::string name = "workspace/.sandgate-" + random_hex(8);
     std::string part = piece.substr(0, filled);

@@ -34,7 +34,16 @@ struct RestCall {
   HttpFields headers;
   std::chrono::milliseconds deadline{10000};
   std::chrono::seconds silence{0};
+
+  // For a call whose answer, to stream(), or whose body is a file: it may take as long as bytes
+  // flow.
+  void takes_file();
+  void sends_file(ByteSource& bytes);
 };
+
+// The value of a Range header. And whether the error says that nothing of the file is in it (416).
+std::string range_field(const ByteRange& range);
+bool is_beyond_file(const Error& error);
 
 // What a status that is no success means to us. Retry-After is honoured (seconds or a date).
 //   400 406 416 422 invalid · 401 403 unavailable with details {"credentials":"refused"} ·

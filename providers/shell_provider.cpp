@@ -110,9 +110,7 @@ Task<std::unique_ptr<ByteSource>> ShellProvider::download(std::string id, std::s
 Task<void> ShellProvider::upload(std::string id, std::string path, ByteSource& bytes) {
   std::string piece(kUploadPiece, '\0');
   for (const char* to = " > ";; to = " >> ") {
-    size_t filled = 0;
-    for (size_t count = 1; count > 0 && filled < piece.size(); filled += count)
-      count = co_await bytes.read(std::span(piece).subspan(filled));
+    const size_t filled = co_await fill(bytes, piece);
     const std::string line = "printf %s " +
                              base64_encode(std::string_view(piece).substr(0, filled)) +
                              " | base64 -d" + to + shell::quote(path);

@@ -6,8 +6,6 @@ namespace sandgate {
 namespace {
 
 constexpr int kMaxSpritesPages = 1000;
-// A transfer may take as long as bytes flow.
-constexpr auto kSpritesTransfer = std::chrono::seconds(60);
 
 RestTarget target_of_sprites(const SpritesSettings& settings) {
   return {.provider = "sprites",
@@ -161,16 +159,13 @@ Task<void> SpritesProvider::resize(std::string id, std::string process, PtySize 
 
 Task<std::unique_ptr<ByteSource>> SpritesProvider::download(std::string id, std::string path) {
   RestCall call{.path = sprite_file(id, "read", path)};
-  call.deadline = std::chrono::seconds(30);
-  call.silence = kSpritesTransfer;
+  call.takes_file();
   co_return co_await api_.stream(std::move(call));
 }
 
 Task<void> SpritesProvider::upload(std::string id, std::string path, ByteSource& bytes) {
   RestCall call{.method = "PUT", .path = sprite_file(id, "write", path)};
-  call.upload = &bytes;
-  call.deadline = std::chrono::milliseconds(0);
-  call.silence = kSpritesTransfer;
+  call.sends_file(bytes);
   co_await api_.call(std::move(call));
 }
 
