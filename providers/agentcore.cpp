@@ -61,11 +61,8 @@ Task<std::string> AgentcoreProvider::start(const CreateSpec& spec) {
   RestCall call{.method = "PUT",
                 .path = interpreter_path() + "/sessions/start",
                 .json = agentcore::to_start(spec, settings_.rules)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  co_return agentcore::to_box(std::get<Json>(outcome)).sandbox.backend_id;
+  const Json document = co_await api_.create(std::move(call));
+  co_return agentcore::to_box(document).sandbox.backend_id;
 }
 
 Task<BackendSandbox> AgentcoreProvider::create(CreateSpec spec) {

@@ -2,12 +2,14 @@
 
 #include "providers/blaxel_process.hpp"
 #include "providers/growing_pause.hpp"
+#include "providers/named_create.hpp"
 #include "providers/shell_command.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr int kMaxBlaxelPages = 1000;
+constexpr ErrorCode kBlaxelTaken[] = {ErrorCode::conflict};
 // How long the vendor may wait for a line of ours, in seconds.
 constexpr int kBlaxelLine = 60;
 
@@ -83,19 +85,13 @@ Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
   RestCall call{.method = "POST", .path = "/sandboxes"};
   if (fork) call.path = blaxel::snapshot_path(spec.snapshot) + "/fork";
   call.json = fork ? blaxel::to_fork(spec) : blaxel::to_create(spec, settings_.rules);
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  std::optional<blaxel::Box> box;
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    // The name is ours alone, so what has it is an earlier attempt at this create.
-    if (error->code == ErrorCode::conflict) box = co_await box_of(spec.sandbox_id);
-    if (!box) throw refused_create(*error);
-  } else if (fork) {
-    box = co_await box_of(spec.sandbox_id);
-  } else {
-    box = blaxel::to_box(std::get<Json>(outcome));
-  }
+  const auto named = [this, name = spec.sandbox_id] { return box_of(name); };
+  // What answers to a fork is not the sandbox.
+  const auto read = [fork](const Json& document) {
+    return fork ? std::nullopt : std::optional(blaxel::to_box(document));
+  };
+  auto box = co_await create_named(api_, std::move(call), kBlaxelTaken, read, named);
+  if (!box) box = co_await box_of(spec.sandbox_id);
   BackendSandbox sandbox = co_await started(std::move(box));
   // Its life was its origin's until now. Ours is the clock that counts.
   if (fork) co_await attempt(extend(spec.sandbox_id, spec.ttl));

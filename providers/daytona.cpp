@@ -4,11 +4,13 @@
 
 #include "providers/daytona_process.hpp"
 #include "providers/growing_pause.hpp"
+#include "providers/named_create.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr int kMaxDaytonaPages = 1000;
+constexpr ErrorCode kDaytonaTaken[] = {ErrorCode::conflict};
 
 RestTarget target_of_daytona(const DaytonaSettings& settings) {
   return {.provider = "daytona",
@@ -77,17 +79,8 @@ Task<daytona::Box> DaytonaProvider::started(daytona::Box box) {
 Task<BackendSandbox> DaytonaProvider::create(CreateSpec spec) {
   RestCall call{
       .method = "POST", .path = "/sandbox", .json = daytona::to_create(spec, settings_.rules)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  std::optional<daytona::Box> box;
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    // The name is ours alone, so what has it is an earlier attempt at this create.
-    if (error->code == ErrorCode::conflict) box = co_await box_of(spec.sandbox_id);
-    if (!box || box->sandbox.sandbox_id != spec.sandbox_id) throw refused_create(*error);
-  } else {
-    box = daytona::to_box(std::get<Json>(outcome));
-  }
+  const auto named = [this, name = spec.sandbox_id] { return box_named(name); };
+  auto box = co_await create_named(api_, std::move(call), kDaytonaTaken, &daytona::to_box, named);
   daytona::Box ready = co_await started(std::move(*box));
   remember(ready);
   co_return ready.sandbox;
@@ -99,10 +92,16 @@ Task<std::optional<BackendSandbox>> DaytonaProvider::find(std::string id) {
   co_return std::move(box->sandbox);
 }
 
-// By name and not by label: lists lag behind.
-Task<std::optional<BackendSandbox>> DaytonaProvider::find_by_tag(std::string sandbox_id) {
+Task<std::optional<daytona::Box>> DaytonaProvider::box_named(std::string sandbox_id) {
   auto box = co_await box_of(sandbox_id);
   if (!box || box->sandbox.sandbox_id != sandbox_id) co_return std::nullopt;
+  co_return box;
+}
+
+// By name and not by label: lists lag behind.
+Task<std::optional<BackendSandbox>> DaytonaProvider::find_by_tag(std::string sandbox_id) {
+  auto box = co_await box_named(std::move(sandbox_id));
+  if (!box) co_return std::nullopt;
   co_return std::move(box->sandbox);
 }
 

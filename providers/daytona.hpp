@@ -51,6 +51,8 @@ class DaytonaProvider : public ShellProvider {
  private:
   Task<daytona::Box> started(daytona::Box box);
   Task<std::optional<daytona::Box>> box_of(std::string id_or_name);
+  // Empty as well when what has the name is none of ours.
+  Task<std::optional<daytona::Box>> box_named(std::string sandbox_id);
   Task<void> until(std::string id, BackendState state);
   Task<std::string> toolbox_url(std::string id);
   void remember(const daytona::Box& box);

@@ -54,11 +54,7 @@ BackendSandbox E2bProvider::to_sandbox(const Json& document) const {
 Task<BackendSandbox> E2bProvider::create(CreateSpec spec) {
   const std::string& image = spec.image.empty() ? settings_.default_template : spec.image;
   RestCall call{.method = "POST", .path = "/sandboxes", .json = e2b::to_create(spec, image)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  const Json& document = std::get<Json>(outcome);
+  const Json document = co_await api_.create(std::move(call));
   BackendSandbox sandbox = to_sandbox(document);
   sandbox.sandbox_id = spec.sandbox_id;
   accesses_.remember(sandbox.backend_id, e2b::to_access(document));

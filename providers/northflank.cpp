@@ -75,11 +75,8 @@ Task<BackendSandbox> NorthflankProvider::create(CreateSpec spec) {
   RestCall call{.method = "POST",
                 .path = "/v1/" + project_path() + "/services/deployment",
                 .json = northflank::to_create(spec, settings_.rules)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  northflank::Box box = to_box(northflank_data(std::get<Json>(outcome)));
+  const Json document = co_await api_.create(std::move(call));
+  northflank::Box box = to_box(northflank_data(document));
   const std::string id = box.sandbox.backend_id;
   GrowingPause pause(kFirstNorthflankLook, kLastNorthflankLook);
   // What was accepted is not there yet.

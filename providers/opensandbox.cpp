@@ -87,11 +87,8 @@ Task<BackendSandbox> OpenSandboxProvider::create(CreateSpec spec) {
   RestCall call{.method = "POST",
                 .path = "/sandboxes",
                 .json = opensandbox::to_create(spec, settings_.rules)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  BackendSandbox sandbox = opensandbox::to_box(std::get<Json>(outcome), settings_.rules).sandbox;
+  const Json document = co_await api_.create(std::move(call));
+  BackendSandbox sandbox = opensandbox::to_box(document, settings_.rules).sandbox;
   sandbox.sandbox_id = spec.sandbox_id;
   co_await until_running(sandbox.backend_id);
   co_return sandbox;

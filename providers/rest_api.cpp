@@ -205,6 +205,13 @@ Task<std::unique_ptr<HttpStream>> RestApi::stream(RestCall call) {
   throw failure(reply, path);
 }
 
+Task<Json> RestApi::create(RestCall create) {
+  create.deadline = kCreateDeadline;
+  auto outcome = co_await attempt(call(std::move(create)));
+  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
+  co_return std::move(std::get<Json>(outcome));
+}
+
 Task<Json> RestApi::get(std::string path) {
   RestCall get{.path = std::move(path)};
   co_return co_await call(std::move(get));

@@ -67,11 +67,8 @@ Task<BackendSandbox> RunloopProvider::create(CreateSpec spec) {
                 .path = "/v1/devboxes",
                 .json = runloop::to_create(spec, settings_.rules),
                 .headers = {{"x-request-id", spec.sandbox_id}}};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  runloop::Box box = runloop::to_box(std::get<Json>(outcome));
+  const Json document = co_await api_.create(std::move(call));
+  runloop::Box box = runloop::to_box(document);
   const std::string id = box.sandbox.backend_id;
   GrowingPause pause;
   // What was accepted is not there yet.

@@ -76,11 +76,8 @@ Task<BackendSandbox> SandgateProvider::create(CreateSpec spec) {
                 .path = "/v1/sandboxes",
                 .json = wire::to_create(spec, profile_),
                 .headers = {{"Idempotency-Key", spec.sandbox_id}}};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  co_return wire::to_backend_sandbox(std::get<Json>(outcome));
+  const Json document = co_await api_.create(std::move(call));
+  co_return wire::to_backend_sandbox(document);
 }
 
 Task<std::optional<BackendSandbox>> SandgateProvider::find(std::string id) {

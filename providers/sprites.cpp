@@ -1,11 +1,14 @@
 #include "providers/sprites.hpp"
 
+#include "providers/named_create.hpp"
 #include "providers/sprites_process.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr int kMaxSpritesPages = 1000;
+// Among others: that the name is taken has no status of its own.
+constexpr ErrorCode kSpritesTaken[] = {ErrorCode::invalid};
 
 RestTarget target_of_sprites(const SpritesSettings& settings) {
   return {.provider = "sprites",
@@ -54,17 +57,9 @@ Task<void> SpritesProvider::configure(std::string id, CreateSpec spec) {
 Task<BackendSandbox> SpritesProvider::create(CreateSpec spec) {
   RestCall call{
       .method = "POST", .path = "/v1/sprites", .json = sprites::to_create(spec, settings_.runtime)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  std::optional<BackendSandbox> sandbox;
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    // It may mean that the name is taken, which is ours alone: by an earlier attempt then.
-    if (error->code == ErrorCode::invalid) sandbox = co_await find(spec.sandbox_id);
-    if (!sandbox) throw refused_create(*error);
-  } else {
-    sandbox = sprites::to_sandbox(std::get<Json>(outcome));
-  }
+  const auto named = [this, name = spec.sandbox_id] { return find(name); };
+  auto sandbox =
+      co_await create_named(api_, std::move(call), kSpritesTaken, &sprites::to_sandbox, named);
   const auto limited = co_await attempt(configure(sandbox->backend_id, spec));
   if (const auto* error = std::get_if<Error>(&limited)) {
     // Without its limits it must not be.

@@ -1,11 +1,13 @@
 #include "providers/vercel.hpp"
 
 #include "providers/growing_pause.hpp"
+#include "providers/named_create.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr int kMaxVercelPages = 1000;
+constexpr ErrorCode kVercelTaken[] = {ErrorCode::conflict, ErrorCode::invalid};
 
 RestTarget target_of_vercel(const VercelSettings& settings) {
   return {.provider = "vercel",
@@ -94,18 +96,8 @@ Task<BackendSandbox> VercelProvider::create(CreateSpec spec) {
   RestCall call{.method = "POST",
                 .path = with_team("/v3/sandboxes"),
                 .json = vercel::to_create(spec, settings_.rules)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  std::optional<vercel::Box> box;
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    // The name is ours alone, so what has it is an earlier attempt at this create.
-    const bool taken = error->code == ErrorCode::conflict || error->code == ErrorCode::invalid;
-    if (taken) box = co_await box_of(spec.sandbox_id);
-    if (!box || box->sandbox.sandbox_id != spec.sandbox_id) throw refused_create(*error);
-  } else {
-    box = vercel::to_box(std::get<Json>(outcome));
-  }
+  const auto named = [this, name = spec.sandbox_id] { return box_named(name); };
+  auto box = co_await create_named(api_, std::move(call), kVercelTaken, &vercel::to_box, named);
   remember(*box);
   const vercel::Box ready = co_await running(std::move(*box));
   co_return ready.sandbox;
@@ -117,9 +109,15 @@ Task<std::optional<BackendSandbox>> VercelProvider::find(std::string id) {
   co_return std::move(box->sandbox);
 }
 
-Task<std::optional<BackendSandbox>> VercelProvider::find_by_tag(std::string sandbox_id) {
+Task<std::optional<vercel::Box>> VercelProvider::box_named(std::string sandbox_id) {
   auto box = co_await box_of(sandbox_id);
   if (!box || box->sandbox.sandbox_id != sandbox_id) co_return std::nullopt;
+  co_return box;
+}
+
+Task<std::optional<BackendSandbox>> VercelProvider::find_by_tag(std::string sandbox_id) {
+  auto box = co_await box_named(std::move(sandbox_id));
+  if (!box) co_return std::nullopt;
   co_return std::move(box->sandbox);
 }
 

@@ -71,6 +71,8 @@ class VercelProvider : public ShellProvider {
   Task<bool> either(std::string id, std::string line);
   // `resume`: starts it again when it is stopped.
   Task<std::optional<vercel::Box>> box_of(std::string id, bool resume = false);
+  // Empty as well when what has the name is none of ours.
+  Task<std::optional<vercel::Box>> box_named(std::string sandbox_id);
   Task<vercel::Box> running(vercel::Box box);
   Task<std::vector<vercel::Listed>> commands(std::string id);
   Task<vercel::Listed> listed(std::string id, std::string process);
