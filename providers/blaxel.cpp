@@ -8,7 +8,6 @@
 namespace sandgate {
 namespace {
 
-constexpr int kMaxBlaxelPages = 1000;
 constexpr ErrorCode kBlaxelTaken[] = {ErrorCode::conflict};
 // How long the vendor may wait for a line of ours, in seconds.
 constexpr int kBlaxelLine = 60;
@@ -109,21 +108,7 @@ Task<std::optional<BackendSandbox>> BlaxelProvider::find_by_tag(std::string sand
 }
 
 Task<std::vector<BackendSandbox>> BlaxelProvider::list() {
-  std::vector<BackendSandbox> all;
-  std::string cursor;
-  for (int page = 0; page < kMaxBlaxelPages; ++page) {
-    RestCall call{.path = "/sandboxes?limit=200" + cursor};
-    const Json document = co_await api_.call(std::move(call));
-    for (const Json& item : list_of("blaxel", document, "data")) {
-      blaxel::Box box = blaxel::to_box(item);
-      if (box.sandbox.state != BackendState::gone && !box.sandbox.sandbox_id.empty())
-        all.push_back(std::move(box.sandbox));
-    }
-    const std::string next = text_of(document.value("meta", Json()), "nextCursor");
-    if (next.empty()) break;
-    cursor = "&cursor=" + percent_encode(next);
-  }
-  co_return all;
+  return list_pages(api_, "/sandboxes?limit=200", &blaxel::to_page);
 }
 
 Task<void> BlaxelProvider::kill(std::string id) {

@@ -9,7 +9,6 @@
 namespace sandgate {
 namespace {
 
-constexpr int kMaxDaytonaPages = 1000;
 constexpr ErrorCode kDaytonaTaken[] = {ErrorCode::conflict};
 
 RestTarget target_of_daytona(const DaytonaSettings& settings) {
@@ -106,24 +105,7 @@ Task<std::optional<BackendSandbox>> DaytonaProvider::find_by_tag(std::string san
 }
 
 Task<std::vector<BackendSandbox>> DaytonaProvider::list() {
-  std::vector<BackendSandbox> all;
-  std::string cursor;
-  for (int page = 0; page < kMaxDaytonaPages; ++page) {
-    RestCall call{.path = "/sandbox?limit=200" + cursor};
-    const Json document = co_await api_.call(std::move(call));
-    // Before cursors came, the answer was the list itself.
-    const Json items = document.is_object() ? document.value("items", Json()) : document;
-    if (!items.is_array()) throw Error(ErrorCode::unavailable, "daytona sent no list");
-    for (const Json& item : items) {
-      daytona::Box box = daytona::to_box(item);
-      if (box.sandbox.state != BackendState::gone && !box.sandbox.sandbox_id.empty())
-        all.push_back(std::move(box.sandbox));
-    }
-    const Json next = document.is_object() ? document.value("nextCursor", Json()) : Json();
-    if (!next.is_string()) break;
-    cursor = "&cursor=" + percent_encode(next.get<std::string>());
-  }
-  co_return all;
+  return list_pages(api_, "/sandbox?limit=200", &daytona::to_page);
 }
 
 Task<void> DaytonaProvider::kill(std::string id) {

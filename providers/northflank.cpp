@@ -6,7 +6,6 @@
 namespace sandgate {
 namespace {
 
-constexpr int kMaxNorthflankPages = 1000;
 // An account has a thousand questions an hour.
 constexpr auto kFirstNorthflankLook = std::chrono::milliseconds(300),
                kLastNorthflankLook = std::chrono::milliseconds(3000);
@@ -16,12 +15,6 @@ RestTarget target_of_northflank(const NorthflankSettings& settings) {
           .base_url = settings.api_url,
           .auth_value = bearer(settings.api_token),
           .allow_private = settings.allow_private};
-}
-
-// What an answer is about lies in its data.
-const Json& northflank_data(const Json& document) {
-  if (!document.is_object() || !document.contains("data")) throw not_its_api("northflank");
-  return document["data"];
 }
 
 }  // namespace
@@ -58,17 +51,11 @@ std::string NorthflankProvider::service_path(const std::string& id) const {
   return project_path() + "/services/" + percent_encode(id);
 }
 
-northflank::Box NorthflankProvider::to_box(const Json& service) const {
-  northflank::Box box = northflank::to_box(service);
-  box.sandbox.isolation = settings_.isolation;
-  return box;
-}
-
 Task<std::optional<northflank::Box>> NorthflankProvider::box_of(std::string id) {
   RestCall call{.path = "/v1/" + service_path(id)};
   const auto document = co_await api_.find(std::move(call));
   if (!document) co_return std::nullopt;
-  co_return to_box(northflank_data(*document));
+  co_return northflank::to_box(northflank::data_of(*document), settings_.isolation);
 }
 
 Task<BackendSandbox> NorthflankProvider::create(CreateSpec spec) {
@@ -76,7 +63,7 @@ Task<BackendSandbox> NorthflankProvider::create(CreateSpec spec) {
                 .path = "/v1/" + project_path() + "/services/deployment",
                 .json = northflank::to_create(spec, settings_.rules)};
   const Json document = co_await api_.create(std::move(call));
-  northflank::Box box = to_box(northflank_data(document));
+  northflank::Box box = northflank::to_box(northflank::data_of(document), settings_.isolation);
   const std::string id = box.sandbox.backend_id;
   GrowingPause pause(kFirstNorthflankLook, kLastNorthflankLook);
   // What was accepted is not there yet.
@@ -100,21 +87,10 @@ Task<std::optional<BackendSandbox>> NorthflankProvider::find(std::string id) {
 }
 
 Task<std::vector<BackendSandbox>> NorthflankProvider::list() {
-  std::vector<BackendSandbox> all;
-  std::string cursor;
-  for (int page = 0; page < kMaxNorthflankPages; ++page) {
-    RestCall call{.path = "/v1/" + project_path() + "/services?per_page=100" + cursor};
-    const Json document = co_await api_.call(std::move(call));
-    for (const Json& service : list_of("northflank", northflank_data(document), "services")) {
-      northflank::Box box = to_box(service);
-      if (!box.sandbox.sandbox_id.empty()) all.push_back(std::move(box.sandbox));
-    }
-    const Json pagination = document.value("pagination", Json());
-    const std::string next = text_of(pagination, "cursor");
-    if (next.empty() || pagination.value("hasNextPage", Json()) != true) break;
-    cursor = "&cursor=" + percent_encode(next);
-  }
-  co_return all;
+  return list_pages(api_, "/v1/" + project_path() + "/services?per_page=100",
+                    [isolation = settings_.isolation](const Json& document) {
+                      return northflank::to_page(document, isolation);
+                    });
 }
 
 Task<void> NorthflankProvider::kill(std::string id) {

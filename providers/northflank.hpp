@@ -45,7 +45,6 @@ class NorthflankProvider : public LiveInputProvider {
  private:
   std::string project_path() const;
   std::string service_path(const std::string& id) const;
-  northflank::Box to_box(const Json& service) const;
   Task<std::optional<northflank::Box>> box_of(std::string id);
   Task<std::shared_ptr<SharedSocket>> connect(std::string id, std::string first);
 

@@ -8,7 +8,6 @@
 namespace sandgate {
 namespace {
 
-constexpr int kMaxRunloopPages = 1000;
 // The states of what exists, in the order in which a devbox passes through them, so that one that
 // moves on between two pages is seen.
 constexpr const char* kLiving[] = {"queued",    "provisioning", "initializing", "suspending",
@@ -91,22 +90,10 @@ Task<std::vector<BackendSandbox>> RunloopProvider::list() {
   std::vector<BackendSandbox> all;
   std::set<std::string> seen;
   for (const char* state : kLiving) {
-    const std::string query = "/v1/devboxes?limit=100&status=" + std::string(state);
-    std::string after;
-    for (int page = 0; page < kMaxRunloopPages; ++page) {
-      RestCall call{.path = query + after};
-      const Json document = co_await api_.call(std::move(call));
-      const Json& items = list_of("runloop", document, "devboxes");
-      std::string last;
-      for (const Json& item : items) {
-        runloop::Box box = runloop::to_box(item);
-        last = box.sandbox.backend_id;
-        const bool ours = !box.sandbox.sandbox_id.empty() && seen.insert(last).second;
-        if (ours) all.push_back(std::move(box.sandbox));
-      }
-      if (last.empty() || document.value("has_more", Json()) != true) break;
-      after = "&starting_after=" + percent_encode(last);
-    }
+    std::string path = "/v1/devboxes?limit=100&status=" + std::string(state);
+    auto found = co_await list_pages(api_, std::move(path), &runloop::to_page);
+    for (auto& sandbox : found)
+      if (seen.insert(sandbox.backend_id).second) all.push_back(std::move(sandbox));
   }
   co_return all;
 }

@@ -6,7 +6,6 @@
 namespace sandgate {
 namespace {
 
-constexpr int kMaxSpritesPages = 1000;
 // Among others: that the name is taken has no status of its own.
 constexpr ErrorCode kSpritesTaken[] = {ErrorCode::invalid};
 
@@ -81,20 +80,7 @@ Task<std::optional<BackendSandbox>> SpritesProvider::find_by_tag(std::string san
 }
 
 Task<std::vector<BackendSandbox>> SpritesProvider::list() {
-  std::vector<BackendSandbox> all;
-  std::string after;
-  for (int page = 0; page < kMaxSpritesPages; ++page) {
-    RestCall call{.path = "/v1/sprites?prefix=sb&max_results=50" + after};
-    const Json document = co_await api_.call(std::move(call));
-    for (const Json& item : list_of("sprites", document, "sprites")) {
-      BackendSandbox sandbox = sprites::to_sandbox(item);
-      if (!sandbox.sandbox_id.empty()) all.push_back(std::move(sandbox));
-    }
-    const std::string next = text_of(document, "next_continuation_token");
-    if (next.empty() || document.value("has_more", Json()) != true) break;
-    after = "&continuation_token=" + percent_encode(next);
-  }
-  co_return all;
+  return list_pages(api_, "/v1/sprites?prefix=sb&max_results=50", &sprites::to_page);
 }
 
 Task<void> SpritesProvider::kill(std::string id) { return api_.remove(sprite_path(id)); }

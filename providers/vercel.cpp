@@ -6,7 +6,6 @@
 namespace sandgate {
 namespace {
 
-constexpr int kMaxVercelPages = 1000;
 constexpr ErrorCode kVercelTaken[] = {ErrorCode::conflict, ErrorCode::invalid};
 
 RestTarget target_of_vercel(const VercelSettings& settings) {
@@ -122,24 +121,9 @@ Task<std::optional<BackendSandbox>> VercelProvider::find_by_tag(std::string sand
 }
 
 Task<std::vector<BackendSandbox>> VercelProvider::list() {
-  std::vector<BackendSandbox> all;
-  const std::string path =
-      with_team("/v2/sandboxes?project=" + percent_encode(settings_.rules.project) + "&limit=50");
-  std::string cursor;
-  for (int page = 0; page < kMaxVercelPages; ++page) {
-    RestCall call{.path = path + cursor};
-    const Json document = co_await api_.call(std::move(call));
-    for (const Json& item : list_of("vercel", document, "sandboxes")) {
-      const Json answer{{"sandbox", item}};
-      vercel::Box box = vercel::to_box(answer);
-      if (box.sandbox.state != BackendState::gone && !box.sandbox.sandbox_id.empty())
-        all.push_back(std::move(box.sandbox));
-    }
-    const std::string next = text_of(document.value("pagination", Json()), "next");
-    if (next.empty()) break;
-    cursor = "&cursor=" + percent_encode(next);
-  }
-  co_return all;
+  const std::string project = percent_encode(settings_.rules.project);
+  return list_pages(api_, with_team("/v2/sandboxes?project=" + project + "&limit=50"),
+                    &vercel::to_page);
 }
 
 Task<void> VercelProvider::kill(std::string id) {
