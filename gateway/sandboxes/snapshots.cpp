@@ -2,6 +2,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/core/statement.hpp"
 #include "gateway/events/outbox.hpp"
 #include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
@@ -19,9 +20,8 @@ constexpr size_t kCopiesAtOnce = 8;
 
 void check_room(pqxx::work& tx, const TenantId& tenant) {
   // Counting needs a statement of its own after the lock.
-  sandbox_rows::run(tx, "snapshot_lock",
-                    "SELECT pg_advisory_xact_lock(hashtextextended('snapshots/' || $1, 0))",
-                    tenant.value);
+  run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended('snapshots/' || $1, 0))",
+               tenant.value);
   if (snapshot_rows::count_of(tx, tenant) >= kMostSnapshots)
     throw Error(ErrorCode::quota_exceeded,
                 "a tenant may keep " + std::to_string(kMostSnapshots) + " snapshots");
