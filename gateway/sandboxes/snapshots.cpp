@@ -33,7 +33,7 @@ Task<SandboxRecord> Snapshots::source(TenantId tenant, SandboxId sandbox) {
   const auto known = co_await lifecycle_.get(tenant, sandbox);
   const SandboxRecord& record = known->record;
   if (record.state != SandboxState::running && record.state != SandboxState::paused)
-    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
+    throw wrong_state(record);
   co_return record;
 }
 
@@ -56,8 +56,7 @@ Task<SnapshotRecord> Snapshots::take(TenantId tenant, SandboxId sandbox, std::st
 Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted,
                                      std::string claim) {
   Database& database = lifecycle_.parts().database;
-  const auto deployment = lifecycle_.parts().deployments.find(source.tenant, source.deployment);
-  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  const auto deployment = lifecycle_.deployment_of(source);
   const Verb verb = wanted.for_fork ? Verb::fork : Verb::snapshot;
   if (!deployment->descriptor.can(verb))
     throw Error(ErrorCode::unsupported,
@@ -150,7 +149,7 @@ Task<void> Snapshots::finish_removal(SnapshotRecord snapshot) {
 Task<std::vector<Outcome<SandboxRecord>>> Snapshots::fork(SandboxRecord source, CreateOrder order,
                                                           size_t count) {
   if (source.state != SandboxState::running && source.state != SandboxState::paused)
-    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(source.state)));
+    throw wrong_state(source);
   auto work = [this, source, order, count]() { return make_copies(source, order, count); };
   co_return co_await uncancelled(lifecycle_.parts().executor, std::move(work));
 }
