@@ -1,7 +1,7 @@
 #include "gateway/sandboxes/store.hpp"
 
+#include "billing/sql_array.hpp"
 #include "gateway/core/statement.hpp"
-#include "gateway/sandboxes/row_text.hpp"
 
 namespace sandgate::sandbox_rows {
 namespace {
@@ -30,6 +30,16 @@ std::optional<SandboxRecord> first(const pqxx::result& rows) {
   return from_row(rows.front());
 }
 
+// As kTried takes them.
+std::string attempts_text(const std::vector<Attempt>& attempts) {
+  Json list = Json::array();
+  for (const Attempt& attempt : attempts) {
+    list.push_back(to_json(attempt));
+    list.back()["ordinal"] = list.size();
+  }
+  return list.dump();
+}
+
 std::optional<std::string> code_of(const Stop& stop) {
   return stop.failure ? std::optional(stop.failure->code) : std::nullopt;
 }
@@ -51,7 +61,7 @@ void insert(pqxx::work& tx, const SandboxRecord& record, const Decision& decisio
             std::chrono::milliseconds lease, const Json& wishes, const std::string& scope_key) {
   run_prepared(tx, kInsert, record.id.value, record.tenant.value, record.profile,
                record.profile_version, record.decision.value, to_json(decision).dump(),
-               std::string(to_string(record.isolation)), array_text(record.planned),
+               std::string(to_string(record.isolation)), sql_array_of(record.planned),
                std::string(to_string(record.persistence)), record.resources.milli_vcpu,
                record.resources.memory_mib, record.resources.disk_gib, record.resources.processes,
                Json(record.metadata).dump(), record.ttl_seconds, record.max_ttl_seconds,

@@ -1,5 +1,5 @@
+#include "billing/sql_array.hpp"
 #include "gateway/core/statement.hpp"
-#include "gateway/sandboxes/row_text.hpp"
 #include "gateway/sandboxes/store.hpp"
 
 namespace sandgate::sandbox_rows {
@@ -100,7 +100,7 @@ std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id) {
 std::vector<SandboxRecord> find_all(pqxx::work& tx, const std::vector<std::string>& ids) {
   static const std::string kSql =
       "SELECT " + columns() + " FROM sandbox WHERE id = ANY($1::text[])";
-  return all(run_prepared(tx, kSql, array_text(ids)));
+  return all(run_prepared(tx, kSql, sql_array_of(ids)));
 }
 
 std::vector<SandboxRecord> expected_on(pqxx::work& tx, const std::string& deployment,
