@@ -21,7 +21,6 @@ import struct
 import sys
 import tempfile
 import threading
-import time
 import traceback
 import urllib.parse
 
