@@ -98,9 +98,7 @@ Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
 }
 
 Task<std::optional<BackendSandbox>> BlaxelProvider::find(std::string id) {
-  auto box = co_await box_of(std::move(id));
-  if (!box) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_of(std::move(id)));
 }
 
 Task<std::optional<BackendSandbox>> BlaxelProvider::find_by_tag(std::string sandbox_id) {

@@ -86,9 +86,7 @@ Task<BackendSandbox> DaytonaProvider::create(CreateSpec spec) {
 }
 
 Task<std::optional<BackendSandbox>> DaytonaProvider::find(std::string id) {
-  auto box = co_await box_of(std::move(id));
-  if (!box) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_of(std::move(id)));
 }
 
 Task<std::optional<daytona::Box>> DaytonaProvider::box_named(std::string sandbox_id) {
@@ -99,9 +97,7 @@ Task<std::optional<daytona::Box>> DaytonaProvider::box_named(std::string sandbox
 
 // By name and not by label: lists lag behind.
 Task<std::optional<BackendSandbox>> DaytonaProvider::find_by_tag(std::string sandbox_id) {
-  auto box = co_await box_named(std::move(sandbox_id));
-  if (!box) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_named(std::move(sandbox_id)));
 }
 
 Task<std::vector<BackendSandbox>> DaytonaProvider::list() {

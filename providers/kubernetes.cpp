@@ -59,9 +59,7 @@ Task<std::optional<kubernetes::Box>> KubernetesProvider::box_of(std::string id) 
 }
 
 Task<std::optional<BackendSandbox>> KubernetesProvider::find(std::string id) {
-  auto box = co_await box_of(std::move(id));
-  if (!box) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_of(std::move(id)));
 }
 
 // The name is our id.

@@ -81,9 +81,7 @@ Task<BackendSandbox> RunloopProvider::create(CreateSpec spec) {
 }
 
 Task<std::optional<BackendSandbox>> RunloopProvider::find(std::string id) {
-  auto box = co_await box_of(std::move(id));
-  if (!box) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_of(std::move(id)));
 }
 
 Task<std::vector<BackendSandbox>> RunloopProvider::list() {

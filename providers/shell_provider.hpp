@@ -55,6 +55,14 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
   // Throws Error(invalid, "/cwd") when the command names a directory that is not there.
   Task<void> check_directory(std::string id, const Command& command);
 
+  // find() of adapters that read a vendor's document into a Box, which has a sandbox.
+  template <class Box>
+  static Task<std::optional<BackendSandbox>> sandbox_of(Task<std::optional<Box>> finding) {
+    auto box = co_await std::move(finding);
+    if (!box) co_return std::nullopt;
+    co_return std::move(box->sandbox);
+  }
+
   // A command as an object of the adapter's own class, started. And run() by one.
   template <class Process, class Adapter>
   Task<std::unique_ptr<Process>> start_process(std::string id, Command command) {

@@ -103,9 +103,7 @@ Task<BackendSandbox> VercelProvider::create(CreateSpec spec) {
 }
 
 Task<std::optional<BackendSandbox>> VercelProvider::find(std::string id) {
-  auto box = co_await box_of(std::move(id));
-  if (!box) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_of(std::move(id)));
 }
 
 Task<std::optional<vercel::Box>> VercelProvider::box_named(std::string sandbox_id) {
@@ -115,9 +113,7 @@ Task<std::optional<vercel::Box>> VercelProvider::box_named(std::string sandbox_i
 }
 
 Task<std::optional<BackendSandbox>> VercelProvider::find_by_tag(std::string sandbox_id) {
-  auto box = co_await box_named(std::move(sandbox_id));
-  if (!box) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_named(std::move(sandbox_id)));
 }
 
 Task<std::vector<BackendSandbox>> VercelProvider::list() {
