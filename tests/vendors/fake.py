@@ -105,6 +105,9 @@ class Fake:
         """The vendor's error document for a status."""
         return {"message": message}
 
+    def refuse(self, status, message):
+        return Refusal(status, self.failure(status, message))
+
     def dispatch(self, request):
         if request.path.startswith("/_fake/"):
             return self.control(request)
