@@ -18,8 +18,7 @@ std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id);
 std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id);
 
 // Running rows that fulfil a condition of ours (as in stop_where) -> pausing.
-std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& name,
-                                       const std::string& condition, int most,
+std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition, int most,
                                        std::chrono::milliseconds ahead,
                                        std::chrono::milliseconds lease);
 // Pausing or resuming ones whose lease is over, leased to the caller for `lease`.

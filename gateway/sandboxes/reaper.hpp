@@ -36,7 +36,7 @@ class Reaper {
  private:
   using Step = Task<size_t> (Reaper::*)();
   Task<void> every(std::chrono::milliseconds period, Step step, const char* name);
-  Task<size_t> stop_due(std::string name, std::string condition, sandbox_rows::Stop stop);
+  Task<size_t> stop_due(std::string condition, sandbox_rows::Stop stop);
   Task<void> carry_out(SandboxRecord record, bool or_end);
   Task<void> bring_down_all(std::vector<SandboxRecord> records);
   // True when nothing is left to find out.

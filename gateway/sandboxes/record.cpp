@@ -59,6 +59,15 @@ bool is_settled(SandboxState state) {
   return state == SandboxState::running || state == SandboxState::paused || is_ended(state);
 }
 
+Error wrong_state(const SandboxRecord& record) {
+  return Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
+}
+
+void check_running(const SandboxRecord& record) {
+  if (is_ended(record.state)) throw Error::not_found("sandbox", record.id.value);
+  if (record.state != SandboxState::running) throw wrong_state(record);
+}
+
 Json to_json(const SandboxRecord& record) {
   Json price;
   if (record.charge_per_hour) price = *record.charge_per_hour;

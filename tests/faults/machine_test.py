@@ -16,8 +16,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, HERE + "/../support"]
 
-from cases import run_all, wait_until  # noqa: E402
-from server import Server, ensure_image  # noqa: E402
+from cases import main, wait_until  # noqa: E402
+from server import Server  # noqa: E402
 
 # Runs its arguments where the control groups cannot be seen, and says so itself.
 WITHOUT_CGROUPS = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
@@ -223,8 +223,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--refuse-namespaces"]:
         refuse_namespaces()
         os.execvp(sys.argv[2], sys.argv[2:])
-    if os.geteuid() != 0:
-        print("skipped: needs root")
-        sys.exit(77)
-    ensure_image()
-    sys.exit(run_all(globals(), sys.argv[1:]))
+    main(globals())
