@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "gateway/core/json_reader.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/statement.hpp"
 

@@ -99,8 +99,7 @@ Task<size_t> Reaper::finish_pausing() {
 Task<size_t> Reaper::clean_snapshots() { return snapshots_.clean(options_.batch, options_.ahead); }
 
 Task<size_t> Reaper::abandon() {
-  return stop_due("abandoned",
-                  "state = 'creating' AND lease_until <= " + kNow + " ORDER BY lease_until",
+  return stop_due("state = 'creating' AND lease_until <= " + kNow + " ORDER BY lease_until",
                   {.reason = "failed",
                    .failure = SandboxFailure{"internal", "the gateway stopped while creating it"},
                    .lease = kLease});
