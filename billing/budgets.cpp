@@ -89,7 +89,8 @@ bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
   if (budgets.empty()) return false;
   const Money rate = planned.charge_per_hour.value_or(Money{Decimal(), budgets[0].currency});
   const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
-  const Money needed{estimate(rate.amount, duration), rate.currency};
+  const Decimal time = estimate(rate.amount, duration);
+  const Money needed{time + planned.charge_at_start, rate.currency};
   for (const Budget& budget : budgets)
     if (budget.currency != rate.currency || budget.remaining() < needed.amount ||
         budget.remaining() <= Decimal())
@@ -99,7 +100,7 @@ bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
                                 .currency = rate.currency,
                                 .charge_per_hour = rate.amount,
                                 .held = needed.amount,
-                                .covered_until = at + lasts(needed.amount, rate.amount),
+                                .covered_until = at + lasts(time, rate.amount),
                                 .ends_at = at + planned.ttl,
                                 .subject = planned.subject};
   set_aside(budgets, reservation, needed.amount);
@@ -131,7 +132,8 @@ void Budgets::change(pqxx::work& tx, const PlannedSpending& planned, Shortfall s
       planned.charge_per_hour && planned.charge_per_hour->currency == reservation.currency;
   if (same) reservation.charge_per_hour = planned.charge_per_hour->amount;
   const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
-  const Decimal wanted = estimate(reservation.charge_per_hour, duration);
+  const Decimal start = same ? planned.charge_at_start : Decimal();
+  const Decimal wanted = estimate(reservation.charge_per_hour, duration) + start;
   Decimal more = wanted - reservation.held;
   const Decimal left = available(budgets, reservation).value_or(more);
   if (shortfall == Shortfall::refuse && more > left)
@@ -141,7 +143,8 @@ void Budgets::change(pqxx::work& tx, const PlannedSpending& planned, Shortfall s
   if (!more.is_negative()) more = std::min(more, left);
   set_aside(budgets, reservation, more);
   reservation.held += more;
-  reservation.covered_until = at + lasts(reservation.held, reservation.charge_per_hour);
+  const Decimal for_time = std::max(reservation.held - start, Decimal());
+  reservation.covered_until = at + lasts(for_time, reservation.charge_per_hour);
   reservation.ends_at = at + planned.ttl;
   update_reservations(tx, found);
   update_budgets(tx, budgets);

@@ -15,6 +15,7 @@ struct PlannedSpending {
   std::optional<Money> charge_per_hour;  // empty: no price known
   std::chrono::seconds ttl{0};  // from now
   BudgetSubject subject;  // for reserve
+  Decimal charge_at_start;  // beyond the rate, in its currency; of one that begins
 };
 
 // Whom to stop because the money ended.
@@ -26,7 +27,7 @@ struct Halt {
 };
 
 // Keeps tenants within their budgets. A tenant without any spends freely. Money is set aside for
-// min(ttl, 1 h) when a sandbox is created and again when less than five minutes are covered; usage
+// min(ttl, 1 h) and what a start may cost when a sandbox is created, for time again when less than five minutes are covered; usage
 // draws on it as it is booked, and the end gives back the rest.
 class Budgets {
  public:

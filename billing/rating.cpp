@@ -10,6 +10,29 @@ Decimal with_markup(const Decimal& cost, const Decimal& percent) {
   return cost + cost * percent * Decimal(Decimal::Integer(1), 2);
 }
 
+// By what a meter is charged: the terms of its charge, else of its cost with a markup.
+struct ChargeTerms {
+  const PriceTerms* terms = nullptr;
+  std::string currency;
+  const Decimal* markup = nullptr;
+
+  Money of(const Decimal& quantity) const {
+    const Decimal amount = terms->unit_price * quantity;
+    return {markup ? with_markup(amount, *markup) : amount, currency};
+  }
+};
+
+std::optional<ChargeTerms> charge_terms(const PriceSnapshot& prices, const PriceScope& scope,
+                                        MeterKind meter, Time at) {
+  const auto cost = prices.cost(scope, meter, at);
+  const auto charge = prices.charge(scope, meter, cost ? cost->currency : kUnpriced, at);
+  if (charge.price)
+    return ChargeTerms{&charge.price->entry->terms, std::string(charge.price->currency)};
+  if (!cost) return std::nullopt;
+  return ChargeTerms{&cost->entry->terms, std::string(cost->currency),
+                     charge.markup ? &*charge.markup->percent : nullptr};
+}
+
 }  // namespace
 
 Decimal billed_quantity(const PriceTerms& terms, const Decimal& total) {
@@ -51,19 +74,26 @@ std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceSco
                                      const Resources& resources, Time at) {
   std::optional<Money> total;
   for (const auto& [meter, quantity] : quantities_per_hour(resources)) {
-    const auto cost = prices.cost(scope, meter, at);
-    const auto charge = prices.charge(scope, meter, cost ? cost->currency : kUnpriced, at);
-    if (!cost && !charge.price) continue;
-    Money part;
-    if (charge.price) {
-      part = {charge.price->entry->terms.unit_price * quantity,
-              std::string(charge.price->currency)};
-    } else {
-      part = {cost->entry->terms.unit_price * quantity, std::string(cost->currency)};
-      if (charge.markup) part.amount = with_markup(part.amount, *charge.markup->percent);
-    }
+    const auto terms = charge_terms(prices, scope, meter, at);
+    if (!terms) continue;
+    const Money part = terms->of(quantity);
     if (!total) total = Money{Decimal(), part.currency};
     if (total->currency == part.currency) total->amount += part.amount;
+  }
+  return total;
+}
+
+Decimal charge_at_start(const PriceSnapshot& prices, const PriceScope& scope,
+                        const Resources& resources, Time at, const std::string& currency) {
+  Decimal total;
+  if (const auto fee = charge_terms(prices, scope, MeterKind::sandbox_created, at))
+    if (fee->currency == currency) total += fee->of(billed_quantity(*fee->terms, 1)).amount;
+  for (const auto& [meter, quantity] : quantities_per_hour(resources)) {
+    const auto terms = charge_terms(prices, scope, meter, at);
+    if (quantity.is_zero() || !terms || terms->currency != currency) continue;
+    const Decimal ahead =
+        terms->terms->minimum.value_or(Decimal()) + terms->terms->rounding.value_or(Decimal());
+    total += terms->of(ahead).amount;
   }
   return total;
 }

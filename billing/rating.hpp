@@ -30,4 +30,9 @@ Rated rate(const PriceSnapshot& prices, const PriceScope& scope, MeterKind meter
 std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceScope& scope,
                                      const Resources& resources, Time at);
 
+// What a run may at most be charged beyond that rate, however short it is: the price of a create,
+// and each meter's minimum and one step of its rounding. Of what is charged in `currency`.
+Decimal charge_at_start(const PriceSnapshot& prices, const PriceScope& scope,
+                        const Resources& resources, Time at, const std::string& currency);
+
 }  // namespace sandgate

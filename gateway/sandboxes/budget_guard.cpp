@@ -3,16 +3,17 @@
 namespace sandgate {
 
 bool BudgetGuard::reserve(pqxx::work& tx, const SandboxRecord& sandbox,
-                          const std::optional<Money>& charge_per_hour) {
+                          const PlannedCharge& charge) {
   BudgetSubject subject{sandbox.profile, sandbox.key, sandbox.metadata};
   // One that goes on after a pause was somebody's already; its row does not say whose.
   if (sandbox.state != SandboxState::creating)
     subject = metered_subject(tx, sandbox.id.value).value_or(std::move(subject));
   return budgets_.reserve(tx, {.tenant = sandbox.tenant,
                                .sandbox = sandbox.id,
-                               .charge_per_hour = charge_per_hour,
+                               .charge_per_hour = charge.per_hour,
                                .ttl = std::chrono::seconds(sandbox.ttl_seconds),
-                               .subject = std::move(subject)});
+                               .subject = std::move(subject),
+                               .charge_at_start = charge.at_start});
 }
 
 PlannedSpending BudgetGuard::from_now(const SandboxRecord& sandbox) const {
@@ -26,8 +27,10 @@ PlannedSpending BudgetGuard::from_now(const SandboxRecord& sandbox) const {
           .ttl = std::chrono::ceil<std::chrono::seconds>(std::max(sandbox.expires_at, now) - now)};
 }
 
-void BudgetGuard::adjust(pqxx::work& tx, const SandboxRecord& sandbox) {
-  budgets_.adjust(tx, from_now(sandbox));
+void BudgetGuard::adjust(pqxx::work& tx, const SandboxRecord& sandbox, const Decimal& at_start) {
+  PlannedSpending planned = from_now(sandbox);
+  planned.charge_at_start = at_start;
+  budgets_.adjust(tx, planned);
 }
 
 void BudgetGuard::extend(pqxx::work& tx, const SandboxRecord& sandbox) {

@@ -9,9 +9,8 @@ class BudgetGuard : public SpendGuard {
  public:
   BudgetGuard(Budgets& budgets, const Clock& clock) : budgets_(budgets), clock_(clock) {}
 
-  bool reserve(pqxx::work& tx, const SandboxRecord& sandbox,
-               const std::optional<Money>& charge_per_hour) override;
-  void adjust(pqxx::work& tx, const SandboxRecord& sandbox) override;
+  bool reserve(pqxx::work& tx, const SandboxRecord& sandbox, const PlannedCharge& charge) override;
+  void adjust(pqxx::work& tx, const SandboxRecord& sandbox, const Decimal& at_start) override;
   void extend(pqxx::work& tx, const SandboxRecord& sandbox) override;
   void settle(pqxx::work& tx, const SandboxId& id) override;
 

@@ -88,16 +88,27 @@ void Creation::write_intention(pqxx::work& tx) {
                                      order_.request.profile.secrets);
 }
 
-std::optional<Money> Creation::highest_charge() const {
+Decimal Creation::start_charge(const SandboxRecord& placed) const {
+  const PriceScope scope{placed.tenant.value, placed.provider, placed.deployment, placed.region};
+  return charge_at_start(*parts_.prices.snapshot(), scope, placed.resources, parts_.clock.now(),
+                         placed.currency);
+}
+
+PlannedCharge Creation::highest_charge() const {
   const auto prices = parts_.prices.snapshot();
-  std::optional<Money> highest;
+  const Time at = parts_.clock.now();
+  PlannedCharge highest;
   for (const Candidate& candidate : decision_.candidates) {
     if (!candidate.eligible()) continue;
     const Deployment& one = *candidate.deployment;
     const std::string region = one.region();
-    auto charge = charge_per_hour(*prices, {order_.tenant.value, one.provider, one.name, region},
-                                  record_.resources, parts_.clock.now());
-    if (charge && (!highest || charge->amount > highest->amount)) highest = std::move(charge);
+    const PriceScope scope{order_.tenant.value, one.provider, one.name, region};
+    auto charge = charge_per_hour(*prices, scope, record_.resources, at);
+    if (!charge) continue;
+    const Decimal start = charge_at_start(*prices, scope, record_.resources, at, charge->currency);
+    highest.at_start = std::max(highest.at_start, start);
+    if (!highest.per_hour || charge->amount > highest.per_hour->amount)
+      highest.per_hour = std::move(charge);
   }
   return highest;
 }
@@ -140,7 +151,7 @@ std::optional<SandboxRecord> Creation::write_running(pqxx::work& tx,
                       found->deployment == placed.deployment;
     return ours ? found : std::nullopt;
   }
-  if (reserved_) parts_.spend.adjust(tx, *running);
+  if (reserved_) parts_.spend.adjust(tx, *running, start_charge(*running));
   parts_.meter.open(tx, {.id = running->id,
                          .tenant = running->tenant,
                          .profile = running->profile,

@@ -26,7 +26,8 @@ class Creation : public std::enable_shared_from_this<Creation> {
   std::optional<SandboxRecord> write_running(pqxx::work& tx, const SandboxRecord& placed) const;
   Task<void> give_up(const Error& error);
   SandboxRecord placed_record(const Placed& placed) const;
-  std::optional<Money> highest_charge() const;
+  PlannedCharge highest_charge() const;
+  Decimal start_charge(const SandboxRecord& placed) const;
 
   const Lifecycle::Parts& parts_;
   CreateOrder order_;

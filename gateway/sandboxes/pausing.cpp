@@ -51,7 +51,7 @@ void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {
   }
   if (record.on_expiry == EndAction::pause)
     record.expires_at = lifecycle_.parts().clock.now() + kWhilePaused;
-  lifecycle_.parts().spend.adjust(tx, record);
+  lifecycle_.parts().spend.adjust(tx, record, {});
 }
 
 Task<SandboxRecord> Pausing::settled(TenantId tenant, SandboxId id) {
@@ -104,7 +104,8 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
     // Running costs more than waiting did: there must be money for it.
     auto& spend = lifecycle_.parts().spend;
     spend.settle(tx, id);
-    spend.reserve(tx, *resuming, charge_of(*resuming, resuming->resources));
+    const PlannedCharge charge{charge_of(*resuming, resuming->resources), {}};
+    spend.reserve(tx, *resuming, charge);
     return resuming;
   };
   const auto resuming = co_await lifecycle_.parts().database.run(std::move(write));

@@ -8,6 +8,13 @@
 
 namespace sandgate {
 
+// What a sandbox is going to be charged: over time, and beyond that in the same currency when it
+// begins.
+struct PlannedCharge {
+  std::optional<Money> per_hour;  // empty: no price known
+  Decimal at_start;
+};
+
 // The seam to budgets: asked inside the transactions that start and end spending.
 class SpendGuard {
  public:
@@ -17,9 +24,9 @@ class SpendGuard {
   // planned deployments (empty: no price known). True when something was set aside, so that the
   // real price is to be told by adjust(). Throws Error(budget_exceeded).
   virtual bool reserve(pqxx::work& tx, const SandboxRecord& sandbox,
-                       const std::optional<Money>& charge_per_hour) = 0;
-  // Placed: the real price is known.
-  virtual void adjust(pqxx::work& tx, const SandboxRecord& sandbox) = 0;
+                       const PlannedCharge& charge) = 0;
+  // Placed or paused: the real price is known. `at_start` of one that begins.
+  virtual void adjust(pqxx::work& tx, const SandboxRecord& sandbox, const Decimal& at_start) = 0;
   // Goes on for longer. Throws Error(budget_exceeded).
   virtual void extend(pqxx::work& tx, const SandboxRecord& sandbox) = 0;
   // Ended, or never began: gives back what is left. Idempotent.
@@ -29,10 +36,8 @@ class SpendGuard {
 // Where no budgets are kept.
 class NoSpendGuard : public SpendGuard {
  public:
-  bool reserve(pqxx::work&, const SandboxRecord&, const std::optional<Money>&) override {
-    return false;
-  }
-  void adjust(pqxx::work&, const SandboxRecord&) override {}
+  bool reserve(pqxx::work&, const SandboxRecord&, const PlannedCharge&) override { return false; }
+  void adjust(pqxx::work&, const SandboxRecord&, const Decimal&) override {}
   void extend(pqxx::work&, const SandboxRecord&) override {}
   void settle(pqxx::work&, const SandboxId&) override {}
 };
