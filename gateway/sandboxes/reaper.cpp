@@ -124,12 +124,9 @@ Task<bool> Reaper::kill_orphan(sandbox_rows::OpenAttempt open) {
   if (!found) co_return open.last_look;
   auto read = [id = open.sandbox](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
   const auto record = co_await lifecycle_.parts().database.run(std::move(read));
-  bool in_use = record && !is_ended(record->state) && record->backend_id == found->backend_id;
-  if (in_use && record->deployment != open.deployment) {
-    // What another deployment made later, seen through the account that both use.
-    const auto its = lifecycle_.parts().deployments.find(record->tenant, record->deployment);
-    in_use = share_account(its, deployment);
-  }
+  // It may be what another deployment of the same account made later.
+  const bool in_use = record && !is_ended(record->state) &&
+                      is_placed_as(*record, deployment->provider, found->backend_id);
   if (in_use) co_return open.last_look;
   log::warn("an orphan is killed",
             {{"sandbox", open.sandbox.value}, {"deployment", open.deployment}});

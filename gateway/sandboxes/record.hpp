@@ -58,6 +58,11 @@ struct SandboxRecord {
   std::vector<std::string> planned;  // deployments that may hold it while creating
 };
 
+// Whether that is the sandbox that a backend of this kind lists under this id, whichever deployment
+// made it: deployments may be one account at a vendor under different keys.
+bool is_placed_as(const SandboxRecord& record, std::string_view provider,
+                  std::string_view backend_id);
+
 // As every answer of the API shows it.
 Json to_json(const SandboxRecord& record);
 
