@@ -212,8 +212,7 @@ Task<http::Response> SandboxHandlers::metrics(http::Request& request) {
     throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
   const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
   if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
-  if (!deployment->descriptor.can(Verb::metrics))
-    throw Error(ErrorCode::unsupported, "the sandbox's backend does not measure");
+  check_can(deployment->descriptor, Verb::metrics, "the sandbox's backend does not measure");
   const auto first = co_await deployment->backend->metrics(record.backend_id);
   co_await sleep_for(kCpuWindow);
   const auto second = co_await deployment->backend->metrics(record.backend_id);

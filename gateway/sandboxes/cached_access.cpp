@@ -40,9 +40,8 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
   check_running(record);
   const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
   if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
-  if (!deployment->descriptor.can(verb))
-    throw Error(ErrorCode::unsupported,
-                "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
+  check_can(deployment->descriptor, verb,
+            "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
   co_return OpenSandbox{
       .id = record.id,
       .tenant = record.tenant,

@@ -63,9 +63,8 @@ Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted
   const auto deployment = lifecycle_.parts().deployments.find(source.tenant, source.deployment);
   if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
   const Verb verb = wanted.for_fork ? Verb::fork : Verb::snapshot;
-  if (!deployment->descriptor.can(verb))
-    throw Error(ErrorCode::unsupported,
-                "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
+  check_can(deployment->descriptor, verb,
+            "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
   auto intend = [wanted, claim](pqxx::work& tx) {
     mark_effect(tx, claim, wanted.id.value);
     if (!wanted.for_fork) check_room(tx, wanted.tenant);
@@ -191,6 +190,7 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
   if (!std::holds_alternative<Error>(given_up)) co_await finish_removal(snapshot);
   co_return std::move(*copies);
 }
+
 Task<std::optional<SnapshotRecord>> Snapshots::take_up(TenantId tenant, std::string made) {
   const auto id = SnapshotId::parse(made);
   if (!id) co_return std::nullopt;
@@ -235,7 +235,6 @@ Task<std::vector<SandboxRecord>> Snapshots::take_up_copies(TenantId tenant, std:
     co_await sleep_for(kMakerPause);
   }
 }
-
 
 Task<size_t> Snapshots::clean(int most, std::chrono::milliseconds ahead) {
   auto take = [most, ahead](pqxx::work& tx) {
