@@ -62,13 +62,11 @@ void insert_event(pqxx::work& tx, const Budget& budget, const std::string& type,
 }  // namespace
 
 std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& tenants, Time at) {
-  SqlArray names;
-  for (const std::string& tenant : tenants) names.add(tenant);
   const auto rows = run_prepared(tx,
                                  "SELECT " + std::string(kBudgetColumns) +
                                      " FROM budget WHERE tenant = ANY ($1::text[])"
                                      " ORDER BY id FOR UPDATE",
-                                 names.str());
+                                 sql_array_of(tenants));
   std::vector<Budget> budgets;
   for (const auto& row : rows) {
     budgets.push_back(budget_from(row));

@@ -75,8 +75,6 @@ std::optional<MeteredLife> lock_metered(pqxx::work& tx, const SandboxId& id) {
 }
 
 std::vector<MeteredLife> lock_due(pqxx::work& tx, const DueForBooking& due) {
-  SqlArray except;
-  for (const std::string& id : due.except) except.add(id);
   const auto rows = run_prepared(
       tx,
       "SELECT " + std::string(kLifeColumns) +
@@ -84,7 +82,7 @@ std::vector<MeteredLife> lock_due(pqxx::work& tx, const DueForBooking& due) {
           (due.tenant.empty() ? " AND $2 = ''" : " AND tenant = $2") +
           " AND sandbox <> ALL ($3::text[])"
           " ORDER BY boundary LIMIT $4 FOR UPDATE SKIP LOCKED",
-      to_rfc3339(due.booked_before), due.tenant, except.str(), due.limit);
+      to_rfc3339(due.booked_before), due.tenant, sql_array_of(due.except), due.limit);
   std::vector<MeteredLife> lives;
   for (const auto& row : rows) lives.push_back(life_from(row));
   return lives;

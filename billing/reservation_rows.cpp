@@ -47,13 +47,11 @@ void insert_reservation(pqxx::work& tx, const Reservation& r) {
 }
 
 std::vector<Reservation> lock_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes) {
-  SqlArray ids;
-  for (const std::string& id : sandboxes) ids.add(id);
   return reservations_from(run_prepared(tx,
                                         "SELECT " + std::string(kReservationColumns) +
                                             " FROM reservation WHERE sandbox = ANY ($1::text[])"
                                             " ORDER BY sandbox FOR UPDATE",
-                                        ids.str()));
+                                        sql_array_of(sandboxes)));
 }
 
 std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& tenant, Time moment) {

@@ -22,4 +22,12 @@ class SqlArray {
   std::string text_ = "{";
 };
 
+// Texts as one array.
+template <class Texts>
+std::string sql_array_of(const Texts& texts) {
+  SqlArray array;
+  for (const std::string& text : texts) array.add(text);
+  return array.str();
+}
+
 }  // namespace sandgate

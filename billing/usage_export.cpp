@@ -6,25 +6,6 @@
 namespace sandgate {
 namespace {
 
-UsageRow usage_row_from(const pqxx::row& row) {
-  const auto text = [&](const char* name) { return row[name].as<std::string>(); };
-  return {.id = text("id"),
-          .tenant = text("tenant"),
-          .sandbox = text("sandbox"),
-          .deployment = text("deployment"),
-          .provider = text("provider"),
-          .region = text("region"),
-          .profile = text("profile"),
-          .meter = text("meter"),
-          .quantity = text("quantity"),
-          .interval_start = from_micros(row["start_micros"].as<int64_t>()),
-          .interval_end = from_micros(row["end_micros"].as<int64_t>()),
-          .cost = text("cost"),
-          .cost_currency = text("cost_currency"),
-          .charge = text("charge"),
-          .charge_currency = text("charge_currency")};
-}
-
 std::string line(const std::vector<std::string>& fields) {
   std::string text;
   for (const std::string& field : fields)
@@ -118,17 +99,40 @@ std::string focus_line(const UsageRow& row) {
 
 }  // namespace
 
+const char kUsageColumns[] =
+    "e.id, e.tenant, e.sandbox, e.deployment, e.provider, e.region, e.profile, e.meter,"
+    " trim_scale(e.quantity) AS quantity,"
+    " (extract(epoch FROM e.interval_start) * 1000000)::bigint AS start_micros,"
+    " (extract(epoch FROM e.interval_end) * 1000000)::bigint AS end_micros,"
+    " trim_scale(e.cost) AS cost, e.cost_currency, trim_scale(e.charge) AS charge,"
+    " e.charge_currency";
+
+UsageRow usage_row_from(const pqxx::row& row) {
+  const auto text = [&](const char* name) { return row[name].as<std::string>(); };
+  return {.id = text("id"),
+          .tenant = text("tenant"),
+          .sandbox = text("sandbox"),
+          .deployment = text("deployment"),
+          .provider = text("provider"),
+          .region = text("region"),
+          .profile = text("profile"),
+          .meter = text("meter"),
+          .quantity = text("quantity"),
+          .interval_start = from_micros(row["start_micros"].as<int64_t>()),
+          .interval_end = from_micros(row["end_micros"].as<int64_t>()),
+          .cost = text("cost"),
+          .cost_currency = text("cost_currency"),
+          .charge = text("charge"),
+          .charge_currency = text("charge_currency")};
+}
+
 std::vector<UsageRow> read_usage_page(pqxx::work& tx, const UsageExport& wanted,
                                       const std::optional<UsageRow>& last, size_t limit) {
   const auto rows = tx.exec_params(
-      "SELECT id, tenant, sandbox, deployment, provider, region, profile, meter,"
-      " trim_scale(quantity) AS quantity,"
-      " (extract(epoch FROM interval_start) * 1000000)::bigint AS start_micros,"
-      " (extract(epoch FROM interval_end) * 1000000)::bigint AS end_micros,"
-      " trim_scale(cost) AS cost, cost_currency, trim_scale(charge) AS charge, charge_currency"
-      " FROM usage_event WHERE interval_start >= $1::timestamptz"
-      " AND interval_start < $2::timestamptz AND (interval_start, id) > ($3::timestamptz, "
-      "$4::uuid)" +
+      "SELECT " + std::string(kUsageColumns) +
+          " FROM usage_event e WHERE interval_start >= $1::timestamptz"
+          " AND interval_start < $2::timestamptz"
+          " AND (interval_start, id) > ($3::timestamptz, $4::uuid)" +
           std::string(wanted.tenant ? " AND tenant = $5" : " AND $5 = ''") +
           " ORDER BY interval_start, id LIMIT $6",
       to_rfc3339(last ? last->interval_start : wanted.from), to_rfc3339(wanted.to),

@@ -16,6 +16,10 @@ struct UsageRow {
   std::string cost, cost_currency, charge, charge_currency;
 };
 
+// What `usage_event e` is asked for to be read as a row.
+extern const char kUsageColumns[];
+UsageRow usage_row_from(const pqxx::row& row);
+
 struct UsageExport {
   std::optional<TenantId> tenant;  // empty: all
   Time from, to;  // of the interval's start, [from, to)

@@ -61,11 +61,8 @@ Task<std::string> AgentcoreProvider::start(const CreateSpec& spec) {
   RestCall call{.method = "PUT",
                 .path = interpreter_path() + "/sessions/start",
                 .json = agentcore::to_start(spec, settings_.rules)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  co_return agentcore::to_box(std::get<Json>(outcome)).sandbox.backend_id;
+  const Json document = co_await api_.create(std::move(call));
+  co_return agentcore::to_box(document).sandbox.backend_id;
 }
 
 Task<BackendSandbox> AgentcoreProvider::create(CreateSpec spec) {
@@ -155,12 +152,6 @@ Task<std::unique_ptr<ProcessStream>> AgentcoreProvider::exec(std::string id, Com
   const auto started = co_await invoke(id, "startCommandExecution", std::move(line));
   if (started.failed) throw Error(ErrorCode::unavailable, "agentcore did not start the process");
   co_return process;
-}
-
-Task<void> AgentcoreProvider::signal(std::string id, std::string process, int number) {
-  const std::string line = shell::signal_line(process, number);
-  const Ran ran = co_await run(id, line);
-  if (ran.status != 0) throw Error::not_found("process", process);
 }
 
 }  // namespace sandgate

@@ -30,7 +30,6 @@ class AgentcoreProvider : public ShellProvider {
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
-  Task<void> signal(std::string id, std::string process, int number) override;
 
   Task<Ran> run(std::string id, std::string line) override;
 

@@ -2,12 +2,13 @@
 
 #include "providers/blaxel_process.hpp"
 #include "providers/growing_pause.hpp"
+#include "providers/named_create.hpp"
 #include "providers/shell_command.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int kMaxBlaxelPages = 1000;
+constexpr ErrorCode kBlaxelTaken[] = {ErrorCode::conflict};
 // How long the vendor may wait for a line of ours, in seconds.
 constexpr int kBlaxelLine = 60;
 
@@ -83,19 +84,13 @@ Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
   RestCall call{.method = "POST", .path = "/sandboxes"};
   if (fork) call.path = blaxel::snapshot_path(spec.snapshot) + "/fork";
   call.json = fork ? blaxel::to_fork(spec) : blaxel::to_create(spec, settings_.rules);
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  std::optional<blaxel::Box> box;
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    // The name is ours alone, so what has it is an earlier attempt at this create.
-    if (error->code == ErrorCode::conflict) box = co_await box_of(spec.sandbox_id);
-    if (!box) throw refused_create(*error);
-  } else if (fork) {
-    box = co_await box_of(spec.sandbox_id);
-  } else {
-    box = blaxel::to_box(std::get<Json>(outcome));
-  }
+  const auto named = [this, name = spec.sandbox_id] { return box_of(name); };
+  // What answers to a fork is not the sandbox.
+  const auto read = [fork](const Json& document) {
+    return fork ? std::nullopt : std::optional(blaxel::to_box(document));
+  };
+  auto box = co_await create_named(api_, std::move(call), kBlaxelTaken, read, named);
+  if (!box) box = co_await box_of(spec.sandbox_id);
   BackendSandbox sandbox = co_await started(std::move(box));
   // Its life was its origin's until now. Ours is the clock that counts.
   if (fork) co_await attempt(extend(spec.sandbox_id, spec.ttl));
@@ -103,9 +98,7 @@ Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
 }
 
 Task<std::optional<BackendSandbox>> BlaxelProvider::find(std::string id) {
-  auto box = co_await box_of(std::move(id));
-  if (!box) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_of(std::move(id)));
 }
 
 Task<std::optional<BackendSandbox>> BlaxelProvider::find_by_tag(std::string sandbox_id) {
@@ -113,21 +106,7 @@ Task<std::optional<BackendSandbox>> BlaxelProvider::find_by_tag(std::string sand
 }
 
 Task<std::vector<BackendSandbox>> BlaxelProvider::list() {
-  std::vector<BackendSandbox> all;
-  std::string cursor;
-  for (int page = 0; page < kMaxBlaxelPages; ++page) {
-    RestCall call{.path = "/sandboxes?limit=200" + cursor};
-    const Json document = co_await api_.call(std::move(call));
-    for (const Json& item : list_of("blaxel", document, "data")) {
-      blaxel::Box box = blaxel::to_box(item);
-      if (box.sandbox.state != BackendState::gone && !box.sandbox.sandbox_id.empty())
-        all.push_back(std::move(box.sandbox));
-    }
-    const std::string next = text_of(document.value("meta", Json()), "nextCursor");
-    if (next.empty()) break;
-    cursor = "&cursor=" + percent_encode(next);
-  }
-  co_return all;
+  return list_pages(api_, "/sandboxes?limit=200", &blaxel::to_page);
 }
 
 Task<void> BlaxelProvider::kill(std::string id) {
@@ -178,13 +157,8 @@ Task<ShellProvider::Ran> BlaxelProvider::run(std::string id, std::string line) {
 
 Task<std::unique_ptr<ProcessStream>> BlaxelProvider::exec(std::string id, Command command) {
   co_await check_directory(id, command);
-  auto process = std::make_unique<BlaxelProcess>(self<BlaxelProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
-}
-
-Task<void> BlaxelProvider::signal(std::string id, std::string process, int number) {
-  return signal_by_line(std::move(id), std::move(process), number);
+  co_return co_await start_process<BlaxelProcess, BlaxelProvider>(std::move(id),
+                                                                  std::move(command));
 }
 
 Task<void> BlaxelProvider::write_stdin(std::string id, std::string process, std::string bytes) {

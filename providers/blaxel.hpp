@@ -31,7 +31,6 @@ class BlaxelProvider : public ShellProvider {
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
-  Task<void> signal(std::string id, std::string process, int number) override;
   Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
   Task<void> close_stdin(std::string id, std::string process) override;
 

@@ -5,8 +5,8 @@
 namespace sandgate {
 namespace {
 
-// A transfer may take as long as bytes flow.
-constexpr auto kBlaxelTransfer = std::chrono::seconds(60);
+// How long the parts of a file may take to become one.
+constexpr auto kBlaxelJoin = std::chrono::seconds(60);
 // What a file may have that is sent at once, and the parts of a larger one.
 constexpr size_t kBlaxelPart = 5 << 20;
 
@@ -15,9 +15,7 @@ std::string blaxel_file(const std::string& path) { return "/filesystem/" + perce
 
 Task<std::string> next_blaxel_part(ByteSource& bytes) {
   std::string part(kBlaxelPart, '\0');
-  size_t filled = 0;
-  for (size_t count = 1; count > 0 && filled < part.size(); filled += count)
-    count = co_await bytes.read(std::span(part).subspan(filled));
+  const size_t filled = co_await fill(bytes, part);
   part.resize(filled);
   co_return part;
 }
@@ -27,9 +25,7 @@ Task<Json> send_blaxel_part(RestApi& server, std::string path, std::string part)
   FormFile form(bytes, "file", "file");
   RestCall call{
       .method = "PUT", .path = std::move(path), .headers = {{"Content-Type", form.content_type()}}};
-  call.upload = &form;
-  call.deadline = std::chrono::milliseconds(0);
-  call.silence = kBlaxelTransfer;
+  call.sends_file(form);
   co_return co_await server.call(std::move(call));
 }
 
@@ -47,7 +43,7 @@ Task<void> send_blaxel_parts(RestApi& server, std::string upload, std::string pa
   }
   RestCall call{
       .method = "POST", .path = upload + "/complete", .json = Json{{"parts", std::move(parts)}}};
-  call.deadline = kBlaxelTransfer;
+  call.deadline = kBlaxelJoin;
   co_await server.call(std::move(call));
 }
 
@@ -56,8 +52,7 @@ Task<void> send_blaxel_parts(RestApi& server, std::string upload, std::string pa
 Task<std::unique_ptr<ByteSource>> BlaxelProvider::download(std::string id, std::string path) {
   RestApi server = co_await inside(id);
   RestCall call{.path = blaxel_file(path), .headers = {{"Accept", "application/octet-stream"}}};
-  call.deadline = std::chrono::seconds(30);
-  call.silence = kBlaxelTransfer;
+  call.takes_file();
   auto stream = co_await server.stream(std::move(call));
   co_return stream;
 }

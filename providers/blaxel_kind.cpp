@@ -22,9 +22,7 @@ BlaxelSettings read_blaxel(const Json& settings, const Json& credentials, Proble
   result.rules.snapshots = reader.boolean("snapshots").value_or(false);
   result.limits = read_limits(reader, kBlaxelLimits);
   reader.finish();
-  ObjectReader keys(credentials, problems, "/credentials");
-  result.api_key = read_credential(keys, "api_key");
-  keys.finish();
+  result.api_key = read_sole_credential(credentials, "api_key", problems);
   return result;
 }
 

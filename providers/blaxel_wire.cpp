@@ -87,6 +87,14 @@ Box to_box(const Json& document) {
   });
 }
 
+SandboxPage to_page(const Json& document) {
+  SandboxPage page;
+  for (const Json& item : list_of("blaxel", document, "data"))
+    page.sandboxes.push_back(to_box(item).sandbox);
+  page.next = next_query("cursor", text_of(document.value("meta", Json()), "nextCursor"));
+  return page;
+}
+
 Json with_ttl(Json document, std::chrono::seconds ttl, Time now) {
   return reading("blaxel", [&] {
     const auto created = from_rfc3339(text_of(document.at("metadata"), "createdAt"));

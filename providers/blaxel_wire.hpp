@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "providers/provider.hpp"
-#include "providers/rest_api.hpp"
+#include "providers/sandbox_pages.hpp"
 #include "providers/vendor_json.hpp"
 
 // Between our values and the words of the Blaxel API and of the server in every sandbox. Pure;
@@ -29,6 +29,8 @@ struct Box {
   bool running = false, archived = false;  // neither: on its way, or gone
 };
 Box to_box(const Json& document);
+// One answer of the list.
+SandboxPage to_page(const Json& document);
 
 // The document of a sandbox as it is to be put back with a life of `ttl` from `now` on. The
 // vendor's counts from the creation.

@@ -2,9 +2,17 @@
 
 #include <algorithm>
 
+#include "gateway/core/error.hpp"
 #include "gateway/core/random.hpp"
 
 namespace sandgate {
+
+Task<size_t> fill(ByteSource& bytes, std::span<char> into) {
+  size_t filled = 0;
+  for (size_t count = 1; count > 0 && filled < into.size(); filled += count)
+    count = co_await bytes.read(into.subspan(filled));
+  co_return filled;
+}
 
 Task<size_t> PartOfBytes::read(std::span<char> into) {
   while (skip_ > 0) {
@@ -18,6 +26,26 @@ Task<size_t> PartOfBytes::read(std::span<char> into) {
   const size_t count = co_await bytes_->read(room);
   left_ -= count;
   co_return count;
+}
+
+Task<size_t> PrintedBytes::read(std::span<char> into) {
+  while (taken_ == piece_.size() && !ended_) co_await refill();
+  const size_t count = piece_.copy(into.data(), into.size(), taken_);
+  taken_ += count;
+  co_return count;
+}
+
+Task<void> PrintedBytes::refill() {
+  auto event = co_await process_->next();
+  const auto* exit = event ? std::get_if<ProcessExit>(&*event) : nullptr;
+  if (!event || (exit && exit->exit_code != 0))
+    throw Error(ErrorCode::unavailable, "the sandbox broke the file off");
+  piece_.clear();
+  taken_ = 0;
+  ended_ = exit != nullptr;
+  if (ended_) co_return;
+  auto& chunk = std::get<OutputChunk>(*event);
+  if (chunk.channel == Channel::stdout_) piece_ = std::move(chunk.bytes);
 }
 
 FormFile::FormFile(ByteSource& file, std::string field, std::string file_name,

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -7,6 +8,9 @@
 
 // Small streams of bytes that adapters answer with.
 namespace sandgate {
+
+// Reads until `into` is full or the bytes end; how many there were. Fewer than fit: that was all.
+Task<size_t> fill(ByteSource& bytes, std::span<char> into);
 
 // What is in memory, which may be nothing.
 class TextBytes : public ByteSource {
@@ -45,6 +49,22 @@ class PartOfBytes : public ByteSource {
  private:
   std::unique_ptr<ByteSource> bytes_;
   uint64_t skip_, left_;
+};
+
+// What a process prints on its stdout. Throws Error(unavailable) when it does not end with 0, which
+// is how a file's reading fails.
+class PrintedBytes : public ByteSource {
+ public:
+  explicit PrintedBytes(std::unique_ptr<ProcessStream> process) : process_(std::move(process)) {}
+  Task<size_t> read(std::span<char> into) override;
+
+ private:
+  Task<void> refill();
+
+  const std::unique_ptr<ProcessStream> process_;
+  std::string piece_;
+  size_t taken_ = 0;
+  bool ended_ = false;
 };
 
 // A file as the one part of a multipart/form-data body. `file` must outlive it.

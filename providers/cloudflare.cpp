@@ -1,6 +1,7 @@
 #include "providers/cloudflare.hpp"
 
 #include "gateway/core/random.hpp"
+#include "providers/byte_sources.hpp"
 #include "providers/cloudflare_process.hpp"
 #include "providers/shell_command.hpp"
 
@@ -150,9 +151,7 @@ Task<ShellProvider::Ran> CloudflareProvider::run(std::string id, std::string lin
 Task<void> CloudflareProvider::upload(std::string id, std::string path, ByteSource& bytes) {
   std::string piece(kCloudflareWritten, '\0');
   for (const char* to = " > ";; to = " >> ") {
-    size_t filled = 0;
-    for (size_t count = 1; count > 0 && filled < piece.size(); filled += count)
-      count = co_await bytes.read(std::span(piece).subspan(filled));
+    const size_t filled = co_await fill(bytes, piece);
     // The bridge writes below /workspace only, and alters names that need escapes.
     const std::string name = "workspace/.sandgate-" + random_hex(8);
     std::string part = piece.substr(0, filled);
@@ -165,12 +164,6 @@ Task<void> CloudflareProvider::upload(std::string id, std::string path, ByteSour
   }
 }
 
-Task<void> CloudflareProvider::signal(std::string id, std::string process, int number) {
-  const std::string line = shell::signal_line(process, number);
-  const Ran ran = co_await run(std::move(id), line);
-  if (ran.status != 0) throw Error::not_found("process", process);
-}
-
 Task<std::unique_ptr<ProcessStream>> CloudflareProvider::exec(std::string id, Command command) {
   if (!command.user.empty())
     throw Error::invalid("/user", "is no account that cloudflare runs commands for");
@@ -178,10 +171,8 @@ Task<std::unique_ptr<ProcessStream>> CloudflareProvider::exec(std::string id, Co
   const std::string nothing = "true";
   if (command.cwd.empty()) co_await run(id, nothing);
   co_await check_directory(id, command);
-  auto process =
-      std::make_unique<CloudflareProcess>(self<CloudflareProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
+  co_return co_await start_process<CloudflareProcess, CloudflareProvider>(std::move(id),
+                                                                          std::move(command));
 }
 
 }  // namespace sandgate

@@ -32,7 +32,6 @@ class CloudflareProvider : public ShellProvider {
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
-  Task<void> signal(std::string id, std::string process, int number) override;
 
   // Error(not_found) when the sandbox is not there, which then ends what was started for the line.
   Task<Ran> run(std::string id, std::string line) override;

@@ -33,9 +33,7 @@ CloudflareSettings read_cloudflare(const Json& settings, const Json& credentials
           .value_or("standard-1");
   result.limits = read_limits(reader, cloudflare_types().at(type));
   reader.finish();
-  ObjectReader keys(credentials, problems, "/credentials");
-  result.api_key = read_credential(keys, "api_key");
-  keys.finish();
+  result.api_key = read_sole_credential(credentials, "api_key", problems);
   return result;
 }
 

@@ -70,8 +70,10 @@ void CurlTransfer::set_options(bool whole_reply) {
                    static_cast<long>(plain_http2 ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
                                                  : CURL_HTTP_VERSION_2TLS));
   // libcurl 7.88 mistakes a pooled connection that has HTTP/2 without TLS for one that has not.
-  if (call_.once || plain_http2) curl_easy_setopt(easy_, CURLOPT_FRESH_CONNECT, 1L);
-  if (plain_http2) curl_easy_setopt(easy_, CURLOPT_FORBID_REUSE, 1L);
+  if (plain_http2) {
+    curl_easy_setopt(easy_, CURLOPT_FRESH_CONNECT, 1L);
+    curl_easy_setopt(easy_, CURLOPT_FORBID_REUSE, 1L);
+  }
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy_, CURLOPT_BUFFERSIZE, kCurlReadBuffer);
   curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS,

@@ -4,12 +4,12 @@
 
 #include "providers/daytona_process.hpp"
 #include "providers/growing_pause.hpp"
+#include "providers/named_create.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int kMaxDaytonaPages = 1000;
-constexpr size_t kMaxToolboxes = 20'000;
+constexpr ErrorCode kDaytonaTaken[] = {ErrorCode::conflict};
 
 RestTarget target_of_daytona(const DaytonaSettings& settings) {
   return {.provider = "daytona",
@@ -78,60 +78,35 @@ Task<daytona::Box> DaytonaProvider::started(daytona::Box box) {
 Task<BackendSandbox> DaytonaProvider::create(CreateSpec spec) {
   RestCall call{
       .method = "POST", .path = "/sandbox", .json = daytona::to_create(spec, settings_.rules)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  std::optional<daytona::Box> box;
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    // The name is ours alone, so what has it is an earlier attempt at this create.
-    if (error->code == ErrorCode::conflict) box = co_await box_of(spec.sandbox_id);
-    if (!box || box->sandbox.sandbox_id != spec.sandbox_id) throw refused_create(*error);
-  } else {
-    box = daytona::to_box(std::get<Json>(outcome));
-  }
+  const auto named = [this, name = spec.sandbox_id] { return box_named(name); };
+  auto box = co_await create_named(api_, std::move(call), kDaytonaTaken, &daytona::to_box, named);
   daytona::Box ready = co_await started(std::move(*box));
   remember(ready);
   co_return ready.sandbox;
 }
 
 Task<std::optional<BackendSandbox>> DaytonaProvider::find(std::string id) {
-  auto box = co_await box_of(std::move(id));
-  if (!box) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_of(std::move(id)));
+}
+
+Task<std::optional<daytona::Box>> DaytonaProvider::box_named(std::string sandbox_id) {
+  auto box = co_await box_of(sandbox_id);
+  if (!box || box->sandbox.sandbox_id != sandbox_id) co_return std::nullopt;
+  co_return box;
 }
 
 // By name and not by label: lists lag behind.
 Task<std::optional<BackendSandbox>> DaytonaProvider::find_by_tag(std::string sandbox_id) {
-  auto box = co_await box_of(sandbox_id);
-  if (!box || box->sandbox.sandbox_id != sandbox_id) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_named(std::move(sandbox_id)));
 }
 
 Task<std::vector<BackendSandbox>> DaytonaProvider::list() {
-  std::vector<BackendSandbox> all;
-  std::string cursor;
-  for (int page = 0; page < kMaxDaytonaPages; ++page) {
-    RestCall call{.path = "/sandbox?limit=200" + cursor};
-    const Json document = co_await api_.call(std::move(call));
-    // Before cursors came, the answer was the list itself.
-    const Json items = document.is_object() ? document.value("items", Json()) : document;
-    if (!items.is_array()) throw Error(ErrorCode::unavailable, "daytona sent no list");
-    for (const Json& item : items) {
-      daytona::Box box = daytona::to_box(item);
-      if (box.sandbox.state != BackendState::gone && !box.sandbox.sandbox_id.empty())
-        all.push_back(std::move(box.sandbox));
-    }
-    const Json next = document.is_object() ? document.value("nextCursor", Json()) : Json();
-    if (!next.is_string()) break;
-    cursor = "&cursor=" + percent_encode(next.get<std::string>());
-  }
-  co_return all;
+  return list_pages(api_, "/sandbox?limit=200", &daytona::to_page);
 }
 
 Task<void> DaytonaProvider::kill(std::string id) {
   co_await api_.remove(daytona_path(id));
-  std::lock_guard lock(mutex_);
-  toolboxes_.erase(id);
+  toolboxes_.forget(id);
 }
 
 // Its time to live counts from the creation.
@@ -147,17 +122,11 @@ Task<void> DaytonaProvider::extend(std::string id, std::chrono::seconds ttl) {
 }
 
 void DaytonaProvider::remember(const daytona::Box& box) {
-  if (box.toolbox_url.empty()) return;
-  std::lock_guard lock(mutex_);
-  if (toolboxes_.size() >= kMaxToolboxes) toolboxes_.clear();
-  toolboxes_[box.sandbox.backend_id] = box.toolbox_url;
+  if (!box.toolbox_url.empty()) toolboxes_.remember(box.sandbox.backend_id, box.toolbox_url);
 }
 
 Task<std::string> DaytonaProvider::toolbox_url(std::string id) {
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto found = toolboxes_.find(id); found != toolboxes_.end()) co_return found->second;
-  }
+  if (auto known = toolboxes_.find(id)) co_return std::move(*known);
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
   if (box->toolbox_url.empty())
@@ -196,9 +165,8 @@ Task<std::unique_ptr<WebSocket>> DaytonaProvider::follow(std::string id, std::st
 
 Task<std::unique_ptr<ProcessStream>> DaytonaProvider::exec(std::string id, Command command) {
   co_await check_directory(id, command);
-  auto process = std::make_unique<DaytonaProcess>(self<DaytonaProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
+  co_return co_await start_process<DaytonaProcess, DaytonaProvider>(std::move(id),
+                                                                    std::move(command));
 }
 
 }  // namespace sandgate

@@ -1,9 +1,8 @@
 #pragma once
-#include <map>
 #include <memory>
-#include <mutex>
 
 #include "providers/daytona_wire.hpp"
+#include "providers/known_sandboxes.hpp"
 #include "providers/shell_provider.hpp"
 #include "providers/web_socket.hpp"
 
@@ -52,6 +51,8 @@ class DaytonaProvider : public ShellProvider {
  private:
   Task<daytona::Box> started(daytona::Box box);
   Task<std::optional<daytona::Box>> box_of(std::string id_or_name);
+  // Empty as well when what has the name is none of ours.
+  Task<std::optional<daytona::Box>> box_named(std::string sandbox_id);
   Task<void> until(std::string id, BackendState state);
   Task<std::string> toolbox_url(std::string id);
   void remember(const daytona::Box& box);
@@ -59,8 +60,7 @@ class DaytonaProvider : public ShellProvider {
   HttpClient& http_;
   const DaytonaSettings settings_;
   RestApi api_;
-  std::mutex mutex_;
-  std::map<std::string, std::string> toolboxes_;  // by id; bounded, what is missing is asked again
+  KnownSandboxes<std::string> toolboxes_;  // their addresses
 };
 
 }  // namespace sandgate

@@ -3,18 +3,10 @@
 
 // The transfers of DaytonaProvider.
 namespace sandgate {
-namespace {
-
-// A transfer may take as long as bytes flow.
-constexpr auto kDaytonaSilence = std::chrono::seconds(60);
-
-}  // namespace
-
 Task<std::unique_ptr<ByteSource>> DaytonaProvider::download(std::string id, std::string path) {
   RestApi api = co_await toolbox(id);
   RestCall call{.path = "/files/download?path=" + percent_encode(path)};
-  call.deadline = std::chrono::seconds(30);
-  call.silence = kDaytonaSilence;
+  call.takes_file();
   co_return co_await api.stream(std::move(call));
 }
 
@@ -24,9 +16,7 @@ Task<void> DaytonaProvider::upload(std::string id, std::string path, ByteSource&
   RestCall call{.method = "POST",
                 .path = "/files/upload?path=" + percent_encode(path),
                 .headers = {{"Content-Type", form.content_type()}}};
-  call.upload = &form;
-  call.deadline = std::chrono::milliseconds(0);
-  call.silence = kDaytonaSilence;
+  call.sends_file(form);
   co_await api.call(std::move(call));
 }
 

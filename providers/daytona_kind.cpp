@@ -20,9 +20,7 @@ DaytonaSettings read_daytona(const Json& settings, const Json& credentials, Prob
   result.limits = read_limits(reader, kDaytonaLimits);
   result.process_limit = reader.boolean("process_limit").value_or(false);
   reader.finish();
-  ObjectReader keys(credentials, problems, "/credentials");
-  result.api_key = read_credential(keys, "api_key");
-  keys.finish();
+  result.api_key = read_sole_credential(credentials, "api_key", problems);
   return result;
 }
 

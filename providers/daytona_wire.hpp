@@ -4,7 +4,7 @@
 #include <string>
 
 #include "providers/provider.hpp"
-#include "providers/rest_api.hpp"
+#include "providers/sandbox_pages.hpp"
 #include "providers/vendor_json.hpp"
 
 // Between our values and the words of the Daytona API (0.x) and of its toolbox, the server in every
@@ -28,6 +28,8 @@ struct Box {
   std::optional<Time> created_at;
 };
 Box to_box(const Json& document);
+// One answer of the list.
+SandboxPage to_page(const Json& document);
 
 // A line for the toolbox's execute, which takes one command without a shell's words.
 std::string execute_command(const std::string& line);

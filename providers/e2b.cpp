@@ -6,7 +6,6 @@ namespace sandgate {
 namespace {
 
 constexpr int kMaxE2bPages = 1000;
-constexpr size_t kMaxKnown = 20'000;
 constexpr const char* kEnvdPort = "49983";
 
 RestTarget target_of_e2b(const E2bSettings& settings) {
@@ -55,14 +54,10 @@ BackendSandbox E2bProvider::to_sandbox(const Json& document) const {
 Task<BackendSandbox> E2bProvider::create(CreateSpec spec) {
   const std::string& image = spec.image.empty() ? settings_.default_template : spec.image;
   RestCall call{.method = "POST", .path = "/sandboxes", .json = e2b::to_create(spec, image)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  const Json& document = std::get<Json>(outcome);
+  const Json document = co_await api_.create(std::move(call));
   BackendSandbox sandbox = to_sandbox(document);
   sandbox.sandbox_id = spec.sandbox_id;
-  remember(sandbox.backend_id, e2b::to_access(document));
+  accesses_.remember(sandbox.backend_id, e2b::to_access(document));
   co_return sandbox;
 }
 
@@ -105,8 +100,7 @@ Task<std::vector<BackendSandbox>> E2bProvider::list() { return pages(""); }
 
 Task<void> E2bProvider::kill(std::string id) {
   co_await api_.remove(e2b_path(id));
-  std::lock_guard lock(mutex_);
-  known_.erase(id);
+  accesses_.forget(id);
 }
 
 Task<void> E2bProvider::extend(std::string id, std::chrono::seconds ttl) {
@@ -114,20 +108,11 @@ Task<void> E2bProvider::extend(std::string id, std::chrono::seconds ttl) {
   co_await api_.post(e2b_path(id) + "/timeout", std::move(body));
 }
 
-void E2bProvider::remember(const std::string& id, e2b::Access access) {
-  std::lock_guard lock(mutex_);
-  if (known_.size() >= kMaxKnown) known_.clear();
-  known_[id] = std::move(access);
-}
-
 Task<e2b::Access> E2bProvider::access_of(std::string id) {
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto found = known_.find(id); found != known_.end()) co_return found->second;
-  }
+  if (auto known = accesses_.find(id)) co_return std::move(*known);
   const Json document = co_await api_.get(e2b_path(id));
   e2b::Access access = e2b::to_access(document);
-  remember(id, access);
+  accesses_.remember(id, access);
   co_return access;
 }
 
@@ -146,9 +131,7 @@ Task<RestApi> E2bProvider::envd(std::string id) {
 }
 
 Task<std::unique_ptr<ProcessStream>> E2bProvider::exec(std::string id, Command command) {
-  auto process = std::make_unique<E2bProcess>(self<E2bProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
+  co_return co_await start_process<E2bProcess, E2bProvider>(std::move(id), std::move(command));
 }
 
 Task<void> E2bProvider::tell(std::string id, std::string method, std::string tag, int64_t pid,
@@ -162,10 +145,6 @@ Task<void> E2bProvider::tell(std::string id, std::string method, std::string tag
   // As long as the process takes to read it.
   call.deadline = std::chrono::milliseconds(0);
   co_await server.call(std::move(call));
-}
-
-Task<void> E2bProvider::signal(std::string id, std::string process, int number) {
-  return signal_by_line(std::move(id), std::move(process), number);
 }
 
 Task<void> E2bProvider::write_stdin(std::string id, std::string process, std::string bytes) {
@@ -183,11 +162,7 @@ Task<void> E2bProvider::resize(std::string id, std::string process, PtySize size
 }
 
 Task<ShellProvider::Ran> E2bProvider::run(std::string id, std::string line) {
-  Command command{.shell = std::move(line)};
-  command.timeout = std::chrono::seconds(60);
-  E2bProcess process(self<E2bProvider>(), id, std::move(command));
-  co_await process.start();
-  co_return co_await read_to_end(process);
+  return run_process<E2bProcess, E2bProvider>(std::move(id), std::move(line));
 }
 
 }  // namespace sandgate

@@ -1,9 +1,8 @@
 #pragma once
-#include <map>
 #include <memory>
-#include <mutex>
 
 #include "providers/e2b_wire.hpp"
+#include "providers/known_sandboxes.hpp"
 #include "providers/shell_provider.hpp"
 
 namespace sandgate {
@@ -35,7 +34,6 @@ class E2bProvider : public ShellProvider {
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
-  Task<void> signal(std::string id, std::string process, int number) override;
   Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
   Task<void> close_stdin(std::string id, std::string process) override;
   Task<void> resize(std::string id, std::string process, PtySize size) override;
@@ -67,15 +65,13 @@ class E2bProvider : public ShellProvider {
  private:
   Task<std::vector<BackendSandbox>> pages(std::string query);
   Task<e2b::Access> access_of(std::string id);
-  void remember(const std::string& id, e2b::Access access);
   BackendSandbox to_sandbox(const Json& document) const;
   Task<Json> filesystem(std::string id, std::string method, Json body);
 
   HttpClient& http_;
   const E2bSettings settings_;
   RestApi api_;
-  std::mutex mutex_;
-  std::map<std::string, e2b::Access> known_;  // bounded; what is missing is asked for again
+  KnownSandboxes<e2b::Access> accesses_;
 };
 
 }  // namespace sandgate

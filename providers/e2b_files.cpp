@@ -8,8 +8,6 @@
 namespace sandgate {
 namespace {
 
-// A transfer may take as long as bytes flow.
-constexpr auto kTransferSilence = std::chrono::seconds(60);
 constexpr uint32_t kDefaultMode = 0644;  // of what envd writes
 
 std::string bytes_path(const std::string& path) { return "/files?path=" + percent_encode(path); }
@@ -51,15 +49,11 @@ Task<FileContent> E2bProvider::read_file(std::string id, std::string path, ByteR
   if (!link && range.first >= content.entry.size) co_return content;
   RestApi server = co_await envd(id);
   RestCall call{.path = bytes_path(path)};
-  call.deadline = std::chrono::seconds(30);
-  call.silence = kTransferSilence;
-  if (range.first > 0 || range.last)
-    call.headers.emplace_back("Range", "bytes=" + std::to_string(range.first) + "-" +
-                                           (range.last ? std::to_string(*range.last) : ""));
+  call.takes_file();
+  if (range.first > 0 || range.last) call.headers.emplace_back("Range", range_field(range));
   auto outcome = co_await attempt(server.stream(std::move(call)));
   if (const auto* error = std::get_if<Error>(&outcome)) {
-    const bool beyond = error->details.is_object() && error->details.value("status", 0) == 416;
-    if (!beyond) throw *error;
+    if (!is_beyond_file(*error)) throw *error;
     co_return content;
   }
   auto& stream = std::get<0>(outcome);
@@ -71,9 +65,7 @@ Task<FileEntry> E2bProvider::write_file(std::string id, std::string path, uint32
                                         ByteSource& bytes) {
   RestApi server = co_await envd(id);
   RestCall call{.method = "POST", .path = bytes_path(path)};
-  call.upload = &bytes;
-  call.deadline = std::chrono::milliseconds(0);
-  call.silence = kTransferSilence;
+  call.sends_file(bytes);
   co_await server.call(std::move(call));
   if (mode != kDefaultMode) {
     const std::string line = "chmod " + octal(mode) + " -- " + shell::quote(path);

@@ -19,13 +19,10 @@ E2bSettings read_e2b(const Json& settings, const Json& credentials, Problems& pr
   result.sandbox_url = read_base_url(reader, "sandbox_url");
   result.default_template = reader.text("template", {1, 200}).value_or(result.default_template);
   result.region = reader.text("region", {1, 100}).value_or("");
-  const auto isolation = reader.word("isolation", {"container", "kernel", "microvm"});
-  if (isolation) result.isolation = *isolation_from(*isolation);
+  result.isolation = read_isolation(reader, result.isolation);
   result.limits = read_limits(reader, kDefaults);
   reader.finish();
-  ObjectReader keys(credentials, problems, "/credentials");
-  result.api_key = read_credential(keys, "api_key");
-  keys.finish();
+  result.api_key = read_sole_credential(credentials, "api_key", problems);
   return result;
 }
 

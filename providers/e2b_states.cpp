@@ -39,7 +39,7 @@ Task<void> E2bProvider::resume(std::string id) {
   call.deadline = kStateDeadline;
   const Json document = co_await api_.call(std::move(call));
   e2b::Access access = e2b::to_access(document);
-  remember(id, std::move(access));
+  accesses_.remember(id, std::move(access));
 }
 
 Task<BackendSnapshot> E2bProvider::snapshot(std::string id, std::string snapshot_id, Keeps, bool) {

@@ -196,7 +196,6 @@ HttpCall Channel::to_http(Call call) const {
   http.body = frame(call.message);
   http.deadline = call.deadline;
   http.silence = call.silence;
-  http.once = call.once;
   http.http2 = true;
   http.allow_private = target_.allow_private;
   http.peer = target_.provider;

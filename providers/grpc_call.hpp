@@ -62,7 +62,6 @@ struct Call {
   // Until the answer; of a stream, until it begins.
   std::chrono::milliseconds deadline{10000};
   std::chrono::seconds silence{0};  // of a stream: without a byte for so long it is dead
-  bool once = false;  // see HttpCall
 };
 
 // The answers of a call, pulled. next() is empty after the end; throws what the status says, and

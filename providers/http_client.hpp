@@ -33,7 +33,8 @@ struct TlsIdentity {
   Secret key;  // the certificate's
 };
 
-// One request to an upstream. Redirects are answers, not followed.
+// One request to an upstream. Redirects are answers, not followed. A POST or PATCH is sent once at
+// the most; other methods again when a connection from the pool ends before the answer began.
 struct HttpCall {
   std::string method = "GET";
   std::string url;  // http or https
@@ -46,9 +47,6 @@ struct HttpCall {
   // Without a byte either way for so long a stream is dead; whole seconds, 0: never.
   std::chrono::seconds silence{0};
   size_t max_body = 8 << 20;  // call() only; beyond it the reply is refused
-  // A connection of its own: on one from the pool, a request whose answer never began is sent again
-  // by the transport.
-  bool once = false;
   // The other side speaks HTTP/2, also without TLS where there is nothing to agree on it by; there,
   // each call has a connection of its own.
   bool http2 = false;

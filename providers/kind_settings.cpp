@@ -1,5 +1,7 @@
 #include "providers/kind_settings.hpp"
 
+#include <algorithm>
+
 #include <boost/url/parse.hpp>
 
 namespace sandgate {
@@ -31,6 +33,18 @@ Secret read_credential(ObjectReader& reader, std::string_view name) {
   const std::string value = reader.text(name, {1, 4096}).value_or("");
   if (!is_visible(value)) reader.problem(name, "must be visible ASCII");
   return Secret(value);
+}
+
+Secret read_sole_credential(const Json& credentials, std::string_view name, Problems& problems) {
+  ObjectReader reader(credentials, problems, "/credentials");
+  Secret secret = read_credential(reader, name);
+  reader.finish();
+  return secret;
+}
+
+Isolation read_isolation(ObjectReader& reader, Isolation fallback) {
+  const auto word = reader.word("isolation", {"container", "kernel", "microvm"});
+  return word ? isolation_from(*word).value_or(fallback) : fallback;
 }
 
 DescriptorLimits read_limits(ObjectReader& reader, DescriptorLimits fallback) {

@@ -7,8 +7,9 @@
 
 namespace sandgate {
 
-// What a vendor told about sandboxes once and does not change, by their backend ids: an address, a
-// token. Bounded; what is missing is to be asked for again. Thread-safe.
+// What a vendor told about sandboxes and seldom changes, by their backend ids: an address, a token.
+// Bounded: what is missing is to be asked for again, and what turns out old to be forgotten.
+// Thread-safe.
 template <class T>
 class KnownSandboxes {
  public:

@@ -1,7 +1,6 @@
 #include "providers/kubernetes.hpp"
 
 #include "providers/kubernetes_process.hpp"
-#include "providers/shell_command.hpp"
 
 namespace sandgate {
 namespace {
@@ -22,7 +21,7 @@ RestTarget target_of_kubernetes(const KubernetesSettings& settings) {
 
 KubernetesProvider::KubernetesProvider(HttpClient& http, asio::any_io_executor executor,
                                        KubernetesSettings settings)
-    : ShellProvider(std::move(executor)),
+    : LiveInputProvider(std::move(executor)),
       settings_(std::move(settings)),
       api_(http, target_of_kubernetes(settings_), &kubernetes::read_error) {}
 
@@ -60,9 +59,7 @@ Task<std::optional<kubernetes::Box>> KubernetesProvider::box_of(std::string id) 
 }
 
 Task<std::optional<BackendSandbox>> KubernetesProvider::find(std::string id) {
-  auto box = co_await box_of(std::move(id));
-  if (!box) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_of(std::move(id)));
 }
 
 // The name is our id.
@@ -145,39 +142,12 @@ Task<std::unique_ptr<ProcessStream>> KubernetesProvider::exec(std::string id, Co
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
   co_await check_directory(id, command);
-  auto process =
-      std::make_unique<KubernetesProcess>(self<KubernetesProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
+  co_return co_await start_process<KubernetesProcess, KubernetesProvider>(std::move(id),
+                                                                          std::move(command));
 }
 
 Task<ShellProvider::Ran> KubernetesProvider::run(std::string id, std::string line) {
-  Command command{.shell = std::move(line)};
-  command.timeout = std::chrono::seconds(60);
-  KubernetesProcess process(self<KubernetesProvider>(), id, std::move(command));
-  co_await process.start();
-  co_return co_await read_to_end(process);
-}
-
-Task<void> KubernetesProvider::signal(std::string id, std::string process, int number) {
-  const std::string line = shell::signal_line(process, number);
-  const Ran ran = co_await run(id, line);
-  if (ran.status != 0) throw Error::not_found("process", process);
-}
-
-Task<void> KubernetesProvider::write_stdin(std::string id, std::string process, std::string bytes) {
-  const auto input = inputs_.get(id, process);
-  co_await input->write_stdin(std::move(bytes));
-}
-
-Task<void> KubernetesProvider::close_stdin(std::string id, std::string process) {
-  const auto input = inputs_.get(id, process);
-  co_await input->close_stdin();
-}
-
-Task<void> KubernetesProvider::resize(std::string id, std::string process, PtySize size) {
-  const auto input = inputs_.get(id, process);
-  co_await input->resize(size);
+  return run_process<KubernetesProcess, KubernetesProvider>(std::move(id), std::move(line));
 }
 
 }  // namespace sandgate

@@ -3,8 +3,7 @@
 #include <mutex>
 
 #include "providers/kubernetes_wire.hpp"
-#include "providers/live_inputs.hpp"
-#include "providers/shell_provider.hpp"
+#include "providers/live_input_provider.hpp"
 #include "providers/web_socket.hpp"
 
 namespace sandgate {
@@ -28,7 +27,7 @@ struct KubernetesSettings {
 // A Kubernetes cluster: one pod for each sandbox, named and labelled with our id. Commands run over
 // WebSockets of the API server, with their text and environment on stdin, so that none of it stands
 // in the cluster's audit log; the file verbs are shell lines and streams of cat.
-class KubernetesProvider : public ShellProvider {
+class KubernetesProvider : public LiveInputProvider {
  public:
   KubernetesProvider(HttpClient& http, asio::any_io_executor executor, KubernetesSettings settings);
 
@@ -40,10 +39,6 @@ class KubernetesProvider : public ShellProvider {
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
-  Task<void> signal(std::string id, std::string process, int number) override;
-  Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
-  Task<void> close_stdin(std::string id, std::string process) override;
-  Task<void> resize(std::string id, std::string process, PtySize size) override;
 
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
@@ -51,7 +46,6 @@ class KubernetesProvider : public ShellProvider {
   // A connection to a new process in the pod; its words stand in the cluster's audit log.
   Task<std::unique_ptr<WebSocket>> open_exec(std::string id, std::vector<std::string> words,
                                              bool pty);
-  LiveInputs& inputs() { return inputs_; }
 
  protected:
   Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path) override;
@@ -68,7 +62,6 @@ class KubernetesProvider : public ShellProvider {
 
   const KubernetesSettings settings_;
   RestApi api_;
-  LiveInputs inputs_;
   std::mutex mutex_;
   std::optional<bool> has_resource_;  // as last asked
   std::chrono::steady_clock::time_point asked_at_;

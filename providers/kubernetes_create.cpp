@@ -53,8 +53,7 @@ Task<std::string> KubernetesProvider::accepted(CreateSpec spec) {
     call.json = kubernetes::to_sandbox(spec, settings_.rules, SystemClock().now() + spec.ttl);
   else
     call.json = kubernetes::to_pod(spec, settings_.rules);
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
+  call.deadline = kCreateDeadline;
   if (spec.network.fallback == NetworkDefault::deny) co_await ensure_deny_policy();
   const Json document = co_await api_.call(std::move(call));
   co_return kubernetes::to_box(document, settings_.rules).sandbox.backend_id;

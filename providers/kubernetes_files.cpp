@@ -1,5 +1,6 @@
 #include "gateway/core/ids.hpp"
 #include "gateway/core/settle.hpp"
+#include "providers/byte_sources.hpp"
 #include "providers/kubernetes_process.hpp"
 #include "providers/shell_command.hpp"
 
@@ -8,39 +9,6 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kKubeTransferPiece = 256 << 10;
-
-// What a process prints, as bytes; fails when it does.
-class KubernetesFileBytes : public ByteSource {
- public:
-  explicit KubernetesFileBytes(std::unique_ptr<ProcessStream> process)
-      : process_(std::move(process)) {}
-
-  Task<size_t> read(std::span<char> into) override {
-    while (taken_ == piece_.size() && !ended_) co_await refill();
-    const size_t count = piece_.copy(into.data(), into.size(), taken_);
-    taken_ += count;
-    co_return count;
-  }
-
- private:
-  Task<void> refill() {
-    auto event = co_await process_->next();
-    const auto* exit = event ? std::get_if<ProcessExit>(&*event) : nullptr;
-    if (!event || (exit && exit->exit_code != 0))
-      throw Error(ErrorCode::unavailable, "the sandbox broke the file off");
-    piece_.clear();
-    taken_ = 0;
-    ended_ = exit != nullptr;
-    if (ended_) co_return;
-    auto& chunk = std::get<OutputChunk>(*event);
-    if (chunk.channel == Channel::stdout_) piece_ = std::move(chunk.bytes);
-  }
-
-  const std::unique_ptr<ProcessStream> process_;
-  std::string piece_;
-  size_t taken_ = 0;
-  bool ended_ = false;
-};
 
 Task<void> feed_kube(ProcessStream& process, ByteSource& bytes) {
   std::string piece(kKubeTransferPiece, '\0');
@@ -68,17 +36,16 @@ Task<std::exception_ptr> failure_of_feeding(ProcessStream& process, ByteSource& 
 Task<std::unique_ptr<ByteSource>> KubernetesProvider::download(std::string id, std::string path) {
   Command command{.argv = {"cat", "--", std::move(path)}, .process_id = ProcessId::make().value};
   auto process =
-      std::make_unique<KubernetesProcess>(self<KubernetesProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return std::make_unique<KubernetesFileBytes>(std::move(process));
+      co_await start_process<KubernetesProcess, KubernetesProvider>(id, std::move(command));
+  co_return std::make_unique<PrintedBytes>(std::move(process));
 }
 
 Task<void> KubernetesProvider::upload(std::string id, std::string path, ByteSource& bytes) {
   using namespace asio::experimental::awaitable_operators;
   Command command{.shell = "cat > " + shell::quote(path), .process_id = ProcessId::make().value};
-  KubernetesProcess process(self<KubernetesProvider>(), id, std::move(command));
-  co_await process.start();
-  auto race = settle(read_to_end(process)) || failure_of_feeding(process, bytes);
+  const auto process =
+      co_await start_process<KubernetesProcess, KubernetesProvider>(id, std::move(command));
+  auto race = settle(read_to_end(*process)) || failure_of_feeding(*process, bytes);
   auto winner = co_await std::move(race);
   if (winner.index() == 1) std::rethrow_exception(std::get<1>(winner));
   const Ran ran = std::get<0>(winner).take();

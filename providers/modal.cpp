@@ -10,7 +10,6 @@ namespace sandgate {
 namespace {
 
 constexpr int kMaxModalPages = 1000;
-constexpr auto kCreateDeadline = std::chrono::minutes(2);
 // For how long a kill waits until the sandbox has ended.
 constexpr float kEndSeconds = 10;
 constexpr auto kEndDeadline = std::chrono::seconds(20);
@@ -61,7 +60,6 @@ Task<BackendSandbox> ModalProvider::make(CreateSpec spec) {
   image = co_await account_.image(std::move(image));
   std::string asked = modal::to_create(spec, settings_.rules, app, image);
   std::string repeat = modal::uuid_of(spec.sandbox_id);
-  // The caller's own limit per attempt is what ends it.
   const std::string reply = co_await account_.call("SandboxCreateV2", std::move(asked),
                                                    kCreateDeadline, std::move(repeat));
   modal::Created created = modal::from_create(reply);
@@ -150,12 +148,6 @@ Task<std::unique_ptr<ProcessStream>> ModalProvider::exec(std::string id, Command
     throw *error;
   }
   co_return process;
-}
-
-Task<void> ModalProvider::signal(std::string id, std::string process, int number) {
-  const std::string line = shell::signal_line(process, number);
-  const Ran ran = co_await run(std::move(id), line);
-  if (ran.status != 0) throw Error::not_found("process", process);
 }
 
 Task<void> ModalProvider::resize(std::string id, std::string process, PtySize size) {

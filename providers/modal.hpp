@@ -20,7 +20,6 @@ class ModalProvider : public ShellProvider {
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
-  Task<void> signal(std::string id, std::string process, int number) override;
   Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
   Task<void> close_stdin(std::string id, std::string process) override;
   Task<void> resize(std::string id, std::string process, PtySize size) override;

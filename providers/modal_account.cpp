@@ -70,8 +70,7 @@ Task<std::string> ModalAccount::call(std::string method, std::string message,
   grpc::Call call{.path = std::string(kService) + method,
                   .message = std::move(message),
                   .metadata = fields_of_keys(),
-                  .deadline = deadline,
-                  .once = !repeat.empty()};
+                  .deadline = deadline};
   call.metadata.emplace_back("x-modal-auth-token", co_await token());
   if (!repeat.empty()) call.metadata.emplace_back("x-idempotency-key", std::move(repeat));
   auto outcome = co_await attempt(channel_.call(std::move(call)));

@@ -26,8 +26,7 @@ class ModalAccount {
  public:
   ModalAccount(HttpClient& http, const ModalSettings& settings);
 
-  // One call of the control plane. `repeat`: by which the vendor knows it again; such a call gets a
-  // connection of its own, so that nothing below sends it twice.
+  // One call of the control plane. `repeat`: by which the vendor knows it again.
   Task<std::string> call(std::string method, std::string message,
                          std::chrono::milliseconds deadline = std::chrono::seconds(10),
                          std::string repeat = "");

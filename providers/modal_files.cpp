@@ -1,4 +1,5 @@
 #include "gateway/core/ids.hpp"
+#include "providers/byte_sources.hpp"
 #include "providers/growing_pause.hpp"
 #include "providers/modal.hpp"
 #include "providers/modal_process.hpp"
@@ -10,39 +11,6 @@ namespace {
 constexpr size_t kInputPiece = 1 << 20;
 constexpr int kMaxExitFailures = 5;
 constexpr auto kWaitDeadline = std::chrono::seconds(60);
-
-// What a program prints, which must end well.
-class ModalPrinted : public ByteSource {
- public:
-  explicit ModalPrinted(std::unique_ptr<ModalProcess> process) : process_(std::move(process)) {}
-
-  Task<size_t> read(std::span<char> into) override {
-    while (taken_ == piece_.size() && !ended_) co_await refill();
-    const size_t count = piece_.copy(into.data(), into.size(), taken_);
-    taken_ += count;
-    co_return count;
-  }
-
- private:
-  Task<void> refill() {
-    auto event = co_await process_->next();
-    if (!event) throw Error(ErrorCode::unavailable, "the process was lost");
-    if (auto* chunk = std::get_if<OutputChunk>(&*event)) {
-      if (chunk->channel != Channel::stdout_) co_return;
-      piece_ = std::move(chunk->bytes);
-      taken_ = 0;
-      co_return;
-    }
-    ended_ = true;
-    if (std::get<ProcessExit>(*event).exit_code != 0)
-      throw Error(ErrorCode::unavailable, "the file could not be read to its end");
-  }
-
-  const std::unique_ptr<ModalProcess> process_;
-  std::string piece_;
-  size_t taken_ = 0;
-  bool ended_ = false;
-};
 
 }  // namespace
 
@@ -101,27 +69,23 @@ Task<ShellProvider::Ran> ModalProvider::run(std::string id, std::string line) {
 
 Task<std::unique_ptr<ByteSource>> ModalProvider::download(std::string id, std::string path) {
   Command command{.argv = {"cat", "--", std::move(path)}, .process_id = ProcessId::make().value};
-  auto process = std::make_unique<ModalProcess>(self<ModalProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return std::make_unique<ModalPrinted>(std::move(process));
+  auto process = co_await start_process<ModalProcess, ModalProvider>(id, std::move(command));
+  co_return std::make_unique<PrintedBytes>(std::move(process));
 }
 
 Task<void> ModalProvider::upload(std::string id, std::string path, ByteSource& bytes) {
   Command command{.argv = {"/bin/sh", "-c", "exec cat >\"$0\"", std::move(path)},
                   .process_id = ProcessId::make().value};
-  ModalProcess process(self<ModalProvider>(), id, std::move(command));
-  co_await process.start();
+  const auto process = co_await start_process<ModalProcess, ModalProvider>(id, std::move(command));
   std::string piece(kInputPiece, '\0');
   uint64_t sent = 0;
   for (bool last = false; !last;) {
-    size_t filled = 0;
-    for (size_t count = 1; count > 0 && filled < piece.size(); filled += count)
-      count = co_await bytes.read(std::span(piece).subspan(filled));
+    const size_t filled = co_await fill(bytes, piece);
     last = filled < piece.size();
-    co_await put(id, process.exec_id(), sent, piece.substr(0, filled), last);
+    co_await put(id, process->exec_id(), sent, piece.substr(0, filled), last);
     sent += filled;
   }
-  const Ran ran = co_await read_to_end(process);
+  const Ran ran = co_await read_to_end(*process);
   if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
 }
 

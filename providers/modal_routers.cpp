@@ -5,8 +5,6 @@
 namespace sandgate {
 namespace {
 
-constexpr size_t kMaxKnown = 10'000;
-
 grpc::Call router_call(const modal::Access& access, std::string_view method, std::string message) {
   return {.path = "/modal.task_command_router.TaskCommandRouter/" + std::string(method),
           .message = std::move(message),
@@ -22,23 +20,13 @@ ModalRouters::ModalRouters(HttpClient& http, ModalAccount& account, const ModalS
       allow_private_(settings.allow_private) {}
 
 void ModalRouters::remember(const std::string& sandbox, modal::Access access) {
-  std::lock_guard lock(mutex_);
-  // What is forgotten is asked for again.
-  if (known_.size() >= kMaxKnown) known_.clear();
-  known_.insert_or_assign(sandbox, std::move(access));
+  known_.remember(sandbox, std::move(access));
 }
 
-void ModalRouters::forget(const std::string& sandbox) {
-  std::lock_guard lock(mutex_);
-  known_.erase(sandbox);
-}
+void ModalRouters::forget(const std::string& sandbox) { known_.forget(sandbox); }
 
 Task<modal::Access> ModalRouters::access(std::string sandbox) {
-  {
-    std::lock_guard lock(mutex_);
-    const auto found = known_.find(sandbox);
-    if (found != known_.end()) co_return found->second;
-  }
+  if (auto known = known_.find(sandbox)) co_return std::move(*known);
   const std::string first = co_await account_.call("SandboxGetTaskIdV2", modal::to_id(sandbox));
   const auto task = modal::from_task(first);
   if (!task) throw Error::not_found("sandbox", sandbox);

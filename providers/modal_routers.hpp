@@ -1,9 +1,8 @@
 #pragma once
 #include <memory>
-#include <mutex>
 #include <string>
-#include <unordered_map>
 
+#include "providers/known_sandboxes.hpp"
 #include "providers/modal_account.hpp"
 
 namespace sandgate {
@@ -36,8 +35,7 @@ class ModalRouters {
   HttpClient& http_;
   ModalAccount& account_;
   const bool without_tls_, allow_private_;
-  std::mutex mutex_;
-  std::unordered_map<std::string, modal::Access> known_;
+  KnownSandboxes<modal::Access> known_;
 };
 
 }  // namespace sandgate

@@ -2,12 +2,10 @@
 
 #include "providers/growing_pause.hpp"
 #include "providers/northflank_process.hpp"
-#include "providers/shell_command.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int kMaxNorthflankPages = 1000;
 // An account has a thousand questions an hour.
 constexpr auto kFirstNorthflankLook = std::chrono::milliseconds(300),
                kLastNorthflankLook = std::chrono::milliseconds(3000);
@@ -19,17 +17,11 @@ RestTarget target_of_northflank(const NorthflankSettings& settings) {
           .allow_private = settings.allow_private};
 }
 
-// What an answer is about lies in its data.
-const Json& northflank_data(const Json& document) {
-  if (!document.is_object() || !document.contains("data")) throw not_its_api("northflank");
-  return document["data"];
-}
-
 }  // namespace
 
 NorthflankProvider::NorthflankProvider(HttpClient& http, asio::any_io_executor executor,
                                        NorthflankSettings settings)
-    : ShellProvider(std::move(executor)),
+    : LiveInputProvider(std::move(executor)),
       settings_(std::move(settings)),
       api_(http, target_of_northflank(settings_), &northflank::read_error) {}
 
@@ -59,28 +51,19 @@ std::string NorthflankProvider::service_path(const std::string& id) const {
   return project_path() + "/services/" + percent_encode(id);
 }
 
-northflank::Box NorthflankProvider::to_box(const Json& service) const {
-  northflank::Box box = northflank::to_box(service);
-  box.sandbox.isolation = settings_.isolation;
-  return box;
-}
-
 Task<std::optional<northflank::Box>> NorthflankProvider::box_of(std::string id) {
   RestCall call{.path = "/v1/" + service_path(id)};
   const auto document = co_await api_.find(std::move(call));
   if (!document) co_return std::nullopt;
-  co_return to_box(northflank_data(*document));
+  co_return northflank::to_box(northflank::data_of(*document), settings_.isolation);
 }
 
 Task<BackendSandbox> NorthflankProvider::create(CreateSpec spec) {
   RestCall call{.method = "POST",
                 .path = "/v1/" + project_path() + "/services/deployment",
                 .json = northflank::to_create(spec, settings_.rules)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  northflank::Box box = to_box(northflank_data(std::get<Json>(outcome)));
+  const Json document = co_await api_.create(std::move(call));
+  northflank::Box box = northflank::to_box(northflank::data_of(document), settings_.isolation);
   const std::string id = box.sandbox.backend_id;
   GrowingPause pause(kFirstNorthflankLook, kLastNorthflankLook);
   // What was accepted is not there yet.
@@ -98,27 +81,14 @@ Task<BackendSandbox> NorthflankProvider::create(CreateSpec spec) {
 }
 
 Task<std::optional<BackendSandbox>> NorthflankProvider::find(std::string id) {
-  auto box = co_await box_of(std::move(id));
-  if (!box) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_of(std::move(id)));
 }
 
 Task<std::vector<BackendSandbox>> NorthflankProvider::list() {
-  std::vector<BackendSandbox> all;
-  std::string cursor;
-  for (int page = 0; page < kMaxNorthflankPages; ++page) {
-    RestCall call{.path = "/v1/" + project_path() + "/services?per_page=100" + cursor};
-    const Json document = co_await api_.call(std::move(call));
-    for (const Json& service : list_of("northflank", northflank_data(document), "services")) {
-      northflank::Box box = to_box(service);
-      if (!box.sandbox.sandbox_id.empty()) all.push_back(std::move(box.sandbox));
-    }
-    const Json pagination = document.value("pagination", Json());
-    const std::string next = text_of(pagination, "cursor");
-    if (next.empty() || pagination.value("hasNextPage", Json()) != true) break;
-    cursor = "&cursor=" + percent_encode(next);
-  }
-  co_return all;
+  return list_pages(api_, "/v1/" + project_path() + "/services?per_page=100",
+                    [isolation = settings_.isolation](const Json& document) {
+                      return northflank::to_page(document, isolation);
+                    });
 }
 
 Task<void> NorthflankProvider::kill(std::string id) {
@@ -157,41 +127,12 @@ Task<std::shared_ptr<SharedSocket>> NorthflankProvider::start(std::string id,
 
 Task<std::unique_ptr<ProcessStream>> NorthflankProvider::exec(std::string id, Command command) {
   co_await check_directory(id, command);
-  auto process =
-      std::make_unique<NorthflankProcess>(self<NorthflankProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
+  co_return co_await start_process<NorthflankProcess, NorthflankProvider>(std::move(id),
+                                                                          std::move(command));
 }
 
 Task<ShellProvider::Ran> NorthflankProvider::run(std::string id, std::string line) {
-  Command command{.shell = std::move(line)};
-  command.timeout = std::chrono::seconds(60);
-  NorthflankProcess process(self<NorthflankProvider>(), id, std::move(command));
-  co_await process.start();
-  co_return co_await read_to_end(process);
-}
-
-Task<void> NorthflankProvider::signal(std::string id, std::string process, int number) {
-  const std::string line = shell::signal_line(process, number);
-  const Ran ran = co_await run(id, line);
-  if (ran.status != 0) throw Error::not_found("process", process);
-}
-
-Task<void> NorthflankProvider::write_stdin(std::string id, std::string process, std::string bytes) {
-  const auto socket = live_.of(id, process);
-  co_await northflank::write(socket, std::move(bytes));
-}
-
-Task<void> NorthflankProvider::close_stdin(std::string id, std::string process) {
-  const auto socket = live_.of(id, process);
-  WebSocket::Message message{true, northflank::to_end_of_input()};
-  co_await socket->write(std::move(message));
-}
-
-Task<void> NorthflankProvider::resize(std::string id, std::string process, PtySize size) {
-  const auto socket = live_.of(id, process);
-  WebSocket::Message message{true, northflank::to_resize(size)};
-  co_await socket->write(std::move(message));
+  return run_process<NorthflankProcess, NorthflankProvider>(std::move(id), std::move(line));
 }
 
 }  // namespace sandgate

@@ -1,10 +1,10 @@
 #pragma once
 #include <memory>
 
+#include "providers/live_input_provider.hpp"
 #include "providers/northflank_wire.hpp"
 #include "providers/rest_api.hpp"
 #include "providers/shared_socket.hpp"
-#include "providers/shell_provider.hpp"
 
 namespace sandgate {
 
@@ -21,7 +21,7 @@ struct NorthflankSettings {
 // Northflank's deployment services, one container each, in one project. They carry our id as their
 // name. A command is a WebSocket of its own, through which bytes travel in base64; the file verbs
 // but the transfers are shell lines.
-class NorthflankProvider : public ShellProvider {
+class NorthflankProvider : public LiveInputProvider {
  public:
   NorthflankProvider(HttpClient& http, asio::any_io_executor executor, NorthflankSettings settings);
 
@@ -32,16 +32,11 @@ class NorthflankProvider : public ShellProvider {
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
-  Task<void> signal(std::string id, std::string process, int number) override;
-  Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
-  Task<void> close_stdin(std::string id, std::string process) override;
-  Task<void> resize(std::string id, std::string process, PtySize size) override;
 
   Task<Ran> run(std::string id, std::string line) override;
   // The connection of a command that runs now. Throws Error(not_found) when the sandbox is not
   // there.
   Task<std::shared_ptr<SharedSocket>> start(std::string id, const Command& command);
-  LiveSockets& live() { return live_; }
 
  protected:
   Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path) override;
@@ -50,13 +45,11 @@ class NorthflankProvider : public ShellProvider {
  private:
   std::string project_path() const;
   std::string service_path(const std::string& id) const;
-  northflank::Box to_box(const Json& service) const;
   Task<std::optional<northflank::Box>> box_of(std::string id);
   Task<std::shared_ptr<SharedSocket>> connect(std::string id, std::string first);
 
   const NorthflankSettings settings_;
   RestApi api_;
-  LiveSockets live_;
 };
 
 }  // namespace sandgate

@@ -24,15 +24,12 @@ NorthflankSettings read_northflank(const Json& settings, const Json& credentials
   result.rules.image = reader.text("image", {1, 500}).value_or("debian:12");
   result.rules.registry = reader.text("registry", {1, 100}).value_or("");
   result.rules.plan = reader.text("plan", {1, 100}).value_or("");
-  const auto wall = reader.word("isolation", {"container", "kernel", "microvm"});
-  if (wall) result.isolation = isolation_from(*wall).value_or(Isolation::container);
+  result.isolation = read_isolation(reader, result.isolation);
   result.rules.keep_alive_seconds =
       reader.integer("keep_alive_seconds", 300, 604'800).value_or(result.rules.keep_alive_seconds);
   result.limits = read_limits(reader, kNorthflankLimits);
   reader.finish();
-  ObjectReader keys(credentials, problems, "/credentials");
-  result.api_token = read_credential(keys, "api_token");
-  keys.finish();
+  result.api_token = read_sole_credential(credentials, "api_token", problems);
   return result;
 }
 

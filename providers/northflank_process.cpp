@@ -8,26 +8,32 @@ constexpr size_t kNorthflankInput = 3 * (32 << 10);
 
 }  // namespace
 
-Task<void> northflank::write(std::shared_ptr<SharedSocket> socket, std::string bytes) {
+Task<void> NorthflankInput::tell(std::string message) {
+  WebSocket::Message text{.text = true, .bytes = std::move(message)};
+  co_await socket_->write(std::move(text));
+}
+
+Task<void> NorthflankInput::write_stdin(std::string bytes) {
   for (size_t at = 0; at < bytes.size(); at += kNorthflankInput) {
-    const std::string_view piece = std::string_view(bytes).substr(at, kNorthflankInput);
-    WebSocket::Message message{true, to_input(piece)};
-    co_await socket->write(std::move(message));
+    std::string message =
+        northflank::to_input(std::string_view(bytes).substr(at, kNorthflankInput));
+    co_await tell(std::move(message));
   }
 }
+
+Task<void> NorthflankInput::close_stdin() { return tell(northflank::to_end_of_input()); }
+
+Task<void> NorthflankInput::resize(PtySize size) { return tell(northflank::to_resize(size)); }
 
 NorthflankProcess::NorthflankProcess(std::shared_ptr<NorthflankProvider> owner, std::string sandbox,
                                      Command command)
     : ShellProcess(owner, std::move(sandbox), std::move(command)), northflank_(*owner) {}
 
-NorthflankProcess::~NorthflankProcess() {
-  if (!command_.process_id.empty()) northflank_.live().drop(sandbox_, command_.process_id);
-}
-
 Task<void> NorthflankProcess::start() {
   starts();
   socket_ = co_await northflank_.start(sandbox_, command_);
-  if (!command_.process_id.empty()) northflank_.live().put(sandbox_, command_.process_id, socket_);
+  input_ = std::make_shared<NorthflankInput>(socket_);
+  northflank_.inputs().add(sandbox_, command_.process_id, input_);
 }
 
 Task<std::optional<ProcessEvent>> NorthflankProcess::next() {
@@ -46,12 +52,9 @@ Task<std::optional<ProcessEvent>> NorthflankProcess::next() {
 }
 
 Task<void> NorthflankProcess::write_stdin(std::string bytes) {
-  co_await northflank::write(socket_, std::move(bytes));
+  return input_->write_stdin(std::move(bytes));
 }
 
-Task<void> NorthflankProcess::close_stdin() {
-  WebSocket::Message message{true, northflank::to_end_of_input()};
-  co_await socket_->write(std::move(message));
-}
+Task<void> NorthflankProcess::close_stdin() { return input_->close_stdin(); }
 
 }  // namespace sandgate

@@ -2,10 +2,25 @@
 #include <memory>
 #include <string>
 
+#include "providers/live_inputs.hpp"
 #include "providers/northflank.hpp"
 #include "providers/shell_process.hpp"
 
 namespace sandgate {
+
+// The input of a command, over its connection.
+class NorthflankInput : public LiveInput {
+ public:
+  explicit NorthflankInput(std::shared_ptr<SharedSocket> socket) : socket_(std::move(socket)) {}
+  Task<void> write_stdin(std::string bytes) override;
+  Task<void> close_stdin() override;
+  Task<void> resize(PtySize size) override;
+
+ private:
+  Task<void> tell(std::string message);
+
+  const std::shared_ptr<SharedSocket> socket_;
+};
 
 // A command in a container, on a WebSocket of its own. Whether the vendor ends it with the
 // connection is not known, so it is ended by a line of the shell.
@@ -13,7 +28,6 @@ class NorthflankProcess : public ShellProcess {
  public:
   NorthflankProcess(std::shared_ptr<NorthflankProvider> owner, std::string sandbox,
                     Command command);
-  ~NorthflankProcess() override;
 
   // Returns when it runs. Before anything else.
   Task<void> start();
@@ -25,11 +39,7 @@ class NorthflankProcess : public ShellProcess {
  private:
   NorthflankProvider& northflank_;  // the owner
   std::shared_ptr<SharedSocket> socket_;
+  std::shared_ptr<NorthflankInput> input_;
 };
-
-namespace northflank {
-// As many messages as it takes.
-Task<void> write(std::shared_ptr<SharedSocket> socket, std::string bytes);
-}  // namespace northflank
 
 }  // namespace sandgate

@@ -5,7 +5,6 @@
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/ids.hpp"
-#include "providers/rest_api.hpp"
 #include "providers/shell_command.hpp"
 
 namespace sandgate::northflank {
@@ -71,9 +70,15 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
       {"createOptions", {{"expiryTime", std::clamp(life, kLeastExpiry, kMostExpiry)}}}};
 }
 
-Box to_box(const Json& service) {
+const Json& data_of(const Json& document) {
+  if (!document.is_object() || !document.contains("data")) throw not_its_api("northflank");
+  return document["data"];
+}
+
+Box to_box(const Json& service, Isolation isolation) {
   return reading("northflank", [&] {
     Box box;
+    box.sandbox.isolation = isolation;
     box.sandbox.backend_id = service.at("id").get<std::string>();
     // Its name is our id; other services of the project have other names.
     if (const auto ours = SandboxId::parse(text_of(service, "name")))
@@ -89,6 +94,16 @@ Box to_box(const Json& service) {
     box.failed = rollout == "FAILED";
     return box;
   });
+}
+
+SandboxPage to_page(const Json& document, Isolation isolation) {
+  SandboxPage page;
+  for (const Json& service : list_of("northflank", data_of(document), "services"))
+    page.sandboxes.push_back(to_box(service, isolation).sandbox);
+  const Json pagination = document.value("pagination", Json());
+  if (pagination.is_object() && pagination.value("hasNextPage", Json()) == true)
+    page.next = next_query("cursor", text_of(pagination, "cursor"));
+  return page;
 }
 
 std::string to_init(const Command& command, const Secret& token) {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "gateway/core/secret.hpp"
-#include "providers/http_client.hpp"
 #include "providers/provider.hpp"
+#include "providers/sandbox_pages.hpp"
 #include "providers/vendor_json.hpp"
 
 // Between our values and the words of the Northflank API. Pure; every to function of a document
@@ -24,11 +24,15 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules);
 std::string to_plan(const Resources& resources);
 
 struct Box {
-  BackendSandbox sandbox;  // its isolation is not the document's to say
+  BackendSandbox sandbox;
   bool running = false, failed = false;  // neither: on its way, or as sandbox.state says
 };
-// `service`: the data of an answer, or one of a list.
-Box to_box(const Json& service);
+// What an answer is about lies in its data.
+const Json& data_of(const Json& document);
+// `service`: the data of an answer, or one of a list. Its isolation is not the vendor's to say.
+Box to_box(const Json& service, Isolation isolation);
+// One answer of the list.
+SandboxPage to_page(const Json& document, Isolation isolation);
 
 // The first message of a command's connection: who asks, and what to run.
 std::string to_init(const Command& command, const Secret& token);

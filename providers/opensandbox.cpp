@@ -2,13 +2,11 @@
 
 #include "providers/growing_pause.hpp"
 #include "providers/opensandbox_process.hpp"
-#include "providers/shell_command.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr int kMaxOpenSandboxPages = 1000;
-constexpr size_t kMaxOpenSandboxEndpoints = 20'000;
 constexpr const char* kExecdPort = "44772";
 
 RestTarget target_of_opensandbox(const OpenSandboxSettings& settings) {
@@ -27,7 +25,7 @@ std::string opensandbox::box_path(const std::string& id) {
 
 OpenSandboxProvider::OpenSandboxProvider(HttpClient& http, asio::any_io_executor executor,
                                          OpenSandboxSettings settings)
-    : ShellProvider(std::move(executor)),
+    : LiveInputProvider(std::move(executor)),
       http_(http),
       settings_(std::move(settings)),
       api_(http, target_of_opensandbox(settings_)) {}
@@ -89,11 +87,8 @@ Task<BackendSandbox> OpenSandboxProvider::create(CreateSpec spec) {
   RestCall call{.method = "POST",
                 .path = "/sandboxes",
                 .json = opensandbox::to_create(spec, settings_.rules)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  BackendSandbox sandbox = opensandbox::to_box(std::get<Json>(outcome), settings_.rules).sandbox;
+  const Json document = co_await api_.create(std::move(call));
+  BackendSandbox sandbox = opensandbox::to_box(document, settings_.rules).sandbox;
   sandbox.sandbox_id = spec.sandbox_id;
   co_await until_running(sandbox.backend_id);
   co_return sandbox;
@@ -131,7 +126,7 @@ Task<std::optional<BackendSandbox>> OpenSandboxProvider::find_by_tag(std::string
 Task<std::vector<BackendSandbox>> OpenSandboxProvider::list() { return pages(""); }
 
 Task<void> OpenSandboxProvider::kill(std::string id) {
-  forget(id);
+  endpoints_.forget(id);
   return api_.remove(opensandbox::box_path(id));
 }
 
@@ -145,23 +140,13 @@ Task<void> OpenSandboxProvider::extend(std::string id, std::chrono::seconds ttl)
   if (error && error->code != ErrorCode::conflict) throw *error;
 }
 
-void OpenSandboxProvider::forget(const std::string& id) {
-  std::lock_guard lock(mutex_);
-  endpoints_.erase(id);
-}
-
 Task<opensandbox::Endpoint> OpenSandboxProvider::endpoint_of(std::string id) {
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto found = endpoints_.find(id); found != endpoints_.end()) co_return found->second;
-  }
+  if (auto known = endpoints_.find(id)) co_return std::move(*known);
   const std::string proxied = settings_.use_server_proxy ? "?use_server_proxy=true" : "";
   RestCall call{.path = opensandbox::box_path(id) + "/endpoints/" + kExecdPort + proxied};
   const Json document = co_await api_.call(std::move(call));
   opensandbox::Endpoint endpoint = opensandbox::to_endpoint(document);
-  std::lock_guard lock(mutex_);
-  if (endpoints_.size() >= kMaxOpenSandboxEndpoints) endpoints_.clear();
-  endpoints_[id] = endpoint;
+  endpoints_.remember(id, endpoint);
   co_return endpoint;
 }
 

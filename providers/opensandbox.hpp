@@ -1,11 +1,9 @@
 #pragma once
-#include <map>
 #include <memory>
-#include <mutex>
 
-#include "providers/live_inputs.hpp"
+#include "providers/known_sandboxes.hpp"
+#include "providers/live_input_provider.hpp"
 #include "providers/opensandbox_wire.hpp"
-#include "providers/shell_provider.hpp"
 #include "providers/web_socket.hpp"
 
 namespace sandgate {
@@ -25,7 +23,7 @@ struct OpenSandboxSettings {
 // to the execd of each. A command is a session of execd's terminals in pipes, which is byte for
 // byte and has stdin; its text goes over stdin too, and its end is marked in its output, because
 // execd tells of a process's end before the last of its output.
-class OpenSandboxProvider : public ShellProvider {
+class OpenSandboxProvider : public LiveInputProvider {
  public:
   OpenSandboxProvider(HttpClient& http, asio::any_io_executor executor,
                       OpenSandboxSettings settings);
@@ -38,10 +36,6 @@ class OpenSandboxProvider : public ShellProvider {
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
-  Task<void> signal(std::string id, std::string process, int number) override;
-  Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
-  Task<void> close_stdin(std::string id, std::string process) override;
-  Task<void> resize(std::string id, std::string process, PtySize size) override;
 
   Task<Keeps> pause(std::string id, Keeps keep) override;
   Task<void> resume(std::string id) override;
@@ -57,7 +51,6 @@ class OpenSandboxProvider : public ShellProvider {
   Task<RestApi> execd(std::string id);
   // A WebSocket of it.
   Task<std::unique_ptr<WebSocket>> attach(std::string id, std::string path);
-  LiveInputs& inputs() { return inputs_; }
 
  protected:
   Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path) override;
@@ -68,16 +61,13 @@ class OpenSandboxProvider : public ShellProvider {
   Task<std::vector<BackendSandbox>> pages(std::string query);
   Task<void> until_running(std::string id);
   Task<opensandbox::Endpoint> endpoint_of(std::string id);
-  void forget(const std::string& id);
   Task<std::optional<opensandbox::Snapshot>> named_snapshot(std::string snapshot_id);
   Task<void> turn(std::string id, std::string verb, BackendState state);
 
   HttpClient& http_;
   const OpenSandboxSettings settings_;
   RestApi api_;
-  LiveInputs inputs_;
-  std::mutex mutex_;
-  std::map<std::string, opensandbox::Endpoint> endpoints_;  // of execd; bounded, asked for again
+  KnownSandboxes<opensandbox::Endpoint> endpoints_;  // of execd
 };
 
 namespace opensandbox {

@@ -3,18 +3,10 @@
 
 // The transfers of OpenSandboxProvider.
 namespace sandgate {
-namespace {
-
-// A transfer may take as long as bytes flow.
-constexpr auto kOpenSandboxSilence = std::chrono::seconds(60);
-
-}  // namespace
-
 Task<std::unique_ptr<ByteSource>> OpenSandboxProvider::download(std::string id, std::string path) {
   RestApi inside = co_await execd(id);
   RestCall call{.path = "/files/download?path=" + percent_encode(path)};
-  call.deadline = std::chrono::seconds(30);
-  call.silence = kOpenSandboxSilence;
+  call.takes_file();
   co_return co_await inside.stream(std::move(call));
 }
 
@@ -26,9 +18,7 @@ Task<void> OpenSandboxProvider::upload(std::string id, std::string path, ByteSou
   RestCall call{.method = "POST",
                 .path = "/files/upload",
                 .headers = {{"Content-Type", form.content_type()}}};
-  call.upload = &form;
-  call.deadline = std::chrono::milliseconds(0);
-  call.silence = kOpenSandboxSilence;
+  call.sends_file(form);
   const HttpReply reply = co_await inside.send(std::move(call));
   if (reply.status / 100 != 2) throw inside.failure(reply, "/files/upload");
 }

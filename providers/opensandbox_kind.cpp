@@ -24,8 +24,7 @@ OpenSandboxSettings read_opensandbox(const Json& settings, const Json& credentia
   rules.image = reader.text("image", {1, 500}).value_or(rules.image);
   const auto keeps = reader.word("pause_keeps", {"memory", "disk"});
   if (keeps) rules.paused = *keeps_from(*keeps);
-  const auto isolation = reader.word("isolation", {"container", "kernel", "microvm"});
-  if (isolation) rules.isolation = *isolation_from(*isolation);
+  rules.isolation = read_isolation(reader, rules.isolation);
   rules.egress_enforced = reader.boolean("egress_enforced").value_or(false);
   rules.secure_access = reader.boolean("secure_access").value_or(false);
   rules.region = reader.text("region", {1, 100}).value_or("");
@@ -33,9 +32,7 @@ OpenSandboxSettings read_opensandbox(const Json& settings, const Json& credentia
   result.disk_limit = reader.boolean("disk_limit").value_or(false);
   result.limits = read_limits(reader, kOpenSandboxLimits);
   reader.finish();
-  ObjectReader keys(credentials, problems, "/credentials");
-  result.api_key = read_credential(keys, "api_key");
-  keys.finish();
+  result.api_key = read_sole_credential(credentials, "api_key", problems);
   return result;
 }
 

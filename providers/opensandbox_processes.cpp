@@ -1,7 +1,6 @@
 #include "providers/event_stream.hpp"
 #include "providers/opensandbox.hpp"
 #include "providers/opensandbox_process.hpp"
-#include "providers/shell_command.hpp"
 
 // The commands of OpenSandboxProvider. Ours are run by execd's own call for commands, which has
 // text only and no stdin.
@@ -44,32 +43,8 @@ Task<std::unique_ptr<ProcessStream>> OpenSandboxProvider::exec(std::string id, C
   if (!command.user.empty())
     throw Error::invalid("/user", "cannot be chosen: a sandbox has one account");
   co_await check_directory(id, command);
-  auto process =
-      std::make_unique<OpenSandboxProcess>(self<OpenSandboxProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
-}
-
-Task<void> OpenSandboxProvider::signal(std::string id, std::string process, int number) {
-  const std::string line = shell::signal_line(process, number);
-  const Ran ran = co_await run(id, line);
-  if (ran.status != 0) throw Error::not_found("process", process);
-}
-
-Task<void> OpenSandboxProvider::write_stdin(std::string id, std::string process,
-                                            std::string bytes) {
-  const auto input = inputs_.get(id, process);
-  co_await input->write_stdin(std::move(bytes));
-}
-
-Task<void> OpenSandboxProvider::close_stdin(std::string id, std::string process) {
-  const auto input = inputs_.get(id, process);
-  co_await input->close_stdin();
-}
-
-Task<void> OpenSandboxProvider::resize(std::string id, std::string process, PtySize size) {
-  const auto input = inputs_.get(id, process);
-  co_await input->resize(size);
+  co_return co_await start_process<OpenSandboxProcess, OpenSandboxProvider>(std::move(id),
+                                                                            std::move(command));
 }
 
 }  // namespace sandgate

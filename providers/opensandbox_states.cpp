@@ -20,7 +20,7 @@ std::string snapshot_path_of_opensandbox(const std::string& snapshot) {
 
 Task<void> OpenSandboxProvider::turn(std::string id, std::string verb, BackendState state) {
   // What is inside may be somewhere else afterwards.
-  forget(id);
+  endpoints_.forget(id);
   RestCall call{.method = "POST", .path = opensandbox::box_path(id) + "/" + verb};
   co_await api_.call(std::move(call));
   const auto limit = std::chrono::steady_clock::now() + kOpenSandboxPatience;

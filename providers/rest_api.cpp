@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kLoggedBody = 500;
 constexpr size_t kMaxErrorBody = 64 << 10;
+constexpr auto kFileSilence = std::chrono::seconds(60);
 constexpr auto kMaxRetryAfter = std::chrono::seconds(3600);
 
 std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& headers) {
@@ -68,6 +69,26 @@ Error named(Error error, const std::string& provider) {
 }  // namespace
 
 Secret bearer(const Secret& token) { return Secret("Bearer " + token.reveal()); }
+
+void RestCall::takes_file() {
+  deadline = std::chrono::seconds(30);
+  silence = kFileSilence;
+}
+
+void RestCall::sends_file(ByteSource& bytes) {
+  upload = &bytes;
+  deadline = std::chrono::milliseconds(0);
+  silence = kFileSilence;
+}
+
+std::string range_field(const ByteRange& range) {
+  return "bytes=" + std::to_string(range.first) + "-" +
+         (range.last ? std::to_string(*range.last) : "");
+}
+
+bool is_beyond_file(const Error& error) {
+  return error.details.is_object() && error.details.value("status", 0) == 416;
+}
 
 Error error_of_status(std::string_view provider, int status, const HttpFields& headers) {
   const std::string name(provider);
@@ -182,6 +203,13 @@ Task<std::unique_ptr<HttpStream>> RestApi::stream(RestCall call) {
     reply.body.append(piece, 0, count);
   }
   throw failure(reply, path);
+}
+
+Task<Json> RestApi::create(RestCall create) {
+  create.deadline = kCreateDeadline;
+  auto outcome = co_await attempt(call(std::move(create)));
+  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
+  co_return std::move(std::get<Json>(outcome));
 }
 
 Task<Json> RestApi::get(std::string path) {

@@ -34,7 +34,16 @@ struct RestCall {
   HttpFields headers;
   std::chrono::milliseconds deadline{10000};
   std::chrono::seconds silence{0};
+
+  // For a call whose answer, to stream(), or whose body is a file: it may take as long as bytes
+  // flow.
+  void takes_file();
+  void sends_file(ByteSource& bytes);
 };
+
+// The value of a Range header. And whether the error says that nothing of the file is in it (416).
+std::string range_field(const ByteRange& range);
+bool is_beyond_file(const Error& error);
 
 // What a status that is no success means to us. Retry-After is honoured (seconds or a date).
 //   400 406 416 422 invalid · 401 403 unavailable with details {"credentials":"refused"} ·
@@ -45,6 +54,8 @@ Error error_of_status(std::string_view provider, int status, const HttpFields& h
 // for this backend (an image it lacks, a size, a name) becomes no_capacity, so that another tries,
 // and so does a 429 that names no time to wait.
 Error refused_create(Error error);
+// What ends a create is its caller's own limit per attempt; this is when nobody waits any more.
+inline constexpr auto kCreateDeadline = std::chrono::minutes(2);
 
 // JSON over HTTP with one upstream. Errors carry the provider's name; a vendor's body goes to the
 // log, shortened, and never into a message.
@@ -65,6 +76,8 @@ class RestApi {
   // A 2xx whose body is pulled.
   Task<std::unique_ptr<HttpStream>> stream(RestCall call);
 
+  // call() of a create: its deadline is kCreateDeadline, its refusal what refused_create says.
+  Task<Json> create(RestCall call);
   Task<Json> get(std::string path);
   Task<Json> post(std::string path, Json body);
   Task<void> remove(std::string path);  // 404 counts as removed

@@ -8,7 +8,6 @@
 namespace sandgate {
 namespace {
 
-constexpr int kMaxRunloopPages = 1000;
 // The states of what exists, in the order in which a devbox passes through them, so that one that
 // moves on between two pages is seen.
 constexpr const char* kLiving[] = {"queued",    "provisioning", "initializing", "suspending",
@@ -67,11 +66,8 @@ Task<BackendSandbox> RunloopProvider::create(CreateSpec spec) {
                 .path = "/v1/devboxes",
                 .json = runloop::to_create(spec, settings_.rules),
                 .headers = {{"x-request-id", spec.sandbox_id}}};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  runloop::Box box = runloop::to_box(std::get<Json>(outcome));
+  const Json document = co_await api_.create(std::move(call));
+  runloop::Box box = runloop::to_box(document);
   const std::string id = box.sandbox.backend_id;
   GrowingPause pause;
   // What was accepted is not there yet.
@@ -85,31 +81,17 @@ Task<BackendSandbox> RunloopProvider::create(CreateSpec spec) {
 }
 
 Task<std::optional<BackendSandbox>> RunloopProvider::find(std::string id) {
-  auto box = co_await box_of(std::move(id));
-  if (!box) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_of(std::move(id)));
 }
 
 Task<std::vector<BackendSandbox>> RunloopProvider::list() {
   std::vector<BackendSandbox> all;
   std::set<std::string> seen;
   for (const char* state : kLiving) {
-    const std::string query = "/v1/devboxes?limit=100&status=" + std::string(state);
-    std::string after;
-    for (int page = 0; page < kMaxRunloopPages; ++page) {
-      RestCall call{.path = query + after};
-      const Json document = co_await api_.call(std::move(call));
-      const Json& items = list_of("runloop", document, "devboxes");
-      std::string last;
-      for (const Json& item : items) {
-        runloop::Box box = runloop::to_box(item);
-        last = box.sandbox.backend_id;
-        const bool ours = !box.sandbox.sandbox_id.empty() && seen.insert(last).second;
-        if (ours) all.push_back(std::move(box.sandbox));
-      }
-      if (last.empty() || document.value("has_more", Json()) != true) break;
-      after = "&starting_after=" + percent_encode(last);
-    }
+    std::string path = "/v1/devboxes?limit=100&status=" + std::string(state);
+    auto found = co_await list_pages(api_, std::move(path), &runloop::to_page);
+    for (auto& sandbox : found)
+      if (seen.insert(sandbox.backend_id).second) all.push_back(std::move(sandbox));
   }
   co_return all;
 }
@@ -139,9 +121,8 @@ Task<std::unique_ptr<ProcessStream>> RunloopProvider::exec(std::string id, Comma
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
   co_await check_directory(id, command);
-  auto process = std::make_unique<RunloopProcess>(self<RunloopProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
+  co_return co_await start_process<RunloopProcess, RunloopProvider>(std::move(id),
+                                                                    std::move(command));
 }
 
 }  // namespace sandgate

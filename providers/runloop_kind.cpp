@@ -23,9 +23,7 @@ RunloopSettings read_runloop(const Json& settings, const Json& credentials, Prob
       reader.integer("keep_alive_seconds", 60, 172'800).value_or(result.rules.keep_alive_seconds);
   result.limits = read_limits(reader, kRunloopLimits);
   reader.finish();
-  ObjectReader keys(credentials, problems, "/credentials");
-  result.api_key = read_credential(keys, "api_key");
-  keys.finish();
+  result.api_key = read_sole_credential(credentials, "api_key", problems);
   return result;
 }
 

@@ -60,6 +60,15 @@ Box to_box(const Json& document) {
   });
 }
 
+SandboxPage to_page(const Json& document) {
+  SandboxPage page;
+  for (const Json& item : list_of("runloop", document, "devboxes"))
+    page.sandboxes.push_back(to_box(item).sandbox);
+  if (!page.sandboxes.empty() && document.value("has_more", Json()) == true)
+    page.next = next_query("starting_after", page.sandboxes.back().backend_id);
+  return page;
+}
+
 BackendSnapshot to_snapshot(const Json& document) {
   const Json id = document.is_object() ? document.value("id", Json()) : Json();
   if (!id.is_string()) throw not_its_api("runloop");

@@ -4,7 +4,7 @@
 
 #include "providers/event_stream.hpp"
 #include "providers/provider.hpp"
-#include "providers/rest_api.hpp"
+#include "providers/sandbox_pages.hpp"
 #include "providers/vendor_json.hpp"
 
 // Between our values and the words of the Runloop API. Pure; every from function throws
@@ -25,6 +25,8 @@ struct Box {
   bool running = false, suspended = false;  // neither: on its way, or as sandbox.state says
 };
 Box to_box(const Json& document);
+// One answer of the list.
+SandboxPage to_page(const Json& document);
 BackendSnapshot to_snapshot(const Json& document);
 
 // One event of an execution's output; empty for one that carries none.

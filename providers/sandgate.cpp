@@ -8,7 +8,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::milliseconds kDescriptorAge{30'000}, kFirstRetry{250}, kLastRetry{8'000};
-constexpr int kMaxPages = 1000;
+constexpr const char* kAllSandboxes = "/v1/sandboxes?limit=100";
 
 RestTarget target_of(const SandgateSettings& settings) {
   return {.provider = "sandgate",
@@ -76,11 +76,8 @@ Task<BackendSandbox> SandgateProvider::create(CreateSpec spec) {
                 .path = "/v1/sandboxes",
                 .json = wire::to_create(spec, profile_),
                 .headers = {{"Idempotency-Key", spec.sandbox_id}}};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  co_return wire::to_backend_sandbox(std::get<Json>(outcome));
+  const Json document = co_await api_.create(std::move(call));
+  co_return wire::to_backend_sandbox(document);
 }
 
 Task<std::optional<BackendSandbox>> SandgateProvider::find(std::string id) {
@@ -92,32 +89,17 @@ Task<std::optional<BackendSandbox>> SandgateProvider::find(std::string id) {
   co_return sandbox;
 }
 
-Task<std::vector<BackendSandbox>> SandgateProvider::pages(std::string query) {
-  std::vector<BackendSandbox> all;
-  std::string cursor;
-  for (int page = 0; page < kMaxPages; ++page) {
-    const Json document = co_await api_.get("/v1/sandboxes?limit=100" + query + cursor);
-    const auto items = document.value("items", Json::array());
-    for (const Json& item : items) {
-      BackendSandbox sandbox = wire::to_backend_sandbox(item);
-      if (sandbox.state != BackendState::gone && !sandbox.sandbox_id.empty())
-        all.push_back(std::move(sandbox));
-    }
-    const auto next = document.value("next_cursor", Json());
-    if (!next.is_string()) break;
-    cursor = "&cursor=" + percent_encode(next.get<std::string>());
-  }
-  co_return all;
-}
-
 Task<std::optional<BackendSandbox>> SandgateProvider::find_by_tag(std::string sandbox_id) {
-  const auto found = co_await pages("&metadata.sandgate_id=" + percent_encode(sandbox_id));
+  std::string path = kAllSandboxes + ("&metadata.sandgate_id=" + percent_encode(sandbox_id));
+  const auto found = co_await list_pages(api_, std::move(path), &wire::to_page);
   for (const auto& sandbox : found)
     if (sandbox.sandbox_id == sandbox_id) co_return sandbox;
   co_return std::nullopt;
 }
 
-Task<std::vector<BackendSandbox>> SandgateProvider::list() { return pages(""); }
+Task<std::vector<BackendSandbox>> SandgateProvider::list() {
+  return list_pages(api_, kAllSandboxes, &wire::to_page);
+}
 
 Task<void> SandgateProvider::kill(std::string id) { return api_.remove(sandbox_path(id)); }
 

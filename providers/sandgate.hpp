@@ -77,7 +77,6 @@ class SandgateProvider : public Provider, public std::enable_shared_from_this<Sa
     std::chrono::steady_clock::time_point read_at;
   };
 
-  Task<std::vector<BackendSandbox>> pages(std::string query);
   Task<std::string> port_token(std::string id, uint16_t port);
 
   RestApi api_;

@@ -7,9 +7,6 @@
 namespace sandgate {
 namespace {
 
-// A transfer may take as long as bytes flow.
-constexpr auto kSilence = std::chrono::seconds(60);
-constexpr auto kNoDeadline = std::chrono::milliseconds(0);
 constexpr int kMaxListPages = 10'000;
 
 // The changes that another gateway tells.
@@ -37,11 +34,6 @@ std::string files_path(const std::string& id, const std::string& tail, const std
   return "/v1/sandboxes/" + percent_encode(id) + "/files" + tail + "?path=" + percent_encode(path);
 }
 
-std::string range_header(const ByteRange& range) {
-  return "bytes=" + std::to_string(range.first) + "-" +
-         (range.last ? std::to_string(*range.last) : "");
-}
-
 FileEntry entry_of(const HttpFields& headers) {
   const auto text = find_field(headers, "X-Sandgate-Entry");
   const Json document = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
@@ -52,14 +44,11 @@ FileEntry entry_of(const HttpFields& headers) {
 
 Task<FileContent> SandgateProvider::read_file(std::string id, std::string path, ByteRange range) {
   RestCall call{.path = files_path(id, "", path)};
-  call.deadline = std::chrono::seconds(30);
-  call.silence = kSilence;
-  if (range.first > 0 || range.last) call.headers.emplace_back("Range", range_header(range));
+  call.takes_file();
+  if (range.first > 0 || range.last) call.headers.emplace_back("Range", range_field(range));
   auto outcome = co_await attempt(api_.stream(std::move(call)));
   if (const auto* error = std::get_if<Error>(&outcome)) {
-    // 416: nothing of the file is in the range.
-    const bool beyond = error->details.is_object() && error->details.value("status", 0) == 416;
-    if (!beyond) throw *error;
+    if (!is_beyond_file(*error)) throw *error;
     FileContent empty;
     empty.entry = co_await stat(id, path);
     empty.bytes = std::make_unique<TextBytes>();
@@ -77,9 +66,7 @@ Task<FileEntry> SandgateProvider::write_file(std::string id, std::string path, u
   char octal[8];
   std::snprintf(octal, sizeof(octal), "%04o", mode & 07777);
   RestCall call{.method = "PUT", .path = files_path(id, "", path) + "&mode=" + octal};
-  call.upload = &bytes;
-  call.deadline = kNoDeadline;
-  call.silence = kSilence;
+  call.sends_file(bytes);
   const Json document = co_await api_.call(std::move(call));
   co_return wire::to_entry(document);
 }
@@ -135,17 +122,14 @@ Task<std::unique_ptr<FileWatch>> SandgateProvider::watch(std::string id, std::st
 
 Task<std::unique_ptr<ByteSource>> SandgateProvider::read_archive(std::string id, std::string path) {
   RestCall call{.path = files_path(id, "/archive", path)};
-  call.deadline = std::chrono::seconds(30);
-  call.silence = kSilence;
+  call.takes_file();
   auto stream = co_await api_.stream(std::move(call));
   co_return std::make_unique<OwnedBytes>(shared_from_this(), std::move(stream));
 }
 
 Task<void> SandgateProvider::write_archive(std::string id, std::string path, ByteSource& tar) {
   RestCall call{.method = "PUT", .path = files_path(id, "/archive", path)};
-  call.upload = &tar;
-  call.deadline = kNoDeadline;
-  call.silence = kSilence;
+  call.sends_file(tar);
   co_await api_.call(std::move(call));
 }
 

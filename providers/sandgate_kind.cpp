@@ -2,11 +2,12 @@
 
 #include "providers/kind_settings.hpp"
 #include "providers/sandgate.hpp"
+#include "providers/vendor_kind.hpp"
 
 namespace sandgate {
 namespace {
 
-SandgateSettings read(const Json& settings, const Json& credentials, Problems& problems) {
+SandgateSettings read_sandgate(const Json& settings, const Json& credentials, Problems& problems) {
   SandgateSettings result;
   ObjectReader reader(settings, problems, "/settings");
   reader.require("url");
@@ -14,29 +15,21 @@ SandgateSettings read(const Json& settings, const Json& credentials, Problems& p
   reader.require("profile");
   result.profile = reader.text("profile", {1, 200}).value_or("");
   reader.finish();
-  ObjectReader keys(credentials, problems, "/credentials");
-  result.api_key = read_credential(keys, "api_key");
-  keys.finish();
+  result.api_key = read_sole_credential(credentials, "api_key", problems);
   return result;
 }
 
 }  // namespace
 
 ProviderKind sandgate_kind() {
-  return {.name = "sandgate",
-          .validate = [](const Json& settings, const Json& credentials,
-                         Problems& problems) { read(settings, credentials, problems); },
-          .make = [](const ProviderParts& parts,
-                     const ProviderConfig& config) -> std::shared_ptr<Provider> {
-            Problems problems;
-            SandgateSettings settings = read(config.settings, config.credentials, problems);
-            problems.throw_if_any();
-            settings.allow_private = !config.tenant_owned;
-            auto provider =
-                std::make_shared<SandgateProvider>(parts.http, parts.executor, std::move(settings));
-            provider->descriptor();  // starts the first read
-            return provider;
-          }};
+  ProviderKind kind = vendor_kind<SandgateProvider>("sandgate", &read_sandgate);
+  kind.make = [make = std::move(kind.make)](const ProviderParts& parts,
+                                            const ProviderConfig& config) {
+    auto provider = make(parts, config);
+    provider->descriptor();  // starts the first read
+    return provider;
+  };
+  return kind;
 }
 
 }  // namespace sandgate

@@ -1,43 +1,23 @@
 #include "providers/sandgate_wire.hpp"
 
 #include "gateway/core/crypto.hpp"
+#include "providers/vendor_json.hpp"
 
 namespace sandgate::wire {
 namespace {
 
 constexpr size_t kMaxDetail = 500;
 
-Error bad_answer() {
-  Error error(ErrorCode::unavailable, "sandgate sent an answer that is not of its API");
-  error.provider = "sandgate";
-  return error;
-}
-
-// Reads a document with accessors that throw; whatever they throw is the other side's fault.
-template <class F>
-auto reading(F read) {
-  try {
-    return read();
-  } catch (const Json::exception&) {
-    throw bad_answer();
-  }
-}
-
 Time time_at(const Json& document, const char* name) {
   const auto time = from_rfc3339(document.at(name).get<std::string>());
-  if (!time) throw bad_answer();
+  if (!time) throw not_its_api("sandgate");
   return *time;
-}
-
-std::string text_or_empty(const Json& document, const char* name) {
-  const auto found = document.find(name);
-  return found != document.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 ProcessExit to_exit(const Json& document) {
   ProcessExit exit;
   exit.exit_code = document.at("exit_code").get<int>();
-  exit.signal = text_or_empty(document, "signal");
+  exit.signal = text_of(document, "signal");
   exit.timed_out = document.value("timed_out", false);
   exit.duration = std::chrono::milliseconds(document.value("duration_ms", int64_t{0}));
   return exit;
@@ -47,12 +27,12 @@ OutputChunk to_chunk(const ServerEvent& event) {
   OutputChunk chunk;
   chunk.channel = event.name == "stderr" ? Channel::stderr_ : Channel::stdout_;
   auto bytes = base64_decode(Json::parse(event.data).at("data").get<std::string>());
-  if (!bytes) throw bad_answer();
+  if (!bytes) throw not_its_api("sandgate");
   chunk.bytes = std::move(*bytes);
   try {
     chunk.end_offset = std::stoull(event.id);
   } catch (const std::exception&) {
-    throw bad_answer();
+    throw not_its_api("sandgate");
   }
   return chunk;
 }
@@ -72,9 +52,9 @@ Json to_resources(const Resources& resources) {
 
 Error error_of_problem(std::string_view provider, const Json& problem, Error fallback) {
   if (!problem.is_object()) return fallback;
-  const auto code = error_code_from(text_or_empty(problem, "code"));
+  const auto code = error_code_from(text_of(problem, "code"));
   if (!code) return fallback;
-  const std::string detail = text_or_empty(problem, "detail").substr(0, kMaxDetail);
+  const std::string detail = text_of(problem, "detail").substr(0, kMaxDetail);
   // What is between that gateway and us says nothing to our caller about his own key or budget.
   switch (*code) {
     case ErrorCode::unauthenticated:
@@ -97,7 +77,7 @@ Error error_of_problem(std::string_view provider, const Json& problem, Error fal
   if (const auto fields = problem.find("fields"); fields != problem.end() && fields->is_array())
     for (const Json& field : *fields)
       if (field.is_object() && error.fields.size() < 32)
-        error.fields.push_back({text_or_empty(field, "path"), text_or_empty(field, "message")});
+        error.fields.push_back({text_of(field, "path"), text_of(field, "message")});
   return error;
 }
 
@@ -135,11 +115,11 @@ Json to_exec(const Command& command) {
 }
 
 BackendSandbox to_backend_sandbox(const Json& document) {
-  return reading([&] {
+  return reading("sandgate", [&] {
     BackendSandbox sandbox;
     sandbox.backend_id = document.at("id").get<std::string>();
     const auto metadata = document.value("metadata", Json::object());
-    sandbox.sandbox_id = text_or_empty(metadata, "sandgate_id");
+    sandbox.sandbox_id = text_of(metadata, "sandgate_id");
     const std::string state = document.at("state").get<std::string>();
     if (state == "stopped" || state == "failed" || state == "stopping")
       sandbox.state = BackendState::gone;
@@ -149,19 +129,29 @@ BackendSandbox to_backend_sandbox(const Json& document) {
     const auto backend = document.value("backend", Json::object());
     if (backend.is_object()) {
       sandbox.isolation =
-          isolation_from(text_or_empty(backend, "isolation")).value_or(Isolation::process);
-      sandbox.region = text_or_empty(backend, "region");
+          isolation_from(text_of(backend, "isolation")).value_or(Isolation::process);
+      sandbox.region = text_of(backend, "region");
     }
     return sandbox;
   });
 }
 
 Keeps to_kept(const Json& document) {
-  return keeps_from(text_or_empty(document, "kept")).value_or(Keeps::nothing);
+  return keeps_from(text_of(document, "kept")).value_or(Keeps::nothing);
+}
+
+SandboxPage to_page(const Json& document) {
+  return reading("sandgate", [&] {
+    SandboxPage page;
+    const auto items = document.value("items", Json::array());
+    for (const Json& item : items) page.sandboxes.push_back(to_backend_sandbox(item));
+    page.next = next_query("cursor", text_of(document, "next_cursor"));
+    return page;
+  });
 }
 
 BackendSnapshot to_backend_snapshot(const Json& document) {
-  return reading([&] {
+  return reading("sandgate", [&] {
     return BackendSnapshot{.backend_id = document.at("id").get<std::string>(),
                            .kept = to_kept(document),
                            .size_bytes = document.at("size_bytes").get<int64_t>()};
@@ -169,7 +159,7 @@ BackendSnapshot to_backend_snapshot(const Json& document) {
 }
 
 ProcessInfo to_process(const Json& document) {
-  return reading([&] {
+  return reading("sandgate", [&] {
     ProcessInfo info;
     info.id = document.at("id").get<std::string>();
     info.command = document.at("command").get<std::vector<std::string>>();
@@ -186,7 +176,7 @@ ProcessInfo to_process(const Json& document) {
 }
 
 FileEntry to_entry(const Json& document) {
-  return reading([&] {
+  return reading("sandgate", [&] {
     FileEntry entry;
     entry.name = document.at("name").get<std::string>();
     entry.path = document.at("path").get<std::string>();
@@ -195,13 +185,13 @@ FileEntry to_entry(const Json& document) {
     const std::string mode = document.at("mode").get<std::string>();
     entry.mode = static_cast<uint32_t>(std::strtoul(mode.c_str(), nullptr, 8)) & 07777;
     entry.modified_at = time_at(document, "modified_at");
-    if (document.contains("target")) entry.target = text_or_empty(document, "target");
+    if (document.contains("target")) entry.target = text_of(document, "target");
     return entry;
   });
 }
 
 SandboxMetrics to_metrics(const Json& document) {
-  return reading([&] {
+  return reading("sandgate", [&] {
     constexpr double kMib = 1 << 20;
     SandboxMetrics metrics;
     metrics.cpu_micros = static_cast<int64_t>(document.at("cpu_seconds").get<double>() * 1e6);
@@ -219,7 +209,7 @@ SandboxMetrics to_metrics(const Json& document) {
 }
 
 std::optional<ProcessEvent> to_process_event(const ServerEvent& event) {
-  return reading([&]() -> std::optional<ProcessEvent> {
+  return reading("sandgate", [&]() -> std::optional<ProcessEvent> {
     if (event.name == "stdout" || event.name == "stderr" || event.name == "pty")
       return ProcessEvent(to_chunk(event));
     if (event.name == "exit") return ProcessEvent(to_exit(Json::parse(event.data)));
@@ -232,7 +222,7 @@ std::optional<ProcessEvent> to_process_event(const ServerEvent& event) {
 }
 
 std::optional<FileChange> to_file_change(const ServerEvent& event) {
-  return reading([&]() -> std::optional<FileChange> {
+  return reading("sandgate", [&]() -> std::optional<FileChange> {
     if (event.name == "error") {
       const Error unknown(ErrorCode::unavailable, "sandgate lost the watch");
       throw error_of_problem("sandgate", Json::parse(event.data), unknown);
@@ -241,9 +231,9 @@ std::optional<FileChange> to_file_change(const ServerEvent& event) {
     if (!kind) return std::nullopt;
     const Json data = Json::parse(event.data);
     return FileChange{.kind = *kind,
-                      .path = text_or_empty(data, "path"),
-                      .from = text_or_empty(data, "from"),
-                      .directory = text_or_empty(data, "type") == "directory"};
+                      .path = text_of(data, "path"),
+                      .from = text_of(data, "from"),
+                      .directory = text_of(data, "type") == "directory"};
   });
 }
 

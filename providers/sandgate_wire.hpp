@@ -1,7 +1,7 @@
 #pragma once
 #include "providers/event_stream.hpp"
 #include "providers/provider.hpp"
-#include "providers/rest_api.hpp"
+#include "providers/sandbox_pages.hpp"
 
 // Between our values and the words of Sandgate's own v1 API. Pure; every from_ function throws
 // Error(unavailable) for a document that does not have the form of that API.
@@ -11,6 +11,8 @@ Json to_create(const CreateSpec& spec, const std::string& profile);
 Json to_exec(const Command& command);
 
 BackendSandbox to_backend_sandbox(const Json& document);
+// One answer of the list.
+SandboxPage to_page(const Json& document);
 BackendSnapshot to_backend_snapshot(const Json& document);
 // The member `kept` of a sandbox or snapshot; nothing when absent.
 Keeps to_kept(const Json& document);

@@ -23,24 +23,4 @@ Task<void> SharedSocket::write_in_turn(WebSocket::Message message) {
   co_await socket_->write(std::move(message));
 }
 
-void LiveSockets::put(const std::string& sandbox, const std::string& process,
-                      const std::shared_ptr<SharedSocket>& socket) {
-  std::lock_guard lock(mutex_);
-  sockets_[{sandbox, process}] = socket;
-}
-
-void LiveSockets::drop(const std::string& sandbox, const std::string& process) {
-  std::lock_guard lock(mutex_);
-  sockets_.erase({sandbox, process});
-}
-
-std::shared_ptr<SharedSocket> LiveSockets::of(const std::string& sandbox,
-                                              const std::string& process) {
-  std::lock_guard lock(mutex_);
-  const auto found = sockets_.find({sandbox, process});
-  auto socket = found == sockets_.end() ? nullptr : found->second.lock();
-  if (!socket) throw Error::not_found("process", process);
-  return socket;
-}
-
 }  // namespace sandgate

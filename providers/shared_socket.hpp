@@ -1,10 +1,8 @@
 #pragma once
 #include <boost/asio/experimental/channel.hpp>
-#include <map>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <utility>
 
 #include "providers/web_socket.hpp"
 
@@ -27,21 +25,6 @@ class SharedSocket : public std::enable_shared_from_this<SharedSocket> {
   const std::unique_ptr<WebSocket> socket_;
   const asio::any_io_executor executor_;
   Turn turn_;  // holds one message while somebody writes
-};
-
-// The sockets of the processes that this gateway follows, so that a verb on a process finds its
-// connection. What has gone is not kept alive.
-class LiveSockets {
- public:
-  void put(const std::string& sandbox, const std::string& process,
-           const std::shared_ptr<SharedSocket>& socket);
-  void drop(const std::string& sandbox, const std::string& process);
-  // Throws Error(not_found) when no stream of that process is open here.
-  std::shared_ptr<SharedSocket> of(const std::string& sandbox, const std::string& process);
-
- private:
-  std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, std::weak_ptr<SharedSocket>> sockets_;
 };
 
 }  // namespace sandgate

@@ -110,9 +110,7 @@ Task<std::unique_ptr<ByteSource>> ShellProvider::download(std::string id, std::s
 Task<void> ShellProvider::upload(std::string id, std::string path, ByteSource& bytes) {
   std::string piece(kUploadPiece, '\0');
   for (const char* to = " > ";; to = " >> ") {
-    size_t filled = 0;
-    for (size_t count = 1; count > 0 && filled < piece.size(); filled += count)
-      count = co_await bytes.read(std::span(piece).subspan(filled));
+    const size_t filled = co_await fill(bytes, piece);
     const std::string line = "printf %s " +
                              base64_encode(std::string_view(piece).substr(0, filled)) +
                              " | base64 -d" + to + shell::quote(path);
@@ -156,6 +154,12 @@ Task<int> ShellProvider::left_status(std::string id, std::string name) {
   if (ran.status != 0 || status < 0 || status > 255)
     throw Error(ErrorCode::unavailable, "the connection ended before the process did");
   co_return status;
+}
+
+Task<void> ShellProvider::signal(std::string id, std::string process, int number) {
+  const bool can = descriptor().can(Verb::signal);
+  return can ? signal_by_line(std::move(id), std::move(process), number)
+             : Provider::signal(std::move(id), std::move(process), number);
 }
 
 Task<void> ShellProvider::signal_by_line(std::string id, std::string process, int number) {

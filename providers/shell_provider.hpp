@@ -15,6 +15,9 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
   // Searches list(); for vendors that cannot be asked for a label.
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
 
+  // By a line of the shell, where the descriptor declares it.
+  Task<void> signal(std::string id, std::string process, int number) override;
+
   Task<FileContent> read_file(std::string id, std::string path, ByteRange range) override;
   Task<FileEntry> write_file(std::string id, std::string path, uint32_t mode,
                              ByteSource& bytes) override;
@@ -52,8 +55,27 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
   // Throws Error(invalid, "/cwd") when the command names a directory that is not there.
   Task<void> check_directory(std::string id, const Command& command);
 
-  // signal() of adapters that declare it: by a line of the shell.
-  Task<void> signal_by_line(std::string id, std::string process, int number);
+  // find() of adapters that read a vendor's document into a Box, which has a sandbox.
+  template <class Box>
+  static Task<std::optional<BackendSandbox>> sandbox_of(Task<std::optional<Box>> finding) {
+    auto box = co_await std::move(finding);
+    if (!box) co_return std::nullopt;
+    co_return std::move(box->sandbox);
+  }
+
+  // A command as an object of the adapter's own class, started. And run() by one.
+  template <class Process, class Adapter>
+  Task<std::unique_ptr<Process>> start_process(std::string id, Command command) {
+    auto process = std::make_unique<Process>(self<Adapter>(), std::move(id), std::move(command));
+    co_await process->start();
+    co_return process;
+  }
+  template <class Process, class Adapter>
+  Task<Ran> run_process(std::string id, std::string line) {
+    Command command{.shell = std::move(line), .timeout = std::chrono::seconds(60)};
+    auto process = co_await start_process<Process, Adapter>(std::move(id), std::move(command));
+    co_return co_await read_to_end(*process);
+  }
 
   template <class Adapter>
   std::shared_ptr<Adapter> self() {
@@ -62,6 +84,7 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
 
  private:
   shell::ShellFiles files(const std::string& id);
+  Task<void> signal_by_line(std::string id, std::string process, int number);
 
   const asio::any_io_executor executor_;
 };

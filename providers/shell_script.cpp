@@ -37,7 +37,9 @@ std::string keep_script(const std::string& script, const std::string& name) {
 }
 
 std::string run_kept_script(const std::string& name) {
-  return std::string(kScripts) + ". " + file_of(name);
+  std::string line(kScripts);
+  line += ". " + file_of(name);
+  return line;
 }
 
 }  // namespace sandgate::shell

@@ -1,13 +1,13 @@
 #include "providers/sprites.hpp"
 
+#include "providers/named_create.hpp"
 #include "providers/sprites_process.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int kMaxSpritesPages = 1000;
-// A transfer may take as long as bytes flow.
-constexpr auto kSpritesTransfer = std::chrono::seconds(60);
+// Among others: that the name is taken has no status of its own.
+constexpr ErrorCode kSpritesTaken[] = {ErrorCode::invalid};
 
 RestTarget target_of_sprites(const SpritesSettings& settings) {
   return {.provider = "sprites",
@@ -56,17 +56,9 @@ Task<void> SpritesProvider::configure(std::string id, CreateSpec spec) {
 Task<BackendSandbox> SpritesProvider::create(CreateSpec spec) {
   RestCall call{
       .method = "POST", .path = "/v1/sprites", .json = sprites::to_create(spec, settings_.runtime)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  std::optional<BackendSandbox> sandbox;
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    // It may mean that the name is taken, which is ours alone: by an earlier attempt then.
-    if (error->code == ErrorCode::invalid) sandbox = co_await find(spec.sandbox_id);
-    if (!sandbox) throw refused_create(*error);
-  } else {
-    sandbox = sprites::to_sandbox(std::get<Json>(outcome));
-  }
+  const auto named = [this, name = spec.sandbox_id] { return find(name); };
+  auto sandbox =
+      co_await create_named(api_, std::move(call), kSpritesTaken, &sprites::to_sandbox, named);
   const auto limited = co_await attempt(configure(sandbox->backend_id, spec));
   if (const auto* error = std::get_if<Error>(&limited)) {
     // Without its limits it must not be.
@@ -88,20 +80,7 @@ Task<std::optional<BackendSandbox>> SpritesProvider::find_by_tag(std::string san
 }
 
 Task<std::vector<BackendSandbox>> SpritesProvider::list() {
-  std::vector<BackendSandbox> all;
-  std::string after;
-  for (int page = 0; page < kMaxSpritesPages; ++page) {
-    RestCall call{.path = "/v1/sprites?prefix=sb&max_results=50" + after};
-    const Json document = co_await api_.call(std::move(call));
-    for (const Json& item : list_of("sprites", document, "sprites")) {
-      BackendSandbox sandbox = sprites::to_sandbox(item);
-      if (!sandbox.sandbox_id.empty()) all.push_back(std::move(sandbox));
-    }
-    const std::string next = text_of(document, "next_continuation_token");
-    if (next.empty() || document.value("has_more", Json()) != true) break;
-    after = "&continuation_token=" + percent_encode(next);
-  }
-  co_return all;
+  return list_pages(api_, "/v1/sprites?prefix=sb&max_results=50", &sprites::to_page);
 }
 
 Task<void> SpritesProvider::kill(std::string id) { return api_.remove(sprite_path(id)); }
@@ -114,22 +93,13 @@ Task<std::unique_ptr<WebSocket>> SpritesProvider::open(std::string id, std::stri
 }
 
 Task<ShellProvider::Ran> SpritesProvider::run(std::string id, std::string line) {
-  Command command{.shell = std::move(line)};
-  command.timeout = std::chrono::seconds(60);
-  SpritesProcess process(self<SpritesProvider>(), id, std::move(command));
-  co_await process.start();
-  co_return co_await read_to_end(process);
+  return run_process<SpritesProcess, SpritesProvider>(std::move(id), std::move(line));
 }
 
 Task<std::unique_ptr<ProcessStream>> SpritesProvider::exec(std::string id, Command command) {
   co_await check_directory(id, command);
-  auto process = std::make_unique<SpritesProcess>(self<SpritesProvider>(), id, std::move(command));
-  co_await process->start();
-  co_return process;
-}
-
-Task<void> SpritesProvider::signal(std::string id, std::string process, int number) {
-  return signal_by_line(std::move(id), std::move(process), number);
+  co_return co_await start_process<SpritesProcess, SpritesProvider>(std::move(id),
+                                                                    std::move(command));
 }
 
 Task<sprites::Session> SpritesProvider::session_of(std::string id, std::string process) {
@@ -170,16 +140,13 @@ Task<void> SpritesProvider::resize(std::string id, std::string process, PtySize 
 
 Task<std::unique_ptr<ByteSource>> SpritesProvider::download(std::string id, std::string path) {
   RestCall call{.path = sprite_file(id, "read", path)};
-  call.deadline = std::chrono::seconds(30);
-  call.silence = kSpritesTransfer;
+  call.takes_file();
   co_return co_await api_.stream(std::move(call));
 }
 
 Task<void> SpritesProvider::upload(std::string id, std::string path, ByteSource& bytes) {
   RestCall call{.method = "PUT", .path = sprite_file(id, "write", path)};
-  call.upload = &bytes;
-  call.deadline = std::chrono::milliseconds(0);
-  call.silence = kSpritesTransfer;
+  call.sends_file(bytes);
   co_await api_.call(std::move(call));
 }
 

@@ -18,9 +18,7 @@ SpritesSettings read_sprites(const Json& settings, const Json& credentials, Prob
   result.runtime = reader.text("runtime", {1, 100}).value_or(result.runtime);
   result.limits = read_limits(reader, kSpritesLimits);
   reader.finish();
-  ObjectReader keys(credentials, problems, "/credentials");
-  result.token = read_credential(keys, "token");
-  keys.finish();
+  result.token = read_sole_credential(credentials, "token", problems);
   return result;
 }
 

@@ -51,6 +51,15 @@ BackendSandbox to_sandbox(const Json& document) {
   });
 }
 
+SandboxPage to_page(const Json& document) {
+  SandboxPage page;
+  for (const Json& item : list_of("sprites", document, "sprites"))
+    page.sandboxes.push_back(to_sandbox(item));
+  if (document.value("has_more", Json()) == true)
+    page.next = next_query("continuation_token", text_of(document, "next_continuation_token"));
+  return page;
+}
+
 std::string to_exec_query(const Command& command, const std::string& name) {
   const std::string script(command.pty ? kFromFile : kFromStdin);
   std::string query = "?path=%2Fbin%2Fsh&stdin=true";

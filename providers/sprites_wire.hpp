@@ -3,7 +3,7 @@
 #include <string>
 
 #include "providers/provider.hpp"
-#include "providers/rest_api.hpp"
+#include "providers/sandbox_pages.hpp"
 #include "providers/vendor_json.hpp"
 #include "providers/web_socket.hpp"
 
@@ -17,6 +17,8 @@ Json to_create(const CreateSpec& spec, const std::string& runtime);
 Json to_network(const NetworkPolicy& policy);
 Json to_resources(const Resources& resources);
 BackendSandbox to_sandbox(const Json& document);
+// One answer of the list.
+SandboxPage to_page(const Json& document);
 
 // The query that starts a command known by `name`, of [a-z0-9]. The command itself is not in it,
 // because queries are logged and short: it is the first line of the stdin (to_first_line), or in a

@@ -1,12 +1,12 @@
 #include "providers/vercel.hpp"
 
 #include "providers/growing_pause.hpp"
+#include "providers/named_create.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int kMaxVercelPages = 1000;
-constexpr size_t kMaxVercelSessions = 20'000;
+constexpr ErrorCode kVercelTaken[] = {ErrorCode::conflict, ErrorCode::invalid};
 
 RestTarget target_of_vercel(const VercelSettings& settings) {
   return {.provider = "vercel",
@@ -95,54 +95,31 @@ Task<BackendSandbox> VercelProvider::create(CreateSpec spec) {
   RestCall call{.method = "POST",
                 .path = with_team("/v3/sandboxes"),
                 .json = vercel::to_create(spec, settings_.rules)};
-  // The caller's own limit per attempt is what ends it.
-  call.deadline = std::chrono::minutes(2);
-  auto outcome = co_await attempt(api_.call(std::move(call)));
-  std::optional<vercel::Box> box;
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    // The name is ours alone, so what has it is an earlier attempt at this create.
-    const bool taken = error->code == ErrorCode::conflict || error->code == ErrorCode::invalid;
-    if (taken) box = co_await box_of(spec.sandbox_id);
-    if (!box || box->sandbox.sandbox_id != spec.sandbox_id) throw refused_create(*error);
-  } else {
-    box = vercel::to_box(std::get<Json>(outcome));
-  }
+  const auto named = [this, name = spec.sandbox_id] { return box_named(name); };
+  auto box = co_await create_named(api_, std::move(call), kVercelTaken, &vercel::to_box, named);
   remember(*box);
   const vercel::Box ready = co_await running(std::move(*box));
   co_return ready.sandbox;
 }
 
 Task<std::optional<BackendSandbox>> VercelProvider::find(std::string id) {
-  auto box = co_await box_of(std::move(id));
-  if (!box) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_of(std::move(id)));
+}
+
+Task<std::optional<vercel::Box>> VercelProvider::box_named(std::string sandbox_id) {
+  auto box = co_await box_of(sandbox_id);
+  if (!box || box->sandbox.sandbox_id != sandbox_id) co_return std::nullopt;
+  co_return box;
 }
 
 Task<std::optional<BackendSandbox>> VercelProvider::find_by_tag(std::string sandbox_id) {
-  auto box = co_await box_of(sandbox_id);
-  if (!box || box->sandbox.sandbox_id != sandbox_id) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_named(std::move(sandbox_id)));
 }
 
 Task<std::vector<BackendSandbox>> VercelProvider::list() {
-  std::vector<BackendSandbox> all;
-  const std::string path =
-      with_team("/v2/sandboxes?project=" + percent_encode(settings_.rules.project) + "&limit=50");
-  std::string cursor;
-  for (int page = 0; page < kMaxVercelPages; ++page) {
-    RestCall call{.path = path + cursor};
-    const Json document = co_await api_.call(std::move(call));
-    for (const Json& item : list_of("vercel", document, "sandboxes")) {
-      const Json answer{{"sandbox", item}};
-      vercel::Box box = vercel::to_box(answer);
-      if (box.sandbox.state != BackendState::gone && !box.sandbox.sandbox_id.empty())
-        all.push_back(std::move(box.sandbox));
-    }
-    const std::string next = text_of(document.value("pagination", Json()), "next");
-    if (next.empty()) break;
-    cursor = "&cursor=" + percent_encode(next);
-  }
-  co_return all;
+  const std::string project = percent_encode(settings_.rules.project);
+  return list_pages(api_, with_team("/v2/sandboxes?project=" + project + "&limit=50"),
+                    &vercel::to_page);
 }
 
 Task<void> VercelProvider::kill(std::string id) {
@@ -150,26 +127,15 @@ Task<void> VercelProvider::kill(std::string id) {
   RestCall call{.method = "DELETE", .path = named(id)};
   call.deadline = std::chrono::seconds(60);
   co_await api_.find(std::move(call));
-  forget(id);
+  sessions_.forget(id);
 }
 
 void VercelProvider::remember(const vercel::Box& box) {
-  if (!box.running) return;
-  std::lock_guard lock(mutex_);
-  if (sessions_.size() >= kMaxVercelSessions) sessions_.clear();
-  sessions_[box.sandbox.backend_id] = box.session;
-}
-
-void VercelProvider::forget(const std::string& id) {
-  std::lock_guard lock(mutex_);
-  sessions_.erase(id);
+  if (box.running) sessions_.remember(box.sandbox.backend_id, box.session);
 }
 
 Task<vercel::Session> VercelProvider::session_of(std::string id) {
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto found = sessions_.find(id); found != sessions_.end()) co_return found->second;
-  }
+  if (auto known = sessions_.find(id)) co_return std::move(*known);
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
   if (!box->running) throw Error(ErrorCode::conflict, "the sandbox does not run now");
@@ -189,7 +155,7 @@ Task<R> VercelProvider::in_session(std::string id, RestCall call,
     const auto* error = std::get_if<Error>(&outcome);
     if (!error) co_return std::move(std::get<0>(outcome));
     if (error->code != ErrorCode::not_found && error->code != ErrorCode::conflict) throw *error;
-    forget(id);
+    sessions_.forget(id);
     vercel::Session latest = co_await session_of(id);
     if (latest.id == session.id) throw *error;
     session = std::move(latest);

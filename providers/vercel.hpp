@@ -1,8 +1,7 @@
 #pragma once
-#include <map>
 #include <memory>
-#include <mutex>
 
+#include "providers/known_sandboxes.hpp"
 #include "providers/shell_provider.hpp"
 #include "providers/vercel_wire.hpp"
 
@@ -72,18 +71,18 @@ class VercelProvider : public ShellProvider {
   Task<bool> either(std::string id, std::string line);
   // `resume`: starts it again when it is stopped.
   Task<std::optional<vercel::Box>> box_of(std::string id, bool resume = false);
+  // Empty as well when what has the name is none of ours.
+  Task<std::optional<vercel::Box>> box_named(std::string sandbox_id);
   Task<vercel::Box> running(vercel::Box box);
   Task<std::vector<vercel::Listed>> commands(std::string id);
   Task<vercel::Listed> listed(std::string id, std::string process);
   Task<uint64_t> length_of(std::string id, std::string command_id);
   Task<void> set_tags(std::string id, Json tags);
   void remember(const vercel::Box& box);
-  void forget(const std::string& id);
 
   const VercelSettings settings_;
   RestApi api_;
-  std::mutex mutex_;
-  std::map<std::string, vercel::Session> sessions_;  // by name; bounded, a stale one shows itself
+  KnownSandboxes<vercel::Session> sessions_;
 };
 
 }  // namespace sandgate

@@ -2,6 +2,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
+#include "providers/byte_sources.hpp"
 #include "providers/shell_command.hpp"
 #include "providers/vercel.hpp"
 #include "providers/vercel_archive.hpp"
@@ -12,7 +13,6 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kVercelArchived = 4 << 20;  // of a file at once: an archive tells its size first
-constexpr auto kVercelSilence = std::chrono::seconds(60);
 
 Task<void> end_vercel_root(std::shared_ptr<VercelProvider> owner, std::string id,
                            std::string process) {
@@ -74,17 +74,14 @@ void VercelProvider::end_root(const std::string& id, const Command& command) {
 Task<std::unique_ptr<ByteSource>> VercelProvider::download(std::string id, std::string path) {
   Json body{{"path", std::move(path)}};
   RestCall call{.method = "POST", .path = "/fs/read", .json = std::move(body)};
-  call.deadline = std::chrono::seconds(30);
-  call.silence = kVercelSilence;
+  call.takes_file();
   co_return co_await stream(std::move(id), std::move(call));
 }
 
 Task<void> VercelProvider::upload(std::string id, std::string path, ByteSource& bytes) {
   std::string piece(kVercelArchived, '\0');
   for (const char* to = " > ";; to = " >> ") {
-    size_t filled = 0;
-    for (size_t count = 1; count > 0 && filled < piece.size(); filled += count)
-      count = co_await bytes.read(std::span(piece).subspan(filled));
+    const size_t filled = co_await fill(bytes, piece);
     // A header names the directory, so it is not the file's, whose name may hold any byte.
     const vercel::Session session = co_await session_of(id);
     const std::string name = ".sandgate-" + random_hex(8);

@@ -25,9 +25,7 @@ VercelSettings read_vercel(const Json& settings, const Json& credentials, Proble
       reader.integer("snapshot_days", 1, 365).value_or(result.rules.snapshot_days);
   result.limits = read_limits(reader, kVercelLimits);
   reader.finish();
-  ObjectReader keys(credentials, problems, "/credentials");
-  result.token = read_credential(keys, "token");
-  keys.finish();
+  result.token = read_sole_credential(credentials, "token", problems);
   return result;
 }
 

@@ -30,7 +30,7 @@ Task<Keeps> VercelProvider::pause(std::string id, Keeps) {
     co_await set_tags(id, std::move(tags));
   }
   if (box->running) {
-    forget(id);
+    sessions_.forget(id);
     RestCall call{.method = "POST", .path = session_path(box->session.id, "/stop")};
     call.deadline = kVercelState;
     co_await api_.call(std::move(call));
@@ -40,7 +40,7 @@ Task<Keeps> VercelProvider::pause(std::string id, Keeps) {
     box = co_await box_of(id);
     if (!box) throw Error::not_found("sandbox", id);
   }
-  forget(id);
+  sessions_.forget(id);
   co_return Keeps::disk;
 }
 
@@ -63,7 +63,7 @@ Task<BackendSnapshot> VercelProvider::snapshot(std::string id, std::string snaps
                                                bool lasting) {
   auto taken = co_await find_snapshot(snapshot_id);
   if (!taken) {
-    forget(id);
+    sessions_.forget(id);
     const vercel::Session session = co_await session_of(id);
     Json tags = vercel::to_tags(id, snapshot_id, session.id);
     co_await set_tags(id, std::move(tags));
@@ -75,7 +75,7 @@ Task<BackendSnapshot> VercelProvider::snapshot(std::string id, std::string snaps
     taken = vercel::to_snapshot(document.value("snapshot", Json()));
   }
   // It ended the session.
-  forget(id);
+  sessions_.forget(id);
   co_await resume(id);
   co_return *taken;
 }

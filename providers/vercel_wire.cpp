@@ -114,6 +114,16 @@ Box to_box(const Json& document) {
   });
 }
 
+SandboxPage to_page(const Json& document) {
+  SandboxPage page;
+  for (const Json& item : list_of("vercel", document, "sandboxes")) {
+    const Json answer{{"sandbox", item}};
+    page.sandboxes.push_back(to_box(answer).sandbox);
+  }
+  page.next = next_query("cursor", text_of(document.value("pagination", Json()), "next"));
+  return page;
+}
+
 BackendSnapshot to_snapshot(const Json& document) {
   const std::string id = text_of(document, "id");
   if (id.empty()) throw not_its_api("vercel");

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "providers/provider.hpp"
-#include "providers/rest_api.hpp"
+#include "providers/sandbox_pages.hpp"
 #include "providers/vendor_json.hpp"
 
 // Between our values and the words of the Vercel Sandbox API: a sandbox is a name that lasts, a
@@ -40,6 +40,8 @@ struct Box {
 };
 // {"sandbox": …, "session": …}; the session may be missing.
 Box to_box(const Json& document);
+// One answer of the list.
+SandboxPage to_page(const Json& document);
 BackendSnapshot to_snapshot(const Json& document);
 
 // A command as the vendor runs it: our supervisor, started in the account's home. `waits`: the

@@ -25,6 +25,17 @@ std::vector<std::string> types_of(const http::Query& query) {
   return types;
 }
 
+// A role that reads no sandboxes reads no news of them either.
+std::vector<std::string> types_for(const http::Caller& caller, std::vector<std::string> types) {
+  constexpr std::string_view kMoney = "budget.";
+  if (http::allows(caller.role, http::Permission::read_sandboxes)) return types;
+  if (types.empty()) return {std::string(kMoney) + "*"};
+  for (const std::string& type : types)
+    if (!type.starts_with(kMoney))
+      throw Error(ErrorCode::forbidden, "this key's role reads events of budgets only");
+  return types;
+}
+
 // Positions are PostgreSQL's bigint.
 std::optional<int64_t> seen_by(const http::Request& request) {
   const auto id = http::last_event_id(request);
@@ -51,7 +62,8 @@ void EventHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> EventHandlers::list(http::Request& request) {
-  EventQuery query{.tenant = request.caller.tenant, .types = types_of(request.query)};
+  EventQuery query{.tenant = request.caller.tenant,
+                   .types = types_for(request.caller, types_of(request.query))};
   const auto seen = seen_by(request);
   // What happened before the request is not news to it.
   co_await log_.catch_up();

@@ -39,11 +39,8 @@ Task<NetworkHandlers::Found> NetworkHandlers::find(http::Request& request) {
   auto finding = lifecycle_.get(request.tenant(), sandbox_id_of(request));
   const auto found = co_await std::move(finding);
   const SandboxRecord& record = found->record;
-  if (is_ended(record.state)) throw Error::not_found("sandbox", record.id.value);
-  if (record.state != SandboxState::running)
-    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
-  const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
-  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  check_running(record);
+  const auto deployment = lifecycle_.deployment_of(record);
   co_return Found{record, deployment};
 }
 

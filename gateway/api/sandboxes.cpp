@@ -207,11 +207,8 @@ Task<http::Response> SandboxHandlers::extend(http::Request& request) {
 Task<http::Response> SandboxHandlers::metrics(http::Request& request) {
   const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
   const SandboxRecord& record = found->record;
-  if (is_ended(record.state)) throw Error::not_found("sandbox", record.id.value);
-  if (record.state != SandboxState::running)
-    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
-  const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
-  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  check_running(record);
+  const auto deployment = lifecycle_.deployment_of(record);
   check_can(deployment->descriptor, Verb::metrics, "the sandbox's backend does not measure");
   const auto first = co_await deployment->backend->metrics(record.backend_id);
   co_await sleep_for(kCpuWindow);

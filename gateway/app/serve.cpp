@@ -1,6 +1,8 @@
 #include "gateway/app/serve.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,6 +79,35 @@ void prepare_directories(const Config& config, const SystemAccount& account) {
   }
 }
 
+// A shell's usual 1 024 are fewer than the connections and sandboxes that are promised.
+void open_as_many_files_as_allowed() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+// Two over one home would each stop the other's database. Held by this process alone and as long as
+// it lives: what an earlier one left running does not keep the next from starting.
+class HomeLock {
+ public:
+  explicit HomeLock(const std::string& home)
+      : file_(
+            open((home + "/serve.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) {
+    if (file_ >= 0 && flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+    const bool taken = file_ >= 0 && errno == EWOULDBLOCK;
+    if (file_ >= 0) close(file_);
+    throw Error(ErrorCode::conflict,
+                taken ? "another 'sandgate serve' uses " + home + ": stop it, or set another home"
+                      : "cannot lock " + home + "/serve.lock");
+  }
+  ~HomeLock() { close(file_); }
+  HomeLock(const HomeLock&) = delete;
+
+ private:
+  int file_;
+};
+
 }  // namespace
 
 NodeSettings node_settings(const Config& config) {
@@ -89,10 +120,10 @@ NodeSettings node_settings(const Config& config) {
   settings.agent_binary = config.local.agent;
   settings.id_base = static_cast<uint32_t>(config.local.uid_base);
   settings.warm_sandboxes = static_cast<size_t>(config.local.warm_sandboxes);
+  settings.warm_floor = static_cast<size_t>(config.local.warm_floor);
   std::istringstream workspaces(config.local.workspaces);
   for (std::string one; std::getline(workspaces, one, ':');)
     if (!one.empty()) settings.workspaces.push_back(one);
-  settings.host_image = config.local.host_image;
   settings.private_cidrs = words_of(config.local.egress.private_cidrs);
   settings.egress_authorities = config.local.egress.authorities;
   if (geteuid() == 0)
@@ -103,7 +134,9 @@ NodeSettings node_settings(const Config& config) {
 int serve(const Config& config) {
   const SystemAccount account = service_account(config);
   ensure_directory(config.home, current_account(), 0711, Link::follow);
+  const HomeLock alone(config.home);
   check_start(config, account);
+  open_as_many_files_as_allowed();
   prepare_directories(config, account);
   ensure_master_key(config, account);
   ProcessSupervisor supervisor;

@@ -44,8 +44,8 @@ struct Config {
     std::string name = "local";
     int64_t uid_base = 200'000'000;
     int64_t warm_sandboxes = 16;
+    int64_t warm_floor = 0;
     std::string workspaces;
-    bool host_image = false;
     struct Egress {
       std::string private_cidrs;  // separated by commas
       std::string authorities;  // PEM file

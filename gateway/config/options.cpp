@@ -154,14 +154,8 @@ std::vector<Option> server_options() {
   };
 }
 
-std::vector<Option> resource_options() {
+std::vector<Option> local_options() {
   return {
-      text("database.url", "libpq URL; empty: an embedded PostgreSQL under $home/postgres.",
-           [](Config& c) -> std::string& { return c.database.url; }),
-      number("database.connections", "Connections, each with a thread of its own.", 1, 256,
-             [](Config& c) -> int64_t& { return c.database.connections; }),
-      number("database.patience_ms", "How long a request waits for the database.", 100, 60000,
-             [](Config& c) -> int64_t& { return c.database.patience_ms; }),
       flag("local.enabled", "Offer this machine as the deployment 'local'.",
            [](Config& c) -> bool& { return c.local.enabled; }),
       text("local.agent", "Program that becomes pid 1 of a sandbox; empty: beside this one.",
@@ -175,11 +169,24 @@ std::vector<Option> resource_options() {
              4000000000, [](Config& c) -> int64_t& { return c.local.uid_base; }),
       number("local.warm_sandboxes", "Sandboxes kept started for the next who asks; 0: none.", 0,
              1024, [](Config& c) -> int64_t& { return c.local.warm_sandboxes; }),
+      number("local.warm_floor",
+             "How many of them wait of each kind for ten minutes after its last create; in a rush "
+             "of creates it is more.",
+             0, 1024, [](Config& c) -> int64_t& { return c.local.warm_floor; }),
       text("local.workspaces",
            "Directories that operators' profiles may show to sandboxes, separated by ':'.",
            [](Config& c) -> std::string& { return c.local.workspaces; }),
-      flag("local.host_image", "Offer the machine's own /usr as image 'host' (development only).",
-           [](Config& c) -> bool& { return c.local.host_image; }),
+  };
+}
+
+std::vector<Option> resource_options() {
+  return {
+      text("database.url", "libpq URL; empty: an embedded PostgreSQL under $home/postgres.",
+           [](Config& c) -> std::string& { return c.database.url; }),
+      number("database.connections", "Connections, each with a thread of its own.", 1, 256,
+             [](Config& c) -> int64_t& { return c.database.connections; }),
+      number("database.patience_ms", "How long a request waits for the database.", 100, 60000,
+             [](Config& c) -> int64_t& { return c.database.patience_ms; }),
       word("billing.unpriced", "Backends whose price is not known: refuse or allow.",
            {"refuse", "allow"}, [](Config& c) -> std::string& { return c.billing.unpriced; }),
       number("limits.connections", "Open client connections.", 1, 1000000,
@@ -230,7 +237,8 @@ std::vector<Option> event_options() {
 const std::vector<Option>& options() {
   static const std::vector<Option> kOptions = [] {
     auto all = server_options();
-    for (auto& more : {resource_options(), port_options(), egress_options(), event_options()})
+    for (auto& more :
+         {local_options(), resource_options(), port_options(), egress_options(), event_options()})
       all.insert(all.end(), more.begin(), more.end());
     return all;
   }();

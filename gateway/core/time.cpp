@@ -7,6 +7,9 @@
 namespace sandgate {
 namespace {
 
+// The moment before it can still be written, too: there is no year 0.
+constexpr Time kEarliest = std::chrono::sys_days{std::chrono::year(1) / 1 / 2};
+
 // Reads exactly `digits` decimal digits at `at`; -1 when they are not there.
 int read_digits(std::string_view text, size_t at, size_t digits) {
   if (at + digits > text.size()) return -1;
@@ -77,9 +80,10 @@ std::optional<Time> from_rfc3339(std::string_view text) {
   const auto micros = read_fraction(text, at);
   const auto offset = read_offset(text, at);
   if (!micros || !offset) return std::nullopt;
-  return Time(std::chrono::sys_days(date)) + std::chrono::hours(hour) +
-         std::chrono::minutes(minute) + std::chrono::seconds(second) +
-         std::chrono::microseconds(*micros) - *offset;
+  const Time time = Time(std::chrono::sys_days(date)) + std::chrono::hours(hour) +
+                    std::chrono::minutes(minute) + std::chrono::seconds(second) +
+                    std::chrono::microseconds(*micros) - *offset;
+  return time < kEarliest ? std::nullopt : std::optional(time);
 }
 
 }  // namespace sandgate

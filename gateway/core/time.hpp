@@ -11,7 +11,7 @@ using Time = std::chrono::sys_time<std::chrono::microseconds>;
 
 // RFC 3339 in UTC: "2026-11-20T08:09:10Z", with a fraction only when there is one.
 std::string to_rfc3339(Time time);
-// Accepts any offset; empty when the text is not a time.
+// Accepts any offset; empty when the text is not a time, or one before the second day of year 1.
 std::optional<Time> from_rfc3339(std::string_view text);
 
 // From and to PostgreSQL's extract(epoch) in microseconds.

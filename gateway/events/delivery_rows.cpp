@@ -1,8 +1,9 @@
 #include "gateway/events/delivery_rows.hpp"
 
 #include "gateway/core/log.hpp"
+#include "gateway/core/statement.hpp"
+#include "gateway/events/event_row.hpp"
 #include "gateway/events/webhook_store.hpp"
-#include "registry/sql.hpp"
 
 namespace sandgate::delivery_rows {
 namespace {
@@ -31,18 +32,6 @@ constexpr char kTakeDue[] = R"sql(
   FROM taken t JOIN webhook w ON w.id = t.webhook JOIN event e ON e.position = t.position
   ORDER BY t.webhook, t.position)sql";
 
-Event event_of(const pqxx::row& row) {
-  Event event{.position = row["position"].as<int64_t>(),
-              .id = row["id"].as<std::string>(),
-              .type = row["type"].as<std::string>(),
-              .subject = row["subject"].as<std::string>(),
-              .at = time_of(row["at"]),
-              .data = json_of(row["data"])};
-  if (auto tenant = row["tenant"].as<std::string>(); !tenant.empty())
-    event.tenant = TenantId{std::move(tenant)};
-  return event;
-}
-
 void give_up_webhook(pqxx::work& tx, int64_t webhook) {
   tx.exec_params("UPDATE webhook SET disabled_at = now() WHERE id = $1", webhook);
   tx.exec_params("DELETE FROM webhook_delivery WHERE webhook = $1", webhook);
@@ -52,16 +41,15 @@ void give_up_webhook(pqxx::work& tx, int64_t webhook) {
 
 std::vector<Delivery> take_due(pqxx::work& tx, const Vault& vault, size_t most,
                                std::chrono::milliseconds lease) {
-  tx.conn().prepare("delivery_take", kTakeDue);
   std::vector<Delivery> taken;
-  for (const auto& row : tx.exec_prepared("delivery_take", most, lease.count())) {
+  for (const auto& row : run_prepared(tx, kTakeDue, most, lease.count())) {
     const std::string context =
         webhook_vault_context(row["owner"].as<std::string>(), row["name"].as<std::string>());
     try {
       taken.push_back({.webhook = row["webhook"].as<int64_t>(),
                        .url = row["url"].as<std::string>(),
                        .secret = vault.open(pqxx::binarystring(row["secret"]).str(), context),
-                       .event = event_of(row),
+                       .event = event_from(row),
                        .attempts = row["attempts"].as<int>()});
     } catch (const Error& error) {
       // One secret that does not open must not hold up the others.

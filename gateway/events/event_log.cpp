@@ -1,7 +1,7 @@
 #include "gateway/events/event_log.hpp"
 
-#include "gateway/core/log.hpp"
-#include "registry/sql.hpp"
+#include "gateway/core/statement.hpp"
+#include "gateway/events/event_row.hpp"
 
 namespace sandgate {
 namespace {
@@ -35,23 +35,10 @@ size_t collect_in(pqxx::work& tx, int64_t most, bool wait) {
     tx.exec("SELECT pg_advisory_xact_lock(" + lock + ")");
   else if (!tx.exec1("SELECT pg_try_advisory_xact_lock(" + lock + ")")[0].as<bool>())
     return 0;
-  tx.conn().prepare("event_collect", kCollect);
-  return tx.exec_prepared1("event_collect", most)[0].as<size_t>();
+  return run_prepared(tx, kCollect, most)[0][0].as<size_t>();
 }
 
 bool outbox_is_empty(pqxx::work& tx) { return tx.exec("SELECT FROM event_outbox LIMIT 1").empty(); }
-
-Event event_from(const pqxx::row& row) {
-  Event event{.position = row["position"].as<int64_t>(),
-              .id = row["id"].as<std::string>(),
-              .type = row["type"].as<std::string>(),
-              .subject = row["subject"].as<std::string>(),
-              .at = time_of(row["at"]),
-              .data = json_of(row["data"])};
-  if (auto tenant = row["tenant"].as<std::string>(); !tenant.empty())
-    event.tenant = TenantId{std::move(tenant)};
-  return event;
-}
 
 int64_t newest_in(pqxx::work& tx) {
   return tx.exec1("SELECT coalesce(max(position), 0) FROM event")[0].as<int64_t>();

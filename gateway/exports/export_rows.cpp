@@ -160,14 +160,12 @@ std::vector<DeadLetter> read_dead(pqxx::work& tx, const std::string& name, int64
 }
 
 size_t retry(pqxx::work& tx, const std::string& name, const std::vector<std::string>& events) {
-  SqlArray wanted;
-  for (const std::string& event : events) wanted.add(event);
   tx.exec_params("UPDATE export SET next_try_at = now() WHERE name = $1", name);
   return tx
       .exec_params(
           "UPDATE export_dead_letter SET retry = true WHERE export = $1"
           " AND (cardinality($2::text[]) = 0 OR event::text = ANY ($2::text[]))",
-          name, wanted.str())
+          name, sql_array_of(events))
       .affected_rows();
 }
 

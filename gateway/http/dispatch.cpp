@@ -75,17 +75,21 @@ Task<Response> Dispatcher::respond(Request& request, IncomingBody& body) {
   request.received = begin;
   const Route* route = nullptr;
   Response response;
+  std::optional<Error> error;
   std::exception_ptr failure;
   try {
     response = co_await answer(request, body, route);
+  } catch (const Error& known) {
+    error = known;  // the usual case, which need not be thrown once more
   } catch (...) {
     failure = std::current_exception();
   }
-  if (failure) {
+  if (error || failure) {
     const auto state = co_await asio::this_coro::cancellation_state;
-    if (body.broken() || state.cancelled() != asio::cancellation_type::none)
-      std::rethrow_exception(failure);
-    response = problem(as_error(failure, request.id), request.id);
+    const bool left = body.broken() || state.cancelled() != asio::cancellation_type::none;
+    if (left && failure) std::rethrow_exception(failure);
+    if (left) throw *error;
+    response = problem(error ? *error : as_error(failure, request.id), request.id);
   }
   if (services_.metrics)
     services_.metrics->record(route, response.status, std::chrono::steady_clock::now() - begin);
@@ -145,13 +149,14 @@ Task<void> Dispatcher::receive(Request& request, IncomingBody& body, const Route
   request.body = co_await read_whole(body, route.max_body_bytes);
 }
 
+// No coroutine of its own: what a handler throws is thrown again in each it passes.
 Task<Response> Dispatcher::run(Request& request, const Route& route) {
   if (route.idempotent_create && services_.idempotency && route.body != BodyMode::streamed) {
     auto call = idempotent_call(request);
     if (call) call->sealed = route.secret_answer;
-    if (call) co_return co_await run_once(request, route, std::move(*call));
+    if (call) return run_once(request, route, std::move(*call));
   }
-  co_return co_await route.handler(request);
+  return route.handler(request);
 }
 
 Task<Response> Dispatcher::run_once(Request& request, const Route& route, IdempotentCall call) {

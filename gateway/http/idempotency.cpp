@@ -21,9 +21,8 @@ std::optional<IdempotentCall> idempotent_call(const Request& request) {
   check_idempotency_key(request);
   const auto key = request.headers.find(kHeader);
   if (!key) return std::nullopt;
-  // The query is part of what is asked for; the content type decides how the body reads.
-  const auto type = request.headers.find("Content-Type");
-  std::string asked = request.target + "\n" + std::string(type.value_or("")) + "\n" + request.body;
+  // The query is part of what is asked for; how the body's type is written is not.
+  const std::string asked = request.target + "\n" + request.body;
   return IdempotentCall{
       .scope = request.caller.tenant ? request.caller.tenant->value : "operator",
       .operation = std::string(to_string(request.method)) + " " + request.path,

@@ -1,6 +1,6 @@
 #include "gateway/ports/port_store.hpp"
 
-#include "gateway/sandboxes/store.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate::ports {
 namespace {
@@ -28,9 +28,8 @@ std::string key_of(const SandboxId& sandbox, uint16_t port) {
 
 std::optional<OpenPort> read_port(pqxx::work& tx, const std::string& key) {
   const size_t colon = key.find(':');
-  const auto rows = sandbox_rows::run(
-      tx, "port_find",
-      std::string("SELECT ") + kColumns + " FROM port WHERE sandbox = $1 AND port = $2",
+  const auto rows = run_prepared(
+      tx, std::string("SELECT ") + kColumns + " FROM port WHERE sandbox = $1 AND port = $2",
       key.substr(0, colon), std::stoi(key.substr(colon + 1)));
   if (rows.empty()) return std::nullopt;
   return port_from(rows[0]);
@@ -39,9 +38,8 @@ std::optional<OpenPort> read_port(pqxx::work& tx, const std::string& key) {
 // What the same request opened before. Throws Error(conflict) when the key meant something else.
 std::optional<OpenPort> find_repeated(pqxx::work& tx, const Repeat& repeat) {
   if (repeat.key_hash.empty()) return std::nullopt;
-  const auto rows = sandbox_rows::run(
-      tx, "port_repeat",
-      std::string("SELECT ") + kColumns + ", request_hash FROM port WHERE repeat_hash = $1",
+  const auto rows = run_prepared(
+      tx, std::string("SELECT ") + kColumns + ", request_hash FROM port WHERE repeat_hash = $1",
       repeat.key_hash);
   if (rows.empty()) return std::nullopt;
   if (rows[0][7].as<std::string>() != repeat.request_hash)
@@ -50,9 +48,9 @@ std::optional<OpenPort> find_repeated(pqxx::work& tx, const Repeat& repeat) {
 }
 
 void check_room(pqxx::work& tx, const OpenPort& port) {
-  const auto others = sandbox_rows::run(
-      tx, "port_count", "SELECT count(*) FROM port WHERE sandbox = $1 AND port <> $2",
-      port.sandbox.value, static_cast<int>(port.port));
+  const auto others =
+      run_prepared(tx, "SELECT count(*) FROM port WHERE sandbox = $1 AND port <> $2",
+                   port.sandbox.value, static_cast<int>(port.port));
   if (others[0][0].as<int64_t>() >= PortStore::kMaxPerSandbox)
     throw Error(ErrorCode::quota_exceeded, "a sandbox has at most 64 open ports: close one first");
 }
@@ -63,8 +61,7 @@ OpenPort write_port(pqxx::work& tx, const OpenPort& port,
     return value.empty() ? std::nullopt : std::optional(value);
   };
   const auto seconds = lifetime ? std::optional(lifetime->count()) : std::nullopt;
-  const auto rows =
-      sandbox_rows::run(tx, "port_open", std::string(R"sql(
+  const auto rows = run_prepared(tx, std::string(R"sql(
         INSERT INTO port (sandbox, port, tenant, access, token_hash, repeat_hash, request_hash,
           expires_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8::bigint))
@@ -73,9 +70,9 @@ OpenPort write_port(pqxx::work& tx, const OpenPort& port,
           request_hash = excluded.request_hash, created_at = now(),
           expires_at = excluded.expires_at
         RETURNING )sql") + kColumns,
-                        port.sandbox.value, static_cast<int>(port.port), port.tenant.value,
-                        std::string(to_string(port.access)), text(port.token_hash),
-                        text(repeat.key_hash), text(repeat.request_hash), seconds);
+                                 port.sandbox.value, static_cast<int>(port.port), port.tenant.value,
+                                 std::string(to_string(port.access)), text(port.token_hash),
+                                 text(repeat.key_hash), text(repeat.request_hash), seconds);
   return port_from(rows[0]);
 }
 
@@ -110,9 +107,8 @@ Task<Opened> PortStore::open(OpenPort port, std::optional<std::chrono::seconds> 
 
 Task<bool> PortStore::close(SandboxId sandbox, uint16_t port) {
   auto work = [sandbox, port](pqxx::work& tx) {
-    const auto rows =
-        sandbox_rows::run(tx, "port_close", "DELETE FROM port WHERE sandbox = $1 AND port = $2",
-                          sandbox.value, static_cast<int>(port));
+    const auto rows = run_prepared(tx, "DELETE FROM port WHERE sandbox = $1 AND port = $2",
+                                   sandbox.value, static_cast<int>(port));
     return rows.affected_rows() > 0;
   };
   const bool closed = co_await database_.run(std::move(work));
@@ -123,8 +119,8 @@ Task<bool> PortStore::close(SandboxId sandbox, uint16_t port) {
 Task<std::vector<OpenPort>> PortStore::list(SandboxId sandbox) {
   auto work = [sandbox](pqxx::work& tx) {
     std::vector<OpenPort> ports;
-    for (const auto& row : sandbox_rows::run(
-             tx, "port_list",
+    for (const auto& row : run_prepared(
+             tx,
              std::string("SELECT ") + kColumns +
                  " FROM port WHERE sandbox = $1 AND (expires_at IS NULL OR expires_at > now())"
                  " ORDER BY port",

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "gateway/core/json_reader.hpp"
 #include "gateway/core/log.hpp"
-#include "gateway/sandboxes/store.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
@@ -75,12 +76,12 @@ Task<void> Activity::flush(bool all) {
   auto work = [text = list.dump()](pqxx::work& tx) {
     // Losing this in a crash costs a few seconds of idle time.
     tx.exec("SET LOCAL synchronous_commit TO off");
-    sandbox_rows::run(tx, "activity_flush", R"sql(
+    run_prepared(tx, R"sql(
       UPDATE sandbox SET last_active_at =
         greatest(last_active_at, now() - make_interval(secs => age_ms / 1000.0))
       FROM json_to_recordset($1::json) AS used(id text, age_ms bigint)
       WHERE sandbox.id = used.id AND state = 'running')sql",
-                      text);
+                 text);
   };
   const auto outcome = co_await attempt(database_.run(std::move(work)));
   if (const auto* error = std::get_if<Error>(&outcome)) {

@@ -3,12 +3,6 @@
 namespace sandgate {
 namespace {
 
-void check_running(const SandboxRecord& record) {
-  if (is_ended(record.state)) throw Error::not_found("sandbox", record.id.value);
-  if (record.state != SandboxState::running)
-    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
-}
-
 bool starts_programs(Verb verb) {
   return verb == Verb::exec || verb == Verb::background || verb == Verb::pty;
 }
@@ -38,8 +32,7 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
   const auto known = co_await awake(caller, *parsed);
   const SandboxRecord& record = known->record;
   check_running(record);
-  const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
-  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  const auto deployment = lifecycle_.deployment_of(record);
   check_can(deployment->descriptor, verb,
             "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
   co_return OpenSandbox{

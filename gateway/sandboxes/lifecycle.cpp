@@ -61,13 +61,18 @@ Task<CachedSandboxPtr> Lifecycle::get(TenantId tenant, SandboxId id) {
   co_return found;
 }
 
+DeploymentPtr Lifecycle::deployment_of(const SandboxRecord& record) const {
+  auto deployment = parts_.deployments.find(record.tenant, record.deployment);
+  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  return deployment;
+}
+
 Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {
   auto known = co_await get(tenant, id);
   const SandboxRecord& record = known->record;
   if (record.state != SandboxState::running && record.state != SandboxState::paused)
     co_return known;
-  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
-  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  const auto deployment = deployment_of(record);
   const auto there = co_await deployment->backend->find(record.backend_id);
   if (there && there->state != BackendState::gone) co_return known;
   co_await fail(id, "the backend does not know it any more");
@@ -194,13 +199,12 @@ Task<SandboxRecord> Lifecycle::extend(TenantId tenant, SandboxId id, int64_t ttl
   const auto known = co_await get(tenant, id);
   const SandboxRecord record = known->record;
   if (record.state != SandboxState::running && record.state != SandboxState::paused)
-    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
+    throw wrong_state(record);
   if (ttl_seconds > record.max_ttl_seconds)
     throw Error::invalid(
         "/ttl_seconds",
         "may be at most " + std::to_string(record.max_ttl_seconds) + " by the sandbox's profile");
-  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
-  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  const auto deployment = deployment_of(record);
   // The backend first: a longer second line is harmless, a shorter one is not.
   const auto ttl = backend_ttl(std::chrono::seconds(ttl_seconds), deployment->descriptor);
   co_await deployment->backend->extend(record.backend_id, ttl);

@@ -94,6 +94,9 @@ class Lifecycle {
   void end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at = std::nullopt,
                   const std::optional<Meter::Measured>& counters = std::nullopt);
 
+  // The deployment that holds it. Throws Error(unavailable) when it is gone.
+  DeploymentPtr deployment_of(const SandboxRecord& record) const;
+
   const Parts& parts() const { return parts_; }
   // Creates for which a deployment of unknown price was refused, or (unless required) considered.
   uint64_t unpriced() const { return unpriced_; }

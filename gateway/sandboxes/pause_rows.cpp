@@ -1,5 +1,7 @@
 #include "gateway/sandboxes/pause_rows.hpp"
 
+#include "gateway/core/statement.hpp"
+
 namespace sandgate::sandbox_rows {
 namespace {
 
@@ -23,8 +25,7 @@ std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Ke
       " lease_until = now() + make_interval(secs => $3 / 1000.0)"
       " WHERE id = $1 AND state = 'running' RETURNING " +
       columns();
-  return only(
-      run(tx, "sandbox_pausing", kSql, id.value, std::string(to_string(wish)), lease.count()));
+  return only(run_prepared(tx, kSql, id.value, std::string(to_string(wish)), lease.count()));
 }
 
 std::optional<SandboxRecord> set_paused(pqxx::work& tx, const SandboxId& id, Keeps kept) {
@@ -32,7 +33,7 @@ std::optional<SandboxRecord> set_paused(pqxx::work& tx, const SandboxId& id, Kee
       "UPDATE sandbox SET state = 'paused', kept = $2"
       " WHERE id = $1 AND state = 'pausing' RETURNING " +
       columns();
-  return only(run(tx, "sandbox_paused", kSql, id.value, std::string(to_string(kept))));
+  return only(run_prepared(tx, kSql, id.value, std::string(to_string(kept))));
 }
 
 std::optional<SandboxRecord> set_resuming(pqxx::work& tx, const SandboxId& id,
@@ -42,7 +43,7 @@ std::optional<SandboxRecord> set_resuming(pqxx::work& tx, const SandboxId& id,
       " lease_until = now() + make_interval(secs => $2 / 1000.0)"
       " WHERE id = $1 AND state = 'paused' RETURNING " +
       columns();
-  return only(run(tx, "sandbox_resuming", kSql, id.value, lease.count()));
+  return only(run_prepared(tx, kSql, id.value, lease.count()));
 }
 
 std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id) {
@@ -52,7 +53,7 @@ std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id) {
       "   THEN now() + make_interval(secs => ttl_seconds) ELSE expires_at END"
       " WHERE id = $1 AND state = 'resuming' RETURNING " +
       columns();
-  return only(run(tx, "sandbox_resumed", kSql, id.value));
+  return only(run_prepared(tx, kSql, id.value));
 }
 
 std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id) {
@@ -61,11 +62,10 @@ std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id) {
       " kept = CASE state WHEN 'pausing' THEN NULL ELSE kept END"
       " WHERE id = $1 AND state IN ('pausing', 'resuming') RETURNING " +
       columns();
-  return only(run(tx, "sandbox_back", kSql, id.value));
+  return only(run_prepared(tx, kSql, id.value));
 }
 
-std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& name,
-                                       const std::string& condition, int most,
+std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition, int most,
                                        std::chrono::milliseconds ahead,
                                        std::chrono::milliseconds lease) {
   const std::string sql =
@@ -73,15 +73,15 @@ std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& name,
       " lease_until = now() + make_interval(secs => $3 / 1000.0)"
       " WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE state = 'running' AND " +
       condition + " LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " + columns();
-  return every(run(tx, "sandbox_pause_" + name, sql, ahead.count(), most, lease.count()));
+  return every(run_prepared(tx, sql, ahead.count(), most, lease.count()));
 }
 
 void put_off_pausing(pqxx::work& tx, const SandboxId& id) {
-  run(tx, "sandbox_put_off_pausing", R"sql(
+  run_prepared(tx, R"sql(
     UPDATE sandbox SET stop_attempts = stop_attempts + 1,
       lease_until = now() + make_interval(secs => least(60, power(2, least(stop_attempts, 6))))
     WHERE id = $1 AND state IN ('pausing', 'resuming'))sql",
-      id.value);
+               id.value);
 }
 
 std::vector<SandboxRecord> take_half_paused(pqxx::work& tx, int most,
@@ -93,11 +93,11 @@ std::vector<SandboxRecord> take_half_paused(pqxx::work& tx, int most,
         AND lease_until <= now() + make_interval(secs => $1 / 1000.0)
       ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING )sql" +
                                   columns();
-  return every(run(tx, "sandbox_half_paused", kSql, ahead.count(), most, lease.count()));
+  return every(run_prepared(tx, kSql, ahead.count(), most, lease.count()));
 }
 
 Json wishes_of(pqxx::work& tx, const SandboxId& id) {
-  const auto rows = run(tx, "sandbox_wishes", "SELECT wishes FROM sandbox WHERE id = $1", id.value);
+  const auto rows = run_prepared(tx, "SELECT wishes FROM sandbox WHERE id = $1", id.value);
   return rows.empty() ? Json::object() : Json::parse(rows[0][0].as<std::string>());
 }
 

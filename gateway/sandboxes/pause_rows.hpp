@@ -18,8 +18,7 @@ std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id);
 std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id);
 
 // Running rows that fulfil a condition of ours (as in stop_where) -> pausing.
-std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& name,
-                                       const std::string& condition, int most,
+std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition, int most,
                                        std::chrono::milliseconds ahead,
                                        std::chrono::milliseconds lease);
 // Pausing or resuming, nobody knows how far: the next try is due after 1 s, doubling to 60 s.

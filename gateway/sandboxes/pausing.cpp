@@ -16,10 +16,6 @@ constexpr std::chrono::milliseconds kSettlePause{20};
 // Of a sandbox that waits paused for ever: its backend must not end it by its own clock.
 constexpr std::chrono::seconds kWhilePaused{365 * 24 * 3600};
 
-Error not_in_that_state(const SandboxRecord& record) {
-  return Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
-}
-
 bool is_on_its_way(SandboxState state) {
   return state == SandboxState::pausing || state == SandboxState::resuming;
 }
@@ -33,10 +29,6 @@ Resources kept_resources(const SandboxRecord& record) {
 
 MeterState metered_as(Keeps kept) {
   return kept == Keeps::memory ? MeterState::paused_memory : MeterState::paused_disk;
-}
-
-Error deployment_gone() {
-  return Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
 }
 
 }  // namespace
@@ -67,7 +59,7 @@ Task<SandboxRecord> Pausing::settled(TenantId tenant, SandboxId id) {
   for (;;) {
     const auto known = co_await lifecycle_.get(tenant, id);
     if (!is_on_its_way(known->record.state)) co_return known->record;
-    if (std::chrono::steady_clock::now() > limit) throw not_in_that_state(known->record);
+    if (std::chrono::steady_clock::now() > limit) throw wrong_state(known->record);
     co_await sleep_for(kSettlePause);
   }
 }
@@ -75,9 +67,8 @@ Task<SandboxRecord> Pausing::settled(TenantId tenant, SandboxId id) {
 Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {
   const SandboxRecord record = co_await settled(tenant, id);
   if (record.state == SandboxState::paused) co_return record;
-  if (record.state != SandboxState::running) throw not_in_that_state(record);
-  const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
-  if (!deployment) throw deployment_gone();
+  if (record.state != SandboxState::running) throw wrong_state(record);
+  const auto deployment = lifecycle_.deployment_of(record);
   check_can(deployment->descriptor, Verb::pause,
             "the sandbox's backend cannot pause: " + record.provider);
   auto work = [this, id, wish]() -> Task<SandboxRecord> { return begin_pause(id, wish); };
@@ -97,7 +88,7 @@ Task<SandboxRecord> Pausing::begin_pause(SandboxId id, Keeps wish) {
 Task<SandboxRecord> Pausing::resume(TenantId tenant, SandboxId id) {
   const SandboxRecord record = co_await settled(tenant, id);
   if (record.state == SandboxState::running) co_return record;
-  if (record.state != SandboxState::paused) throw not_in_that_state(record);
+  if (record.state != SandboxState::paused) throw wrong_state(record);
   auto work = [this, record]() -> Task<SandboxRecord> { return begin_resume(record); };
   SandboxRecord resumed = co_await uncancelled(lifecycle_.parts().executor, std::move(work));
   if (resumed.state != SandboxState::running) resumed = co_await settled(tenant, id);
@@ -136,10 +127,8 @@ Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxReco
 
 Task<SandboxRecord> Pausing::carry_out(SandboxRecord record) {
   const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
-  if (!deployment) {
-    co_await leave(record.id);
-    throw deployment_gone();
-  }
+  if (!deployment) co_await leave(record.id);
+  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
   std::optional<Error> refusal;
   if (record.state == SandboxState::pausing) {
     const auto outcome = co_await ask_to_pause(deployment, record);

@@ -24,10 +24,9 @@ const std::string kIdle =
 
 }  // namespace
 
-Task<size_t> Reaper::stop_due(std::string name, std::string condition, sandbox_rows::Stop stop) {
-  auto work = [this, name, condition, stop](pqxx::work& tx) {
-    auto taken =
-        sandbox_rows::stop_where(tx, name, condition, stop, options_.batch, options_.ahead);
+Task<size_t> Reaper::stop_due(std::string condition, sandbox_rows::Stop stop) {
+  auto work = [this, condition, stop](pqxx::work& tx) {
+    auto taken = sandbox_rows::stop_where(tx, condition, stop, options_.batch, options_.ahead);
     for (const SandboxRecord& record : taken) {
       // Who comes late does so at the gateway's cost.
       const bool expired = stop.reason == "expired";
@@ -50,20 +49,19 @@ Task<void> Reaper::bring_down_all(std::vector<SandboxRecord> records) {
 }
 
 Task<size_t> Reaper::expire() {
-  return stop_due("expired",
-                  "state IN ('running', 'paused') AND on_expiry = 'kill' AND expires_at <= " +
+  return stop_due("state IN ('running', 'paused') AND on_expiry = 'kill' AND expires_at <= " +
                       kNow + " ORDER BY expires_at",
                   {.reason = "expired", .lease = kLease});
 }
 
 Task<size_t> Reaper::end_idle() {
-  return stop_due("idle", "state = 'running' AND on_idle = 'kill' AND " + kIdle,
+  return stop_due("state = 'running' AND on_idle = 'kill' AND " + kIdle,
                   {.reason = "idle", .lease = kLease});
 }
 
 Task<size_t> Reaper::pause_due() {
   auto work = [this](pqxx::work& tx) {
-    return sandbox_rows::pause_where(tx, "due",
+    return sandbox_rows::pause_where(tx,
                                      "(on_expiry = 'pause' AND expires_at <= " + kNow +
                                          " OR on_idle = 'pause' AND " + kIdle + ")",
                                      options_.batch, options_.ahead, kLease);
@@ -109,8 +107,7 @@ Task<size_t> Reaper::take_half_paused(int most, std::chrono::milliseconds ahead)
 Task<size_t> Reaper::clean_snapshots() { return snapshots_.clean(options_.batch, options_.ahead); }
 
 Task<size_t> Reaper::abandon() {
-  return stop_due("abandoned",
-                  "state = 'creating' AND lease_until <= " + kNow + " ORDER BY lease_until",
+  return stop_due("state = 'creating' AND lease_until <= " + kNow + " ORDER BY lease_until",
                   {.reason = "failed",
                    .failure = SandboxFailure{"internal", "the gateway stopped while creating it"},
                    .lease = kLease});

@@ -39,7 +39,7 @@ class Reaper {
   using Step = Task<size_t> (Reaper::*)();
   Task<void> take_up_once();
   Task<void> every(std::chrono::milliseconds period, Step step, const char* name);
-  Task<size_t> stop_due(std::string name, std::string condition, sandbox_rows::Stop stop);
+  Task<size_t> stop_due(std::string condition, sandbox_rows::Stop stop);
   Task<size_t> take_half_paused(int most, std::chrono::milliseconds ahead);
   Task<void> carry_out(SandboxRecord record, bool or_end);
   Task<void> bring_down_all(std::vector<SandboxRecord> records);

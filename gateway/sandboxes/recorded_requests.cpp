@@ -1,5 +1,6 @@
 #include "gateway/sandboxes/recorded_requests.hpp"
 
+#include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/store.hpp"
 
 namespace sandgate::sandbox_rows {
@@ -43,8 +44,8 @@ RecordedRequest request_from(const pqxx::row& row) {
 
 std::vector<RecordedRequest> recorded(pqxx::work& tx, const RecordedSpan& span, int most) {
   std::vector<RecordedRequest> requests;
-  for (const auto& row : run(tx, "sandbox_recorded", kRecorded, span.tenant.value, span.profile,
-                             to_rfc3339(span.from), to_rfc3339(span.to), span.below, most))
+  for (const auto& row : run_prepared(tx, kRecorded, span.tenant.value, span.profile,
+                                      to_rfc3339(span.from), to_rfc3339(span.to), span.below, most))
     requests.push_back(request_from(row));
   return requests;
 }

@@ -1,6 +1,7 @@
 #include "gateway/sandboxes/scopes.hpp"
 
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
@@ -15,7 +16,7 @@ std::optional<SandboxRecord> in_scope(pqxx::work& tx, const TenantId& tenant,
       "SELECT " + sandbox_rows::columns() +
       " FROM sandbox WHERE tenant = $1 AND scope_key = $2 AND scope_key <> ''"
       " AND ended_at IS NULL AND state <> 'stopping'";
-  const auto rows = sandbox_rows::run(tx, "sandbox_in_scope", kSql, tenant.value, key);
+  const auto rows = run_prepared(tx, kSql, tenant.value, key);
   if (rows.empty()) return std::nullopt;
   return sandbox_rows::from_row(rows.front());
 }
@@ -41,8 +42,7 @@ std::string scope_key_of(const CreateOrder& order) {
 void claim_scope(pqxx::work& tx, const TenantId& tenant, const std::string& key) {
   if (key.empty()) return;
   // Looking needs a statement of its own after the lock.
-  sandbox_rows::run(tx, "scope_lock",
-                    "SELECT pg_advisory_xact_lock(hashtextextended('scope/' || $1, 0))", key);
+  run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended('scope/' || $1, 0))", key);
   if (in_scope(tx, tenant, key))
     throw Error(ErrorCode::conflict, "a sandbox of this scope has just been made");
 }

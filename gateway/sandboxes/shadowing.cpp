@@ -2,6 +2,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/creation.hpp"
 
 namespace sandgate {
@@ -53,15 +54,15 @@ void Shadowing::follow(const CreateOrder& order, const SandboxId& sandbox) {
 Task<void> Shadowing::cast(Shade shade) {
   Database& database = lifecycle_.parts().database;
   auto begin = [shade](pqxx::work& tx) {
-    sandbox_rows::run(tx, "shadow_begun", kBegun, shade.id.value, shade.beside.value,
-                      shade.order.tenant.value, shade.order.profile, shade.order.profile_version,
-                      shade.outcome, shade.document().dump());
+    run_prepared(tx, kBegun, shade.id.value, shade.beside.value, shade.order.tenant.value,
+                 shade.order.profile, shade.order.profile_version, shade.outcome,
+                 shade.document().dump());
   };
   co_await database.run(std::move(begin));
   if (shade.outcome != "running") co_return;
   co_await place_it(shade);
   auto end = [id = shade.id, outcome = shade.outcome, document = shade.document()](pqxx::work& tx) {
-    sandbox_rows::run(tx, "shadow_ended", kEnded, id.value, outcome, document.dump());
+    run_prepared(tx, kEnded, id.value, outcome, document.dump());
   };
   co_await database.run(std::move(end));
 }
@@ -82,9 +83,9 @@ Task<void> Shadowing::place_it(Shade& shade) {
 }
 
 std::optional<Json> find_shadow(pqxx::work& tx, const SandboxId& sandbox) {
-  const auto rows = sandbox_rows::run(
-      tx, "shadow_find", "SELECT version, outcome, document FROM shadow WHERE sandbox = $1 LIMIT 1",
-      sandbox.value);
+  const auto rows =
+      run_prepared(tx, "SELECT version, outcome, document FROM shadow WHERE sandbox = $1 LIMIT 1",
+                   sandbox.value);
   if (rows.empty()) return std::nullopt;
   Json decision = Json::parse(rows[0][2].as<std::string>());
   if (decision.empty()) decision = nullptr;

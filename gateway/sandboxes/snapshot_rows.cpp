@@ -1,5 +1,6 @@
 #include "gateway/sandboxes/snapshot_rows.hpp"
 
+#include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/store.hpp"
 
 namespace sandgate {
@@ -16,8 +17,6 @@ Json to_json(const SnapshotRecord& snapshot) {
 
 namespace snapshot_rows {
 namespace {
-
-using sandbox_rows::run;
 
 constexpr char kSnapshotColumns[] =
     "id, tenant, for_fork, name, sandbox, deployment, backend_id, kept, disk_gib, size_bytes,"
@@ -51,14 +50,14 @@ std::vector<SnapshotRecord> all_of(const pqxx::result& rows) {
 }  // namespace
 
 void insert(pqxx::work& tx, const SnapshotRecord& snapshot, std::chrono::milliseconds lease) {
-  run(tx, "snapshot_insert", R"sql(
+  run_prepared(tx, R"sql(
     INSERT INTO snapshot (id, tenant, state, for_fork, name, sandbox, deployment, kept, disk_gib,
       lease_until)
     VALUES ($1, $2, 'creating', $3, $4, $5, $6, $7, $8,
       now() + make_interval(secs => $9 / 1000.0)))sql",
-      snapshot.id.value, snapshot.tenant.value, snapshot.for_fork, snapshot.name,
-      snapshot.sandbox.value, snapshot.deployment, std::string(to_string(snapshot.kept)),
-      snapshot.disk_gib, lease.count());
+               snapshot.id.value, snapshot.tenant.value, snapshot.for_fork, snapshot.name,
+               snapshot.sandbox.value, snapshot.deployment, std::string(to_string(snapshot.kept)),
+               snapshot.disk_gib, lease.count());
 }
 
 std::optional<SnapshotRecord> set_ready(pqxx::work& tx, const SnapshotRecord& made) {
@@ -66,8 +65,8 @@ std::optional<SnapshotRecord> set_ready(pqxx::work& tx, const SnapshotRecord& ma
       "UPDATE snapshot SET state = 'ready', backend_id = $2, kept = $3, size_bytes = $4"
       " WHERE id = $1 AND state = 'creating' RETURNING " +
       std::string(kSnapshotColumns);
-  return first_of(run(tx, "snapshot_ready", kSql, made.id.value, made.backend_id,
-                      std::string(to_string(made.kept)), made.size_bytes));
+  return first_of(run_prepared(tx, kSql, made.id.value, made.backend_id,
+                               std::string(to_string(made.kept)), made.size_bytes));
 }
 
 std::optional<SnapshotRecord> set_removing(pqxx::work& tx, const TenantId& tenant,
@@ -77,47 +76,46 @@ std::optional<SnapshotRecord> set_removing(pqxx::work& tx, const TenantId& tenan
       " lease_until = now() + make_interval(secs => $3 / 1000.0)"
       " WHERE tenant = $1 AND id = $2 AND state = 'ready' AND NOT for_fork RETURNING " +
       std::string(kSnapshotColumns);
-  return first_of(run(tx, "snapshot_removing", kSql, tenant.value, id.value, lease.count()));
+  return first_of(run_prepared(tx, kSql, tenant.value, id.value, lease.count()));
 }
 
 void give_up(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds after) {
-  run(tx, "snapshot_give_up",
-      "UPDATE snapshot SET state = 'removing',"
-      " lease_until = now() + make_interval(secs => $2 / 1000.0) WHERE id = $1",
-      id.value, after.count());
+  run_prepared(tx,
+               "UPDATE snapshot SET state = 'removing',"
+               " lease_until = now() + make_interval(secs => $2 / 1000.0) WHERE id = $1",
+               id.value, after.count());
 }
 
 void give_up_unmade(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds after) {
-  run(tx, "snapshot_give_up_unmade",
-      "UPDATE snapshot SET state = 'removing',"
-      " lease_until = now() + make_interval(secs => $2 / 1000.0)"
-      " WHERE id = $1 AND state = 'creating'",
-      id.value, after.count());
+  run_prepared(tx,
+               "UPDATE snapshot SET state = 'removing',"
+               " lease_until = now() + make_interval(secs => $2 / 1000.0)"
+               " WHERE id = $1 AND state = 'creating'",
+               id.value, after.count());
 }
 
 bool is_being_made(pqxx::work& tx, const SnapshotId& id) {
-  return !run(tx, "snapshot_being_made",
-              "SELECT FROM snapshot WHERE id = $1 AND state = 'creating'", id.value)
+  return !run_prepared(tx, "SELECT FROM snapshot WHERE id = $1 AND state = 'creating'", id.value)
               .empty();
 }
 
 void erase(pqxx::work& tx, const SnapshotId& id) {
-  run(tx, "snapshot_erase", "DELETE FROM snapshot WHERE id = $1", id.value);
+  run_prepared(tx, "DELETE FROM snapshot WHERE id = $1", id.value);
 }
 
 void put_off(pqxx::work& tx, const SnapshotId& id) {
-  run(tx, "snapshot_put_off", R"sql(
+  run_prepared(tx, R"sql(
     UPDATE snapshot SET attempts = attempts + 1,
       lease_until = now() + make_interval(secs => least(60, power(2, least(attempts, 6))))
     WHERE id = $1)sql",
-      id.value);
+               id.value);
 }
 
 std::optional<SnapshotRecord> find(pqxx::work& tx, const TenantId& tenant, const SnapshotId& id) {
   static const std::string kSql =
       "SELECT " + std::string(kSnapshotColumns) +
       " FROM snapshot WHERE tenant = $1 AND id = $2 AND state = 'ready' AND NOT for_fork";
-  return first_of(run(tx, "snapshot_find", kSql, tenant.value, id.value));
+  return first_of(run_prepared(tx, kSql, tenant.value, id.value));
 }
 
 std::vector<SnapshotRecord> list(pqxx::work& tx, const Page& page) {
@@ -132,10 +130,10 @@ std::vector<SnapshotRecord> list(pqxx::work& tx, const Page& page) {
 }
 
 int64_t count_of(pqxx::work& tx, const TenantId& tenant) {
-  return run(tx, "snapshot_count",
-             "SELECT count(*) FROM snapshot WHERE tenant = $1 AND NOT for_fork"
-             " AND state <> 'removing'",
-             tenant.value)
+  return run_prepared(tx,
+                      "SELECT count(*) FROM snapshot WHERE tenant = $1 AND NOT for_fork"
+                      " AND state <> 'removing'",
+                      tenant.value)
       .front()[0]
       .as<int64_t>();
 }
@@ -150,7 +148,7 @@ std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most,
         AND lease_until <= now() + make_interval(secs => $1 / 1000.0)
       ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING )sql" +
                                   std::string(kSnapshotColumns);
-  return all_of(run(tx, "snapshot_unfinished", kSql, ahead.count(), most, lease.count()));
+  return all_of(run_prepared(tx, kSql, ahead.count(), most, lease.count()));
 }
 
 }  // namespace snapshot_rows

@@ -4,6 +4,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/core/statement.hpp"
 #include "gateway/events/outbox.hpp"
 #include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
@@ -23,9 +24,8 @@ constexpr std::chrono::milliseconds kMakerPause{50};
 
 void check_room(pqxx::work& tx, const TenantId& tenant) {
   // Counting needs a statement of its own after the lock.
-  sandbox_rows::run(tx, "snapshot_lock",
-                    "SELECT pg_advisory_xact_lock(hashtextextended('snapshots/' || $1, 0))",
-                    tenant.value);
+  run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended('snapshots/' || $1, 0))",
+               tenant.value);
   if (snapshot_rows::count_of(tx, tenant) >= kMostSnapshots)
     throw Error(ErrorCode::quota_exceeded,
                 "a tenant may keep " + std::to_string(kMostSnapshots) + " snapshots");
@@ -37,7 +37,7 @@ Task<SandboxRecord> Snapshots::source(TenantId tenant, SandboxId sandbox) {
   const auto known = co_await lifecycle_.get(tenant, sandbox);
   const SandboxRecord& record = known->record;
   if (record.state != SandboxState::running && record.state != SandboxState::paused)
-    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
+    throw wrong_state(record);
   co_return record;
 }
 
@@ -60,8 +60,7 @@ Task<SnapshotRecord> Snapshots::take(TenantId tenant, SandboxId sandbox, std::st
 Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted,
                                      std::string claim) {
   Database& database = lifecycle_.parts().database;
-  const auto deployment = lifecycle_.parts().deployments.find(source.tenant, source.deployment);
-  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+  const auto deployment = lifecycle_.deployment_of(source);
   const Verb verb = wanted.for_fork ? Verb::fork : Verb::snapshot;
   check_can(deployment->descriptor, verb,
             "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
@@ -153,7 +152,7 @@ Task<void> Snapshots::finish_removal(SnapshotRecord snapshot) {
 Task<std::vector<Outcome<SandboxRecord>>> Snapshots::fork(SandboxRecord source, CreateOrder order,
                                                           size_t count) {
   if (source.state != SandboxState::running && source.state != SandboxState::paused)
-    throw Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(source.state)));
+    throw wrong_state(source);
   auto work = [this, source, order, count]() { return make_copies(source, order, count); };
   co_return co_await uncancelled(lifecycle_.parts().executor, std::move(work));
 }

@@ -1,6 +1,7 @@
 #include "gateway/sandboxes/store.hpp"
 
-#include "gateway/sandboxes/row_text.hpp"
+#include "billing/sql_array.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate::sandbox_rows {
 namespace {
@@ -29,6 +30,16 @@ std::optional<SandboxRecord> first(const pqxx::result& rows) {
   return from_row(rows.front());
 }
 
+// As kTried takes them.
+std::string attempts_text(const std::vector<Attempt>& attempts) {
+  Json list = Json::array();
+  for (const Attempt& attempt : attempts) {
+    list.push_back(to_json(attempt));
+    list.back()["ordinal"] = list.size();
+  }
+  return list.dump();
+}
+
 std::optional<std::string> code_of(const Stop& stop) {
   return stop.failure ? std::optional(stop.failure->code) : std::nullopt;
 }
@@ -48,15 +59,15 @@ std::string stopping_columns(int first_parameter) {
 
 void insert(pqxx::work& tx, const SandboxRecord& record, const Decision& decision,
             std::chrono::milliseconds lease, const Json& wishes, const std::string& scope_key) {
-  run(tx, "sandbox_insert", kInsert, record.id.value, record.tenant.value, record.profile,
-      record.profile_version, record.decision.value, to_json(decision).dump(),
-      std::string(to_string(record.isolation)), array_text(record.planned),
-      std::string(to_string(record.persistence)), record.resources.milli_vcpu,
-      record.resources.memory_mib, record.resources.disk_gib, record.resources.processes,
-      Json(record.metadata).dump(), record.ttl_seconds, record.max_ttl_seconds,
-      std::string(to_string(record.on_expiry)), record.idle_timeout_seconds,
-      std::string(to_string(record.on_idle)), record.auto_resume, lease.count(), wishes.dump(),
-      scope_key);
+  run_prepared(tx, kInsert, record.id.value, record.tenant.value, record.profile,
+               record.profile_version, record.decision.value, to_json(decision).dump(),
+               std::string(to_string(record.isolation)), sql_array_of(record.planned),
+               std::string(to_string(record.persistence)), record.resources.milli_vcpu,
+               record.resources.memory_mib, record.resources.disk_gib, record.resources.processes,
+               Json(record.metadata).dump(), record.ttl_seconds, record.max_ttl_seconds,
+               std::string(to_string(record.on_expiry)), record.idle_timeout_seconds,
+               std::string(to_string(record.on_idle)), record.auto_resume, lease.count(),
+               wishes.dump(), scope_key);
 }
 
 std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& placed,
@@ -67,10 +78,10 @@ std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& pl
       expires_at = now() + make_interval(secs => ttl_seconds), last_active_at = now()
     WHERE id = $1 AND state = 'creating' RETURNING )sql" +
                                   columns();
-  return first(run(tx, "sandbox_running", kSql, placed.id.value, attempts_text(attempts),
-                   placed.deployment, placed.provider, placed.backend_id,
-                   std::string(to_string(placed.isolation)), placed.region, placed.charge_per_hour,
-                   placed.currency));
+  return first(run_prepared(tx, kSql, placed.id.value, attempts_text(attempts), placed.deployment,
+                            placed.provider, placed.backend_id,
+                            std::string(to_string(placed.isolation)), placed.region,
+                            placed.charge_per_hour, placed.currency));
 }
 
 bool set_not_created(pqxx::work& tx, const SandboxId& id, const SandboxFailure& failure,
@@ -79,8 +90,7 @@ bool set_not_created(pqxx::work& tx, const SandboxId& id, const SandboxFailure& 
     UPDATE sandbox SET state = 'failed', failure_code = $3, failure_detail = $4, ended_at = now(),
       stop_reason = 'failed'
     WHERE id = $1 AND state = 'creating')sql";
-  return run(tx, "sandbox_not_created", kSql, id.value, attempts_text(attempts), failure.code,
-             failure.detail)
+  return run_prepared(tx, kSql, id.value, attempts_text(attempts), failure.code, failure.detail)
              .affected_rows() == 1;
 }
 
@@ -90,19 +100,18 @@ std::optional<SandboxRecord> set_stopping(pqxx::work& tx, const SandboxId& id, c
       "WHERE id = $1 AND state IN ('creating', 'running', 'pausing', 'paused', 'resuming')"
       " AND (state <> 'creating' OR NOT $6) RETURNING " +
       columns();
-  return first(run(tx, "sandbox_stopping", kSql, id.value, stop.reason, code_of(stop),
-                   detail_of(stop), stop.lease.count(), stop.placed_only));
+  return first(run_prepared(tx, kSql, id.value, stop.reason, code_of(stop), detail_of(stop),
+                            stop.lease.count(), stop.placed_only));
 }
 
-std::vector<SandboxRecord> stop_where(pqxx::work& tx, const std::string& name,
-                                      const std::string& condition, const Stop& stop, int most,
-                                      std::chrono::milliseconds ahead) {
+std::vector<SandboxRecord> stop_where(pqxx::work& tx, const std::string& condition,
+                                      const Stop& stop, int most, std::chrono::milliseconds ahead) {
   const std::string sql = "UPDATE sandbox SET" + stopping_columns(3) +
                           "WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE " + condition +
                           " LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " + columns();
   std::vector<SandboxRecord> taken;
-  for (const auto& row : run(tx, "sandbox_stop_" + name, sql, ahead.count(), most, stop.reason,
-                             code_of(stop), detail_of(stop), stop.lease.count()))
+  for (const auto& row : run_prepared(tx, sql, ahead.count(), most, stop.reason, code_of(stop),
+                                      detail_of(stop), stop.lease.count()))
     taken.push_back(from_row(row));
   return taken;
 }
@@ -116,27 +125,27 @@ std::vector<SandboxRecord> take_stopping(pqxx::work& tx, int most, std::chrono::
       ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING )sql" +
                                   columns();
   std::vector<SandboxRecord> taken;
-  for (const auto& row : run(tx, "sandbox_take_stopping", kSql, ahead.count(), most, lease.count()))
+  for (const auto& row : run_prepared(tx, kSql, ahead.count(), most, lease.count()))
     taken.push_back(from_row(row));
   return taken;
 }
 
 bool set_ended(pqxx::work& tx, const SandboxId& id) {
-  return run(tx, "sandbox_ended", R"sql(
+  return run_prepared(tx, R"sql(
     UPDATE sandbox SET ended_at = coalesce((SELECT boundary FROM metered_sandbox
         WHERE sandbox = $1 AND state = 'closed'), now()),
       state = CASE WHEN failure_code IS NULL THEN 'stopped' ELSE 'failed' END
     WHERE id = $1 AND state = 'stopping')sql",
-             id.value)
+                      id.value)
              .affected_rows() == 1;
 }
 
 void put_off(pqxx::work& tx, const SandboxId& id) {
-  run(tx, "sandbox_put_off", R"sql(
+  run_prepared(tx, R"sql(
     UPDATE sandbox SET stop_attempts = stop_attempts + 1,
       lease_until = now() + make_interval(secs => least(60, power(2, least(stop_attempts, 6))))
     WHERE id = $1 AND state = 'stopping')sql",
-      id.value);
+               id.value);
 }
 
 std::optional<SandboxRecord> set_expiry(pqxx::work& tx, const SandboxId& id, int64_t ttl_seconds) {
@@ -145,12 +154,12 @@ std::optional<SandboxRecord> set_expiry(pqxx::work& tx, const SandboxId& id, int
       last_active_at = now()
     WHERE id = $1 AND state IN ('running', 'paused') RETURNING )sql" +
                                   columns();
-  return first(run(tx, "sandbox_expiry", kSql, id.value, ttl_seconds));
+  return first(run_prepared(tx, kSql, id.value, ttl_seconds));
 }
 
 std::vector<OpenAttempt> take_open_attempts(pqxx::work& tx, int most,
                                             std::chrono::milliseconds ahead) {
-  const auto rows = run(tx, "attempt_take", R"sql(
+  const auto rows = run_prepared(tx, R"sql(
     UPDATE attempt SET next_look_at = now() + interval '15 seconds'
     FROM (SELECT a.sandbox AS s, a.ordinal AS o, b.tenant AS t
       FROM attempt a JOIN sandbox b ON b.id = a.sandbox
@@ -160,7 +169,7 @@ std::vector<OpenAttempt> take_open_attempts(pqxx::work& tx, int most,
     WHERE sandbox = s AND ordinal = o
     RETURNING sandbox, t, ordinal, deployment,
       at < now() + make_interval(secs => $1 / 1000.0) - interval '2 minutes')sql",
-                        ahead.count(), most);
+                                 ahead.count(), most);
   std::vector<OpenAttempt> taken;
   for (const auto& row : rows)
     taken.push_back({SandboxId{row[0].as<std::string>()}, TenantId{row[1].as<std::string>()},
@@ -169,18 +178,17 @@ std::vector<OpenAttempt> take_open_attempts(pqxx::work& tx, int most,
 }
 
 void resolve(pqxx::work& tx, const OpenAttempt& attempt) {
-  run(tx, "attempt_resolve",
-      "UPDATE attempt SET resolved_at = now() WHERE sandbox = $1 AND ordinal = $2",
-      attempt.sandbox.value, attempt.ordinal);
+  run_prepared(tx, "UPDATE attempt SET resolved_at = now() WHERE sandbox = $1 AND ordinal = $2",
+               attempt.sandbox.value, attempt.ordinal);
 }
 
 bool take_turn(pqxx::work& tx, const std::string& name, std::chrono::milliseconds lease) {
-  return !run(tx, "sweep_turn", R"sql(
+  return !run_prepared(tx, R"sql(
     INSERT INTO sweep_lease AS held (name, until)
     VALUES ($1, now() + make_interval(secs => $2 / 1000.0))
     ON CONFLICT (name) DO UPDATE SET until = excluded.until WHERE held.until <= now()
     RETURNING true)sql",
-              name, lease.count())
+                       name, lease.count())
               .empty();
 }
 

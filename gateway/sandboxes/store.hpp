@@ -41,10 +41,9 @@ bool set_ended(pqxx::work& tx, const SandboxId& id);
 void put_off(pqxx::work& tx, const SandboxId& id);
 
 // Rows that fulfil a condition of ours (SQL; $1 is `ahead` in milliseconds) -> stopping, at most
-// `most` of them; rows that another replica works on are left out. `name` names the statement.
-std::vector<SandboxRecord> stop_where(pqxx::work& tx, const std::string& name,
-                                      const std::string& condition, const Stop& stop, int most,
-                                      std::chrono::milliseconds ahead);
+// `most` of them; rows that another replica works on are left out.
+std::vector<SandboxRecord> stop_where(pqxx::work& tx, const std::string& condition,
+                                      const Stop& stop, int most, std::chrono::milliseconds ahead);
 // Stopping ones that are due, leased to the caller for `lease`.
 std::vector<SandboxRecord> take_stopping(pqxx::work& tx, int most, std::chrono::milliseconds lease,
                                          std::chrono::milliseconds ahead);
@@ -99,12 +98,5 @@ Load load_of(pqxx::work& tx, const TenantId& tenant);
 // All columns of SandboxRecord, in the order that `from_row` reads; for `SELECT`/`RETURNING`.
 std::string columns();
 SandboxRecord from_row(const pqxx::row& row);
-
-// Runs a statement prepared once per connection.
-template <class... Args>
-pqxx::result run(pqxx::work& tx, const std::string& name, const std::string& sql, Args&&... args) {
-  tx.conn().prepare(name, sql);  // known already: no effect
-  return tx.exec_prepared(name, std::forward<Args>(args)...);
-}
 
 }  // namespace sandgate::sandbox_rows

@@ -1,4 +1,5 @@
-#include "gateway/sandboxes/row_text.hpp"
+#include "billing/sql_array.hpp"
+#include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/store.hpp"
 
 namespace sandgate::sandbox_rows {
@@ -91,7 +92,7 @@ SandboxRecord from_row(const pqxx::row& row) {
 
 std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id) {
   static const std::string kSql = "SELECT " + columns() + " FROM sandbox WHERE id = $1";
-  const auto rows = run(tx, "sandbox_find", kSql, id.value);
+  const auto rows = run_prepared(tx, kSql, id.value);
   if (rows.empty()) return std::nullopt;
   return from_row(rows.front());
 }
@@ -99,7 +100,7 @@ std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id) {
 std::vector<SandboxRecord> find_all(pqxx::work& tx, const std::vector<std::string>& ids) {
   static const std::string kSql =
       "SELECT " + columns() + " FROM sandbox WHERE id = ANY($1::text[])";
-  return all(run(tx, "sandbox_find_all", kSql, array_text(ids)));
+  return all(run_prepared(tx, kSql, sql_array_of(ids)));
 }
 
 std::vector<SandboxRecord> expected_on(pqxx::work& tx, const std::string& deployment,
@@ -108,7 +109,7 @@ std::vector<SandboxRecord> expected_on(pqxx::work& tx, const std::string& deploy
                                   " FROM sandbox WHERE deployment = $1 AND ended_at IS NULL"
                                   " AND state IN ('running', 'paused')"
                                   " AND ($2 = '' OR tenant = $2)";
-  return all(run(tx, "sandbox_expected", kSql, deployment, owner ? owner->value : ""));
+  return all(run_prepared(tx, kSql, deployment, owner ? owner->value : ""));
 }
 
 std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter) {
@@ -128,13 +129,13 @@ std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter) {
 }
 
 std::optional<Json> find_decision(pqxx::work& tx, const SandboxId& id) {
-  const auto rows = run(tx, "decision_find", R"sql(
+  const auto rows = run_prepared(tx, R"sql(
     SELECT d.document, s.deployment,
       (SELECT coalesce(json_agg(json_build_object('deployment', a.deployment, 'outcome', a.outcome,
           'code', a.code, 'duration_ms', a.duration_ms) ORDER BY a.ordinal), '[]')
         FROM attempt a WHERE a.sandbox = $1)
     FROM sandbox s JOIN decision d ON d.id = s.decision WHERE s.id = $1)sql",
-                        id.value);
+                                 id.value);
   if (rows.empty()) return std::nullopt;
   Json document = Json::parse(rows[0][0].as<std::string>());
   document["attempts"] = Json::parse(rows[0][2].as<std::string>());
@@ -144,14 +145,14 @@ std::optional<Json> find_decision(pqxx::work& tx, const SandboxId& id) {
 }
 
 Load load_of(pqxx::work& tx, const TenantId& tenant) {
-  const auto row = run(tx, "sandbox_load", R"sql(
+  const auto row = run_prepared(tx, R"sql(
     SELECT live.n, live.v, recent.n,
       coalesce(60000 - (extract(epoch from now() - recent.oldest) * 1000)::bigint, 0)
     FROM (SELECT count(*) AS n, coalesce(sum(milli_vcpu), 0)::bigint AS v FROM sandbox
         WHERE tenant = $1 AND ended_at IS NULL) live,
       (SELECT count(*) AS n, min(created_at) AS oldest FROM sandbox
         WHERE tenant = $1 AND created_at > now() - interval '1 minute') recent)sql",
-                       tenant.value)
+                                tenant.value)
                        .front();
   return {.sandboxes = row[0].as<int64_t>(),
           .milli_vcpu = row[1].as<int64_t>(),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/store.hpp"
 #include "registry/tenant_store.hpp"
 
@@ -11,9 +12,8 @@ void admit(pqxx::work& tx, const TenantId& tenant, const Resources& resources) {
   const TenantLimits limits = tenant_limits(tx, tenant);
   if (!limits.max_running && !limits.max_milli_vcpu && !limits.creates_per_minute) return;
   // Counting needs a snapshot taken after the lock: a statement of its own.
-  sandbox_rows::run(tx, "admission_lock",
-                    "SELECT pg_advisory_xact_lock(hashtextextended('sandboxes/' || $1, 0))",
-                    tenant.value);
+  run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended('sandboxes/' || $1, 0))",
+               tenant.value);
   const sandbox_rows::Load load = sandbox_rows::load_of(tx, tenant);
   if (limits.max_running && load.sandboxes >= *limits.max_running)
     throw Error(ErrorCode::quota_exceeded, "the tenant's limit of running sandboxes is reached");

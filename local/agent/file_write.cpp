@@ -24,6 +24,13 @@ std::string temporary_name() {
   return name;
 }
 
+// The kernel's own moves in steps of milliseconds, in which a file may change twice; size and time
+// are what tells its versions apart.
+bool set_precise_time(int file) {
+  timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};
+  return ::clock_gettime(CLOCK_REALTIME, &times[1]) == 0 && ::futimens(file, times) == 0;
+}
+
 void refuse_special(const Place& place) {
   struct stat info;
   if (::fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
@@ -55,7 +62,7 @@ void PendingFile::write(std::string_view bytes) {
 
 void PendingFile::commit(uint32_t mode) {
   const int directory = place_.directory.get();
-  if (::fchmod(file_.get(), mode) != 0) throw path_error(path_);
+  if (::fchmod(file_.get(), mode) != 0 || !set_precise_time(file_.get())) throw path_error(path_);
   if (::renameat(directory, temporary_.c_str(), directory, place_.name.c_str()) != 0)
     throw path_error(path_);
   temporary_.clear();

@@ -18,6 +18,7 @@
 #include "local/namespaces/capabilities.hpp"
 #include "local/namespaces/dev.hpp"
 #include "local/namespaces/disk_mount.hpp"
+#include "local/namespaces/fd_passing.hpp"
 #include "local/namespaces/landlock.hpp"
 #include "local/namespaces/limits.hpp"
 #include "local/namespaces/mount_calls.hpp"
@@ -112,6 +113,16 @@ Fd workspace_layer(WorkspaceKind kind, int user_namespace) {
   return workspace;
 }
 
+// Id-mapped, so that the image file's owners are the same whatever range its sandbox has.
+Fd disk_layer(int user_namespace) {
+  char word[8];
+  Fd disk;
+  const ssize_t got = receive_with_fd(kReportFd, word, sizeof word, disk);
+  if (got <= 0 || !disk) throw StepError("receive disk", got < 0 ? errno : ECHILD);
+  idmap_mount(disk.get(), user_namespace, 0);
+  return disk;
+}
+
 // The launcher stands in the image's directory, and so does its child, but in its own copy of the
 // mounts: the only ones it may use when it was made by an ordinary account.
 Fd image_here() {
@@ -183,22 +194,7 @@ void start_with_own_id(const LaunchSpec& spec, int go, void (*inside)(const Laun
 }  // namespace
 
 void send_report(const LaunchReport& report, int with_fd) {
-  std::string text = to_json_text(report);
-  iovec part{text.data(), text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (with_fd >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &with_fd, sizeof(int));
-  }
-  check(sendmsg(kReportFd, &message, MSG_NOSIGNAL), "send report");
+  check(send_with_fd(kReportFd, to_json_text(report), with_fd), "send report");
 }
 
 void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
@@ -210,12 +206,6 @@ void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
             kLauncherFd);
   if (spec.single_id) return start_with_own_id(spec, go_write.get(), inside);
   hand_over(make_dev(DevNodes::made), kDevMount);
-  // Before the control group, which keeps block devices away from whoever is in it.
-  Fd disk;
-  if (spec.disk == DiskKind::loop) {
-    LoopDevice loop = attach_loop(kDiskFd);
-    disk = mount_disk(loop);
-  }
   enter_v1_cgroups(spec);
   NewProcess child = clone_into_namespaces(spec);
   if (child.pid == 0) {
@@ -228,12 +218,7 @@ void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   hand_over(image_layer(user_namespace.get()), kImageMount);
   if (spec.workspace != WorkspaceKind::none)
     hand_over(workspace_layer(spec.workspace, user_namespace.get()), kWorkspaceMount);
-  if (disk) {
-    // Id-mapped, so that the image file's owners are the same whatever range its sandbox has.
-    idmap_mount(disk.get(), user_namespace.get(), 0);
-    send_report({LaunchReport::Kind::disk, 0, "", 0}, disk.get());
-    hand_over(std::move(disk), kDiskMount);
-  }
+  if (spec.disk == DiskKind::loop) hand_over(disk_layer(user_namespace.get()), kDiskMount);
   check(write(go_write.get(), "x", 1), "go");
 }
 

@@ -56,8 +56,6 @@ std::string to_json_text(const LaunchReport& report) {
   switch (report.kind) {
     case LaunchReport::Kind::started:
       return Json{{"started", report.pid}}.dump();
-    case LaunchReport::Kind::disk:
-      return Json{{"disk", true}}.dump();
     case LaunchReport::Kind::ready:
       return Json{{"ready", true}}.dump();
     case LaunchReport::Kind::failed:
@@ -69,7 +67,6 @@ std::string to_json_text(const LaunchReport& report) {
 LaunchReport launch_report_from(std::string_view text) {
   Json json = Json::parse(text);
   if (json.contains("started")) return {LaunchReport::Kind::started, json["started"], "", 0};
-  if (json.contains("disk")) return {LaunchReport::Kind::disk, 0, "", 0};
   if (json.contains("ready")) return {LaunchReport::Kind::ready, 0, "", 0};
   return {LaunchReport::Kind::failed, 0, json.at("failed"), json.at("errno")};
 }

@@ -15,9 +15,8 @@ enum LaunchFd : int {
   kListenerFd = 6,  // the agent's listening unix socket
   kFilterCallsFd = 7,
   kFilterArgumentsFd = 8,
-  kDiskFd = 9,  // the sandbox's own disk image, or /dev/null when it has none
-  kWorkspaceFd = 10,  // O_PATH directory of the host, or /dev/null when there is none
-  kFirstCgroup = 11,
+  kWorkspaceFd = 9,  // O_PATH directory of the host, or /dev/null when there is none
+  kFirstCgroup = 10,
 };
 
 enum class DiskKind { loop, memory };
@@ -49,10 +48,11 @@ std::string to_json_text(const LaunchSpec& spec);
 LaunchSpec launch_spec_from(std::string_view json);  // throws std::exception when malformed
 
 // What comes back over kReportFd, one packet each: the launcher sends `started` with the pidfd of
-// the sandbox's first process (SCM_RIGHTS) and `disk` with its disk's mount, that process sends
-// `ready` when every wall is up; either sends `failed` instead.
+// the sandbox's first process (SCM_RIGHTS), that process sends `ready` when every wall is up;
+// either sends `failed` instead. The other way goes one packet: the mount of the sandbox's disk,
+// which the node makes meanwhile, when it is to have one.
 struct LaunchReport {
-  enum class Kind { started, disk, ready, failed } kind = Kind::failed;
+  enum class Kind { started, ready, failed } kind = Kind::failed;
   int pid = 0;  // started: in the node's pid namespace
   std::string step;  // failed: what was being done
   int error_number = 0;

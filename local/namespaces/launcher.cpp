@@ -16,6 +16,7 @@
 #include <optional>
 #include <sstream>
 
+#include "local/namespaces/fd_passing.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate {
@@ -100,30 +101,21 @@ struct Packet {
 // The next packet; empty when the other side is gone without a word.
 std::optional<Packet> receive(int socket_fd) {
   char text[1024];
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  iovec part{text, sizeof text};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
   pollfd readable{socket_fd, POLLIN, 0};
   if (poll(&readable, 1, kLaunchTimeoutSeconds * 1000) != 1) throw StepError("launch", ETIMEDOUT);
-  ssize_t got = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
-  if (got <= 0) return std::nullopt;
   Packet packet;
-  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
-    if (c->cmsg_type != SCM_RIGHTS) continue;
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(c), sizeof fd);
-    packet.fd.reset(fd);
-  }
+  const ssize_t got = receive_with_fd(socket_fd, text, sizeof text, packet.fd);
+  if (got <= 0) return std::nullopt;
   try {
     packet.report = launch_report_from({text, static_cast<size_t>(got)});
   } catch (const std::exception&) {
     throw StepError("launch report", EBADMSG);
   }
   return packet;
+}
+
+int open_mount_namespace(pid_t pid) {
+  return open(("/proc/" + std::to_string(pid) + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC);
 }
 
 void kill_and_reap(const Fd& pidfd) {
@@ -143,9 +135,6 @@ void collect(int socket_fd, Launcher::Launched& launched) {
       case LaunchReport::Kind::ready:
         ready = true;
         break;
-      case LaunchReport::Kind::disk:
-        launched.disk = std::move(packet->fd);
-        break;
       case LaunchReport::Kind::started:
         launched.pid = packet->report.pid;
         launched.pidfd = std::move(packet->fd);
@@ -154,6 +143,22 @@ void collect(int socket_fd, Launcher::Launched& launched) {
     }
   }
 }
+
+// Of a launch that failed: the first process may have been started without our having read of it.
+void end_started(int socket_fd, Launcher::Launched& launched) {
+  try {
+    while (std::optional<Packet> packet = receive(socket_fd)) {
+      if (packet->report.kind == LaunchReport::Kind::started)
+        launched.pidfd = std::move(packet->fd);
+    }
+  } catch (const StepError&) {
+    // it does not say more
+  }
+  kill_and_reap(launched.pidfd);
+}
+
+// A launcher that ended instead of reading it has said why.
+void hand_over_disk(int socket_fd, const Fd& disk) { send_with_fd(socket_fd, "disk", disk.get()); }
 
 }  // namespace
 
@@ -176,7 +181,6 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
     handover.give(inputs.listener, kListenerFd);
     handover.give(inputs.filter_calls, kFilterCallsFd);
     handover.give(inputs.filter_arguments, kFilterArgumentsFd);
-    handover.give(inputs.disk >= 0 ? inputs.disk : null.get(), kDiskFd);
     handover.give(inputs.workspace >= 0 ? inputs.workspace : null.get(), kWorkspaceFd);
     int target = kFirstCgroup;
     for (const Fd& cgroup : inputs.cgroups) handover.give(cgroup.get(), target++);
@@ -184,16 +188,20 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
   }
   theirs.reset();
   Launched launched;
-  std::optional<StepError> failure;
   try {
+    if (inputs.make_disk) {
+      launched.disk = inputs.make_disk();
+      hand_over_disk(ours.get(), launched.disk);
+    }
     collect(ours.get(), launched);
-  } catch (const StepError& error) {
-    failure = error;
+  } catch (...) {
     kill(launcher, SIGKILL);
-    kill_and_reap(launched.pidfd);
+    end_started(ours.get(), launched);
+    waitpid(launcher, nullptr, 0);
+    throw;
   }
   waitpid(launcher, nullptr, 0);
-  if (failure) throw *failure;
+  launched.mounts.reset(open_mount_namespace(launched.pid));
   return launched;
 }
 

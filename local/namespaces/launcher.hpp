@@ -1,6 +1,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,18 +22,23 @@ class Launcher {
     int image = -1;  // O_PATH directory
     int listener = -1;
     int filter_calls = -1, filter_arguments = -1;
-    int disk = -1, workspace = -1;  // -1: none
+    int workspace = -1;  // -1: none
     std::vector<Fd> cgroups;
+    // Makes the disk's mount, while the launcher starts; empty: the disk is in memory.
+    std::function<Fd()> make_disk;
   };
   struct Launched {
     pid_t pid = 0;
     Fd pidfd;
     Fd disk;  // its disk's mount, none when in memory: while held, the disk outlives the sandbox
+    // Its mount namespace, if it may be had: while held, the end of the sandbox does not wait for
+    // the taking down of its mounts.
+    Fd mounts;
     uint64_t start_time = 0;  // field 22 of /proc/<pid>/stat: with the pid it names one process
   };
 
-  // Blocks until the sandbox's agent runs behind all its walls (at most 10 s). On StepError
-  // nothing of it is left running.
+  // Blocks until the sandbox's agent runs behind all its walls (at most 10 s). Throws StepError,
+  // or what make_disk throws; then nothing of it is left running.
   Launched launch(Inputs inputs) const;
 
  private:

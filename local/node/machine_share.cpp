@@ -116,7 +116,9 @@ MachineShare claim_share(const NodeSettings& settings, const std::string& direct
   const Fd turn = open_locked(fs::path(directory) / "lock");
   std::vector<Claim> others = standing_claims(directory);
   Claim mine{.name = "",
-             .sandboxes = fs::weakly_canonical(sandboxes_dir(settings)),
+             // The place, not what is there: it may be a link.
+             .sandboxes = fs::weakly_canonical(settings.run_dir) /
+                          fs::path(sandboxes_dir(settings)).filename(),
              .wanted_name = settings.name,
              .wanted_base = settings.id_base};
   const auto own = std::ranges::find(others, mine.sandboxes, &Claim::sandboxes);

@@ -17,6 +17,7 @@
 #include "local/node/probe.hpp"
 #include "local/node/server.hpp"
 #include "local/node/supervisor.hpp"
+#include "local/node/volatile_directory.hpp"
 
 namespace sandgate {
 namespace {
@@ -80,6 +81,7 @@ void serve_until_told(const NodeSettings& settings) {
 
 int run_node(NodeSettings settings) {
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);  // what a reload changes is the worker's
   signal(SIGCHLD, SIG_DFL);
   umask(022);
   // An ordinary account serves itself.
@@ -91,7 +93,9 @@ int run_node(NodeSettings settings) {
     const MachineShare share = share_of_machine(settings);
     settings.name = share.name;
     settings.id_base = share.id_base;
+    make_volatile_directory(sandboxes_dir(settings));
     serve_until_told(settings);
+    remove_volatile_directory(sandboxes_dir(settings));
     return 0;
   } catch (const Error&) {
     throw;

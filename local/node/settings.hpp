@@ -26,11 +26,11 @@ struct NodeSettings {
   std::chrono::seconds ttl_grace{60};  // beyond a sandbox's ttl, when serve did not end it
   unsigned workers = 4;  // threads for blocking kernel work
   size_t warm_sandboxes = 16;  // started before anybody asks, together at most; 0: none
+  size_t warm_floor = 0;  // of these, of each kind that was asked for lately, also when few ask
   // Directories that sandboxes may be shown, or parts of them; empty: none.
   std::vector<std::string> workspaces;
   std::vector<std::string> private_cidrs;  // blocks that are not public and yet may be reached
   std::string egress_authorities;  // PEM file: who else may vouch for upstreams; empty: nobody
-  bool host_image = false;  // offer the machine's own file tree as image "host"
 };
 
 // Where the pieces are below the two directories.

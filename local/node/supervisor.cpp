@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "gateway/core/log.hpp"
+#include "local/namespaces/disk_mount.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
@@ -67,7 +68,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       ranges_(settings_.id_base, settings_.id_ranges - 1),  // the last is the egress process's
       egress_(settings_),
       capabilities_(machine_capabilities(settings_, cgroups_->support())),
-      pool_(settings_.warm_sandboxes),
+      pool_(settings_.warm_sandboxes, settings_.warm_floor),
       watcher_([this](const std::string& id) { on_exit(id); }, [this] { end_expired(); }) {
   capabilities_.no_egress = egress_.missing();
   try {
@@ -149,8 +150,6 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   spec.single_id = capabilities_.single_id;
   inputs.cgroups = cgroups_->create(record.id, record.resources).fds;
   spec.cgroup_version = inputs.cgroups.empty() ? 0 : capabilities_.cgroups.version;
-  Fd disk;
-  if (spec.disk == DiskKind::loop) disk = make_disk(order, spec.disk_bytes);
   Fd listener = listen_on(journal_.directory_of(record.id), "agent.sock", settings_.serve_uid);
   Fd workspace = open_workspace(order);
   if (workspace) {
@@ -162,10 +161,16 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   inputs.listener = listener.get();
   inputs.filter_calls = (order.allow_debug ? seccomp_.calls_with_debug : seccomp_.calls).get();
   inputs.filter_arguments = seccomp_.arguments.get();
-  inputs.disk = disk.get();
+  if (spec.disk == DiskKind::loop) {
+    inputs.make_disk = [&, bytes = spec.disk_bytes] {
+      const Fd file = make_disk(order, bytes);
+      return mount_disk(attach_loop(file.get()));
+    };
+  }
   Launcher::Launched launched = launcher_.launch(std::move(inputs));
   live.pidfd = std::move(launched.pidfd);
   live.disk = std::move(launched.disk);
+  live.mounts = std::move(launched.mounts);
   std::lock_guard lock(mutex_);
   live.record.pid = launched.pid;
   live.record.start_time = launched.start_time;
@@ -232,6 +237,7 @@ void Supervisor::end(const LivePtr& live) {
 void Supervisor::remove_traces(const LivePtr& live) {
   std::lock_guard busy(live->busy);
   const JournalRecord& record = live->record;
+  live->mounts.reset();
   live->disk.reset();
   egress_.detach(record.id);
   if (!remove_cgroups(record.cgroups)) log::warn("control group left", {{"sandbox", record.id}});

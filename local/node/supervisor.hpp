@@ -69,7 +69,8 @@ class Supervisor {
     std::mutex busy;  // held while it is being made or ended
     JournalRecord record;  // guarded by Supervisor::mutex_
     Fd pidfd;  // guarded by busy
-    Fd disk;  // guarded by busy: unmounted when we let go, not while somebody waits for the end
+    // Guarded by busy: taken down when we let go, not while somebody waits for the end.
+    Fd disk, mounts;
     bool gone = false;  // guarded by Supervisor::mutex_: no longer to be seen
     std::atomic<bool> ending{false};  // somebody waits for busy to end it
   };

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   settings.agent_binary = argv[4];
   settings.serve_uid = static_cast<uid_t>(std::atoi(argv[5]));
   settings.id_base = static_cast<uint32_t>(std::strtoul(argv[6], nullptr, 10));
-  settings.warm_sandboxes = std::strtoul(argv[7], nullptr, 10);
+  settings.warm_sandboxes = settings.warm_floor = std::strtoul(argv[7], nullptr, 10);
   if (*argv[8] != '\0') settings.workspaces.push_back(argv[8]);
   settings.ttl_grace = std::chrono::seconds(1);
   try {

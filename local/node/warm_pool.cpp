@@ -5,8 +5,10 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kWindow{10};
+constexpr std::chrono::seconds kWindow{3};
 constexpr std::chrono::minutes kRemembered{10};
+// Fewer within the window are no rush.
+constexpr std::ptrdiff_t kRush = 3;
 constexpr std::chrono::seconds kFirstRest{1};
 constexpr int kMostDoublings = 6;
 constexpr size_t kMostClasses = 256;
@@ -16,8 +18,9 @@ constexpr size_t kMostClasses = 256;
 size_t WarmPool::target(const Class& one, Instant now) const {
   const auto recent = std::count_if(one.asked.begin(), one.asked.end(),
                                     [&](Instant at) { return at + kWindow >= now; });
-  const size_t kept = one.last_asked + kRemembered >= now ? 1 : 0;
-  return std::min(most_, std::max(static_cast<size_t>(recent), kept));
+  const size_t rush = recent >= kRush ? static_cast<size_t>(recent) : 0;
+  const size_t kept = one.last_asked + kRemembered >= now ? floor_ : 0;
+  return std::min(most_, std::max(rush, kept));
 }
 
 size_t WarmPool::missing(const Class& one, Instant now) const {

@@ -25,8 +25,8 @@ struct SeatClass {
   bool operator<(const SeatClass& other) const { return key() < other.key(); }
 };
 
-// Which started sandboxes (seats) wait for an owner, and how many of each class should: as many as
-// were asked for within ten seconds, one for a while longer, none when nobody asks any more, and
+// Which started sandboxes (seats) wait for an owner, and how many of each class should: in a rush
+// as many as were asked for within three seconds, else `floor` for ten minutes after the last, and
 // never more than `most` together. Only bookkeeping: making and ending them is its user's work.
 // Thread-safe; times are of a steady clock.
 class WarmPool {
@@ -36,7 +36,7 @@ class WarmPool {
   // the next is made when nobody has asked for this long.
   static constexpr std::chrono::milliseconds kQuiet{20};
 
-  explicit WarmPool(size_t most) : most_(most) {}
+  explicit WarmPool(size_t most, size_t floor = 0) : most_(most), floor_(floor) {}
 
   // A sandbox of this class is asked for: the seat that waited longest, if one does.
   std::optional<std::string> take(const SeatClass& wanted, Instant now);
@@ -67,7 +67,7 @@ class WarmPool {
   size_t missing(const Class& one, Instant now) const;
   size_t count() const;
 
-  const size_t most_;
+  const size_t most_, floor_;
   mutable std::mutex mutex_;
   std::map<SeatClass, Class> classes_;
 };

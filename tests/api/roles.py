@@ -133,6 +133,11 @@ def main():
             if broken and path != "/readyz":
                 wrong += 1
                 print(f"FAIL {method} {path}: {answers}")
+        for types, expected_status in (("", 200), ("?types=budget.*", 200), ("?types=sandbox.*,budget.*", 403)):
+            found = status(clients["billing"], "GET", "/v1/events" + types)
+            if found != expected_status:
+                wrong += 1
+                print(f"FAIL GET /v1/events{types} for billing: {found}")
         wrong += wrong_methods(owner)
     print(f"{count} operations, {len(ROLES) + 1} callers each, {wrong} wrong")
     return 1 if wrong else 0

@@ -3,24 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "gateway/core/migrate.hpp"
+#include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/test_database.hpp"
 
 namespace sandgate {
 namespace {
 
+using test::code_of;
 using test::run;
 using test::TestDatabase;
-
-ErrorCode code_of(Task<int> task) {
-  try {
-    run(std::move(task));
-  } catch (const Error& error) {
-    return error.code;
-  }
-  ADD_FAILURE() << "no Error";
-  return ErrorCode::internal;
-}
 
 TEST(Database, CommitsWhatReturnsAndRollsBackWhatThrows) {
   TestDatabase database(TestDatabase::Schema::empty);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate {
@@ -9,6 +10,7 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::milliseconds;
+using test::code_of;
 using test::run;
 
 // Far below the limits given, far above what a loaded machine takes.
@@ -43,17 +45,6 @@ Task<void> wait_long(bool& gone) {
     ~Mark() { gone = true; }
   } mark{gone};
   co_await sleep_for(hours(1));
-}
-
-template <class T>
-ErrorCode code_of(Task<T> task) {
-  try {
-    run(std::move(task));
-  } catch (const Error& error) {
-    return error.code;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorCode::internal;
 }
 
 TEST(WithTimeout, AValueArrives) {

@@ -6,10 +6,12 @@
 #include <thread>
 
 #include "tests/events/events_world.hpp"
+#include "tests/support/code_of.hpp"
 
 namespace sandgate {
 namespace {
 
+using test::code_of;
 using test::run;
 
 const Actor kOwner{.key_id = "kyx", .key_name = "test", .role = "owner", .request_id = "rqx"};
@@ -21,14 +23,6 @@ struct WebhookStoreTest : testing::Test, test::EventsWorld {
         .name = name, .tenant = tenant, .url = "https://example.com/hook", .types = {"sandbox.*"}};
     if (secret) draft.secret = Secret(*secret);
     return draft;
-  }
-  ErrorCode code_of(Task<Webhook> task) {
-    try {
-      run(std::move(task));
-    } catch (const Error& error) {
-      return error.code;
-    }
-    return ErrorCode::internal;
   }
   Vault vault{Secret(std::string(32, 'k'))};
   WebhookStore store{*database, vault};

@@ -1,4 +1,5 @@
 """A minimal runner: functions named test_* of a module, one server each unless they share one."""
+import os
 import sys
 import time
 import traceback
@@ -31,3 +32,14 @@ def run_all(namespace, names):
             traceback.print_exc(limit=6, file=sys.stdout)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
+
+
+def main(namespace):
+    """Runs a script's own cases, or those it is given the names of; they need root and the image."""
+    if os.geteuid() != 0:
+        print("skipped: needs root")
+        sys.exit(77)
+    from server import ensure_image  # not on the path of everybody who waits and runs here
+    ensure_image()
+    own = {name: value for name, value in namespace.items() if getattr(value, "__module__", "") == "__main__"}
+    sys.exit(run_all(own, sys.argv[1:]))

@@ -10,8 +10,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
 
-from cases import run_all, wait_until  # noqa: E402
-from server import Server, ensure_image  # noqa: E402
+from cases import main, wait_until  # noqa: E402
+from server import Server  # noqa: E402
 
 THREADS, CREATES = 3, 8
 
@@ -187,8 +187,4 @@ def test_refused_credentials_open_the_breaker_at_once():
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0:
-        print("skipped: needs root")
-        sys.exit(77)
-    ensure_image()
-    sys.exit(run_all(globals(), sys.argv[1:]))
+    main(globals())

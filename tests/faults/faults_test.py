@@ -17,8 +17,8 @@ from decimal import Decimal
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../bench"]
 
-from cases import run_all, wait_until  # noqa: E402
-from server import Server, ensure_image  # noqa: E402
+from cases import main, wait_until  # noqa: E402
+from server import Server  # noqa: E402
 
 
 def fresh():
@@ -393,8 +393,4 @@ def test_bad_starts_say_what_is_wrong():
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0:
-        print("skipped: needs root")
-        sys.exit(77)
-    ensure_image()
-    sys.exit(run_all(globals(), sys.argv[1:]))
+    main(globals())

@@ -5,6 +5,7 @@ import ctypes
 import os
 import re
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -15,8 +16,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, HERE + "/../support"]
 
-from cases import run_all, wait_until  # noqa: E402
-from server import Server, ensure_image  # noqa: E402
+from cases import main, wait_until  # noqa: E402
+from server import Server  # noqa: E402
 
 # Runs its arguments where the control groups cannot be seen, and says so itself.
 WITHOUT_CGROUPS = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
@@ -197,12 +198,29 @@ def refuse_namespaces():
         raise OSError(ctypes.get_errno(), "prctl")
 
 
+def test_a_second_serve_of_one_home_is_refused():
+    with Server() as server:
+        postgres = server.pids("postgres")
+        second = Server(home=server.home)
+        refused = Failed(second)
+        refused.says(server.home, "another 'sandgate serve'")
+        assert server.pids("postgres") == postgres
+        assert server.operator().call("GET", "/v1/tenants").status == 200
+
+
+def test_a_reload_ends_nothing():
+    with Server() as server:
+        pids = {role: server.pids(role) for role in ("worker", "node", "postgres")}
+        os.kill(server.process.pid, signal.SIGHUP)
+        _, client = server.tenant("reload")
+        server.profile("test")
+        box = client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
+        assert client.ok("POST", f"/v1/sandboxes/{box}/exec", {"command": ["true"]})["exit_code"] == 0
+        assert {role: server.pids(role) for role in pids} == pids
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--refuse-namespaces"]:
         refuse_namespaces()
         os.execvp(sys.argv[2], sys.argv[2:])
-    if os.geteuid() != 0:
-        print("skipped: needs root")
-        sys.exit(77)
-    ensure_image()
-    sys.exit(run_all(globals(), sys.argv[1:]))
+    main(globals())

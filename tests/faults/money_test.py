@@ -13,9 +13,8 @@ from decimal import Decimal
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../bench"]
 
-from cases import run_all, wait_until  # noqa: E402
-from faults_test import again, check_usage_is_exact, create, fresh, journals, psql, run  # noqa: E402
-from server import ensure_image  # noqa: E402
+from cases import main, wait_until  # noqa: E402
+from faults_test import again, create, fresh, journals, psql, run  # noqa: E402
 
 PAID_FOR = 5
 
@@ -164,9 +163,4 @@ def test_the_first_operator_key_needs_only_the_database():
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0:
-        print("skipped: needs root")
-        sys.exit(77)
-    ensure_image()
-    sys.exit(run_all({name: value for name, value in globals().items() if getattr(value, "__module__", "") ==
-                      "__main__"}, sys.argv[1:]))
+    main(globals())

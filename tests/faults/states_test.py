@@ -11,9 +11,9 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../bench"]
 
-from cases import run_all, wait_until  # noqa: E402
+from cases import main, wait_until  # noqa: E402
 from faults_test import again, check_usage_is_exact, create, fresh, psql, run  # noqa: E402
-from server import Client, ensure_image  # noqa: E402
+from server import Client  # noqa: E402
 
 
 class Restless:
@@ -131,8 +131,4 @@ def test_killed_while_forking():
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0:
-        print("skipped: needs root")
-        sys.exit(77)
-    ensure_image()
-    sys.exit(run_all(globals(), sys.argv[1:]))
+    main(globals())

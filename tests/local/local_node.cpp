@@ -122,6 +122,10 @@ LocalNode::~LocalNode() {
       run(provider_->kill(sandbox.backend_id));
     stop();
   }
+  // Where a node that was killed kept its journal in memory.
+  std::error_code none;
+  if (const fs::path memory = fs::read_symlink(run_dir() + "/sandboxes", none); !memory.empty())
+    fs::remove_all(memory, none);
   for (const char* controller : {"cpu", "cpuacct", "memory", "pids", "devices"}) {
     std::string own = "/sys/fs/cgroup/" + std::string(controller);
     std::error_code ignored;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/core/error.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate {
@@ -44,6 +45,50 @@ TEST(ByteSources, AFormHoldsTextsAndTheFile) {
                   "\r\n\r\nbytes\r\n--" +
                   boundary + "--\r\n");
   }
+}
+
+// A process that prints on both channels and ends.
+class PrintingProcess : public ProcessStream {
+ public:
+  explicit PrintingProcess(int status) : status_(status) {}
+  Task<std::optional<ProcessEvent>> next() override {
+    switch (step_++) {
+      case 0:
+        co_return OutputChunk{Channel::stdout_, "ab", 2};
+      case 1:
+        co_return OutputChunk{Channel::stderr_, "no", 4};
+      case 2:
+        co_return OutputChunk{Channel::stdout_, "c", 5};
+      case 3:
+        co_return ProcessExit{.exit_code = status_};
+      default:
+        co_return std::nullopt;
+    }
+  }
+  Task<void> write_stdin(std::string) override { co_return; }
+  Task<void> close_stdin() override { co_return; }
+
+ private:
+  const int status_;
+  int step_ = 0;
+};
+
+TEST(ByteSources, WhatAProcessPrintsIsAFileWhenItEndsWell) {
+  for (const size_t size : {1, 100}) {
+    PrintedBytes whole(std::make_unique<PrintingProcess>(0));
+    EXPECT_EQ(test::run(all_of(whole, size)), "abc");
+    PrintedBytes broken(std::make_unique<PrintingProcess>(1));
+    EXPECT_THROW(test::run(all_of(broken, size)), Error);
+  }
+}
+
+TEST(ByteSources, APieceIsFilledUnlessTheBytesEnd) {
+  PrintedBytes bytes(std::make_unique<PrintingProcess>(0));
+  std::string piece(2, '\0');
+  EXPECT_EQ(test::run(fill(bytes, piece)), 2U);
+  EXPECT_EQ(piece, "ab");
+  EXPECT_EQ(test::run(fill(bytes, piece)), 1U);
+  EXPECT_EQ(test::run(fill(bytes, piece)), 0U);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "gateway/core/settle.hpp"
 #include "tests/providers/scripted_server.hpp"
+#include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {
@@ -17,15 +18,6 @@ HttpCall local(std::string url) {
   call.url = std::move(url);
   call.allow_private = true;
   return call;
-}
-
-ErrorCode code_of(Task<HttpReply> task) {
-  try {
-    run(std::move(task));
-  } catch (const Error& error) {
-    return error.code;
-  }
-  return ErrorCode::internal;
 }
 
 Task<void> hang(tcp::socket& socket) {

@@ -157,7 +157,6 @@ TEST_F(GrpcChannel, ACallIsAPostOfOneMessage) {
             "\0\0\0\0\x03"
             "ask"s);
   EXPECT_TRUE(client_.last.http2);
-  EXPECT_FALSE(client_.last.once);
   EXPECT_EQ(find_field(client_.last.headers, "content-type"), "application/grpc");
   EXPECT_EQ(find_field(client_.last.headers, "te"), "trailers");
 }

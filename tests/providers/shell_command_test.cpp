@@ -2,33 +2,17 @@
 
 #include <gtest/gtest.h>
 #include <pty.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
-
+#include "tests/providers/shell_output.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::shell {
 namespace {
 
-struct Ran {
-  int status = -1;
-  std::string out;
-};
+using Ran = test::ShellOutput;
 
-// Through the shell of this machine, as a backend would.
-Ran ran(const std::string& line) {
-  FILE* pipe = popen(line.c_str(), "r");
-  Ran result;
-  std::array<char, 4096> piece;
-  while (const size_t count = fread(piece.data(), 1, piece.size(), pipe))
-    result.out.append(piece.data(), count);
-  const int status = pclose(pipe);
-  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return result;
-}
+Ran ran(const std::string& line) { return test::shell_output(line); }
 
 class ShellCommand : public testing::Test {
  protected:

@@ -2,25 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
 #include <fstream>
 
 #include "gateway/core/crypto.hpp"
+#include "tests/providers/shell_output.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::shell {
 namespace {
 
-std::string printed(const std::string& line) {
-  FILE* pipe = popen(line.c_str(), "r");
-  std::string out;
-  std::array<char, 4096> piece;
-  while (const size_t count = fread(piece.data(), 1, piece.size(), pipe))
-    out.append(piece.data(), count);
-  pclose(pipe);
-  return out;
-}
+std::string printed(const std::string& line) { return test::shell_output(line).out; }
 
 // The lines on this machine, with a home of their own.
 class ShellFilesTest : public testing::Test {

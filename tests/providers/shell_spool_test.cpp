@@ -2,25 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
-
 #include "gateway/core/error.hpp"
+#include "tests/providers/shell_output.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::shell {
 namespace {
 
-// Through the shell of this machine, as a backend would.
-std::string output_of(const std::string& line) {
-  FILE* pipe = popen(line.c_str(), "r");
-  std::string out;
-  std::array<char, 4096> piece;
-  while (const size_t count = fread(piece.data(), 1, piece.size(), pipe))
-    out.append(piece.data(), count);
-  pclose(pipe);
-  return out;
-}
+std::string output_of(const std::string& line) { return test::shell_output(line).out; }
 
 class ShellSpool : public testing::Test {
  protected:

@@ -25,7 +25,7 @@ struct ProfileStoreTest : testing::Test {
   int64_t resolved(const std::string& reference, const std::string& stickiness = "s") {
     return run(resolver.resolve(tenant, reference, stickiness)).version;
   }
-  ErrorCode refusal(const std::string& reference) {
+  std::optional<ErrorCode> refusal(const std::string& reference) {
     return code_of(resolver.resolve(tenant, reference, ""));
   }
 

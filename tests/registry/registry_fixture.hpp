@@ -5,25 +5,13 @@
 #include "registry/profile_parse.hpp"
 #include "registry/profile_resolver.hpp"
 #include "registry/tenant_store.hpp"
-#include "tests/support/run.hpp"
+#include "tests/support/code_of.hpp"
 #include "tests/support/test_database.hpp"
 
 namespace sandgate::test {
 
 inline const Actor kActor{
     .key_id = "kyx", .key_name = "test", .role = "operator", .request_id = "rqx"};
-
-// The code of the Error a task ends in; fails the test when it ends well.
-template <class T>
-ErrorCode code_of(Task<T> task) {
-  try {
-    run(std::move(task));
-  } catch (const Error& error) {
-    return error.code;
-  }
-  ADD_FAILURE() << "no Error";
-  return ErrorCode::internal;
-}
 
 // Waits for something another thread brings about; fails the test after two seconds.
 template <class Condition>

@@ -18,22 +18,8 @@ constexpr const char* kPrices = R"({"kind":"cost","currency":"USD",
   "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"0.001"}]})";
 
 // A replica that holds tenants to budgets, on the world's database and backends.
-struct PayingReplica {
-  explicit PayingReplica(test::World& world)
-      : database({.url = world.database.url(), .connections = 4, .patience = 120s}),
-        store(database, vault),
-        deployments(
-            store, [](const DeploymentRow&) { return nullptr; }, world.fixed()),
-        lifecycle({.database = database,
-                   .deployments = deployments,
-                   .board = board,
-                   .prices = prices,
-                   .meter = meter,
-                   .spend = guard,
-                   .cache = cache,
-                   .clock = clock,
-                   .executor = pool.get_executor()}) {
-    run(deployments.reload());
+struct PayingReplica : test::Replica {
+  explicit PayingReplica(test::World& world) : Replica(world.database.url(), world.fixed(), 120s) {
     const PriceVersion list = price_version_from(parse_json(kPrices), "list");
     run(database.run([&](pqxx::work& tx) { insert_price_version(tx, list); }));
     run(prices.load());
@@ -44,20 +30,10 @@ struct PayingReplica {
     run(rows.put(budget_from(parse_json(json), tenant, "main")));
   }
 
-  Database database;
-  Vault vault{Secret(std::string(32, 'k'))};
-  DeploymentStore store;
-  Deployments deployments;
-  SystemClock clock;
-  HealthBoard board{clock};
-  PriceBooks prices{database};
-  Meter meter{prices};
   Budgets budgets{prices};
   BudgetStore rows{database};
   BudgetGuard guard{budgets, clock};
-  SandboxCache cache{database};
-  asio::thread_pool pool{2};
-  Lifecycle lifecycle;
+  Lifecycle lifecycle{parts(guard)};  // instead of the one that asks for no money
 };
 
 // One vCPU for ten minutes: 0.6.

@@ -12,16 +12,6 @@ using Fault = FakeProvider::Fault;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-ErrorCode code_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.code;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorCode::internal;
-}
-
 // Runs the tasks that `make` returns all at once; the codes of those that failed.
 std::vector<ErrorCode> at_once(int count, const std::function<Task<void>()>& make) {
   asio::thread_pool pool(4);

@@ -20,15 +20,6 @@ class PausingWorld : public testing::Test {
   SandboxRecord resume(const SandboxRecord& box) {
     return run(pausing.resume(world.tenant, box.id));
   }
-  template <class F>
-  std::optional<ErrorCode> code_of(F action) {
-    try {
-      action();
-      return std::nullopt;
-    } catch (const Error& error) {
-      return error.code;
-    }
-  }
   std::string metered(const SandboxRecord& box) {
     return world.sql("SELECT state FROM metered_sandbox WHERE sandbox = '" + box.id.value + "'");
   }

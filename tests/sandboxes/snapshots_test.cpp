@@ -26,15 +26,6 @@ class SnapshotWorld : public testing::Test {
   std::vector<Outcome<SandboxRecord>> fork(const SandboxRecord& box, size_t count) {
     return run(snapshots.fork(box, world.order(), count));
   }
-  template <class F>
-  std::optional<ErrorCode> code_of(F action) {
-    try {
-      action();
-      return std::nullopt;
-    } catch (const Error& error) {
-      return error.code;
-    }
-  }
   std::string told(const std::string& verb) {
     return world.sql("SELECT count(*) FROM event_outbox WHERE type = 'sandbox." + verb + "'");
   }

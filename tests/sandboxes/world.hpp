@@ -8,32 +8,36 @@
 #include "gateway/sandboxes/reaper.hpp"
 #include "gateway/sandboxes/reconciler.hpp"
 #include "registry/deployment_store.hpp"
+#include "tests/support/code_of.hpp"
 #include "tests/support/fake_provider.hpp"
-#include "tests/support/run.hpp"
 #include "tests/support/test_database.hpp"
 
 namespace sandgate::test {
 
 // Everything one gateway replica needs for sandboxes, on a database and backends it shares.
 struct Replica {
-  Replica(const std::string& url, DeploymentSet fixed)
-      : database({.url = url, .connections = 4}),
+  Replica(const std::string& url, DeploymentSet fixed,
+          std::chrono::milliseconds patience = Database::Options().patience)
+      : database({.url = url, .connections = 4, .patience = patience}),
         store(database, vault),
         deployments(
             store, [](const DeploymentRow&) { return nullptr; }, std::move(fixed)),
-        lifecycle({.database = database,
-                   .deployments = deployments,
-                   .board = board,
-                   .prices = prices,
-                   .meter = meter,
-                   .spend = spend,
-                   .cache = cache,
-                   .clock = clock,
-                   .executor = pool.get_executor()}) {
+        lifecycle(parts(spend)) {
     run(deployments.reload());
   }
   ~Replica() { pool.join(); }
 
+  Lifecycle::Parts parts(SpendGuard& guard) {
+    return {.database = database,
+            .deployments = deployments,
+            .board = board,
+            .prices = prices,
+            .meter = meter,
+            .spend = guard,
+            .cache = cache,
+            .clock = clock,
+            .executor = pool.get_executor()};
+  }
   Reaper reaper(std::chrono::milliseconds ahead = {}) {
     return Reaper(lifecycle, {.ahead = ahead});
   }

@@ -1,6 +1,7 @@
 """What a test server may leave on the machine: found, and taken away. Standard library only."""
 import glob
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -77,6 +78,10 @@ class Leftovers:
             subprocess.run(["umount", "-l", point], stderr=subprocess.DEVNULL)
         for loop in self.loops():
             subprocess.run(["losetup", "-d", loop], stderr=subprocess.DEVNULL)
+        # Where the node kept its journal in memory.
+        sandboxes = self.home + "/run/sandboxes"
+        if os.path.islink(sandboxes):
+            shutil.rmtree(os.readlink(sandboxes), ignore_errors=True)
         for group in self.groups():
             try:
                 os.rmdir(group)

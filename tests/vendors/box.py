@@ -62,6 +62,10 @@ class Child:
             self.status = status
             self.changed.notify_all()
 
+    def exit_code(self):
+        """As a shell tells it, of a command that has ended."""
+        return self.status if self.status >= 0 else 128 - self.status
+
     def follow(self, index=0, patience=None):
         """Yields events from an index on, None after `patience` seconds of silence, ends at the end."""
         while True:

@@ -21,7 +21,6 @@ import struct
 import sys
 import tempfile
 import threading
-import time
 import traceback
 import urllib.parse
 
@@ -105,6 +104,9 @@ class Fake:
     def failure(self, status, message):
         """The vendor's error document for a status."""
         return {"message": message}
+
+    def refuse(self, status, message):
+        return Refusal(status, self.failure(status, message))
 
     def dispatch(self, request):
         if request.path.startswith("/_fake/"):

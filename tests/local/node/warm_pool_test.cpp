@@ -47,7 +47,7 @@ TEST(WarmPoolTest, NeverMoreThanTheMost) {
 }
 
 TEST(WarmPoolTest, GivesOnlyWhatWasAskedFor) {
-  WarmPool pool(16);
+  WarmPool pool(16, 1);
   pool.take(kSmall, kStart);
   fill(pool, kStart + 1s);
   for (SeatClass other :
@@ -58,19 +58,35 @@ TEST(WarmPoolTest, GivesOnlyWhatWasAskedFor) {
   EXPECT_TRUE(pool.take(kSmall, kStart + 1s));
 }
 
-TEST(WarmPoolTest, ShrinksWhenFewerAsk) {
+TEST(WarmPoolTest, AFewAreNoRush) {
+  WarmPool pool(16);
+  pool.take(kSmall, kStart);
+  pool.take(kSmall, kStart + 1s);
+  EXPECT_FALSE(pool.next_to_make(kStart + 2s));
+  pool.take(kSmall, kStart + 2s);
+  EXPECT_EQ(fill(pool, kStart + 3s), 3);
+}
+
+TEST(WarmPoolTest, KeepsNothingWhenTheRushIsOver) {
   WarmPool pool(16);
   for (int i = 0; i < 8; ++i) pool.take(kSmall, kStart);
   EXPECT_EQ(fill(pool, kStart + 1s), 8);
-  EXPECT_TRUE(pool.surplus(kStart + 9s).empty());
-  EXPECT_EQ(pool.surplus(kStart + 11s).size(), 7u) << "one stays for a while";
+  EXPECT_TRUE(pool.surplus(kStart + 2s).empty());
+  EXPECT_EQ(pool.surplus(kStart + 4s).size(), 8u);
+}
+
+TEST(WarmPoolTest, KeepsItsFloorForAWhile) {
+  WarmPool pool(16, 1);
+  for (int i = 0; i < 8; ++i) pool.take(kSmall, kStart);
+  EXPECT_EQ(fill(pool, kStart + 1s), 8);
+  EXPECT_EQ(pool.surplus(kStart + 4s).size(), 7u);
   EXPECT_EQ(pool.surplus(kStart + 11min).size(), 1u);
   EXPECT_EQ(pool.waiting(), 0u);
   EXPECT_FALSE(pool.next_to_make(kStart + 11min));
 }
 
 TEST(WarmPoolTest, AClassThatFailsRests) {
-  WarmPool pool(16);
+  WarmPool pool(16, 1);
   pool.take(kSmall, kStart);
   ASSERT_TRUE(pool.next_to_make(kStart));
   pool.give_up(kSmall, kStart);

@@ -170,7 +170,7 @@ class FakeAgentcore(fake.Fake):
             return self.result(text, taskId=arguments["taskId"], taskStatus="working", stdout=text)
         return self.result(text, taskId=arguments["taskId"], stdout=text, stderr="",
                            taskStatus="completed" if child.status == 0 else "failed",
-                           exitCode=child.status if child.status >= 0 else 128 - child.status)
+                           exitCode=child.exit_code())
 
     def tool_getTask(self, box, arguments):
         return self.task(box, arguments)

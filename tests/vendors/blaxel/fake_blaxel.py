@@ -64,9 +64,6 @@ class FakeBlaxel(BlaxelFiles, fake.Fake):
     def failure(self, status, message):
         return {"code": status, "error": message, "message": message}
 
-    def refuse(self, status, message):
-        return fake.Refusal(status, self.failure(status, message))
-
     def authorized(self, request):
         if request.headers.get("x-blaxel-authorization") != "Bearer " + KEY:
             raise self.refuse(401, "Unauthorized")

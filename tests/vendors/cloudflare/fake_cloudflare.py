@@ -135,8 +135,7 @@ class FakeCloudflare(fake.Fake):
             text = decoder.decode(b"", final=True)
             if text:
                 write(event(channel, encoded(text)))
-        status = child.status if child.status >= 0 else 128 - child.status
-        write(event("exit", json.dumps({"exit_code": status}, separators=(",", ":"))))
+        write(event("exit", json.dumps({"exit_code": child.exit_code()}, separators=(",", ":"))))
         write(b"")
 
 

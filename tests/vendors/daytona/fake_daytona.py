@@ -56,9 +56,6 @@ class FakeDaytona(fake.Fake):
         return {"path": "/", "timestamp": rfc3339(time.time()), "statusCode": status,
                 "error": "Error", "message": message}
 
-    def refuse(self, status, message):
-        return fake.Refusal(status, self.failure(status, message))
-
     def authorized(self, request):
         if request.headers.get("Authorization") != "Bearer " + KEY:
             raise self.refuse(401, "Unauthorized")
@@ -197,13 +194,13 @@ class FakeDaytona(fake.Fake):
         for _ in child.follow():
             pass
         text = {name: child.text(name).decode(errors="replace") for name in ("stdout", "stderr")}
-        return 200, {"cmdId": command_id, "exitCode": status_of(child),
+        return 200, {"cmdId": command_id, "exitCode": child.exit_code(),
                      "output": child.text().decode(errors="replace"), **text}
 
     def command_view(self, command_id, child):
         view = {"id": command_id, "command": child.argv[-1]}
         if child.status is not None:
-            view["exitCode"] = status_of(child)
+            view["exitCode"] = child.exit_code()
         return view
 
     def child(self, box_id, session_id, command_id):
@@ -307,10 +304,6 @@ class FakeDaytona(fake.Fake):
         path = self.existing(request, box_id)
         shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
         return 204, b""
-
-
-def status_of(child):
-    return child.status if child.status >= 0 else 128 - child.status
 
 
 if __name__ == "__main__":

@@ -19,10 +19,6 @@ STATUS_OF_CODE = {"invalid_argument": 400, "failed_precondition": 400, "unauthen
                   "not_found": 404, "already_exists": 409, "unimplemented": 501, "internal": 500}
 
 
-def refuse(status, message):
-    return fake.Refusal(status, {"code": status, "message": message})
-
-
 def connect_refusal(code, message):
     return fake.Refusal(STATUS_OF_CODE[code], {"code": code, "message": message})
 
@@ -71,14 +67,14 @@ class FakeE2b(fake.Fake):
             if request.headers.get("X-Access-Token") != box.token:
                 raise connect_refusal("unauthenticated", "wrong token")
         elif request.headers.get("X-API-Key") != KEY:
-            raise refuse(401, "wrong key")
+            raise self.refuse(401, "wrong key")
 
     # ---- control plane
 
     def box(self, box_id):
         box = self.boxes.get(box_id)
         if not box:
-            raise refuse(404, f"sandbox {box_id} not found")
+            raise self.refuse(404, f"sandbox {box_id} not found")
         return box
 
     def view(self, box):
@@ -91,7 +87,7 @@ class FakeE2b(fake.Fake):
         body = request.json()
         template = body["templateID"]
         if template not in ("base", *self.saved):
-            raise refuse(404, f"template '{template}' not found")
+            raise self.refuse(404, f"template '{template}' not found")
         box = self.new_box(fake.new_id("i"), env=body.get("envVars"), metadata=body.get("metadata"),
                            template=template, token=fake.new_id("t"),
                            ends_at=time.time() + body.get("timeout", 15))
@@ -119,7 +115,7 @@ class FakeE2b(fake.Fake):
 
     def kill(self, request, box_id):
         if not self.drop_box(box_id):
-            raise refuse(404, f"sandbox {box_id} not found")
+            raise self.refuse(404, f"sandbox {box_id} not found")
         return 204, b""
 
     def timeout(self, request, box_id):
@@ -129,7 +125,7 @@ class FakeE2b(fake.Fake):
     def pause(self, request, box_id):
         box = self.box(box_id)
         if box.state == "paused":
-            raise refuse(409, "already paused")
+            raise self.refuse(409, "already paused")
         box.signal_all(signal.SIGSTOP)
         box.state = "paused"
         return 204, b""
@@ -158,7 +154,7 @@ class FakeE2b(fake.Fake):
 
     def drop_snapshot(self, request, snapshot_id):
         if not self.saved.pop(snapshot_id, None):
-            raise refuse(404, "no such template")
+            raise self.refuse(404, "no such template")
         return 204, b""
 
     # ---- envd
@@ -299,9 +295,9 @@ class FakeE2b(fake.Fake):
     def download(self, request):
         path = self.envd_box(request).path(request.one("path"))
         if os.path.isdir(path):
-            raise refuse(400, "is a directory")
+            raise self.refuse(400, "is a directory")
         if not os.path.exists(path):
-            raise refuse(404, "no such file")
+            raise self.refuse(404, "no such file")
         with open(path, "rb") as file:
             data = file.read()
         wanted = request.headers.get("Range")
@@ -309,7 +305,7 @@ class FakeE2b(fake.Fake):
             return 200, data, {"Content-Type": "application/octet-stream"}
         first, _, last = wanted.removeprefix("bytes=").partition("-")
         if int(first) >= len(data):
-            raise refuse(416, "beyond the end")
+            raise self.refuse(416, "beyond the end")
         return 206, data[int(first):int(last) + 1 if last else None]
 
     def upload(self, request):
@@ -320,7 +316,7 @@ class FakeE2b(fake.Fake):
             path, data = part_of(media, data, path)
         path = box.path(path)
         if os.path.isdir(path):
-            raise refuse(400, "is a directory")
+            raise self.refuse(400, "is a directory")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
             file.write(data)

@@ -61,9 +61,6 @@ class FakeKubernetes(fake.Fake):
     def failure(self, status, message):
         return status_document(message, reason=REASONS.get(status, "InternalError"), code=status)
 
-    def refuse(self, status, message):
-        return fake.Refusal(status, self.failure(status, message))
-
     def authorized(self, request):
         shown = getattr(request.handler.connection, "getpeercert", dict)()
         if not shown and request.headers.get("Authorization") != "Bearer " + TOKEN:
@@ -271,7 +268,7 @@ class FakeKubernetes(fake.Fake):
         for channel, data in child.follow():
             if channel == "pty" or wants[channel]:
                 socket.send(numbers[channel] + data)
-        code = child.status if child.status >= 0 else 128 - child.status
+        code = child.exit_code()
         if code == 0:
             return self.finish(socket, {"metadata": {}, "status": "Success"})
         self.finish(socket, status_document(

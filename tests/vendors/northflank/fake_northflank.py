@@ -36,9 +36,6 @@ class FakeNorthflank(fake.Fake):
     def failure(self, status, message):
         return {"error": {"status": status, "message": message, "id": "err-" + str(status)}}
 
-    def refuse(self, status, message):
-        return fake.Refusal(status, self.failure(status, message))
-
     def authorized(self, request):
         # Commands carry the token in their first message.
         in_header = request.headers.get("Authorization") == "Bearer " + TOKEN
@@ -153,7 +150,7 @@ class FakeNorthflank(fake.Fake):
         for channel, piece in child.follow():
             text = base64.b64encode(piece).decode() if in_base64 else piece.decode(errors="replace")
             self.tell(socket, "stdErr" if channel == "stderr" else "stdOut", text)
-        code = child.status if child.status >= 0 else 128 - child.status
+        code = child.exit_code()
         self.tell(socket, "completion", {"exitCode": code,
                                          "status": "Failure" if code else "Success"})
         return socket.close()

@@ -38,11 +38,11 @@ TEST(NorthflankWire, ACreateCarriesOurIdItsSizeAndItsEnd) {
 TEST(NorthflankWire, OnlyServicesThatHaveOneOfOurIdsAreOurs) {
   const std::string ours = "sb0123456789abcdefghijklmn";
   const Json status{{"deployment", {{"status", "COMPLETED"}}}};
-  const Box box = to_box({{"id", "x"}, {"name", ours}, {"status", status}});
+  const Box box = to_box({{"id", "x"}, {"name", ours}, {"status", status}}, Isolation::microvm);
   EXPECT_EQ(box.sandbox.sandbox_id, ours);
   EXPECT_TRUE(box.running);
-  EXPECT_EQ(to_box({{"id", "x"}, {"name", "sb1"}}).sandbox.sandbox_id, "");
-  const Box paused = to_box({{"id", "x"}, {"servicePaused", true}});
+  EXPECT_EQ(to_box({{"id", "x"}, {"name", "sb1"}}, Isolation::microvm).sandbox.sandbox_id, "");
+  const Box paused = to_box({{"id", "x"}, {"servicePaused", true}}, Isolation::microvm);
   EXPECT_EQ(paused.sandbox.state, BackendState::paused);
   EXPECT_EQ(paused.sandbox.kept, Keeps::nothing);
 }
@@ -70,8 +70,8 @@ TEST(NorthflankWire, FramesAreBytesAndAnEnd) {
 }
 
 TEST(NorthflankWire, HostileAnswersAreErrorsOrNothing) {
-  EXPECT_THROW(to_box(Json::array()), Error);
-  EXPECT_THROW(to_box({{"id", 7}}), Error);
+  EXPECT_THROW(to_box(Json::array(), Isolation::microvm), Error);
+  EXPECT_THROW(to_box({{"id", 7}}, Isolation::microvm), Error);
   EXPECT_EQ(to_frame("{x").kind, Frame::other);
   EXPECT_EQ(to_frame("[]").kind, Frame::other);
   EXPECT_THROW(to_frame(R"({"type":"stdOut","data":"a b"})"), Error);

@@ -52,9 +52,6 @@ class FakeOpenSandbox(fake.Fake):
     def failure(self, status, message):
         return {"code": "DOCKER::FAILED", "message": message}
 
-    def refuse(self, status, message):
-        return fake.Refusal(status, self.failure(status, message))
-
     def authorized(self, request):
         if request.path.startswith("/execd/"):
             if request.headers.get("X-Fake-Route") != request.path.split("/")[2]:

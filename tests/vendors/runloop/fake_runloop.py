@@ -45,9 +45,6 @@ class FakeRunloop(fake.Fake):
         super().__init__(specs)
         self.ended, self.repeats, self.saved = {}, {}, {}
 
-    def refuse(self, status, message):
-        return fake.Refusal(status, self.failure(status, message))
-
     def authorized(self, request):
         if request.headers.get("Authorization") != "Bearer " + KEY:
             raise self.refuse(401, "Unauthorized")
@@ -185,8 +182,7 @@ class FakeRunloop(fake.Fake):
         view = {"execution_id": child.id, "devbox_id": child.box,
                 "status": "running" if child.status is None else "completed"}
         if child.status is not None:
-            status = child.status if child.status >= 0 else 128 - child.status
-            view.update(exit_status=status, stdout_truncated=False, stderr_truncated=False)
+            view.update(exit_status=child.exit_code(), stdout_truncated=False, stderr_truncated=False)
             if output:
                 view.update(stdout=child.text("stdout").decode(errors="replace"),
                             stderr=child.text("stderr").decode(errors="replace"))

@@ -46,9 +46,6 @@ class FakeSprites(fake.Fake):
     def failure(self, status, message):
         return {"error": "rate_limited" if status == 429 else "failed", "message": message}
 
-    def refuse(self, status, message):
-        return fake.Refusal(status, self.failure(status, message))
-
     def authorized(self, request):
         if request.headers.get("Authorization") != "Bearer " + TOKEN:
             raise self.refuse(401, "unauthorized")

@@ -238,7 +238,7 @@ class FakeVercel(fake.Fake):
                 "sessionId": child.session, "exitCode": None,
                 "startedAt": int(child.started_at * 1000)}
         if child.status is not None:
-            view["exitCode"] = child.status if child.status >= 0 else 128 - child.status
+            view["exitCode"] = child.exit_code()
             view["durationMs"] = int((time.time() - child.started_at) * 1000)
         return view
 
@@ -351,8 +351,7 @@ class FakeVercel(fake.Fake):
         threading.Thread(target=self.typing, args=(socket, child), daemon=True).start()
         for _, data in child.follow():
             socket.send(data)
-        status = child.status if child.status >= 0 else 128 - child.status
-        socket.send(json.dumps({"type": "exit", "code": status}).encode(), web_socket.TEXT)
+        socket.send(json.dumps({"type": "exit", "code": child.exit_code()}).encode(), web_socket.TEXT)
         socket.close()
 
     def typing(self, socket, child):

@@ -1,0 +1,24 @@
+#pragma once
+#include "providers/live_inputs.hpp"
+#include "providers/shell_provider.hpp"
+
+namespace sandgate {
+
+// The base of adapters whose vendor takes a process's input over the connection of its output only:
+// the verbs that name a process reach the inputs that this gateway holds.
+class LiveInputProvider : public ShellProvider {
+ public:
+  Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
+  Task<void> close_stdin(std::string id, std::string process) override;
+  Task<void> resize(std::string id, std::string process, PtySize size) override;
+
+  LiveInputs& inputs() { return inputs_; }
+
+ protected:
+  explicit LiveInputProvider(asio::any_io_executor executor) : ShellProvider(std::move(executor)) {}
+
+ private:
+  LiveInputs inputs_;
+};
+
+}  // namespace sandgate

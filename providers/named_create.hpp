@@ -1,0 +1,28 @@
+#pragma once
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "providers/rest_api.hpp"
+
+namespace sandgate {
+
+// RestApi::create of what bears a name that is ours alone. When the vendor refuses it with one of
+// `taken`, an earlier attempt at the same create may have the name: `earlier()`, a task of an
+// optional, finds that. Otherwise what `read` makes of the answer. `taken` must outlive the task.
+template <class Read, class Find>
+auto create_named(RestApi& api, RestCall call, std::span<const ErrorCode> taken, Read read,
+                  Find earlier) -> std::invoke_result_t<Find> {
+  call.deadline = kCreateDeadline;
+  auto outcome = co_await attempt(api.call(std::move(call)));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (!error) co_return read(std::get<Json>(outcome));
+  if (std::find(taken.begin(), taken.end(), error->code) == taken.end())
+    throw refused_create(*error);
+  auto found = co_await earlier();
+  if (!found) throw refused_create(*error);
+  co_return found;
+}
+
+}  // namespace sandgate
