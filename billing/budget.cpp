@@ -80,7 +80,9 @@ Budget budget_from(const Json& body, const TenantId& tenant, const std::string& 
   if (const auto text = reader.text("amount", {.min = 1, .max = 64})) {
     const auto amount = Decimal::parse(*text);
     if (!amount || *amount > Decimal(kMaxAmount))
-      reader.problem("amount", "must be a decimal as a string, not negative, at most 10^12");
+      reader.problem("amount",
+                     "must be a decimal as a string, not negative, at most 10^12 and with at most"
+                     " 18 digits after the point");
     budget.amount = amount.value_or(Decimal());
   }
   budget.currency = reader.text("currency", {.max = 8}).value_or("");
@@ -108,7 +110,6 @@ Json to_json(const Budget& budget) {
             {"timezone", budget.timezone},
             {"on_exceeded", to_string(budget.on_exceeded)},
             {"alert_at", budget.alert_at},
-            {"applies_to", to_json(budget.applies_to)},
             {"window_start", to_rfc3339(budget.window_start)},
             {"window_end", nullptr},
             {"spent", budget.spent.to_string()},
@@ -116,6 +117,9 @@ Json to_json(const Budget& budget) {
             {"remaining", std::max(budget.remaining(), Decimal()).to_string()},
             {"state", budget.is_spent() ? "exceeded" : "ok"}};
   if (budget.window_end) json["window_end"] = to_rfc3339(*budget.window_end);
+  // Of everything it is left out, as when it was set.
+  const Json scope = to_json(budget.applies_to);
+  if (!scope.empty()) json["applies_to"] = scope;
   if (!budget.credits.is_zero()) json["credits"] = budget.credits.to_string();
   return json;
 }

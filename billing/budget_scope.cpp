@@ -46,6 +46,10 @@ BudgetScope read_budget_scope(ObjectReader& reader, Problems& problems) {
   scope.metadata =
       inner.text_map("metadata", kMaxMetadata).value_or(std::map<std::string, std::string>());
   inner.finish();
+  if (member->empty())
+    reader.problem(kMember, "must name a profile, a key or metadata; left out it is everything");
+  if (inner.has("metadata") && (*member)["metadata"].empty())
+    inner.problem("metadata", "must have at least one member");
   return scope;
 }
 

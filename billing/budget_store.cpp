@@ -1,6 +1,7 @@
 #include "billing/budget_store.hpp"
 
 #include "billing/budget_rows.hpp"
+#include "billing/known_tenant.hpp"
 #include "billing/ledger.hpp"
 #include "billing/price_rows.hpp"
 
@@ -12,11 +13,6 @@ constexpr std::chrono::seconds kBudgetPatience{30};
 void check_timezone(pqxx::work& tx, const std::string& timezone) {
   if (tx.exec_params("SELECT FROM pg_timezone_names WHERE name = $1", timezone).empty())
     throw Error::invalid("/timezone", "is not a time zone, such as \"Europe/Berlin\"");
-}
-
-void check_tenant(pqxx::work& tx, const TenantId& tenant) {
-  if (tx.exec_params("SELECT FROM tenant WHERE id = $1", tenant.value).empty())
-    throw Error::not_found("tenant", tenant.value);
 }
 
 // Counters are worked out anew, so that changing a window or currency is the same as a new budget.

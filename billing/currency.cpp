@@ -1,22 +1,33 @@
 #include "billing/currency.hpp"
 
-#include <utility>
-
 namespace sandgate {
 namespace {
 
-constexpr std::pair<std::string_view, int> kCurrencies[] = {
-    {"AUD", 2}, {"BHD", 3}, {"BRL", 2}, {"CAD", 2}, {"CHF", 2}, {"CNY", 2}, {"CZK", 2}, {"DKK", 2},
-    {"EUR", 2}, {"GBP", 2}, {"HKD", 2}, {"HUF", 2}, {"ILS", 2}, {"INR", 2}, {"JOD", 3}, {"JPY", 0},
-    {"KRW", 0}, {"KWD", 3}, {"MXN", 2}, {"NOK", 2}, {"NZD", 2}, {"PLN", 2}, {"RON", 2}, {"SEK", 2},
-    {"SGD", 2}, {"TND", 3}, {"TRY", 2}, {"UAH", 2}, {"USD", 2}, {"ZAR", 2},
-};
+// Sorted, each code followed by a space or the end.
+constexpr std::string_view kWithoutMinorUnit =
+    "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF";
+constexpr std::string_view kWithTwoDigits =
+    "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BRL BSD BTN BWP BYN "
+    "BZD CAD CDF CHF CNY COP CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP "
+    "GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD "
+    "KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN "
+    "NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG "
+    "SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH "
+    "USD UYU UZS VED VES WST XCD XCG YER ZAR ZMW ZWG";
+constexpr std::string_view kWithThreeDigits = "BHD IQD JOD KWD LYD OMR TND";
+
+bool has(std::string_view codes, std::string_view currency) {
+  for (size_t at = 0; at < codes.size(); at += 4)
+    if (codes.substr(at, 3) == currency) return true;
+  return false;
+}
 
 }  // namespace
 
 std::optional<int> minor_digits(std::string_view currency) {
-  for (const auto& [code, digits] : kCurrencies)
-    if (code == currency) return digits;
+  if (has(kWithTwoDigits, currency)) return 2;
+  if (has(kWithoutMinorUnit, currency)) return 0;
+  if (has(kWithThreeDigits, currency)) return 3;
   return std::nullopt;
 }
 

@@ -81,6 +81,7 @@ Json to_json(const Invoice& invoice) {
             {"lines", std::move(lines)},
             {"total", money(invoice.total, invoice)},
             {"created_at", to_rfc3339(invoice.created_at)}};
+  if (!invoice.other_currencies.empty()) json["other_currencies"] = invoice.other_currencies;
   if (invoice.issued_at) {
     json["issued_at"] = to_rfc3339(*invoice.issued_at);
     json["credits_applied"] = money(invoice.credits_applied, invoice);

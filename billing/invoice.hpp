@@ -25,6 +25,7 @@ struct Invoice {
   TenantId tenant;
   Time from, to;
   std::string currency;
+  std::vector<std::string> other_currencies;  // of a draft: what else its time is charged in
   InvoiceState state = InvoiceState::draft;
   std::vector<InvoiceLine> lines;
   Decimal total;  // of the rounded amounts

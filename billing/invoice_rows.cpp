@@ -91,6 +91,17 @@ void compute_lines(pqxx::work& tx, Invoice& invoice, int64_t through) {
   }
 }
 
+std::vector<std::string> charged_in(pqxx::work& tx, const Invoice& invoice) {
+  std::vector<std::string> currencies;
+  for (const auto& row :
+       tx.exec_params("SELECT DISTINCT charge_currency FROM usage_event WHERE tenant = $1"
+                      " AND interval_start >= $2::timestamptz AND interval_start < $3::timestamptz"
+                      " AND charge <> 0 ORDER BY 1",
+                      invoice.tenant.value, to_rfc3339(invoice.from), to_rfc3339(invoice.to)))
+    currencies.push_back(row[0].as<std::string>());
+  return currencies;
+}
+
 void insert_invoice(pqxx::work& tx, const Invoice& invoice) {
   tx.exec_params(
       "INSERT INTO invoice (id, tenant, period_from, period_to, currency, total)"

@@ -12,6 +12,8 @@ namespace sandgate {
 // Works out the lines from usage booked up to `through` (a sequence): the invoice's own time, and
 // late usage of issued ones. Rounds each, and sets the total.
 void compute_lines(pqxx::work& tx, Invoice& invoice, int64_t through);
+// The currencies of what is charged in the invoice's time, by name.
+std::vector<std::string> charged_in(pqxx::work& tx, const Invoice& invoice);
 void insert_invoice(pqxx::work& tx, const Invoice& invoice);
 void replace_lines(pqxx::work& tx, const Invoice& invoice);
 // Locks the row. Empty when there is none.

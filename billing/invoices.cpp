@@ -1,6 +1,9 @@
 #include "billing/invoices.hpp"
 
+#include <algorithm>
+
 #include "billing/invoice_rows.hpp"
+#include "billing/known_tenant.hpp"
 #include "billing/ledger.hpp"
 #include "billing/price_rows.hpp"
 
@@ -13,14 +16,15 @@ Error covered() {
   return Error(ErrorCode::conflict, "part of that time is on an issued invoice already");
 }
 
-std::string currency_of(pqxx::work& tx, const Invoices::Order& order) {
-  if (order.currency) return *order.currency;
-  const auto rows = tx.exec_params(
-      "SELECT charge_currency FROM usage_event WHERE tenant = $1"
-      " AND interval_start >= $2::timestamptz AND interval_start < $3::timestamptz"
-      " GROUP BY 1 ORDER BY sum(charge) DESC, 1 LIMIT 1",
-      order.tenant.value, to_rfc3339(order.from), to_rfc3339(order.to));
-  return rows.empty() ? "USD" : rows[0][0].as<std::string>();
+// As every answer chooses that adds amounts up: see read_usage.
+std::string currency_of(const std::vector<std::string>& charged) {
+  const bool dollars = std::find(charged.begin(), charged.end(), "USD") != charged.end();
+  return charged.empty() || dollars ? "USD" : charged.front();
+}
+
+void name_other_currencies(pqxx::work& tx, Invoice& invoice) {
+  invoice.other_currencies = charged_in(tx, invoice);
+  std::erase(invoice.other_currencies, invoice.currency);
 }
 
 // What the ledger holds exactly becomes what the invoice says in whole minor units.
@@ -41,10 +45,6 @@ void apply_credits(pqxx::work& tx, Invoice& invoice) {
   invoice.credits_applied = applied;
   post(tx, move_money({applied, invoice.currency}, "credits for " + invoice.id.value,
                       invoice.tenant, credits_of(invoice.tenant), receivable_of(invoice.tenant)));
-}
-
-bool exists(pqxx::work& tx, const TenantId& tenant) {
-  return !tx.exec_params("SELECT FROM tenant WHERE id = $1", tenant.value).empty();
 }
 
 Json trace_of(const Invoice& invoice) {
@@ -78,13 +78,14 @@ Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
   auto work = [order, trail](pqxx::work& tx) {
     Invoice invoice{
         .id = InvoiceId::make(), .tenant = order.tenant, .from = order.from, .to = order.to};
-    if (!exists(tx, order.tenant)) throw Error::not_found("tenant", order.tenant.value);
-    invoice.currency = currency_of(tx, order);
+    check_tenant(tx, order.tenant);
+    invoice.currency = order.currency ? *order.currency : currency_of(charged_in(tx, invoice));
     if (overlaps_issued(tx, invoice)) throw covered();
     compute_lines(tx, invoice, last_sequence(tx));
     insert_invoice(tx, invoice);
     replace_lines(tx, invoice);
-    const Invoice drafted = *read_invoice(tx, invoice.id);
+    Invoice drafted = *read_invoice(tx, invoice.id);
+    name_other_currencies(tx, drafted);
     if (trail) trail(tx, nullptr, trace_of(drafted));
     return drafted;
   };
@@ -97,7 +98,11 @@ Task<Invoice> Invoices::issue(InvoiceId id, ChangeTrail trail) {
 }
 
 Task<Invoice> Invoices::get(InvoiceId id) {
-  auto work = [id](pqxx::work& tx) { return read_invoice(tx, id); };
+  auto work = [id](pqxx::work& tx) {
+    auto invoice = read_invoice(tx, id);
+    if (invoice && invoice->state == InvoiceState::draft) name_other_currencies(tx, *invoice);
+    return invoice;
+  };
   auto invoice = co_await database_.run(std::move(work));
   if (!invoice) throw Error::not_found("invoice", id.value);
   co_return *invoice;

@@ -18,7 +18,7 @@ class Invoices {
   struct Order {
     TenantId tenant;
     Time from, to;
-    std::optional<std::string> currency;  // default: what the tenant's usage is charged in, or USD
+    std::optional<std::string> currency;  // default: USD when there is any, else the first by name
   };
   // Throws Error(conflict) when an issued invoice covers part of that time.
   Task<Invoice> draft(Order order, ChangeTrail trail = {});

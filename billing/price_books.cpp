@@ -1,5 +1,6 @@
 #include "billing/price_books.hpp"
 
+#include "billing/known_tenant.hpp"
 #include "billing/price_rows.hpp"
 
 namespace sandgate {
@@ -55,6 +56,7 @@ Task<PriceVersion> PriceBooks::publish(PriceVersion draft, ChangeTrail trail) {
   auto work = [draft = std::move(draft), trail = std::move(trail)](pqxx::work& tx) {
     const Time now = hold_publishing(tx);
     const auto versions = read_price_versions(tx, draft.book);
+    if (!draft.tenant.empty()) check_tenant(tx, TenantId{draft.tenant});
     if (!versions.empty()) check_succession(draft, versions.back(), now);
     const PriceVersion stored = insert_price_version(tx, draft);
     if (trail)

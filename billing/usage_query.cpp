@@ -77,6 +77,19 @@ pqxx::result select(pqxx::work& tx, const UsageQuery& query, const Span& span) {
                  " ORDER BY " + positions + " LIMIT " + std::to_string(kMaxRows + 1));
 }
 
+// Whether a row's quantities belong to an answer in this currency: some amount of it is in it, or
+// it has no amount at all.
+bool counts_in(const pqxx::row& row, const std::string& currency) {
+  bool priced = false;
+  for (const auto& [amount, of] :
+       {std::pair("cost", "cost_currency"), std::pair("charge", "charge_currency")}) {
+    if (Decimal::from_sql(row[amount].c_str()).is_zero()) continue;
+    if (row[of].as<std::string>() == currency) return true;
+    priced = true;
+  }
+  return !priced;
+}
+
 void add(UsageItem& item, const pqxx::row& row, const std::string& currency) {
   item.meters[row["meter"].as<std::string>()] += Decimal::from_sql(row["quantity"].c_str());
   if (row["cost_currency"].as<std::string>() == currency)
@@ -122,6 +135,7 @@ UsageReport read_usage(pqxx::work& tx, const UsageQuery& query) {
   UsageReport report{.from = span.from, .to = span.to};
   choose_currency(report, rows, query.currency);
   for (const auto& row : rows) {
+    if (!counts_in(row, report.currency)) continue;
     std::vector<std::optional<std::string>> group;
     for (size_t i = 0; i < query.group_by.size(); ++i) {
       const auto field = row[static_cast<pqxx::row::size_type>(i)];

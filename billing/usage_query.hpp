@@ -31,7 +31,8 @@ struct UsageItem {
 };
 
 // Amounts are of one currency: the one asked for, else USD when there is any, else the first.
-// Quantities count all usage. `other_currencies` names what the amounts leave out.
+// Quantities are of the usage that these amounts are for, and of what has no price.
+// `other_currencies` names what is left out.
 struct UsageReport {
   Time from, to;
   std::string currency;

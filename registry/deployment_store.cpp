@@ -38,7 +38,13 @@ DeploymentRow row_from(const Vault& vault, const pqxx::row& row) {
                        .version = row["version"].as<int64_t>(),
                        .created_at = time_of(row["created_at"]),
                        .updated_at = time_of(row["updated_at"])};
-  result.credentials = opened(vault, row["credentials"], vault_context(result.tenant, result.name));
+  // One row that does not open is no reason to lose the others.
+  try {
+    result.credentials =
+        opened(vault, row["credentials"], vault_context(result.tenant, result.name));
+  } catch (const Error&) {
+    result.sealed_away = true;
+  }
   return result;
 }
 
@@ -135,6 +141,9 @@ Task<DeploymentRow> DeploymentStore::put(DeploymentDraft draft,
                          .weight = draft.weight};
     if (draft.credentials)
       wanted.credentials = *draft.credentials;
+    else if (before && before->sealed_away)
+      throw Error::invalid("/credentials",
+                           "are sealed under another master key: give them again, or bring it back");
     else if (before && before->provider == draft.provider)
       wanted.credentials = before->credentials;
     check(wanted);

@@ -23,6 +23,7 @@ struct DeploymentRow {
   std::string provider;
   Json settings = Json::object();
   Credentials credentials;
+  bool sealed_away = false;  // by another master key: `credentials` is empty and not what they are
   bool enabled = true;
   int64_t weight = 100;
   int64_t version = 0;  // another one after each change; never the same twice

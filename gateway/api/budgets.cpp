@@ -38,7 +38,9 @@ Credits credits_from(const Json& body) {
   if (const auto text = reader.text("amount", {.min = 1, .max = 64})) {
     const auto amount = Decimal::parse(*text);
     if (!amount || amount->is_zero() || *amount > Decimal(kMaxCredits))
-      reader.problem("amount", "must be a decimal as a string, more than zero, at most 10^12");
+      reader.problem("amount",
+                     "must be a decimal as a string, more than zero, at most 10^12 and with at most"
+                     " 18 digits after the point");
     else if (digits && amount->rounded(*digits) != *amount)
       reader.problem("amount", "has more digits than the currency's minor unit");
     credits.money.amount = amount.value_or(Decimal());

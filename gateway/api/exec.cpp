@@ -50,8 +50,10 @@ void require_verbs(const OpenSandbox& box, const ExecRequest& request) {
 void require_verb(const OpenSandbox& box, Verb verb) {
   const Descriptor descriptor = box.provider->descriptor();
   if (descriptor.can(verb)) return;
-  Error error(ErrorCode::unsupported,
-              "the sandbox's backend has no verb '" + std::string(to_string(verb)) + "'");
+  Error error = descriptor.known
+                    ? Error(ErrorCode::unsupported, "the sandbox's backend has no verb '" +
+                                                        std::string(to_string(verb)) + "'")
+                    : Error(ErrorCode::unavailable, "the sandbox's backend was not reached yet");
   error.provider = descriptor.provider;
   throw error;
 }

@@ -1,5 +1,6 @@
 #include "gateway/api/ledger.hpp"
 
+#include "billing/known_tenant.hpp"
 #include "billing/ledger.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/span.hpp"
@@ -51,7 +52,12 @@ Task<http::Response> LedgerHandlers::list(http::Request& request) {
                           .to = time_parameter(request.query, "to"),
                           .after = page.after.empty() ? 0 : page.integer_after(0),
                           .limit = page.rows_to_fetch()};
-  auto work = [query](pqxx::work& tx) { return read_ledger(tx, query); };
+  if (query.from && query.to && *query.to <= *query.from)
+    throw Error::invalid("?to", "must be after from");
+  auto work = [query](pqxx::work& tx) {
+    if (query.tenant) check_tenant(tx, *query.tenant);
+    return read_ledger(tx, query);
+  };
   const auto transfers = co_await database_.run_within(kLedgerPatience, std::move(work));
   co_return http::Response::json(
       200,
@@ -62,7 +68,10 @@ Task<http::Response> LedgerHandlers::list(http::Request& request) {
 
 Task<http::Response> LedgerHandlers::balances(http::Request& request) {
   const auto tenant = tenant_parameter(request);
-  auto work = [tenant](pqxx::work& tx) { return read_balances(tx, tenant); };
+  auto work = [tenant](pqxx::work& tx) {
+    if (tenant) check_tenant(tx, *tenant);
+    return read_balances(tx, tenant);
+  };
   const auto balances = co_await database_.run_within(kLedgerPatience, std::move(work));
   Json items = Json::array();
   for (const AccountBalance& balance : balances) items.push_back(to_json(balance));

@@ -209,8 +209,7 @@ Task<http::Response> SandboxHandlers::metrics(http::Request& request) {
   const SandboxRecord& record = found->record;
   check_running(record);
   const auto deployment = lifecycle_.deployment_of(record);
-  if (!deployment->descriptor.can(Verb::metrics))
-    throw Error(ErrorCode::unsupported, "the sandbox's backend does not measure");
+  check_can(deployment->descriptor, Verb::metrics, "the sandbox's backend does not measure");
   const auto first = co_await deployment->backend->metrics(record.backend_id);
   co_await sleep_for(kCpuWindow);
   const auto second = co_await deployment->backend->metrics(record.backend_id);

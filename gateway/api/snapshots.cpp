@@ -29,6 +29,22 @@ Json copy_json(const Outcome<SandboxRecord>& copy, const std::string& request_id
   return {{"error", http::problem_document(error, http::status_of(error.code), request_id)}};
 }
 
+http::Response created(const SnapshotRecord& made) {
+  http::Response response = http::Response::json(201, to_json(made));
+  response.headers.emplace_back("Location", "/v1/snapshots/" + made.id.value);
+  return response;
+}
+
+Error copies_made(const std::vector<SandboxRecord>& copies) {
+  std::string names;
+  for (const SandboxRecord& copy : copies)
+    names += (names.empty() ? "'" : ", '") + copy.id.value + "'";
+  return Error(ErrorCode::conflict,
+               "the first request with this Idempotency-Key ended before it had made all copies:"
+               " see " +
+                   names);
+}
+
 }  // namespace
 
 Task<http::Response> SnapshotHandlers::create(http::Request& request) {
@@ -41,11 +57,11 @@ Task<http::Response> SnapshotHandlers::create(http::Request& request) {
   const Keeps wish = keep_wish(reader);
   reader.finish();
   problems.throw_if_any();
+  const auto earlier = co_await snapshots_.take_up(request.tenant(), request.earlier);
+  if (earlier) co_return created(*earlier);
   const auto made =
       co_await snapshots_.take(request.tenant(), sandbox, std::move(name), wish, request.claim);
-  http::Response response = http::Response::json(201, to_json(made));
-  response.headers.emplace_back("Location", "/v1/snapshots/" + made.id.value);
-  co_return response;
+  co_return created(made);
 }
 
 Task<http::Response> SnapshotHandlers::list(http::Request& request) {
@@ -90,6 +106,16 @@ Task<CreateOrder> SnapshotHandlers::order_like(SandboxRecord source, std::string
   co_return order;
 }
 
+// What an earlier run of the request made, when that is all of it. Throws when it is a part.
+Task<Json> SnapshotHandlers::copies_of_earlier(const http::Request& request, size_t count) {
+  Json items = Json::array();
+  if (request.earlier.empty()) co_return items;
+  const auto copies = co_await snapshots_.take_up_copies(request.tenant(), request.earlier);
+  if (!copies.empty() && copies.size() < count) throw copies_made(copies);
+  for (const SandboxRecord& copy : copies) items.push_back({{"sandbox", to_json(copy)}});
+  co_return items;
+}
+
 Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
   check_may_create(request);
   const SandboxId id = sandbox_id_of(request);
@@ -100,13 +126,14 @@ Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
   const auto count = reader.integer("count", 1, kMostCopies);
   reader.finish();
   problems.throw_if_any();
+  Json items = co_await copies_of_earlier(request, static_cast<size_t>(*count));
+  if (!items.empty()) co_return http::Response::json(201, {{"items", std::move(items)}});
   const auto known = co_await lifecycle_.get(request.tenant(), id);
   const SandboxRecord source = known->record;
   CreateOrder order = co_await order_like(source, request.id);
   order.claim = request.claim;
   const auto copies =
       co_await snapshots_.fork(source, std::move(order), static_cast<size_t>(*count));
-  Json items = Json::array();
   for (const auto& copy : copies) items.push_back(copy_json(copy, request.id));
   co_return http::Response::json(201, {{"items", std::move(items)}});
 }
@@ -122,7 +149,8 @@ void SnapshotHandlers::add_routes(http::Routes& routes) {
                 .permission = permission,
                 .body = creates ? http::BodyMode::buffered : http::BodyMode::none,
                 .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
-                .idempotent_create = creates});
+                .idempotent_create = creates,
+                .takes_up = creates});
   };
   const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
   add(Method::post, "/v1/sandboxes/{id}/snapshots", use, &SnapshotHandlers::create);

@@ -21,6 +21,7 @@ class SnapshotHandlers {
  private:
   // A create like the one that made the sandbox.
   Task<CreateOrder> order_like(SandboxRecord source, std::string request_id);
+  Task<Json> copies_of_earlier(const http::Request& request, size_t count);
 
   Lifecycle& lifecycle_;
   Snapshots snapshots_;

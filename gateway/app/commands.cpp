@@ -37,7 +37,7 @@ int run_child(const std::function<int(const Config&)>& body) {
     configure_log(config);
     return body(config);
   } catch (const Error& error) {
-    std::cerr << "sandgate: error: " << error.what() << std::endl;
+    tell_why_not_started(error.what());
     return ProcessSupervisor::kCannotStart;
   }
 }

@@ -2,13 +2,13 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <iostream>
 #include <thread>
 
 #include "billing/partitions.hpp"
 #include "billing/shipped_prices.hpp"
 #include "gateway/app/background.hpp"
 #include "gateway/app/gateway.hpp"
+#include "gateway/app/settings_descriptor.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
 #include "gateway/core/settle.hpp"
@@ -225,7 +225,7 @@ void Gateway::run() {
     start();
   } catch (const Error& error) {
     // What has begun by now is not taken apart, as at the end.
-    std::cerr << "sandgate: error: " << error.what() << std::endl;
+    tell_why_not_started(error.what());
     std::_Exit(ProcessSupervisor::kCannotStart);
   }
   for (int number = 0; sigwait(&signals, &number) == 0 && number == SIGHUP;) reload();

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "gateway/app/start_checks.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
 #include "gateway/supervisor/embedded_postgres.hpp"
@@ -20,7 +21,12 @@ namespace {
 
 SystemAccount service_account(const Config& config) {
   if (geteuid() != 0) return current_account();
-  if (auto account = find_account(config.run_as); account && account->uid != 0) return *account;
+  const auto account = find_account(config.run_as);
+  if (account && account->uid != 0) return *account;
+  if (account)
+    throw Error::invalid("/run_as", "'" + config.run_as +
+                                        "' is root, which the gateway never runs as: name another "
+                                        "account, or leave it out for 'sandgate'");
   throw Error(
       ErrorCode::invalid,
       "the gateway never runs as root and account '" + config.run_as +
@@ -33,7 +39,9 @@ void ensure_master_key(const Config& config, const SystemAccount& owner) {
   const std::string path = config.master_key_file();
   if (!config.master_key.empty() || std::filesystem::exists(path)) return;
   const std::string fresh = path + ".new", text = random_hex(32) + "\n";
-  const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0400);
+  // What a crash left, or a link that somebody laid there.
+  unlink(fresh.c_str());
+  const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
   const bool written =
       file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
       (geteuid() != 0 || fchown(file, owner.uid, owner.gid) == 0) && fsync(file) == 0 &&
@@ -125,8 +133,9 @@ NodeSettings node_settings(const Config& config) {
 
 int serve(const Config& config) {
   const SystemAccount account = service_account(config);
-  ensure_directory(config.home, current_account(), 0711);
+  ensure_directory(config.home, current_account(), 0711, Link::follow);
   const HomeLock alone(config.home);
+  check_start(config, account);
   open_as_many_files_as_allowed();
   prepare_directories(config, account);
   ensure_master_key(config, account);

@@ -1,13 +1,17 @@
 #include "gateway/app/settings_descriptor.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
+#include <iostream>
 
 namespace sandgate {
 namespace {
 
 constexpr int kSettingsDescriptor = 3;
+constexpr int kOutOfTheWay = 100;  // programs of sandboxes are handed the low numbers
+int words_descriptor = -1;
 
 }  // namespace
 
@@ -16,10 +20,20 @@ Config config_from_supervisor() {
   std::array<char, 4096> buffer;
   for (ssize_t got; (got = read(kSettingsDescriptor, buffer.data(), buffer.size())) > 0;)
     text.append(buffer.data(), static_cast<size_t>(got));
+  // Open but empty: it takes what this process has to say when it cannot start.
+  if (!text.empty() && ftruncate(kSettingsDescriptor, 0) == 0)
+    words_descriptor = fcntl(kSettingsDescriptor, F_DUPFD_CLOEXEC, kOutOfTheWay);
   close(kSettingsDescriptor);
   if (text.empty())
     throw Error(ErrorCode::invalid, "this command is started by 'sandgate serve', not by hand");
   return config_from_json(parse_json(text));
+}
+
+void tell_why_not_started(const std::string& reason) {
+  const auto size = static_cast<ssize_t>(reason.size());
+  const bool left =
+      words_descriptor >= 0 && pwrite(words_descriptor, reason.data(), reason.size(), 0) == size;
+  if (!left) std::cerr << "sandgate: error: " << reason << std::endl;
 }
 
 }  // namespace sandgate

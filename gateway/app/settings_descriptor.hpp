@@ -6,5 +6,7 @@ namespace sandgate {
 // What a supervisor hands to its children (ChildSpec::settings): the configuration on descriptor 3.
 // Throws Error(invalid) when there is none.
 Config config_from_supervisor();
+// Why this process cannot start: for the supervisor, which says it last of all.
+void tell_why_not_started(const std::string& reason);
 
 }  // namespace sandgate

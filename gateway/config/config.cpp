@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <set>
 
+#include <libpq-fe.h>
 #include <yaml-cpp/yaml.h>
 
 #include "gateway/config/options.hpp"
@@ -19,6 +22,17 @@ std::string pointer(const std::string& path) {
   std::string text = "/" + path;
   std::replace(text.begin(), text.end(), '.', '/');
   return text;
+}
+
+// Whether a variable is named as a setting of one of our groups would be. Others may well belong to
+// somebody else: a cluster tells programs of a service "sandgate" by SANDGATE_PORT and the like.
+bool is_meant_for_us(const std::string& name) {
+  for (const Option& option : options()) {
+    const size_t group = option.path.find('.');
+    const std::string whole = environment_name(option.path.substr(0, group));
+    if (name.starts_with(group == std::string::npos ? whole : whole + "_")) return true;
+  }
+  return false;
 }
 
 const Option* find_option(const std::string& path) {
@@ -38,9 +52,14 @@ void apply(Config& config, const std::string& path, const std::string& value,
 void apply_node(Config& config, const std::string& path, const YAML::Node& node,
                 const std::string& file, Problems& problems) {
   if (node.IsMap()) {
+    std::set<std::string> seen;
     for (const auto& member : node) {
       const std::string name = member.first.as<std::string>();
-      apply_node(config, path.empty() ? name : path + "." + name, member.second, file, problems);
+      const std::string below = path.empty() ? name : path + "." + name;
+      if (!seen.insert(name).second)
+        problems.add(pointer(below), "is there twice: leave one (" + file + ")");
+      else
+        apply_node(config, below, member.second, file, problems);
     }
   } else if (node.IsScalar()) {
     apply(config, path, node.as<std::string>(), file, problems);
@@ -50,6 +69,8 @@ void apply_node(Config& config, const std::string& path, const YAML::Node& node,
 }
 
 void apply_file(Config& config, const std::string& file, Problems& problems) {
+  if (std::filesystem::is_directory(file))
+    return problems.add("", file + " is a directory: name the settings file");
   try {
     const YAML::Node document = YAML::LoadFile(file);
     if (!document.IsNull() && !document.IsMap())
@@ -72,6 +93,10 @@ void apply_environment(Config& config, const std::map<std::string, std::string>&
     if (!name.starts_with("SANDGATE_") || foreign) continue;
     if (const auto found = known.find(name); found != known.end())
       apply(config, found->second, value, name, problems);
+    else if (is_meant_for_us(name))
+      problems.add("", name +
+                           " is not a known setting: see 'sandgate serve --help' and the example"
+                           " file for their names");
     else
       config.warnings.push_back(name + " is not a known setting and has no effect");
   }
@@ -83,18 +108,42 @@ std::string default_home(const std::map<std::string, std::string>& environment) 
   return (home == environment.end() ? "/tmp" : home->second) + "/.local/share/sandgate";
 }
 
+void check_database_url(const std::string& url, Problems& problems) {
+  if (url.empty()) return;
+  char* reason = nullptr;
+  PQconninfoOption* parsed = PQconninfoParse(url.c_str(), &reason);
+  // The reason quotes the text, which may hold a password.
+  if (!parsed)
+    problems.add("/database/url",
+                 "is neither a URL such as postgresql://user@host/name nor a libpq string such as "
+                 "\"host=db user=sandgate dbname=sandgate\"");
+  PQconninfoFree(parsed);
+  PQfreemem(reason);
+}
+
 void check_whole(const Config& config, Problems& problems) {
   if (config.tls.certificate.empty() != config.tls.key.empty())
     problems.add("/tls", "needs both certificate and key");
   if (!config.home.starts_with("/")) problems.add("/home", "must be an absolute path");
   if (config.listen_address.empty()) problems.add("/listen", "needs an address");
+  check_database_url(config.database.url, problems);
+}
+
+// A value of a libpq connection string, which may hold spaces.
+std::string quoted(const std::string& value) {
+  std::string text = "'";
+  for (const char c : value) {
+    if (c == '\'' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + "'";
 }
 
 }  // namespace
 
 std::string Config::database_url() const {
   if (!database.url.empty()) return database.url;
-  return "host=" + postgres_socket() + " user=sandgate dbname=sandgate";
+  return "host=" + quoted(postgres_socket()) + " user=sandgate dbname=sandgate";
 }
 
 Config load_config(const ConfigSources& sources) {

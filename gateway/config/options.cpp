@@ -105,6 +105,16 @@ std::string set_domain(Config& config, const std::string& value) {
   return "";
 }
 
+std::string set_name(Config& config, const std::string& value) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  if (value.empty() || value.size() > 64 || !std::all_of(value.begin(), value.end(), fits))
+    return "must be 1 to 64 of lower-case letters, digits and '-'";
+  config.local.name = value;
+  return "";
+}
+
 bool is_hex(const std::string& text, size_t length) {
   return text.size() == length && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -150,8 +160,8 @@ std::vector<Option> local_options() {
            [](Config& c) -> bool& { return c.local.enabled; }),
       text("local.agent", "Program that becomes pid 1 of a sandbox; empty: beside this one.",
            [](Config& c) -> std::string& { return c.local.agent; }),
-      text("local.name", "Distinguishes several servers on one machine (control groups).",
-           [](Config& c) -> std::string& { return c.local.name; }),
+      {"local.name", "Distinguishes several servers on one machine (control groups).", set_name,
+       [](const Config& c) { return c.local.name; }},
       text("local.images", "Directory of the image store; empty: $home/local/images.",
            [](Config& c) -> std::string& { return c.local.images; }),
       number("local.uid_base",

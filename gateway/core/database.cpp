@@ -19,10 +19,19 @@ std::unique_ptr<pqxx::connection>& connection_of_this_thread() {
   return connection;
 }
 
-// 57P0x: the server shuts down or starts; 53xxx: out of connections, memory or disk.
+// That the server cannot do it now, whatever is asked. 57: it shuts down or starts, or somebody
+// cancelled the query; 53: out of connections, memory or disk; 58: its disk fails; 08: its
+// connection does; 25006: it takes no writes, as a standby does; 55P03: a lock was not had in time.
+bool is_away(const std::string& state) {
+  for (const char* start : {"57", "53", "58", "08", "25006", "55P03"})
+    if (state.starts_with(start)) return true;
+  return false;
+}
+
 [[noreturn]] void refuse(const pqxx::sql_error& failure) {
   const std::string state = failure.sqlstate();
-  if (state.starts_with("57P0") || state.starts_with("53")) {
+  if (is_away(state)) {
+    log::warn("the database cannot do this now", {{"reason", failure.what()}, {"sqlstate", state}});
     connection_of_this_thread().reset();
     throw unavailable();
   }

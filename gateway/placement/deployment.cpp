@@ -4,8 +4,10 @@
 
 namespace sandgate {
 
-bool share_account(const DeploymentPtr& a, const DeploymentPtr& b) {
-  return a && b && a->account && a->account == b->account;
+void check_can(const Descriptor& descriptor, Verb verb, const std::string& refusal) {
+  if (!descriptor.known)
+    throw Error(ErrorCode::unavailable, "the sandbox's backend was not reached yet");
+  if (!descriptor.can(verb)) throw Error(ErrorCode::unsupported, refusal);
 }
 
 DeploymentPtr find_deployment(const DeploymentSet& set, const TenantId& tenant,

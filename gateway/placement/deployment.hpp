@@ -35,8 +35,9 @@ struct Deployment {
 using DeploymentPtr = std::shared_ptr<const Deployment>;
 using DeploymentSet = std::vector<DeploymentPtr>;  // sorted by name
 
-// Whether both see the same sandboxes, because they use one account. Null is nobody's.
-bool share_account(const DeploymentPtr& a, const DeploymentPtr& b);
+// Throws Error(unsupported), saying `refusal`, when the backend lacks the verb, and
+// Error(unavailable) when it has not told yet what it has.
+void check_can(const Descriptor& descriptor, Verb verb, const std::string& refusal);
 
 // What a tenant means by a name: its own, else the operator's. Null when there is none.
 DeploymentPtr find_deployment(const DeploymentSet& set, const TenantId& tenant,

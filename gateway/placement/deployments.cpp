@@ -59,6 +59,10 @@ std::shared_ptr<Account> Deployments::account_of(const DeploymentRow& row) {
 
 DeploymentPtr Deployments::make(const DeploymentRow& row) {
   try {
+    if (row.sealed_away)
+      throw Error(ErrorCode::unavailable,
+                  "its credentials are sealed under another master key: bring that key back, or "
+                  "set them again");
     Problems problems;
     const PlacementSettings settings = read_placement_settings(row.settings, problems);
     problems.throw_if_any();

@@ -26,7 +26,7 @@ class SandboxAccess {
 
   // Throws not_found (unknown, ended or another tenant's), forbidden (suspended tenant, exec only),
   // conflict (not running; a paused one is resumed first when its profile says auto_resume) and
-  // unsupported (the backend does not declare the verb).
+  // unsupported (the backend does not declare the verb), unavailable (it has not told yet).
   virtual Task<OpenSandbox> open(const http::Caller& caller, std::string_view id, Verb verb) = 0;
 
   // The backend says that it does not know the sandbox any more: marks it failed, ends its meter.

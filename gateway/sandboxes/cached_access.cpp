@@ -33,9 +33,8 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
   const SandboxRecord& record = known->record;
   check_running(record);
   const auto deployment = lifecycle_.deployment_of(record);
-  if (!deployment->descriptor.can(verb))
-    throw Error(ErrorCode::unsupported,
-                "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
+  check_can(deployment->descriptor, verb,
+            "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
   co_return OpenSandbox{
       .id = record.id,
       .tenant = record.tenant,

@@ -76,7 +76,8 @@ Task<SandboxRecord> Creation::run() {
 }
 
 void Creation::write_intention(pqxx::work& tx) {
-  mark_effect(tx, order_.claim, record_.id.value);
+  order_.one_of_many ? add_effect(tx, order_.claim, record_.id.value)
+                     : mark_effect(tx, order_.claim, record_.id.value);
   claim_scope(tx, order_.tenant, order_.scope_key);
   admit(tx, order_.tenant, record_.resources);
   reserved_ = parts_.spend.reserve(tx, record_, highest_charge());

@@ -34,6 +34,7 @@ struct CreateOrder {
   std::string snapshot_backend_id;  // with request.snapshot: its backend's word for it
   std::string key;  // id of the caller's key, empty when it has none
   std::string claim;  // of the request's run under an Idempotency-Key; see mark_effect
+  bool one_of_many = false;  // that run makes more than this: see add_effect
   std::optional<ShadowOrder> shadow;
 };
 

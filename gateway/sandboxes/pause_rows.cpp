@@ -21,7 +21,7 @@ std::vector<SandboxRecord> every(const pqxx::result& rows) {
 std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Keeps wish,
                                          std::chrono::milliseconds lease) {
   static const std::string kSql =
-      "UPDATE sandbox SET state = 'pausing', kept = $2,"
+      "UPDATE sandbox SET state = 'pausing', kept = $2, stop_attempts = 0,"
       " lease_until = now() + make_interval(secs => $3 / 1000.0)"
       " WHERE id = $1 AND state = 'running' RETURNING " +
       columns();
@@ -39,7 +39,7 @@ std::optional<SandboxRecord> set_paused(pqxx::work& tx, const SandboxId& id, Kee
 std::optional<SandboxRecord> set_resuming(pqxx::work& tx, const SandboxId& id,
                                           std::chrono::milliseconds lease) {
   static const std::string kSql =
-      "UPDATE sandbox SET state = 'resuming',"
+      "UPDATE sandbox SET state = 'resuming', stop_attempts = 0,"
       " lease_until = now() + make_interval(secs => $2 / 1000.0)"
       " WHERE id = $1 AND state = 'paused' RETURNING " +
       columns();
@@ -69,11 +69,19 @@ std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condit
                                        std::chrono::milliseconds ahead,
                                        std::chrono::milliseconds lease) {
   const std::string sql =
-      "UPDATE sandbox SET state = 'pausing', kept = 'memory',"
+      "UPDATE sandbox SET state = 'pausing', kept = 'memory', stop_attempts = 0,"
       " lease_until = now() + make_interval(secs => $3 / 1000.0)"
       " WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE state = 'running' AND " +
       condition + " LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " + columns();
   return every(run_prepared(tx, sql, ahead.count(), most, lease.count()));
+}
+
+void put_off_pausing(pqxx::work& tx, const SandboxId& id) {
+  run_prepared(tx, R"sql(
+    UPDATE sandbox SET stop_attempts = stop_attempts + 1,
+      lease_until = now() + make_interval(secs => least(60, power(2, least(stop_attempts, 6))))
+    WHERE id = $1 AND state IN ('pausing', 'resuming'))sql",
+               id.value);
 }
 
 std::vector<SandboxRecord> take_half_paused(pqxx::work& tx, int most,

@@ -10,7 +10,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kPausePatience{20};
-constexpr std::chrono::seconds kPauseLease{30};
+constexpr std::chrono::seconds kPauseLease{30};  // of a maker that is at work
 constexpr std::chrono::seconds kSettlePatience{25};
 constexpr std::chrono::milliseconds kSettlePause{20};
 // Of a sandbox that waits paused for ever: its backend must not end it by its own clock.
@@ -69,8 +69,8 @@ Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {
   if (record.state == SandboxState::paused) co_return record;
   if (record.state != SandboxState::running) throw wrong_state(record);
   const auto deployment = lifecycle_.deployment_of(record);
-  if (!deployment->descriptor.can(Verb::pause))
-    throw Error(ErrorCode::unsupported, "the sandbox's backend cannot pause: " + record.provider);
+  check_can(deployment->descriptor, Verb::pause,
+            "the sandbox's backend cannot pause: " + record.provider);
   auto work = [this, id, wish]() -> Task<SandboxRecord> { return begin_pause(id, wish); };
   co_return co_await uncancelled(lifecycle_.parts().executor, std::move(work));
 }
@@ -127,7 +127,9 @@ Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxReco
 }
 
 Task<SandboxRecord> Pausing::carry_out(SandboxRecord record) {
-  const auto deployment = lifecycle_.deployment_of(record);
+  const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
+  if (!deployment) co_await leave(record.id);
+  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
   std::optional<Error> refusal;
   if (record.state == SandboxState::pausing) {
     const auto outcome = co_await ask_to_pause(deployment, record);
@@ -150,7 +152,10 @@ Task<SandboxRecord> Pausing::carry_out(SandboxRecord record) {
     }
     refusal = std::get<Error>(outcome);
   }
-  if (is_certain(*refusal)) co_await undo(record, *refusal);
+  if (is_certain(*refusal))
+    co_await undo(record, *refusal);
+  else
+    co_await leave(record.id);
   throw *refusal;
 }
 
@@ -181,6 +186,12 @@ Task<SandboxRecord> Pausing::keep_running(SandboxId id) {
   if (!written || written->state != SandboxState::running)
     throw Error(ErrorCode::conflict, "the sandbox was ended meanwhile");
   co_return *written;
+}
+
+// Nobody is at work on it any more. Unwritten, its lease only ends later.
+Task<void> Pausing::leave(SandboxId id) {
+  auto write = [id](pqxx::work& tx) { sandbox_rows::put_off_pausing(tx, id); };
+  co_await attempt(lifecycle_.parts().database.run(std::move(write)));
 }
 
 Task<void> Pausing::undo(SandboxRecord record, Error error) {

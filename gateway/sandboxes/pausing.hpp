@@ -28,6 +28,7 @@ class Pausing {
   Task<Outcome<Keeps>> ask_to_pause(DeploymentPtr deployment, SandboxRecord record);
   Task<SandboxRecord> keep_paused(SandboxId id, Keeps kept);
   Task<SandboxRecord> keep_running(SandboxId id);
+  Task<void> leave(SandboxId id);
   Task<void> undo(SandboxRecord record, Error error);
   // While paused the reservation covers what is kept.
   void reserve_paused(pqxx::work& tx, SandboxRecord record) const;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds kLease{30};
 constexpr std::chrono::seconds kLookPatience{20};
+constexpr int kAllThereAre = 100'000;
 constexpr size_t kAtOnce = 16;  // backends' calls of one step
 
 // The time as tests may shift it; $1 of stop_where.
@@ -86,10 +87,17 @@ Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   if (or_end) co_await lifecycle_.kill(tenant, id);
 }
 
-Task<size_t> Reaper::finish_pausing() {
-  auto taken = co_await lifecycle_.parts().database.run([this](pqxx::work& tx) {
-    return sandbox_rows::take_half_paused(tx, options_.batch, kLease, options_.ahead);
-  });
+Task<size_t> Reaper::finish_pausing() { return take_half_paused(options_.batch, options_.ahead); }
+
+Task<size_t> Reaper::take_up_pausing() {
+  return take_half_paused(kAllThereAre, options_.ahead + kLease);
+}
+
+Task<size_t> Reaper::take_half_paused(int most, std::chrono::milliseconds ahead) {
+  auto take = [most, ahead](pqxx::work& tx) {
+    return sandbox_rows::take_half_paused(tx, most, kLease, ahead);
+  };
+  auto taken = co_await lifecycle_.parts().database.run(std::move(take));
   const size_t count = taken.size();
   auto finish = [this](SandboxRecord record) { return carry_out(std::move(record), false); };
   co_await for_each(std::move(taken), kAtOnce, std::move(finish));
@@ -121,12 +129,9 @@ Task<bool> Reaper::kill_orphan(sandbox_rows::OpenAttempt open) {
   if (!found) co_return open.last_look;
   auto read = [id = open.sandbox](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
   const auto record = co_await lifecycle_.parts().database.run(std::move(read));
-  bool in_use = record && !is_ended(record->state) && record->backend_id == found->backend_id;
-  if (in_use && record->deployment != open.deployment) {
-    // What another deployment made later, seen through the account that both use.
-    const auto its = lifecycle_.parts().deployments.find(record->tenant, record->deployment);
-    in_use = share_account(its, deployment);
-  }
+  // It may be what another deployment of the same account made later.
+  const bool in_use = record && !is_ended(record->state) &&
+                      is_placed_as(*record, deployment->provider, found->backend_id);
   if (in_use) co_return open.last_look;
   log::warn("an orphan is killed",
             {{"sandbox", open.sandbox.value}, {"deployment", open.deployment}});
@@ -168,9 +173,17 @@ Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char
   }
 }
 
+Task<void> Reaper::take_up_once() {
+  for (;;) {
+    const auto outcome = co_await attempt(take_up_pausing());
+    if (!std::holds_alternative<Error>(outcome)) co_return;
+    co_await sleep_for(options_.stopping_every);
+  }
+}
+
 Task<void> Reaper::run() {
   using namespace asio::experimental::awaitable_operators;
-  co_await (every(options_.expiry_every, &Reaper::expire, "expire") &&
+  co_await (take_up_once() && every(options_.expiry_every, &Reaper::expire, "expire") &&
             every(options_.expiry_every, &Reaper::end_idle, "end_idle") &&
             every(options_.expiry_every, &Reaper::pause_due, "pause_due") &&
             every(options_.stopping_every, &Reaper::finish_pausing, "finish_pausing") &&

@@ -25,6 +25,8 @@ class Reaper {
   Task<size_t> end_idle();  // unused for their idle timeout
   Task<size_t> pause_due();  // the same, of those that are to be paused then
   Task<size_t> finish_pausing();  // pausing or resuming beyond their lease
+  // The same without regard to leases, once: for who starts, since whoever had one may have died.
+  Task<size_t> take_up_pausing();
   Task<size_t> clean_snapshots();  // half made, left by forks, to be removed
   Task<size_t> abandon();  // creating beyond their lease: their creator died
   Task<size_t> finish();  // stopping and due for another try
@@ -35,8 +37,10 @@ class Reaper {
 
  private:
   using Step = Task<size_t> (Reaper::*)();
+  Task<void> take_up_once();
   Task<void> every(std::chrono::milliseconds period, Step step, const char* name);
   Task<size_t> stop_due(std::string condition, sandbox_rows::Stop stop);
+  Task<size_t> take_half_paused(int most, std::chrono::milliseconds ahead);
   Task<void> carry_out(SandboxRecord record, bool or_end);
   Task<void> bring_down_all(std::vector<SandboxRecord> records);
   // True when nothing is left to find out.

@@ -12,18 +12,15 @@ namespace {
 constexpr std::chrono::seconds kPatience{60};
 
 // Whether the registry has no use for what a backend lists.
-bool is_orphan(const BackendSandbox& listed, const DeploymentPtr& deployment,
-               const std::map<std::string, SandboxRecord>& known, const DeploymentSet& set) {
+bool is_orphan(const BackendSandbox& listed, const Deployment& deployment,
+               const std::map<std::string, SandboxRecord>& known) {
   const auto found = known.find(listed.sandbox_id);
   if (found == known.end()) return true;
   const SandboxRecord& record = found->second;
   if (is_ended(record.state)) return true;
   // One still creating or stopping without a backend may be this one.
   if (record.backend_id.empty()) return false;
-  if (record.backend_id != listed.backend_id) return true;
-  // Two deployments of one account list each other's.
-  const auto its = find_deployment(set, record.tenant, record.deployment);
-  return record.deployment != deployment->name && !share_account(its, deployment);
+  return !is_placed_as(record, deployment.provider, listed.backend_id);
 }
 
 }  // namespace
@@ -81,14 +78,12 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
   const auto records = co_await lifecycle_.parts().database.run(std::move(read));
   std::map<std::string, SandboxRecord> known;
   for (const SandboxRecord& record : records) known.emplace(record.id.value, record);
-  const auto set = lifecycle_.parts().deployments.snapshot();
   Sightings& before = first_seen_[deployment->key()];
   Sightings now;
   size_t killed = 0;
   for (const BackendSandbox& one : listed) {
     const bool ours = SandboxId::parse(one.sandbox_id).has_value();
-    if (!ours || one.state == BackendState::gone || !is_orphan(one, deployment, known, *set))
-      continue;
+    if (!ours || one.state == BackendState::gone || !is_orphan(one, *deployment, known)) continue;
     const auto seen = before.find(one.backend_id);
     const auto since = seen == before.end() ? std::chrono::steady_clock::now() : seen->second;
     now.emplace(one.backend_id, since);

@@ -59,6 +59,11 @@ bool is_settled(SandboxState state) {
   return state == SandboxState::running || state == SandboxState::paused || is_ended(state);
 }
 
+bool is_placed_as(const SandboxRecord& record, std::string_view provider,
+                  std::string_view backend_id) {
+  return record.provider == provider && record.backend_id == backend_id;
+}
+
 Error wrong_state(const SandboxRecord& record) {
   return Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
 }

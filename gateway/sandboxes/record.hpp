@@ -59,6 +59,10 @@ struct SandboxRecord {
   std::vector<std::string> planned;  // deployments that may hold it while creating
 };
 
+// Whether that is the sandbox that a backend of this kind lists under this id, whichever deployment
+// made it: deployments may be one account at a vendor under different keys.
+bool is_placed_as(const SandboxRecord& record, std::string_view provider,
+                  std::string_view backend_id);
 // Error(conflict): what was asked for is not to be had in its state.
 Error wrong_state(const SandboxRecord& record);
 // Throws Error(not_found) for one that has ended, wrong_state for one that does not run now.

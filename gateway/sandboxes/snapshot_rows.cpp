@@ -86,6 +86,19 @@ void give_up(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds aft
                id.value, after.count());
 }
 
+void give_up_unmade(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds after) {
+  run_prepared(tx,
+               "UPDATE snapshot SET state = 'removing',"
+               " lease_until = now() + make_interval(secs => $2 / 1000.0)"
+               " WHERE id = $1 AND state = 'creating'",
+               id.value, after.count());
+}
+
+bool is_being_made(pqxx::work& tx, const SnapshotId& id) {
+  return !run_prepared(tx, "SELECT FROM snapshot WHERE id = $1 AND state = 'creating'", id.value)
+              .empty();
+}
+
 void erase(pqxx::work& tx, const SnapshotId& id) {
   run_prepared(tx, "DELETE FROM snapshot WHERE id = $1", id.value);
 }

@@ -42,6 +42,9 @@ std::optional<SnapshotRecord> set_removing(pqxx::work& tx, const TenantId& tenan
                                            const SnapshotId& id, std::chrono::milliseconds lease);
 // Any state -> removing, due after that long: whoever made it gives it up.
 void give_up(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds after);
+// creating -> removing, due after that long.
+void give_up_unmade(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds after);
+bool is_being_made(pqxx::work& tx, const SnapshotId& id);
 void erase(pqxx::work& tx, const SnapshotId& id);
 // Puts the next try to remove it off, by 1 s doubling to 60 s.
 void put_off(pqxx::work& tx, const SnapshotId& id);

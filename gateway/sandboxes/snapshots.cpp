@@ -1,5 +1,7 @@
 #include "gateway/sandboxes/snapshots.hpp"
 
+#include <sstream>
+
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
@@ -17,6 +19,8 @@ constexpr std::chrono::seconds kCopyLease{360};
 constexpr std::chrono::seconds kForkLease{900};
 constexpr std::chrono::seconds kRemovalLease{30}, kRemovalPatience{20};
 constexpr size_t kCopiesAtOnce = 8;
+constexpr std::chrono::seconds kMakerPatience{2};
+constexpr std::chrono::milliseconds kMakerPause{50};
 
 void check_room(pqxx::work& tx, const TenantId& tenant) {
   // Counting needs a statement of its own after the lock.
@@ -58,9 +62,8 @@ Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted
   Database& database = lifecycle_.parts().database;
   const auto deployment = lifecycle_.deployment_of(source);
   const Verb verb = wanted.for_fork ? Verb::fork : Verb::snapshot;
-  if (!deployment->descriptor.can(verb))
-    throw Error(ErrorCode::unsupported,
-                "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
+  check_can(deployment->descriptor, verb,
+            "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
   auto intend = [wanted, claim](pqxx::work& tx) {
     mark_effect(tx, claim, wanted.id.value);
     if (!wanted.for_fork) check_room(tx, wanted.tenant);
@@ -163,9 +166,8 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
                         .deployment = source.deployment,
                         .kept = Keeps::disk,
                         .disk_gib = source.resources.disk_gib};
-  // The copies are what the snapshot stands for: none is the call's own.
-  std::string claim = std::exchange(order.claim, "");
-  const SnapshotRecord snapshot = co_await make(source, std::move(wanted), std::move(claim));
+  order.one_of_many = true;
+  const SnapshotRecord snapshot = co_await make(source, std::move(wanted), order.claim);
   start_from(order, snapshot, std::nullopt);
   const Error not_tried(ErrorCode::internal, "not tried");
   auto copies = std::make_shared<std::vector<Outcome<SandboxRecord>>>(count, not_tried);
@@ -186,6 +188,51 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
   const auto given_up = co_await attempt(lifecycle_.parts().database.run(std::move(give_up)));
   if (!std::holds_alternative<Error>(given_up)) co_await finish_removal(snapshot);
   co_return std::move(*copies);
+}
+
+Task<std::optional<SnapshotRecord>> Snapshots::take_up(TenantId tenant, std::string made) {
+  const auto id = SnapshotId::parse(made);
+  if (!id) co_return std::nullopt;
+  const auto limit = std::chrono::steady_clock::now() + kMakerPatience;
+  for (;;) {
+    const bool late = std::chrono::steady_clock::now() > limit;
+    auto look = [tenant, id = *id, late](pqxx::work& tx) {
+      // What its maker still asks for may be made all the same, even now.
+      if (late) snapshot_rows::give_up_unmade(tx, id, kCopyLease);
+      return std::pair(snapshot_rows::find(tx, tenant, id), snapshot_rows::is_being_made(tx, id));
+    };
+    const auto [found, being_made] = co_await lifecycle_.parts().database.run(std::move(look));
+    if (found || !being_made) co_return found;
+    co_await sleep_for(kMakerPause);
+  }
+}
+
+Task<std::vector<SandboxRecord>> Snapshots::take_up_copies(TenantId tenant, std::string made) {
+  std::istringstream words(made);
+  std::string snapshot, word;
+  std::vector<std::string> ids;
+  words >> snapshot;
+  while (words >> word) ids.push_back(word);
+  Database& database = lifecycle_.parts().database;
+  const auto limit = std::chrono::steady_clock::now() + kMakerPatience;
+  for (;;) {
+    auto read = [ids](pqxx::work& tx) { return sandbox_rows::find_all(tx, ids); };
+    auto copies = co_await database.run(std::move(read));
+    const bool late = std::chrono::steady_clock::now() > limit;
+    std::vector<SandboxId> unmade;
+    for (const SandboxRecord& copy : copies)
+      if (copy.state == SandboxState::creating) unmade.push_back(copy.id);
+    if (unmade.empty() || late) {
+      for (const SandboxId& id : unmade) co_await lifecycle_.kill(tenant, id);
+      std::erase_if(copies, [](const SandboxRecord& copy) { return copy.backend_id.empty(); });
+      auto forget = [snapshot](pqxx::work& tx) {
+        snapshot_rows::give_up(tx, SnapshotId{snapshot}, kCopyLease);
+      };
+      co_await database.run(std::move(forget));
+      co_return copies;
+    }
+    co_await sleep_for(kMakerPause);
+  }
 }
 
 Task<size_t> Snapshots::clean(int most, std::chrono::milliseconds ahead) {

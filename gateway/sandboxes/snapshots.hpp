@@ -25,6 +25,13 @@ class Snapshots {
   Task<std::vector<Outcome<SandboxRecord>>> fork(SandboxRecord source, CreateOrder order,
                                                  size_t count);
 
+  // For the retry of a call that ended without an answer, with what it wrote beside its key. The
+  // snapshot it made; empty when there is none (any more): what is still being made gets two
+  // seconds, then it is given up.
+  Task<std::optional<SnapshotRecord>> take_up(TenantId tenant, std::string made);
+  // The same of fork(): the copies it made, whatever has become of them since.
+  Task<std::vector<SandboxRecord>> take_up_copies(TenantId tenant, std::string made);
+
   // For the reaper: removes what is due. Returns how many were taken.
   Task<size_t> clean(int most, std::chrono::milliseconds ahead);
 

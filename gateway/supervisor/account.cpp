@@ -1,5 +1,6 @@
 #include "gateway/supervisor/account.hpp"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -32,16 +33,24 @@ SystemAccount current_account() {
   return {std::to_string(geteuid()), "/", geteuid(), getegid()};
 }
 
-void ensure_directory(const std::string& path, const SystemAccount& owner, mode_t mode) {
+void ensure_directory(const std::string& path, const SystemAccount& owner, mode_t mode, Link link) {
   std::error_code failure;
-  std::filesystem::create_directories(path, failure);
-  const bool ok = !failure && chmod(path.c_str(), mode) == 0 &&
-                  (geteuid() != 0 || chown(path.c_str(), owner.uid, owner.gid) == 0);
-  if (!ok)
-    throw Error(ErrorCode::unavailable,
-                "cannot prepare " + path + ": " +
-                    (failure ? failure.message() : std::strerror(errno)) +
-                    "; check the disk and the owner, or set another SANDGATE_HOME");
+  const bool refused = link == Link::refuse && std::filesystem::is_symlink(path, failure);
+  if (!refused) std::filesystem::create_directories(path, failure);
+  const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (link == Link::refuse ? O_NOFOLLOW : 0);
+  const int directory = open(path.c_str(), flags);
+  // By descriptor: what was looked at is what changes.
+  const bool ok = directory >= 0 && fchmod(directory, mode) == 0 &&
+                  (geteuid() != 0 || fchown(directory, owner.uid, owner.gid) == 0);
+  const int reason = errno;
+  if (directory >= 0) close(directory);
+  if (ok) return;
+  throw Error(ErrorCode::unavailable,
+              "cannot prepare " + path + ": " +
+                  (refused   ? "it is a symbolic link, which is not followed here"
+                   : failure ? failure.message()
+                             : std::strerror(reason)) +
+                  "; check the disk and the owner, or set another SANDGATE_HOME");
 }
 
 bool become(const SystemAccount& account) noexcept {

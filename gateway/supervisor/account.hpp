@@ -16,8 +16,13 @@ struct SystemAccount {
 std::optional<SystemAccount> find_account(const std::string& name);
 SystemAccount current_account();
 
-// Creates a directory (parents too) owned by the account. Throws Error(unavailable) with the path.
-void ensure_directory(const std::string& path, const SystemAccount& owner, mode_t mode);
+// What to do where a symbolic link stands in a directory's place.
+enum class Link { refuse, follow };
+// Creates a directory (parents too) owned by the account. A link is refused, unless an operator may
+// have laid it: whoever may write beside it would have root change what it leads to. Throws
+// Error(unavailable) with the path.
+void ensure_directory(const std::string& path, const SystemAccount& owner, mode_t mode,
+                      Link link = Link::refuse);
 
 // Becomes the account for good: groups, gid, uid. Async-signal-safe after fork; false on failure.
 bool become(const SystemAccount& account) noexcept;

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -18,6 +19,7 @@ namespace sandgate {
 namespace {
 
 constexpr int kSettingsDescriptor = 3;
+constexpr size_t kMostWords = 2048;
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> list;
@@ -81,13 +83,24 @@ std::string contents(int descriptor) {
 
 }  // namespace
 
-pid_t start(const ChildSpec& spec) {
+StartedChild start(const ChildSpec& spec) {
   const int settings = spec.settings.empty() ? -1 : memory_file(spec.settings);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   const pid_t pid = spawn(spec, settings, null, -1);
   close(null);
-  if (settings >= 0) close(settings);
-  return pid;
+  return {pid, settings};
+}
+
+std::string last_words(int settings) {
+  if (settings < 0) return "";
+  std::array<char, kMostWords> buffer;
+  const ssize_t got = pread(settings, buffer.data(), buffer.size(), 0);
+  std::string words(buffer.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  // Settings that were never read, and so never replaced.
+  if (words.starts_with("{")) return "";
+  for (char& c : words)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  return words;
 }
 
 int run_to_end(const ChildSpec& spec, const std::string& input) {

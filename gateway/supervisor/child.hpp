@@ -19,9 +19,15 @@ struct ChildSpec {
   bool restart = true;  // when it ends by itself
 };
 
+struct StartedChild {
+  pid_t pid = 0;
+  int settings = -1;  // the file it has its settings from, to be closed; -1: none
+};
 // Starts the child in a session of its own; the kernel ends it with `stop_signal` when this
 // process dies. Throws Error(unavailable).
-pid_t start(const ChildSpec& spec);
+StartedChild start(const ChildSpec& spec);
+// What a child that ended left in place of its settings: one line, short; "" when nothing.
+std::string last_words(int settings);
 
 // Runs a program to its end as the account and returns its exit code (128+n when signalled).
 // `input` is its standard input; its output is dropped unless it fails, then logged.

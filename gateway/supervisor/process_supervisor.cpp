@@ -18,6 +18,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kFirstPause{100};
 constexpr int kMostDoublings = 5;  // at most 3.2 s between starts
 constexpr std::chrono::seconds kStable{10};
+constexpr int kMostExits = 8;  // of what has never run well: over some twenty seconds
 
 int signal_descriptor() {
   sigset_t set;
@@ -39,7 +40,10 @@ void ProcessSupervisor::add(ChildSpec spec, std::chrono::seconds stop_patience) 
 void ProcessSupervisor::start_due() {
   for (Child& child : children_) {
     if (child.pid != 0 || steady_clock::now() < child.start_again_at) continue;
-    child.pid = start(child.spec);
+    const StartedChild started = start(child.spec);
+    if (child.settings >= 0) close(child.settings);
+    child.pid = started.pid;
+    child.settings = started.settings;
     child.started_at = steady_clock::now();
     log::info("started", {{"process", child.spec.name}, {"pid", child.pid}});
   }
@@ -51,22 +55,29 @@ void ProcessSupervisor::ended(Child& child, int status) {
   child.failures = was_stable ? 0 : std::min(child.failures + 1, kMostDoublings);
   child.start_again_at = steady_clock::now() + kFirstPause * (1 << child.failures);
   child.pid = 0;
-  log::warn("ended by itself and will be restarted",
+  log::warn("ended by itself",
             {{"process", child.spec.name},
              {"exit_code", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)}});
 }
 
-std::optional<int> ProcessSupervisor::reap() {
+std::optional<std::string> ProcessSupervisor::hopeless(Child& child, int status) {
+  if (child.proven || !WIFEXITED(status) || WEXITSTATUS(status) == 0) return std::nullopt;
+  ++child.exits;
+  if (WEXITSTATUS(status) != kCannotStart && child.exits < kMostExits) return std::nullopt;
+  const std::string words = last_words(child.settings);
+  if (!words.empty()) return words;
+  return "'" + child.spec.name + "' cannot start: its own words are above";
+}
+
+std::optional<std::string> ProcessSupervisor::reap() {
   int status = 0;
   // Also reaps what a dead node left behind: this process is their reaper.
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
     for (Child& child : children_) {
       if (child.pid != pid) continue;
-      if (!child.proven && WIFEXITED(status) && WEXITSTATUS(status) == kCannotStart) {
-        child.pid = 0;
-        return 1;
-      }
+      auto reason = hopeless(child, status);
       ended(child, status);
+      if (reason) return reason;
     }
   }
   return std::nullopt;
@@ -99,23 +110,26 @@ void ProcessSupervisor::stop_all() {
 int ProcessSupervisor::run() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const int signals = signal_descriptor();
-  std::optional<int> exit_code;
-  while (!exit_code) {
+  bool told = false;
+  std::optional<std::string> reason;
+  while (!told && !reason) {
     start_due();
     pollfd waiting{signals, POLLIN, 0};
     poll(&waiting, 1, milliseconds_to_next_start());
     signalfd_siginfo info;
-    while (!exit_code && read(signals, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
-      if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) exit_code = 0;
+    while (!told && read(signals, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
+      if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) told = true;
       if (info.ssi_signo == SIGHUP)
         for (const Child& child : children_)
           if (child.pid != 0) kill(child.pid, SIGHUP);
     }
-    if (!exit_code) exit_code = reap();
+    if (!told) reason = reap();
   }
   stop_all();
   close(signals);
-  return *exit_code;
+  // The last line of all.
+  if (reason) throw Error(ErrorCode::unavailable, *reason);
+  return 0;
 }
 
 }  // namespace sandgate

@@ -20,7 +20,8 @@ class ProcessSupervisor {
   static constexpr int kCannotStart = 2;
 
   void add(ChildSpec spec, std::chrono::seconds stop_patience);
-  // Returns the exit code for this process.
+  // Returns the exit code for this process. Throws Error(unavailable), with what it said itself,
+  // when a child cannot start.
   int run();
 
  private:
@@ -30,12 +31,16 @@ class ProcessSupervisor {
     pid_t pid = 0;
     std::chrono::steady_clock::time_point started_at, start_again_at;
     int failures = 0;
+    int settings = -1;  // see StartedChild
+    int exits = 0;  // with a failure, one after the other
     bool proven = false;  // was stable once
   };
 
   void start_due();
-  // Reaps what ended; returns an exit code when everything has to stop.
-  std::optional<int> reap();
+  // Reaps what ended; returns why when everything has to stop.
+  std::optional<std::string> reap();
+  // Why a child that ended can never start; empty when it may.
+  std::optional<std::string> hopeless(Child& child, int status);
   void ended(Child& child, int status);
   void stop_all();
   int milliseconds_to_next_start() const;

@@ -304,8 +304,12 @@ TEST_F(BudgetTest, RefusesNonsenseAndSaysWhere) {
   EXPECT_EQ(path_of(R"({"amount":"1","alert_at":[0])" + rest), "/alert_at/0");
   EXPECT_EQ(path_of(R"({"amount":"1","alert_at":"50")" + rest), "/alert_at");
   EXPECT_EQ(path_of(R"({"amount":"1","spare":1)" + rest), "/spare");
-  // As it is shown of a budget that applies to everything.
-  EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{})" + rest), "accepted");
+  EXPECT_EQ(path_of(R"({"amount":"1.0000000000000000001")" + rest), "/amount");
+  EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{})" + rest), "/applies_to");
+  EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{"metadata":{}})" + rest),
+            "/applies_to/metadata");
+  EXPECT_EQ(path_of(R"({"amount":"1")" + rest), "accepted");
+  EXPECT_FALSE(to_json(budget()).contains("applies_to")) << "as it was set";
   EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{"key":"x"})" + rest), "/applies_to/key");
   EXPECT_EQ(path_of(R"({"amount":"1","currency":"XTS","window":"total"})"), "/currency");
   EXPECT_EQ(path_of(R"({"amount":"1","currency":"USD","window":"year","timezone":"UTC"})"),

@@ -73,6 +73,45 @@ TEST_F(InvoiceTest, RoundsOncePerLineHalfToEven) {
   EXPECT_EQ(invoice.total, dec("0.02"));
 }
 
+TEST_F(InvoiceTest, IsOfOneCurrencyAndADraftNamesTheOthers) {
+  const auto charge_in = [&](const std::string& deployment, const std::string& currency) {
+    insert_version("sell-" + deployment, "2026-01-01T00:00:00Z",
+                   R"({"kind":"charge","effective_from":"2027-01-01T00:00:00Z","currency":")" +
+                       currency + R"(","entries":[{"provider":"acme","deployment":")" + deployment +
+                       R"(","meter":"vcpu_second","unit_price":"1"}]})");
+    run(books.load());
+    MeteredSandbox sandbox{.id = SandboxId::make(),
+                           .tenant = tenant,
+                           .profile = "python",
+                           .profile_version = 1,
+                           .deployment = deployment,
+                           .provider = "acme",
+                           .region = "eu",
+                           .resources = {.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0}};
+    run(database->run([&](pqxx::work& tx) { meter.open(tx, sandbox); }));
+    clock.advance(100s);
+    close(sandbox.id);
+  };
+  using Names = std::vector<std::string>;
+  charge_in("kyoto", "JPY");
+  charge_in("paris", "EUR");
+  EXPECT_EQ(draft().currency, "EUR") << "the first by name, not the largest number";
+  EXPECT_EQ(draft().other_currencies, Names{"JPY"});
+  use(10s);
+  const Invoice dollars = draft();
+  EXPECT_EQ(dollars.currency, "USD");
+  EXPECT_EQ(dollars.other_currencies, (Names{"EUR", "JPY"}));
+  EXPECT_EQ(run(invoices.get(dollars.id)).other_currencies, (Names{"EUR", "JPY"}));
+  EXPECT_FALSE(to_json(run(invoices.issue(dollars.id))).contains("other_currencies"));
+  const Invoice yen = run(invoices.draft({.tenant = tenant,
+                                          .from = at("2026-10-01T00:00:00Z"),
+                                          .to = at("2026-11-01T00:00:00Z"),
+                                          .currency = "JPY"}));
+  EXPECT_EQ(yen.currency, "JPY");
+  EXPECT_EQ(yen.total, dec("100"));
+  EXPECT_EQ(yen.other_currencies, (Names{"EUR", "USD"}));
+}
+
 TEST_F(InvoiceTest, AnIssuedOneIsAFactAndLateUsageAdjustsTheNext) {
   use(1000s);
   const Invoice issued = run(invoices.issue(draft().id));

@@ -73,6 +73,29 @@ TEST_F(UsageTest, GroupsByAnything) {
   EXPECT_EQ(report.items[2].meters.at("vcpu_second"), Decimal(30));
 }
 
+TEST_F(UsageTest, QuantitiesFollowTheCurrencyAndTheUnpricedCountAlways) {
+  two_days();
+  publish("euros", R"({"kind":"cost","currency":"EUR","effective_from":"2026-11-21T00:00:00Z",
+    "entries":[{"provider":"acme","deployment":"acme-1","meter":"vcpu_second","unit_price":"2"}]})");
+  clock.set("2026-11-22T12:00:00Z");
+  const auto id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  clock.advance(5s);
+  close(id);
+  const auto in = [&](const std::string& currency) {
+    return read({.from = from_rfc3339("2026-11-01T00:00:00Z"),
+                 .to = from_rfc3339("2026-12-01T00:00:00Z"),
+                 .group_by = {"day"},
+                 .currency = currency});
+  };
+  const auto euros = in("EUR"), dollars = in("USD");
+  EXPECT_EQ(euros.total.charge, Decimal(10));
+  EXPECT_EQ(euros.total.meters.at("vcpu_second"), Decimal(5));
+  EXPECT_EQ(euros.other_currencies, std::vector<std::string>{"USD"});
+  EXPECT_EQ(dollars.total.meters.at("vcpu_second"), Decimal(180));
+  EXPECT_EQ(dollars.total.meters.at("sandbox_created"), Decimal(4)) << "costs nothing anywhere";
+  EXPECT_EQ(euros.total.meters.at("sandbox_created"), Decimal(4));
+}
+
 TEST_F(UsageTest, AnswersPartsOfDaysFromTheEvents) {
   two_days();
   const auto report = read({.from = from_rfc3339("2026-11-19T23:59:00Z"),

@@ -65,12 +65,58 @@ TEST(Config, RefusesFilesThatAreNotAMapOfValues) {
 }
 
 TEST(Config, WarnsOfVariablesThatLookLikeSettings) {
-  const Config config =
-      load_config({.file = "",
-                   .environment = {{"SANDGATE_LOG_LEVLE", "debug"}, {"SANDGATE_URL", "x"}},
-                   .flags = {}});
+  const Config config = load_config(
+      {.file = "",
+       .environment = {{"SANDGATE_PORT_8080_TCP", "tcp://10.0.0.1:8080"}, {"SANDGATE_URL", "x"}},
+       .flags = {}});
   ASSERT_EQ(config.warnings.size(), 1u);
-  EXPECT_NE(config.warnings[0].find("SANDGATE_LOG_LEVLE"), std::string::npos);
+  EXPECT_NE(config.warnings[0].find("SANDGATE_PORT_8080_TCP"), std::string::npos);
+}
+
+TEST(Config, RefusesVariablesThatCanOnlyBeSettingsMisspelt) {
+  for (const char* name : {"SANDGATE_DATABASE_URLL", "SANDGATE_LOG_LEVLE", "SANDGATE_LISTENN"})
+    try {
+      load_config({.file = "", .environment = {{name, "x"}}, .flags = {}});
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+    }
+}
+
+TEST(Config, RefusesASettingGivenTwice) {
+  const test::TempDirectory directory;
+  EXPECT_EQ(problem_paths(with_file(directory, "log: {level: info, level: debug}\nlog: {}\n")),
+            (std::set<std::string>{"/log", "/log/level"}));
+}
+
+TEST(Config, RefusesADirectoryForAFile) {
+  const test::TempDirectory directory;
+  try {
+    load_config({.file = directory.path(), .environment = {}, .flags = {}});
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(directory.path() + " is a directory"),
+              std::string::npos);
+  }
+}
+
+TEST(Config, RefusesNamesThatAreNoneAndDatabasesThatCannotBeMeant) {
+  const auto refused = [](const char* path, const std::string& value) {
+    return !problem_paths({.file = "", .environment = {}, .flags = {{path, value}}}).empty();
+  };
+  for (const std::string name : {"UPPER", "a b", "", "../x", "\u00f6", "a_b"})
+    EXPECT_TRUE(refused("local.name", name)) << name;
+  EXPECT_TRUE(refused("local.name", std::string(300, 'a')));
+  EXPECT_FALSE(refused("local.name", "node-1"));
+  for (const char* url : {"mysql://foo", "hello world", "host=x nonsense=1"})
+    EXPECT_TRUE(refused("database.url", url)) << url;
+  for (const char* url : {"postgresql://u@h:5433/db?sslmode=require", "host=/run dbname=x"})
+    EXPECT_FALSE(refused("database.url", url)) << url;
+}
+
+TEST(Config, AHomeMayHaveSpaces) {
+  const Config config = load_config({.file = "", .environment = {}, .flags = {{"home", "/a b'c"}}});
+  EXPECT_EQ(config.database_url(), "host='/a b\\'c/postgres' user=sandgate dbname=sandgate");
 }
 
 TEST(Config, SurvivesTheWayToAChildProcess) {

@@ -36,6 +36,29 @@ TEST(Database, NamesItsFailures) {
   EXPECT_EQ(code_of(nowhere.run([](pqxx::work&) { return 1; })), ErrorCode::unavailable);
 }
 
+TEST(Database, AServerThatTakesNoWritesIsAway) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  Database single({.url = database.url(), .connections = 1});
+  const auto write = [&] {
+    return single.run([](pqxx::work& tx) -> int {
+      return static_cast<int>(tx.exec("CREATE TABLE t (a int)").affected_rows());
+    });
+  };
+  run(single.run(
+      [](pqxx::work& tx) { tx.exec("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"); }));
+  EXPECT_EQ(code_of(write()), ErrorCode::unavailable);
+  EXPECT_EQ(run(write()), 0) << "over another connection, as to another server";
+}
+
+TEST(Database, AQueryThatSomebodyCancelledIsWorthAnotherTry) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  EXPECT_EQ(code_of(database->run([](pqxx::work& tx) -> int {
+              tx.exec("SET LOCAL statement_timeout = '5ms'");
+              return tx.exec("SELECT pg_sleep(5)").size();
+            })),
+            ErrorCode::unavailable);
+}
+
 TEST(Database, AnswersUnavailableWhenItsPatienceEnds) {
   TestDatabase database(TestDatabase::Schema::empty);
   const auto begin = std::chrono::steady_clock::now();

@@ -52,6 +52,24 @@ TEST_F(DeploymentStoreTest, KeepsCredentialsThatAreNotSentAgain) {
   EXPECT_TRUE(run(store.put(other, accept, kActor)).credentials.empty());
 }
 
+TEST_F(DeploymentStoreTest, AnotherMasterKeyLosesOnlyWhatItDoesNotOpen) {
+  run(store.put(draft(std::nullopt, "a"), accept, kActor));
+  const Vault fresh{Secret(std::string(32, 'f'))};
+  DeploymentStore later{*database, fresh};
+  DeploymentDraft second = draft(std::nullopt, "b");
+  second.name = "second";
+  run(later.put(std::move(second), accept, kActor));
+  const auto rows = run(later.all());
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_TRUE(rows[0].sealed_away);
+  EXPECT_TRUE(rows[0].credentials.empty());
+  EXPECT_FALSE(rows[1].sealed_away);
+  EXPECT_EQ(code_of(later.put(draft(std::nullopt, std::nullopt), accept, kActor)),
+            ErrorCode::invalid)
+      << "what cannot be opened cannot be kept";
+  EXPECT_EQ(run(later.put(draft(std::nullopt, "c"), accept, kActor)).sealed_away, false);
+}
+
 TEST_F(DeploymentStoreTest, NamesAreNeverShadowed) {
   run(store.put(draft(std::nullopt, "a"), accept, kActor));
   EXPECT_EQ(code_of(store.put(draft(tenant, "b"), accept, kActor)), ErrorCode::conflict);

@@ -62,24 +62,22 @@ TEST(Accounts, SettingsThatMakeNoSenseLeaveOutThatDeploymentAlone) {
   EXPECT_TRUE(accounts.find("right"));
 }
 
-// Two deployments that are one account at a vendor: each lists what the other made.
+// Two deployments that are one account at a vendor, under different keys: each lists what the other
+// made.
 struct OneVendor {
-  explicit OneVendor(std::shared_ptr<FakeProvider> vendor_, bool one_account = true)
-      : vendor(std::move(vendor_)), replica(world.database.url(), deployments(one_account)) {}
+  explicit OneVendor(std::shared_ptr<FakeProvider> vendor_, const std::string& us_kind = "acme")
+      : vendor(std::move(vendor_)), replica(world.database.url(), deployments(us_kind)) {}
 
-  DeploymentSet deployments(bool one_account) const {
-    DeploymentSet set;
-    auto account = std::make_shared<Account>();
-    for (const char* name : {"eu", "us"}) {
-      if (!one_account) account = std::make_shared<Account>();
-      set.push_back(
-          std::make_shared<const Deployment>(Deployment{.name = name,
-                                                        .provider = "acme",
-                                                        .backend = vendor,
-                                                        .descriptor = vendor->descriptor(),
-                                                        .account = account}));
-    }
-    return set;
+  // Each with a key of its own.
+  DeploymentSet deployments(const std::string& us_kind) const {
+    return {deployment("eu", "acme"), deployment("us", us_kind)};
+  }
+  DeploymentPtr deployment(const std::string& name, const std::string& kind) const {
+    return std::make_shared<const Deployment>(Deployment{.name = name,
+                                                         .provider = kind,
+                                                         .backend = vendor,
+                                                         .descriptor = vendor->descriptor(),
+                                                         .account = std::make_shared<Account>()});
   }
   SandboxRecord create() {
     const auto order = [](Profile& p) { p.placement.order = {"eu", "us"}; };
@@ -102,9 +100,20 @@ TEST(Accounts, TheSweepOfOneDeploymentSparesWhatTheOtherRuns) {
   EXPECT_EQ(one.orphans_seen_by("us"), 0u);
   EXPECT_EQ(one.orphans_seen_by("eu"), 0u);
   EXPECT_EQ(one.vendor->alive(), 1u);
-  OneVendor two(std::make_shared<FakeProvider>("acme"), false);
+  OneVendor two(std::make_shared<FakeProvider>("acme"), "umbrella");
   two.create();
-  EXPECT_EQ(two.orphans_seen_by("us"), 1u) << "of another account it would be nobody's";
+  EXPECT_EQ(two.orphans_seen_by("us"), 1u) << "at another vendor it would be nobody's";
+}
+
+TEST(Accounts, TheSweepStillKillsWhatAnyOfThemLeftBehind) {
+  OneVendor one(std::make_shared<FakeProvider>("acme"));
+  const SandboxRecord made = one.create();
+  CreateSpec twin;
+  twin.sandbox_id = made.id.value;
+  run(one.vendor->create(std::move(twin)));
+  EXPECT_EQ(one.vendor->alive(), 2u);
+  EXPECT_EQ(one.orphans_seen_by("us"), 1u) << "the tag is known, the backend's id is not";
+  EXPECT_EQ(one.vendor->state_of(made.backend_id), BackendState::running);
 }
 
 // Leaves open what became of its first create.

@@ -269,6 +269,23 @@ TEST(SandboxCache, IsCoherentBetweenReplicas) {
   beats.join();
 }
 
+TEST(CachedAccess, ABackendThatHasNotSaidWhatItHasIsNotOneThatLacksIt) {
+  World world;
+  CachedAccess access(world.replica.lifecycle, world.replica.activity);
+  const SandboxRecord made = world.create();
+  Descriptor unread;
+  unread.provider = "a";
+  unread.known = false;
+  world.a->offer(unread);
+  run(world.replica.deployments.reload());
+  http::Caller caller{.role = http::Role::developer, .tenant = world.tenant};
+  const auto open = [&] { run(access.open(caller, made.id.value, Verb::exec)); };
+  EXPECT_EQ(code_of(open), ErrorCode::unavailable);
+  world.a->offer(FakeProvider::capable("a"));
+  run(world.replica.deployments.reload());
+  EXPECT_NO_THROW(open());
+}
+
 TEST(CachedAccess, OpensRunningSandboxesOfTheTenantOnly) {
   World world;
   CachedAccess access(world.replica.lifecycle, world.replica.activity);

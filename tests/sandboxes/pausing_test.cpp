@@ -9,6 +9,7 @@ namespace sandgate::test {
 namespace {
 
 using Fault = FakeProvider::Fault;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 class PausingWorld : public testing::Test {
@@ -84,13 +85,15 @@ TEST_F(PausingWorld, TheReaperFinishesWhatALostReplyLeft) {
   EXPECT_EQ(code_of([&] { pause(box); }), ErrorCode::unavailable);
   EXPECT_EQ(world.row(box.id).state, SandboxState::pausing);
   world.a->fail_states(Fault::none);
-  EXPECT_EQ(run(world.replica.reaper().finish_pausing()), 0u) << "its lease is not over";
-  EXPECT_EQ(run(world.replica.reaper(seconds(40)).finish_pausing()), 1u);
+  EXPECT_EQ(run(world.replica.reaper().finish_pausing()), 0u) << "not before a second";
+  EXPECT_EQ(run(world.replica.reaper(milliseconds(1100)).finish_pausing()), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
   world.a->fail_states(Fault::lost_reply);
   EXPECT_EQ(code_of([&] { resume(box); }), ErrorCode::unavailable);
+  EXPECT_EQ(run(world.replica.reaper(milliseconds(1100)).finish_pausing()), 1u) << "in vain";
   world.a->fail_states(Fault::none);
-  EXPECT_EQ(run(world.replica.reaper(seconds(40)).finish_pausing()), 1u);
+  EXPECT_EQ(run(world.replica.reaper(milliseconds(1100)).finish_pausing()), 0u) << "two seconds";
+  EXPECT_EQ(run(world.replica.reaper(milliseconds(2100)).finish_pausing()), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
 }
 
@@ -100,7 +103,8 @@ TEST_F(PausingWorld, ACrashBeforeTheBackendWasAskedIsFinishedToo) {
     sandbox_rows::set_pausing(tx, id, Keeps::disk, seconds(30));
   };
   run(world.database->run(std::move(write)));
-  EXPECT_EQ(run(world.replica.reaper(seconds(40)).finish_pausing()), 1u);
+  EXPECT_EQ(run(world.replica.reaper().finish_pausing()), 0u) << "its lease is not over";
+  EXPECT_EQ(run(world.replica.reaper().take_up_pausing()), 1u) << "who starts looks at all";
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
   EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::paused);
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate::test {
@@ -133,6 +135,77 @@ TEST_F(SnapshotWorld, AForkThatDiedIsCleanedUp) {
   EXPECT_EQ(run(world.replica.reaper().clean_snapshots()), 0u);
   EXPECT_EQ(run(world.replica.reaper(seconds(1000)).clean_snapshots()), 1u);
   EXPECT_EQ(world.a->snapshots(), 0u);
+}
+
+// A call under a key: what its run writes beside it, and what a retry hears of.
+struct KeyedCall {
+  explicit KeyedCall(World& w) : world(w) {
+    world.sql(
+        "INSERT INTO idempotent_call (scope, operation, key, body_hash, state, owner,"
+        " lease_until) VALUES ('" +
+        world.tenant.value + "', 'POST', 'k', '', 'running', 'first', now()) RETURNING key");
+  }
+  std::string effect() { return world.sql("SELECT effect FROM idempotent_call"); }
+  World& world;
+};
+
+TEST_F(SnapshotWorld, ARetryOfOneThatFailedMakesIt) {
+  KeyedCall call(world);
+  const SandboxRecord box = world.create();
+  world.a->fail_states(Fault::error);
+  EXPECT_EQ(code_of([&] { run(snapshots.take(world.tenant, box.id, "", Keeps::disk, "first")); }),
+            ErrorCode::unavailable);
+  EXPECT_TRUE(SnapshotId::parse(call.effect()));
+  EXPECT_FALSE(run(snapshots.take_up(world.tenant, call.effect()))) << "nothing was made";
+}
+
+TEST_F(SnapshotWorld, ARetryTakesUpWhatWasMade) {
+  KeyedCall call(world);
+  const SandboxRecord box = world.create();
+  const SnapshotRecord made = run(snapshots.take(world.tenant, box.id, "", Keeps::disk, "first"));
+  EXPECT_EQ(call.effect(), made.id.value);
+  EXPECT_EQ(run(snapshots.take_up(world.tenant, call.effect()))->id, made.id);
+  EXPECT_FALSE(run(snapshots.take_up(TenantId::make(), call.effect())));
+  run(snapshots.remove(world.tenant, made.id));
+  EXPECT_FALSE(run(snapshots.take_up(world.tenant, call.effect())));
+}
+
+TEST_F(SnapshotWorld, ARetryGivesUpWhatADeadMakerLeft) {
+  const SnapshotRecord kept = take(world.create());
+  world.sql(
+      "UPDATE snapshot SET state = 'creating', lease_until = now() + interval '6 minutes'"
+      " RETURNING id");
+  EXPECT_FALSE(run(snapshots.take_up(world.tenant, kept.id.value)));
+  EXPECT_EQ(world.sql("SELECT state FROM snapshot"), "removing");
+  EXPECT_EQ(run(world.replica.reaper().clean_snapshots()), 0u) << "it may still be made";
+}
+
+TEST_F(SnapshotWorld, ARetryOfAForkTakesUpItsCopies) {
+  KeyedCall call(world);
+  const SandboxRecord box = world.create();
+  CreateOrder order = world.order();
+  order.claim = "first";
+  const auto copies = run(snapshots.fork(box, order, 3));
+  std::set<std::string> made, found;
+  for (const auto& copy : copies) made.insert(std::get<SandboxRecord>(copy).id.value);
+  for (const auto& copy : run(snapshots.take_up_copies(world.tenant, call.effect())))
+    found.insert(copy.id.value);
+  EXPECT_EQ(made.size(), 3u);
+  EXPECT_EQ(found, made);
+}
+
+TEST_F(SnapshotWorld, ARetryOfAForkThatMadeNoneFindsNone) {
+  KeyedCall call(world);
+  const SandboxRecord box = world.create();
+  world.a->fail_states(Fault::error);
+  CreateOrder order = world.order();
+  order.claim = "first";
+  EXPECT_EQ(code_of([&] { run(snapshots.fork(box, order, 3)); }), ErrorCode::unavailable);
+  EXPECT_TRUE(run(snapshots.take_up_copies(world.tenant, call.effect())).empty());
+  world.a->fail_states(Fault::none);
+  world.a->fail_creates(Fault::error, ErrorCode::no_capacity);
+  run(snapshots.fork(box, order, 3));
+  EXPECT_TRUE(run(snapshots.take_up_copies(world.tenant, call.effect())).empty());
 }
 
 TEST_F(SnapshotWorld, AreCounted) {

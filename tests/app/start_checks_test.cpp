@@ -1,0 +1,102 @@
+#include "gateway/app/start_checks.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <set>
+
+#include "gateway/http/bind.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate {
+namespace {
+
+class StartChecks : public testing::Test {
+ protected:
+  StartChecks() {
+    set("home", directory.path() + "/home");
+    set("listen", "127.0.0.1:0");
+    set("local.agent", "/bin/true");
+  }
+  void set(const std::string& path, const std::string& value) { settings[path] = value; }
+  std::string file(const std::string& name, const std::string& text) {
+    const std::string path = directory.path() + "/" + name;
+    std::ofstream(path) << text;
+    return path;
+  }
+  // Path and reason of each problem.
+  std::map<std::string, std::string> problems(const SystemAccount& account) {
+    ConfigSources sources;
+    for (const auto& [path, value] : settings) sources.flags.emplace_back(path, value);
+    std::map<std::string, std::string> found;
+    try {
+      check_start(load_config(sources), account);
+    } catch (const Error& error) {
+      for (const FieldProblem& field : error.fields) found[field.path] = field.message;
+    }
+    return found;
+  }
+  std::set<std::string> paths() {
+    std::set<std::string> named;
+    for (const auto& [path, reason] : problems(current_account())) named.insert(path);
+    return named;
+  }
+
+  test::TempDirectory directory;
+  std::map<std::string, std::string> settings;
+};
+
+using Paths = std::set<std::string>;
+
+TEST_F(StartChecks, FindNothingWrongWithWhatIsRight) { EXPECT_EQ(paths(), Paths()); }
+
+TEST_F(StartChecks, NameEverythingAtOnce) {
+  set("local.agent", "/nonexistent");
+  set("local.images", file("images", "a file"));
+  set("local.workspaces", "relative:/nonexistent");
+  set("local.egress.private_cidrs", "10.0.0.0/8,10.0.0.0/99");
+  set("local.egress.authorities", "/nonexistent.pem");
+  set("tls.certificate", file("cert", "nonsense"));
+  set("tls.key", file("key", "nonsense"));
+  EXPECT_EQ(paths(), (Paths{"/local/agent", "/local/images", "/local/workspaces",
+                            "/local/egress/private_cidrs", "/local/egress/authorities", "/tls"}));
+  set("local.enabled", "false");
+  EXPECT_EQ(paths(), Paths{"/tls"}) << "of a part that is not wanted nothing is";
+}
+
+TEST_F(StartChecks, AHomeTooLongForItsSockets) {
+  set("home", directory.path() + "/" + std::string(100, 'h'));
+  EXPECT_EQ(paths(), Paths{"/home"});
+}
+
+TEST_F(StartChecks, AHomeThatTheGatewaysAccountCannotReach) {
+  const std::string closed = directory.path() + "/closed";
+  mkdir(closed.c_str(), 0700);
+  chmod(directory.path().c_str(), 0755);
+  set("home", closed + "/home");
+  const SystemAccount stranger{"stranger", "/", 64'000, 64'000};
+  EXPECT_NE(problems(stranger)["/home"].find("chmod o+x " + closed), std::string::npos);
+  chmod(closed.c_str(), 0711);
+  EXPECT_EQ(problems(stranger).count("/home"), 0u);
+}
+
+TEST_F(StartChecks, AMasterKeyThatIsNone) {
+  const std::string home = directory.path() + "/home";
+  mkdir(home.c_str(), 0700);
+  std::ofstream(home + "/master.key") << "";
+  EXPECT_EQ(paths(), Paths{"/master_key"});
+  std::ofstream(home + "/master.key") << std::string(64, 'a') << "\n";
+  EXPECT_EQ(paths(), Paths());
+}
+
+TEST_F(StartChecks, APortThatIsTaken) {
+  asio::io_context loop;
+  const auto taken = http::bind_listener(loop, "127.0.0.1", 0, {});
+  set("listen", "127.0.0.1:" + std::to_string(taken.local_endpoint().port()));
+  EXPECT_NE(problems(current_account())["/listen"].find("another program has the port"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace sandgate

@@ -1,0 +1,93 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "gateway/supervisor/account.hpp"
+#include "gateway/supervisor/process_supervisor.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate {
+namespace {
+
+ChildSpec shell(const std::string& script) {
+  return {.name = "shell",
+          .argv = {"/bin/sh", "-c", script},
+          .environment = {"PATH=/usr/bin:/bin"},
+          .account = current_account(),
+          .settings = "{}"};
+}
+
+// In a process of its own, which a supervisor takes over: its signals, its children.
+std::string failure_of(const std::string& script) {
+  int out[2];
+  if (pipe(out) != 0) return "no pipe";
+  const pid_t pid = fork();
+  if (pid == 0) {
+    std::string said = "it went on";
+    try {
+      ProcessSupervisor supervisor;
+      supervisor.add(shell(script), std::chrono::seconds(5));
+      supervisor.run();
+    } catch (const Error& error) {
+      said = error.what();
+    }
+    const auto written = write(out[1], said.data(), said.size());
+    _exit(written < 0);
+  }
+  close(out[1]);
+  std::string said(4096, '\0');
+  const auto got = read(out[0], said.data(), said.size());
+  said.resize(got < 0 ? 0 : static_cast<size_t>(got));
+  close(out[0]);
+  waitpid(pid, nullptr, 0);
+  return said;
+}
+
+TEST(ProcessSupervisor, SaysLastWhyAChildCannotStart) {
+  EXPECT_EQ(failure_of("printf 'no\\nroom' > /proc/self/fd/3; exit 2"), "no room");
+  EXPECT_NE(failure_of("exit 2").find("'shell' cannot start"), std::string::npos);
+}
+
+TEST(ProcessSupervisor, GivesUpWhatNeverRan) {
+  EXPECT_NE(failure_of("exit 1").find("'shell' cannot start"), std::string::npos);
+}
+
+class Directories : public testing::Test {
+ protected:
+  mode_t mode_of(const std::string& path) {
+    struct stat status {};
+    return stat(path.c_str(), &status) == 0 ? status.st_mode & 07777 : 0;
+  }
+  test::TempDirectory directory;
+  std::string place = directory.path() + "/below/place",
+              elsewhere = directory.path() + "/elsewhere";
+};
+
+TEST_F(Directories, AreMadeWithTheirParents) {
+  ensure_directory(place, current_account(), 0711);
+  EXPECT_EQ(mode_of(place), 0711u);
+  ensure_directory(place, current_account(), 0700);
+  EXPECT_EQ(mode_of(place), 0700u);
+}
+
+TEST_F(Directories, ALinkIsNotFollowedUnlessAnOperatorMayHaveLaidIt) {
+  mkdir(elsewhere.c_str(), 0755);
+  chmod(elsewhere.c_str(), 0755);
+  std::filesystem::create_directory(directory.path() + "/below");
+  std::filesystem::create_directory_symlink(elsewhere, place);
+  try {
+    ensure_directory(place, current_account(), 0700);
+    ADD_FAILURE() << "followed";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("symbolic link"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(mode_of(elsewhere), 0755u);
+  ensure_directory(place, current_account(), 0700, Link::follow);
+  EXPECT_EQ(mode_of(elsewhere), 0700u);
+}
+
+}  // namespace
+}  // namespace sandgate

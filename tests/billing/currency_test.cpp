@@ -1,0 +1,23 @@
+#include "billing/currency.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sandgate {
+namespace {
+
+TEST(Currency, KnowsTheMinorUnitsOfAllMoneyInUse) {
+  for (const char* code : {"USD", "EUR", "MYR", "THB", "COP", "TWD", "PHP", "EGP", "IDR", "ZWG"})
+    EXPECT_EQ(minor_digits(code), 2) << code;
+  for (const char* code : {"JPY", "ISK", "CLP", "VND", "KRW", "XOF", "XPF", "BIF"})
+    EXPECT_EQ(minor_digits(code), 0) << code;
+  for (const char* code : {"BHD", "KWD", "TND", "OMR"}) EXPECT_EQ(minor_digits(code), 3) << code;
+}
+
+TEST(Currency, RefusesWhatIsNoMoney) {
+  for (const char* code :
+       {"", "US", "USDX", "usd", "SD ", "XXX", "XTS", "XAU", "CLF", "DEM", "HRK", "USD EUR", " US"})
+    EXPECT_FALSE(minor_digits(code)) << code;
+}
+
+}  // namespace
+}  // namespace sandgate
