@@ -45,8 +45,8 @@ void compact(std::string& buffer, size_t& consumed) {
 CurlTransfer::CurlTransfer(HttpCall call, bool whole_reply, asio::any_io_executor executor)
     : call_(std::move(call)),
       easy_(curl_easy_init()),
-      readable_(std::make_unique<Signal>(executor, 1)),
-      room_(std::make_unique<Signal>(executor, 1)) {
+      readable_(std::make_unique<Bell>(executor)),
+      room_(std::make_unique<Bell>(executor)) {
   if (!easy_) throw Error(ErrorCode::internal, "libcurl has no handle");
   set_options(whole_reply);
   set_body();
@@ -151,7 +151,7 @@ Task<bool> CurlTransfer::wait_for_head() {
       throw_failure();
       if (head_ready_) co_return true;
     }
-    co_await readable_->async_receive(asio::use_awaitable);
+    co_await readable_->wait();
   }
 }
 
@@ -169,7 +169,7 @@ Task<size_t> CurlTransfer::read(std::span<char> into) {
       throw_failure();
       if (done_) co_return 0;
     }
-    co_await readable_->async_receive(asio::use_awaitable);
+    co_await readable_->wait();
   }
 }
 
@@ -182,7 +182,7 @@ Task<void> CurlTransfer::offer(std::span<const char> bytes) {
         co_return;
       }
     }
-    co_await room_->async_receive(asio::use_awaitable);
+    co_await room_->wait();
   }
 }
 
@@ -213,8 +213,8 @@ bool CurlTransfer::wants_resume() {
 
 // ---- the curl thread's side
 
-void CurlTransfer::notify(const std::unique_ptr<Signal>& signal) {
-  if (signal) signal->try_send(boost::system::error_code());
+void CurlTransfer::notify(const std::unique_ptr<Bell>& bell) {
+  if (bell) bell->ring();
 }
 
 void CurlTransfer::resume() {

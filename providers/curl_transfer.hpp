@@ -1,13 +1,13 @@
 #pragma once
 #include <curl/curl.h>
 
-#include <boost/asio/experimental/concurrent_channel.hpp>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 
+#include "gateway/core/bell.hpp"
 #include "providers/http_client.hpp"
 
 namespace sandgate {
@@ -42,8 +42,6 @@ class CurlTransfer {
   void finish(CURLcode code);
 
  private:
-  using Signal = asio::experimental::concurrent_channel<void(boost::system::error_code)>;
-
   void set_options(bool whole_reply);
   void set_headers();
   void set_body();
@@ -54,7 +52,7 @@ class CurlTransfer {
   size_t take_body(std::string_view bytes);
   size_t give_upload(std::span<char> room);
   void throw_failure();  // with the mutex held
-  static void notify(const std::unique_ptr<Signal>& signal);
+  static void notify(const std::unique_ptr<Bell>& bell);
 
   static size_t on_header(char* data, size_t size, size_t count, void* self);
   static size_t on_body(char* data, size_t size, size_t count, void* self);
@@ -80,7 +78,7 @@ class CurlTransfer {
   std::string upload_;
   size_t upload_sent_ = 0;
   std::exception_ptr failure_;
-  std::unique_ptr<Signal> readable_, room_;
+  std::unique_ptr<Bell> readable_, room_;
 };
 
 }  // namespace sandgate

@@ -170,7 +170,8 @@ api::OperationsSources Gateway::operations() {
     co_return outcome.index() == 0;
   };
   sources.has_deployment = [this]() -> Task<bool> {
-    for (const auto& deployment : *deployments_.snapshot())
+    const auto set = deployments_.snapshot();
+    for (const auto& deployment : *set)
       if (deployment->enabled && !deployment->descriptor.verbs.empty()) co_return true;
     co_return false;
   };

@@ -74,6 +74,9 @@ void Gateway::wait_for_database() {
 }
 
 void Gateway::subscribe() {
+  health_.on_change([this](const std::string& deployment, Breaker breaker) {
+    tell_breaker(deployment, breaker);
+  });
   notifications_.subscribe("sandboxes",
                            [this](const std::string& id) { sandbox_cache_.on_notification(id); });
   // A connection to a sandbox that ended would keep its network.
@@ -114,9 +117,6 @@ void Gateway::tell_breaker(const std::string& deployment, Breaker breaker) {
 }
 
 void Gateway::start_events() {
-  health_.on_change([this](const std::string& deployment, Breaker breaker) {
-    tell_breaker(deployment, breaker);
-  });
   keep_running(io_.executor(), "event log", [this]() -> Task<void> {
     // Polled, because a notification in the transactions that write events would make their
     // commits wait for each other.

@@ -81,13 +81,14 @@ void Database::run_job(const std::function<void()>& job, std::shared_ptr<Waiting
   } catch (...) {
     failure = std::current_exception();
   }
-  --waiting_;
   const auto strand = waiting->timer.get_executor();
   asio::post(strand, [waiting = std::move(waiting), failure] {
     waiting->failure = failure;
     waiting->done = true;
     waiting->timer.cancel();
   });
+  // Last: whoever sees that nothing is under way may take the caller's loop apart.
+  --waiting_;
 }
 
 void Database::heard() { heard_ns_ = steady_ns(); }

@@ -3,31 +3,22 @@
 #include "gateway/core/settle.hpp"
 
 namespace sandgate {
-namespace {
 
-template <class Channel>
-Task<bool> one_ring(std::shared_ptr<Channel> channel) {
-  co_await channel->async_receive(asio::use_awaitable);
-  co_return true;
-}
-
-}  // namespace
-
-EventBell::Listener::Listener(EventBell& bell, const Interest& interest,
+EventBell::Listener::Listener(EventBell& all, const Interest& interest,
                               asio::any_io_executor executor)
-    : bell_(bell), channel_(std::make_shared<Channel>(std::move(executor), 1)) {
-  std::lock_guard lock(bell_.mutex_);
-  entry_ = bell_.waiting_.emplace(key_of(interest), channel_);
-  if (bell_.closed_) channel_->try_send(boost::system::error_code());
+    : all_(all), bell_(std::move(executor)) {
+  std::lock_guard lock(all_.mutex_);
+  entry_ = all_.waiting_.emplace(key_of(interest), &bell_);
+  if (all_.closed_) bell_.ring();
 }
 
 EventBell::Listener::~Listener() {
-  std::lock_guard lock(bell_.mutex_);
-  bell_.waiting_.erase(entry_);
+  std::lock_guard lock(all_.mutex_);
+  all_.waiting_.erase(entry_);
 }
 
 Task<void> EventBell::Listener::wait(std::chrono::milliseconds limit) {
-  auto ring = one_ring(channel_);
+  auto ring = bell_.wait();
   co_await with_timeout(limit, std::move(ring));
 }
 
@@ -40,14 +31,14 @@ std::string EventBell::key_of(const Interest& interest) {
 
 void EventBell::wake(const std::string& key) {
   const auto [first, last] = waiting_.equal_range(key);
-  for (auto at = first; at != last; ++at) at->second->try_send(boost::system::error_code());
+  for (auto at = first; at != last; ++at) at->second->ring();
 }
 
 void EventBell::ring(const std::string& payload) {
   const std::string tenant = payload.substr(0, payload.find(' '));
   std::lock_guard lock(mutex_);
   if (tenant.empty()) {
-    for (const auto& [key, channel] : waiting_) channel->try_send(boost::system::error_code());
+    for (const auto& [key, bell] : waiting_) bell->ring();
     return;
   }
   wake("");
@@ -58,7 +49,7 @@ void EventBell::ring(const std::string& payload) {
 void EventBell::close() {
   std::lock_guard lock(mutex_);
   closed_ = true;
-  for (const auto& [key, channel] : waiting_) channel->try_send(boost::system::error_code());
+  for (const auto& [key, bell] : waiting_) bell->ring();
 }
 
 bool EventBell::closed() const {

@@ -1,12 +1,10 @@
 #pragma once
-#include <boost/asio/experimental/concurrent_channel.hpp>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
-#include "gateway/core/async.hpp"
+#include "gateway/core/bell.hpp"
 #include "gateway/core/ids.hpp"
 
 namespace sandgate {
@@ -17,8 +15,6 @@ inline constexpr char kEventsChannel[] = "events";
 
 // Wakes streams that wait for events. Thread-safe; a mutex, never awaited under.
 class EventBell {
-  using Channel = asio::experimental::concurrent_channel<void(boost::system::error_code)>;
-
  public:
   // What a stream waits for: everything, what concerns a tenant, or one subject of it.
   struct Interest {
@@ -30,7 +26,7 @@ class EventBell {
   // once: read after waiting, and nothing is missed.
   class Listener {
    public:
-    Listener(EventBell& bell, const Interest& interest, asio::any_io_executor executor);
+    Listener(EventBell& all, const Interest& interest, asio::any_io_executor executor);
     ~Listener();
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
@@ -38,9 +34,9 @@ class EventBell {
     Task<void> wait(std::chrono::milliseconds limit);
 
    private:
-    EventBell& bell_;
-    std::shared_ptr<Channel> channel_;
-    std::multimap<std::string, std::shared_ptr<Channel>>::iterator entry_;
+    EventBell& all_;
+    Bell bell_;
+    std::multimap<std::string, Bell*>::iterator entry_;
   };
 
   // With a notification's payload; an empty one wakes everybody.
@@ -56,7 +52,7 @@ class EventBell {
 
   mutable std::mutex mutex_;
   bool closed_ = false;
-  std::multimap<std::string, std::shared_ptr<Channel>> waiting_;
+  std::multimap<std::string, Bell*> waiting_;
 };
 
 }  // namespace sandgate

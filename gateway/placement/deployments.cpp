@@ -115,7 +115,8 @@ Task<void> Deployments::reload() {
 
 void Deployments::refresh() {
   DeploymentSet set;
-  for (const DeploymentPtr& one : *snapshot()) set.push_back(as_described_now(*one));
+  const auto before = snapshot();
+  for (const DeploymentPtr& one : *before) set.push_back(as_described_now(*one));
   publish(std::move(set));
 }
 

@@ -55,6 +55,12 @@ TEST_F(EventBellTest, ManyRingsAreOneWake) {
   EXPECT_FALSE(rung(box, kShort));
 }
 
+TEST_F(EventBellTest, ARingAfterAWaitThatEndedByTimeEndsTheNext) {
+  EXPECT_FALSE(rung(box, kShort));
+  bell.ring("tn1 sandboxes/sb1");
+  EXPECT_TRUE(rung(box, kLong));
+}
+
 TEST_F(EventBellTest, ClosingWakesThoseWhoWaitAndThoseWhoComeLater) {
   EXPECT_EQ(bell.listeners(), 3u);
   bell.close();

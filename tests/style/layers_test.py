@@ -171,6 +171,13 @@ def check_money(path, text):
         report(path, code.count("\n", 0, match.start()) + 1, f"floating point: {match.group()}")
 
 
+def check_ranges(path, text):
+    """A loop over `*call()` goes on after the pointer that the call returned is gone."""
+    code = blanked(text)
+    for match in re.finditer(r"\bfor \([^;{]*?[^:]: \*[\w.>:-]+\(", code):
+        report(path, code.count("\n", 0, match.start()) + 1, "a loop over what a temporary points to: name the pointer")
+
+
 def check_names(path, _):
     stem = os.path.splitext(os.path.basename(path))[0]
     if re.search(r"(^|_)(utils?|helpers?|common|manager|impl|misc|base)($|_)", stem):
@@ -207,7 +214,7 @@ def main():
             text = file.read()
         count += 1
         for check in (check_includes, check_header, check_size, check_functions, check_vendors,
-                      check_money, check_names):
+                      check_money, check_ranges, check_names):
             check(path, text)
     for violation in violations:
         print(violation)
