@@ -45,10 +45,11 @@ Task<void> KubernetesProvider::upload(std::string id, std::string path, ByteSour
   Command command{.shell = "cat > " + shell::quote(path), .process_id = ProcessId::make().value};
   const auto process =
       co_await start_process<KubernetesProcess, KubernetesProvider>(id, std::move(command));
-  auto race = settle(read_to_end(*process)) || failure_of_feeding(*process, bytes);
+  Settled<Ran> settled;
+  auto race = settle(read_to_end(*process), settled) || failure_of_feeding(*process, bytes);
   auto winner = co_await std::move(race);
   if (winner.index() == 1) std::rethrow_exception(std::get<1>(winner));
-  const Ran ran = std::get<0>(winner).take();
+  const Ran ran = settled.take();
   if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
 }
 

@@ -1,12 +1,10 @@
 #include "providers/web_socket.hpp"
 
-#include <boost/asio/ssl.hpp>
 #include <boost/beast/core.hpp>
-#include <boost/beast/ssl.hpp>
 #include <boost/beast/websocket.hpp>
-#include <boost/beast/websocket/ssl.hpp>
 #include <boost/url/parse.hpp>
 
+#include "gateway/core/byte_stream.hpp"
 #include "gateway/core/settle.hpp"
 #include "providers/address_rules.hpp"
 #include "providers/rest_api.hpp"
@@ -16,8 +14,13 @@ namespace {
 
 namespace beast = boost::beast;
 namespace websocket = beast::websocket;
-using Plain = websocket::stream<beast::tcp_stream>;
-using Secure = websocket::stream<beast::ssl_stream<beast::tcp_stream>>;
+using Stream = websocket::stream<ByteStream, false>;
+
+struct Connection {
+  explicit Connection(const asio::any_io_executor& executor) : socket(executor) {}
+  ByteStream::Socket socket;
+  std::optional<ByteStream::TlsStream> tls;  // none: plain
+};
 
 struct Place {
   bool secure = false;
@@ -61,28 +64,31 @@ Error broken_off(const boost::system::system_error& failure) {
                "the backend's connection broke: " + failure.code().message());
 }
 
-template <class Stream>
 class BeastSocket : public WebSocket {
  public:
-  BeastSocket(std::unique_ptr<Stream> stream, std::string protocol)
-      : stream_(std::move(stream)), protocol_(std::move(protocol)) {}
+  explicit BeastSocket(std::unique_ptr<Connection> connection)
+      : connection_(std::move(connection)),
+        stream_(ByteStream(connection_->socket, connection_->tls ? &*connection_->tls : nullptr)) {}
+
+  // Throws as open_web_socket does.
+  Task<void> upgrade(std::string provider, Place place, WebSocketCall call);
 
   Task<std::optional<Message>> read() override {
     beast::flat_buffer buffer;
     try {
-      co_await stream_->async_read(buffer, asio::use_awaitable);
+      co_await stream_.async_read(buffer, asio::use_awaitable);
     } catch (const boost::system::system_error& failure) {
       if (failure.code() == websocket::error::closed) co_return std::nullopt;
       throw broken_off(failure);
     }
-    co_return Message{stream_->got_text(), beast::buffers_to_string(buffer.data())};
+    co_return Message{stream_.got_text(), beast::buffers_to_string(buffer.data())};
   }
 
   Task<void> write(Message message) override {
-    stream_->text(message.text);
+    stream_.text(message.text);
     try {
       const auto bytes = asio::buffer(message.bytes);
-      co_await stream_->async_write(bytes, asio::use_awaitable);
+      co_await stream_.async_write(bytes, asio::use_awaitable);
     } catch (const boost::system::system_error& failure) {
       throw broken_off(failure);
     }
@@ -92,19 +98,20 @@ class BeastSocket : public WebSocket {
 
   Task<void> close() override {
     try {
-      co_await stream_->async_close(websocket::close_code::normal, asio::use_awaitable);
+      co_await stream_.async_close(websocket::close_code::normal, asio::use_awaitable);
     } catch (const boost::system::system_error& failure) {
       throw broken_off(failure);
     }
   }
 
  private:
-  std::unique_ptr<Stream> stream_;
-  const std::string protocol_;
+  std::unique_ptr<Connection> connection_;
+  Stream stream_;
+  std::string protocol_;
 };
 
-Task<void> connect_to(beast::tcp_stream& stream, const Place& place, bool allow_private) {
-  asio::ip::tcp::resolver resolver(stream.get_executor());
+Task<void> connect_to(ByteStream::Socket& socket, const Place& place, bool allow_private) {
+  asio::ip::tcp::resolver resolver(socket.get_executor());
   const auto found = co_await resolver.async_resolve(place.host, place.port, asio::use_awaitable);
   std::vector<asio::ip::tcp::endpoint> endpoints;
   for (const auto& entry : found)
@@ -112,28 +119,26 @@ Task<void> connect_to(beast::tcp_stream& stream, const Place& place, bool allow_
       endpoints.push_back(entry.endpoint());
   if (endpoints.empty())
     throw Error(ErrorCode::unavailable, "the backend's address is not a public one");
-  co_await stream.async_connect(endpoints, asio::use_awaitable);
-  stream.socket().set_option(asio::ip::tcp::no_delay(true));
+  co_await asio::async_connect(socket, endpoints, asio::use_awaitable);
+  socket.set_option(asio::ip::tcp::no_delay(true));
 }
 
-template <class Stream>
-Task<std::unique_ptr<WebSocket>> upgrade(std::string provider, std::unique_ptr<Stream> stream,
-                                         Place place, WebSocketCall call) {
+Task<void> BeastSocket::upgrade(std::string provider, Place place, WebSocketCall call) {
   auto patience = websocket::stream_base::timeout::suggested(beast::role_type::client);
   patience.idle_timeout = std::chrono::seconds(60);
   patience.keep_alive_pings = true;
-  stream->set_option(patience);
-  stream->read_message_max(call.max_message);
+  stream_.set_option(patience);
+  stream_.read_message_max(call.max_message);
   // Some servers take every frame for a message.
-  stream->auto_fragment(false);
+  stream_.auto_fragment(false);
   auto fields = call.headers;
   if (!call.protocols.empty()) fields.emplace_back("Sec-WebSocket-Protocol", call.protocols);
-  stream->set_option(websocket::stream_base::decorator([fields](websocket::request_type& request) {
+  stream_.set_option(websocket::stream_base::decorator([fields](websocket::request_type& request) {
     for (const auto& [name, value] : fields) request.set(name, value);
   }));
   websocket::response_type answer;
   boost::system::error_code refused;
-  co_await stream->async_handshake(answer, place.authority, place.target,
+  co_await stream_.async_handshake(answer, place.authority, place.target,
                                    asio::redirect_error(asio::use_awaitable, refused));
   if (refused == websocket::error::upgrade_declined) {
     HttpFields headers;
@@ -142,29 +147,28 @@ Task<std::unique_ptr<WebSocket>> upgrade(std::string provider, std::unique_ptr<S
     throw error_of_status(provider, static_cast<int>(answer.result_int()), headers);
   }
   if (refused) throw boost::system::system_error(refused);
-  const std::string protocol(answer[beast::http::field::sec_websocket_protocol]);
-  co_return std::make_unique<BeastSocket<Stream>>(std::move(stream), protocol);
+  protocol_ = answer[beast::http::field::sec_websocket_protocol];
 }
 
-Task<std::unique_ptr<WebSocket>> dial(std::string provider, WebSocketCall call) {
-  const Place place = place_of(call.url);
-  const auto executor = co_await asio::this_coro::executor;
-  if (!place.secure) {
-    auto stream = std::make_unique<Plain>(executor);
-    co_await connect_to(beast::get_lowest_layer(*stream), place, call.allow_private);
-    co_return co_await upgrade(std::move(provider), std::move(stream), place, std::move(call));
-  }
+Task<void> secure(Connection& connection, const Place& place, const TlsIdentity* identity) {
   // A stream keeps what it needs of its context.
   std::optional<asio::ssl::context> own;
-  if (call.tls) own.emplace(tls_of(*call.tls));
-  auto stream = std::make_unique<Secure>(executor, own ? *own : client_tls());
-  co_await connect_to(beast::get_lowest_layer(*stream), place, call.allow_private);
-  auto& tls = stream->next_layer();
+  if (identity) own.emplace(tls_of(*identity));
+  auto& tls = connection.tls.emplace(connection.socket, own ? *own : client_tls());
   if (!SSL_set_tlsext_host_name(tls.native_handle(), place.host.c_str()))
     throw Error(ErrorCode::unavailable, "the backend has no such name");
   tls.set_verify_callback(asio::ssl::host_name_verification(place.host));
   co_await tls.async_handshake(asio::ssl::stream_base::client, asio::use_awaitable);
-  co_return co_await upgrade(std::move(provider), std::move(stream), place, std::move(call));
+}
+
+Task<std::unique_ptr<WebSocket>> dial(std::string provider, WebSocketCall call) {
+  const Place place = place_of(call.url);
+  auto connection = std::make_unique<Connection>(co_await asio::this_coro::executor);
+  co_await connect_to(connection->socket, place, call.allow_private);
+  if (place.secure) co_await secure(*connection, place, call.tls.get());
+  auto socket = std::make_unique<BeastSocket>(std::move(connection));
+  co_await socket->upgrade(std::move(provider), place, std::move(call));
+  co_return socket;
 }
 
 }  // namespace

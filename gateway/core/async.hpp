@@ -41,26 +41,34 @@ inline Task<Outcome<std::monostate>> attempt(Task<void> task) {
   }
 }
 
+// What work returns, as a task that keeps the callable alive. Spawning a task instead of the
+// callable has Asio's part compiled once for a result and not once for a callable.
+template <class F>
+Task<std::invoke_result_t<F&>> task_of(F work) {
+  co_return work();
+}
+
 // Runs blocking work on a pool and resumes on the caller's executor; exceptions travel along.
 template <class F>
 Task<std::invoke_result_t<F&>> on_pool(asio::thread_pool& pool, F work) {
-  using R = std::invoke_result_t<F&>;
-  auto job = [work = std::move(work)]() mutable -> Task<R> { co_return work(); };
-  co_return co_await asio::co_spawn(pool, std::move(job), asio::use_awaitable);
+  auto task = task_of(std::move(work));
+  co_return co_await asio::co_spawn(pool, std::move(task), asio::use_awaitable);
 }
 
-inline Task<void> sleep_for(std::chrono::steady_clock::duration duration) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, duration);
-  co_await timer.async_wait(asio::use_awaitable);
+Task<void> sleep_for(std::chrono::steady_clock::duration duration);
+
+// Starts a task nobody waits for; it must handle its own Errors.
+void spawn_detached(const asio::any_io_executor& executor, Task<void> task);
+
+template <class F>
+Task<void> kept_alive(F work) {
+  co_await work();
 }
 
-// Starts a task nobody waits for. `work` is a callable returning Task<void>, so that what it
-// captures lives as long as the coroutine; it must handle its own Errors.
-template <class Executor, class F>
-void spawn_detached(const Executor& executor, F work) {
-  asio::co_spawn(executor, std::move(work), [](std::exception_ptr failure) {
-    if (failure) std::rethrow_exception(failure);
-  });
+// `work` is a callable returning Task<void>; what it captures lives as long as the coroutine.
+template <class F>
+void spawn_detached(const asio::any_io_executor& executor, F work) {
+  spawn_detached(executor, kept_alive(std::move(work)));
 }
 
 }  // namespace sandgate

@@ -74,10 +74,11 @@ struct Database::Waiting {
   }
 };
 
-void Database::run_job(const std::function<void()>& job, std::shared_ptr<Waiting> waiting) {
+void Database::run_job(const std::function<void(pqxx::work&)>& job,
+                       std::shared_ptr<Waiting> waiting) {
   std::exception_ptr failure;
   try {
-    job();
+    transact(job);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -93,7 +94,8 @@ void Database::run_job(const std::function<void()>& job, std::shared_ptr<Waiting
 
 void Database::heard() { heard_ns_ = steady_ns(); }
 
-Task<void> Database::dispatch(std::chrono::milliseconds patience, std::function<void()> job) {
+Task<void> Database::dispatch(std::chrono::milliseconds patience,
+                              std::function<void(pqxx::work&)> job) {
   if (steady_ns() < refused_until_ns_ || waiting_ >= options_.max_waiting) throw unavailable();
   ++waiting_;
   const auto executor = co_await asio::this_coro::executor;

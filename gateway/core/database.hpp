@@ -57,11 +57,11 @@ class Database {
   // These run on a pool thread: connect if needed, retry, translate failures.
   void transact(const std::function<void(pqxx::work&)>& work);
   bool attempt_once(const std::function<void(pqxx::work&)>& work, bool first);
-  void run_job(const std::function<void()>& job, std::shared_ptr<Waiting> waiting);
+  void run_job(const std::function<void(pqxx::work&)>& job, std::shared_ptr<Waiting> waiting);
   void heard();
   bool silent() const { return silent_since_ns_ > heard_ns_; }
   // Hands a job to the pool and waits for its end, `patience` at most.
-  Task<void> dispatch(std::chrono::milliseconds patience, std::function<void()> job);
+  Task<void> dispatch(std::chrono::milliseconds patience, std::function<void(pqxx::work&)> job);
 
   Options options_;
   std::atomic<size_t> waiting_{0};
@@ -78,9 +78,7 @@ auto Database::run_within(std::chrono::milliseconds patience, F work)
   // Jobs are named before they are awaited: see tests/style/awaited_temporaries.py.
   if constexpr (std::is_void_v<R>) {
     auto shared = std::make_shared<F>(std::move(work));
-    std::function<void()> job = [this, shared] {
-      transact([&](pqxx::work& tx) { (*shared)(tx); });
-    };
+    std::function<void(pqxx::work&)> job = [shared](pqxx::work& tx) { (*shared)(tx); };
     co_await dispatch(patience, std::move(job));
   } else {
     // Shared with the pool thread: a caller that gave up leaves it something to write to.
@@ -89,8 +87,8 @@ auto Database::run_within(std::chrono::milliseconds patience, F work)
       std::optional<R> result;
     };
     auto state = std::make_shared<State>(State{std::move(work), std::nullopt});
-    std::function<void()> job = [this, state] {
-      transact([&](pqxx::work& tx) { state->result.emplace(state->work(tx)); });
+    std::function<void(pqxx::work&)> job = [state](pqxx::work& tx) {
+      state->result.emplace(state->work(tx));
     };
     co_await dispatch(patience, std::move(job));
     co_return std::move(*state->result);

@@ -20,3 +20,6 @@
 #include <boost/asio.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <nlohmann/json.hpp>
+
+// Compiled once, by json.cpp.
+extern template class nlohmann::basic_json<>;

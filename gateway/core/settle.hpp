@@ -5,10 +5,11 @@
 #include "gateway/core/async.hpp"
 
 // Tasks that run beside a timer or beside each other. A race of Asio waits for its first success,
-// so a task enters one as a value that tells how it ended: a failure decides it as well.
+// so a task enters one as a value that tells how it ended: a failure decides it as well. Races
+// themselves are of tasks without a value, because each further type is dear to compile.
 namespace sandgate {
 
-// A type of its own, because Asio unfolds variants that are raced.
+// How a task ended.
 template <class T>
 struct Settled {
   std::optional<T> value;
@@ -16,40 +17,36 @@ struct Settled {
 
   T take() {
     if (failure) std::rethrow_exception(failure);
-    return std::move(*value);
+    return std::move(value.value());
   }
 };
 
+// Throws nothing. `settled` must outlive the task.
 template <class T>
-Task<Settled<T>> settle(Task<T> task) {
-  Settled<T> settled;
+Task<void> settle(Task<T> task, Settled<T>& settled) {
   try {
     settled.value.emplace(co_await std::move(task));
   } catch (...) {
     settled.failure = std::current_exception();
   }
-  co_return std::move(settled);
 }
+
+// Whether a task that throws nothing ended by itself before its time ran out.
+Task<bool> ends_within(std::chrono::steady_clock::duration limit, Task<void> task);
 
 // Races a task against a timer; empty when time ran out, at once what the task throws. The task is
 // cancelled through its cancellation slot: one that ignores the slot holds the race until it ends.
 template <class T>
 Task<std::optional<T>> with_timeout(std::chrono::steady_clock::duration limit, Task<T> task) {
-  using namespace asio::experimental::awaitable_operators;
-  auto race = settle(std::move(task)) || sleep_for(limit);
-  auto winner = co_await std::move(race);
-  if (winner.index() == 1) co_return std::nullopt;
-  co_return std::optional<T>(std::get<0>(winner).take());
+  Settled<T> settled;
+  auto race = ends_within(limit, settle(std::move(task), settled));
+  const bool in_time = co_await std::move(race);
+  if (!in_time) co_return std::nullopt;
+  co_return std::optional<T>(settled.take());
 }
 
-inline Task<std::optional<std::monostate>> with_timeout(std::chrono::steady_clock::duration limit,
-                                                        Task<void> task) {
-  auto valued = [](Task<void> of) -> Task<std::monostate> {
-    co_await std::move(of);
-    co_return std::monostate();
-  };
-  return with_timeout(limit, valued(std::move(task)));
-}
+Task<std::optional<std::monostate>> with_timeout(std::chrono::steady_clock::duration limit,
+                                                 Task<void> task);
 
 // attempt() with a limit: Error(timeout) as the outcome when time ran out.
 template <class T>
@@ -64,26 +61,21 @@ auto attempt_within(std::chrono::steady_clock::duration limit, Task<T> task)
   co_return Outcome<Value>(std::move(*value));
 }
 
-// Ends only when it is cancelled, so that a race against it is decided by the other side.
-inline Task<void> linger(Task<void> task) {
-  try {
-    co_await std::move(task);
-  } catch (const std::exception&) {
-    // A companion's failure shows in the main task, or does not matter.
-  }
-  asio::steady_timer forever(co_await asio::this_coro::executor,
-                             asio::steady_timer::time_point::max());
-  co_await forever.async_wait(asio::use_awaitable);
-}
+// Runs a task that throws nothing and, on the same executor, `companion` beside it, which is
+// cancelled when the task ends.
+Task<void> ends_beside(Task<void> task, Task<void> companion);
 
 // Runs `main` and, on the same executor, `companion` beside it; ends as `main` ends (value or
 // exception) and cancels the companion then. What the companion throws is dropped.
 template <class T>
 Task<T> with_companion(Task<T> main, Task<void> companion) {
-  using namespace asio::experimental::awaitable_operators;
-  auto race = settle(std::move(main)) || linger(std::move(companion));
-  auto winner = co_await std::move(race);
-  co_return std::get<0>(winner).take();
+  Settled<T> settled;
+  auto both = ends_beside(settle(std::move(main), settled), std::move(companion));
+  co_await std::move(both);
+  co_return settled.take();
 }
+
+// Ends only when it is cancelled, so that a race against it is decided by the other side.
+Task<void> linger(Task<void> task);
 
 }  // namespace sandgate

@@ -45,10 +45,11 @@ Task<void> watched(Task<void> stream, SharedStanding standing) {
     co_await std::move(of);
     co_return std::monostate();
   };
-  auto race = settle(valued(std::move(stream))) || until_it_falls(std::move(standing));
-  auto winner = co_await std::move(race);
+  Settled<std::monostate> settled;
+  auto race = settle(valued(std::move(stream)), settled) || until_it_falls(std::move(standing));
+  const auto winner = co_await std::move(race);
   if (winner.index() == 1) throw boost::system::system_error(asio::error::operation_aborted);
-  std::get<0>(winner).take();
+  settled.take();
 }
 
 }  // namespace

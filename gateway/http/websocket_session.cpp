@@ -1,10 +1,9 @@
 #include "gateway/http/websocket_session.hpp"
 
 #include <boost/beast/core.hpp>
-#include <boost/beast/ssl.hpp>
 #include <boost/beast/websocket.hpp>
-#include <boost/beast/websocket/ssl.hpp>
 
+#include "gateway/core/byte_stream.hpp"
 #include "gateway/http/problem.hpp"
 
 namespace sandgate::http {
@@ -16,14 +15,13 @@ namespace websocket = boost::beast::websocket;
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kMaxCloseReason = 123;  // RFC 6455, 5.5.1
 
-// `Next`: the plain socket or the TLS stream over it. A message under way is carried to its end
-// even when whoever waits for it is cancelled: breaking off would leave the stream unable to send
-// anything more, its close frame included.
-template <class Next>
+// A message under way is carried to its end even when whoever waits for it is cancelled: breaking
+// off would leave the stream unable to send anything more, its close frame included.
 class Session final : public WebSocket {
  public:
-  Session(Next& next, const Limits& limits)
-      : stream_(next), changed_(next.get_executor(), asio::steady_timer::time_point::max()) {
+  Session(Transport& transport, const Limits& limits)
+      : stream_(ByteStream(transport.socket(), transport.tls())),
+        changed_(stream_.get_executor(), asio::steady_timer::time_point::max()) {
     websocket::stream_base::timeout timeouts{limits.header_timeout, limits.websocket_idle_timeout,
                                              true};
     if (limits.websocket_idle_timeout.count() == 0)
@@ -100,7 +98,7 @@ class Session final : public WebSocket {
 
   Task<void> change() { co_await changed_.async_wait(kAsTuple); }
 
-  websocket::stream<Next&, false> stream_;
+  websocket::stream<ByteStream, false> stream_;
   asio::steady_timer changed_;  // never expires; cancelled when a message has been carried
   beast::flat_buffer buffer_;
   std::string outgoing_;
@@ -115,8 +113,7 @@ struct Goodbye {
 };
 
 // How the handler ended, as what the client is told. A client that is gone is told in vain.
-template <class Next>
-Task<Goodbye> handle(Session<Next>& session, const UpgradeBody& body, const std::string& id) {
+Task<Goodbye> handle(Session& session, const UpgradeBody& body, const std::string& id) {
   std::exception_ptr failure;
   try {
     co_await body.serve(session);
@@ -130,11 +127,12 @@ Task<Goodbye> handle(Session<Next>& session, const UpgradeBody& body, const std:
   co_return Goodbye{websocket::close_code::internal_error, std::string(to_string(code))};
 }
 
-template <class Next>
-Task<void> serve(Next& next, Transport& transport, const Request& request, Response& response,
-                 const Limits& limits) {
+}  // namespace
+
+Task<void> serve_websocket(Transport& transport, const Request& request, Response& response,
+                           const Limits& limits) {
   auto& body = std::get<UpgradeBody>(response.body);
-  Session<Next> session(next, limits);
+  Session session(transport, limits);
   co_await session.accept(request, response, body.protocol);
   const Goodbye goodbye = co_await handle(session, body, request.id);
   // Cancelled or not: what is left is short, and the deadline ends it.
@@ -143,16 +141,6 @@ Task<void> serve(Next& next, Transport& transport, const Request& request, Respo
   co_await session.close(goodbye.code, goodbye.reason);
   transport.close();
   co_await session.settle();
-}
-
-}  // namespace
-
-Task<void> serve_websocket(Transport& transport, const Request& request, Response& response,
-                           const Limits& limits) {
-  if (auto* tls = transport.tls())
-    co_await serve(*tls, transport, request, response, limits);
-  else
-    co_await serve(transport.socket(), transport, request, response, limits);
 }
 
 }  // namespace sandgate::http

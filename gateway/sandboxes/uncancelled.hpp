@@ -6,16 +6,18 @@
 
 namespace sandgate {
 
+template <class F>
+auto shielded(F work) -> std::invoke_result_t<F&> {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_return co_await work();
+}
+
 // Runs work to its end even when whoever waits for it is cancelled. `work` returns a Task of a
 // value.
 template <class F>
 auto uncancelled(asio::any_io_executor executor, F work) -> std::invoke_result_t<F&> {
-  using Result = typename std::invoke_result_t<F&>::value_type;
-  auto shielded = [work = std::move(work)]() mutable -> Task<Result> {
-    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-    co_return co_await work();
-  };
-  co_return co_await asio::co_spawn(executor, std::move(shielded), asio::use_awaitable);
+  auto task = shielded(std::move(work));
+  co_return co_await asio::co_spawn(executor, std::move(task), asio::use_awaitable);
 }
 
 // Whether a backend's refusal leaves no doubt that nothing happened.

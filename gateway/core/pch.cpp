@@ -1,1 +1,0 @@
-#include "gateway/core/pch.hpp"

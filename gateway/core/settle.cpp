@@ -1,0 +1,42 @@
+#include "gateway/core/settle.hpp"
+
+namespace sandgate {
+namespace {
+
+Task<std::monostate> valued(Task<void> task) {
+  co_await std::move(task);
+  co_return std::monostate();
+}
+
+}  // namespace
+
+Task<bool> ends_within(std::chrono::steady_clock::duration limit, Task<void> task) {
+  using namespace asio::experimental::awaitable_operators;
+  auto race = std::move(task) || sleep_for(limit);
+  const auto winner = co_await std::move(race);
+  co_return winner.index() == 0;
+}
+
+Task<std::optional<std::monostate>> with_timeout(std::chrono::steady_clock::duration limit,
+                                                 Task<void> task) {
+  return with_timeout(limit, valued(std::move(task)));
+}
+
+Task<void> ends_beside(Task<void> task, Task<void> companion) {
+  using namespace asio::experimental::awaitable_operators;
+  auto race = std::move(task) || linger(std::move(companion));
+  co_await std::move(race);
+}
+
+Task<void> linger(Task<void> task) {
+  try {
+    co_await std::move(task);
+  } catch (const std::exception&) {
+    // A companion's failure shows in the main task, or does not matter.
+  }
+  asio::steady_timer forever(co_await asio::this_coro::executor,
+                             asio::steady_timer::time_point::max());
+  co_await forever.async_wait(asio::use_awaitable);
+}
+
+}  // namespace sandgate
