@@ -4,6 +4,7 @@
 
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/exec_request.hpp"
+#include "gateway/api/page.hpp"
 #include "gateway/api/process_events.hpp"
 
 namespace sandgate::api {
@@ -55,12 +56,15 @@ void ProcessHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> ProcessHandlers::list(http::Request& request) {
+  const PageRequest page = read_page(request.query, 2);
   const OpenSandbox box =
       co_await access_.open(request.caller, request.param("id"), Verb::background);
   const auto all = co_await box.provider->processes(box.backend_id);
-  Json items = Json::array();
-  for (const auto& process : all) items.push_back(to_json(process));
-  co_return http::Response::json(200, {{"items", std::move(items)}});
+  const auto render = [](const ProcessInfo& process) { return to_json(process); };
+  const auto key = [](const ProcessInfo& process) {
+    return std::vector{std::to_string(to_micros(process.started_at)), process.id};
+  };
+  co_return http::Response::json(200, page_of_all(page, all, render, key));
 }
 
 Task<http::Response> ProcessHandlers::get(http::Request& request) {
