@@ -58,6 +58,18 @@ TEST_F(ExecApi, EventsCarryOffsets) {
   EXPECT_EQ(Json::parse(events[3].data)["exit_code"], 0);
 }
 
+TEST_F(ExecApi, EventsAreSentToThoseWhoTakeThem) {
+  const auto type = [&](const char* accept) {
+    const auto reply = send("POST", "/exec", R"({"shell":"true"})", {{"Accept", accept}});
+    return std::string(find_field(reply.headers, "Content-Type").value_or(""));
+  };
+  for (const char* accept :
+       {"text/event-stream", "Text/Event-Stream;q=0.1", "*/*, text/event-stream"})
+    EXPECT_EQ(type(accept), "text/event-stream") << accept;
+  for (const char* accept : {"*/*", "text/event-stream;q=0", "text/event-stream; q=0.000, */*"})
+    EXPECT_EQ(type(accept), "application/json") << accept;
+}
+
 TEST_F(ExecApi, ProcessesComeInPages) {
   std::set<std::string> started, listed;
   for (int i = 0; i < 3; ++i) started.insert(exec({{"shell", "true"}})["process_id"]);
