@@ -100,6 +100,12 @@ TEST_F(RegistryApiTest, TenantsAreTheOperators) {
   EXPECT_EQ(call(root(), Method::get, "/v1/tenants/x").code, "not_found");
 }
 
+TEST_F(RegistryApiTest, TheTrailTakesTimesAndDates) {
+  for (const char* query : {"?from=2026-01-01", "?from=2026-01-01T00:00:00Z&to=2099-01-01"})
+    EXPECT_EQ(call(as(Role::admin), Method::get, std::string("/v1/audit") + query).status, 200);
+  EXPECT_EQ(call(as(Role::admin), Method::get, "/v1/audit?from=x").path, "?from");
+}
+
 TEST_F(RegistryApiTest, ListsGoOnWhereTheyEnded) {
   for (int i = 0; i < 4; ++i) run(tenant_store.create(std::to_string(i), kActor));
   std::set<std::string> ids;
