@@ -110,16 +110,9 @@ Task<http::Response> ProcessHandlers::close_stdin(http::Request& request) {
 }
 
 Task<http::Response> ProcessHandlers::signal(http::Request& request) {
-  const Json body = request.json();
-  Problems problems;
-  ObjectReader reader(body, problems);
-  const Json* value = reader.any("signal");
-  const auto number = value ? signal_from(*value) : std::nullopt;
-  if (!number) reader.problem("signal", "must be a signal's name or number");
-  reader.finish();
-  problems.throw_if_any();
+  const int number = signal_request_from(request.json());
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::signal);
-  co_await box.provider->signal(box.backend_id, request.param("pid"), *number);
+  co_await box.provider->signal(box.backend_id, request.param("pid"), number);
   co_return http::Response::empty(204);
 }
 
