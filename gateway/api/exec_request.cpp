@@ -9,8 +9,8 @@ namespace {
 
 constexpr int64_t kMaxTimeoutMs = 7LL * 24 * 3600 * 1000;
 constexpr int64_t kMaxOutputBytes = 16 << 20;
-// Linux takes at most 128 KiB per argument (MAX_ARG_STRLEN).
-constexpr TextRule kArgument{0, 128 << 10};
+// Linux takes at most 128 KiB per argument, its NUL included (MAX_ARG_STRLEN).
+constexpr TextRule kArgument{0, (128 << 10) - 1};
 constexpr TextRule kPath{1, 4095};
 
 struct SignalName {
