@@ -45,7 +45,7 @@ Task<http::Response> DecisionHandlers::get(http::Request& request) {
 }
 
 Task<http::Response> DecisionHandlers::explain(http::Request& request) {
-  const Json body = request.json();
+  const Json body = request.json_or_empty();
   Problems problems;
   ObjectReader reader(body, problems);
   const Json* asked = reader.object("request");

@@ -34,7 +34,7 @@ Json copy_json(const Outcome<SandboxRecord>& copy, const std::string& request_id
 Task<http::Response> SnapshotHandlers::create(http::Request& request) {
   check_may_create(request);
   const SandboxId sandbox = sandbox_id_of(request);
-  const Json body = request.json();
+  const Json body = request.json_or_empty();
   Problems problems;
   ObjectReader reader(body, problems);
   std::string name = reader.text("name", {.min = 1, .max = 128}).value_or("");

@@ -100,6 +100,15 @@ TEST_F(RegistryApiTest, TenantsAreTheOperators) {
   EXPECT_EQ(call(root(), Method::get, "/v1/tenants/x").code, "not_found");
 }
 
+TEST_F(RegistryApiTest, ABodyThatIsMissingChangesNothing) {
+  const std::string path = "/v1/tenants/" + tenant.value;
+  call(root(), Method::put, path + "/limits", R"({"max_running":3})");
+  EXPECT_EQ(call(root(), Method::put, path + "/limits").code, "invalid");
+  EXPECT_EQ(call(root(), Method::patch, path).code, "invalid");
+  EXPECT_EQ(call(root(), Method::get, path).body.at("limits").at("max_running"), 3);
+  EXPECT_EQ(call(root(), Method::put, path + "/limits", "{}").status, 200);
+}
+
 TEST_F(RegistryApiTest, TheTrailTakesTimesAndDates) {
   for (const char* query : {"?from=2026-01-01", "?from=2026-01-01T00:00:00Z&to=2099-01-01"})
     EXPECT_EQ(call(as(Role::admin), Method::get, std::string("/v1/audit") + query).status, 200);
