@@ -40,6 +40,8 @@ std::optional<ProfileReference> profile_reference_from(std::string_view text) {
     reference.channel = selector;
     return reference;
   }
+  // "01" would be a second name of version 1.
+  if (selector.starts_with('0')) return std::nullopt;
   int32_t version = 0;
   const char* end = selector.data() + selector.size();
   const auto parsed = std::from_chars(selector.data(), end, version);

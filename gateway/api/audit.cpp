@@ -1,19 +1,11 @@
 #include "gateway/api/audit.hpp"
 
 #include "gateway/api/page.hpp"
+#include "gateway/api/span.hpp"
 #include "gateway/http/role.hpp"
 
 namespace sandgate::api {
 namespace {
-
-std::optional<Time> time_parameter(const http::Query& query, std::string_view name) {
-  const auto text = query.find(name);
-  if (!text) return std::nullopt;
-  const auto time = from_rfc3339(*text);
-  if (!time)
-    throw Error::invalid("?" + std::string(name), "must be a time like 2026-11-20T08:00:00Z");
-  return time;
-}
 
 Json to_json(const AuditRow& row) {
   const auto& [actor, tenant, action, object, before, after] = row.entry;

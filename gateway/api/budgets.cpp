@@ -2,6 +2,7 @@
 
 #include "billing/currency.hpp"
 #include "gateway/api/audit.hpp"
+#include "gateway/api/page.hpp"
 #include "gateway/api/span.hpp"
 
 namespace sandgate::api {
@@ -72,10 +73,11 @@ void BudgetHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> BudgetHandlers::list(http::Request& request) {
+  const PageRequest page = read_page(request.query, 1);
   const auto budgets = co_await budgets_.list(tenant_of_path(request));
-  Json items = Json::array();
-  for (const Budget& budget : budgets) items.push_back(to_json(budget));
-  co_return http::Response::json(200, {{"items", std::move(items)}, {"next_cursor", nullptr}});
+  const auto render = [](const Budget& budget) { return to_json(budget); };
+  const auto key = [](const Budget& budget) { return std::vector{budget.name}; };
+  co_return http::Response::json(200, page_of_all(page, budgets, render, key));
 }
 
 Task<http::Response> BudgetHandlers::put(http::Request& request) {

@@ -44,8 +44,16 @@ Task<http::Response> DecisionHandlers::get(http::Request& request) {
   co_return http::Response::json(200, *document);
 }
 
+Task<CreateOrder> DecisionHandlers::order_of(http::Request& request, Json wanted) {
+  std::string reference = request.param("name");
+  CreateOrder order =
+      co_await order_from(request, std::move(wanted), std::move(reference), profiles_);
+  co_await follow_snapshot(order, snapshots_);
+  co_return order;
+}
+
 Task<http::Response> DecisionHandlers::explain(http::Request& request) {
-  const Json body = request.json();
+  const Json body = request.json_or_empty();
   Problems problems;
   ObjectReader reader(body, problems);
   const Json* asked = reader.object("request");
@@ -55,7 +63,7 @@ Task<http::Response> DecisionHandlers::explain(http::Request& request) {
   reader.finish();
   problems.throw_if_any();
   Json wanted = asked ? *asked : Json::object();
-  auto reading = order_from(request, std::move(wanted), request.param("name"), profiles_);
+  auto reading = order_of(request, std::move(wanted));
   const auto order = co_await attempt(std::move(reading));
   if (const auto* error = std::get_if<Error>(&order)) throw_within("/request", *error);
   Decision decision = lifecycle_.explain(std::get<CreateOrder>(order));

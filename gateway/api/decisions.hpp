@@ -1,6 +1,7 @@
 #pragma once
 #include "gateway/http/routes.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/snapshots.hpp"
 #include "registry/profile_resolver.hpp"
 
 namespace sandgate::api {
@@ -9,14 +10,17 @@ namespace sandgate::api {
 class DecisionHandlers {
  public:
   DecisionHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
-      : lifecycle_(lifecycle), profiles_(profiles) {}
+      : lifecycle_(lifecycle), snapshots_(lifecycle), profiles_(profiles) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> get(http::Request& request);
   Task<http::Response> explain(http::Request& request);
 
  private:
+  Task<CreateOrder> order_of(http::Request& request, Json wanted);
+
   Lifecycle& lifecycle_;
+  Snapshots snapshots_;
   ProfileResolver& profiles_;
 };
 

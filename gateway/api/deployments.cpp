@@ -68,7 +68,7 @@ DeploymentDraft DeploymentHandlers::draft_from(const http::Request& request) con
   DeploymentDraft draft{.name = request.param("name"), .tenant = request.caller.tenant};
   if (!is_name(draft.name)) problems.add("", "the name must match [a-z0-9][a-z0-9._-]{0,62}");
   reader.require("provider");
-  draft.provider = reader.text("provider").value_or("");
+  draft.provider = reader.text("provider", {.min = 1, .max = 63}).value_or("");
   const auto& providers = rules_.providers;
   if (!draft.provider.empty() &&
       std::find(providers.begin(), providers.end(), draft.provider) == providers.end())

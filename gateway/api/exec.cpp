@@ -14,10 +14,24 @@ namespace {
 constexpr size_t kMaxBodyBytes = 24 << 20;
 constexpr std::chrono::seconds kLateExit{15};
 
+// One media range of Accept; "q=0" refuses what it names (RFC 9110, 12.4.2).
+bool asks_for_events(std::string_view range) {
+  const size_t end = std::min(range.find(';'), range.size());
+  if (range.substr(0, end).find("text/event-stream") == std::string_view::npos) return false;
+  const size_t weight = range.find("q=", end);
+  return weight == std::string_view::npos ||
+         range.substr(weight + 2).find_first_of("123456789") != std::string_view::npos;
+}
+
 bool wants_events(const http::Request& request) {
   std::string accept(request.headers.find("Accept").value_or(""));
   std::ranges::transform(accept, accept.begin(), [](unsigned char c) { return std::tolower(c); });
-  return accept.find("text/event-stream") != std::string::npos;
+  for (size_t at = 0; at < accept.size();) {
+    const size_t comma = std::min(accept.find(',', at), accept.size());
+    if (asks_for_events(std::string_view(accept).substr(at, comma - at))) return true;
+    at = comma + 1;
+  }
+  return false;
 }
 
 // The agent ends what takes too long. Should it be starved by what it is to end, the caller at

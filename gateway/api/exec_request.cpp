@@ -9,8 +9,8 @@ namespace {
 
 constexpr int64_t kMaxTimeoutMs = 7LL * 24 * 3600 * 1000;
 constexpr int64_t kMaxOutputBytes = 16 << 20;
-// Linux takes at most 128 KiB per argument (MAX_ARG_STRLEN).
-constexpr TextRule kArgument{0, 128 << 10};
+// Linux takes at most 128 KiB per argument, its NUL included (MAX_ARG_STRLEN).
+constexpr TextRule kArgument{0, (128 << 10) - 1};
 constexpr TextRule kPath{1, 4095};
 
 struct SignalName {
@@ -70,7 +70,7 @@ std::optional<std::string> read_input(ObjectReader& reader) {
   }
   // Read as it is: text may hold any character here, NUL included.
   const Json* text = reader.any("stdin");
-  if (text && !text->is_string()) reader.problem("stdin", "must be a string");
+  if (text && !text->is_null() && !text->is_string()) reader.problem("stdin", "must be a string");
   return text && text->is_string() ? std::optional(text->get<std::string>()) : std::nullopt;
 }
 
@@ -113,6 +113,17 @@ std::optional<int> signal_from(const Json& value) {
   for (const auto& signal : kSignals)
     if (signal.name == name) return signal.number;
   return std::nullopt;
+}
+
+int signal_request_from(const Json& body) {
+  Problems problems;
+  ObjectReader reader(body, problems);
+  const Json* value = reader.any("signal");
+  const auto number = value ? signal_from(*value) : std::nullopt;
+  if (!number) reader.problem("signal", "must be a signal's name or number");
+  reader.finish();
+  problems.throw_if_any();
+  return *number;
 }
 
 PtySize pty_size_from(const Json& body) {

@@ -21,6 +21,9 @@ ExecRequest exec_request_from(const Json& body);
 // "SIGTERM", "TERM" or 15; empty for anything that is no signal of Linux.
 std::optional<int> signal_from(const Json& value);
 
+// {"signal":"SIGTERM"}. Throws Error(invalid).
+int signal_request_from(const Json& body);
+
 // {"cols":80,"rows":24}, both required, 1..1000. Throws Error(invalid).
 PtySize pty_size_from(const Json& body);
 

@@ -40,7 +40,7 @@ ExportStore::Draft draft_from(const http::Request& request) {
 // {"events": [ids]}; an empty body means all.
 std::vector<std::string> events_from(const http::Request& request) {
   if (request.body.empty()) return {};
-  const Json body = request.json();
+  const Json body = request.json_or_empty();
   Problems problems;
   ObjectReader reader(body, problems);
   const auto events = reader.texts("events", kMaxRetried, {.min = 36, .max = 36});

@@ -4,9 +4,12 @@
 #include <cstdio>
 
 #include "gateway/core/utf8.hpp"
+#include "gateway/http/token.hpp"
 
 namespace sandgate::api {
 namespace {
+
+constexpr std::string_view kUnit = "bytes=";
 
 std::string_view type_word(FileType type) {
   switch (type) {
@@ -22,10 +25,12 @@ std::string_view type_word(FileType type) {
   return "other";
 }
 
-// The whole text as a number; empty when it is none or does not fit.
+// The whole text as a number, the largest there is for one that is larger; empty for none.
 std::optional<uint64_t> number_from(std::string_view text) {
   uint64_t value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure == std::errc::result_out_of_range && end == text.data() + text.size())
+    return UINT64_MAX;
   if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
@@ -75,9 +80,10 @@ bool names_tag(std::string_view header, std::string_view tag) {
 
 std::optional<AskedRange> range_from(std::string_view header) {
   header = trimmed(header);
-  if (!header.starts_with("bytes=") || header.find(',') != std::string_view::npos)
+  if (!http::equal_ignoring_case(header.substr(0, kUnit.size()), kUnit) ||
+      header.find(',') != std::string_view::npos)
     return std::nullopt;
-  header.remove_prefix(6);
+  header.remove_prefix(kUnit.size());
   const size_t dash = header.find('-');
   if (dash == std::string_view::npos) return std::nullopt;
   const auto first_text = trimmed(header.substr(0, dash)),

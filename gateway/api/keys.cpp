@@ -127,7 +127,7 @@ Task<ApiKey> KeyHandlers::changeable(const http::Request& request) {
 }
 
 Task<http::Response> KeyHandlers::rotate(http::Request& request) {
-  const Json body = request.json();
+  const Json body = request.json_or_empty();
   Problems problems;
   ObjectReader reader(body, problems);
   const int64_t grace = reader.integer("grace_seconds", 0, kMaxGraceSeconds).value_or(0);

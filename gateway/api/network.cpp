@@ -21,6 +21,22 @@ Json verdict_json(const NetworkVerdict& verdict) {
           {"reason", std::move(reason)}};
 }
 
+constexpr std::string_view kWhole = "/network";
+
+// The body is the member `network` of a create; what is wrong is told by its place in the body.
+NetworkPolicy tightened(const Profile& profile, const Json& body) {
+  try {
+    const Json asked{{"network", body}};
+    return merge(profile, asked).profile.network;
+  } catch (const Error& error) {
+    Problems problems;
+    for (const FieldProblem& field : error.fields)
+      problems.add(field.path.substr(std::min(kWhole.size(), field.path.size())), field.message);
+    problems.throw_if_any();
+    throw;
+  }
+}
+
 }  // namespace
 
 void NetworkHandlers::add_routes(http::Routes& routes) {
@@ -59,15 +75,14 @@ Task<http::Response> NetworkHandlers::get(http::Request& request) {
 // Measured by the profile, not by what is in force: what was taken away may be given back.
 Task<http::Response> NetworkHandlers::put(http::Request& request) {
   const Json body = request.json();
+  if (!body.is_object()) throw Error::invalid("", "must be an object");
   auto finding = find(request);
   const Found found = co_await std::move(finding);
   auto resolving = profiles_.resolve(
       request.tenant(), found.record.profile + "@" + std::to_string(found.record.profile_version),
       "");
   const auto resolved = co_await std::move(resolving);
-  const Json asked{{"network", body}};
-  const EffectiveRequest merged = merge(*resolved.profile, asked);
-  const NetworkPolicy policy = merged.profile.network;
+  const NetworkPolicy policy = tightened(*resolved.profile, body);
   auto setting = found.deployment->backend->set_network(found.record.backend_id, policy);
   co_await std::move(setting);
   co_return http::Response::json(200, policy_json(policy));

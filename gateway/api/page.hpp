@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -39,6 +40,15 @@ Json page_json(const PageRequest& page, const std::vector<Row>& rows, Render ren
   Json next;
   if (rows.size() > shown && shown > 0) next = to_cursor(key(rows[shown - 1]));
   return {{"items", std::move(items)}, {"next_cursor", std::move(next)}};
+}
+
+// The same of a list that is at hand as a whole, in any order: it is shown by its keys.
+template <class Row, class Render, class Key>
+Json page_of_all(const PageRequest& page, std::vector<Row> rows, Render render, Key key) {
+  if (!page.after.empty())
+    std::erase_if(rows, [&](const Row& row) { return key(row) <= page.after; });
+  std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return key(a) < key(b); });
+  return page_json(page, rows, render, key);
 }
 
 }  // namespace sandgate::api

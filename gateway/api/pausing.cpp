@@ -11,7 +11,7 @@ Keeps keep_wish(ObjectReader& reader) {
 
 Task<http::Response> PausingHandlers::pause(http::Request& request) {
   const SandboxId id = sandbox_id_of(request);
-  const Json body = request.json();
+  const Json body = request.json_or_empty();
   Problems problems;
   ObjectReader reader(body, problems);
   const Keeps wish = keep_wish(reader);
@@ -24,7 +24,7 @@ Task<http::Response> PausingHandlers::pause(http::Request& request) {
 Task<http::Response> PausingHandlers::resume(http::Request& request) {
   if (request.caller.suspended) throw Error(ErrorCode::forbidden, "the tenant is suspended");
   const SandboxId id = sandbox_id_of(request);
-  const Json body = request.json();
+  const Json body = request.json_or_empty();
   Problems problems;
   ObjectReader reader(body, problems);
   reader.finish();

@@ -50,10 +50,10 @@ Task<void> control(ProcessSocket& process, const std::string& text) {
     const PtySize size = pty_size_from(body);
     co_await attempt(provider.resize(process.box.backend_id, process.process_id, size));
   } else if (type == "signal") {
-    const auto number = signal_from(body.value("signal", Json()));
-    if (!number) throw Error::invalid("/signal", "must be a signal's name or number");
-    co_await attempt(provider.signal(process.box.backend_id, process.process_id, *number));
+    const int number = signal_request_from(body);
+    co_await attempt(provider.signal(process.box.backend_id, process.process_id, number));
   } else if (type == "close_stdin") {
+    if (!body.empty()) throw Error::invalid("", "close_stdin has no other members");
     co_await attempt(process.stream->close_stdin());
   } else {
     throw Error::invalid("/type", "must be resize, signal or close_stdin");

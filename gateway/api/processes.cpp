@@ -4,6 +4,7 @@
 
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/exec_request.hpp"
+#include "gateway/api/page.hpp"
 #include "gateway/api/process_events.hpp"
 
 namespace sandgate::api {
@@ -55,12 +56,15 @@ void ProcessHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> ProcessHandlers::list(http::Request& request) {
+  const PageRequest page = read_page(request.query, 2);
   const OpenSandbox box =
       co_await access_.open(request.caller, request.param("id"), Verb::background);
   const auto all = co_await box.provider->processes(box.backend_id);
-  Json items = Json::array();
-  for (const auto& process : all) items.push_back(to_json(process));
-  co_return http::Response::json(200, {{"items", std::move(items)}});
+  const auto render = [](const ProcessInfo& process) { return to_json(process); };
+  const auto key = [](const ProcessInfo& process) {
+    return std::vector{std::to_string(to_micros(process.started_at)), process.id};
+  };
+  co_return http::Response::json(200, page_of_all(page, all, render, key));
 }
 
 Task<http::Response> ProcessHandlers::get(http::Request& request) {
@@ -106,16 +110,9 @@ Task<http::Response> ProcessHandlers::close_stdin(http::Request& request) {
 }
 
 Task<http::Response> ProcessHandlers::signal(http::Request& request) {
-  const Json body = request.json();
-  Problems problems;
-  ObjectReader reader(body, problems);
-  const Json* value = reader.any("signal");
-  const auto number = value ? signal_from(*value) : std::nullopt;
-  if (!number) reader.problem("signal", "must be a signal's name or number");
-  reader.finish();
-  problems.throw_if_any();
+  const int number = signal_request_from(request.json());
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::signal);
-  co_await box.provider->signal(box.backend_id, request.param("pid"), *number);
+  co_await box.provider->signal(box.backend_id, request.param("pid"), number);
   co_return http::Response::empty(204);
 }
 

@@ -1,5 +1,6 @@
 #include "gateway/api/providers.hpp"
 
+#include "gateway/api/page.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/placement/gateway_descriptor.hpp"
 
@@ -45,13 +46,19 @@ void ProviderHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> ProviderHandlers::list(http::Request& request) {
+  const PageRequest page = read_page(request.query, 2);
   const auto set = lifecycle_.parts().deployments.snapshot();
-  Json items = Json::array();
-  for (const DeploymentPtr& one : *set) {
-    const bool visible = !one->tenant || one->tenant == request.caller.tenant;
-    if (visible) items.push_back(provider_json(*one, lifecycle_.parts()));
-  }
-  co_return http::Response::json(200, {{"items", std::move(items)}, {"next_cursor", nullptr}});
+  std::vector<DeploymentPtr> visible;
+  for (const DeploymentPtr& one : *set)
+    if (!one->tenant || one->tenant == request.caller.tenant) visible.push_back(one);
+  const auto render = [this](const DeploymentPtr& one) {
+    return provider_json(*one, lifecycle_.parts());
+  };
+  // A tenant's own may have the name of a shared one.
+  const auto key = [](const DeploymentPtr& one) {
+    return std::vector{one->name, one->tenant ? one->tenant->value : std::string()};
+  };
+  co_return http::Response::json(200, page_of_all(page, std::move(visible), render, key));
 }
 
 Task<http::Response> ProviderHandlers::descriptor(http::Request& request) {

@@ -120,6 +120,12 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
                         .shadow = std::move(shadow)};
 }
 
+Task<void> follow_snapshot(CreateOrder& order, Snapshots& snapshots) {
+  if (!order.request.snapshot) co_return;
+  const auto snapshot = co_await snapshots.find(order.tenant, *order.request.snapshot);
+  start_from(order, snapshot, disk_wish(order.wishes));
+}
+
 // What an earlier run of the request made, when it got that far; else that is ended, whoever may
 // still be at work on it, and nothing is returned.
 Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request& request) {
@@ -146,10 +152,7 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
   std::string reference = profile_reference(body);
   CreateOrder order =
       co_await order_from(request, std::move(body), std::move(reference), profiles_);
-  if (order.request.snapshot) {
-    const auto snapshot = co_await snapshots_.find(order.tenant, *order.request.snapshot);
-    start_from(order, snapshot, disk_wish(order.wishes));
-  }
+  co_await follow_snapshot(order, snapshots_);
   order.scope_key = scope_key_of(order);
   const Scopes::Met met = co_await scopes_.create(order);
   if (met.made) shadowing_.follow(order, met.sandbox.id);

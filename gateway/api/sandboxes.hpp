@@ -40,5 +40,7 @@ SandboxId sandbox_id_of(const http::Request& request);
 // The body of a create resolved against the profile it names.
 Task<CreateOrder> order_from(http::Request& request, Json body, std::string reference,
                              ProfileResolver& profiles);
+// Lets an order that names a snapshot start from it. Throws Error(not_found or invalid).
+Task<void> follow_snapshot(CreateOrder& order, Snapshots& snapshots);
 
 }  // namespace sandgate::api

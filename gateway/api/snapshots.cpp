@@ -50,7 +50,7 @@ Error copies_made(const std::vector<SandboxRecord>& copies) {
 Task<http::Response> SnapshotHandlers::create(http::Request& request) {
   check_may_create(request);
   const SandboxId sandbox = sandbox_id_of(request);
-  const Json body = request.json();
+  const Json body = request.json_or_empty();
   Problems problems;
   ObjectReader reader(body, problems);
   std::string name = reader.text("name", {.min = 1, .max = 128}).value_or("");

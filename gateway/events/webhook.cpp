@@ -1,6 +1,7 @@
 #include "gateway/events/webhook.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include <boost/url.hpp>
 
@@ -23,6 +24,14 @@ Json failure_json(const Webhook& webhook) {
   const auto& failure = webhook.last_failure;
   if (!failure) return nullptr;
   return {{"at", to_rfc3339(failure->at)}, {"reason", failure->reason}, {"event", failure->event}};
+}
+
+// The number alone does not tell: one that is too large is cut off.
+bool is_port(std::string_view text) {
+  uint16_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end && number != 0;
 }
 
 }  // namespace
@@ -59,7 +68,7 @@ std::string webhook_url_problem(const std::string& url, bool allow_private) {
   if (!parsed) return "must be a URL";
   if (parsed->scheme() != "https" && parsed->scheme() != "http") return "must be http or https";
   if (parsed->host().empty()) return "must name a host";
-  if (parsed->has_port() && parsed->port_number() == 0) return "must have a port below 65536";
+  if (parsed->has_port() && !is_port(parsed->port())) return "must have a port below 65536";
   if (parsed->has_userinfo()) return "must hold no user and password";
   if (parsed->has_fragment()) return "must have no fragment";
   if (!allow_private && names_private_address(url))

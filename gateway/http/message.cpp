@@ -30,7 +30,16 @@ std::optional<std::string_view> Headers::find(std::string_view name) const {
   return std::nullopt;
 }
 
-Json Request::json() const { return body.empty() ? Json::object() : parse_json(body); }
+Json Request::json() const {
+  // Where every member is optional, a body that got lost would otherwise ask for the defaults.
+  if (body.empty()) throw Error::invalid("", "the request needs a body");
+  return parse_json(body);
+}
+
+Json Request::json_or_empty() const {
+  Json value = body.empty() ? Json() : json();
+  return value.is_null() ? Json::object() : value;
+}
 
 const TenantId& Request::tenant() const {
   if (!caller.tenant)

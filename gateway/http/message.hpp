@@ -82,8 +82,10 @@ struct Request {
   Caller caller;
 
   const std::string& param(std::string_view name) const { return params.find(name)->second; }
-  // The body as JSON; an empty body reads as {}. Throws Error(invalid).
+  // The body as JSON. Throws Error(invalid), also when there is none.
   Json json() const;
+  // The same where the body may be left out, or be null, which reads as {}.
+  Json json_or_empty() const;
   // The tenant the call acts for; Error(invalid) when an operator names none.
   const TenantId& tenant() const;
   // Whether an UpgradeBody may answer this request.

@@ -59,6 +59,19 @@ TEST(ExecRequest, EveryMistakeHasItsPath) {
             Paths{"/max_output_bytes"});
 }
 
+TEST(ExecRequest, NullIsAbsent) {
+  const auto request = exec_request_from(
+      {{"shell", "a"}, {"command", nullptr}, {"stdin", nullptr}, {"timeout_ms", nullptr}});
+  EXPECT_EQ(request.command.shell, "a");
+  EXPECT_FALSE(request.input);
+}
+
+TEST(ExecRequest, ASignalStandsAlone) {
+  EXPECT_EQ(signal_request_from({{"signal", "KILL"}}), SIGKILL);
+  for (const Json& wrong : {Json::object(), Json{{"signal", "TERM"}, {"pid", 1}}, Json::array()})
+    EXPECT_THROW((void)signal_request_from(wrong), Error) << wrong;
+}
+
 TEST(ExecRequest, SignalsHaveThreeSpellings) {
   EXPECT_EQ(signal_from("SIGTERM"), SIGTERM);
   EXPECT_EQ(signal_from("TERM"), SIGTERM);

@@ -58,6 +58,33 @@ TEST_F(ExecApi, EventsCarryOffsets) {
   EXPECT_EQ(Json::parse(events[3].data)["exit_code"], 0);
 }
 
+TEST_F(ExecApi, EventsAreSentToThoseWhoTakeThem) {
+  const auto type = [&](const char* accept) {
+    const auto reply = send("POST", "/exec", R"({"shell":"true"})", {{"Accept", accept}});
+    return std::string(find_field(reply.headers, "Content-Type").value_or(""));
+  };
+  for (const char* accept :
+       {"text/event-stream", "Text/Event-Stream;q=0.1", "*/*, text/event-stream"})
+    EXPECT_EQ(type(accept), "text/event-stream") << accept;
+  for (const char* accept : {"*/*", "text/event-stream;q=0", "text/event-stream; q=0.000, */*"})
+    EXPECT_EQ(type(accept), "application/json") << accept;
+}
+
+TEST_F(ExecApi, ProcessesComeInPages) {
+  std::set<std::string> started, listed;
+  for (int i = 0; i < 3; ++i) started.insert(exec({{"shell", "true"}})["process_id"]);
+  std::string cursor;
+  for (int page = 0; page < 2; ++page) {
+    const Json answer = Json::parse(send("GET", "/processes?limit=2" + cursor).body);
+    for (const Json& item : answer["items"]) listed.insert(item["id"]);
+    EXPECT_EQ(answer["next_cursor"].is_null(), page == 1);
+    if (page == 0) cursor = "&cursor=" + answer["next_cursor"].get<std::string>();
+  }
+  EXPECT_EQ(listed, started);
+  for (const char* query : {"limit=0", "limit=101", "cursor=zz!"})
+    EXPECT_EQ(send("GET", std::string("/processes?") + query).status, 400) << query;
+}
+
 TEST_F(ExecApi, BackgroundOutputResumesFromAnOffset) {
   const auto started = send("POST", "/exec", R"({"shell":"printf 0123456789","background":true})");
   EXPECT_EQ(started.status, 202);

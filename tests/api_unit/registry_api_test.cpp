@@ -100,6 +100,21 @@ TEST_F(RegistryApiTest, TenantsAreTheOperators) {
   EXPECT_EQ(call(root(), Method::get, "/v1/tenants/x").code, "not_found");
 }
 
+TEST_F(RegistryApiTest, ABodyThatIsMissingChangesNothing) {
+  const std::string path = "/v1/tenants/" + tenant.value;
+  call(root(), Method::put, path + "/limits", R"({"max_running":3})");
+  EXPECT_EQ(call(root(), Method::put, path + "/limits").code, "invalid");
+  EXPECT_EQ(call(root(), Method::patch, path).code, "invalid");
+  EXPECT_EQ(call(root(), Method::get, path).body.at("limits").at("max_running"), 3);
+  EXPECT_EQ(call(root(), Method::put, path + "/limits", "{}").status, 200);
+}
+
+TEST_F(RegistryApiTest, TheTrailTakesTimesAndDates) {
+  for (const char* query : {"?from=2026-01-01", "?from=2026-01-01T00:00:00Z&to=2099-01-01"})
+    EXPECT_EQ(call(as(Role::admin), Method::get, std::string("/v1/audit") + query).status, 200);
+  EXPECT_EQ(call(as(Role::admin), Method::get, "/v1/audit?from=x").path, "?from");
+}
+
 TEST_F(RegistryApiTest, ListsGoOnWhereTheyEnded) {
   for (int i = 0; i < 4; ++i) run(tenant_store.create(std::to_string(i), kActor));
   std::set<std::string> ids;
@@ -210,8 +225,8 @@ TEST_F(RegistryApiTest, DeploymentsHideWhatIsSecret) {
   EXPECT_EQ(
       call(as(Role::owner), Method::put, "/v1/deployments/main", R"({"provider":"acme"})").code,
       "conflict");
-  EXPECT_EQ(call(root(), Method::put, "/v1/deployments/x", R"({"provider":"nobody"})").path,
-            "/provider");
+  for (const char* body : {R"({"provider":"nobody"})", R"({"provider":""})"})
+    EXPECT_EQ(call(root(), Method::put, "/v1/deployments/x", body).path, "/provider") << body;
   EXPECT_EQ(call(as(Role::developer), Method::delete_, "/v1/deployments/main").status, 403);
   EXPECT_EQ(call(as(Role::owner), Method::delete_, "/v1/deployments/main").code, "not_found");
   EXPECT_EQ(call(root(), Method::delete_, "/v1/deployments/main").status, 204);

@@ -58,7 +58,7 @@ TEST(WebhookUrl, IsPublicHttp) {
   for (const char* bad :
        {"example.com", "ftp://example.com/", "file:///etc/passwd", "https://u:p@example.com/",
         "https://u@example.com/", "https://example.com/#x", "https:///x", "gopher://example.com",
-        "http://exa mple.com"})
+        "http://exa mple.com", "http://a.b:0/", "http://a.b:65536/", "http://a.b:99999/"})
     EXPECT_NE(webhook_url_problem(bad, true), "") << bad;
   for (const char* inside :
        {"http://127.0.0.1/", "http://localhost:1/", "http://a.localhost/", "http://10.1.2.3/",

@@ -58,7 +58,12 @@ TEST(Headers, IgnoreCase) {
 
 TEST(Request, ReadsItsBodyAndTenant) {
   Request request;
-  EXPECT_EQ(request.json(), Json::object());
+  EXPECT_EQ(request.json_or_empty(), Json::object());
+  EXPECT_THROW((void)request.json(), Error);
+  request.body = "null";
+  EXPECT_EQ(request.json_or_empty(), Json::object());
+  request.body = "{\"a\":1}";
+  EXPECT_EQ(request.json(), request.json_or_empty());
   request.body = "{\"a\":1,\"a\":2}";
   EXPECT_THROW((void)request.json(), Error);
   EXPECT_THROW((void)request.tenant(), Error);

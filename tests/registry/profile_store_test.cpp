@@ -87,7 +87,7 @@ TEST(ProfileReference, HasThreeForms) {
   EXPECT_EQ(profile_reference_from("a@3")->version, 3);
   EXPECT_EQ(profile_reference_from("a@beta")->channel, "beta");
   for (const char* text : {"", "@", "a@", "a@0", "a@-1", "a@1x", "a@none", "A", "a@b@c", "a b",
-                           "a@99999999999999999999"})
+                           "a@99999999999999999999", "a@01"})
     EXPECT_FALSE(profile_reference_from(text)) << text;
 }
 

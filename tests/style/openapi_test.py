@@ -79,10 +79,80 @@ def check_operation(document, method, path, operation, shared):
             problems.append(f"{where} {status}: no X-Request-Id")
 
 
+# Below: what makes the programs that write clients from the document fail or write useless ones.
+
+def check_aliases(text):
+    # A parser may refuse more than 50 aliases, and a generator writes a type for each copy.
+    for event in yaml.parse(text):
+        if getattr(event, "anchor", None):
+            problems.append(f"line {event.start_mark.line + 1}: &{event.anchor} instead of $ref")
+
+
+def is_null(schema):
+    return isinstance(schema, dict) and schema.get("type") == "null"
+
+
+def check_schema(document, where, schema):
+    for name, child in list(schema.get("properties", {}).items()) + [("items", schema.get("items"))]:
+        if isinstance(child, bool):
+            problems.append(f"{where}/{name}: a boolean where a schema belongs")
+    choices = schema.get("oneOf", [])
+    if any(is_null(choice) for choice in choices):
+        others = [resolve(document, c["$ref"]) if "$ref" in c else c for c in choices if not is_null(c)]
+        if any(other.get("type") != "object" for other in others):
+            problems.append(f"{where}: write type: [x, 'null'] for a scalar that may be null")
+    if "enum" in schema and "type" not in schema:
+        problems.append(f"{where}: an enum without its type")
+
+
+def check_schema_names(schemas):
+    owner = {}
+    for name, schema in schemas.items():
+        if name.startswith("New") and name[3:] in schemas:
+            problems.append(f"{name} is also the name of the constructor of {name[3:]}")
+        # Some languages have one name space for the words of all enums.
+        for word in schema.get("enum", []):
+            if owner.setdefault(word, name) != name:
+                problems.append(f"{name} and {owner[word]} both have the word {word}")
+
+
+def check_media(where, content):
+    for media, of in content.items():
+        if media in ("application/octet-stream", "application/x-tar"):
+            if of["schema"].get("format") != "binary":
+                problems.append(f"{where}: {media} needs format: binary, or it is taken for text")
+
+
+def check_request_body(document, where, body):
+    for media in body.get("content", {}).values():
+        schema = media["schema"]
+        while "$ref" in schema:
+            schema = resolve(document, schema["$ref"])
+        if schema.get("required") and not body.get("required"):
+            problems.append(f"{where}: a body with required members is itself required")
+        for name, child in walk(schema):
+            if isinstance(child, dict) and "type" in child and "default" in child:
+                problems.append(f"{where}{name}: a default makes the member required in some languages")
+
+
+def check_for_generators(document, text):
+    check_aliases(text)
+    check_schema_names(document["components"]["schemas"])
+    for where, node in walk(document):
+        if isinstance(node, dict) and not where.endswith("/properties"):
+            check_schema(document, where, node)
+            if where.endswith("/content"):
+                check_media(where, node)
+            if where.endswith("/requestBody"):
+                check_request_body(document, where, node)
+
+
 def main():
     with open(PATH, encoding="utf-8") as file:
-        document = yaml.safe_load(file)
+        text = file.read()
+    document = yaml.safe_load(text)
     check_references(document)
+    check_for_generators(document, text)
     ids = []
     for path, members in document["paths"].items():
         for method, operation in members.items():
