@@ -27,8 +27,8 @@ struct Halt {
 };
 
 // Keeps tenants within their budgets. A tenant without any spends freely. Money is set aside for
-// min(ttl, 1 h) and what a start may cost when a sandbox is created, for time again when less than five minutes are covered; usage
-// draws on it as it is booked, and the end gives back the rest.
+// min(ttl, 1 h) and what a start may cost when a sandbox is created, for time again when less than
+// five minutes are covered; usage draws on it as it is booked, and the end gives back the rest.
 class Budgets {
  public:
   explicit Budgets(PriceBooks& books, const Clock* clock = nullptr)
