@@ -51,21 +51,22 @@ Task<void> Server::obey() {
                                                 asio::as_tuple(asio::use_awaitable));
     auto message = receive_control(control_.native_handle());
     if (error || !message) co_return around_.loop.stop();
-    const Json seq = message->body.value("seq", Json());
+    Json done{{"ack", message->body.value("seq", Json())}};
     try {
-      handle(std::move(*message));
+      done.update(handle(std::move(*message)));
     } catch (const std::exception& failure) {
       log::error("egress order failed", {{"reason", failure.what()}});
     }
-    send_control(control_.native_handle(), {{"ack", seq}});
+    send_control(control_.native_handle(), done);
   }
 }
 
-void Server::handle(ControlMessage message) {
+Json Server::handle(ControlMessage message) {
   const std::string verb = text_of(message.body, "verb"), id = text_of(message.body, "id");
-  if (verb == "attach") return attach(id, std::move(message));
+  if (verb == "attach") attach(id, std::move(message));
   const auto found = boxes_.find(id);
-  if (found == boxes_.end()) return;
+  if (found == boxes_.end()) return Json::object();
+  if (verb == "count") return {{"bytes", {{id, found->second->bytes()}}}};
   if (verb == "policy") {
     found->second->set_policy(Policy(network_from(message.body.at("network"))));
   } else if (verb == "detach") {
@@ -73,6 +74,7 @@ void Server::handle(ControlMessage message) {
     boxes_.erase(found);
     reported_.erase(id);
   }
+  return Json::object();
 }
 
 void Server::attach(const std::string& id, ControlMessage message) {

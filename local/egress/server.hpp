@@ -22,7 +22,7 @@ class Server {
   Task<void> report();  // bytes carried, every second
 
  private:
-  void handle(ControlMessage message);
+  Json handle(ControlMessage message);  // returns what more its acknowledgement says
   void attach(const std::string& id, ControlMessage message);
   Task<void> converse(wire::Stream stream);
   Json answer(const Json& request);

@@ -13,6 +13,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kOrderPatience{5}, kLongestPause{5};
+constexpr std::chrono::milliseconds kCountPatience{500};
 constexpr std::chrono::milliseconds kFirstPause{20}, kDoorPause{50};
 constexpr int kMaxTries = 20;
 
@@ -167,8 +168,14 @@ bool EgressHost::is_attached(const std::string& id) const {
   return attached_.contains(id);
 }
 
-int64_t EgressHost::bytes(const std::string& id) const {
-  std::lock_guard lock(mutex_);
+int64_t EgressHost::bytes(const std::string& id) {
+  std::unique_lock lock(mutex_);
+  if (!attached_.contains(id)) return 0;
+  const auto order = tell({{"verb", "count"}, {"id", id}});
+  const pid_t asked = process_.pid;
+  if (order)
+    changed_.wait_for(lock, kCountPatience,
+                      [&] { return last_done_ >= *order || process_.pid != asked; });
   const auto found = attached_.find(id);
   return found == attached_.end() ? 0 : found->second.before + found->second.now;
 }

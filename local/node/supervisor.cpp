@@ -309,7 +309,7 @@ std::vector<JournalRecord> Supervisor::list() const {
   return records;
 }
 
-SandboxMetrics Supervisor::metrics(const std::string& id) const {
+SandboxMetrics Supervisor::metrics(const std::string& id) {
   std::optional<JournalRecord> record = find(id);
   if (!record) throw Error::not_found("sandbox", id);
   CgroupUsage usage = cgroups_->usage(record->cgroups);

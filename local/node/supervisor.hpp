@@ -44,7 +44,7 @@ class Supervisor {
   void kill(const std::string& id);
   std::optional<JournalRecord> find(const std::string& id) const;
   std::vector<JournalRecord> list() const;
-  SandboxMetrics metrics(const std::string& id) const;  // throws Error(not_found)
+  SandboxMetrics metrics(const std::string& id);  // throws Error(not_found)
   void extend(const std::string& id, std::chrono::seconds ttl);  // throws Error(not_found)
   // What a running sandbox may reach from now on. Throws Error(not_found, unsupported,
   // unavailable).
