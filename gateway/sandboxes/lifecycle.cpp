@@ -229,8 +229,11 @@ Task<void> Lifecycle::fail(SandboxId id, std::string detail) {
                                 .placed_only = true};
   const Time at = parts_.clock.now();
   auto work = [this, id, lost, at](pqxx::work& tx) {
-    if (!sandbox_rows::set_stopping(tx, id, lost)) return;
-    end_charge(tx, id, at);
+    const auto stopping = sandbox_rows::set_stopping(tx, id, lost);
+    if (!stopping) return;
+    // Whose time was over before anybody missed it was not there beyond that.
+    const bool over = stopping->on_expiry == EndAction::kill && stopping->expires_at < at;
+    end_charge(tx, id, over ? stopping->expires_at : at);
     sandbox_rows::set_ended(tx, id);
   };
   auto writing = parts_.database.run(std::move(work));
