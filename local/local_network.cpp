@@ -35,7 +35,7 @@ Json secrets_json(const std::string& id, const SecretGrants& secrets) {
 }  // namespace
 
 Task<NetworkState> LocalProvider::network(std::string id) {
-  Json params{{"id", id}};
+  Json params{{"id", id_of(id)}};
   const Json policy = co_await node_.call("network", params);
   NetworkState state{network_from(policy), {}};
   auto asking = egress_.call("verdicts", std::move(params));
@@ -48,17 +48,20 @@ Task<NetworkState> LocalProvider::network(std::string id) {
 }
 
 Task<void> LocalProvider::set_network(std::string id, NetworkPolicy policy) {
-  Json params{{"id", std::move(id)}, {"network", egress::network_json(policy)}};
+  Json params{{"id", id_of(id)}, {"network", egress::network_json(policy)}};
   co_await node_.call("set_network", std::move(params));
 }
 
 Task<std::map<std::string, std::string>> LocalProvider::secret_revisions() {
   const Json answer = co_await egress_.call("revisions");
-  co_return answer.get<std::map<std::string, std::string>>();
+  std::map<std::string, std::string> revisions;
+  for (const auto& [id, revision] : answer.items())
+    revisions.emplace(handle_of(id), revision.get<std::string>());
+  co_return revisions;
 }
 
 Task<void> LocalProvider::set_secrets(std::string id, SecretGrants secrets) {
-  Json params = secrets_json(id, secrets);
+  Json params = secrets_json(id_of(id), secrets);
   const Json answer = co_await egress_.call("set_secrets", std::move(params));
   auto installing = install_authority(agent(id), answer.at("certificate").get<std::string>());
   const auto outcome = co_await attempt_within(kInstallPatience, std::move(installing));

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLook{200}, kRefresh{10'000};
 constexpr std::chrono::seconds kQuestionPatience{5};
+constexpr char kAt = '@';
 
 Descriptor unasked() {
   Descriptor descriptor;
@@ -57,7 +58,9 @@ LocalProvider::LocalProvider(LocalProviderSettings settings)
 
 Task<void> LocalProvider::refresh() {
   Json answer = co_await ask("describe");
-  auto fresh = std::make_shared<const Descriptor>(descriptor_from_json(answer.at("descriptor")));
+  Descriptor told = descriptor_from_json(answer.at("descriptor"));
+  told.machine = settings_.machine;
+  auto fresh = std::make_shared<const Descriptor>(std::move(told));
   instance_ = answer.value("instance", "");
   std::lock_guard lock(mutex_);
   descriptor_.swap(fresh);
@@ -92,7 +95,25 @@ Descriptor LocalProvider::descriptor() const {
   return *known;
 }
 
-AgentClient LocalProvider::agent(const std::string& id) const {
+std::string LocalProvider::handle_of(std::string id) const {
+  return settings_.machine.empty() ? id : id + kAt + settings_.machine;
+}
+
+std::string LocalProvider::id_of(const std::string& handle) const {
+  const size_t at = handle.find(kAt);
+  if (at != std::string::npos && handle.substr(at + 1) != settings_.machine)
+    throw Error(ErrorCode::unavailable, "the sandbox runs on the machine of another gateway");
+  return handle.substr(0, at);
+}
+
+BackendSandbox LocalProvider::to_sandbox(const Json& answer) const {
+  BackendSandbox sandbox = backend_sandbox_from(answer);
+  sandbox.backend_id = handle_of(std::move(sandbox.backend_id));
+  return sandbox;
+}
+
+AgentClient LocalProvider::agent(const std::string& handle) const {
+  const std::string id = id_of(handle);
   if (!is_safe_name(id)) throw Error::not_found("sandbox", id);
   return AgentClient(settings_.sandboxes_dir + "/" + id + "/agent.sock");
 }
@@ -107,7 +128,7 @@ Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
     throw *error;
   }
   const Json& answer = std::get<Json>(outcome);
-  BackendSandbox made = backend_sandbox_from(answer);
+  BackendSandbox made = to_sandbox(answer);
   if (secrets.grants.empty()) co_return made;
   auto giving = set_secrets(made.backend_id, std::move(secrets));
   const auto given = co_await attempt(std::move(giving));
@@ -121,10 +142,10 @@ Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
 }
 
 Task<std::optional<BackendSandbox>> LocalProvider::find(std::string id) {
-  Json params{{"id", std::move(id)}};
+  Json params{{"id", id_of(id)}};
   Json answer = co_await ask("find", std::move(params));
   if (answer.is_null()) co_return std::nullopt;
-  co_return backend_sandbox_from(answer);
+  co_return to_sandbox(answer);
 }
 
 Task<std::optional<BackendSandbox>> LocalProvider::find_by_tag(std::string sandbox_id) {
@@ -134,12 +155,12 @@ Task<std::optional<BackendSandbox>> LocalProvider::find_by_tag(std::string sandb
 Task<std::vector<BackendSandbox>> LocalProvider::list() {
   Json answer = co_await ask("list");
   std::vector<BackendSandbox> sandboxes;
-  for (const Json& item : answer) sandboxes.push_back(backend_sandbox_from(item));
+  for (const Json& item : answer) sandboxes.push_back(to_sandbox(item));
   co_return sandboxes;
 }
 
 Task<void> LocalProvider::kill(std::string id) {
-  Json params{{"id", std::move(id)}};
+  Json params{{"id", id_of(id)}};
   co_await node_.call("kill", std::move(params));
 }
 
@@ -224,26 +245,26 @@ Task<PortConnection> LocalProvider::dial(std::string id, uint16_t port) {
 }
 
 Task<SandboxMetrics> LocalProvider::metrics(std::string id) {
-  Json params{{"id", std::move(id)}};
+  Json params{{"id", id_of(id)}};
   Json answer = co_await ask("metrics", std::move(params));
   co_return metrics_from(answer);
 }
 
 // Frozen memory costs nothing to keep: whoever asks for the disk alone gets both.
 Task<Keeps> LocalProvider::pause(std::string id, Keeps) {
-  Json params{{"id", std::move(id)}};
+  Json params{{"id", id_of(id)}};
   co_await node_.call("pause", std::move(params));
   co_return Keeps::memory;
 }
 
 Task<void> LocalProvider::resume(std::string id) {
-  Json params{{"id", std::move(id)}};
+  Json params{{"id", id_of(id)}};
   co_await node_.call("resume", std::move(params));
 }
 
 Task<BackendSnapshot> LocalProvider::snapshot(std::string id, std::string snapshot_id, Keeps,
                                               bool lasting) {
-  Json params{{"id", std::move(id)}, {"snapshot", std::move(snapshot_id)}, {"lasting", lasting}};
+  Json params{{"id", id_of(id)}, {"snapshot", std::move(snapshot_id)}, {"lasting", lasting}};
   Json answer = co_await node_.call("snapshot", std::move(params));
   co_return backend_snapshot_from(answer);
 }
@@ -261,7 +282,7 @@ Task<void> LocalProvider::remove_snapshot(std::string snapshot) {
 }
 
 Task<void> LocalProvider::extend(std::string id, std::chrono::seconds ttl) {
-  Json params{{"id", std::move(id)}, {"ttl_seconds", ttl.count()}};
+  Json params{{"id", id_of(id)}, {"ttl_seconds", ttl.count()}};
   co_await ask("extend", std::move(params));
 }
 

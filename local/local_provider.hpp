@@ -13,11 +13,14 @@ struct LocalProviderSettings {
   std::string node_socket;  // as the node's settings name it
   std::string sandboxes_dir;  // the node's run_dir + "/sandboxes"
   std::string egress_socket;  // the node's run_dir + "/egress.sock"
+  // Whose node it is among gateways of one database: [a-z0-9]; empty where there is one only.
+  std::string machine;
   std::function<void()> on_return;  // called when the node was away, or started anew, and is back
 };
 
 // This machine as a backend. Making and ending sandboxes is the node's work; exec and files go
-// straight to the sandbox's agent, so they outlive the node. Backend ids are our sandbox ids.
+// straight to the sandbox's agent, so they outlive the node. A backend id is our sandbox's id and,
+// behind an @, the machine: a sandbox of another one is Error(unavailable) here, not unknown.
 class LocalProvider : public Provider {
  public:
   explicit LocalProvider(LocalProviderSettings settings);
@@ -79,7 +82,11 @@ class LocalProvider : public Provider {
   // A call that the node answers at once unless it hangs: Error(timeout) then.
   Task<Json> ask(std::string verb, Json params = Json::object());
   // Throws Error(not_found) for what cannot be one of our ids: it becomes part of a path.
-  AgentClient agent(const std::string& id) const;
+  // A backend id from the id that the node knows, and back; id_of throws Error(unavailable).
+  std::string handle_of(std::string id) const;
+  std::string id_of(const std::string& handle) const;
+  BackendSandbox to_sandbox(const Json& answer) const;
+  AgentClient agent(const std::string& handle) const;
 
   const LocalProviderSettings settings_;
   const NodeClient node_;

@@ -71,6 +71,7 @@ struct DescriptorLimits {
 struct Descriptor {
   std::string provider;
   bool known = true;  // false: it has to be asked, and was not yet
+  std::string machine;  // of a backend that each gateway has one of: which
   Isolation isolation = Isolation::container;
   std::set<Persistence> persistence{Persistence::ephemeral};
   std::map<Verb, Keeps> verbs;

@@ -1,9 +1,11 @@
 #include "gateway/app/gateway.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "gateway/core/log.hpp"
+#include "gateway/core/random.hpp"
 #include "gateway/placement/placement_settings.hpp"
 #include "providers/address_rules.hpp"
 #include "providers/catalog.hpp"
@@ -28,12 +30,25 @@ Secret master_key(const Config& config) {
 
 constexpr const char* kLocalDeployment = "local";
 
+// Gateways of one database may each have a node: whose is whose must be known over restarts.
+std::string machine_name(const Config& config) {
+  const std::string path = config.gateway_directory() + "/machine";
+  std::string name;
+  std::ifstream(path) >> name;
+  if (name.empty()) {
+    name = random_hex(8);
+    std::ofstream(path + ".new") << name << "\n";
+    std::filesystem::rename(path + ".new", path);
+  }
+  return name;
+}
+
 std::shared_ptr<LocalProvider> local_provider(const Config& config,
                                               std::function<void()> on_return) {
   if (!config.local.enabled) return nullptr;
-  return std::make_shared<LocalProvider>(
-      LocalProviderSettings{config.node_socket(), config.local_run() + "/sandboxes",
-                            config.local_run() + "/egress.sock", std::move(on_return)});
+  return std::make_shared<LocalProvider>(LocalProviderSettings{
+      config.node_socket(), config.local_run() + "/sandboxes", config.local_run() + "/egress.sock",
+      machine_name(config), std::move(on_return)});
 }
 
 }  // namespace

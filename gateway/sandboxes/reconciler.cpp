@@ -30,7 +30,8 @@ Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr depl
   // Expected first, listed then: whatever is expected was there before the list was made.
   auto turn = [deployment, lease = options_.every](pqxx::work& tx) {
     std::optional<std::vector<SandboxRecord>> expected;
-    if (sandbox_rows::take_turn(tx, "reconcile/" + deployment->key(), lease * 9 / 10))
+    const std::string turn = "reconcile/" + deployment->key() + deployment->descriptor.machine;
+    if (sandbox_rows::take_turn(tx, turn, lease * 9 / 10))
       expected = sandbox_rows::expected_on(tx, deployment->name, deployment->tenant);
     return expected;
   };
@@ -55,8 +56,10 @@ Task<size_t> Reconciler::fail_lost(DeploymentPtr deployment, std::vector<Backend
   for (const SandboxRecord& record : expected) {
     if (there.contains(record.backend_id)) continue;
     // Lists may be pages of different moments: only a direct question settles it.
-    const auto found = co_await deployment->backend->find(record.backend_id);
-    if (found && found->state != BackendState::gone) continue;
+    auto finding = deployment->backend->find(record.backend_id);
+    const auto outcome = co_await attempt(std::move(finding));
+    const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
+    if (!found || (*found && (*found)->state != BackendState::gone)) continue;
     log::warn("a backend lost a sandbox",
               {{"sandbox", record.id.value}, {"deployment", deployment->name}});
     co_await lifecycle_.fail(record.id, "the backend does not list it any more");

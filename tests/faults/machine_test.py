@@ -11,13 +11,14 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, HERE + "/../support"]
 
 from cases import main, wait_until  # noqa: E402
-from server import Server  # noqa: E402
+from server import Client, Server  # noqa: E402
 
 # Runs its arguments where the control groups cannot be seen, and says so itself.
 WITHOUT_CGROUPS = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
@@ -217,6 +218,29 @@ def test_a_reload_ends_nothing():
         box = client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
         assert client.ok("POST", f"/v1/sandboxes/{box}/exec", {"command": ["true"]})["exit_code"] == 0
         assert {role: server.pids(role) for role in pids} == pids
+
+
+def test_gateways_of_one_database_keep_their_own_sandboxes():
+    with Server() as first:
+        key = open(first.home + "/master.key").read().strip()
+        url = f"host={first.home}/postgres user=sandgate dbname=sandgate"
+        with Server(settings={"database.url": url}, environment={"SANDGATE_MASTER_KEY": key}) as second:
+            tenant, client = first.tenant("two")
+            first.profile("test")
+            box = client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
+            other = Client(second.host, second.port, client.key)
+            mine = other.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
+            # Long enough for each to have asked its node for all it has.
+            time.sleep(35)
+            for server, own, foreign in ((client, box, mine), (other, mine, box)):
+                assert server.ok("POST", f"/v1/sandboxes/{own}/exec", {"command": ["true"]})["exit_code"] == 0
+                assert server.ok("GET", f"/v1/sandboxes/{foreign}")["state"] == "running"
+                refused = server.call("POST", f"/v1/sandboxes/{foreign}/exec", {"command": ["true"]})
+                assert refused.status == 503, refused.body
+            # Whoever is asked: it ends where it runs.
+            assert client.call("DELETE", f"/v1/sandboxes/{mine}").status == 202
+            wait_until(lambda: client.ok("GET", f"/v1/sandboxes/{mine}")["state"] == "stopped", 60, "it ended")
+            assert not os.path.exists(f"{second.home}/run/sandboxes/{mine}")
 
 
 if __name__ == "__main__":
