@@ -25,6 +25,15 @@ std::vector<std::string> types_of(const http::Query& query) {
   return types;
 }
 
+// Who may not look at sandboxes hears of money alone.
+void limit_to(const http::Caller& caller, std::vector<std::string>& types) {
+  if (http::allows(caller.role, http::Permission::read_sandboxes)) return;
+  if (types.empty()) types.emplace_back("budget.*");
+  for (const std::string& type : types)
+    if (!type.starts_with("budget."))
+      throw Error(ErrorCode::forbidden, "this key's role may read events of budgets only");
+}
+
 // Positions are PostgreSQL's bigint.
 std::optional<int64_t> seen_by(const http::Request& request) {
   const auto id = http::last_event_id(request);
@@ -52,6 +61,7 @@ void EventHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> EventHandlers::list(http::Request& request) {
   EventQuery query{.tenant = request.caller.tenant, .types = types_of(request.query)};
+  limit_to(request.caller, query.types);
   const auto seen = seen_by(request);
   // What happened before the request is not news to it.
   co_await log_.catch_up();
