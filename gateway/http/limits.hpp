@@ -16,7 +16,8 @@ struct Limits {
   std::chrono::milliseconds write_timeout{30'000};  // without progress of a plain answer
   // A stream's reader may pause (its process blocks meanwhile), but not for ever.
   std::chrono::milliseconds stream_timeout{600'000};
-  std::chrono::milliseconds websocket_idle_timeout{300'000};  // pinged at half of it
+  // Pinged at half of it, before proxies that wait a minute cut an idle terminal.
+  std::chrono::milliseconds websocket_idle_timeout{90'000};
 };
 
 }  // namespace sandgate::http
