@@ -109,7 +109,7 @@ int ProcessSupervisor::run() {
       if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) exit_code = 0;
       if (info.ssi_signo == SIGHUP)
         for (const Child& child : children_)
-          if (child.pid != 0) kill(child.pid, SIGHUP);
+          if (child.pid != 0 && child.spec.reloads) kill(child.pid, SIGHUP);
     }
     if (!exit_code) exit_code = reap();
   }
