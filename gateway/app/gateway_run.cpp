@@ -244,29 +244,33 @@ void Gateway::run() {
 
 void Gateway::render_metrics(std::string& out) const {
   if (metrics_) metrics_->render(out);
-  const auto gauge = [&out](const char* name, uint64_t value) {
-    out.append("# TYPE ")
-        .append(name)
-        .append(" gauge\n")
-        .append(name)
-        .append(" ")
-        .append(std::to_string(value))
-        .append("\n");
+  const auto write = [&out](std::string name, const char* type, const char* help, uint64_t value) {
+    out += "# HELP " + name + " " + help + "\n# TYPE " + name + " " + type + "\n" + name + " " +
+           std::to_string(value) + "\n";
   };
-  if (server_) gauge("sandgate_connections", server_->connections());
-  gauge("sandgate_sandbox_cache_hits", sandbox_cache_.hits());
-  gauge("sandgate_sandbox_cache_misses", sandbox_cache_.misses());
-  gauge("sandgate_port_connections_waiting", app_pool_.waiting());
-  gauge("sandgate_usage_conflicts", meter_.conflicts());
-  gauge("sandgate_event_streams", event_bell_.listeners());
-  out.append("# TYPE sandgate_events_total counter\nsandgate_events_total ")
-      .append(std::to_string(event_log_.collected()))
-      .append("\n");
+  const auto gauge = [&](const char* name, const char* help, uint64_t value) {
+    write(name, "gauge", help, value);
+  };
+  const auto counter = [&](const char* name, const char* help, uint64_t value) {
+    write(name, "counter", help, value);
+  };
+  if (server_) gauge("sandgate_connections", "Connections of clients.", server_->connections());
+  counter("sandgate_sandbox_cache_hits_total", "Sandboxes found in memory.", sandbox_cache_.hits());
+  counter("sandgate_sandbox_cache_misses_total", "Sandboxes read from the database.",
+          sandbox_cache_.misses());
+  gauge("sandgate_port_connections_waiting", "Idle connections kept to servers in sandboxes.",
+        app_pool_.waiting());
+  counter("sandgate_usage_conflicts_total", "Usage that contradicts what is booked.",
+          meter_.conflicts());
+  gauge("sandgate_event_streams", "Clients that listen to events.", event_bell_.listeners());
+  counter("sandgate_events_total", "Events that were numbered.", event_log_.collected());
   webhook_sender_.render(out);
-  gauge("sandgate_creates_without_price", lifecycle_.unpriced());
-  gauge("sandgate_outage_journal_records", outage_.records());
-  gauge("sandgate_outage_journal_bytes", outage_.bytes());
-  gauge("sandgate_outage_journal_replayed", outage_.replayed());
+  counter("sandgate_creates_without_price_total", "Creates on a backend without a price.",
+          lifecycle_.unpriced());
+  gauge("sandgate_outage_journal_records", "Ends that wait for the database.", outage_.records());
+  gauge("sandgate_outage_journal_bytes", "The size of what waits.", outage_.bytes());
+  counter("sandgate_outage_journal_replayed_total", "Ends written after an outage.",
+          outage_.replayed());
 }
 
 }  // namespace sandgate

@@ -146,8 +146,9 @@ int serve(const Config& config) {
     log::warn("not started by root: local sandboxes have one account and no limits of their own");
   if (config.local.enabled)
     supervisor.add(own_program("node", config, current_account()), std::chrono::seconds(10));
-  supervisor.add(own_program("worker", config, account),
-                 std::chrono::seconds(config.limits.stop_grace_seconds + 5));
+  ChildSpec worker = own_program("worker", config, account);
+  worker.reloads = true;
+  supervisor.add(std::move(worker), std::chrono::seconds(config.limits.stop_grace_seconds + 5));
   return supervisor.run();
 }
 

@@ -132,7 +132,9 @@ void WebhookSender::render(std::string& out) const {
   count("delivered", delivered_);
   count("failed", failed_);
   count("given_up", given_up_);
-  out.append("# TYPE sandgate_webhook_deliveries_in_flight gauge\n")
+  out.append(
+         "# HELP sandgate_webhook_deliveries_in_flight Deliveries under way.\n"
+         "# TYPE sandgate_webhook_deliveries_in_flight gauge\n")
       .append("sandgate_webhook_deliveries_in_flight ")
       .append(std::to_string(in_flight_))
       .append("\n");

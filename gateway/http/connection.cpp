@@ -14,8 +14,11 @@ namespace {
 constexpr size_t kReadBytes = 4096;
 constexpr size_t kKeptBuffer = 16 * 1024;  // an idle connection holds no more
 constexpr size_t kCopiedBody = 16 * 1024;  // smaller bodies share a buffer with their head
-constexpr size_t kLingerBytes = 8 << 20;
-constexpr std::chrono::milliseconds kLinger{2000};
+// A client, or a proxy that holds a whole upload, reads the answer when it has sent its body.
+constexpr size_t kLingerBytes = 256 << 20;
+constexpr std::chrono::seconds kLinger{30};
+constexpr std::chrono::milliseconds kLingerSilence{2000};  // without a byte
+constexpr size_t kLingerPiece = 16 * 1024;
 // A client that ends its side may still read: these are the looks of Patrol it is given. A
 // WebSocket's last messages must be read first.
 constexpr int kLooksForHandler = 2;
@@ -286,16 +289,17 @@ Task<bool> Connection::relay(const Request& request, RelayBody& relay, const Req
 
 Task<void> Connection::linger() {
   phase_ = Phase::closing;
-  transport_.deadline.arm(kLinger);
-  if (auto* tls = transport_.tls()) {
+  transport_.deadline.arm(kLingerSilence);
+  // It stops at what the client sends after our end of TLS; the rest is dropped below.
+  if (auto* tls = transport_.tls())
     co_await tls->async_shutdown(asio::as_tuple(asio::use_awaitable));
-    co_return;
-  }
   transport_.shutdown_send();
-  for (size_t dropped = 0; dropped < kLingerBytes;) {
+  const auto end = std::chrono::steady_clock::now() + kLinger;
+  for (size_t dropped = 0; dropped < kLingerBytes && std::chrono::steady_clock::now() < end;) {
+    transport_.deadline.arm(kLingerSilence);
     buffer_.clear();
-    const auto into = buffer_.prepare(kReadBytes);
-    const size_t bytes = co_await transport_.read_some(into);
+    const auto into = buffer_.prepare(kLingerPiece);
+    const size_t bytes = co_await transport_.drop_some(into);
     if (bytes == 0) break;
     dropped += bytes;
   }

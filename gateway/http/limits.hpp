@@ -16,8 +16,8 @@ struct Limits {
   std::chrono::milliseconds write_timeout{30'000};  // without progress of a plain answer
   // A stream's reader may pause (its process blocks meanwhile), but not for ever.
   std::chrono::milliseconds stream_timeout{600'000};
-  // Pinged at half of it: proxies commonly cut a connection that was silent for 60 s.
-  std::chrono::milliseconds websocket_idle_timeout{110'000};
+  // Pinged at half of it, before proxies that wait a minute cut an idle terminal.
+  std::chrono::milliseconds websocket_idle_timeout{90'000};
 };
 
 }  // namespace sandgate::http

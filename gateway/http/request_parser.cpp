@@ -55,6 +55,13 @@ void RequestParser::refuse(int status, std::string why, error_code& ec) {
 size_t RequestParser::parse_head(std::string_view bytes) {
   error_code failure;
   size_t used = 0;
+  // One empty line may come before the request line (RFC 9112, 2.2).
+  if (head_bytes_ == 0 && !empty_line_seen_) {
+    if (bytes == "\r") return 0;
+    empty_line_seen_ = bytes.starts_with("\r\n");
+    if (empty_line_seen_) used = 2;
+    if (used == bytes.size()) return used;
+  }
   // The parser takes the request line in one call and the fields in another.
   while (!head_done_) {
     const size_t now = put(boost::asio::buffer(bytes.substr(used)), failure);

@@ -58,7 +58,7 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
   size_t taken_ = 0, head_bytes_ = 0;
   int minor_ = 1, refusal_ = 400, lengths_ = 0, hosts_ = 0;
   bool knows_method_ = true, expects_continue_ = false, head_done_ = false;
-  bool chunks_begun_ = false;
+  bool chunks_begun_ = false, empty_line_seen_ = false;
   std::string why_;
 };
 

@@ -39,6 +39,11 @@ Task<size_t> Transport::read_some(asio::mutable_buffer into) {
     const auto [failure, bytes] = co_await tls_->async_read_some(into, kTuple);
     co_return failure ? 0 : bytes;
   }
+  const size_t bytes = co_await drop_some(into);
+  co_return bytes;
+}
+
+Task<size_t> Transport::drop_some(asio::mutable_buffer into) {
   const auto [failure, bytes] = co_await socket_.async_read_some(into, kTuple);
   co_return failure ? 0 : bytes;
 }

@@ -24,6 +24,8 @@ class Transport {
   Task<void> handshake();
   // The number of bytes read; 0 when the peer ended or broke the connection.
   Task<size_t> read_some(asio::mutable_buffer into);
+  // The same of the bytes on the wire, under TLS as they are: for what is dropped unread.
+  Task<size_t> drop_some(asio::mutable_buffer into);
   // Returns when the kernel took everything. Throws boost::system::system_error when the peer is
   // gone or took nothing for `limit`.
   Task<void> write(std::span<const asio::const_buffer> buffers, std::chrono::milliseconds limit);

@@ -14,6 +14,7 @@ namespace websocket = boost::beast::websocket;
 
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kMaxCloseReason = 123;  // RFC 6455, 5.5.1
+constexpr size_t kPiece = 64 * 1024;
 
 // A message under way is carried to its end even when whoever waits for it is cancelled: breaking
 // off would leave the stream unable to send anything more, its close frame included.
@@ -21,13 +22,16 @@ class Session final : public WebSocket {
  public:
   Session(Transport& transport, const Limits& limits)
       : stream_(ByteStream(transport.socket(), transport.tls())),
-        changed_(stream_.get_executor(), asio::steady_timer::time_point::max()) {
+        changed_(stream_.get_executor(), asio::steady_timer::time_point::max()),
+        message_bytes_(limits.websocket_message_bytes) {
     websocket::stream_base::timeout timeouts{limits.header_timeout, limits.websocket_idle_timeout,
                                              true};
     if (limits.websocket_idle_timeout.count() == 0)
       timeouts.idle_timeout = websocket::stream_base::none();
     stream_.set_option(timeouts);
-    stream_.read_message_max(limits.websocket_message_bytes);
+    // Were the stream to count, it would close at once, and what the client still sends would
+    // break the connection before the client has read why.
+    stream_.read_message_max(0);
     stream_.auto_fragment(false);
   }
 
@@ -47,7 +51,7 @@ class Session final : public WebSocket {
   Task<std::optional<WebSocketMessage>> read() override {
     if (reading_ == Step::none) start_reading();
     while (reading_ == Step::under_way) co_await change();
-    if (read_failure_) co_return std::nullopt;
+    if (read_failure_ || too_large()) co_return std::nullopt;
     reading_ = Step::none;
     WebSocketMessage message{stream_.got_text(), beast::buffers_to_string(buffer_.data())};
     buffer_.consume(buffer_.size());
@@ -63,6 +67,10 @@ class Session final : public WebSocket {
 
   Task<void> close(uint16_t code, std::string reason) override {
     if (!stream_.is_open()) co_return;
+    if (too_large()) {
+      code = websocket::close_code::too_big;
+      reason = "a message has at most " + std::to_string(message_bytes_) + " bytes";
+    }
     if (reason.size() > kMaxCloseReason) reason.resize(kMaxCloseReason);
     const websocket::close_reason why(static_cast<websocket::close_code>(code), reason);
     co_await stream_.async_close(why, kAsTuple);
@@ -76,9 +84,13 @@ class Session final : public WebSocket {
  private:
   enum class Step { none, under_way, done };
 
+  // What follows of a message beyond the limit is never kept.
+  bool too_large() const { return buffer_.size() > message_bytes_; }
+
   void start_reading() {
     reading_ = Step::under_way;
-    stream_.async_read(buffer_, [this](boost::system::error_code failure, size_t) {
+    stream_.async_read_some(buffer_, kPiece, [this](boost::system::error_code failure, size_t) {
+      if (!failure && !too_large() && !stream_.is_message_done()) return start_reading();
       reading_ = Step::done;
       read_failure_ = failure;
       changed_.cancel();
@@ -100,6 +112,7 @@ class Session final : public WebSocket {
 
   websocket::stream<ByteStream, false> stream_;
   asio::steady_timer changed_;  // never expires; cancelled when a message has been carried
+  const size_t message_bytes_;
   beast::flat_buffer buffer_;
   std::string outgoing_;
   Step reading_ = Step::none;

@@ -17,6 +17,7 @@ struct ChildSpec {
   std::string settings;  // readable by the child as descriptor 3; not in its argv or environ
   int stop_signal = 15;
   bool restart = true;  // when it ends by itself
+  bool reloads = false;  // on SIGHUP, which would end a program that does not know it
 };
 
 struct StartedChild {

@@ -121,7 +121,7 @@ int ProcessSupervisor::run() {
       if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) told = true;
       if (info.ssi_signo == SIGHUP)
         for (const Child& child : children_)
-          if (child.pid != 0) kill(child.pid, SIGHUP);
+          if (child.pid != 0 && child.spec.reloads) kill(child.pid, SIGHUP);
     }
     if (!told) reason = reap();
   }

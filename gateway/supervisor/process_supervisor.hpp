@@ -8,8 +8,9 @@
 
 namespace sandgate {
 
-// Keeps a set of processes running: restarts what dies (with a growing pause), passes SIGHUP on,
-// and on SIGTERM or SIGINT stops them in reverse order. Single-threaded, parses nothing.
+// Keeps a set of processes running: restarts what dies (with a growing pause), passes SIGHUP on to
+// those that reload, and on SIGTERM or SIGINT stops them in reverse order. Single-threaded, parses
+// nothing.
 //
 // When this process is killed the kernel stops the children; sandboxes are not children and live
 // on.

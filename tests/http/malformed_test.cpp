@@ -118,6 +118,10 @@ TEST(Malformed, OddButValidRequestsAreAnswered) {
   EXPECT_EQ(client.ask("GET /hello? HTTP/1.1\r\nhOST: x\r\nX-Empty:\r\n\r\n").status, 200);
   EXPECT_EQ(client.ask("GET /a/../hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 404);
   EXPECT_EQ(client.ask("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n").status, 404);
+  EXPECT_EQ(client.ask("\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
+  client.send("\r");
+  EXPECT_EQ(client.ask("\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
+  EXPECT_EQ(client.ask("\r\n\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 400);
 }
 
 TEST(Malformed, SlowHeadersAreCutOff) {

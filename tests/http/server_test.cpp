@@ -155,6 +155,21 @@ TEST(Server, RefusesBodiesThatAreTooLarge) {
   EXPECT_EQ(exact.ask(post("/v1/echo", std::string(1000, 'a'))).status, 200);
 }
 
+// Many clients send their whole body before they look for an answer.
+TEST(Server, AnEarlyAnswerReachesAClientThatGoesOnSending) {
+  LiveServer server(table());
+  const std::string body(40'000'000, 'a');
+  for (const char* path : {"/v1/echo", "/v1/nowhere"}) {
+    RawClient client(server.port());
+    client.send("POST " + std::string(path) +
+                " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\nContent-Length: " +
+                std::to_string(body.size()) + "\r\n\r\n");
+    EXPECT_NO_THROW(client.send(body)) << path;
+    EXPECT_GE(client.receive().status, 400) << path;
+    EXPECT_TRUE(client.ended()) << path;
+  }
+}
+
 TEST(Server, AuthenticatesBeforeAnythingElse) {
   LiveServer server(table());
   RawClient client(server.port());

@@ -67,6 +67,28 @@ TEST(Tls, ServesAndReloadsItsCertificate) {
   EXPECT_EQ(ask(server.port(), answer), "/CN=second");
 }
 
+TEST(Tls, AnEarlyAnswerReachesAClientThatGoesOnSending) {
+  const TempDirectory directory;
+  make_certificate(directory, "first");
+  http::ServerOptions options;
+  options.tls = {directory.path() + "/cert.pem", directory.path() + "/key.pem"};
+  LiveServer server(tls_table(), options);
+  asio::io_context loop;
+  ssl::context context(ssl::context::tls_client);
+  ssl::stream<asio::ip::tcp::socket> stream(loop, context);
+  stream.next_layer().connect({asio::ip::address_v4::loopback(), server.port()});
+  stream.handshake(ssl::stream_base::client);
+  const std::string body(20'000'000, 'a');
+  boost::system::error_code failure;
+  asio::write(stream, asio::buffer("POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+                                   std::to_string(body.size()) + "\r\n\r\n"));
+  asio::write(stream, asio::buffer(body), failure);
+  EXPECT_FALSE(failure) << failure.message();
+  std::string answer;
+  asio::read(stream, asio::dynamic_buffer(answer), failure);
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 404")) << answer;
+}
+
 TEST(Tls, EndsConnectionsThatSpeakPlainHttp) {
   const TempDirectory directory;
   make_certificate(directory, "first");

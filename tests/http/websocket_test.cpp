@@ -112,6 +112,19 @@ TEST(WebSocket, RefusesMessagesThatAreTooLarge) {
   EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
 }
 
+TEST(WebSocket, TellsAClientThatSendsTooMuchWhy) {
+  LiveServer server(table());
+  for (const size_t bytes : {(size_t{1} << 20) + 1, size_t{2} << 20, size_t{16} << 20}) {
+    Client client(server.port());
+    client.stream.binary(true);
+    boost::system::error_code failure;
+    client.stream.write(asio::buffer(std::string(bytes, 'a')), failure);
+    EXPECT_FALSE(failure) << bytes << ": " << failure.message();
+    EXPECT_EQ(client.closed_with(), websocket::close_code::too_big) << bytes;
+  }
+  EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
+}
+
 TEST(WebSocket, ClosesWhenItsHandlerFails) {
   LiveServer server(table());
   Client client(server.port());
