@@ -142,8 +142,8 @@ Task<DeploymentRow> DeploymentStore::put(DeploymentDraft draft,
     if (draft.credentials)
       wanted.credentials = *draft.credentials;
     else if (before && before->sealed_away)
-      throw Error::invalid("/credentials",
-                           "are sealed under another master key: give them again, or bring it back");
+      throw Error::invalid(
+          "/credentials", "are sealed under another master key: give them again, or bring it back");
     else if (before && before->provider == draft.provider)
       wanted.credentials = before->credentials;
     check(wanted);
