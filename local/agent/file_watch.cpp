@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "gateway/core/error.hpp"
+#include "local/agent/file_write.hpp"
 #include "local/agent/watch_tree.hpp"
 
 namespace sandgate::agent {
@@ -93,6 +94,8 @@ class Watcher {
     if (!directory) return;
     if (event.mask & IN_IGNORED) return tree_.forget(event.wd);
     if (event.len == 0) return take_own(event, *directory);
+    // An upload under way is nobody's business: it arrives with its name, as if from elsewhere.
+    if (is_pending(name)) return settle_move();
     const std::string path = join(*directory, name);
     const bool is_directory = (event.mask & IN_ISDIR) != 0;
     if ((event.mask & IN_MOVED_TO) == 0) settle_move();

@@ -16,12 +16,15 @@ namespace {
 constexpr int64_t kModeBits = 0777;
 constexpr int64_t kDefaultMode = 0644;
 
+constexpr std::string_view kPrefix = ".sandgate-";
+constexpr size_t kDigits = 16;
+
 std::string temporary_name() {
   unsigned long long random = 0;
   (void)!::getrandom(&random, sizeof random, 0);
-  char name[40];
-  std::snprintf(name, sizeof name, ".sandgate-%016llx", random);
-  return name;
+  char digits[kDigits + 1];
+  std::snprintf(digits, sizeof digits, "%016llx", random);
+  return std::string(kPrefix) + digits;
 }
 
 // The kernel's own moves in steps of milliseconds, in which a file may change twice; size and time
@@ -39,6 +42,11 @@ void refuse_special(const Place& place) {
 }
 
 }  // namespace
+
+bool is_pending(std::string_view name) {
+  return name.size() == kPrefix.size() + kDigits && name.starts_with(kPrefix) &&
+         name.find_first_not_of("0123456789abcdef", kPrefix.size()) == std::string_view::npos;
+}
 
 PendingFile::PendingFile(const Place& place, std::string path)
     : place_(place), path_(std::move(path)), temporary_(temporary_name()) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "local/agent/file_path.hpp"
 #include "local/agent/file_session.hpp"
@@ -25,6 +26,9 @@ class PendingFile {
   std::string temporary_;
   File file_;
 };
+
+// Whether a PendingFile not yet committed has this name.
+bool is_pending(std::string_view name);
 
 // "write" {path, mode}, then bytes, then end: replies the entry of what was written.
 void write_file(FileSession& session, FileRequest& request);

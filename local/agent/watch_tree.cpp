@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "gateway/core/error.hpp"
+#include "local/agent/file_write.hpp"
 
 namespace sandgate::agent {
 namespace {
@@ -64,7 +65,7 @@ std::vector<WatchTree::Child> WatchTree::children_of(const std::string& path) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(path.c_str()), ::closedir);
   while (const dirent* entry = open ? ::readdir(open.get()) : nullptr) {
     const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
+    if (name == "." || name == ".." || is_pending(name)) continue;
     children.push_back({join(path, name), entry->d_type == DT_DIR});
   }
   return children;

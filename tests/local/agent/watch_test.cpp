@@ -10,6 +10,10 @@ class WatchTest : public AgentTest {
   void watch(const std::string& path, bool recursive) {
     watch_ = go([&] { return client_.watch(path, recursive); });
   }
+  void upload(std::string path, std::string bytes) {
+    StringSource source(std::move(bytes));
+    go([&] { return client_.write_file(path, 0644, source); });
+  }
   // What happened, as "create d/f", until this many changes came.
   std::vector<std::string> next(size_t count) {
     std::vector<std::string> told;
@@ -85,6 +89,13 @@ TEST_F(WatchTest, SaysWhenChangesWereLost) {
   exec("touch many/after");
   std::string last;
   while (last != "create many/after") last = next(1).front();
+}
+
+TEST_F(WatchTest, AnUploadAppearsAtOnceAndWhole) {
+  watch(".", true);
+  upload("up", "hello");
+  exec("mkdir d; touch after");
+  EXPECT_EQ(next(3), (Lines{"create up", "create d/", "create after"}));
 }
 
 TEST_F(WatchTest, RefusesWhatIsNoDirectory) {
