@@ -71,31 +71,6 @@ TEST(Outage, AKillIsRememberedWithItsMoment) {
   EXPECT_EQ(world.row(killed.id).state, SandboxState::stopped);
 }
 
-TEST(Outage, AServerThatTakesNoWritesIsOne) {
-  OutageWorld world;
-  const SandboxRecord box = world.create();
-  const auto take_writes = [&](const std::string& value) {
-    run(world.database->run([value](pqxx::work& tx) {
-      tx.exec("SET TRANSACTION READ WRITE");
-      const auto name = tx.exec1("SELECT current_database()")[0].as<std::string>();
-      tx.exec("ALTER DATABASE " + tx.quote_name(name) +
-              " SET default_transaction_read_only = " + value);
-      // A setting of the database is that of new connections.
-      tx.exec(
-          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-          " WHERE datname = current_database() AND pid <> pg_backend_pid()");
-    }));
-  };
-  take_writes("on");
-  EXPECT_EQ(run(world.lifecycle->kill(world.tenant, box.id)), EndResult::ended);
-  EXPECT_EQ(world.a->alive(), 0u);
-  EXPECT_EQ(world.outage->records(), 1u);
-  take_writes("off");
-  EXPECT_EQ(world.settle(), 1u);
-  run(world.replica.reaper().finish());
-  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
-}
-
 TEST(Outage, ARecordThatWasAppliedBeforeACrashIsNotAppliedAgain) {
   OutageWorld world;
   const SandboxRecord box = world.create();
