@@ -30,8 +30,8 @@ Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr depl
   // Expected first, listed then: whatever is expected was there before the list was made.
   auto turn = [deployment, lease = options_.every](pqxx::work& tx) {
     std::optional<std::vector<SandboxRecord>> expected;
-    const std::string turn = "reconcile/" + deployment->key() + deployment->descriptor.machine;
-    if (sandbox_rows::take_turn(tx, turn, lease * 9 / 10))
+    const std::string name = "reconcile/" + deployment->key() + deployment->descriptor.machine;
+    if (sandbox_rows::take_turn(tx, name, lease * 9 / 10))
       expected = sandbox_rows::expected_on(tx, deployment->name, deployment->tenant);
     return expected;
   };
