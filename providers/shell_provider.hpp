@@ -63,7 +63,8 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
     co_return std::move(box->sandbox);
   }
 
-  // A command as an object of the adapter's own class, started. And run() by one.
+  // exec() and run() of adapters whose commands are of a class of their own, which is made of the
+  // adapter, the sandbox and the command, and runs after start().
   template <class Process, class Adapter>
   Task<std::unique_ptr<Process>> start_process(std::string id, Command command) {
     auto process = std::make_unique<Process>(self<Adapter>(), std::move(id), std::move(command));
