@@ -37,7 +37,8 @@ std::string machine_name(const Config& config) {
   std::ifstream(path) >> name;
   if (name.empty()) {
     name = random_hex(8);
-    std::ofstream(path + ".new") << name << "\n";
+    std::ofstream file(path + ".new");
+    if (!(file << name << std::endl)) throw Error(ErrorCode::unavailable, "cannot write " + path);
     std::filesystem::rename(path + ".new", path);
   }
   return name;
@@ -92,7 +93,8 @@ Gateway::Gateway(const Config& config)
                        [this](TenantId tenant, SandboxId id) -> Task<void> {
                          co_await pausing_.pause(std::move(tenant), std::move(id), Keeps::disk);
                        }),
-      reaper_(lifecycle_, {.hold = [this] { return outage_.is_pending(); }}),
+      reaper_(lifecycle_,
+              {.hold = [this] { return outage_.is_pending(); }, .machine = machine_name(config)}),
       reconciler_(lifecycle_, {}),
       secret_keeper_(lifecycle_, vault_),
       pausing_(lifecycle_),

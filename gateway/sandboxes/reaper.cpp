@@ -115,7 +115,8 @@ Task<size_t> Reaper::abandon() {
 
 Task<size_t> Reaper::finish() {
   auto taken = co_await lifecycle_.parts().database.run([this](pqxx::work& tx) {
-    return sandbox_rows::take_stopping(tx, options_.batch, kLease, options_.ahead);
+    return sandbox_rows::take_stopping(tx, options_.machine, options_.batch, kLease,
+                                       options_.ahead);
   });
   const size_t count = taken.size();
   co_await bring_down_all(std::move(taken));

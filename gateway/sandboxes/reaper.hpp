@@ -17,6 +17,7 @@ class Reaper {
     std::chrono::milliseconds ahead{0};  // tests: pretend that it is that much later
     int batch = 50;
     std::function<bool()> hold;  // while true, run() changes nothing
+    std::string machine;  // what stands on another gateway's machine is that gateway's to end
   };
   Reaper(Lifecycle& lifecycle, Options options)
       : lifecycle_(lifecycle), pausing_(lifecycle), snapshots_(lifecycle), options_(options) {}

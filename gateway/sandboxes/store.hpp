@@ -44,8 +44,10 @@ void put_off(pqxx::work& tx, const SandboxId& id);
 // `most` of them; rows that another replica works on are left out.
 std::vector<SandboxRecord> stop_where(pqxx::work& tx, const std::string& condition,
                                       const Stop& stop, int most, std::chrono::milliseconds ahead);
-// Stopping ones that are due, leased to the caller for `lease`.
-std::vector<SandboxRecord> take_stopping(pqxx::work& tx, int most, std::chrono::milliseconds lease,
+// Stopping ones that are due, leased to the caller for `lease`; those of another machine than
+// `machine` (see LocalProvider) are left out.
+std::vector<SandboxRecord> take_stopping(pqxx::work& tx, const std::string& machine, int most,
+                                         std::chrono::milliseconds lease,
                                          std::chrono::milliseconds ahead);
 
 // running or paused: new end, counted from now.
