@@ -54,10 +54,7 @@ Task<void> LocalProvider::set_network(std::string id, NetworkPolicy policy) {
 
 Task<std::map<std::string, std::string>> LocalProvider::secret_revisions() {
   const Json answer = co_await egress_.call("revisions");
-  std::map<std::string, std::string> revisions;
-  for (const auto& [id, revision] : answer.items())
-    revisions.emplace(handle_of(id), revision.get<std::string>());
-  co_return revisions;
+  co_return answer.get<std::map<std::string, std::string>>();
 }
 
 Task<void> LocalProvider::set_secrets(std::string id, SecretGrants secrets) {

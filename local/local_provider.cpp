@@ -1,5 +1,7 @@
 #include "local/local_provider.hpp"
 
+#include <filesystem>
+
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "local/node/egress_host.hpp"
@@ -115,7 +117,11 @@ BackendSandbox LocalProvider::to_sandbox(const Json& answer) const {
 AgentClient LocalProvider::agent(const std::string& handle) const {
   const std::string id = id_of(handle);
   if (!is_safe_name(id)) throw Error::not_found("sandbox", id);
-  return AgentClient(settings_.sandboxes_dir + "/" + id + "/agent.sock");
+  // Where it leads to: a socket's path has 107 bytes at most, and home may be long.
+  std::error_code plain;
+  const auto memory = std::filesystem::read_symlink(settings_.sandboxes_dir, plain);
+  const std::string directory = memory.empty() ? settings_.sandboxes_dir : memory.string();
+  return AgentClient(directory + "/" + id + "/agent.sock");
 }
 
 Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {

@@ -15,6 +15,7 @@
 #include "gateway/http/tls.hpp"
 #include "local/egress/reachable.hpp"
 #include "local/node/settings.hpp"
+#include "local/node/volatile_directory.hpp"
 
 namespace sandgate {
 namespace {
@@ -44,9 +45,10 @@ std::string closed_parent(const SystemAccount& account, const std::string& path)
 }
 
 void check_home(const Config& config, const SystemAccount& account, Problems& problems) {
-  const std::string longest = config.local.enabled ? sandboxes_dir(node_settings(config)) + "/" +
-                                                         SandboxId::make().value + "/agent.sock"
-                                                   : config.postgres_socket() + "/.s.PGSQL.5432";
+  const bool agents_below = config.local.enabled && !has_volatile_memory();
+  const std::string longest = agents_below ? sandboxes_dir(node_settings(config)) + "/" +
+                                                 SandboxId::make().value + "/agent.sock"
+                                           : config.postgres_socket() + "/.s.PGSQL.5432";
   const size_t room = sizeof(sockaddr_un{}.sun_path) - 1;
   if (longest.size() > room)
     problems.add("/home", "is too long for the sockets below it: use a path of at most " +

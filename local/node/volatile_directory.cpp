@@ -5,6 +5,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -23,6 +24,10 @@ bool in_memory(const std::string& path) {
   return statfs(path.c_str(), &status) == 0 && status.f_type == TMPFS_MAGIC;
 }
 
+bool takes_directories(const std::string& path) {
+  return in_memory(path) && access(path.c_str(), W_OK) == 0;
+}
+
 // Others may write beside it: only what is ours, and no link of theirs, is followed.
 bool is_ours(const std::string& path) {
   struct stat status {};
@@ -33,7 +38,7 @@ bool is_ours(const std::string& path) {
 std::string make_in_memory() {
   for (const std::string base : kMemory) {
     const std::string made = base + "/sandgate-" + random_hex(kNameBytes);
-    if (in_memory(base) && mkdir(made.c_str(), 0711) == 0) return made;
+    if (takes_directories(base) && mkdir(made.c_str(), 0711) == 0) return made;
   }
   return "";
 }
@@ -44,6 +49,8 @@ bool has_content(const std::string& path) {
 }
 
 }  // namespace
+
+bool has_volatile_memory() { return std::ranges::any_of(kMemory, takes_directories); }
 
 void make_volatile_directory(const std::string& path) {
   if (fs::is_symlink(path)) {

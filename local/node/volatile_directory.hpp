@@ -10,6 +10,9 @@ namespace sandgate {
 // offers no memory. Throws std::filesystem::filesystem_error.
 void make_volatile_directory(const std::string& path);
 
+// Whether this machine offers memory for one.
+bool has_volatile_memory();
+
 // Removes `path` and what it leads to, if that is empty.
 void remove_volatile_directory(const std::string& path) noexcept;
 

@@ -289,7 +289,7 @@ def test_rules_change_on_a_running_sandbox():
     world.client.ok("PUT", path, {"allow": [f"api.test.example:{echo.port}"]})
     assert world.python(box, CONNECT, "api.test.example", echo.port)["stdout"] == "ping\n"
     answer = world.client.call("PUT", path, {"allow": ["other.test.example:80"]})
-    assert answer.status == 400 and answer.json()["fields"][0]["path"] == "/network/allow/0", answer.body
+    assert answer.status == 400 and answer.json()["fields"][0]["path"] == "/allow/0", answer.body
     assert world.client.call("PUT", path, {"default": "allow"}).status == 400
     world.client.ok("PUT", path, {"allow": []})
     assert '"no_rule"' in curl(box, f"http://api.test.example:{web.port}/plain")["stdout"]
