@@ -99,7 +99,7 @@ std::vector<std::string> WarmPool::surplus(Instant now) {
       seats.push_back(std::move(one.seats.front()));
       one.seats.pop_front();
     }
-    const bool unused = wanted == 0 && one.being_made == 0;
+    const bool unused = wanted == 0 && one.being_made == 0 && one.last_asked + kWindow < now;
     at = unused ? classes_.erase(at) : std::next(at);
   }
   return seats;

@@ -61,7 +61,9 @@ TEST(WarmPoolTest, GivesOnlyWhatWasAskedFor) {
 TEST(WarmPoolTest, AFewAreNoRush) {
   WarmPool pool(16);
   pool.take(kSmall, kStart);
+  EXPECT_TRUE(pool.surplus(kStart).empty());
   pool.take(kSmall, kStart + 1s);
+  EXPECT_TRUE(pool.surplus(kStart + 1s).empty()) << "and who asked is remembered";
   EXPECT_FALSE(pool.next_to_make(kStart + 2s));
   pool.take(kSmall, kStart + 2s);
   EXPECT_EQ(fill(pool, kStart + 3s), 3);
