@@ -4,9 +4,9 @@ import os
 import statistics
 import subprocess
 import tempfile
-import threading
 import time
 
+from burst import burst
 from measure import interleaved, percentile
 
 
@@ -62,37 +62,4 @@ def run(context, report):
     if "runc" in p50:
         report.add("create + exec true + delete p50", p50["sandgate"], "ms", "runc", p50["runc"], "below",
                    p50["sandgate"] < p50["runc"])
-    burst(context, report)
-
-
-def burst(context, report, count=50):
-    """`count` creates at once, each with a first command; none may fail."""
-    times, failures, boxes = [], [], []
-    gate = threading.Barrier(count)
-
-    def one():
-        client = context.client()
-        gate.wait()
-        begin = time.perf_counter()
-        try:
-            box = client.ok("POST", "/v1/sandboxes", {"profile": "bench"})["id"]
-            boxes.append(box)
-            client.ok("POST", f"/v1/sandboxes/{box}/exec", {"command": ["true"]})
-            times.append((time.perf_counter() - begin) * 1e3)
-        except (AssertionError, OSError) as failure:
-            failures.append(str(failure))
-
-    threads = [threading.Thread(target=one) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    client = context.client()
-    for box in boxes:
-        client.ok("DELETE", f"/v1/sandboxes/{box}")
-    for failure in failures[:3]:
-        print("burst failure:", failure[:300])
-    report.add(f"{count} creates at once: failures", len(failures), "", target="0", ok=not failures)
-    if times:
-        report.add(f"{count} creates at once + exec true, median", statistics.median(times), "ms")
-        report.add(f"{count} creates at once + exec true, p99", percentile(times, 0.99), "ms")
+    burst(context, report, ["true"], 50)

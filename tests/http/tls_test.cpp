@@ -15,15 +15,6 @@ namespace ssl = boost::asio::ssl;
 using test::LiveServer;
 using test::TempDirectory;
 
-void make_certificate(const TempDirectory& directory, const std::string& name) {
-  const std::string command =
-      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 "
-      "-nodes -days 1 -subj /CN=" +
-      name + " -keyout " + directory.path() + "/key.pem -out " + directory.path() +
-      "/cert.pem >/dev/null 2>&1";
-  ASSERT_EQ(std::system(command.c_str()), 0);
-}
-
 http::Routes tls_table() {
   http::Routes routes;
   routes.add({http::Method::get, "/hello", http::Permission::open, http::BodyMode::none,
@@ -31,13 +22,43 @@ http::Routes tls_table() {
   return routes;
 }
 
+// A server with a certificate, and a client that goes along with any.
+struct Tls : testing::Test {
+  Tls() { make_certificate("first"); }
+
+  // The server takes it when it is told to reload.
+  void make_certificate(const std::string& name) const {
+    const std::string command =
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 "
+        "-nodes -days 1 -subj /CN=" +
+        name + " -keyout " + directory.path() + "/key.pem -out " + directory.path() +
+        "/cert.pem >/dev/null 2>&1";
+    ASSERT_EQ(std::system(command.c_str()), 0);
+  }
+  http::ServerOptions options() const {
+    http::ServerOptions options;
+    options.tls = {directory.path() + "/cert.pem", directory.path() + "/key.pem"};
+    return options;
+  }
+
+  const TempDirectory directory;
+};
+
+// A connection to a port of this machine, past its handshake.
+struct TlsClient {
+  explicit TlsClient(uint16_t port) {
+    stream.next_layer().connect({asio::ip::address_v4::loopback(), port});
+    stream.handshake(ssl::stream_base::client);
+  }
+  asio::io_context loop;
+  ssl::context context{ssl::context::tls_client};
+  ssl::stream<asio::ip::tcp::socket> stream{loop, context};
+};
+
 // Asks once; returns the certificate's subject and leaves the answer in `answer`.
 std::string ask(uint16_t port, std::string& answer) {
-  asio::io_context loop;
-  ssl::context context(ssl::context::tls_client);
-  ssl::stream<asio::ip::tcp::socket> stream(loop, context);
-  stream.next_layer().connect({asio::ip::address_v4::loopback(), port});
-  stream.handshake(ssl::stream_base::client);
+  TlsClient client(port);
+  auto& stream = client.stream;
   const std::string request = "GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
   asio::write(stream, asio::buffer(request));
   boost::system::error_code failure;
@@ -50,16 +71,12 @@ std::string ask(uint16_t port, std::string& answer) {
   return subject;
 }
 
-TEST(Tls, ServesAndReloadsItsCertificate) {
-  const TempDirectory directory;
-  make_certificate(directory, "first");
-  http::ServerOptions options;
-  options.tls = {directory.path() + "/cert.pem", directory.path() + "/key.pem"};
-  LiveServer server(tls_table(), options);
+TEST_F(Tls, ServesAndReloadsItsCertificate) {
+  LiveServer server(tls_table(), options());
   std::string answer;
   EXPECT_EQ(ask(server.port(), answer), "/CN=first");
   EXPECT_TRUE(answer.ends_with("{\"says\":\"hello\"}"));
-  make_certificate(directory, "second");
+  make_certificate("second");
   server.server.reload_tls();
   EXPECT_EQ(ask(server.port(), answer), "/CN=second");
   std::ofstream(directory.path() + "/cert.pem") << "broken";
@@ -67,17 +84,10 @@ TEST(Tls, ServesAndReloadsItsCertificate) {
   EXPECT_EQ(ask(server.port(), answer), "/CN=second");
 }
 
-TEST(Tls, AnEarlyAnswerReachesAClientThatGoesOnSending) {
-  const TempDirectory directory;
-  make_certificate(directory, "first");
-  http::ServerOptions options;
-  options.tls = {directory.path() + "/cert.pem", directory.path() + "/key.pem"};
-  LiveServer server(tls_table(), options);
-  asio::io_context loop;
-  ssl::context context(ssl::context::tls_client);
-  ssl::stream<asio::ip::tcp::socket> stream(loop, context);
-  stream.next_layer().connect({asio::ip::address_v4::loopback(), server.port()});
-  stream.handshake(ssl::stream_base::client);
+TEST_F(Tls, AnEarlyAnswerReachesAClientThatGoesOnSending) {
+  LiveServer server(tls_table(), options());
+  TlsClient client(server.port());
+  auto& stream = client.stream;
   const std::string body(20'000'000, 'a');
   boost::system::error_code failure;
   asio::write(stream, asio::buffer("POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: " +
@@ -89,18 +99,14 @@ TEST(Tls, AnEarlyAnswerReachesAClientThatGoesOnSending) {
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 404")) << answer;
 }
 
-TEST(Tls, EndsConnectionsThatSpeakPlainHttp) {
-  const TempDirectory directory;
-  make_certificate(directory, "first");
-  http::ServerOptions options;
-  options.tls = {directory.path() + "/cert.pem", directory.path() + "/key.pem"};
-  LiveServer server(tls_table(), options);
+TEST_F(Tls, EndsConnectionsThatSpeakPlainHttp) {
+  LiveServer server(tls_table(), options());
   test::RawClient client(server.port());
   EXPECT_ANY_THROW((void)client.ask(test::get("/hello")));
   EXPECT_TRUE(test::eventually([&] { return server.server.connections() == 0; }));
 }
 
-TEST(Tls, NamesTheFileThatIsWrong) {
+TEST_F(Tls, NamesTheFileThatIsWrong) {
   try {
     const http::TlsIdentity identity({"/nonexistent/cert.pem", "/nonexistent/key.pem"});
     FAIL();

@@ -39,7 +39,8 @@ BorrowedLoop::~BorrowedLoop() {
 
 TempDirectory::TempDirectory() {
   const char* base = std::getenv("TMPDIR");
-  path_ = std::string(base ? base : "/tmp") + "/sandgate-test-XXXXXX";
+  const std::string chosen_by_mkdtemp(6, 'X');
+  path_ = std::string(base ? base : "/tmp") + "/sandgate-test-" + chosen_by_mkdtemp;
   if (!mkdtemp(path_.data())) throw std::runtime_error("mkdtemp failed for " + path_);
 }
 

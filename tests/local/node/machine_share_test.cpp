@@ -7,6 +7,7 @@
 #include <future>
 
 #include "gateway/core/error.hpp"
+#include "tests/support/run.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -14,12 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 struct MachineShareTest : testing::Test {
-  MachineShareTest() {
-    char path[] = "/tmp/sandgate-share-XXXXXX";
-    root = mkdtemp(path);
-  }
-  ~MachineShareTest() override { fs::remove_all(root); }
-
   NodeSettings settings(const std::string& home) const {
     NodeSettings settings;
     settings.name = "local";
@@ -35,7 +30,8 @@ struct MachineShareTest : testing::Test {
   }
   std::string claims() const { return root / "claims"; }
 
-  fs::path root;
+  TempDirectory directory;
+  const fs::path root = directory.path();
 };
 
 TEST_F(MachineShareTest, TheFirstGetsWhatIsConfigured) {
