@@ -44,18 +44,19 @@ std::string machine_name(const Config& config) {
   return name;
 }
 
-std::shared_ptr<LocalProvider> local_provider(const Config& config,
+std::shared_ptr<LocalProvider> local_provider(const Config& config, const std::string& machine,
                                               std::function<void()> on_return) {
   if (!config.local.enabled) return nullptr;
-  return std::make_shared<LocalProvider>(LocalProviderSettings{
-      config.node_socket(), config.local_run() + "/sandboxes", config.local_run() + "/egress.sock",
-      machine_name(config), std::move(on_return)});
+  return std::make_shared<LocalProvider>(
+      LocalProviderSettings{config.node_socket(), config.local_run() + "/sandboxes",
+                            config.local_run() + "/egress.sock", machine, std::move(on_return)});
 }
 
 }  // namespace
 
 Gateway::Gateway(const Config& config)
     : config_(config),
+      machine_(machine_name(config)),
       io_(io_threads(config)),
       database_({.url = config.database_url(),
                  .connections = static_cast<size_t>(config.database.connections),
@@ -77,7 +78,7 @@ Gateway::Gateway(const Config& config)
       invoices_(database_),
       export_rows_(database_, vault_),
       exports_(database_, vault_, curl_, clock_),
-      local_(local_provider(config, [this] { health_.returned(kLocalDeployment); })),
+      local_(local_provider(config, machine_, [this] { health_.returned(kLocalDeployment); })),
       deployments_(
           deployment_rows_, [this](const DeploymentRow& row) { return make_provider(row); },
           fixed_deployments()),
@@ -93,8 +94,7 @@ Gateway::Gateway(const Config& config)
                        [this](TenantId tenant, SandboxId id) -> Task<void> {
                          co_await pausing_.pause(std::move(tenant), std::move(id), Keeps::disk);
                        }),
-      reaper_(lifecycle_,
-              {.hold = [this] { return outage_.is_pending(); }, .machine = machine_name(config)}),
+      reaper_(lifecycle_, {.hold = [this] { return outage_.is_pending(); }, .machine = machine_}),
       reconciler_(lifecycle_, {}),
       secret_keeper_(lifecycle_, vault_),
       pausing_(lifecycle_),

@@ -105,6 +105,7 @@ class Gateway {
   T wait(Task<T> task);
 
   const Config config_;
+  const std::string machine_;  // which of the gateways of one database this is
   AnchoredClock clock_;
   http::IoThreads io_;
   Database database_;

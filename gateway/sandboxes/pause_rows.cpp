@@ -84,18 +84,6 @@ void put_off_pausing(pqxx::work& tx, const SandboxId& id) {
                id.value);
 }
 
-std::vector<SandboxRecord> take_half_paused(pqxx::work& tx, int most,
-                                            std::chrono::milliseconds lease,
-                                            std::chrono::milliseconds ahead) {
-  static const std::string kSql = R"sql(
-    UPDATE sandbox SET lease_until = now() + make_interval(secs => $3 / 1000.0)
-    WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE state IN ('pausing', 'resuming')
-        AND lease_until <= now() + make_interval(secs => $1 / 1000.0)
-      ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING )sql" +
-                                  columns();
-  return every(run_prepared(tx, kSql, ahead.count(), most, lease.count()));
-}
-
 Json wishes_of(pqxx::work& tx, const SandboxId& id) {
   const auto rows = run_prepared(tx, "SELECT wishes FROM sandbox WHERE id = $1", id.value);
   return rows.empty() ? Json::object() : Json::parse(rows[0][0].as<std::string>());

@@ -23,11 +23,6 @@ std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condit
                                        std::chrono::milliseconds lease);
 // Pausing or resuming, nobody knows how far: the next try is due after 1 s, doubling to 60 s.
 void put_off_pausing(pqxx::work& tx, const SandboxId& id);
-// Pausing or resuming ones whose lease is over, leased to the caller for `lease`.
-std::vector<SandboxRecord> take_half_paused(pqxx::work& tx, int most,
-                                            std::chrono::milliseconds lease,
-                                            std::chrono::milliseconds ahead);
-
 // What a sandbox's create asked for; {} when unknown.
 Json wishes_of(pqxx::work& tx, const SandboxId& id);
 

@@ -94,8 +94,9 @@ Task<size_t> Reaper::take_up_pausing() {
 }
 
 Task<size_t> Reaper::take_half_paused(int most, std::chrono::milliseconds ahead) {
-  auto take = [most, ahead](pqxx::work& tx) {
-    return sandbox_rows::take_half_paused(tx, most, kLease, ahead);
+  auto take = [this, most, ahead](pqxx::work& tx) {
+    return sandbox_rows::take_due(tx, "state IN ('pausing', 'resuming')", options_.machine, most,
+                                  kLease, ahead);
   };
   auto taken = co_await lifecycle_.parts().database.run(std::move(take));
   const size_t count = taken.size();
@@ -115,8 +116,8 @@ Task<size_t> Reaper::abandon() {
 
 Task<size_t> Reaper::finish() {
   auto taken = co_await lifecycle_.parts().database.run([this](pqxx::work& tx) {
-    return sandbox_rows::take_stopping(tx, options_.machine, options_.batch, kLease,
-                                       options_.ahead);
+    return sandbox_rows::take_due(tx, "state = 'stopping'", options_.machine, options_.batch,
+                                  kLease, options_.ahead);
   });
   const size_t count = taken.size();
   co_await bring_down_all(std::move(taken));

@@ -116,18 +116,20 @@ std::vector<SandboxRecord> stop_where(pqxx::work& tx, const std::string& conditi
   return taken;
 }
 
-std::vector<SandboxRecord> take_stopping(pqxx::work& tx, const std::string& machine, int most,
-                                         std::chrono::milliseconds lease,
-                                         std::chrono::milliseconds ahead) {
-  static const std::string kSql = R"sql(
-    UPDATE sandbox SET lease_until = now() + make_interval(secs => $3 / 1000.0)
-    WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE state = 'stopping'
-        AND lease_until <= now() + make_interval(secs => $1 / 1000.0)
-        AND (backend_id NOT LIKE id || '@%' OR backend_id = id || '@' || $4)
-      ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING )sql" +
-                                  columns();
+std::vector<SandboxRecord> take_due(pqxx::work& tx, const std::string& states,
+                                    const std::string& machine, int most,
+                                    std::chrono::milliseconds lease,
+                                    std::chrono::milliseconds ahead) {
+  const std::string sql =
+      "UPDATE sandbox SET lease_until = now() + make_interval(secs => $3 / 1000.0)"
+      " WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE " +
+      states +
+      " AND lease_until <= now() + make_interval(secs => $1 / 1000.0)"
+      " AND (backend_id NOT LIKE id || '@%' OR backend_id = id || '@' || $4)"
+      " ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " +
+      columns();
   std::vector<SandboxRecord> taken;
-  for (const auto& row : run_prepared(tx, kSql, ahead.count(), most, lease.count(), machine))
+  for (const auto& row : run_prepared(tx, sql, ahead.count(), most, lease.count(), machine))
     taken.push_back(from_row(row));
   return taken;
 }

@@ -44,11 +44,12 @@ void put_off(pqxx::work& tx, const SandboxId& id);
 // `most` of them; rows that another replica works on are left out.
 std::vector<SandboxRecord> stop_where(pqxx::work& tx, const std::string& condition,
                                       const Stop& stop, int most, std::chrono::milliseconds ahead);
-// Stopping ones that are due, leased to the caller for `lease`; those of another machine than
-// `machine` (see LocalProvider) are left out.
-std::vector<SandboxRecord> take_stopping(pqxx::work& tx, const std::string& machine, int most,
-                                         std::chrono::milliseconds lease,
-                                         std::chrono::milliseconds ahead);
+// Those in `states` (SQL of ours) whose lease is over, leased to the caller for `lease`; those of
+// another machine than `machine` (see LocalProvider) are left to the gateway there.
+std::vector<SandboxRecord> take_due(pqxx::work& tx, const std::string& states,
+                                    const std::string& machine, int most,
+                                    std::chrono::milliseconds lease,
+                                    std::chrono::milliseconds ahead);
 
 // running or paused: new end, counted from now.
 std::optional<SandboxRecord> set_expiry(pqxx::work& tx, const SandboxId& id, int64_t ttl_seconds);

@@ -38,6 +38,19 @@ Fd lock_run_dir(const NodeSettings& settings) {
   return lock;
 }
 
+// Also of a start that fails nothing is left.
+class JournalDirectory {
+ public:
+  explicit JournalDirectory(std::string path) : path_(std::move(path)) {
+    make_volatile_directory(path_);
+  }
+  ~JournalDirectory() { remove_volatile_directory(path_); }
+  JournalDirectory(const JournalDirectory&) = delete;
+
+ private:
+  const std::string path_;
+};
+
 // An ordinary account has one id and no control groups of others in reach.
 MachineShare share_of_machine(const NodeSettings& settings) {
   if (geteuid() != 0) return {settings.name, settings.id_base, {}};
@@ -93,9 +106,8 @@ int run_node(NodeSettings settings) {
     const MachineShare share = share_of_machine(settings);
     settings.name = share.name;
     settings.id_base = share.id_base;
-    make_volatile_directory(sandboxes_dir(settings));
+    const JournalDirectory journal(sandboxes_dir(settings));
     serve_until_told(settings);
-    remove_volatile_directory(sandboxes_dir(settings));
     return 0;
   } catch (const Error&) {
     throw;

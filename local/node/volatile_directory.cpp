@@ -24,8 +24,9 @@ bool in_memory(const std::string& path) {
   return statfs(path.c_str(), &status) == 0 && status.f_type == TMPFS_MAGIC;
 }
 
+// An ordinary account's would go with the last of its logins.
 bool takes_directories(const std::string& path) {
-  return in_memory(path) && access(path.c_str(), W_OK) == 0;
+  return geteuid() == 0 && in_memory(path) && access(path.c_str(), W_OK) == 0;
 }
 
 // Others may write beside it: only what is ours, and no link of theirs, is followed.
