@@ -134,6 +134,19 @@ TEST(Lifecycle, TheChargeEndsWhenTheSandboxDoes) {
   EXPECT_TRUE(world.charged_to_its_end(lost.id));
 }
 
+TEST(Lifecycle, ALostOneIsChargedUntilItsTimeWasOverAtMost) {
+  World world;
+  const SandboxRecord late = world.create();
+  world.sql(
+      "UPDATE metered_sandbox SET opened_at = now() - interval '10 minutes', boundary = now() - "
+      "interval '10 minutes', observed_at = now() - interval '10 minutes' RETURNING 1");
+  world.sql("UPDATE sandbox SET expires_at = now() - interval '5 minutes' RETURNING 1");
+  run(world.replica.lifecycle.fail(late.id, "gone"));
+  EXPECT_EQ(world.sql("SELECT m.boundary = s.expires_at FROM metered_sandbox m"
+                      " JOIN sandbox s ON s.id = m.sandbox"),
+            "t");
+}
+
 TEST(Lifecycle, ConcurrentKillsAllSucceed) {
   World world;
   const SandboxRecord made = world.create();
