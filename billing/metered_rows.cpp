@@ -7,13 +7,34 @@ namespace sandgate {
 namespace {
 
 constexpr const char* kLifeColumns =
-    "sandbox, tenant, deployment, provider, region, state, milli_vcpu, memory_mib, disk_gib,"
+    "sandbox, tenant, deployment, provider, region, state, closed_as, milli_vcpu, memory_mib,"
+    " disk_gib,"
     " (extract(epoch FROM boundary) * 1000000)::bigint AS boundary_micros,"
     " vcpu_total, memory_total, disk_total";
 
-std::string_view to_string(const MeteredLife& life) {
-  if (life.closed) return "closed";
-  switch (life.state) {
+MeteredLife life_from(const pqxx::row& row) {
+  const auto state = row["state"].as<std::string>();
+  return {
+      .id = SandboxId{row["sandbox"].as<std::string>()},
+      .tenant = row["tenant"].as<std::string>(),
+      .deployment = row["deployment"].as<std::string>(),
+      .provider = row["provider"].as<std::string>(),
+      .region = row["region"].as<std::string>(),
+      .state = meter_state_from(state == "closed" ? row["closed_as"].as<std::string>("") : state),
+      .closed = state == "closed",
+      .resources = {.milli_vcpu = row["milli_vcpu"].as<int64_t>(),
+                    .memory_mib = row["memory_mib"].as<int64_t>(),
+                    .disk_gib = row["disk_gib"].as<int64_t>()},
+      .boundary = from_micros(row["boundary_micros"].as<int64_t>()),
+      .vcpu_total = Decimal::from_sql(row["vcpu_total"].c_str()),
+      .memory_total = Decimal::from_sql(row["memory_total"].c_str()),
+      .disk_total = Decimal::from_sql(row["disk_total"].c_str())};
+}
+
+}  // namespace
+
+std::string_view to_string(MeterState state) {
+  switch (state) {
     case MeterState::running:
       return "running";
     case MeterState::paused_memory:
@@ -24,31 +45,11 @@ std::string_view to_string(const MeteredLife& life) {
   return "";
 }
 
-MeterState state_from(const std::string& text) {
+MeterState meter_state_from(std::string_view text) {
   if (text == "paused_memory") return MeterState::paused_memory;
   if (text == "paused_disk") return MeterState::paused_disk;
   return MeterState::running;
 }
-
-MeteredLife life_from(const pqxx::row& row) {
-  const auto state = row["state"].as<std::string>();
-  return {.id = SandboxId{row["sandbox"].as<std::string>()},
-          .tenant = row["tenant"].as<std::string>(),
-          .deployment = row["deployment"].as<std::string>(),
-          .provider = row["provider"].as<std::string>(),
-          .region = row["region"].as<std::string>(),
-          .state = state_from(state),
-          .closed = state == "closed",
-          .resources = {.milli_vcpu = row["milli_vcpu"].as<int64_t>(),
-                        .memory_mib = row["memory_mib"].as<int64_t>(),
-                        .disk_gib = row["disk_gib"].as<int64_t>()},
-          .boundary = from_micros(row["boundary_micros"].as<int64_t>()),
-          .vcpu_total = Decimal::from_sql(row["vcpu_total"].c_str()),
-          .memory_total = Decimal::from_sql(row["memory_total"].c_str()),
-          .disk_total = Decimal::from_sql(row["disk_total"].c_str())};
-}
-
-}  // namespace
 
 bool insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_at) {
   const auto inserted = run_prepared(
@@ -92,7 +93,7 @@ void update_metered(pqxx::work& tx, const std::vector<MeteredLife>& lives) {
   SqlArray sandbox, state, milli_vcpu, memory_mib, disk_gib, boundary, vcpu, memory, disk;
   for (const MeteredLife& life : lives) {
     sandbox.add(life.id.value);
-    state.add(to_string(life));
+    state.add(life.closed ? "closed" : to_string(life.state));
     milli_vcpu.add(life.resources.milli_vcpu);
     memory_mib.add(life.resources.memory_mib);
     disk_gib.add(life.resources.disk_gib);
@@ -105,7 +106,8 @@ void update_metered(pqxx::work& tx, const std::vector<MeteredLife>& lives) {
       tx,
       "UPDATE metered_sandbox m SET state = u.state, milli_vcpu = u.milli_vcpu,"
       " memory_mib = u.memory_mib, disk_gib = u.disk_gib, boundary = u.boundary,"
-      " vcpu_total = u.vcpu, memory_total = u.memory, disk_total = u.disk"
+      " vcpu_total = u.vcpu, memory_total = u.memory, disk_total = u.disk,"
+      " closed_as = CASE WHEN u.state = 'closed' THEN m.state END"
       " FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[],"
       " $6::timestamptz[], $7::numeric[], $8::numeric[], $9::numeric[])"
       " AS u (sandbox, state, milli_vcpu, memory_mib, disk_gib, boundary, vcpu, memory, disk)"

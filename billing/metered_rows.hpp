@@ -9,10 +9,15 @@
 // Metered sandboxes as rows. Everything here runs inside a transaction of the caller's.
 namespace sandgate {
 
+// As the rows say it; what they don't know ran.
+std::string_view to_string(MeterState state);
+MeterState meter_state_from(std::string_view text);
+
 // False when it is there already.
 bool insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_at);
 
-// Locks the row until the transaction ends; empty when there is none.
+// Locks the row until the transaction ends; empty when there is none. The state of a closed one is
+// that in which it ended.
 std::optional<MeteredLife> lock_metered(pqxx::work& tx, const SandboxId& id);
 
 // Which open sandboxes to book.

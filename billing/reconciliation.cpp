@@ -36,6 +36,7 @@ Json to_json(const Tally& ours, const Tally& theirs) {
   return {{"ours", ours.amount.to_string()},
           {"theirs", theirs.amount.to_string()},
           {"difference", (theirs.amount - ours.amount).to_string()},
+          {"loss", ours.loss.to_string()},
           {"quantity",
            {{"ours", ours.quantity.to_string()},
             {"theirs", theirs.quantity.to_string()},
@@ -48,17 +49,22 @@ Tallies booked(pqxx::work& tx, const VendorReport& report) {
   for (const VendorLine& line : report.lines)
     broken_down[std::string(to_string(line.meter))] |= !line.sandbox.empty();
   Tallies tallies;
-  for (const auto& row : tx.exec_params(
-           "SELECT sandbox, meter, sum(quantity), sum(cost) FROM usage_event WHERE deployment = $1"
-           " AND interval_start >= $2::timestamptz AND interval_start < $3::timestamptz"
-           " GROUP BY 1, 2",
-           report.deployment, to_rfc3339(report.from), to_rfc3339(report.to))) {
+  for (const auto& row :
+       tx.exec_params("SELECT sandbox, meter, sum(quantity), sum(cost), sum(loss) FROM ("
+                      "  SELECT sandbox, meter, quantity, cost, 0 AS loss FROM usage_event"
+                      "  WHERE deployment = $1 AND interval_start >= $2::timestamptz"
+                      "  AND interval_start < $3::timestamptz UNION ALL"
+                      "  SELECT sandbox, meter, quantity, cost, cost FROM loss_event"
+                      "  WHERE deployment = $1 AND interval_start >= $2::timestamptz"
+                      "  AND interval_start < $3::timestamptz) booked GROUP BY 1, 2",
+                      report.deployment, to_rfc3339(report.from), to_rfc3339(report.to))) {
     const auto meter = row[1].as<std::string>();
     if (!broken_down.contains(meter) && Decimal::from_sql(row[3].c_str()).is_zero()) continue;
     const auto sandbox = broken_down[meter] ? row[0].as<std::string>() : "";
     Tally& tally = tallies[{sandbox, meter}];
     tally.quantity += Decimal::from_sql(row[2].c_str());
     tally.amount += Decimal::from_sql(row[3].c_str());
+    tally.loss += Decimal::from_sql(row[4].c_str());
   }
   return tallies;
 }
@@ -100,6 +106,7 @@ Json compare(const Tallies& ours, const VendorReport& report) {
     const Tally mine = ours.contains(key) ? ours.at(key) : Tally();
     const Tally other = theirs.contains(key) ? theirs.at(key) : Tally();
     our_total.amount += mine.amount;
+    our_total.loss += mine.loss;
     their_total.amount += other.amount;
     Json item = to_json(mine, other);
     item["sandbox"] = key.first.empty() ? Json() : Json(key.first);

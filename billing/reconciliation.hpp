@@ -31,6 +31,7 @@ VendorReport vendor_report_from(const Json& body);
 // Quantity and cost, of one side.
 struct Tally {
   Decimal quantity, amount;
+  Decimal loss;  // the part of the amount that no tenant pays
 };
 // By sandbox ("" for all) and meter.
 using Tallies = std::map<std::pair<std::string, std::string>, Tally>;

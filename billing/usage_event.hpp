@@ -21,5 +21,7 @@ struct UsageEvent {
 // Derived from what is counted, never drawn: whoever books the same thing again finds the same id.
 // UUID version 5 of "<sandbox>|<meter>|<interval start in µs>"; the database checks it.
 std::string usage_event_id(const UsageEvent& event);
+// The same of a loss; one sandbox of ours may have been more than one at backends.
+std::string loss_event_id(const UsageEvent& event, const std::string& backend_id);
 
 }  // namespace sandgate

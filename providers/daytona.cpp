@@ -113,9 +113,9 @@ Task<void> DaytonaProvider::kill(std::string id) {
 Task<void> DaytonaProvider::extend(std::string id, std::chrono::seconds ttl) {
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
-  if (!box->created_at) co_return;
+  if (!box->sandbox.created_at) co_return;
   const std::chrono::duration<double, std::ratio<60>> age =
-      std::chrono::system_clock::now() - *box->created_at + ttl;
+      std::chrono::system_clock::now() - *box->sandbox.created_at + ttl;
   const auto minutes = static_cast<int64_t>(std::ceil(age.count()));
   RestCall call{.method = "POST", .path = daytona_path(id) + "/ttl/" + std::to_string(minutes)};
   co_await api_.call(std::move(call));

@@ -55,7 +55,7 @@ Box to_box(const Json& document) {
     }
     box.toolbox_url = text_of(document, "toolboxProxyUrl");
     while (box.toolbox_url.ends_with('/')) box.toolbox_url.pop_back();
-    box.created_at = from_rfc3339(text_of(document, "createdAt"));
+    box.sandbox.created_at = from_rfc3339(text_of(document, "createdAt"));
     return box;
   });
 }

@@ -25,7 +25,6 @@ struct Box {
   BackendSandbox sandbox;
   bool started = false, failed = false;  // neither: on its way
   std::string toolbox_url;  // without the sandbox's id
-  std::optional<Time> created_at;
 };
 Box to_box(const Json& document);
 // One answer of the list.

@@ -71,6 +71,12 @@ BackendSandbox to_sandbox(const Json& document, Isolation isolation, const std::
     }
     sandbox.isolation = isolation;
     sandbox.region = region;
+    sandbox.created_at = from_rfc3339(text_of(document, "startedAt"));
+    if (document.contains("cpuCount"))
+      sandbox.resources =
+          Resources{.milli_vcpu = milli_of(document, "cpuCount"),
+                    .memory_mib = milli_of(document, "memoryMB") / 1000,
+                    .disk_gib = in_units(milli_of(document, "diskSizeMB"), 1'024'000)};
     return sandbox;
   });
 }

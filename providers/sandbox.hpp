@@ -93,6 +93,9 @@ struct BackendSandbox {
   Keeps kept = Keeps::nothing;  // paused: what survived
   Isolation isolation = Isolation::container;  // what it really runs in
   std::string region;
+  // For what nobody pays for, as far as the backend says: from when it ran, and its size.
+  std::optional<Time> created_at;
+  std::optional<Resources> resources;
 };
 
 // The state of a sandbox at one moment, kept by its backend: CreateSpec::snapshot restores it.

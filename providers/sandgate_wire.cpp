@@ -132,6 +132,12 @@ BackendSandbox to_backend_sandbox(const Json& document) {
           isolation_from(text_of(backend, "isolation")).value_or(Isolation::process);
       sandbox.region = text_of(backend, "region");
     }
+    sandbox.created_at = from_rfc3339(text_of(document, "created_at"));
+    const auto size = document.value("resources", Json());
+    if (size.is_object())
+      sandbox.resources = Resources{.milli_vcpu = milli_of(size, "vcpu"),
+                                    .memory_mib = milli_of(size, "memory_mib") / 1000,
+                                    .disk_gib = milli_of(size, "disk_gib") / 1000};
     return sandbox;
   });
 }

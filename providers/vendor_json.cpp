@@ -1,5 +1,7 @@
 #include "providers/vendor_json.hpp"
 
+#include <cmath>
+
 namespace sandgate {
 
 Error not_its_api(std::string_view provider) {
@@ -13,6 +15,15 @@ std::string text_of(const Json& document, std::string_view name) {
   if (!document.is_object()) return "";
   const auto found = document.find(name);
   return found != document.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+int64_t milli_of(const Json& document, std::string_view name) {
+  constexpr double kMost = 1 << 30;
+  if (!document.is_object()) return 0;
+  const auto found = document.find(name);
+  if (found == document.end() || !found->is_number()) return 0;
+  const double value = found->get<double>();
+  return value > 0 && value < kMost ? std::llround(value * 1000) : 0;
 }
 
 const Json& list_of(std::string_view provider, const Json& document, const char* name) {

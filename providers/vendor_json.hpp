@@ -26,6 +26,8 @@ auto reading(std::string_view provider, F read) {
 
 // The field's text; "" when it is not there or no text, or the document no object.
 std::string text_of(const Json& document, std::string_view name);
+// Thousandths of the field's number; 0 when there is none that could be a size.
+int64_t milli_of(const Json& document, std::string_view name);
 // The field's list of the document; not_its_api when there is none.
 const Json& list_of(std::string_view provider, const Json& document, const char* name);
 

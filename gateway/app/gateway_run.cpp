@@ -269,6 +269,8 @@ void Gateway::render_metrics(std::string& out) const {
           lifecycle_.unpriced());
   gauge("sandgate_outage_journal_records", "Ends that wait for the database.", outage_.records());
   gauge("sandgate_outage_journal_bytes", "The size of what waits.", outage_.bytes());
+  counter("sandgate_losses_total", "Sandboxes whose cost, or a part of it, nobody pays.",
+          lifecycle_.losses().booked());
   counter("sandgate_outage_journal_replayed_total", "Ends written after an outage.",
           outage_.replayed());
 }

@@ -5,6 +5,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/creation.hpp"
+#include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {
@@ -13,6 +14,9 @@ namespace {
 constexpr std::chrono::seconds kKillPatience{10};
 constexpr std::chrono::seconds kReadingPatience{1};
 constexpr std::chrono::seconds kTellUnpricedEvery{60};
+// A backend that ends a sandbox within that time of the end of its charge ended it then: answers
+// take their time, and vendors bill by the second.
+constexpr std::chrono::seconds kPromptEnd{2};
 
 Error unknown_sandbox(const SandboxId& id) { return Error::not_found("sandbox", id.value); }
 
@@ -104,7 +108,7 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
     const auto outcome = co_await attempt(std::move(writing));
     if (const Error* error = std::get_if<Error>(&outcome)) {
       if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
-      EndIntention intention{known->record.tenant, id, at, "killed", {}, counters};
+      EndIntention intention{known->record.tenant, id, at, "killed", {}, counters, {}};
       co_return co_await end_without_database(known->record, std::move(intention));
     }
     const auto& record = std::get<0>(outcome);
@@ -118,11 +122,11 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
 }
 
 Task<bool> Lifecycle::kill_on(DeploymentPtr deployment, SandboxRecord record) {
-  std::string backend_id = record.deployment == deployment->name ? record.backend_id : "";
+  const std::string backend_id = record.deployment == deployment->name ? record.backend_id : "";
   if (backend_id.empty()) {
     const auto orphan = co_await deployment->backend->find_by_tag(record.id.value);
-    if (!orphan) co_return true;
-    backend_id = orphan->backend_id;
+    if (orphan) co_await kill_orphan(*this, deployment, *orphan, parts_.clock.now());
+    co_return true;
   }
   const auto outcome = co_await attempt(deployment->backend->kill(backend_id));
   const auto* error = std::get_if<Error>(&outcome);
@@ -166,9 +170,15 @@ Task<std::optional<Meter::Measured>> Lifecycle::last_reading(SandboxRecord recor
 }
 
 Task<EndResult> Lifecycle::end_without_database(SandboxRecord record, EndIntention intention) {
-  co_await parts_.outage->remember(std::move(intention));
+  co_await parts_.outage->remember(intention);
   parts_.cache.forget(record.id);
   const bool killed = co_await kill_everywhere(std::move(record));
+  if (killed) {
+    // Unwritten, the reaper kills it again later, and what seems to lie between is a loss.
+    intention.gone_at = parts_.clock.now();
+    auto noting = parts_.outage->remember(std::move(intention));
+    co_await attempt(std::move(noting));
+  }
   co_return killed ? EndResult::ended : EndResult::stopping;
 }
 
@@ -177,15 +187,38 @@ Task<EndResult> Lifecycle::bring_down(SandboxRecord stopping) {
   co_return co_await finish(std::move(stopping), reading);
 }
 
+Task<std::optional<Time>> Lifecycle::ended_by_its_time(SandboxRecord record) {
+  const Time now = parts_.clock.now();
+  if (record.on_expiry != EndAction::kill || record.expires_at + kPromptEnd > now)
+    co_return std::nullopt;
+  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
+  if (!deployment || record.backend_id.empty()) co_return std::nullopt;
+  auto finding = deployment->backend->find(record.backend_id);
+  const auto outcome = co_await attempt_within(kKillPatience, std::move(finding));
+  const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
+  if (!found || (*found && (*found)->state != BackendState::gone)) co_return std::nullopt;
+  const std::chrono::seconds ttl(record.ttl_seconds);
+  co_return std::min(now, record.expires_at + backend_ttl(ttl, deployment->descriptor) - ttl);
+}
+
+void Lifecycle::end_row(pqxx::work& tx, const SandboxId& id, std::optional<Time> gone_at) {
+  const auto ended = sandbox_rows::set_ended(tx, id);
+  if (!ended || gone_at.value_or(parts_.clock.now()) - ended->at < kPromptEnd) return;
+  // Done again after a crash it would come out longer.
+  tx.exec("SET LOCAL synchronous_commit TO on");
+  losses_.book_late_end(tx, id, ended->backend_id, gone_at);
+}
+
 Task<EndResult> Lifecycle::finish(SandboxRecord stopping, std::optional<Meter::Measured> reading) {
   const SandboxId id = stopping.id;
+  const auto gone_at = co_await ended_by_its_time(stopping);
   const bool killed = co_await kill_everywhere(std::move(stopping));
-  auto work = [this, id, killed, reading](pqxx::work& tx) {
+  auto work = [this, id, killed, reading, gone_at](pqxx::work& tx) {
     // Lost in a crash, this is done again by the reaper: killing twice is harmless.
     tx.exec("SET LOCAL synchronous_commit TO off");
     if (reading) parts_.meter.observe(tx, id, *reading);
     if (killed)
-      sandbox_rows::set_ended(tx, id);
+      end_row(tx, id, gone_at);
     else
       sandbox_rows::put_off(tx, id);
   };
@@ -242,7 +275,7 @@ Task<void> Lifecycle::fail(SandboxId id, std::string detail) {
     if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
     const auto known = co_await parts_.cache.find(id);
     if (!known) throw *error;
-    EndIntention intention{known->record.tenant, id, at, lost.reason, lost.failure, {}};
+    EndIntention intention{known->record.tenant, id, at, lost.reason, lost.failure, {}, at};
     co_await parts_.outage->remember(std::move(intention));
   }
   parts_.cache.forget(id);

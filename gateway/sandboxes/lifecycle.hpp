@@ -2,6 +2,7 @@
 #include <atomic>
 #include <string>
 
+#include "billing/losses.hpp"
 #include "billing/meter.hpp"
 #include "billing/price_books.hpp"
 #include "gateway/core/crypto.hpp"
@@ -62,7 +63,7 @@ class Lifecycle {
     bool price_required = false;  // a backend whose price is unknown is not used
     const Vault* vault = nullptr;  // opens secrets; without it no sandbox gets any
   };
-  explicit Lifecycle(Parts parts) : parts_(std::move(parts)) {}
+  explicit Lifecycle(Parts parts) : parts_(std::move(parts)), losses_(parts_.prices) {}
 
   // Decides without creating anything.
   Decision explain(const CreateOrder& order) const;
@@ -93,11 +94,16 @@ class Lifecycle {
   // In the transaction that set a row stopping: ends meter and reservation at `at` (now if empty).
   void end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at = std::nullopt,
                   const std::optional<Meter::Measured>& counters = std::nullopt);
+  // In the transaction that writes down that the backend has ended it, at `gone_at` (now if empty):
+  // stopping -> ended. What it cost after the end of its charge is a loss.
+  void end_row(pqxx::work& tx, const SandboxId& id, std::optional<Time> gone_at);
 
   // The deployment that holds it. Throws Error(unavailable) when it is gone.
   DeploymentPtr deployment_of(const SandboxRecord& record) const;
 
   const Parts& parts() const { return parts_; }
+  Losses& losses() { return losses_; }
+  const Losses& losses() const { return losses_; }
   // Creates for which a deployment of unknown price was refused, or (unless required) considered.
   uint64_t unpriced() const { return unpriced_; }
 
@@ -107,6 +113,9 @@ class Lifecycle {
   Task<bool> kill_everywhere(SandboxRecord record);
   // What its backend counted so far; empty when it does not measure or answer.
   Task<std::optional<Meter::Measured>> last_reading(SandboxRecord record);
+  // When its own time ended it at a backend that could not be asked to: later it cost nothing.
+  // Empty when it is still there, or that is not known.
+  Task<std::optional<Time>> ended_by_its_time(SandboxRecord record);
   // Backend, then row; `reading` is booked with it.
   Task<EndResult> finish(SandboxRecord stopping, std::optional<Meter::Measured> reading);
   Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);
@@ -114,6 +123,7 @@ class Lifecycle {
   void warn_of_unpriced(const Decision& decision);
 
   Parts parts_;
+  Losses losses_;
   std::atomic<uint64_t> unpriced_{0};
   std::atomic<int64_t> unpriced_told_{0};  // steady seconds
 };

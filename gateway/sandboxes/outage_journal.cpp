@@ -20,6 +20,7 @@ std::string payload_of(const EndIntention& intention) {
     json["counters"] = {{"egress_bytes", intention.counters->egress_bytes.value_or(-1)},
                         {"cpu_micros", intention.counters->active_cpu_micros.value_or(-1)},
                         {"sampled_micros", to_micros(intention.counters->sampled_at)}};
+  if (intention.gone_at) json["gone_micros"] = to_micros(*intention.gone_at);
   // Text from a backend may be anything.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -40,6 +41,8 @@ EndIntention intention_of(const std::string& payload) {
                         .active_cpu_micros = read.at("cpu_micros").get<int64_t>(),
                         .sampled_at = from_micros(read.at("sampled_micros").get<int64_t>())};
   }
+  if (json.contains("gone_micros"))
+    intention.gone_at = from_micros(json["gone_micros"].get<int64_t>());
   return intention;
 }
 
@@ -58,10 +61,12 @@ void apply(pqxx::work& tx, Lifecycle& lifecycle, const EndIntention& intention) 
   const sandbox_rows::Stop stop{.reason = intention.reason,
                                 .failure = intention.failure,
                                 .lease = std::chrono::milliseconds(0)};
-  if (!sandbox_rows::set_stopping(tx, intention.sandbox, stop)) return;
-  if (intention.counters)
-    lifecycle.parts().meter.observe(tx, intention.sandbox, *intention.counters);
-  lifecycle.end_charge(tx, intention.sandbox, intention.at);
+  if (sandbox_rows::set_stopping(tx, intention.sandbox, stop)) {
+    if (intention.counters)
+      lifecycle.parts().meter.observe(tx, intention.sandbox, *intention.counters);
+    lifecycle.end_charge(tx, intention.sandbox, intention.at);
+  }
+  if (intention.gone_at) lifecycle.end_row(tx, intention.sandbox, intention.gone_at);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct EndIntention {
   std::string reason;  // killed, failed
   std::optional<SandboxFailure> failure;
   std::optional<Meter::Measured> counters;  // what its backend had counted by then
+  std::optional<Time> gone_at;  // when its backend had ended it; empty: not known yet
 };
 
 // Ends of sandboxes on this machine's disk until the database has them. Usage itself needs no

@@ -3,6 +3,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/for_each.hpp"
+#include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 
@@ -135,9 +136,7 @@ Task<bool> Reaper::kill_orphan(sandbox_rows::OpenAttempt open) {
   const bool in_use = record && !is_ended(record->state) &&
                       is_placed_as(*record, deployment->provider, found->backend_id);
   if (in_use) co_return open.last_look;
-  log::warn("an orphan is killed",
-            {{"sandbox", open.sandbox.value}, {"deployment", open.deployment}});
-  co_await deployment->backend->kill(found->backend_id);
+  co_await sandgate::kill_orphan(lifecycle_, deployment, *found, lifecycle_.parts().clock.now());
   co_return true;
 }
 

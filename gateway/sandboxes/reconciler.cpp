@@ -5,6 +5,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/orphans.hpp"
 
 namespace sandgate {
 namespace {
@@ -91,12 +92,18 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
     const auto since = seen == before.end() ? std::chrono::steady_clock::now() : seen->second;
     now.emplace(one.backend_id, since);
     if (!old_enough(since)) continue;
-    log::warn("an orphan is killed",
-              {{"sandbox", one.sandbox_id}, {"deployment", deployment->name}});
-    const auto outcome = co_await attempt(deployment->backend->kill(one.backend_id));
+    const auto age = std::chrono::steady_clock::now() - since;
+    const Time seen =
+        lifecycle_.parts().clock.now() - std::chrono::duration_cast<std::chrono::microseconds>(age);
+    auto killing = kill_orphan(lifecycle_, deployment, one, seen);
+    const auto outcome = co_await attempt(std::move(killing));
     if (!std::holds_alternative<Error>(outcome)) ++killed;
   }
   first_seen_[deployment->key()] = std::move(now);
+  std::set<std::string> there;
+  for (const BackendSandbox& one : listed)
+    if (one.state != BackendState::gone) there.insert(one.backend_id);
+  co_await book_ended_orphans(lifecycle_, deployment, std::move(there));
   co_return killed;
 }
 

@@ -134,14 +134,16 @@ std::vector<SandboxRecord> take_due(pqxx::work& tx, const std::string& states,
   return taken;
 }
 
-bool set_ended(pqxx::work& tx, const SandboxId& id) {
-  return run_prepared(tx, R"sql(
+std::optional<Ended> set_ended(pqxx::work& tx, const SandboxId& id) {
+  const auto rows = run_prepared(tx, R"sql(
     UPDATE sandbox SET ended_at = coalesce((SELECT boundary FROM metered_sandbox
         WHERE sandbox = $1 AND state = 'closed'), now()),
       state = CASE WHEN failure_code IS NULL THEN 'stopped' ELSE 'failed' END
-    WHERE id = $1 AND state = 'stopping')sql",
-                      id.value)
-             .affected_rows() == 1;
+    WHERE id = $1 AND state = 'stopping'
+    RETURNING (extract(epoch FROM ended_at) * 1000000)::bigint, backend_id)sql",
+                                 id.value);
+  if (rows.empty()) return std::nullopt;
+  return Ended{from_micros(rows[0][0].as<int64_t>()), rows[0][1].as<std::string>()};
 }
 
 void put_off(pqxx::work& tx, const SandboxId& id) {

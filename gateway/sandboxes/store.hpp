@@ -36,7 +36,11 @@ struct Stop {
 // creating, running, pausing, paused, resuming -> stopping. Only one caller ever wins.
 std::optional<SandboxRecord> set_stopping(pqxx::work& tx, const SandboxId& id, const Stop& stop);
 // stopping -> stopped or failed. Need not be durable: killing again is harmless.
-bool set_ended(pqxx::work& tx, const SandboxId& id);
+struct Ended {
+  Time at;  // where its charge ended
+  std::string backend_id;
+};
+std::optional<Ended> set_ended(pqxx::work& tx, const SandboxId& id);
 // Puts the next try of a stopping one off, by 1 s doubling to 60 s.
 void put_off(pqxx::work& tx, const SandboxId& id);
 

@@ -41,6 +41,7 @@ constexpr const char* kRewrites[] = {
     "TRUNCATE ledger_entry",
     "TRUNCATE price_entry",
     "TRUNCATE reconciliation",
+    "TRUNCATE loss_event",
     "TRUNCATE budget_event",
 };
 

@@ -3,6 +3,7 @@
 
 #include "billing/budget_store.hpp"
 #include "billing/invoices.hpp"
+#include "billing/losses.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
 namespace sandgate {
@@ -83,6 +84,8 @@ class RandomMonth : public test::BillingFixture {
     }
     const Time ended = when - std::chrono::seconds(below(30));
     then([=, this](pqxx::work& tx) { meter.close(tx, box.id, ended); });
+    if (below(4) > 0) return;
+    then([=, this](pqxx::work& tx) { losses.book_late_end(tx, box.id, "box", std::nullopt); });
   }
 
   // In order, some times a little back; now and then everything since the last commit is lost and
@@ -129,6 +132,7 @@ class RandomMonth : public test::BillingFixture {
   TenantId second = TenantId::make();
   SetClock now;
   Meter meter{books, &now};
+  Losses losses{books, &now};
   std::vector<Step> steps_;
 };
 

@@ -147,6 +147,25 @@ def check_rollups(report, conninfo, events):
     report.same_sums("day", ours, theirs)
 
 
+def check_losses(report, conninfo, prices):
+    """What nobody pays: rated by the cost books alone, and in the ledger as loss, to the same vendor."""
+    ours, theirs = defaultdict(lambda: ZERO), defaultdict(lambda: ZERO)
+    for event in rows(conninfo, "SELECT *, '' AS tenant, " + MICROS.format("interval_start") + ", " +
+                      MICROS.format("recorded_at") + " FROM loss_event"):
+        cost, currency, _, _ = rate(prices, event)
+        report.same(f"cost of loss {event['id']}", (cost, currency),
+                    (Decimal(event["cost"]), event["cost_currency"]))
+        ours["loss", currency] += cost
+        ours[f"vendor/{event['deployment']}/payable", currency] -= cost
+    for row in rows(conninfo, "SELECT account, currency, debit, credit FROM ledger_entry"
+                              " JOIN ledger_transfer ON id = transfer WHERE reason LIKE 'loss: %'"):
+        theirs[row["account"], row["currency"]] += Decimal(row["debit"]) - Decimal(row["credit"])
+    report.same_sums("loss", {k: v for k, v in ours.items() if v}, theirs)
+    twice = rows(conninfo, "SELECT l.id FROM loss_event l JOIN usage_event u USING (sandbox, meter)"
+                           " WHERE l.reason = 'late_end' AND u.interval_end > l.interval_start")
+    report.same("losses within what a tenant was charged for", [], twice)
+
+
 def check_ledger(report, conninfo, events):
     ours, theirs, balance = (defaultdict(lambda: ZERO) for _ in range(3))
     for event in events:
@@ -226,7 +245,9 @@ def main():
         " (interval_start AT TIME ZONE 'UTC')::date AS day, " + MICROS.format("interval_start") +
         ", " + MICROS.format("recorded_at") + " FROM usage_event ORDER BY sequence"))
     report = Report()
-    check_events(report, Prices(conninfo), events)
+    prices = Prices(conninfo)
+    check_events(report, prices, events)
+    check_losses(report, conninfo, prices)
     check_rollups(report, conninfo, events)
     check_ledger(report, conninfo, events)
     check_budgets(report, conninfo, events)

@@ -65,7 +65,9 @@ BackendSandbox FakeProvider::make(const CreateSpec& spec) {
   BackendSandbox made{.backend_id = "fake-" + std::to_string(++next_),
                       .sandbox_id = spec.sandbox_id,
                       .isolation = offered_.isolation,
-                      .region = "eu"};
+                      .region = "eu",
+                      .created_at = made_at_,
+                      .resources = spec.resources};
   alive_[made.backend_id] = made;
   return made;
 }

@@ -30,6 +30,7 @@ class FakeProvider : public Provider {
   void fail_states(Fault fault, ErrorCode code = ErrorCode::unavailable);
   void offer(Descriptor descriptor);
   void lose(const std::string& backend_id);  // it dies by itself
+  void made_at(Time at) { made_at_ = at; }  // what lists say of those that come; at first nothing
 
   void count(SandboxMetrics totals);  // what metrics() says from now on; before, it refuses
 
@@ -73,6 +74,7 @@ class FakeProvider : public Provider {
   std::map<std::string, std::string> snapshots_;  // backend id -> our id
   CreateSpec last_spec_;
   std::optional<SandboxMetrics> counted_;
+  std::optional<Time> made_at_;
   int next_ = 0;
   std::atomic<bool> refuse_kills_{false};
   std::atomic<int> creates_{0}, kills_{0};

@@ -1,0 +1,88 @@
+#include "billing/losses.hpp"
+
+#include "billing/ledger.hpp"
+#include "billing/loss_rows.hpp"
+#include "billing/metered_rows.hpp"
+
+namespace sandgate {
+
+// A life that nobody pays for, and which one it is.
+struct Losses::Stretch {
+  MeteredLife life;
+  std::string backend_id;
+  LossReason reason = LossReason::late_end;
+  bool made = false;  // its create is a loss as well
+};
+
+PriceBooks::Held Losses::hold(pqxx::work& tx) {
+  auto held = books_.hold(tx);
+  if (clock_) held.now = clock_->now();
+  return held;
+}
+
+void Losses::book_stretch(pqxx::work& tx, Stretch stretch, Time until,
+                          const PriceSnapshot& prices) {
+  MeteredLife& life = stretch.life;
+  const Time began = life.boundary;
+  const bool booked_before = continue_losses(tx, life, stretch.backend_id);
+  std::vector<UsageEvent> events;
+  if (stretch.made && !booked_before) {
+    UsageEvent created{.sandbox = life.id,
+                       .meter = MeterKind::sandbox_created,
+                       .interval = {began, began},
+                       .quantity = Decimal(1)};
+    created.rated = rate(prices, life.scope(), created.meter, began, {}, created.quantity);
+    events.push_back(std::move(created));
+  }
+  std::ranges::move(book(life, until, prices, SIZE_MAX), std::back_inserter(events));
+  if (events.empty()) return;
+  for (const Money& money : insert_losses(tx, life, stretch.backend_id, stretch.reason, events))
+    post_loss(tx, life.deployment, money, "loss: " + std::string(to_string(stretch.reason)));
+  ++booked_;
+}
+
+void Losses::book_late_end(pqxx::work& tx, const SandboxId& id, const std::string& backend_id,
+                           std::optional<Time> gone_at) {
+  const auto held = hold(tx);
+  auto life = lock_metered(tx, id);
+  if (!life || !life->closed) return;
+  const Time until = std::min(gone_at.value_or(held.now), held.now);
+  book_stretch(tx, {.life = std::move(*life), .backend_id = backend_id}, until, *held.prices);
+}
+
+void Losses::note(pqxx::work& tx, const Orphan& orphan) { insert_orphan(tx, orphan); }
+
+void Losses::end(pqxx::work& tx, const std::string& deployment, const std::string& owner,
+                 const std::string& backend_id) {
+  const auto held = hold(tx);
+  const auto orphan = end_orphan(tx, deployment, owner, backend_id, held.now);
+  if (!orphan) return;
+  MeteredLife life{.id = orphan->id,
+                   .deployment = orphan->deployment,
+                   .provider = orphan->provider,
+                   .region = orphan->region,
+                   .state = orphan->state,
+                   .resources = orphan->resources,
+                   .boundary = orphan->since};
+  // Minimums and roundings that its tenant paid are not owed again.
+  const auto paid = orphan->placed ? lock_metered(tx, orphan->id) : std::nullopt;
+  if (paid && paid->closed) {
+    life.vcpu_total = paid->vcpu_total;
+    life.memory_total = paid->memory_total;
+    life.disk_total = paid->disk_total;
+    life.boundary = std::max(life.boundary, paid->boundary);
+  }
+  book_stretch(tx,
+               {.life = std::move(life),
+                .backend_id = backend_id,
+                .reason = LossReason::orphan,
+                .made = !orphan->placed},
+               held.now, *held.prices);
+}
+
+std::vector<std::string> Losses::open(pqxx::work& tx, const std::string& deployment,
+                                      const std::string& owner) {
+  return open_orphans(tx, deployment, owner);
+}
+
+}  // namespace sandgate

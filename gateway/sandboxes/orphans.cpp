@@ -1,0 +1,89 @@
+#include "gateway/sandboxes/orphans.hpp"
+
+#include <algorithm>
+
+#include "gateway/core/log.hpp"
+#include "gateway/core/settle.hpp"
+
+namespace sandgate {
+namespace {
+
+// What a backend says of its past and size is believed within bounds.
+constexpr std::chrono::hours kOldest{31 * 24};
+constexpr int64_t kLargest = 1 << 30;
+
+std::string owner_of(const Deployment& deployment) {
+  return deployment.tenant ? deployment.tenant->value : "";
+}
+
+MeterState meter_state_of(const BackendSandbox& sandbox) {
+  if (sandbox.state != BackendState::paused) return MeterState::running;
+  return sandbox.kept == Keeps::memory ? MeterState::paused_memory : MeterState::paused_disk;
+}
+
+Resources size_of(const BackendSandbox& sandbox, const std::optional<SandboxRecord>& record) {
+  Resources size = sandbox.resources.value_or(record ? record->resources : Resources());
+  for (int64_t* part : {&size.milli_vcpu, &size.memory_mib, &size.disk_gib})
+    *part = std::clamp<int64_t>(*part, 0, kLargest);
+  return size;
+}
+
+Orphan orphan_of(pqxx::work& tx, const Deployment& deployment, const BackendSandbox& one,
+                 Time seen) {
+  const auto record = sandbox_rows::find(tx, SandboxId{one.sandbox_id});
+  // Nothing of ours is older than the wish for it.
+  const Time oldest = record ? record->created_at : seen - kOldest;
+  const Time since = one.created_at.value_or(record ? oldest : seen);
+  return {.id = SandboxId{one.sandbox_id},
+          .backend_id = one.backend_id,
+          .deployment = deployment.name,
+          .provider = deployment.provider,
+          .region = one.region.empty() ? deployment.region() : one.region,
+          .owner = owner_of(deployment),
+          .state = meter_state_of(one),
+          .resources = size_of(one, record),
+          .since = std::min(std::max(since, oldest), seen),
+          .placed = record && is_placed_as(*record, deployment.provider, one.backend_id)};
+}
+
+Task<void> book_end(Lifecycle& lifecycle, DeploymentPtr deployment, std::string backend_id) {
+  auto write = [&lifecycle, deployment, backend_id](pqxx::work& tx) {
+    lifecycle.losses().end(tx, deployment->name, owner_of(*deployment), backend_id);
+  };
+  co_await lifecycle.parts().database.run(std::move(write));
+}
+
+}  // namespace
+
+Task<void> kill_orphan(Lifecycle& lifecycle, DeploymentPtr deployment, BackendSandbox orphan,
+                       Time seen) {
+  log::warn("an orphan is killed",
+            {{"sandbox", orphan.sandbox_id}, {"deployment", deployment->name}});
+  auto note = [deployment, orphan, seen](pqxx::work& tx) {
+    Losses::note(tx, orphan_of(tx, *deployment, orphan, seen));
+  };
+  co_await lifecycle.parts().database.run(std::move(note));
+  auto killing = deployment->backend->kill(orphan.backend_id);
+  const auto outcome = co_await attempt(std::move(killing));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (error && error->code != ErrorCode::not_found) throw *error;
+  co_await book_end(lifecycle, deployment, orphan.backend_id);
+}
+
+Task<void> book_ended_orphans(Lifecycle& lifecycle, DeploymentPtr deployment,
+                              std::set<std::string> listed) {
+  auto read = [deployment](pqxx::work& tx) {
+    return Losses::open(tx, deployment->name, owner_of(*deployment));
+  };
+  const auto open = co_await lifecycle.parts().database.run(std::move(read));
+  for (const std::string& backend_id : open) {
+    if (listed.contains(backend_id)) continue;
+    auto finding = deployment->backend->find(backend_id);
+    const auto outcome = co_await attempt(std::move(finding));
+    const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
+    if (!found || (*found && (*found)->state != BackendState::gone)) continue;
+    co_await book_end(lifecycle, deployment, backend_id);
+  }
+}
+
+}  // namespace sandgate

@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate {
+namespace {
+
+using namespace std::chrono_literals;
+using test::run;
+using test::World;
+
+struct LossWorld : World {
+  LossWorld() {
+    run(replica.prices.publish(price_version_from(
+        parse_json(R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+          "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"1"}]})"),
+        "list")));
+  }
+  // As if everything so far had been that much earlier.
+  void age(const SandboxId& id, int seconds) {
+    const std::string by = " - interval '" + std::to_string(seconds) + " seconds'";
+    sql("UPDATE metered_sandbox SET opened_at = opened_at" + by + ", boundary = boundary" + by +
+        " WHERE sandbox = '" + id.value + "' RETURNING 1");
+    sql("UPDATE sandbox SET created_at = created_at" + by + ", expires_at = expires_at" + by +
+        " WHERE id = '" + id.value + "' RETURNING 1");
+  }
+  // Whole seconds that one vCPU costs; every price is 1.
+  int lost() { return std::stoi("0" + sql("SELECT trunc(sum(cost)) FROM loss_event")); }
+  bool books_balance() {
+    return sql("SELECT coalesce(sum(debit - credit), 0) = 0 AND (SELECT coalesce(sum(cost), 0)"
+               "   FROM loss_event) = coalesce(sum(debit) FILTER (WHERE account = 'loss'), 0)"
+               " FROM ledger_entry") == "t";
+  }
+  DeploymentPtr on_a() { return replica.deployments.find(tenant, "a"); }
+  size_t sweep() {
+    Reconciler reconciler(replica.lifecycle, {.every = 0ms, .orphan_age = 0ms});
+    return run(reconciler.reconcile(on_a()))->orphans_killed;
+  }
+};
+
+TEST(Loss, IsWhatRunsOnWhileItsBackendDoesNotAnswer) {
+  LossWorld world;
+  const SandboxRecord box = world.create();
+  world.a->refuse_kills(true);
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, box.id)), EndResult::stopping);
+  world.age(box.id, 100);
+  const std::string charged = world.sql("SELECT sum(charge) FROM usage_event");
+  EXPECT_EQ(run(world.replica.reaper(70s).finish()), 1u);
+  EXPECT_EQ(world.lost(), 0) << "nothing until it is known when that ends";
+  world.a->refuse_kills(false);
+  EXPECT_EQ(run(world.replica.reaper(200s).finish()), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  EXPECT_GE(world.lost(), 100);
+  EXPECT_LE(world.lost(), 160);
+  EXPECT_EQ(world.sql("SELECT sum(charge) FROM usage_event"), charged);
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, box.id)), EndResult::ended);
+  EXPECT_TRUE(world.books_balance());
+}
+
+TEST(Loss, IsNoneWhenTheBackendEndsItAtOnce) {
+  LossWorld world;
+  const SandboxRecord box = world.create();
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, box.id)), EndResult::ended);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM loss_event"), "0");
+}
+
+TEST(Loss, EndsWithItsOwnTimeWhenTheBackendHadThat) {
+  LossWorld world;
+  const SandboxRecord box = world.create([](Profile& profile) { profile.ttl_seconds = 1000; });
+  world.a->refuse_kills(true);
+  run(world.replica.lifecycle.kill(world.tenant, box.id));
+  world.a->refuse_kills(false);
+  world.a->lose(box.backend_id);
+  world.age(box.id, 5000);
+  EXPECT_EQ(run(world.replica.reaper(70s).finish()), 1u);
+  EXPECT_GE(world.lost(), 990);
+  EXPECT_LE(world.lost(), 1100) << "and the grace that backends are given";
+  EXPECT_TRUE(world.books_balance());
+}
+
+TEST(Loss, IsAnOrphanFromWhenTheVendorSaysItWasMade) {
+  LossWorld world;
+  world.a->made_at(SystemClock().now() - 500s);
+  run(world.a->create({.sandbox_id = SandboxId::make().value, .resources = {.milli_vcpu = 2000}}));
+  EXPECT_EQ(world.sweep(), 1u);
+  EXPECT_EQ(world.lost() / 20, 50) << "two vCPU for 500 seconds";
+  EXPECT_EQ(world.sql("SELECT DISTINCT tenant FROM usage_event"), "");
+  EXPECT_EQ(world.sweep(), 0u);
+  EXPECT_TRUE(world.books_balance());
+}
+
+TEST(Loss, OfAnOrphanIsBookedThoughItsKillerDied) {
+  LossWorld world;
+  const SandboxId id = SandboxId::make();
+  const auto made = run(world.a->create({.sandbox_id = id.value}));
+  auto note = [&](pqxx::work& tx) {
+    Losses::note(tx, {.id = id,
+                      .backend_id = made.backend_id,
+                      .deployment = "a",
+                      .provider = "a",
+                      .resources = {.milli_vcpu = 1000},
+                      .since = SystemClock().now() - 100s});
+  };
+  run(world.database->run(note));
+  world.a->lose(made.backend_id);  // killed, and nobody told
+  EXPECT_EQ(world.lost(), 0);
+  EXPECT_EQ(world.sweep(), 0u);
+  EXPECT_EQ(world.lost() / 10, 10);
+  EXPECT_TRUE(world.books_balance());
+}
+
+TEST(Loss, OfOneWhoseCreatorDiedBeginsWithItsCreate) {
+  LossWorld world;
+  world.a->fail_creates(test::FakeProvider::Fault::lost_reply);
+  const SandboxRecord placed = world.create();  // on b; a has one nobody knows
+  world.sql("UPDATE sandbox SET created_at = created_at - interval '100 seconds' RETURNING 1");
+  EXPECT_EQ(run(world.replica.reaper().resolve_unknown()), 1u);
+  EXPECT_EQ(world.a->alive(), 0u);
+  EXPECT_EQ(world.lost() / 10, 10);
+  EXPECT_TRUE(world.metered(placed.id));
+}
+
+}  // namespace
+}  // namespace sandgate
