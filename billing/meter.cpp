@@ -50,6 +50,9 @@ void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,
   if (!life) throw Error::not_found("metered sandbox", id.value);
   if (life->closed) return;
   advance(tx, *life, held.now, *held.prices);
+  const bool ran = life->state == MeterState::running, runs = state == MeterState::running;
+  if (ran && !runs) mark_pause(tx, id, held.now);
+  if (!ran && runs) mark_resume(tx, id, held.now);
   life->state = state;
   life->resources = resources;
   update_metered(tx, {*life});

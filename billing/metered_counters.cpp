@@ -12,7 +12,45 @@ int64_t increase(int64_t seen, int64_t reading) {
   return reading >= seen ? reading - seen : reading;
 }
 
+// Whole parts for each piece, in proportion to its length; they add up to `whole`.
+std::vector<int64_t> shares(int64_t whole, const std::vector<Interval>& pieces) {
+  int64_t length = 0, past = 0, given = 0;
+  for (const Interval& piece : pieces) length += (piece.to - piece.from).count();
+  std::vector<int64_t> parts;
+  for (const Interval& piece : pieces) {
+    past += (piece.to - piece.from).count();
+    const auto up_to =
+        length == 0 ? whole : static_cast<int64_t>(Decimal::Integer(whole) * past / length);
+    parts.push_back(up_to - given);
+    given = up_to;
+  }
+  return parts;
+}
+
+std::optional<Time> time_in(const pqxx::field& micros) {
+  return micros.is_null() ? std::nullopt : std::optional(from_micros(micros.as<int64_t>()));
+}
+
+std::optional<std::string> time_text(const std::optional<Time>& at) {
+  return at ? std::optional(to_rfc3339(*at)) : std::nullopt;
+}
+
 }  // namespace
+
+std::vector<Interval> MeteredCounters::running_until(Time until,
+                                                     const PriceSnapshot& prices) const {
+  std::vector<Interval> pieces;
+  const auto add = [&](Time from, Time to) {
+    const auto moments = prices.changes(from, to);
+    for (const Interval& piece : cut({from, to}, moments, SIZE_MAX)) pieces.push_back(piece);
+  };
+  add(observed_at, std::min(paused_from.value_or(until), until));
+  // A clock that stepped back may say that it went on before it stopped.
+  if (resumed_at) add(std::max({*resumed_at, *paused_from, observed_at}), until);
+  // Nothing ran: what was counted all the same belongs to where running stopped.
+  if (pieces.empty()) pieces.push_back({observed_at, observed_at});
+  return pieces;
+}
 
 std::vector<UsageEvent> MeteredCounters::take(const Meter::Measured& totals, Time now,
                                               const PriceSnapshot& prices) {
@@ -20,31 +58,37 @@ std::vector<UsageEvent> MeteredCounters::take(const Meter::Measured& totals, Tim
   const Time until = ended_at.value_or(now);
   if (until <= observed_at || totals.sampled_at <= read_at || now > until + kLateReading)
     return events;
-  const auto count = [&](MeterKind meter, Decimal quantity, Decimal& total) {
-    if (quantity.is_zero()) return;
-    Rated rated =
-        rate(prices, {tenant, provider, deployment, region}, meter, observed_at, total, quantity);
-    events.push_back({.sandbox = id,
-                      .tenant = tenant,
-                      .meter = meter,
-                      .interval = {observed_at, until},
-                      .quantity = quantity,
-                      .before = total,
-                      .rated = std::move(rated)});
-    total += quantity;
+  const auto pieces = running_until(until, prices);
+  const PriceScope scope{tenant, provider, deployment, region};
+  const auto count = [&](MeterKind meter, int64_t counted, auto quantity_of, Decimal& total) {
+    const auto parts = shares(counted, pieces);
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      if (parts[i] == 0) continue;
+      const Decimal quantity = quantity_of(parts[i]);
+      Rated rated = rate(prices, scope, meter, pieces[i].from, total, quantity);
+      events.push_back({.sandbox = id,
+                        .tenant = tenant,
+                        .meter = meter,
+                        .interval = pieces[i],
+                        .quantity = quantity,
+                        .before = total,
+                        .rated = std::move(rated)});
+      total += quantity;
+    }
   };
   if (totals.egress_bytes && *totals.egress_bytes >= 0) {
-    count(MeterKind::egress_gib, gib(increase(egress_bytes_seen, *totals.egress_bytes)),
+    count(MeterKind::egress_gib, increase(egress_bytes_seen, *totals.egress_bytes), gib,
           egress_total);
     egress_bytes_seen = *totals.egress_bytes;
   }
   if (totals.active_cpu_micros && *totals.active_cpu_micros >= 0) {
-    count(MeterKind::active_cpu_second,
-          seconds(increase(cpu_micros_seen, *totals.active_cpu_micros)), cpu_total);
+    count(MeterKind::active_cpu_second, increase(cpu_micros_seen, *totals.active_cpu_micros),
+          seconds, cpu_total);
     cpu_micros_seen = *totals.active_cpu_micros;
   }
   observed_at = until;
   read_at = totals.sampled_at;
+  if (resumed_at) paused_from = resumed_at = std::nullopt;
   return events;
 }
 
@@ -55,6 +99,8 @@ std::optional<MeteredCounters> lock_counters(pqxx::work& tx, const SandboxId& id
       " (extract(epoch FROM observed_at) * 1000000)::bigint AS observed_micros,"
       " (extract(epoch FROM counters_at) * 1000000)::bigint AS read_micros,"
       " (extract(epoch FROM boundary) * 1000000)::bigint AS boundary_micros,"
+      " (extract(epoch FROM paused_from) * 1000000)::bigint AS paused_micros,"
+      " (extract(epoch FROM resumed_at) * 1000000)::bigint AS resumed_micros,"
       " state = 'closed' AS closed, egress_total, cpu_total"
       " FROM metered_sandbox WHERE sandbox = $1 FOR UPDATE",
       id.value);
@@ -70,6 +116,8 @@ std::optional<MeteredCounters> lock_counters(pqxx::work& tx, const SandboxId& id
       .observed_at = from_micros(row["observed_micros"].as<int64_t>()),
       .read_at = from_micros(row["read_micros"].as<int64_t>()),
       .ended_at = row["closed"].as<bool>() ? std::optional(from_micros(boundary)) : std::nullopt,
+      .paused_from = time_in(row["paused_micros"]),
+      .resumed_at = time_in(row["resumed_micros"]),
       .egress_bytes_seen = row["egress_bytes_seen"].as<int64_t>(),
       .cpu_micros_seen = row["cpu_micros_seen"].as<int64_t>(),
       .egress_total = Decimal::from_sql(row["egress_total"].c_str()),
@@ -80,11 +128,27 @@ void update_counters(pqxx::work& tx, const MeteredCounters& counters) {
   run_prepared(tx,
                "UPDATE metered_sandbox SET observed_at = $2::timestamptz, egress_bytes_seen = $3,"
                " cpu_micros_seen = $4, egress_total = $5::numeric, cpu_total = $6::numeric,"
-               " counters_at = $7::timestamptz"
-               " WHERE sandbox = $1",
+               " counters_at = $7::timestamptz, paused_from = $8::timestamptz,"
+               " resumed_at = $9::timestamptz WHERE sandbox = $1",
                counters.id.value, to_rfc3339(counters.observed_at), counters.egress_bytes_seen,
                counters.cpu_micros_seen, counters.egress_total.to_string(),
-               counters.cpu_total.to_string(), to_rfc3339(counters.read_at));
+               counters.cpu_total.to_string(), to_rfc3339(counters.read_at),
+               time_text(counters.paused_from), time_text(counters.resumed_at));
+}
+
+void mark_pause(pqxx::work& tx, const SandboxId& id, Time at) {
+  // Of two pauses without a reading in between only the later is known.
+  run_prepared(tx,
+               "UPDATE metered_sandbox SET observed_at = greatest(observed_at, resumed_at),"
+               " paused_from = $2::timestamptz, resumed_at = NULL WHERE sandbox = $1",
+               id.value, to_rfc3339(at));
+}
+
+void mark_resume(pqxx::work& tx, const SandboxId& id, Time at) {
+  run_prepared(tx,
+               "UPDATE metered_sandbox SET resumed_at = $2::timestamptz"
+               " WHERE sandbox = $1 AND paused_from IS NOT NULL",
+               id.value, to_rfc3339(at));
 }
 
 }  // namespace sandgate

@@ -98,6 +98,9 @@ class Lifecycle {
   // stopping -> ended. What it cost after the end of its charge is a loss.
   void end_row(pqxx::work& tx, const SandboxId& id, std::optional<Time> gone_at);
 
+  // What its backend counted so far; empty when it does not measure or answer.
+  Task<std::optional<Meter::Measured>> last_reading(SandboxRecord record);
+
   // The deployment that holds it. Throws Error(unavailable) when it is gone.
   DeploymentPtr deployment_of(const SandboxRecord& record) const;
 
@@ -111,8 +114,6 @@ class Lifecycle {
   // True: certainly not there any more. Throws when the backend does not answer.
   Task<bool> kill_on(DeploymentPtr deployment, SandboxRecord record);
   Task<bool> kill_everywhere(SandboxRecord record);
-  // What its backend counted so far; empty when it does not measure or answer.
-  Task<std::optional<Meter::Measured>> last_reading(SandboxRecord record);
   // When its own time ended it at a backend that could not be asked to: later it cost nothing.
   // Empty when it is still there, or that is not known.
   Task<std::optional<Time>> ended_by_its_time(SandboxRecord record);

@@ -132,9 +132,11 @@ Task<SandboxRecord> Pausing::carry_out(SandboxRecord record) {
   if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
   std::optional<Error> refusal;
   if (record.state == SandboxState::pausing) {
+    // What was counted so far is of the time before the pause.
+    const auto counters = co_await lifecycle_.last_reading(record);
     const auto outcome = co_await ask_to_pause(deployment, record);
     if (const auto* kept = std::get_if<Keeps>(&outcome))
-      co_return co_await keep_paused(record.id, *kept);
+      co_return co_await keep_paused(record.id, *kept, counters);
     refusal = std::get<Error>(outcome);
   } else {
     auto resuming = deployment->backend->resume(record.backend_id);
@@ -159,10 +161,12 @@ Task<SandboxRecord> Pausing::carry_out(SandboxRecord record) {
   throw *refusal;
 }
 
-Task<SandboxRecord> Pausing::keep_paused(SandboxId id, Keeps kept) {
-  auto write = [this, id, kept](pqxx::work& tx) {
+Task<SandboxRecord> Pausing::keep_paused(SandboxId id, Keeps kept,
+                                         std::optional<Meter::Measured> counters) {
+  auto write = [this, id, kept, counters](pqxx::work& tx) {
     auto paused = sandbox_rows::set_paused(tx, id, kept);
     if (!paused) return sandbox_rows::find(tx, id);
+    if (counters) lifecycle_.parts().meter.observe(tx, id, *counters);
     lifecycle_.parts().meter.change(tx, id, metered_as(kept), paused->resources);
     reserve_paused(tx, *paused);
     return paused;

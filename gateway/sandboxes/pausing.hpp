@@ -26,7 +26,8 @@ class Pausing {
   Task<SandboxRecord> begin_resume(SandboxRecord paused);
   Task<SandboxRecord> settled(TenantId tenant, SandboxId id);
   Task<Outcome<Keeps>> ask_to_pause(DeploymentPtr deployment, SandboxRecord record);
-  Task<SandboxRecord> keep_paused(SandboxId id, Keeps kept);
+  Task<SandboxRecord> keep_paused(SandboxId id, Keeps kept,
+                                  std::optional<Meter::Measured> counters);
   Task<SandboxRecord> keep_running(SandboxId id);
   Task<void> leave(SandboxId id);
   Task<void> undo(SandboxRecord record, Error error);

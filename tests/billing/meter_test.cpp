@@ -146,6 +146,57 @@ TEST_F(MeterTest, MeasuredCountersAreBookedAsDifferences) {
   EXPECT_EQ(meters()["active_cpu_second"], "2");
 }
 
+TEST_F(MeterTest, CountersAreCutWhereTimeIs) {
+  insert_version("list", "2026-11-20T12:20:00Z",
+                 R"({"kind":"cost","currency":"USD","effective_from":"2026-11-20T12:20:00Z",
+    "entries":[{"provider":"acme","meter":"active_cpu_second","unit_price":"2"}]})");
+  const auto sandbox = open({});  // at 12:00
+  const auto observe = [&](const char* when, int64_t micros) {
+    clock.set(when);
+    run(database->run([&](pqxx::work& tx) {
+      meter.observe(tx, sandbox, {std::nullopt, micros, clock.now()});
+    }));
+  };
+  observe("2026-11-20T12:10:00Z", 1);
+  observe("2026-11-20T12:40:00Z", 30'000'002);
+  EXPECT_EQ(
+      rows("SELECT to_char(interval_start, 'HH24:MI'), to_char(interval_end, 'HH24:MI'),"
+           " trim_scale(quantity), trim_scale(cost) FROM usage_event"
+           " WHERE meter = 'active_cpu_second' ORDER BY 1"),
+      (std::vector<std::string>{"12:00|12:10|0.000001|0", "12:10|12:15|5|0", "12:15|12:20|5|0",
+                                "12:20|12:30|10|20", "12:30|12:40|10.000001|20.000002"}));
+}
+
+TEST_F(MeterTest, WhatCountersSayIsOfTheRunningTimeAlone) {
+  const Resources size{};
+  const auto sandbox = open(size);  // at 12:00
+  const auto observe = [&](int64_t micros) {
+    run(database->run([&](pqxx::work& tx) {
+      meter.observe(tx, sandbox, {std::nullopt, micros, clock.now()});
+    }));
+  };
+  clock.set("2026-11-20T12:01:00Z");
+  change(sandbox, MeterState::paused_memory, size);  // without a reading
+  clock.set("2026-11-20T12:59:00Z");
+  change(sandbox, MeterState::running, size);
+  clock.set("2026-11-20T13:01:00Z");
+  observe(3'000'000);
+  clock.set("2026-11-20T13:02:00Z");
+  observe(4'000'000);
+  change(sandbox, MeterState::paused_disk, size);  // with one, and something after it
+  clock.set("2026-11-20T13:05:00Z");
+  observe(4'500'000);
+  clock.set("2026-11-20T13:06:00Z");
+  change(sandbox, MeterState::running, size);
+  clock.set("2026-11-20T13:07:00Z");
+  observe(5'000'000);
+  EXPECT_EQ(rows("SELECT to_char(interval_start, 'HH24:MI'), to_char(interval_end, 'HH24:MI'),"
+                 " trim_scale(quantity) FROM usage_event WHERE meter = 'active_cpu_second'"
+                 " ORDER BY 1"),
+            (std::vector<std::string>{"12:00|12:01|1", "12:59|13:00|1", "13:00|13:01|1",
+                                      "13:01|13:02|1", "13:02|13:02|0.5", "13:06|13:07|0.5"}));
+}
+
 TEST_F(MeterTest, AReadingCountsOnceAndAnOlderOneNever) {
   const auto sandbox = open({});
   const auto observe = [&](int64_t micros, Time sampled_at) {

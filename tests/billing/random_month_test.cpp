@@ -44,7 +44,8 @@ class RandomMonth : public test::BillingFixture {
           R"(","entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.0000)" +
           std::to_string(100 + below(900)) +
           (change % 2 ? R"(","minimum":"61","rounding":"7","included":"3"},)" : R"("},)") +
-          R"({"provider":"*","meter":"memory_gib_second","unit_price":"0.00000)" +
+          R"({"provider":"*","meter":"active_cpu_second","unit_price":"0.00001"},
+          {"provider":"*","meter":"memory_gib_second","unit_price":"0.00000)" +
           std::to_string(1 + below(99)) +
           R"("},{"provider":"acme","region":"eu","meter":"sandbox_created","unit_price":"0.0001"}]})";
       insert_version("list", to_rfc3339(when), text);
@@ -77,11 +78,20 @@ class RandomMonth : public test::BillingFixture {
       when += std::chrono::microseconds(below(600'000'000));
     };
     then([=, this](pqxx::work& tx) { meter.open(tx, box); });
+    int64_t counted = 0;
+    const auto read = [&] {
+      counted = below(5) == 0 ? 0 : counted + static_cast<int64_t>(below(90'000'000));
+      then([this, box, counted](pqxx::work& tx) {
+        meter.observe(tx, box.id, {counted, counted, now.value});
+      });
+    };
     for (uint64_t changes = below(3); changes > 0; --changes) {
+      if (below(2) == 0) read();
       const auto state = static_cast<MeterState>(below(3));
       const Resources size = any_size();
       then([=, this](pqxx::work& tx) { meter.change(tx, box.id, state, size); });
     }
+    read();
     const Time ended = when - std::chrono::seconds(below(30));
     then([=, this](pqxx::work& tx) { meter.close(tx, box.id, ended); });
     if (below(4) > 0) return;

@@ -136,6 +136,16 @@ def check_events(report, prices, events):
         event["cost"] = cost
 
 
+def check_cuts(report, prices, events):
+    """No event reaches over a quarter of an hour, or over a price that was known when it was booked."""
+    changes = [(int(v["effective_from"]), int(v["created_at"])) for v in prices.versions.values()]
+    for event in events:
+        start, end = int(event["interval_start"]), int(event["interval_end"])
+        whole = (start // 900_000_000 == max(start, end - 1) // 900_000_000
+                 and not any(start < at < end and known <= int(event["recorded_at"]) for at, known in changes))
+        report.same(f"boundaries within {event['id']}", True, whole)
+
+
 def check_rollups(report, conninfo, events):
     ours, theirs = defaultdict(lambda: ZERO), defaultdict(lambda: ZERO)
     for event in events:
@@ -243,10 +253,11 @@ def main():
         "SELECT id, sandbox, tenant, profile, deployment, provider, region, meter, quantity,"
         " quantity_before, cost, cost_currency, charge, charge_currency, sequence,"
         " (interval_start AT TIME ZONE 'UTC')::date AS day, " + MICROS.format("interval_start") +
-        ", " + MICROS.format("recorded_at") + " FROM usage_event ORDER BY sequence"))
+        ", " + MICROS.format("interval_end") + ", " + MICROS.format("recorded_at") + " FROM usage_event ORDER BY sequence"))
     report = Report()
     prices = Prices(conninfo)
     check_events(report, prices, events)
+    check_cuts(report, prices, events)
     check_losses(report, conninfo, prices)
     check_rollups(report, conninfo, events)
     check_ledger(report, conninfo, events)
