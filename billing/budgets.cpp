@@ -8,7 +8,6 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::hours kSetAside{1};
 constexpr std::chrono::minutes kExtendBelow{5};
 // A flush interval and a half: usage not booked yet is still paid when it stops.
 constexpr std::chrono::seconds kStopBelow{90};
@@ -17,9 +16,13 @@ constexpr std::chrono::hours kUnknownEnd{24 * 365};
 
 Error exceeded(const Budget& budget, const Money& needed) {
   const Decimal remaining = std::max(budget.remaining(), Decimal());
+  const bool other = needed.currency != budget.currency;
   Error error(ErrorCode::budget_exceeded,
-              "budget '" + budget.name + "' has " + remaining.to_string() + " " + budget.currency +
-                  " left and this needs " + needed.amount.to_string() + " " + needed.currency);
+              other ? "budget '" + budget.name + "' is in " + budget.currency +
+                          " and could not limit what is charged in " + needed.currency
+                    : "budget '" + budget.name + "' has " + remaining.to_string() + " " +
+                          budget.currency + " left and this needs " + needed.amount.to_string() +
+                          " " + needed.currency);
   error.details = {{"budget", budget.name},
                    {"amount", budget.amount.to_string()},
                    {"currency", budget.currency},
@@ -91,10 +94,13 @@ bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
   const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
   const Decimal time = estimate(rate.amount, duration);
   const Money needed{time + planned.charge_at_start, rate.currency};
-  for (const Budget& budget : budgets)
+  for (const Budget& budget : budgets) {
+    for (const std::string& other : planned.other_currencies)
+      if (other != budget.currency) throw exceeded(budget, {Decimal(), other});
     if (budget.currency != rate.currency || budget.remaining() < needed.amount ||
         budget.remaining() <= Decimal())
       throw exceeded(budget, needed);
+  }
   const Reservation reservation{.sandbox = planned.sandbox.value,
                                 .tenant = planned.tenant.value,
                                 .currency = rate.currency,

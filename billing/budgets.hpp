@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,11 @@ struct PlannedSpending {
   std::chrono::seconds ttl{0};  // from now
   BudgetSubject subject;  // for reserve
   Decimal charge_at_start;  // beyond the rate, in its currency; of one that begins
+  std::set<std::string> other_currencies;  // it may be charged in, for reserve
 };
+
+// For how long money is set aside at once.
+inline constexpr std::chrono::hours kSetAside{1};
 
 // Whom to stop because the money ended.
 struct Halt {
@@ -35,7 +40,8 @@ class Budgets {
       : books_(books), clock_(clock) {}
 
   // In the transaction that writes the intention. Throws Error(budget_exceeded) with details
-  // {budget, amount, currency, spent, reserved, remaining, needed}. False: no budget holds for it.
+  // {budget, amount, currency, spent, reserved, remaining, needed}, also for what may be charged in
+  // another currency than a budget's. False: no budget holds for it.
   bool reserve(pqxx::work& tx, const PlannedSpending& planned);
   // When the rate or the end changed (placed, extended, paused, resumed): sets aside what is needed
   // now, or as much of it as there is. Never throws budget_exceeded.

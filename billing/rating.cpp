@@ -1,5 +1,7 @@
 #include "billing/rating.hpp"
 
+#include "billing/budget.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -96,6 +98,36 @@ Decimal charge_at_start(const PriceSnapshot& prices, const PriceScope& scope,
     total += terms->of(ahead).amount;
   }
   return total;
+}
+
+Decimal charge_of_rises(const PriceSnapshot& prices, const PriceScope& scope,
+                        const Resources& resources, Time at, std::chrono::seconds duration,
+                        const std::string& currency) {
+  const auto rate_at = [&](Time moment) {
+    const auto rate = charge_per_hour(prices, scope, resources, moment);
+    return rate && rate->currency == currency ? rate->amount : Decimal();
+  };
+  const auto moments = prices.changes(at, at + duration);
+  const Decimal now = moments.empty() ? Decimal() : rate_at(at);
+  Decimal total;
+  for (size_t i = 0; i < moments.size(); ++i) {
+    const Time until = i + 1 < moments.size() ? moments[i + 1] : at + duration;
+    const Decimal then = rate_at(moments[i]);
+    if (then > now)
+      total += estimate(then - now, std::chrono::ceil<std::chrono::seconds>(until - moments[i]));
+  }
+  return total;
+}
+
+std::set<std::string> other_currencies(const PriceSnapshot& prices, const PriceScope& scope,
+                                       Time at, const std::string& currency) {
+  std::set<std::string> others;
+  for (const MeterKind meter : kMeterKinds) {
+    const auto terms = charge_terms(prices, scope, meter, at);
+    if (terms && terms->currency != currency && !terms->terms->unit_price.is_zero())
+      others.insert(terms->currency);
+  }
+  return others;
 }
 
 }  // namespace sandgate

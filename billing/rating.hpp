@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 
 #include "billing/price_snapshot.hpp"
@@ -34,5 +35,15 @@ std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceSco
 // and each meter's minimum and one step of its rounding. Of what is charged in `currency`.
 Decimal charge_at_start(const PriceSnapshot& prices, const PriceScope& scope,
                         const Resources& resources, Time at, const std::string& currency);
+
+// What rises of the price that are published already add to that rate within `duration`, rounded
+// up. Falls take nothing off.
+Decimal charge_of_rises(const PriceSnapshot& prices, const PriceScope& scope,
+                        const Resources& resources, Time at, std::chrono::seconds duration,
+                        const std::string& currency);
+
+// The currencies beside `currency` in which something of a sandbox there may be charged.
+std::set<std::string> other_currencies(const PriceSnapshot& prices, const PriceScope& scope,
+                                       Time at, const std::string& currency);
 
 }  // namespace sandgate

@@ -13,7 +13,8 @@ bool BudgetGuard::reserve(pqxx::work& tx, const SandboxRecord& sandbox,
                                .charge_per_hour = charge.per_hour,
                                .ttl = std::chrono::seconds(sandbox.ttl_seconds),
                                .subject = std::move(subject),
-                               .charge_at_start = charge.at_start});
+                               .charge_at_start = charge.at_start,
+                               .other_currencies = charge.other_currencies});
 }
 
 PlannedSpending BudgetGuard::from_now(const SandboxRecord& sandbox) const {

@@ -1,5 +1,6 @@
 #include "gateway/sandboxes/creation.hpp"
 
+#include "billing/budgets.hpp"
 #include "billing/rating.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
@@ -37,6 +38,15 @@ SandboxRecord intention(const CreateOrder& order, const Decision& decision) {
   record.auto_resume = profile.auto_resume;
   record.planned = planned(decision);
   return record;
+}
+
+// What it may be charged beyond its rate while money is set aside for it.
+Decimal beyond_rate(const PriceSnapshot& prices, const PriceScope& scope,
+                    const SandboxRecord& record, Time at, const std::string& currency) {
+  const auto time =
+      std::min<std::chrono::seconds>(std::chrono::seconds(record.ttl_seconds), kSetAside);
+  return charge_at_start(prices, scope, record.resources, at, currency) +
+         charge_of_rises(prices, scope, record.resources, at, time, currency);
 }
 
 }  // namespace
@@ -91,8 +101,7 @@ void Creation::write_intention(pqxx::work& tx) {
 
 Decimal Creation::start_charge(const SandboxRecord& placed) const {
   const PriceScope scope{placed.tenant.value, placed.provider, placed.deployment, placed.region};
-  return charge_at_start(*parts_.prices.snapshot(), scope, placed.resources, parts_.clock.now(),
-                         placed.currency);
+  return beyond_rate(*parts_.prices.snapshot(), scope, placed, parts_.clock.now(), placed.currency);
 }
 
 PlannedCharge Creation::highest_charge() const {
@@ -106,8 +115,11 @@ PlannedCharge Creation::highest_charge() const {
     const PriceScope scope{order_.tenant.value, one.provider, one.name, region};
     auto charge = charge_per_hour(*prices, scope, record_.resources, at);
     if (!charge) continue;
-    const Decimal start = charge_at_start(*prices, scope, record_.resources, at, charge->currency);
+    const Decimal start = beyond_rate(*prices, scope, record_, at, charge->currency);
     highest.at_start = std::max(highest.at_start, start);
+    highest.other_currencies.merge(other_currencies(*prices, scope, at, charge->currency));
+    if (highest.per_hour && highest.per_hour->currency != charge->currency)
+      highest.other_currencies.insert({highest.per_hour->currency, charge->currency});
     if (!highest.per_hour || charge->amount > highest.per_hour->amount)
       highest.per_hour = std::move(charge);
   }
@@ -131,12 +143,13 @@ SandboxRecord Creation::placed_record(const Placed& placed) const {
   record.isolation = placed.sandbox.isolation;
   record.region = placed.sandbox.region.empty() ? deployment.region() : placed.sandbox.region;
   const auto prices = parts_.prices.snapshot();
-  const auto charge = charge_per_hour(
-      *prices, {record.tenant.value, record.provider, record.deployment, record.region},
-      record.resources, parts_.clock.now());
+  const PriceScope scope{record.tenant.value, record.provider, record.deployment, record.region};
+  const Time now = parts_.clock.now();
+  const auto charge = charge_per_hour(*prices, scope, record.resources, now);
   if (charge) {
     record.charge_per_hour = charge->amount.to_string();
     record.currency = charge->currency;
+    record.other_currencies = other_currencies(*prices, scope, now, charge->currency);
   }
   return record;
 }

@@ -104,7 +104,8 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
     // Running costs more than waiting did: there must be money for it.
     auto& spend = lifecycle_.parts().spend;
     spend.settle(tx, id);
-    const PlannedCharge charge{charge_of(*resuming, resuming->resources), {}};
+    const PlannedCharge charge{
+        charge_of(*resuming, resuming->resources), {}, resuming->other_currencies};
     spend.reserve(tx, *resuming, charge);
     return resuming;
   };

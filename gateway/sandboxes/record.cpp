@@ -89,6 +89,8 @@ Json to_json(const SandboxRecord& record) {
       {"metadata", record.metadata},
       {"cost", {{"currency", record.currency}, {"estimated_per_hour", std::move(price)}}},
       {"decision", record.decision.value}};
+  if (!record.other_currencies.empty())
+    document["cost"]["other_currencies"] = record.other_currencies;
   if (record.ended_at) document["ended_at"] = to_rfc3339(*record.ended_at);
   const bool kept_is_known =
       record.state == SandboxState::paused || record.state == SandboxState::running;

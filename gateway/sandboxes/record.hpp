@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,7 @@ struct SandboxRecord {
   std::map<std::string, std::string> metadata;
   std::optional<std::string> charge_per_hour;  // exact decimal
   std::string currency = "USD";
+  std::set<std::string> other_currencies;  // that something of it is charged in, not in that number
 
   Time created_at, expires_at;
   std::optional<Time> ended_at;

@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 
 #include <pqxx/pqxx>
@@ -13,6 +14,7 @@ namespace sandgate {
 struct PlannedCharge {
   std::optional<Money> per_hour;  // empty: no price known
   Decimal at_start;
+  std::set<std::string> other_currencies;  // that something of it is charged in
 };
 
 // The seam to budgets: asked inside the transactions that start and end spending.

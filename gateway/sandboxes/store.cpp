@@ -75,13 +75,14 @@ std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& pl
   static const std::string kSql = std::string("WITH tried AS (") + kTried + R"sql()
     UPDATE sandbox SET state = 'running', deployment = $3, provider = $4, backend_id = $5,
       isolation = $6, region = $7, charge_per_hour = $8::numeric, currency = $9,
+      other_currencies = $10::text[],
       expires_at = now() + make_interval(secs => ttl_seconds), last_active_at = now()
     WHERE id = $1 AND state = 'creating' RETURNING )sql" +
                                   columns();
-  return first(run_prepared(tx, kSql, placed.id.value, attempts_text(attempts), placed.deployment,
-                            placed.provider, placed.backend_id,
-                            std::string(to_string(placed.isolation)), placed.region,
-                            placed.charge_per_hour, placed.currency));
+  return first(run_prepared(
+      tx, kSql, placed.id.value, attempts_text(attempts), placed.deployment, placed.provider,
+      placed.backend_id, std::string(to_string(placed.isolation)), placed.region,
+      placed.charge_per_hour, placed.currency, sql_array_of(placed.other_currencies)));
 }
 
 bool set_not_created(pqxx::work& tx, const SandboxId& id, const SandboxFailure& failure,

@@ -49,7 +49,8 @@ std::string columns() {
          " trim_scale(charge_per_hour), currency, " +
          micros("created_at") + ", " + micros("expires_at") + ", " + micros("ended_at") +
          ", ttl_seconds, max_ttl_seconds, on_expiry, idle_timeout_seconds, on_idle, auto_resume,"
-         " failure_code, failure_detail, array_to_json(planned), kept";
+         " failure_code, failure_detail, array_to_json(planned), kept,"
+         " array_to_json(other_currencies)";
 }
 
 SandboxRecord from_row(const pqxx::row& row) {
@@ -87,6 +88,7 @@ SandboxRecord from_row(const pqxx::row& row) {
   if (code) record.failure = SandboxFailure{*code, detail.value_or("")};
   record.planned = Json::parse(fields.text()).get<std::vector<std::string>>();
   if (const auto kept = fields.maybe_text()) record.kept = keeps_from(*kept);
+  record.other_currencies = Json::parse(fields.text()).get<std::set<std::string>>();
   return record;
 }
 

@@ -85,6 +85,66 @@ TEST(SandboxBudgets, NothingStaysSetAsideForWhatEndedOrNeverBegan) {
   EXPECT_EQ(world.sql("SELECT count(*) FROM reservation"), "0");
 }
 
+std::string refusal(PayingReplica& replica, const test::World& world) {
+  try {
+    run(replica.lifecycle.create(small_order(world)));
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::budget_exceeded);
+    return error.what();
+  }
+}
+
+TEST(SandboxBudgets, WhatIsChargedInAnotherCurrencyIsRefusedUnderABudgetAndNamedWithout) {
+  test::World world;
+  PayingReplica replica(world);
+  run(replica.prices.publish(price_version_from(
+      parse_json(R"({"kind":"charge","currency":"EUR","effective_from":"2026-01-01T00:00:00Z",
+        "entries":[{"provider":"*","meter":"memory_gib_second","unit_price":"1000"}]})"),
+      "memory")));
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  EXPECT_EQ(to_json(world.row(box.id))["cost"]["other_currencies"], Json::array({"EUR"}));
+  replica.put(world.tenant, R"({"amount":"9","currency":"USD","window":"total"})");
+  EXPECT_EQ(refusal(replica, world),
+            "budget 'main' is in USD and could not limit what is charged in EUR");
+  EXPECT_EQ(world.sql("SELECT count(*) FROM reservation"), "0");
+}
+
+TEST(SandboxBudgets, ARiseThatIsPublishedAlreadyIsSetAsideFor) {
+  test::World world;
+  PayingReplica replica(world);
+  // From half its ten minutes on a thousand times as much: 0.3 + 300.
+  PriceVersion rise = price_version_from(parse_json(kPrices), "list");
+  rise.entries[0].terms.unit_price = Decimal(1);
+  rise.effective_from = SystemClock().now() + 300s;
+  run(replica.prices.publish(rise));
+  replica.put(world.tenant, R"({"amount":"200","currency":"USD","window":"total"})");
+  EXPECT_NE(refusal(replica, world), "");
+  replica.put(world.tenant, R"({"amount":"400","currency":"USD","window":"total"})");
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  EXPECT_EQ(box.charge_per_hour, "3.6");
+  EXPECT_EQ(world.sql("SELECT reserved BETWEEN 290 AND 311 FROM budget"), "t");
+}
+
+TEST(SandboxBudgets, TheMostAnHourMayCostIsOfWhatTheTenantIsCharged) {
+  test::World world;
+  PayingReplica replica(world);
+  run(replica.prices.publish(price_version_from(
+      parse_json(R"({"kind":"charge","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+        "markup_percent":"50"})"),
+      "markup")));
+  const auto order = [&](const char* most) {
+    CreateOrder order = small_order(world);
+    order.request.profile.placement.max_cost_per_hour = most;
+    return order;
+  };
+  const Decision dear = replica.lifecycle.explain(order("5.39"));
+  EXPECT_EQ(dear.eligible(), 0u);
+  EXPECT_EQ(to_json(dear)["candidates"][0]["price_per_hour"], "5.4");
+  EXPECT_EQ(to_json(dear)["candidates"][0]["rejected_because"], Json::array({"price_above_limit"}));
+  EXPECT_EQ(replica.lifecycle.explain(order("5.4")).eligible(), 2u);
+}
+
 TEST(SandboxBudgets, AnExtendThatCannotBePaidChangesNothing) {
   test::World world;
   PayingReplica replica(world);
