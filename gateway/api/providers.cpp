@@ -13,12 +13,22 @@ Json health_json(const Health& health) {
           {"failure_rate", health.failure_rate}};
 }
 
-// The price is that of the default size, so that deployments compare.
-Json provider_json(const Deployment& one, const Lifecycle::Parts& parts) {
+// The price is that of the default size, so that deployments compare: what the tenant is charged,
+// and what the vendor asks where an operator looks.
+std::optional<Decimal> price_for(const std::optional<TenantId>& tenant, const DeploymentPtr& one,
+                                 const Resources& size, const Lifecycle::Parts& parts) {
+  Candidate candidate{.deployment = one};
+  add_price(candidate, *parts.prices.snapshot(), tenant.value_or(TenantId{}), size,
+            parts.clock.now());
+  return tenant ? candidate.price_per_hour : candidate.cost_per_hour;
+}
+
+Json provider_json(const std::optional<TenantId>& tenant, const DeploymentPtr& deployment,
+                   const Lifecycle::Parts& parts) {
   const Resources size;
+  const Deployment& one = *deployment;
   const Health health = parts.board.look(one.key());
-  const auto price = parts.prices.snapshot()->cost_per_hour(one.provider, one.name, one.region(),
-                                                            size, parts.clock.now());
+  const auto price = price_for(tenant, deployment, size, parts);
   Json latency;
   if (health.latency_p50_ms) latency = *health.latency_p50_ms;
   return {{"deployment", one.name},
@@ -51,8 +61,8 @@ Task<http::Response> ProviderHandlers::list(http::Request& request) {
   std::vector<DeploymentPtr> visible;
   for (const DeploymentPtr& one : *set)
     if (!one->tenant || one->tenant == request.caller.tenant) visible.push_back(one);
-  const auto render = [this](const DeploymentPtr& one) {
-    return provider_json(*one, lifecycle_.parts());
+  const auto render = [&](const DeploymentPtr& one) {
+    return provider_json(request.caller.tenant, one, lifecycle_.parts());
   };
   // A tenant's own may have the name of a shared one.
   const auto key = [](const DeploymentPtr& one) {

@@ -12,7 +12,8 @@ namespace sandgate {
 // One deployment in one decision: what was known of it, then what was decided.
 struct Candidate {
   DeploymentPtr deployment;
-  std::optional<Decimal> price_per_hour;  // empty: unknown
+  std::optional<Decimal> price_per_hour;  // what its tenant is charged; empty: unknown
+  std::optional<Decimal> cost_per_hour;  // what its vendor asks: nobody's business but ours
   Health health;
   bool account_busy = false;  // its account takes no create now
   bool price_required = false;  // without a known price it is not eligible

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "billing/rating.hpp"
 #include "gateway/placement/filter.hpp"
 #include "gateway/placement/rank.hpp"
 
@@ -92,18 +93,28 @@ Decision decide(const EffectiveRequest& request, const TenantId& tenant, std::st
   return decision;
 }
 
+void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId& tenant,
+               const Resources& resources, Time at) {
+  const Deployment& one = *candidate.deployment;
+  const std::string region = one.region();
+  const auto charge =
+      charge_per_hour(prices, {tenant.value, one.provider, one.name, region}, resources, at);
+  if (charge) candidate.price_per_hour = charge->amount;
+  candidate.cost_per_hour = prices.cost_per_hour(one.provider, one.name, region, resources, at);
+}
+
 std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard& board,
-                                     const PriceSnapshot& prices, const Resources& resources,
-                                     Time now) {
+                                     const PriceSnapshot& prices, const TenantId& tenant,
+                                     const Resources& resources, Time now) {
   std::vector<Candidate> candidates;
   candidates.reserve(set.size());
-  for (const DeploymentPtr& one : set)
+  for (const DeploymentPtr& one : set) {
     candidates.push_back(
         {.deployment = one,
-         .price_per_hour =
-             prices.cost_per_hour(one->provider, one->name, one->region(), resources, now),
          .health = board.look(one->key()),
          .account_busy = one->account && !one->account->is_free(one->account_limits)});
+    add_price(candidates.back(), prices, tenant, resources, now);
+  }
   return candidates;
 }
 
@@ -125,9 +136,10 @@ std::vector<std::string> placement_warnings(const Profile& profile,
                                             Time now) {
   const SystemClock clock;
   const HealthBoard nothing_known(clock);
+  const TenantId tenant = owner.value_or(TenantId{});
   const Decision decision =
-      decide(EffectiveRequest{.profile = profile}, owner.value_or(TenantId{}), profile.name, "",
-             candidates_of(set, nothing_known, prices, profile.resources, now));
+      decide(EffectiveRequest{.profile = profile}, tenant, profile.name, "",
+             candidates_of(set, nothing_known, prices, tenant, profile.resources, now));
   if (decision.eligible() > 0) return {};
   std::vector<std::string> warnings{"no configured deployment can satisfy this profile"};
   for (const Candidate& candidate : decision.candidates) {

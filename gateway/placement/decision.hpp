@@ -47,10 +47,14 @@ Json to_json(const Attempt& attempt);
 Decision decide(const EffectiveRequest& request, const TenantId& tenant, std::string profile,
                 std::string_view seed, std::vector<Candidate> candidates);
 
-// The candidates of a decision: every deployment with its price and health.
+// Fills in what an hour on the candidate's deployment is charged to the tenant, and costs.
+void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId& tenant,
+               const Resources& resources, Time at);
+
+// The candidates of a tenant's decision: every deployment with its price and health.
 std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard& board,
-                                     const PriceSnapshot& prices, const Resources& resources,
-                                     Time now);
+                                     const PriceSnapshot& prices, const TenantId& tenant,
+                                     const Resources& resources, Time now);
 
 // Error(unsupported) when no deployment could ever satisfy the request, Error(no_capacity) when
 // one could but not now; both carry the candidates. Only for decisions without eligible ones.

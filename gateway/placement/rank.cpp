@@ -35,11 +35,14 @@ void by_price(std::vector<Candidate*>& eligible) {
     one->score = kLast;
     if (one->price_per_hour) priced.push_back(one);
   }
-  std::sort(priced.begin(), priced.end(), [](const Candidate* a, const Candidate* b) {
-    return *a->price_per_hour < *b->price_per_hour;
-  });
+  // Where the tenant pays the same, what costs us less.
+  const auto price_of = [](const Candidate* one) {
+    return std::pair(*one->price_per_hour, one->cost_per_hour.value_or(Decimal()));
+  };
+  std::sort(priced.begin(), priced.end(),
+            [&](const Candidate* a, const Candidate* b) { return price_of(a) < price_of(b); });
   for (size_t i = 0; i < priced.size(); ++i) {
-    const bool same = i > 0 && *priced[i]->price_per_hour == *priced[i - 1]->price_per_hour;
+    const bool same = i > 0 && price_of(priced[i]) == price_of(priced[i - 1]);
     priced[i]->score = same ? priced[i - 1]->score : static_cast<double>(i);
   }
 }

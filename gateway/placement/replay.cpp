@@ -64,11 +64,8 @@ Decision Replay::decide_again(const RecordedRequest& request, const EffectiveReq
   std::vector<Candidate> candidates;
   candidates.reserve(deployments_->size());
   for (const DeploymentPtr& one : *deployments_) {
-    Candidate candidate{
-        .deployment = one,
-        .price_per_hour = prices_->cost_per_hour(one->provider, one->name, one->region(),
-                                                 asked.profile.resources, request.at),
-        .price_required = price_required_};
+    Candidate candidate{.deployment = one, .price_required = price_required_};
+    add_price(candidate, *prices_, tenant_, asked.profile.resources, request.at);
     const auto seen = request.health.find(one->name);
     if (seen != request.health.end()) candidate.health = seen->second;
     candidates.push_back(std::move(candidate));
