@@ -65,6 +65,16 @@ Task<CachedSandboxPtr> Lifecycle::get(TenantId tenant, SandboxId id) {
   co_return found;
 }
 
+Task<CachedSandboxPtr> Lifecycle::get_to_end(TenantId tenant, SandboxId id) {
+  auto getting = get(tenant, id);
+  const auto outcome = co_await attempt(std::move(getting));
+  const Error* error = std::get_if<Error>(&outcome);
+  if (!error) co_return std::get<0>(outcome);
+  const auto seen = parts_.outage ? parts_.cache.last_seen(id) : nullptr;
+  if (error->code != ErrorCode::unavailable || !seen || seen->record.tenant != tenant) throw *error;
+  co_return seen;
+}
+
 DeploymentPtr Lifecycle::deployment_of(const SandboxRecord& record) const {
   auto deployment = parts_.deployments.find(record.tenant, record.deployment);
   if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
@@ -92,7 +102,7 @@ void Lifecycle::end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Ti
 Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Time> asked) {
   const Time at = asked.value_or(parts_.clock.now());
   if (parts_.outage && parts_.outage->has(tenant, id)) co_return EndResult::ended;
-  const auto known = co_await get(tenant, id);
+  const auto known = co_await get_to_end(tenant, id);
   if (is_ended(known->record.state)) co_return EndResult::ended;
   auto work = [this, id, at, known]() -> Task<EndResult> {
     const auto counters = co_await last_reading(known->record);
@@ -223,8 +233,8 @@ Task<EndResult> Lifecycle::finish(SandboxRecord stopping, std::optional<Meter::M
       sandbox_rows::put_off(tx, id);
   };
   const auto outcome = co_await attempt(parts_.database.run(std::move(work)));
-  parts_.cache.forget(id);
   const bool written = !std::holds_alternative<Error>(outcome);
+  killed&& written ? parts_.cache.drop(id) : parts_.cache.forget(id);
   co_return killed&& written ? EndResult::ended : EndResult::stopping;
 }
 

@@ -121,6 +121,8 @@ class Lifecycle {
   Task<EndResult> finish(SandboxRecord stopping, std::optional<Meter::Measured> reading);
   Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);
 
+  // As get; without the database, what is to be ended need not be known as it is now.
+  Task<CachedSandboxPtr> get_to_end(TenantId tenant, SandboxId id);
   void warn_of_unpriced(const Decision& decision);
 
   Parts parts_;

@@ -34,12 +34,22 @@ std::optional<CachedSandboxPtr> SandboxCache::look(const SandboxId& id) {
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
   const auto found = shard.entries.find(id.value);
-  if (found == shard.entries.end() || found->second.until < Steady::now()) return std::nullopt;
+  if (found == shard.entries.end() || found->second.forgotten ||
+      found->second.until < Steady::now())
+    return std::nullopt;
   shard.recent.splice(shard.recent.begin(), shard.recent, found->second.position);
   return found->second.value;
 }
 
 CachedSandboxPtr SandboxCache::last_known(const SandboxId& id) {
+  Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  const auto found = shard.entries.find(id.value);
+  const bool known = found != shard.entries.end() && !found->second.forgotten;
+  return known ? found->second.value : nullptr;
+}
+
+CachedSandboxPtr SandboxCache::last_seen(const SandboxId& id) {
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
   const auto found = shard.entries.find(id.value);
@@ -96,6 +106,8 @@ void SandboxCache::put(const SandboxId& id, CachedSandboxPtr value, Mark as_of) 
   }
   entry->second.value = std::move(value);
   entry->second.until = until;
+  entry->second.forgotten = false;
+  shard.recent.splice(shard.recent.begin(), shard.recent, entry->second.position);
   if (shard.entries.size() > capacity_per_shard_) {
     shard.entries.erase(shard.recent.back());
     shard.recent.pop_back();
@@ -103,6 +115,16 @@ void SandboxCache::put(const SandboxId& id, CachedSandboxPtr value, Mark as_of) 
 }
 
 void SandboxCache::forget(const SandboxId& id) {
+  Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  ++shard.changes;
+  const auto found = shard.entries.find(id.value);
+  if (found == shard.entries.end()) return;
+  found->second.forgotten = true;
+  shard.recent.splice(shard.recent.end(), shard.recent, found->second.position);
+}
+
+void SandboxCache::drop(const SandboxId& id) {
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
   ++shard.changes;
@@ -116,8 +138,7 @@ void SandboxCache::clear() {
   for (Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
     ++shard.changes;
-    shard.entries.clear();
-    shard.recent.clear();
+    for (auto& [id, entry] : shard.entries) entry.forgotten = true;
   }
 }
 

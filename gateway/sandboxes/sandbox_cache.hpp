@@ -32,8 +32,13 @@ class SandboxCache {
 
   // Null: no such sandbox.
   Task<CachedSandboxPtr> find(SandboxId id);
+  // What was known of it last, also when it has changed since: for who has to end it although the
+  // database does not answer. Null: never seen, or too long ago.
+  CachedSandboxPtr last_seen(const SandboxId& id);
   // After a commit, by who made it: the row is to be read anew.
   void forget(const SandboxId& id);
+  // The same of one that has ended for good.
+  void drop(const SandboxId& id);
   // The same with what the row is now; `as_of` was taken before the transaction began, so that a
   // change by somebody else in between wins.
   struct Mark {
@@ -54,6 +59,7 @@ class SandboxCache {
   struct Entry {
     CachedSandboxPtr value;  // null: does not exist
     std::chrono::steady_clock::time_point until;
+    bool forgotten = false;  // changed since
     std::list<std::string>::iterator position;
   };
   struct Shard {

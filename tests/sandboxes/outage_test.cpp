@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "gateway/sandboxes/pausing.hpp"
 #include "gateway/sandboxes/usage_sampler.hpp"
 #include "tests/sandboxes/world.hpp"
 
@@ -69,6 +70,23 @@ TEST(Outage, AKillIsRememberedWithItsMoment) {
   EXPECT_TRUE(world.metered(living.id));
   EXPECT_EQ(run(world.replica.reaper().finish()), 0u) << "it is known to be gone";
   EXPECT_EQ(world.row(killed.id).state, SandboxState::stopped);
+}
+
+TEST(Outage, APausedSandboxIsEndedTooButNotOneThatWasNeverSeen) {
+  OutageWorld world;
+  const SandboxRecord box = world.create();
+  Pausing pausing(*world.lifecycle);
+  run(pausing.pause(world.tenant, box.id, Keeps::memory));
+  TestDatabase::stop_cluster();
+  EXPECT_THROW(run(world.lifecycle->get(world.tenant, box.id)), Error) << "how it is now";
+  EXPECT_THROW(run(world.lifecycle->kill(TenantId::make(), box.id)), Error);
+  EXPECT_THROW(run(world.lifecycle->kill(world.tenant, SandboxId::make())), Error);
+  EXPECT_EQ(run(world.lifecycle->kill(world.tenant, box.id)), EndResult::ended);
+  EXPECT_EQ(world.a->alive(), 0u);
+  TestDatabase::start_cluster();
+  EXPECT_EQ(world.settle(), 2u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM loss_event"), "0");
 }
 
 TEST(Outage, ARecordThatWasAppliedBeforeACrashIsNotAppliedAgain) {
