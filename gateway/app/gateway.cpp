@@ -77,7 +77,7 @@ Gateway::Gateway(const Config& config)
       budgets_(prices_),
       invoices_(database_),
       export_rows_(database_, vault_),
-      exports_(database_, vault_, curl_, clock_),
+      exports_(database_, vault_, curl_, clock_, config.webhooks.allow_private),
       local_(local_provider(config, machine_, [this] { health_.returned(kLocalDeployment); })),
       deployments_(
           deployment_rows_, [this](const DeploymentRow& row) { return make_provider(row); },

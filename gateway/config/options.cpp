@@ -227,7 +227,7 @@ std::vector<Option> event_options() {
       number("events.retention_days", "How long streams can go back.", 1, 3650,
              [](Config& c) -> int64_t& { return c.events.retention_days; }),
       flag("webhooks.allow_private",
-           "Let webhooks name receivers at private and loopback addresses.",
+           "Let webhooks and exports name receivers at private and loopback addresses.",
            [](Config& c) -> bool& { return c.webhooks.allow_private; }),
   };
 }

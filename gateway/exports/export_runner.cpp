@@ -49,6 +49,7 @@ Task<Delivery> ExportRunner::deliver(const ExportRow& row, std::vector<ExportEve
     co_return delivery;
   }
   ExporterParts parts{http_, clock_, row.name, row.settings, row.secrets};
+  if (allow_private_) parts.settings["allow_private"] = true;
   const auto exporter = kind->make(std::move(parts));
   co_return co_await exporter->deliver(std::move(events));
 }

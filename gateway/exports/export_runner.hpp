@@ -9,8 +9,14 @@ namespace sandgate {
 // events again, which receivers know by their ids.
 class ExportRunner {
  public:
-  ExportRunner(Database& database, const Vault& vault, HttpClient& http, const Clock& clock)
-      : database_(database), vault_(vault), http_(http), clock_(clock) {}
+  // `allow_private`: receivers may be at addresses that are not public, whatever their settings.
+  ExportRunner(Database& database, const Vault& vault, HttpClient& http, const Clock& clock,
+               bool allow_private = false)
+      : database_(database),
+        vault_(vault),
+        http_(http),
+        clock_(clock),
+        allow_private_(allow_private) {}
 
   // One batch of every export that is due. Returns how many events were settled; more may wait.
   Task<size_t> run_once();
@@ -27,6 +33,7 @@ class ExportRunner {
   const Vault& vault_;
   HttpClient& http_;
   const Clock& clock_;
+  const bool allow_private_;
 };
 
 }  // namespace sandgate

@@ -135,7 +135,8 @@ class StripeExporter : public Exporter {
     const std::string identifier = sha256_hex(parts_.name + "/" + event.row.id);
     HttpCall call{.method = "POST",
                   .url = parts_.settings.value("url", kStripeUrl) + "/v1/billing/meter_events",
-                  .allow_private = parts_.settings.value("allow_private", false)};
+                  .allow_private = parts_.settings.value("allow_private", false),
+                  .peer = "the receiver"};
     call.headers = {{"Authorization", "Bearer " + parts_.secrets.at("api_key").reveal()},
                     {"Content-Type", "application/x-www-form-urlencoded"},
                     {"Idempotency-Key", identifier}};

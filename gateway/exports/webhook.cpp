@@ -50,7 +50,8 @@ class WebhookExporter : public Exporter {
                   .url = parts_.settings.value("url", ""),
                   .body = body,
                   .max_body = 64 * 1024,
-                  .allow_private = parts_.settings.value("allow_private", false)};
+                  .allow_private = parts_.settings.value("allow_private", false),
+                  .peer = "the receiver"};
     call.headers = {{"Content-Type", "application/json"},
                     {"Sandgate-Signature", "t=" + time + ",v1=" + signature}};
     return call;

@@ -183,6 +183,18 @@ TEST_F(ExportsTest, SignedBatchesReachAWebhook) {
   EXPECT_EQ(row().dead_letters, 0);
 }
 
+TEST_F(ExportsTest, APrivateReceiverTakesTheOperatorsLeave) {
+  put({{"url", receiver.url() + "/hook"}}, "webhook",
+      {{"secret", Secret("whsec-0123456789abcdef")}});
+  use(100s);
+  run(runner.run_once());
+  EXPECT_EQ(row().error, "the receiver's address is not a public one");
+  run(database->run([](pqxx::work& tx) { tx.exec("UPDATE export SET next_try_at = now()"); }));
+  ExportRunner allowed{*database, vault, http, clock, true};
+  EXPECT_GT(run(allowed.run_once()), 0u);
+  EXPECT_EQ(row().error, "");
+}
+
 TEST_F(ExportsTest, AWrongSignatureIsRefused) {
   put({{"url", receiver.url() + "/hook"}, {"allow_private", true}}, "webhook",
       {{"secret", Secret("another-secret-of-16")}});
