@@ -24,20 +24,42 @@ void check_book_name(const std::string& book) {
     throw Error::invalid("", "a book's name has 1 to 63 characters of a-z, 0-9, '-', '_', '.'");
 }
 
-// ?period=2026-10, or ?from and ?to; else the last whole month (UTC).
+// ?period=2026-10, or ?from and ?to (now if it is left out); else the last whole month (UTC).
 std::pair<Time, Time> span_of_preview(const http::Query& query, Time now) {
+  const auto from = time_parameter(query, "from"), to = time_parameter(query, "to");
   if (const auto period = query.find("period")) {
+    if (from || to) throw Error::invalid("?period", "goes without from and to");
     const auto month = month_from(*period);
     if (!month) throw Error::invalid("?period", "must be a month, such as \"2026-10\"");
     return *month;
   }
   const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(now));
-  const auto first = day.year() / day.month() / 1;
-  const Time last_month = Time(std::chrono::sys_days(first - std::chrono::months(1)));
-  const Time from = time_parameter(query, "from").value_or(last_month);
-  const Time to = time_parameter(query, "to").value_or(Time(std::chrono::sys_days(first)));
-  if (to <= from) throw Error::invalid("?to", "must be after from");
-  return {from, to};
+  const Time this_month = std::chrono::sys_days(day.year() / day.month() / 1);
+  const Time last_month =
+      std::chrono::sys_days(day.year() / day.month() / 1 - std::chrono::months(1));
+  const std::pair span(from.value_or(last_month), to.value_or(from ? now : this_month));
+  if (span.second <= span.first) throw Error::invalid("?to", "must be after from");
+  return span;
+}
+
+// A version as a list shows it: of each book the one in force now, and those that will be.
+struct Listed {
+  PriceVersion version;
+  bool in_force = false;
+};
+
+// `versions` by book and version.
+std::vector<Listed> listed(const std::vector<PriceVersion>& versions, Time now) {
+  std::vector<Listed> all;
+  for (const PriceVersion& version : versions) {
+    // A later version takes over from its own beginning, from whichever is before it.
+    std::erase_if(all, [&](const Listed& earlier) {
+      return earlier.version.book == version.book &&
+             version.effective_from <= std::max(earlier.version.effective_from, now);
+    });
+    all.push_back({version, version.effective_from <= now});
+  }
+  return all;
 }
 
 bool may_see(const http::Caller& caller, const PriceVersion& version) {
@@ -61,19 +83,24 @@ void PriceHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> PriceHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request.query, 2);
   const auto versions = co_await books_.list();
-  std::vector<PriceVersion> newest;
-  for (size_t i = 0; i < versions.size(); ++i) {
-    const bool last = i + 1 == versions.size() || versions[i + 1].book != versions[i].book;
-    if (last && may_see(request.caller, versions[i]) &&
-        (page.after.empty() || versions[i].book > page.after[0]))
-      newest.push_back(versions[i]);
-  }
-  co_return http::Response::json(
-      200, page_json(
-               page, newest, [](const PriceVersion& version) { return to_json(version); },
-               [](const PriceVersion& version) { return std::vector{version.book}; }));
+  auto shown = listed(versions, SystemClock().now());
+  const std::pair seen(page.after.empty() ? "" : page.after[0],
+                       page.after.empty() ? 0 : page.integer_after(1));
+  std::erase_if(shown, [&](const Listed& one) {
+    return !may_see(request.caller, one.version) ||
+           std::pair(one.version.book, int64_t{one.version.version}) <= seen;
+  });
+  const auto render = [](const Listed& one) {
+    Json json = to_json(one.version);
+    json["in_force"] = one.in_force;
+    return json;
+  };
+  const auto place = [](const Listed& one) {
+    return std::vector{one.version.book, std::to_string(one.version.version)};
+  };
+  co_return http::Response::json(200, page_json(page, shown, render, place));
 }
 
 Task<http::Response> PriceHandlers::get(http::Request& request) {

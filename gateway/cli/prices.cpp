@@ -11,16 +11,18 @@ namespace {
 std::string price_path(const std::string& book) { return "/v1/prices/" + encoded(book); }
 
 void add_price_list(CLI::App& group, const ContextPtr& context) {
-  auto* command = group.add_subcommand("list", "List price books: the newest version of each");
+  auto* command =
+      group.add_subcommand("list", "List price books: what is in force, and what is to come");
   context->on_operator(*command, [context] {
     context->show_items(context->client().all("/v1/prices"), [&](const auto& items) {
-      Table table(
-          {"BOOK", ">VERSION", "KIND", "CURRENCY", "TENANT", "FROM", ">MARKUP %", ">ENTRIES"});
+      Table table({"BOOK", ">VERSION", "KIND", "CURRENCY", "TENANT", "FROM", "STATE", ">MARKUP %",
+                   ">ENTRIES"});
       for (const Json& book : items)
-        table.add({cell(book, "/book"), cell(book, "/version"), cell(book, "/kind"),
-                   cell(book, "/currency"), cell(book, "/tenant"),
-                   time_cell(book, "/effective_from"), cell(book, "/markup_percent"),
-                   std::to_string(book.value("entries", Json::array()).size())});
+        table.add(
+            {cell(book, "/book"), cell(book, "/version"), cell(book, "/kind"),
+             cell(book, "/currency"), cell(book, "/tenant"), time_cell(book, "/effective_from"),
+             book.value("in_force", true) ? "in force" : "to come", cell(book, "/markup_percent"),
+             std::to_string(book.value("entries", Json::array()).size())});
       table.print(context->console(), "No price books.");
     });
   });
@@ -33,7 +35,9 @@ void print_price_entries(const Context& context, const Json& version) {
     table.add({cell(entry, "/provider"), cell(entry, "/deployment"), cell(entry, "/region"),
                cell(entry, "/meter"), cell(entry, "/unit_price"), cell(entry, "/minimum"),
                cell(entry, "/rounding"), cell(entry, "/included")});
-  table.print(context.console(), "No entries: the book is a markup.");
+  const std::string markup = cell(version, "/markup_percent");
+  if (markup != "-") context.say("markup " + markup + " % over the cost");
+  table.print(context.console(), "No entries.");
 }
 
 Json price_version_of(const std::vector<Json>& versions, int64_t wanted, const std::string& book) {
