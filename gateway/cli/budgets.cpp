@@ -42,7 +42,7 @@ void add_budget_list(CLI::App& group, const ContextPtr& context) {
 }
 
 struct BudgetOptions {
-  std::string tenant, name, amount, currency = "USD", window = "month", timezone = "UTC";
+  std::string tenant, name, amount, currency = "USD", window = "month", timezone;
   std::string on_exceeded = "deny", profile, key;
   std::vector<int> alert_at;
   std::vector<std::string> metadata;
@@ -51,8 +51,12 @@ struct BudgetOptions {
 };
 
 Json BudgetOptions::body() const {
-  Json body{{"amount", amount},     {"currency", currency},       {"window", window},
-            {"timezone", timezone}, {"on_exceeded", on_exceeded}, {"alert_at", alert_at}};
+  Json body{{"amount", amount},
+            {"currency", currency},
+            {"window", window},
+            {"on_exceeded", on_exceeded},
+            {"alert_at", alert_at}};
+  if (!timezone.empty()) body["timezone"] = timezone;
   Json scope = Json::object();
   if (!profile.empty()) scope["profile"] = profile;
   if (!key.empty()) scope["key"] = key;
@@ -70,8 +74,8 @@ void add_budget_set(CLI::App& group, const ContextPtr& context) {
   command->add_option("--currency", options->currency, "ISO 4217")->capture_default_str();
   command->add_option("--window", options->window, "day, week, month or total")
       ->capture_default_str();
-  command->add_option("--timezone", options->timezone, "Whose calendar, say Europe/Berlin")
-      ->capture_default_str();
+  command->add_option("--timezone", options->timezone,
+                      "Whose calendar, say Europe/Berlin; needed but for total");
   command->add_option("--on-exceeded", options->on_exceeded, "deny, pause or kill")
       ->capture_default_str();
   command->add_option("--alert-at", options->alert_at, "Percent, commas between")->delimiter(',');

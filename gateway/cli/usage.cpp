@@ -56,12 +56,13 @@ void print_usage(const Console& console, const Json& usage) {
 
 void add_usage_command(CLI::App& app, const ContextPtr& context) {
   struct Options {
-    std::string from, to, group_by = "profile";
+    std::string from, to, currency, group_by = "profile";
   };
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("usage", "Show what was used and what it costs");
   command->add_option("--from", options->from, "First moment, as 2026-11-01T00:00:00Z");
   command->add_option("--to", options->to, "The moment after the last");
+  command->add_option("--currency", options->currency, "Absent: USD, or the only one there is");
   command
       ->add_option("--by", options->group_by,
                    "tenant, profile, deployment, meter, metadata.NAME, day; commas between")
@@ -70,6 +71,7 @@ void add_usage_command(CLI::App& app, const ContextPtr& context) {
     std::string path = "/v1/usage?group_by=" + encoded(options->group_by);
     if (!options->from.empty()) path += "&from=" + encoded(options->from);
     if (!options->to.empty()) path += "&to=" + encoded(options->to);
+    if (!options->currency.empty()) path += "&currency=" + encoded(options->currency);
     context->show(context->client().get(path),
                   [&](const Json& usage) { print_usage(context->console(), usage); });
   });

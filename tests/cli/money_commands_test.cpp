@@ -29,6 +29,31 @@ TEST(MoneyCommands, SetABudgetOfAPart) {
               "applies_to":{"profile":"python","metadata":{"run":"42"}}})"));
 }
 
+TEST(MoneyCommands, ATimeZoneIsNeverAssumed) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"name":"b"})"); });
+  tell(server.url(), {"budgets", "set", "tn1", "b", "--amount", "5", "--window", "total"});
+  ASSERT_EQ(server.requests.size(), 1u);
+  EXPECT_FALSE(Json::parse(server.requests[0].body).contains("timezone"));
+}
+
+TEST(MoneyCommands, AskInACurrency) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"items":[]})"); });
+  tell(server.url(), {"usage", "--currency", "EUR"});
+  tell(server.url(), {"invoices", "create", "tn1", "--period", "2026-10", "--currency", "EUR"});
+  ASSERT_EQ(server.requests.size(), 2u);
+  EXPECT_EQ(server.requests[0].target, "/v1/usage?group_by=profile&currency=EUR");
+  EXPECT_EQ(Json::parse(server.requests[1].body),
+            Json::parse(R"({"tenant":"tn1","period":"2026-10","currency":"EUR"})"));
+}
+
+TEST(MoneyCommands, ABookThatIsAMarkupShowsIt) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(200, R"({"next_cursor":null,"items":[
+      {"version":1,"markup_percent":"33","entries":[]}]})");
+  });
+  EXPECT_EQ(tell(server.url(), {"prices", "show", "retail"}).output, "markup 33 % over the cost\n");
+}
+
 TEST(MoneyCommands, DifferencesOfPrices) {
   ScriptedServer server([](const auto&) {
     return ScriptedServer::json(200, R"({"next_cursor":null,"items":[
