@@ -55,8 +55,10 @@ std::pair<std::string, std::string> focus_unit_and_category(const std::string& m
 }
 
 constexpr std::string_view kFocusHeader =
-    "BilledCost,BillingAccountId,BillingCurrency,BillingPeriodEnd,BillingPeriodStart,"
-    "ChargeCategory,ChargeDescription,ChargeFrequency,ChargePeriodEnd,ChargePeriodStart,"
+    "BilledCost,BillingAccountId,BillingAccountName,BillingCurrency,BillingPeriodEnd,"
+    "BillingPeriodStart,"
+    "ChargeCategory,ChargeClass,ChargeDescription,ChargeFrequency,ChargePeriodEnd,"
+    "ChargePeriodStart,"
     "ConsumedQuantity,ConsumedUnit,ContractedCost,EffectiveCost,InvoiceIssuerName,ListCost,"
     "PricingQuantity,PricingUnit,ProviderName,PublisherName,RegionId,ResourceId,ResourceType,"
     "ServiceCategory,ServiceName,SkuId,SubAccountId,x_EventId,x_VendorCost,"
@@ -67,10 +69,12 @@ std::string focus_line(const UsageRow& row) {
   const auto [unit, category] = focus_unit_and_category(row.meter);
   return line({row.charge,
                row.tenant,
+               row.tenant_name,
                row.charge_currency,
                to_rfc3339(to),
                to_rfc3339(from),
                "Usage",
+               "",  // no correction of an earlier charge
                row.meter + " of " + row.profile,
                "Usage-Based",
                to_rfc3339(row.interval_end),
@@ -105,7 +109,8 @@ const char kUsageColumns[] =
     " (extract(epoch FROM e.interval_start) * 1000000)::bigint AS start_micros,"
     " (extract(epoch FROM e.interval_end) * 1000000)::bigint AS end_micros,"
     " trim_scale(e.cost) AS cost, e.cost_currency, trim_scale(e.charge) AS charge,"
-    " e.charge_currency";
+    " e.charge_currency,"
+    " coalesce((SELECT name FROM tenant t WHERE t.id = e.tenant), '') AS tenant_name";
 
 UsageRow usage_row_from(const pqxx::row& row) {
   const auto text = [&](const char* name) { return row[name].as<std::string>(); };
@@ -123,7 +128,8 @@ UsageRow usage_row_from(const pqxx::row& row) {
           .cost = text("cost"),
           .cost_currency = text("cost_currency"),
           .charge = text("charge"),
-          .charge_currency = text("charge_currency")};
+          .charge_currency = text("charge_currency"),
+          .tenant_name = text("tenant_name")};
 }
 
 std::vector<UsageRow> read_usage_page(pqxx::work& tx, const UsageExport& wanted,

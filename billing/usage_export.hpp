@@ -14,6 +14,7 @@ struct UsageRow {
   std::string id, tenant, sandbox, deployment, provider, region, profile, meter, quantity;
   Time interval_start, interval_end;
   std::string cost, cost_currency, charge, charge_currency;
+  std::string tenant_name;  // as it is now
 };
 
 // What `usage_event e` is asked for to be read as a row.

@@ -145,7 +145,8 @@ TEST(UsageExport, WritesLinesThatSpreadsheetsReadAsText) {
                      .cost = "0.1",
                      .cost_currency = "USD",
                      .charge = "0.2",
-                     .charge_currency = "EUR"};
+                     .charge_currency = "EUR",
+                     .tenant_name = "Acme"};
   EXPECT_EQ(usage_line(UsageFormat::csv, row),
             "i,t,s,d,p,f,vcpu_second,1.5,2026-11-20T12:00:00Z,2026-11-20T12:00:01.500000Z,0.1,0.2,"
             "EUR\r\n");
@@ -154,6 +155,9 @@ TEST(UsageExport, WritesLinesThatSpreadsheetsReadAsText) {
   const std::string line = usage_line(UsageFormat::focus, row);
   EXPECT_EQ(std::count(header.begin(), header.end(), ','),
             std::count(line.begin(), line.end(), ','));
+  EXPECT_THAT(header, testing::StartsWith("BilledCost,BillingAccountId,BillingAccountName,"));
+  EXPECT_THAT(header, testing::HasSubstr(",ChargeCategory,ChargeClass,ChargeDescription,"));
+  EXPECT_THAT(line, testing::StartsWith("0.2,t,Acme,EUR,"));
 }
 
 }  // namespace
