@@ -4,6 +4,7 @@
 #include "gateway/api/file_conditions.hpp"
 #include "gateway/api/file_download.hpp"
 #include "gateway/api/file_watch.hpp"
+#include "gateway/api/judged.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/core/crypto.hpp"
 
@@ -80,7 +81,7 @@ void FileHandlers::add_routes(http::Routes& routes) {
          .permission = reads ? http::Permission::read_sandboxes : http::Permission::use_sandboxes,
          .body = body,
          .handler = [this, answer, body](http::Request& request) {
-           auto work = (this->*answer)(request);
+           auto work = judged(access_, request, (this->*answer)(request));
            return body == BodyMode::buffered ? std::move(work) : naming_the_query(std::move(work));
          }});
   };
@@ -199,7 +200,7 @@ Task<http::Response> FileHandlers::watch(http::Request& request) {
   const bool recursive = request.query.flag("recursive");
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::watch);
   auto watch = co_await box.provider->watch(box.backend_id, path, recursive);
-  co_return watch_stream_of(std::move(watch), std::make_shared<OpenSandbox>(box), request.id);
+  co_return watch_stream_of(std::move(watch), box, request.id);
 }
 
 }  // namespace sandgate::api

@@ -1,5 +1,6 @@
 #include "gateway/api/sandboxes.hpp"
 
+#include "gateway/api/judged.hpp"
 #include "gateway/api/page.hpp"
 
 namespace sandgate::api {
@@ -239,7 +240,10 @@ void SandboxHandlers::add_routes(http::Routes& routes) {
   add(Method::get, "/v1/sandboxes/{id}", read, &SandboxHandlers::get);
   add(Method::delete_, "/v1/sandboxes/{id}", use, &SandboxHandlers::remove);
   add(Method::post, "/v1/sandboxes/{id}/extend", use, &SandboxHandlers::extend);
-  add(Method::get, "/v1/sandboxes/{id}/metrics", read, &SandboxHandlers::metrics);
+  routes.add({.method = Method::get,
+              .pattern = "/v1/sandboxes/{id}/metrics",
+              .permission = read,
+              .handler = [this](http::Request& r) { return judged(lifecycle_, r, metrics(r)); }});
 }
 
 }  // namespace sandgate::api

@@ -94,6 +94,9 @@ class Lifecycle {
   void end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at = std::nullopt,
                   const std::optional<Meter::Measured>& counters = std::nullopt);
 
+  // See SandboxAccess::judge.
+  Task<Error> judge(TenantId tenant, SandboxId id, Error failure);
+
   // The deployment that holds it. Throws Error(unavailable) when it is gone.
   DeploymentPtr deployment_of(const SandboxRecord& record) const;
 

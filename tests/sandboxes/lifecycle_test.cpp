@@ -314,8 +314,27 @@ TEST(CachedAccess, OpensRunningSandboxesOfTheTenantOnly) {
   EXPECT_EQ(code_of(theirs), ErrorCode::not_found);
   run(access.report_gone(made.id, "it died"));
   const auto again = [&] { run(access.open(caller, made.id.value, Verb::exec)); };
-  EXPECT_EQ(code_of(again), ErrorCode::not_found);
+  EXPECT_EQ(code_of(again), ErrorCode::conflict) << "it is known, and ended";
   EXPECT_EQ(world.row(made.id).state, SandboxState::failed);
+}
+
+TEST(CachedAccess, TellsAnEndFromABreak) {
+  World world;
+  CachedAccess access(world.replica.lifecycle, world.replica.activity);
+  const SandboxRecord made = world.create();
+  const auto judge = [&](TenantId tenant, ErrorCode code) -> Task<ErrorCode> {
+    auto judging = access.judge(tenant, made.id, Error(code, "it broke"));
+    const Error told = co_await std::move(judging);
+    co_return told.code;
+  };
+  const auto judged = [&](ErrorCode code) { return run(judge(world.tenant, code)); };
+  for (const ErrorCode code : {ErrorCode::unavailable, ErrorCode::not_found, ErrorCode::timeout})
+    EXPECT_EQ(judged(code), code) << "it runs";
+  run(world.replica.lifecycle.kill(world.tenant, made.id));
+  EXPECT_EQ(judged(ErrorCode::unavailable), ErrorCode::conflict);
+  EXPECT_EQ(judged(ErrorCode::not_found), ErrorCode::conflict);
+  EXPECT_EQ(judged(ErrorCode::invalid), ErrorCode::invalid) << "has another reason";
+  EXPECT_EQ(run(judge(TenantId::make(), ErrorCode::unavailable)), ErrorCode::unavailable);
 }
 
 }  // namespace
