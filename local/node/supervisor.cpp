@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "gateway/core/log.hpp"
+#include "local/egress/byte_count.hpp"
 #include "local/namespaces/disk_mount.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
@@ -318,7 +319,7 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
   metrics.memory_used_bytes = usage.memory_bytes;
   metrics.memory_limit_bytes = record->resources.memory_mib << 20;
   metrics.disk_used_bytes = disk_used(*record);
-  metrics.egress_bytes = egress_.bytes(id);
+  metrics.egress_bytes = egress::read_byte_count(byte_count_of(id));
   metrics.processes = usage.processes;
   metrics.sampled_at = clock_.now();
   return metrics;

@@ -111,6 +111,7 @@ class Supervisor {
   void end_expired();
   void check_order(const SandboxOrder& order) const;
   void open_way_out(const Live& live);
+  std::string byte_count_of(const std::string& id) const;
 
   const NodeSettings settings_;
   const std::function<void(std::function<void()>)> post_;
