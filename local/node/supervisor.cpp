@@ -72,13 +72,8 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       pool_(settings_.warm_sandboxes, settings_.warm_floor),
       watcher_([this](const std::string& id) { on_exit(id); }, [this] { end_expired(); }) {
   capabilities_.no_egress = egress_.missing();
-  try {
-    recover();
-    try_out();
-  } catch (...) {
-    cgroups_->remove_if_empty();
-    throw;
-  }
+  recover();
+  try_out();
   Warming::Work work;
   work.make = [this](const SeatClass& seat_class) { return make_seat(seat_class); };
   work.end = [this](const std::string& seat) { end_seat(seat); };
@@ -98,7 +93,6 @@ Supervisor::~Supervisor() {
     end_seat(seat->record.id);
     remove_traces(seat);
   }
-  cgroups_->remove_if_empty();
 }
 
 void Supervisor::check_order(const SandboxOrder& order) const {

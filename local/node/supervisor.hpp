@@ -120,7 +120,7 @@ class Supervisor {
   DiskStore disks_;
   SnapshotStore snapshots_;
   Journal journal_;
-  std::unique_ptr<CgroupTree> cgroups_;
+  OwnedCgroupTree cgroups_;
   SeccompPrograms seccomp_;
   Launcher launcher_;
   IdRanges ranges_;

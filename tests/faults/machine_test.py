@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -197,6 +198,24 @@ def refuse_namespaces():
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, filter_program, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
+
+
+def test_a_start_that_is_given_up_leaves_nothing():
+    for delay in (0.0, 0.05, 0.1, 0.2, 0.4):
+        server = Server()
+
+        def give_up():
+            wait_until(lambda: server.process and server.pids("node"), 30, "the node starts")
+            time.sleep(delay)
+            server.process.terminate()
+
+        thread = threading.Thread(target=give_up)
+        thread.start()
+        try:
+            Failed(server).left_nothing()
+        except AssertionError as failure:
+            assert "serve started" in str(failure), (delay, failure)
+        thread.join()
 
 
 def test_a_second_serve_of_one_home_is_refused():
