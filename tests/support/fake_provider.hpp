@@ -18,6 +18,7 @@ class FakeProvider : public Provider {
     hang,  // create never answers, nothing is made
     lost_reply,  // create makes a sandbox and throws `code`
     slow,  // create takes `delay`
+    nonsense,  // create answers with what is no sandbox, nothing is made
   };
 
   explicit FakeProvider(std::string name) : offered_(capable(name)) {}
