@@ -130,7 +130,9 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Ro
   } else if (!body.ended()) {
     co_await receive(request, body, *route);
   }
-  Response response = co_await run(request, *route);
+  auto running = run(request, *route);
+  if (request.trace) running = under(request.trace, std::move(running));
+  Response response = co_await std::move(running);
   end_with_standing(response, request, *route, services_.authenticator, services_.admission);
   if (streams(response) && services_.admission && request.caller.tenant) {
     if (!permit) permit = services_.admission->open_stream(request.caller);

@@ -52,6 +52,15 @@ TEST(Lifecycle, CreatesMetersAndKills) {
   EXPECT_EQ(code_of(foreign), ErrorCode::not_found);
 }
 
+TEST(Lifecycle, ACreateBelongsToTheTraceOfItsRequest) {
+  World world;
+  const auto trace = std::make_shared<const Trace>(Trace{"00-parent", ""});
+  run(under(trace, world.replica.lifecycle.create(world.order())));
+  EXPECT_EQ(world.a->last_trace(), trace);
+  world.create();
+  EXPECT_EQ(world.a->last_trace(), nullptr);
+}
+
 TEST(Lifecycle, KeepsTheDecisionWithAttempts) {
   World world;
   world.a->fail_creates(Fault::error, ErrorCode::no_capacity);
