@@ -7,6 +7,7 @@
 #include "gateway/api/judged.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/http/problem.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 constexpr size_t kMaxPath = 4095;  // PATH_MAX of Linux without its NUL
 constexpr int64_t kMaxDepth = 64;
 constexpr uint32_t kDefaultMode = 0644;
+constexpr int kPreconditionFailed = 412;
 
 class NoBytes : public ByteSource {
  public:
@@ -54,6 +56,17 @@ Json page_of(const http::Query& query, const std::vector<FileEntry>& entries) {
   return page_json(
       page, rows, [](const FileEntry& entry) { return to_json(entry); },
       [](const FileEntry& entry) { return std::vector{base64_encode(entry.path)}; });
+}
+
+// The tag of the file that a write would replace, as a read would give it; empty: there is none.
+Task<std::optional<std::string>> tag_of(const OpenSandbox& box, std::string path) {
+  const ByteRange nothing{0, 0};
+  auto reading = box.provider->read_file(box.backend_id, std::move(path), nothing);
+  const auto outcome = co_await attempt(std::move(reading));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (error && error->code != ErrorCode::not_found) throw *error;
+  if (error) co_return std::nullopt;
+  co_return entity_tag(std::get<FileContent>(outcome).entry);
 }
 
 // Backends name the member of a body; these routes take the same from the query.
@@ -108,10 +121,20 @@ Task<http::Response> FileHandlers::write(http::Request& request) {
   const std::string path = path_of(request.query);
   const uint32_t mode = mode_of(request.query);
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  const auto if_match = request.headers.find("If-Match");
+  const auto if_none_match = request.headers.find("If-None-Match");
+  if (if_match || if_none_match) {
+    const auto tag = co_await tag_of(box, path);
+    const Error changed(ErrorCode::conflict, "the file is not as If-Match or If-None-Match say");
+    if (!may_write(if_match, if_none_match, tag))
+      co_return http::problem(changed, kPreconditionFailed, request.id);
+  }
   NoBytes nothing;
   ByteSource& bytes = request.stream ? *request.stream : nothing;
   const FileEntry entry = co_await box.provider->write_file(box.backend_id, path, mode, bytes);
-  co_return http::Response::json(200, to_json(entry));
+  http::Response response = http::Response::json(200, to_json(entry));
+  response.headers.emplace_back("ETag", entity_tag(entry));
+  co_return response;
 }
 
 Task<http::Response> FileHandlers::remove(http::Request& request) {
