@@ -18,11 +18,9 @@ std::vector<int> read_thresholds(ObjectReader& reader, Problems& problems) {
   const Json* list = reader.array("alert_at", kMaxThresholds);
   if (!list) return thresholds;
   for (size_t i = 0; i < list->size(); ++i) {
-    const Json& item = (*list)[i];
-    const bool good =
-        item.is_number_integer() && item.get<int64_t>() >= 1 && item.get<int64_t>() <= kMaxPercent;
-    if (good)
-      thresholds.push_back(item.get<int>());
+    const auto percent = whole_number((*list)[i]);
+    if (percent && *percent >= 1 && *percent <= kMaxPercent)
+      thresholds.push_back(static_cast<int>(*percent));
     else
       problems.add("/alert_at/" + std::to_string(i), "must be a whole percentage, 1 to 1000");
   }

@@ -1,6 +1,7 @@
 #include "providers/curl_client.hpp"
 
 #include "gateway/core/settle.hpp"
+#include "gateway/core/trace.hpp"
 #include "providers/curl_loop.hpp"
 
 namespace sandgate {
@@ -97,6 +98,14 @@ Task<bool> head_within(std::chrono::milliseconds deadline, CurlTransfer& transfe
   co_return true;
 }
 
+// What a caller's request sets off elsewhere belongs to its trace.
+void add_trace(HttpFields& headers, const asio::any_io_executor& here) {
+  const TracePtr trace = trace_of(here);
+  if (!trace) return;
+  headers.emplace_back("traceparent", trace->parent);
+  if (!trace->state.empty()) headers.emplace_back("tracestate", trace->state);
+}
+
 }  // namespace
 
 std::optional<std::string_view> find_field(const HttpFields& fields, std::string_view name) {
@@ -119,7 +128,9 @@ CurlClient::~CurlClient() = default;
 Task<HttpReply> CurlClient::call(HttpCall call) {
   ByteSource* upload = call.upload;
   const size_t max_body = call.max_body;
-  RunningTransfer transfer(loop_, std::move(call), true, co_await asio::this_coro::executor);
+  const asio::any_io_executor here = co_await asio::this_coro::executor;
+  add_trace(call.headers, here);
+  RunningTransfer transfer(loop_, std::move(call), true, here);
   Task<HttpReply> reply = collect(transfer, max_body);
   if (upload) reply = with_companion(std::move(reply), transfer.pump(*upload));
   co_return co_await std::move(reply);
@@ -128,8 +139,9 @@ Task<HttpReply> CurlClient::call(HttpCall call) {
 Task<std::unique_ptr<HttpStream>> CurlClient::stream(HttpCall call) {
   ByteSource* upload = call.upload;
   const auto deadline = call.deadline;
-  const auto executor = co_await asio::this_coro::executor;
-  auto transfer = std::make_unique<RunningTransfer>(loop_, std::move(call), false, executor);
+  const asio::any_io_executor here = co_await asio::this_coro::executor;
+  add_trace(call.headers, here);
+  auto transfer = std::make_unique<RunningTransfer>(loop_, std::move(call), false, here);
   Task<bool> head = head_within(deadline, **transfer);
   if (upload) head = with_companion(std::move(head), transfer->pump(*upload));
   co_await std::move(head);

@@ -3,6 +3,7 @@
 #include "gateway/core/log.hpp"
 #include "providers/sandgate_process.hpp"
 #include "providers/sandgate_wire.hpp"
+#include "providers/vendor_json.hpp"
 
 namespace sandgate {
 namespace {
@@ -101,7 +102,20 @@ Task<std::vector<BackendSandbox>> SandgateProvider::list() {
   return list_pages(api_, kAllSandboxes, &wire::to_page);
 }
 
-Task<void> SandgateProvider::kill(std::string id) { return api_.remove(sandbox_path(id)); }
+// Only what the protocol says is believed: what else answers 200 has ended nothing.
+Task<void> SandgateProvider::kill(std::string id) {
+  RestCall call{.method = "DELETE", .path = sandbox_path(id)};
+  const std::string path = call.path;
+  const HttpReply reply = co_await api_.send(std::move(call));
+  if (reply.status == 204) co_return;
+  if (reply.status == 200 || reply.status == 202) {
+    const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+    if (wire::to_backend_sandbox(document).state == BackendState::gone) co_return;
+    throw not_its_api("sandgate");
+  }
+  const Error error = api_.failure(reply, path);
+  if (error.code != ErrorCode::not_found) throw error;
+}
 
 Task<std::unique_ptr<ProcessStream>> SandgateProvider::exec(std::string id, Command command) {
   const std::string path = sandbox_path(id);
@@ -109,7 +123,7 @@ Task<std::unique_ptr<ProcessStream>> SandgateProvider::exec(std::string id, Comm
   if (command.background) {
     const Json document = co_await api_.call(std::move(call));
     co_return std::make_unique<SandgateProcess>(shared_from_this(), api_, path,
-                                                document.value("process_id", ""), nullptr);
+                                                text_of(document, "process_id"), nullptr);
   }
   auto events = co_await open_events(api_, std::move(call));
   const auto start = co_await events->next();
@@ -135,7 +149,7 @@ Task<std::unique_ptr<ProcessStream>> SandgateProvider::attach(std::string id, st
 Task<std::vector<ProcessInfo>> SandgateProvider::processes(std::string id) {
   const Json document = co_await api_.get(sandbox_path(id) + "/processes");
   std::vector<ProcessInfo> all;
-  for (const Json& item : document.value("items", Json::array()))
+  for (const Json& item : list_of("sandgate", document, "items"))
     all.push_back(wire::to_process(item));
   co_return all;
 }
@@ -167,7 +181,8 @@ Task<SandboxMetrics> SandgateProvider::metrics(std::string id) {
 
 Task<void> SandgateProvider::extend(std::string id, std::chrono::seconds ttl) {
   Json body{{"ttl_seconds", ttl.count()}};
-  co_await api_.post(sandbox_path(id) + "/extend", std::move(body));
+  const Json document = co_await api_.post(sandbox_path(id) + "/extend", std::move(body));
+  wire::to_backend_sandbox(document);
 }
 
 }  // namespace sandgate

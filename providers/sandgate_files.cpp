@@ -2,6 +2,7 @@
 #include "providers/sandgate.hpp"
 #include "providers/sandgate_process.hpp"
 #include "providers/sandgate_wire.hpp"
+#include "providers/vendor_json.hpp"
 
 // The file verbs of SandgateProvider.
 namespace sandgate {
@@ -84,11 +85,11 @@ Task<std::vector<FileEntry>> SandgateProvider::list_files(std::string id, std::s
   std::string cursor;
   for (int page = 0; page < kMaxListPages; ++page) {
     const Json document = co_await api_.get(query + cursor);
-    const auto items = document.value("items", Json::array());
-    for (const Json& item : items) all.push_back(wire::to_entry(item));
-    const auto next = document.value("next_cursor", Json());
-    if (!next.is_string()) break;
-    cursor = "&cursor=" + percent_encode(next.get<std::string>());
+    for (const Json& item : list_of("sandgate", document, "items"))
+      all.push_back(wire::to_entry(item));
+    const std::string next = text_of(document, "next_cursor");
+    if (next.empty()) break;
+    cursor = "&cursor=" + percent_encode(next);
   }
   co_return all;
 }

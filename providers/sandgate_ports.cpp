@@ -2,6 +2,7 @@
 
 #include "providers/address_rules.hpp"
 #include "providers/sandgate.hpp"
+#include "providers/vendor_json.hpp"
 
 namespace sandgate {
 namespace {
@@ -65,12 +66,12 @@ Task<std::string> SandgateProvider::port_token(std::string id, uint16_t port) {
                 // Repeating it gives the same token again, to every replica of this gateway.
                 .headers = {{"Idempotency-Key", "port-" + key}}};
   const Json document = co_await api_.call(std::move(call));
-  const Json token = document.value("token", Json());
-  if (!token.is_string()) throw Error(ErrorCode::unavailable, "sandgate gave no token for a port");
+  const std::string token = text_of(document, "token");
+  if (token.empty()) throw Error(ErrorCode::unavailable, "sandgate gave no token for a port");
   std::lock_guard lock(mutex_);
   if (port_tokens_.size() >= kMaxTokens) port_tokens_.clear();
-  port_tokens_[key] = {token.get<std::string>(), std::chrono::steady_clock::now()};
-  co_return token.get<std::string>();
+  port_tokens_[key] = {token, std::chrono::steady_clock::now()};
+  co_return token;
 }
 
 Task<PortConnection> SandgateProvider::dial(std::string id, uint16_t port) {

@@ -1,5 +1,6 @@
 #include "providers/sandgate.hpp"
 #include "providers/sandgate_wire.hpp"
+#include "providers/vendor_json.hpp"
 
 namespace sandgate {
 namespace {
@@ -15,12 +16,16 @@ std::string path_of_box(const std::string& id) { return "/v1/sandboxes/" + perce
 Task<Keeps> SandgateProvider::pause(std::string id, Keeps keep) {
   Json body{{"keep", keep == Keeps::memory ? "memory" : "disk"}};
   const Json document = co_await api_.post(path_of_box(id) + "/pause", std::move(body));
-  co_return wire::to_kept(document);
+  const BackendSandbox paused = wire::to_backend_sandbox(document);
+  if (paused.state != BackendState::paused) throw not_its_api("sandgate");
+  co_return paused.kept;
 }
 
 Task<void> SandgateProvider::resume(std::string id) {
   Json body = Json::object();
-  co_await api_.post(path_of_box(id) + "/resume", std::move(body));
+  const Json document = co_await api_.post(path_of_box(id) + "/resume", std::move(body));
+  if (wire::to_backend_sandbox(document).state != BackendState::running)
+    throw not_its_api("sandgate");
 }
 
 Task<BackendSnapshot> SandgateProvider::snapshot(std::string id, std::string snapshot_id,
@@ -39,13 +44,12 @@ Task<std::optional<BackendSnapshot>> SandgateProvider::find_snapshot(std::string
   std::string cursor;
   for (int page = 0; page < kMostSnapshotPages; ++page) {
     const Json document = co_await api_.get("/v1/snapshots?limit=100" + cursor);
-    const Json items = document.value("items", Json::array());
-    for (const Json& item : items)
+    for (const Json& item : list_of("sandgate", document, "items"))
       if (item.is_object() && item.value("name", Json()) == Json(snapshot_id))
         co_return wire::to_backend_snapshot(item);
-    const Json next = document.value("next_cursor", Json());
-    if (!next.is_string()) break;
-    cursor = "&cursor=" + percent_encode(next.get<std::string>());
+    const std::string next = text_of(document, "next_cursor");
+    if (next.empty()) break;
+    cursor = "&cursor=" + percent_encode(next);
   }
   co_return std::nullopt;
 }

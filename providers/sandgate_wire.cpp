@@ -50,6 +50,13 @@ Json to_resources(const Resources& resources) {
           {"disk_gib", resources.disk_gib}};
 }
 
+bool sandbox_state_is_known(const std::string& state) {
+  for (const char* word :
+       {"creating", "running", "pausing", "paused", "resuming", "stopping", "stopped", "failed"})
+    if (state == word) return true;
+  return false;
+}
+
 Error error_of_problem(std::string_view provider, const Json& problem, Error fallback) {
   if (!problem.is_object()) return fallback;
   const auto code = error_code_from(text_of(problem, "code"));
@@ -121,6 +128,7 @@ BackendSandbox to_backend_sandbox(const Json& document) {
     const auto metadata = document.value("metadata", Json::object());
     sandbox.sandbox_id = text_of(metadata, "sandgate_id");
     const std::string state = document.at("state").get<std::string>();
+    if (sandbox.backend_id.empty() || !sandbox_state_is_known(state)) throw not_its_api("sandgate");
     if (state == "stopped" || state == "failed" || state == "stopping")
       sandbox.state = BackendState::gone;
     else if (state == "paused" || state == "pausing")
@@ -149,8 +157,8 @@ Keeps to_kept(const Json& document) {
 SandboxPage to_page(const Json& document) {
   return reading("sandgate", [&] {
     SandboxPage page;
-    const auto items = document.value("items", Json::array());
-    for (const Json& item : items) page.sandboxes.push_back(to_backend_sandbox(item));
+    for (const Json& item : list_of("sandgate", document, "items"))
+      page.sandboxes.push_back(to_backend_sandbox(item));
     page.next = next_query("cursor", text_of(document, "next_cursor"));
     return page;
   });

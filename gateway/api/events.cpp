@@ -77,12 +77,18 @@ Task<http::Response> EventHandlers::of_sandbox(http::Request& request) {
   const auto id = SandboxId::parse(request.param("id"));
   if (!id) throw Error::not_found("sandbox", request.param("id"));
   const TenantId tenant = request.tenant();
-  EventQuery query{.tenant = tenant,
-                   .sandbox = id,
-                   .types = types_of(request.query),
-                   .after = seen_by(request).value_or(0)};
+  const auto seen = seen_by(request);
+  EventQuery query{
+      .tenant = tenant, .sandbox = id, .types = types_of(request.query), .after = seen.value_or(0)};
   co_await check_(tenant, *id);
   co_await log_.catch_up();
+  if (seen) {
+    EventQuery rest = query;
+    rest.limit = 1;
+    const EventBatch batch = co_await log_.read(std::move(rest));
+    // A browser would come back for ever for what is over.
+    if (batch.over && batch.events.empty()) co_return http::Response::empty(204);
+  }
   co_return stream(request, std::move(query));
 }
 

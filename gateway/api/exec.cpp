@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "gateway/api/exec_answer.hpp"
+#include "gateway/api/judged.hpp"
 #include "gateway/api/process_events.hpp"
 #include "gateway/core/settle.hpp"
 
@@ -77,7 +78,7 @@ void ExecHandlers::add_routes(http::Routes& routes) {
               .pattern = "/v1/sandboxes/{id}/exec",
               .permission = http::Permission::use_sandboxes,
               .body = http::BodyMode::buffered,
-              .handler = [this](http::Request& request) { return exec(request); },
+              .handler = [this](http::Request& r) { return judged(access_, r, exec(r)); },
               .max_body_bytes = kMaxBodyBytes});
 }
 
@@ -85,8 +86,8 @@ Task<std::unique_ptr<ProcessStream>> ExecHandlers::start(const OpenSandbox& box,
                                                          const Command& command) {
   auto started = co_await attempt(box.provider->exec(box.backend_id, command));
   if (auto* failure = std::get_if<Error>(&started)) {
-    // Asked again, because a backend may also use the word for something inside the sandbox.
-    if (failure->code == ErrorCode::not_found) {
+    // Asked again, because a backend may also use the words for something inside the sandbox.
+    if (failure->code == ErrorCode::not_found || failure->code == ErrorCode::conflict) {
       const auto found = co_await attempt(box.provider->find(box.backend_id));
       const auto* backend = std::get_if<std::optional<BackendSandbox>>(&found);
       if (backend && !*backend)
@@ -118,7 +119,7 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
                                .process_id = process_id,
                                .pty = command.pty.has_value(),
                                .input = std::move(asked.input),
-                               .activity = std::make_shared<OpenSandbox>(box),
+                               .box = box,
                                .request_id = request.id});
   Task<Json> answer = collect(*stream, process_id, asked.max_output_bytes);
   if (asked.input)

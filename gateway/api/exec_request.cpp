@@ -103,8 +103,8 @@ ExecRequest exec_request_from(const Json& body) {
 }
 
 std::optional<int> signal_from(const Json& value) {
-  if (value.is_number_integer()) {
-    const auto number = value.get<int64_t>();
+  if (value.is_number()) {
+    const int64_t number = whole_number(value).value_or(0);
     return number >= 1 && number <= 64 ? std::optional(static_cast<int>(number)) : std::nullopt;
   }
   if (!value.is_string()) return std::nullopt;

@@ -41,6 +41,17 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+bool lists_tag(std::string_view header, std::string_view tag, bool weakly) {
+  for (;;) {
+    const size_t comma = header.find(',');
+    std::string_view item = trimmed(header.substr(0, comma));
+    if (weakly && item.starts_with("W/")) item.remove_prefix(2);
+    if (item == "*" || item == tag) return true;
+    if (comma == std::string_view::npos) return false;
+    header.remove_prefix(comma + 1);
+  }
+}
+
 bool is_attribute_character(unsigned char c) {
   return std::isalnum(c) || std::string_view("!#$&+-.^_`|~").find(c) != std::string_view::npos;
 }
@@ -68,14 +79,14 @@ std::string entity_tag(const FileEntry& entry) {
 }
 
 bool names_tag(std::string_view header, std::string_view tag) {
-  for (;;) {
-    const size_t comma = header.find(',');
-    std::string_view item = trimmed(header.substr(0, comma));
-    if (item.starts_with("W/")) item.remove_prefix(2);
-    if (item == "*" || item == tag) return true;
-    if (comma == std::string_view::npos) return false;
-    header.remove_prefix(comma + 1);
-  }
+  return lists_tag(header, tag, /*weakly=*/true);
+}
+
+bool may_write(std::optional<std::string_view> if_match,
+               std::optional<std::string_view> if_none_match,
+               const std::optional<std::string>& tag) {
+  if (if_match && !(tag && lists_tag(*if_match, *tag, /*weakly=*/false))) return false;
+  return !(if_none_match && tag && lists_tag(*if_none_match, *tag, /*weakly=*/true));
 }
 
 std::optional<AskedRange> range_from(std::string_view header) {

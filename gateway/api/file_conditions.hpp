@@ -19,6 +19,12 @@ std::string entity_tag(const FileEntry& entry);
 // Whether an If-None-Match value names the tag ("*" names every one; weak comparison).
 bool names_tag(std::string_view header, std::string_view tag);
 
+// Whether a file may be written under If-Match and If-None-Match; `tag` is that of what is there,
+// empty for nothing. If-Match compares strongly.
+bool may_write(std::optional<std::string_view> if_match,
+               std::optional<std::string_view> if_none_match,
+               const std::optional<std::string>& tag);
+
 // One range of bytes as asked for; several ranges, or anything unreadable, count as no range.
 struct AskedRange {
   std::optional<uint64_t> first;  // empty: the last `count` bytes

@@ -14,9 +14,20 @@ http::ServerEvent event_of(const FileChange& change) {
           data.dump(-1, ' ', false, Json::error_handler_t::replace), ""};
 }
 
-Task<void> send_changes(std::shared_ptr<FileWatch> watch, http::EventWriter& writer) {
+struct Watched {
+  std::unique_ptr<FileWatch> watch;
+  OpenSandbox box;
+};
+
+Task<void> send_changes(std::shared_ptr<Watched> watched, http::EventWriter& writer) {
   for (;;) {
-    const auto change = co_await watch->next();
+    auto outcome = co_await attempt(watched->watch->next());
+    if (auto* failure = std::get_if<Error>(&outcome)) {
+      auto judging = judge(watched->box, std::move(*failure));
+      const Error told = co_await std::move(judging);
+      throw told;
+    }
+    const auto& change = std::get<0>(outcome);
     if (!change) co_return;
     http::ServerEvent event = event_of(*change);
     co_await writer.send(std::move(event));
@@ -25,13 +36,13 @@ Task<void> send_changes(std::shared_ptr<FileWatch> watch, http::EventWriter& wri
 
 }  // namespace
 
-http::Response watch_stream_of(std::unique_ptr<FileWatch> watch, std::shared_ptr<void> activity,
+http::Response watch_stream_of(std::unique_ptr<FileWatch> watch, OpenSandbox box,
                                const std::string& request_id) {
-  std::shared_ptr<FileWatch> shared = std::move(watch);
+  auto watched = std::make_shared<Watched>(std::move(watch), std::move(box));
   http::EventStreamOptions options;
   options.request_id = request_id;
-  return http::event_stream(std::move(options), [shared, activity](http::EventWriter& writer) {
-    return send_changes(shared, writer);
+  return http::event_stream(std::move(options), [watched](http::EventWriter& writer) {
+    return send_changes(watched, writer);
   });
 }
 

@@ -4,8 +4,10 @@
 #include "gateway/api/file_conditions.hpp"
 #include "gateway/api/file_download.hpp"
 #include "gateway/api/file_watch.hpp"
+#include "gateway/api/judged.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/http/problem.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -13,6 +15,7 @@ namespace {
 constexpr size_t kMaxPath = 4095;  // PATH_MAX of Linux without its NUL
 constexpr int64_t kMaxDepth = 64;
 constexpr uint32_t kDefaultMode = 0644;
+constexpr int kPreconditionFailed = 412;
 
 class NoBytes : public ByteSource {
  public:
@@ -55,6 +58,17 @@ Json page_of(const http::Query& query, const std::vector<FileEntry>& entries) {
       [](const FileEntry& entry) { return std::vector{base64_encode(entry.path)}; });
 }
 
+// The tag of the file that a write would replace, as a read would give it; empty: there is none.
+Task<std::optional<std::string>> tag_of(const OpenSandbox& box, std::string path) {
+  const ByteRange nothing{0, 0};
+  auto reading = box.provider->read_file(box.backend_id, std::move(path), nothing);
+  const auto outcome = co_await attempt(std::move(reading));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (error && error->code != ErrorCode::not_found) throw *error;
+  if (error) co_return std::nullopt;
+  co_return entity_tag(std::get<FileContent>(outcome).entry);
+}
+
 // Backends name the member of a body; these routes take the same from the query.
 Task<http::Response> naming_the_query(Task<http::Response> answer) {
   try {
@@ -80,7 +94,7 @@ void FileHandlers::add_routes(http::Routes& routes) {
          .permission = reads ? http::Permission::read_sandboxes : http::Permission::use_sandboxes,
          .body = body,
          .handler = [this, answer, body](http::Request& request) {
-           auto work = (this->*answer)(request);
+           auto work = judged(access_, request, (this->*answer)(request));
            return body == BodyMode::buffered ? std::move(work) : naming_the_query(std::move(work));
          }});
   };
@@ -107,10 +121,20 @@ Task<http::Response> FileHandlers::write(http::Request& request) {
   const std::string path = path_of(request.query);
   const uint32_t mode = mode_of(request.query);
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  const auto if_match = request.headers.find("If-Match");
+  const auto if_none_match = request.headers.find("If-None-Match");
+  if (if_match || if_none_match) {
+    const auto tag = co_await tag_of(box, path);
+    const Error changed(ErrorCode::conflict, "the file is not as If-Match or If-None-Match say");
+    if (!may_write(if_match, if_none_match, tag))
+      co_return http::problem(changed, kPreconditionFailed, request.id);
+  }
   NoBytes nothing;
   ByteSource& bytes = request.stream ? *request.stream : nothing;
   const FileEntry entry = co_await box.provider->write_file(box.backend_id, path, mode, bytes);
-  co_return http::Response::json(200, to_json(entry));
+  http::Response response = http::Response::json(200, to_json(entry));
+  response.headers.emplace_back("ETag", entity_tag(entry));
+  co_return response;
 }
 
 Task<http::Response> FileHandlers::remove(http::Request& request) {
@@ -199,7 +223,7 @@ Task<http::Response> FileHandlers::watch(http::Request& request) {
   const bool recursive = request.query.flag("recursive");
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::watch);
   auto watch = co_await box.provider->watch(box.backend_id, path, recursive);
-  co_return watch_stream_of(std::move(watch), std::make_shared<OpenSandbox>(box), request.id);
+  co_return watch_stream_of(std::move(watch), box, request.id);
 }
 
 }  // namespace sandgate::api

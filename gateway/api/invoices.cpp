@@ -83,7 +83,8 @@ void InvoiceHandlers::add_routes(http::Routes& routes) {
               .permission = Permission::write_billing,
               .body = BodyMode::buffered,
               .handler = [this](http::Request& request) { return create(request); },
-              .idempotent_create = true});
+              .idempotent_create = true,
+              .made_below = "/v1/invoices/"});
   routes.add({Method::get, "/v1/invoices", Permission::read_billing, BodyMode::none,
               [this](http::Request& request) { return list(request); }});
   routes.add({Method::get, "/v1/invoices/{id}", Permission::read_billing, BodyMode::none,

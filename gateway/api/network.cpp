@@ -1,5 +1,6 @@
 #include "gateway/api/network.hpp"
 
+#include "gateway/api/judged.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "registry/tighten.hpp"
 
@@ -43,12 +44,12 @@ void NetworkHandlers::add_routes(http::Routes& routes) {
   routes.add({.method = http::Method::get,
               .pattern = "/v1/sandboxes/{id}/network",
               .permission = http::Permission::read_sandboxes,
-              .handler = [this](http::Request& request) { return get(request); }});
+              .handler = [this](http::Request& r) { return judged(lifecycle_, r, get(r)); }});
   routes.add({.method = http::Method::put,
               .pattern = "/v1/sandboxes/{id}/network",
               .permission = http::Permission::use_sandboxes,
               .body = http::BodyMode::buffered,
-              .handler = [this](http::Request& request) { return put(request); }});
+              .handler = [this](http::Request& r) { return judged(lifecycle_, r, put(r)); }});
 }
 
 Task<NetworkHandlers::Found> NetworkHandlers::find(http::Request& request) {

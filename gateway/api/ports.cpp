@@ -108,7 +108,6 @@ Task<http::Response> PortHandlers::open(http::Request& request) {
   const ports::Opened opened = co_await std::move(opening);
   const Json shown = token.empty() ? Json() : Json(token.reveal());
   http::Response response = http::Response::json(201, render(request, opened.port, shown));
-  response.headers.emplace_back("Location", request.path + "/" + std::to_string(opened.port.port));
   response.headers.emplace_back("Cache-Control", "no-store");
   if (opened.repeated) response.headers.emplace_back("Idempotent-Replayed", "true");
   co_return response;

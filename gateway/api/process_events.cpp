@@ -63,10 +63,6 @@ std::string error_text(const Error& error, const std::string& request_id) {
                     http::problem_document(error, http::status_of(error.code), request_id));
 }
 
-Error broken_off() {
-  return Error(ErrorCode::unavailable, "the output ended before the process did");
-}
-
 Task<std::monostate> pump(const ProcessEvents& events, EventWriter& out) {
   std::string start = event_text("start", {{"process_id", events.process_id}});
   co_await out.write(std::move(start));
@@ -74,15 +70,18 @@ Task<std::monostate> pump(const ProcessEvents& events, EventWriter& out) {
     auto outcome = co_await attempt(events.stream->next());
     std::string text;
     bool last = true;
-    if (const auto* failure = std::get_if<Error>(&outcome)) {
-      text = error_text(*failure, events.request_id);
-    } else if (const auto& event = std::get<0>(outcome); !event) {
-      text = error_text(broken_off(), events.request_id);
-    } else if (const auto* chunk = std::get_if<OutputChunk>(&*event)) {
+    if (!std::holds_alternative<Error>(outcome) && !std::get<0>(outcome))
+      outcome = Error(ErrorCode::unavailable, "the output ended before the process did");
+    if (auto* failure = std::get_if<Error>(&outcome)) {
+      auto judging = judge(events.box, std::move(*failure));
+      const Error told = co_await std::move(judging);
+      text = error_text(told, events.request_id);
+    } else if (const auto& event = *std::get<0>(outcome);
+               const auto* chunk = std::get_if<OutputChunk>(&event)) {
       text = chunk_text(*chunk, events.pty);
       last = false;
     } else {
-      text = event_text("exit", to_json(std::get<ProcessExit>(*event)));
+      text = event_text("exit", to_json(std::get<ProcessExit>(event)));
     }
     co_await out.write(std::move(text));
     if (last) co_return std::monostate{};

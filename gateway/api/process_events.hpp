@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gateway/http/message.hpp"
-#include "providers/sandbox.hpp"
+#include "gateway/sandboxes/access.hpp"
 
 namespace sandgate::api {
 
@@ -14,7 +14,7 @@ struct ProcessEvents {
   std::string process_id;
   bool pty = false;  // its output is called "pty" then
   std::optional<std::string> input;  // written beside the output, then stdin is closed
-  std::shared_ptr<void> activity;  // the OpenSandbox, held until the stream ends
+  OpenSandbox box;  // held until the stream ends
   std::string request_id;
 };
 

@@ -24,9 +24,14 @@ Task<std::optional<Error>> send_output(ProcessSocket& process, http::WebSocket& 
   co_await send(socket, "start", start);
   for (;;) {
     auto outcome = co_await attempt(process.stream->next());
-    if (const auto* failure = std::get_if<Error>(&outcome)) co_return *failure;
-    auto& event = std::get<0>(outcome);
-    if (!event) co_return Error(ErrorCode::unavailable, "the output ended before the process did");
+    if (!std::holds_alternative<Error>(outcome) && !std::get<0>(outcome))
+      outcome = Error(ErrorCode::unavailable, "the output ended before the process did");
+    if (auto* failure = std::get_if<Error>(&outcome)) {
+      auto judging = judge(process.box, std::move(*failure));
+      const Error told = co_await std::move(judging);
+      co_return told;
+    }
+    const auto& event = std::get<0>(outcome);
     if (const auto* exit = std::get_if<ProcessExit>(&*event)) {
       const Json result = to_json(*exit);
       co_await send(socket, "exit", result);
@@ -77,6 +82,12 @@ Task<std::optional<Error>> take_input(ProcessSocket& process, http::WebSocket& s
   }
 }
 
+// That the sandbox ended is no failure of anybody's.
+uint16_t close_code(const Error& failure, bool output_ended) {
+  if (!output_ended) return kPolicyViolation;
+  return says_ended(failure) ? kNormalClosure : kInternalError;
+}
+
 Task<void> serve(std::shared_ptr<ProcessSocket> process, http::WebSocket& socket) {
   using namespace asio::experimental::awaitable_operators;
   const auto winner = co_await (send_output(*process, socket) || take_input(*process, socket));
@@ -88,7 +99,7 @@ Task<void> serve(std::shared_ptr<ProcessSocket> process, http::WebSocket& socket
         http::problem_document(*failure, http::status_of(failure->code), process->request_id);
     auto telling = with_timeout(kLastWord, send(socket, "error", problem));
     co_await std::move(telling);
-    co_await socket.close(output_ended ? kInternalError : kPolicyViolation, "");
+    co_await socket.close(close_code(*failure, output_ended), "");
   } else {
     co_await socket.close(kNormalClosure, "");
   }

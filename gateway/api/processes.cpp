@@ -4,6 +4,7 @@
 
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/exec_request.hpp"
+#include "gateway/api/judged.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/process_events.hpp"
 
@@ -44,7 +45,9 @@ void ProcessHandlers::add_routes(http::Routes& routes) {
                 .permission = method == Method::get ? http::Permission::read_sandboxes
                                                     : http::Permission::use_sandboxes,
                 .body = body,
-                .handler = [this, answer](http::Request& r) { return (this->*answer)(r); }});
+                .handler = [this, answer](http::Request& r) {
+                  return judged(access_, r, (this->*answer)(r));
+                }});
   };
   add(Method::get, "", BodyMode::none, &ProcessHandlers::list);
   add(Method::get, "/{pid}", BodyMode::none, &ProcessHandlers::get);
@@ -86,7 +89,7 @@ Task<http::Response> ProcessHandlers::output(http::Request& request) {
                              .process_id = pid,
                              .pty = process.pty,
                              .input = std::nullopt,
-                             .activity = std::make_shared<OpenSandbox>(box),
+                             .box = box,
                              .request_id = request.id});
 }
 

@@ -1,11 +1,12 @@
 #include "gateway/api/sandboxes.hpp"
 
+#include "gateway/api/judged.hpp"
 #include "gateway/api/page.hpp"
 
 namespace sandgate::api {
 namespace {
 
-constexpr int64_t kLongestTtlSeconds = 366LL * 24 * 3600;
+constexpr int64_t kLongestTtlSeconds = 365LL * 24 * 3600;
 constexpr std::chrono::milliseconds kCpuWindow{100};
 
 http::Response rendered(int status, const std::string& body) {
@@ -72,12 +73,6 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
 
 constexpr std::chrono::milliseconds kTakeUpPause{50};
 constexpr std::chrono::seconds kTakeUpPatience{2};
-
-http::Response created(const SandboxRecord& sandbox, int status) {
-  http::Response response = http::Response::json(status, to_json(sandbox));
-  response.headers.emplace_back("Location", "/v1/sandboxes/" + sandbox.id.value);
-  return response;
-}
 
 Json metrics_json(const SandboxMetrics& first, const SandboxMetrics& second) {
   const auto wall = (second.sampled_at - first.sampled_at).count();
@@ -147,7 +142,7 @@ Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request&
 Task<http::Response> SandboxHandlers::create(http::Request& request) {
   if (request.caller.suspended) throw Error(ErrorCode::forbidden, "the tenant is suspended");
   const auto made = co_await take_up(request);
-  if (made) co_return created(*made, 201);
+  if (made) co_return http::Response::json(201, to_json(*made));
   Json body = request.json();
   std::string reference = profile_reference(body);
   CreateOrder order =
@@ -156,7 +151,7 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
   order.scope_key = scope_key_of(order);
   const Scopes::Met met = co_await scopes_.create(order);
   if (met.made) shadowing_.follow(order, met.sandbox.id);
-  co_return created(met.sandbox, met.made ? 201 : 200);
+  co_return http::Response::json(met.made ? 201 : 200, to_json(met.sandbox));
 }
 
 Task<http::Response> SandboxHandlers::list(http::Request& request) {
@@ -231,7 +226,8 @@ void SandboxHandlers::add_routes(http::Routes& routes) {
                 .body = method == Method::post ? http::BodyMode::buffered : http::BodyMode::none,
                 .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
                 .idempotent_create = creates,
-                .takes_up = creates});
+                .takes_up = creates,
+                .made_below = creates ? "/v1/sandboxes/" : ""});
   };
   const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
   add(Method::post, "/v1/sandboxes", use, &SandboxHandlers::create, true);
@@ -239,7 +235,10 @@ void SandboxHandlers::add_routes(http::Routes& routes) {
   add(Method::get, "/v1/sandboxes/{id}", read, &SandboxHandlers::get);
   add(Method::delete_, "/v1/sandboxes/{id}", use, &SandboxHandlers::remove);
   add(Method::post, "/v1/sandboxes/{id}/extend", use, &SandboxHandlers::extend);
-  add(Method::get, "/v1/sandboxes/{id}/metrics", read, &SandboxHandlers::metrics);
+  routes.add({.method = Method::get,
+              .pattern = "/v1/sandboxes/{id}/metrics",
+              .permission = read,
+              .handler = [this](http::Request& r) { return judged(lifecycle_, r, metrics(r)); }});
 }
 
 }  // namespace sandgate::api

@@ -29,12 +29,6 @@ Json copy_json(const Outcome<SandboxRecord>& copy, const std::string& request_id
   return {{"error", http::problem_document(error, http::status_of(error.code), request_id)}};
 }
 
-http::Response created(const SnapshotRecord& made) {
-  http::Response response = http::Response::json(201, to_json(made));
-  response.headers.emplace_back("Location", "/v1/snapshots/" + made.id.value);
-  return response;
-}
-
 Error copies_made(const std::vector<SandboxRecord>& copies) {
   std::string names;
   for (const SandboxRecord& copy : copies)
@@ -58,10 +52,10 @@ Task<http::Response> SnapshotHandlers::create(http::Request& request) {
   reader.finish();
   problems.throw_if_any();
   const auto earlier = co_await snapshots_.take_up(request.tenant(), request.earlier);
-  if (earlier) co_return created(*earlier);
+  if (earlier) co_return http::Response::json(201, to_json(*earlier));
   const auto made =
       co_await snapshots_.take(request.tenant(), sandbox, std::move(name), wish, request.claim);
-  co_return created(made);
+  co_return http::Response::json(201, to_json(made));
 }
 
 Task<http::Response> SnapshotHandlers::list(http::Request& request) {
@@ -150,7 +144,8 @@ void SnapshotHandlers::add_routes(http::Routes& routes) {
                 .body = creates ? http::BodyMode::buffered : http::BodyMode::none,
                 .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
                 .idempotent_create = creates,
-                .takes_up = creates});
+                .takes_up = creates,
+                .made_below = creates ? "/v1/snapshots/" : ""});
   };
   const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
   add(Method::post, "/v1/sandboxes/{id}/snapshots", use, &SnapshotHandlers::create);

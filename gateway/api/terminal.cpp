@@ -1,6 +1,7 @@
 #include "gateway/api/terminal.hpp"
 
 #include "gateway/api/exec.hpp"
+#include "gateway/api/judged.hpp"
 #include "gateway/api/process_socket.hpp"
 #include "gateway/api/processes.hpp"
 
@@ -35,11 +36,11 @@ void TerminalHandlers::add_routes(http::Routes& routes) {
   routes.add({.method = http::Method::get,
               .pattern = "/v1/sandboxes/{id}/processes/{pid}/attach",
               .permission = http::Permission::use_sandboxes,
-              .handler = [this](http::Request& request) { return attach(request); }});
+              .handler = [this](http::Request& r) { return judged(access_, r, attach(r)); }});
   routes.add({.method = http::Method::get,
               .pattern = "/v1/sandboxes/{id}/terminal",
               .permission = http::Permission::use_sandboxes,
-              .handler = [this](http::Request& request) { return terminal(request); }});
+              .handler = [this](http::Request& r) { return judged(access_, r, terminal(r)); }});
 }
 
 Task<http::Response> TerminalHandlers::attach(http::Request& request) {

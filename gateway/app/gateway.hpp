@@ -1,4 +1,6 @@
 #pragma once
+#include <signal.h>
+
 #include <memory>
 #include <vector>
 
@@ -36,6 +38,7 @@
 #include "gateway/api/terminal.hpp"
 #include "gateway/api/usage.hpp"
 #include "gateway/api/webhooks.hpp"
+#include "gateway/app/start_gate.hpp"
 #include "gateway/config/config.hpp"
 #include "gateway/core/anchored_clock.hpp"
 #include "gateway/core/crypto.hpp"
@@ -75,9 +78,9 @@ class Gateway {
  public:
   explicit Gateway(const Config& config);
 
-  // Migrates, loads what is cached, listens, and works until SIGTERM or SIGINT; SIGHUP reads
-  // certificates and cached tables again. Call before any other thread exists: it blocks the
-  // signals. Ends the process with exit code 0 when told to stop.
+  // Listens, waits for the database, migrates, loads what is cached, and works until SIGTERM or
+  // SIGINT; SIGHUP reads certificates and cached tables again. Call before any other thread exists:
+  // it blocks the signals. Ends the process with exit code 0 when told to stop.
   [[noreturn]] void run();
 
  private:
@@ -90,8 +93,10 @@ class Gateway {
 
   void add_routes();
   void subscribe();
+  void listen();
+  bool prepare(const sigset_t& signals);
+  bool prepare_once();
   void start();
-  void wait_for_database();
   void ask_node();
   void start_background_work();
   void start_events();
@@ -187,6 +192,7 @@ class Gateway {
   std::unique_ptr<http::HttpMetrics> metrics_;
   std::unique_ptr<http::Dispatcher> dispatcher_;
   std::unique_ptr<ports::PortGate> port_gate_;
+  std::unique_ptr<StartGate> start_gate_;
   std::unique_ptr<http::Server> server_;
 };
 

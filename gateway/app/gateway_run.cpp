@@ -18,8 +18,8 @@
 namespace sandgate {
 namespace {
 
-// A database that recovers from a crash may take a while; a wrong URL never answers.
-constexpr std::chrono::seconds kDatabaseStart{60};
+// How soon a database that does not answer is asked again: one of our own starts beside us.
+constexpr std::chrono::milliseconds kFirstPause{50}, kLongestPause{1000};
 constexpr std::chrono::milliseconds kNodeStart{2000};
 // How soon an event is in the log while streams wait for it, and otherwise.
 constexpr std::chrono::milliseconds kEventsAwaited{40}, kEventsQuiet{250};
@@ -59,18 +59,32 @@ void Gateway::ask_node() {
   }
 }
 
-void Gateway::wait_for_database() {
-  const auto limit = std::chrono::steady_clock::now() + kDatabaseStart;
-  for (;;) {
-    try {
-      for (const std::string& name : wait(migrate(database_, shipped_migrations())))
-        log::info("migrated", {{"step", name}});
-      return;
-    } catch (const Error& error) {
-      if (error.code != ErrorCode::unavailable || std::chrono::steady_clock::now() > limit) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
+// What the database must have and what we must know of it. False: it does not answer.
+bool Gateway::prepare_once() {
+  try {
+    for (const std::string& name : wait(migrate(database_, shipped_migrations())))
+      log::info("migrated", {{"step", name}});
+    wait(seed_prices(database_));
+    wait(prices_.load());
+    wait(anchor_clock());
+    wait(settle_outage());
+    return true;
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::unavailable) throw;
+    return false;
   }
+}
+
+// However long it takes: a gateway that gave up would not be there when the database is back.
+// False: told to stop meanwhile.
+bool Gateway::prepare(const sigset_t& signals) {
+  for (auto pause = kFirstPause; !prepare_once(); pause = std::min(pause * 2, kLongestPause)) {
+    const timespec limit{pause.count() / 1000, pause.count() % 1000 * 1'000'000};
+    const int number = sigtimedwait(&signals, nullptr, &limit);
+    if (number == SIGTERM || number == SIGINT) return false;
+    if (number == SIGHUP) reload();
+  }
+  return true;
 }
 
 void Gateway::subscribe() {
@@ -196,39 +210,44 @@ void Gateway::reload() {
   spawn_detached(io_.executor(), [this]() -> Task<void> { co_await attempt(prices_.load()); });
 }
 
-void Gateway::start() {
+void Gateway::listen() {
   io_.start();
-  wait_for_database();
-  wait(seed_prices(database_));
-  wait(prices_.load());
-  wait(anchor_clock());
-  wait(settle_outage());
-  ask_node();
   add_routes();
   metrics_ = std::make_unique<http::HttpMetrics>(routes_);
   dispatcher_ = std::make_unique<http::Dispatcher>(
       routes_, http::Dispatcher::Services{authenticator_, &rate_, &idempotency_, metrics_.get()});
   port_gate_ = std::make_unique<ports::PortGate>(*dispatcher_, access_, ports_, app_pool_, clock_,
                                                  gate_settings());
+  start_gate_ = std::make_unique<StartGate>(routes_, *dispatcher_, *port_gate_);
+  server_ = std::make_unique<http::Server>(io_, *start_gate_, server_options());
+  server_->start();
+  log::info("listening", {{"address", config_.listen_address}, {"port", server_->port()}});
+}
+
+void Gateway::start() {
+  ask_node();
   subscribe();
   notifications_.start();
   start_background_work();
-  server_ = std::make_unique<http::Server>(io_, *port_gate_, server_options());
-  server_->start();
+  start_gate_->open();
   write_listen_file(config_, server_->port());
-  log::info("listening", {{"address", config_.listen_address}, {"port", server_->port()}});
+  log::info("serving");
 }
 
 void Gateway::run() {
   const sigset_t signals = block_signals();
+  bool told_to_stop = false;
   try {
-    start();
+    listen();
+    told_to_stop = !prepare(signals);
+    if (!told_to_stop) start();
   } catch (const Error& error) {
     // What has begun by now is not taken apart, as at the end.
     tell_why_not_started(error.what());
     std::_Exit(ProcessSupervisor::kCannotStart);
   }
-  for (int number = 0; sigwait(&signals, &number) == 0 && number == SIGHUP;) reload();
+  int number = 0;
+  while (!told_to_stop && sigwait(&signals, &number) == 0 && number == SIGHUP) reload();
   log::info("stopping");
   event_bell_.close();
   server_->stop();

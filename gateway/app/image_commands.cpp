@@ -134,13 +134,16 @@ int verify(const SettingsFlags& flags, const std::string& name) {
 
 int list(const SettingsFlags& flags, bool as_json) {
   Json images = Json::array();
-  for (const ImageInfo& image : open_store(settings_of(flags)).list()) {
+  const ImageStore store = open_store(settings_of(flags));
+  for (const ImageInfo& image : store.list()) {
     images.push_back(to_json(image));
     if (!as_json)
       std::cout << image.name << "  " << image.digest.substr(0, 19) << "  "
                 << image.size_bytes / (1 << 20) << " MiB  " << to_rfc3339(image.created_at) << "\n";
   }
   if (as_json) std::cout << Json{{"items", images}}.dump(2) << "\n";
+  for (const std::string& name : store.broken())
+    std::cerr << name << " has a broken description: remove it, and make it again\n";
   return 0;
 }
 

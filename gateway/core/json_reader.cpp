@@ -66,6 +66,19 @@ std::string pointer_token(std::string_view name) {
   return token;
 }
 
+std::optional<int64_t> whole_number(const Json& value) {
+  constexpr double kExact = int64_t{1} << 53;  // beyond it not every integer is a double
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    const bool whole = std::trunc(number) == number && std::abs(number) <= kExact;
+    return whole ? std::optional(static_cast<int64_t>(number)) : std::nullopt;
+  }
+  const bool too_large =
+      value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
+  if (!value.is_number_integer() || too_large) return std::nullopt;
+  return value.get<int64_t>();
+}
+
 void Problems::add(std::string path, std::string message) {
   fields_.push_back({std::move(path), std::move(message)});
 }
@@ -116,11 +129,8 @@ std::optional<int64_t> ObjectReader::integer(std::string_view name, int64_t min,
   if (!member) return std::nullopt;
   const std::string range =
       "must be an integer from " + std::to_string(min) + " to " + std::to_string(max);
-  const bool too_large =
-      member->is_number_unsigned() && member->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
-  if (!member->is_number_integer() || too_large) return problem(name, range), std::nullopt;
-  const int64_t value = member->get<int64_t>();
-  if (value < min || value > max) return problem(name, range), std::nullopt;
+  const auto value = whole_number(*member);
+  if (!value || *value < min || *value > max) return problem(name, range), std::nullopt;
   return value;
 }
 

@@ -19,6 +19,10 @@ using Json = nlohmann::json;
 // Error(invalid) otherwise.
 Json parse_json(std::string_view text);
 
+// The value when it is a whole number, however it is written (600, 600.0, 6e2); empty when it is
+// none or too large.
+std::optional<int64_t> whole_number(const Json& value);
+
 // What is wrong with a document, gathered so that a caller learns of everything at once.
 class Problems {
  public:

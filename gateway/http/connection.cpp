@@ -30,6 +30,14 @@ std::string address_of(const Transport::Socket& socket) {
   return failure ? std::string() : peer.address().to_string();
 }
 
+TracePtr trace_from(const Headers& headers) {
+  const auto parent = headers.find("traceparent");
+  if (!parent || !is_traceparent(*parent)) return nullptr;
+  const std::string_view state = headers.find("tracestate").value_or("");
+  return std::make_shared<const Trace>(
+      Trace{std::string(*parent), std::string(is_tracestate(state) ? state : "")});
+}
+
 }  // namespace
 
 Connection::Connection(Transport::Socket socket, std::shared_ptr<asio::ssl::context> tls,
@@ -132,8 +140,7 @@ Task<bool> Connection::read_head(RequestParser& parser) {
 
 void Connection::describe(Request& request) const {
   request.remote_address = remote_address_;
-  const auto trace = request.headers.find("traceparent");
-  if (trace && is_traceparent(*trace)) request.traceparent = *trace;
+  request.trace = trace_from(request.headers);
   const Target target = split_target(request.target);
   if (context_.responder.passes_on(request)) return;
   auto path = percent_decode(target.path);
@@ -175,7 +182,8 @@ Task<bool> Connection::exchange() {
     log::debug("answered", {{"request_id", request.id},
                             {"method", to_string(request.method)},
                             {"path", request.path},
-                            {"status", response.status}});
+                            {"status", response.status},
+                            {"trace_id", request.trace ? Json(request.trace->id()) : Json()}});
   if (buffer_.size() == 0 && buffer_.capacity() > kKeptBuffer) buffer_.shrink_to_fit();
   co_return more;
 }

@@ -51,6 +51,16 @@ bool streams(const Response& response) {
   return !std::holds_alternative<std::string>(response.body);
 }
 
+// A first answer and its replay say the same.
+void locate(Response& response, const Route& route) {
+  if (route.made_below.empty() || response.status != 201) return;
+  const auto* body = std::get_if<std::string>(&response.body);
+  const Json made = Json::parse(body ? *body : "", nullptr, /*allow_exceptions=*/false);
+  const Json id = made.is_object() ? made.value("id", Json()) : Json();
+  if (!id.is_string()) return;
+  response.headers.emplace_back("Location", std::string(route.made_below) + id.get<std::string>());
+}
+
 Error answer_lost(const std::string& made) {
   return Error(ErrorCode::conflict,
                "the first request with this Idempotency-Key was carried out, but its answer was "
@@ -130,7 +140,10 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Ro
   } else if (!body.ended()) {
     co_await receive(request, body, *route);
   }
-  Response response = co_await run(request, *route);
+  auto running = run(request, *route);
+  if (request.trace) running = under(request.trace, std::move(running));
+  Response response = co_await std::move(running);
+  locate(response, *route);
   end_with_standing(response, request, *route, services_.authenticator, services_.admission);
   if (streams(response) && services_.admission && request.caller.tenant) {
     if (!permit) permit = services_.admission->open_stream(request.caller);

@@ -14,6 +14,7 @@
 #include "gateway/core/async.hpp"
 #include "gateway/core/ids.hpp"
 #include "gateway/core/json_reader.hpp"
+#include "gateway/core/trace.hpp"
 #include "providers/sandbox.hpp"
 
 // What a handler sees of HTTP: no socket, no Beast.
@@ -74,7 +75,7 @@ struct Request {
   std::string body;  // BodyMode::buffered; else empty
   ByteSource* stream = nullptr;  // BodyMode::streamed; lives as long as the handler and its answer
   std::string id;  // X-Request-Id, "rq…"
-  std::string traceparent;  // W3C, the caller's or empty
+  TracePtr trace;  // the caller's, or null; what its handler does is part of it
   std::string claim;  // of this run under an Idempotency-Key, for mark_effect(); empty: none
   std::string earlier;  // what a run of the same call made whose answer was lost; empty: nothing
   std::chrono::steady_clock::time_point received;  // when its head had come

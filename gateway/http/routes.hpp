@@ -43,6 +43,8 @@ struct Route {
   size_t max_body_bytes = 1 << 20;  // buffered only; too_large beyond
   bool idempotent_create = false;  // honours Idempotency-Key
   bool takes_up = false;  // with it: the handler goes on from Request::earlier
+  // Of what it makes: a 201 gets a Location of this and its `id`. Empty: it cannot be fetched.
+  std::string_view made_below = {};
   bool secret_answer = false;  // with it: the kept answer is sealed, and no cache may keep it
 };
 

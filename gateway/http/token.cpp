@@ -5,6 +5,8 @@
 namespace sandgate::http {
 namespace {
 
+constexpr size_t kMaxTraceState = 512;
+
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
 bool is_hex_id(std::string_view text) {
@@ -39,6 +41,11 @@ bool has_token(std::string_view list, std::string_view token) {
 
 bool is_visible_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= '!' && c <= '~'; });
+}
+
+bool is_tracestate(std::string_view text) {
+  return text.size() <= kMaxTraceState &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 bool is_traceparent(std::string_view text) {

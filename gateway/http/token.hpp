@@ -13,5 +13,7 @@ std::string_view trimmed(std::string_view text);
 bool is_visible_ascii(std::string_view text);
 // W3C trace context, version 00: "00-<32 hex>-<16 hex>-<2 hex>", ids not all zero.
 bool is_traceparent(std::string_view text);
+// What goes on in a tracestate header: 512 bytes of printable ASCII at most.
+bool is_tracestate(std::string_view text);
 
 }  // namespace sandgate::http

@@ -17,6 +17,11 @@ bool is_unknown(const Error& error) {
          error.code == ErrorCode::internal;
 }
 
+// Whatever the status of the answer was: one that names no living sandbox is a failure.
+bool is_there(const BackendSandbox& made) {
+  return !made.backend_id.empty() && made.state != BackendState::gone;
+}
+
 std::chrono::milliseconds since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
                                                                start);
@@ -105,6 +110,8 @@ void Race::launch(const FlightPtr& flight) {
     try {
       auto creating = flight->deployment->backend->create(spec);
       result = co_await attempt_within(patience, std::move(creating));
+      if (const auto* made = std::get_if<BackendSandbox>(&*result); made && !is_there(*made))
+        result.emplace(Error(ErrorCode::unavailable, "the backend answered with no sandbox"));
     } catch (const std::exception& failure) {
       log::error("a backend failed in an unforeseen way",
                  {{"deployment", flight->deployment->name}, {"reason", failure.what()}});

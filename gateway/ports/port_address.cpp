@@ -21,7 +21,8 @@ std::string_view without_port(std::string_view host) {
 // What stands before the domain; empty when the host is not below it.
 std::string_view label_of(const http::Request& request, std::string_view domain) {
   if (domain.empty()) return {};
-  const std::string_view host = without_port(request.headers.find("Host").value_or(""));
+  std::string_view host = without_port(request.headers.find("Host").value_or(""));
+  if (host.ends_with('.')) host.remove_suffix(1);  // the same name, written absolutely
   const std::string_view below = without_port(domain);
   if (host.size() <= below.size() + 1) return {};
   const std::string_view end = host.substr(host.size() - below.size());

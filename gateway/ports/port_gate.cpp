@@ -68,7 +68,12 @@ Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody&
   check_token(*port, brought);
   http::Caller caller;
   caller.tenant = port->tenant;
-  OpenSandbox box = co_await access_.open(caller, address->sandbox.value, Verb::ports);
+  auto opening = access_.open(caller, address->sandbox.value, Verb::ports);
+  auto opened = co_await attempt(std::move(opening));
+  // With a sandbox its ports are closed.
+  if (const auto* failure = std::get_if<Error>(&opened))
+    throw says_ended(*failure) ? not_open() : *failure;
+  OpenSandbox box = std::get<OpenSandbox>(std::move(opened));
   auto relay = std::make_shared<Relay>(pool_, access_, std::move(box), *address, request, body,
                                        settings_.relay);
   if (brought.in_query && port->access == Access::token)

@@ -9,8 +9,11 @@
 
 namespace sandgate {
 
+class SandboxAccess;
+
 // A running sandbox of the caller's, with the backend that holds it.
 struct OpenSandbox {
+  SandboxAccess* access = nullptr;  // where it was opened
   SandboxId id;
   TenantId tenant;
   std::shared_ptr<Provider> provider;  // keeps a deployment that is being replaced alive
@@ -24,13 +27,31 @@ class SandboxAccess {
  public:
   virtual ~SandboxAccess() = default;
 
-  // Throws not_found (unknown, ended or another tenant's), forbidden (suspended tenant, exec only),
-  // conflict (not running; a paused one is resumed first when its profile says auto_resume) and
-  // unsupported (the backend does not declare the verb), unavailable (it has not told yet).
+  // Throws not_found (unknown or another tenant's), forbidden (suspended tenant, exec only),
+  // conflict (not running, or ended; a paused one is resumed first when its profile says
+  // auto_resume), unsupported (the backend does not declare the verb), unavailable (it has not told
+  // yet).
   virtual Task<OpenSandbox> open(const http::Caller& caller, std::string_view id, Verb verb) = 0;
+
+  // Why a call on a sandbox really failed: a connection that broke, or something that is not there
+  // any more, because the sandbox ended or was paused is conflict, as open() would answer now. Any
+  // other failure stays what it is.
+  virtual Task<Error> judge(TenantId tenant, SandboxId id, Error failure) = 0;
 
   // The backend says that it does not know the sandbox any more: marks it failed, ends its meter.
   virtual Task<void> report_gone(SandboxId id, std::string detail) = 0;
 };
+
+// Whether open() or judge() said that the sandbox ended, and not that it is paused.
+inline bool says_ended(const Error& error) {
+  const auto state = error.details.find("state");
+  return error.code == ErrorCode::conflict && state != error.details.end() &&
+         (*state == "stopping" || *state == "stopped" || *state == "failed");
+}
+
+// judge() for a sandbox that is open.
+inline Task<Error> judge(const OpenSandbox& box, Error failure) {
+  return box.access->judge(box.tenant, box.id, std::move(failure));
+}
 
 }  // namespace sandgate

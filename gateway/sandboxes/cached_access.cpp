@@ -36,11 +36,16 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
   check_can(deployment->descriptor, verb,
             "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
   co_return OpenSandbox{
+      .access = this,
       .id = record.id,
       .tenant = record.tenant,
       .provider = deployment->backend,
       .backend_id = record.backend_id,
       .activity = activity_->use(record.id, std::chrono::seconds(record.idle_timeout_seconds))};
+}
+
+Task<Error> CachedAccess::judge(TenantId tenant, SandboxId id, Error failure) {
+  return lifecycle_.judge(std::move(tenant), std::move(id), std::move(failure));
 }
 
 Task<void> CachedAccess::report_gone(SandboxId id, std::string detail) {

@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::chrono::seconds kKillPatience{10};
 constexpr std::chrono::seconds kReadingPatience{1};
+// How often, and how far apart, a row is looked at that may not have heard of its end yet.
+constexpr int kLooks = 3;
+constexpr std::chrono::milliseconds kLookPause{50};
 constexpr std::chrono::seconds kTellUnpricedEvery{60};
 // A backend that ends a sandbox within that time of the end of its charge ended it then: answers
 // take their time, and vendors bill by the second.
@@ -91,6 +94,22 @@ Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {
   if (there && there->state != BackendState::gone) co_return known;
   co_await fail(id, "the backend does not know it any more");
   co_return co_await get(tenant, id);
+}
+
+Task<Error> Lifecycle::judge(TenantId tenant, SandboxId id, Error failure) {
+  const bool broke = failure.code == ErrorCode::unavailable;
+  if (!broke && failure.code != ErrorCode::not_found) co_return failure;
+  for (int looks = broke ? kLooks : 1; looks > 0; --looks) {
+    if (parts_.outage && parts_.outage->has(tenant, id))
+      co_return wrong_state(SandboxState::stopped);
+    auto getting = get(tenant, id);
+    const auto found = co_await attempt(std::move(getting));
+    const auto* known = std::get_if<CachedSandboxPtr>(&found);
+    if (!known) co_return failure;
+    if ((*known)->record.state != SandboxState::running) co_return wrong_state((*known)->record);
+    if (looks > 1) co_await sleep_for(kLookPause);
+  }
+  co_return failure;
 }
 
 void Lifecycle::end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at,

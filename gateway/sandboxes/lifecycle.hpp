@@ -101,6 +101,9 @@ class Lifecycle {
   // What its backend counted so far; empty when it does not measure or answer.
   Task<std::optional<Meter::Measured>> last_reading(SandboxRecord record);
 
+  // See SandboxAccess::judge.
+  Task<Error> judge(TenantId tenant, SandboxId id, Error failure);
+
   // The deployment that holds it. Throws Error(unavailable) when it is gone.
   DeploymentPtr deployment_of(const SandboxRecord& record) const;
 

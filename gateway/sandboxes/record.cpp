@@ -64,12 +64,15 @@ bool is_placed_as(const SandboxRecord& record, std::string_view provider,
   return record.provider == provider && record.backend_id == backend_id;
 }
 
-Error wrong_state(const SandboxRecord& record) {
-  return Error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(record.state)));
+Error wrong_state(SandboxState state) {
+  Error error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(state)));
+  error.details = {{"state", to_string(state)}};
+  return error;
 }
 
+Error wrong_state(const SandboxRecord& record) { return wrong_state(record.state); }
+
 void check_running(const SandboxRecord& record) {
-  if (is_ended(record.state)) throw Error::not_found("sandbox", record.id.value);
   if (record.state != SandboxState::running) throw wrong_state(record);
 }
 

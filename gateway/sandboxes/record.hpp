@@ -65,9 +65,10 @@ struct SandboxRecord {
 // made it: deployments may be one account at a vendor under different keys.
 bool is_placed_as(const SandboxRecord& record, std::string_view provider,
                   std::string_view backend_id);
-// Error(conflict): what was asked for is not to be had in its state.
+// Error(conflict) with the detail {"state": …}: what was asked for is not to be had in its state.
+Error wrong_state(SandboxState state);
 Error wrong_state(const SandboxRecord& record);
-// Throws Error(not_found) for one that has ended, wrong_state for one that does not run now.
+// Throws wrong_state for one that has ended or does not run now.
 void check_running(const SandboxRecord& record);
 
 // As every answer of the API shows it.

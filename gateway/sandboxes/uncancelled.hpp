@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gateway/core/async.hpp"
+#include "gateway/core/trace.hpp"
 
 namespace sandgate {
 
@@ -12,12 +13,14 @@ auto shielded(F work) -> std::invoke_result_t<F&> {
   co_return co_await work();
 }
 
-// Runs work to its end even when whoever waits for it is cancelled. `work` returns a Task of a
-// value.
+// Runs work to its end even when whoever waits for it is cancelled, as part of the caller's trace.
+// `work` returns a Task of a value.
 template <class F>
 auto uncancelled(asio::any_io_executor executor, F work) -> std::invoke_result_t<F&> {
   auto task = shielded(std::move(work));
-  co_return co_await asio::co_spawn(executor, std::move(task), asio::use_awaitable);
+  const asio::any_io_executor here = co_await asio::this_coro::executor;
+  const asio::any_io_executor there = traced(std::move(executor), trace_of(here));
+  co_return co_await asio::co_spawn(there, std::move(task), asio::use_awaitable);
 }
 
 // Whether a backend's refusal leaves no doubt that nothing happened.

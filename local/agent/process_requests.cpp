@@ -49,7 +49,7 @@ std::vector<std::string> read_command(ObjectReader& reader, Problems& problems) 
   }
   size_t bytes = 0;
   for (const std::string& argument : *argv) bytes += argument.size() + 1;
-  if (bytes > kMaxArguments) problems.add("/argv", "is longer than 128 KiB");
+  if (bytes > kMaxArguments) problems.add("/command", "is longer than 128 KiB");
   return *argv;
 }
 

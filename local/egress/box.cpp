@@ -51,15 +51,16 @@ void Connection::touch(std::chrono::seconds patience) {
   deadline = std::chrono::steady_clock::now() + patience;
 }
 
-void Connection::count(size_t bytes) { box->bytes_ += static_cast<int64_t>(bytes); }
+void Connection::count(size_t bytes) { box->bytes_.add(bytes); }
 
-Box::Box(Surroundings& around, std::string id, Policy policy)
+Box::Box(Surroundings& around, std::string id, Policy policy, Fd byte_count)
     : around_(around),
       id_(std::move(id)),
       policy_(std::move(policy)),
       names_(random_start()),
       room_(around.loop),
-      patrol_(around.loop) {}
+      patrol_(around.loop),
+      bytes_(std::move(byte_count)) {}
 
 void Box::serve_on(Fd listener, bool v6, Talk talk) {
   if (!listener) return;

@@ -8,6 +8,7 @@
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/time.hpp"
 #include "local/egress/authority.hpp"
+#include "local/egress/byte_count.hpp"
 #include "local/egress/policy.hpp"
 #include "local/egress/reachable.hpp"
 #include "local/egress/secret_header.hpp"
@@ -62,7 +63,7 @@ struct Connection {
 // One sandbox: its doors, its policy, and the connections it has. All on the loop's thread.
 class Box : public std::enable_shared_from_this<Box> {
  public:
-  Box(Surroundings& around, std::string id, Policy policy);
+  Box(Surroundings& around, std::string id, Policy policy, Fd byte_count);  // throws StepError
 
   void open(Doors doors);  // begins to serve
   void close();  // cuts everything; the sandbox is gone
@@ -79,7 +80,6 @@ class Box : public std::enable_shared_from_this<Box> {
   SyntheticNames& names() { return names_; }
   const SecretGrants& secrets() const { return secrets_; }
   Authority& authority();
-  int64_t bytes() const { return bytes_; }
   const std::deque<Verdict>& verdicts() const { return verdicts_; }
   int resolving = 0;  // names being looked up
 
@@ -107,7 +107,7 @@ class Box : public std::enable_shared_from_this<Box> {
   std::deque<Verdict> verdicts_;
   std::chrono::steady_clock::time_point log_window_;
   int logged_ = 0;
-  int64_t bytes_ = 0;
+  ByteCount bytes_;
   bool closed_ = false;
 };
 

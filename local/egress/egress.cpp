@@ -43,7 +43,6 @@ void serve_node(const Json& settings) {
                 settings.at("serve_uid").get<uid_t>());
   spawn_detached(loop.get_executor(), [&] { return server.obey(); });
   spawn_detached(loop.get_executor(), [&] { return server.listen(); });
-  spawn_detached(loop.get_executor(), [&] { return server.report(); });
   loop.run();
 }
 

@@ -51,9 +51,9 @@ Task<void> Server::obey() {
                                                 asio::as_tuple(asio::use_awaitable));
     auto message = receive_control(control_.native_handle());
     if (error || !message) co_return around_.loop.stop();
-    Json done{{"ack", message->body.value("seq", Json())}};
+    const Json done{{"ack", message->body.value("seq", Json())}};
     try {
-      done.update(handle(std::move(*message)));
+      handle(std::move(*message));
     } catch (const std::exception& failure) {
       log::error("egress order failed", {{"reason", failure.what()}});
     }
@@ -61,45 +61,26 @@ Task<void> Server::obey() {
   }
 }
 
-Json Server::handle(ControlMessage message) {
+void Server::handle(ControlMessage message) {
   const std::string verb = text_of(message.body, "verb"), id = text_of(message.body, "id");
   if (verb == "attach") attach(id, std::move(message));
   const auto found = boxes_.find(id);
-  if (found == boxes_.end()) return Json::object();
-  if (verb == "count") return {{"bytes", {{id, found->second->bytes()}}}};
+  if (found == boxes_.end()) return;
   if (verb == "policy") {
     found->second->set_policy(Policy(network_from(message.body.at("network"))));
   } else if (verb == "detach") {
     found->second->close();
     boxes_.erase(found);
-    reported_.erase(id);
   }
-  return Json::object();
 }
 
 void Server::attach(const std::string& id, ControlMessage message) {
-  if (boxes_.contains(id) || message.fds.size() != 4) return;
+  if (boxes_.contains(id) || message.fds.size() != 5) return;
   Policy policy(network_from(message.body.at("network")));
-  auto box = std::make_shared<Box>(around_, id, std::move(policy));
+  auto box = std::make_shared<Box>(around_, id, std::move(policy), std::move(message.fds[4]));
   box->open({std::move(message.fds[0]), std::move(message.fds[1]), std::move(message.fds[2]),
              std::move(message.fds[3])});
   boxes_.emplace(id, std::move(box));
-}
-
-Task<void> Server::report() {
-  for (;;) {
-    co_await sleep_for(std::chrono::seconds(1));
-    Json changed = Json::object();
-    for (const auto& [id, box] : boxes_) {
-      int64_t& told = reported_[id];
-      if (told == box->bytes() || changed.size() == 1024) continue;
-      told = box->bytes();
-      changed[id] = told;
-    }
-    if (changed.empty()) continue;
-    const Json body{{"bytes", std::move(changed)}};
-    send_control(control_.native_handle(), body);
-  }
 }
 
 Task<void> Server::listen() {

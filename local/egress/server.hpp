@@ -10,7 +10,8 @@
 namespace sandgate::egress {
 
 // What the egress process is told: by the node, which sandboxes there are and what they may reach;
-// by serve, what their secrets are. Knows nothing when it starts and keeps nothing on disk.
+// by serve, what their secrets are. Knows nothing when it starts and keeps nothing but the counts of
+// bytes.
 class Server {
  public:
   // `control` is the node's socket, `listener` the unix socket that serve connects to.
@@ -19,10 +20,9 @@ class Server {
   // Serves until the node is gone.
   Task<void> obey();
   Task<void> listen();
-  Task<void> report();  // bytes carried, every second
 
  private:
-  Json handle(ControlMessage message);  // returns what more its acknowledgement says
+  void handle(ControlMessage message);
   void attach(const std::string& id, ControlMessage message);
   Task<void> converse(wire::Stream stream);
   Json answer(const Json& request);
@@ -34,7 +34,6 @@ class Server {
   asio::local::stream_protocol::acceptor acceptor_;
   const uid_t serve_uid_;
   std::map<std::string, std::shared_ptr<Box>> boxes_;
-  std::map<std::string, int64_t> reported_;
 };
 
 }  // namespace sandgate::egress

@@ -25,6 +25,17 @@ void write_file(const fs::path& path, const std::string& text) {
   fs::rename(draft, path);
 }
 
+// Empty when it is broken.
+std::optional<ImageInfo> described(std::ifstream& in) {
+  std::ostringstream text;
+  text << in.rdbuf();
+  try {
+    return image_info_from(parse_json(text.str()));
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 bool is_image_name(std::string_view name) {
@@ -75,23 +86,38 @@ ImageInfo ImageStore::read(const std::string& name) const {
   if (!is_image_name(name)) throw Error::not_found("image", name);
   std::ifstream in(directory_ + "/names/" + name);
   if (!in) throw Error::not_found("image", name);
-  std::ostringstream text;
-  text << in.rdbuf();
-  try {
-    return image_info_from(parse_json(text.str()));
-  } catch (const std::exception&) {
-    throw Error(ErrorCode::internal, "image " + name + " has a broken description");
+  if (auto info = described(in)) return *std::move(info);
+  throw Error(ErrorCode::not_found,
+              "image '" + name + "' has a broken description: remove it, and make it again");
+}
+
+// What cannot be an image's name nobody can ask for either.
+std::vector<std::string> ImageStore::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory_ + "/names")) {
+    const std::string name = entry.path().filename();
+    if (is_image_name(name) && entry.path().extension() != ".draft") names.push_back(name);
   }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::vector<ImageInfo> ImageStore::list() const {
   std::vector<ImageInfo> images;
-  for (const auto& entry : fs::directory_iterator(directory_ + "/names")) {
-    if (entry.path().extension() != ".draft") images.push_back(read(entry.path().filename()));
+  for (const std::string& name : names()) {
+    std::ifstream in(directory_ + "/names/" + name);
+    if (auto info = described(in)) images.push_back(*std::move(info));
   }
-  std::sort(images.begin(), images.end(),
-            [](const ImageInfo& a, const ImageInfo& b) { return a.name < b.name; });
   return images;
+}
+
+std::vector<std::string> ImageStore::broken() const {
+  std::vector<std::string> broken;
+  for (const std::string& name : names()) {
+    std::ifstream in(directory_ + "/names/" + name);
+    if (in && !described(in)) broken.push_back(name);
+  }
+  return broken;
 }
 
 OpenImage ImageStore::open(const std::string& name) const {
@@ -128,8 +154,8 @@ ImageInfo ImageStore::add(ImageInfo info, const std::string& tree) {
 }
 
 void ImageStore::remove(const std::string& name) {
-  read(name);
-  fs::remove(directory_ + "/names/" + name);
+  if (!is_image_name(name) || !fs::remove(directory_ + "/names/" + name))
+    throw Error::not_found("image", name);
 }
 
 // A tree is renamed away while its lock is held: from then on nobody can begin to use it.
@@ -137,6 +163,8 @@ std::vector<std::string> ImageStore::collect(const std::set<std::string>& used) 
   std::set<std::string> kept;
   for (const std::string& digest : used) kept.insert(tree_name(digest));
   for (const ImageInfo& image : list()) kept.insert(tree_name(image.digest));
+  collect_drafts();
+  if (!broken().empty()) return {};
   std::vector<std::string> gone;
   for (const auto& entry : fs::directory_iterator(directory_ + "/trees")) {
     const std::string name = entry.path().filename();
@@ -148,7 +176,6 @@ std::vector<std::string> ImageStore::collect(const std::set<std::string>& used) 
     fs::remove_all(fs::path(away).parent_path());
     gone.push_back("sha256:" + name);
   }
-  collect_drafts();
   return gone;
 }
 

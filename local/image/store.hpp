@@ -42,7 +42,9 @@ class ImageStore {
  public:
   explicit ImageStore(std::string directory);
 
-  std::vector<ImageInfo> list() const;  // by name
+  std::vector<ImageInfo> list() const;  // by name, without those that are broken
+  // Names whose description cannot be read: no sandbox starts from them, and `remove` takes them.
+  std::vector<std::string> broken() const;
   OpenImage open(const std::string& name) const;  // throws Error(not_found)
   // Takes over a finished tree (a directory inside draft_directory()) as `info.name`, computing
   // digest and size. An older image of that name loses the name; its tree stays until removed.
@@ -50,7 +52,8 @@ class ImageStore {
   // Forgets the name; its tree goes with the next collection. Throws Error(not_found).
   void remove(const std::string& name);
   // Removes trees that no name points to, nobody has open and `used` (digests) does not hold, and
-  // drafts that somebody left a day ago. Returns the digests of what went.
+  // drafts that somebody left a day ago. While a name is broken no tree goes: it may be that
+  // name's. Returns the digests of what went.
   std::vector<std::string> collect(const std::set<std::string>& used);
   // Whether the tree still is what its digest says; reads all of it. Throws Error(not_found).
   bool verify(const std::string& name) const;
@@ -58,9 +61,10 @@ class ImageStore {
   // A fresh directory on the store's file system, to build a tree in.
   std::string make_draft() const;
 
-  ImageInfo read(const std::string& name) const;  // throws Error(not_found)
+  ImageInfo read(const std::string& name) const;  // throws Error(not_found), also when broken
 
  private:
+  std::vector<std::string> names() const;
   std::string tree_path(const std::string& digest) const;
   void collect_drafts();
 

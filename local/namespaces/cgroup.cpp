@@ -117,10 +117,11 @@ std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
   return mounts;
 }
 
-std::unique_ptr<CgroupTree> open_cgroup_tree(const std::string& name) {
-  if (auto tree = open_cgroup_v2(name)) return tree;
-  if (auto tree = open_cgroup_v1(name)) return tree;
-  return std::make_unique<NoCgroups>();
+OwnedCgroupTree open_cgroup_tree(const std::string& name) {
+  std::unique_ptr<CgroupTree> tree = open_cgroup_v2(name);
+  if (!tree) tree = open_cgroup_v1(name);
+  if (!tree) tree = std::make_unique<NoCgroups>();
+  return OwnedCgroupTree(tree.release());
 }
 
 bool remove_cgroups(const std::vector<std::string>& directories) {

@@ -42,9 +42,18 @@ class CgroupTree {
   virtual void remove_if_empty() = 0;
 };
 
+// Takes the parent group away with the tree, also from a start that fails.
+struct CgroupTreeEnd {
+  void operator()(CgroupTree* tree) const {
+    tree->remove_if_empty();
+    delete tree;
+  }
+};
+using OwnedCgroupTree = std::unique_ptr<CgroupTree, CgroupTreeEnd>;
+
 // v2 where the node may hand out cpu, memory and pids there, else v1, else a tree that limits
 // nothing and says why. `name` is the parent group's, one per node.
-std::unique_ptr<CgroupTree> open_cgroup_tree(const std::string& name);
+OwnedCgroupTree open_cgroup_tree(const std::string& name);
 std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name);  // null: not usable
 std::unique_ptr<CgroupTree> open_cgroup_v2(const std::string& name);  // null: not usable
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "gateway/core/log.hpp"
+#include "local/egress/byte_count.hpp"
 #include "local/egress/control_channel.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/listener.hpp"
@@ -13,7 +14,6 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kOrderPatience{5}, kLongestPause{5};
-constexpr std::chrono::milliseconds kCountPatience{500};
 constexpr std::chrono::milliseconds kFirstPause{20}, kDoorPause{50};
 constexpr int kMaxTries = 20;
 
@@ -68,10 +68,6 @@ void EgressHost::keep_running(std::stop_token stop) {
       log::error("egress not started", {{"step", failure.what()}, {"errno", failure.number}});
     }
     process_ = {};
-    for (auto& [id, attached] : attached_) {
-      attached.before += attached.now;
-      attached.now = 0;
-    }
     changed_.notify_all();
     if (stop.stop_requested()) break;
     log::warn("egress process ended: sandboxes reach nothing until it is back");
@@ -99,12 +95,6 @@ void EgressHost::live_with(std::unique_lock<std::mutex>& lock) {
 void EgressHost::hear(const Json& packet) {
   try {
     if (packet.contains("ack")) last_done_ = packet.at("ack").get<uint64_t>();
-    const Json none = Json::object();
-    const Json& bytes = packet.contains("bytes") ? packet.at("bytes") : none;
-    for (const auto& [id, count] : bytes.items()) {
-      const auto found = attached_.find(id);
-      if (found != attached_.end()) found->second.now = count.get<int64_t>();
-    }
   } catch (const Json::exception& nonsense) {
     log::error("egress process talks nonsense", {{"reason", nonsense.what()}});
   }
@@ -126,7 +116,8 @@ std::optional<uint64_t> EgressHost::tell(Json order, const std::vector<int>& fds
 void EgressHost::tell_of(const std::string& id, const Attached& attached) {
   const EgressDoors& doors = attached.doors;
   tell({{"verb", "attach"}, {"id", id}, {"network", egress::network_json(attached.network)}},
-       {doors.dns_udp.get(), doors.dns_tcp.get(), doors.proxy.get(), doors.any.get()});
+       {doors.dns_udp.get(), doors.dns_tcp.get(), doors.proxy.get(), doors.any.get(),
+        attached.byte_count.get()});
 }
 
 // One that does not obey is ended: closed is better than open by mistake.
@@ -138,10 +129,11 @@ void EgressHost::wait_for(std::unique_lock<std::mutex>& lock, std::optional<uint
   if (!done && process_.pid == asked) kill(asked, SIGKILL);
 }
 
-void EgressHost::attach(const std::string& id, int pidfd, const NetworkPolicy& network) {
+void EgressHost::attach(const std::string& id, int pidfd, const NetworkPolicy& network,
+                        const std::string& byte_count) {
   if (!missing_.empty())
     throw Error(ErrorCode::unsupported, "no way out on this machine: " + missing_);
-  Attached fresh{open_when_free(pidfd, network), network};
+  Attached fresh{open_when_free(pidfd, network), network, egress::open_byte_count(byte_count)};
   std::lock_guard lock(mutex_);
   const auto [place, added] = attached_.try_emplace(id, std::move(fresh));
   if (added) tell_of(id, place->second);
@@ -166,18 +158,6 @@ void EgressHost::detach(const std::string& id) {
 bool EgressHost::is_attached(const std::string& id) const {
   std::lock_guard lock(mutex_);
   return attached_.contains(id);
-}
-
-int64_t EgressHost::bytes(const std::string& id) {
-  std::unique_lock lock(mutex_);
-  if (!attached_.contains(id)) return 0;
-  const auto order = tell({{"verb", "count"}, {"id", id}});
-  const pid_t asked = process_.pid;
-  if (order)
-    changed_.wait_for(lock, kCountPatience,
-                      [&] { return last_done_ >= *order || process_.pid != asked; });
-  const auto found = attached_.find(id);
-  return found == attached_.end() ? 0 : found->second.before + found->second.now;
 }
 
 }  // namespace sandgate

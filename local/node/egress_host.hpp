@@ -27,21 +27,21 @@ class EgressHost {
   // Why this machine offers no way out; empty when it does.
   const std::string& missing() const { return missing_; }
 
-  // Opens the sandbox whose first process `pidfd` names. Throws StepError, Error(unsupported).
-  void attach(const std::string& id, int pidfd, const NetworkPolicy& network);
+  // Opens the sandbox whose first process `pidfd` names; what it carries is counted in the file
+  // `byte_count`, where a count of earlier goes on. Throws StepError, Error(unsupported).
+  void attach(const std::string& id, int pidfd, const NetworkPolicy& network,
+              const std::string& byte_count);
   // Another policy for an attached one, in force when this returns: what it does not allow is cut.
   // Throws Error(not_found, unavailable).
   void change(const std::string& id, int pidfd, const NetworkPolicy& network);
   void detach(const std::string& id);  // unknown ids are fine
   bool is_attached(const std::string& id) const;
-  // Carried so far, both ways: asked for now, else what was told last (once a second).
-  int64_t bytes(const std::string& id);
 
  private:
   struct Attached {
     EgressDoors doors;
     NetworkPolicy network;
-    int64_t before = 0, now = 0;  // bytes: under earlier processes, and this one
+    Fd byte_count;
   };
 
   void keep_running(std::stop_token stop);

@@ -75,6 +75,9 @@ std::unique_ptr<Supervisor> make_supervisor(const NodeSettings& settings, asio::
 
 void serve_until_told(const NodeSettings& settings) {
   asio::io_context loop(1);
+  // First: a start that is to be given up leaves no more than one that succeeded.
+  asio::signal_set signals(loop, SIGTERM, SIGINT);
+  signals.async_wait([&](boost::system::error_code, int) { loop.stop(); });
   asio::thread_pool pool(settings.workers);
   const auto owned = make_supervisor(settings, pool);
   Supervisor& supervisor = *owned;
@@ -82,8 +85,6 @@ void serve_until_told(const NodeSettings& settings) {
   Fd listener = listen_for_serve(settings);
   spawn_detached(loop.get_executor(),
                  [&]() -> Task<void> { co_await server.serve(listener.release()); });
-  asio::signal_set signals(loop, SIGTERM, SIGINT);
-  signals.async_wait([&](boost::system::error_code, int) { loop.stop(); });
   log::info("node ready", {{"socket", socket_path(settings)},
                            {"cgroups", supervisor.capabilities().cgroups.detail}});
   loop.run();

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "local/image/store.hpp"
 #include "local/namespaces/landlock.hpp"
 #include "local/node/egress_doors.hpp"
 
@@ -92,7 +93,6 @@ ProbeResult probe_cgroups(const NodeSettings& settings) {
   // Groups of its own: those of a running node are none of its business.
   const auto tree = open_cgroup_tree("sandgate-" + settings.name + "-" + std::to_string(getpid()));
   const CgroupSupport support = tree->support();
-  tree->remove_if_empty();
   bool ok = support.cpu && support.memory && support.processes;
   return {"control groups", ok, false, support.detail,
           ok ? "" : "give the node a delegated cgroup (systemd: Delegate=yes)"};
@@ -107,6 +107,24 @@ ProbeResult probe_program(const char* name, const char* package) {
   }
   return {name, !found.empty(), false, found.empty() ? "not installed" : found,
           found.empty() ? std::string("apt-get install ") + package : ""};
+}
+
+ProbeResult probe_images(const NodeSettings& settings) {
+  const std::string directory = images_dir(settings);
+  if (access((directory + "/names").c_str(), R_OK) != 0)
+    return {"images", true, false, "none to be seen in " + directory, ""};
+  try {
+    const ImageStore store(directory);
+    const std::vector<std::string> broken = store.broken();
+    const std::string count = std::to_string(store.list().size()) + " in " + directory;
+    if (broken.empty()) return {"images", true, false, count, ""};
+    std::string names;
+    for (const std::string& name : broken) names += (names.empty() ? "" : ", ") + name;
+    return {"images", false, false, count + "; broken: " + names,
+            "sandgate image remove " + broken.front() + ", and make it again"};
+  } catch (const std::exception& failed) {
+    return {"images", false, false, failed.what(), "look at " + directory};
+  }
 }
 
 ProbeResult probe_egress() {
@@ -182,6 +200,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
           probe_seccomp(),
           probe_landlock(),
           probe_egress(),
+          probe_images(settings),
           probe_program("mkfs.ext4", "e2fsprogs"),
           probe_program("mmdebstrap", "mmdebstrap"),
           probe_program("skopeo", "skopeo"),

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "gateway/core/log.hpp"
+#include "local/egress/byte_count.hpp"
 #include "local/namespaces/disk_mount.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
@@ -71,13 +72,8 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       pool_(settings_.warm_sandboxes, settings_.warm_floor),
       watcher_([this](const std::string& id) { on_exit(id); }, [this] { end_expired(); }) {
   capabilities_.no_egress = egress_.missing();
-  try {
-    recover();
-    try_out();
-  } catch (...) {
-    cgroups_->remove_if_empty();
-    throw;
-  }
+  recover();
+  try_out();
   Warming::Work work;
   work.make = [this](const SeatClass& seat_class) { return make_seat(seat_class); };
   work.end = [this](const std::string& seat) { end_seat(seat); };
@@ -97,7 +93,6 @@ Supervisor::~Supervisor() {
     end_seat(seat->record.id);
     remove_traces(seat);
   }
-  cgroups_->remove_if_empty();
 }
 
 void Supervisor::check_order(const SandboxOrder& order) const {
@@ -318,7 +313,7 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
   metrics.memory_used_bytes = usage.memory_bytes;
   metrics.memory_limit_bytes = record->resources.memory_mib << 20;
   metrics.disk_used_bytes = disk_used(*record);
-  metrics.egress_bytes = egress_.bytes(id);
+  metrics.egress_bytes = egress::read_byte_count(byte_count_of(id));
   metrics.processes = usage.processes;
   metrics.sampled_at = clock_.now();
   return metrics;

@@ -111,6 +111,7 @@ class Supervisor {
   void end_expired();
   void check_order(const SandboxOrder& order) const;
   void open_way_out(const Live& live);
+  std::string byte_count_of(const std::string& id) const;
 
   const NodeSettings settings_;
   const std::function<void(std::function<void()>)> post_;
@@ -119,7 +120,7 @@ class Supervisor {
   DiskStore disks_;
   SnapshotStore snapshots_;
   Journal journal_;
-  std::unique_ptr<CgroupTree> cgroups_;
+  OwnedCgroupTree cgroups_;
   SeccompPrograms seccomp_;
   Launcher launcher_;
   IdRanges ranges_;

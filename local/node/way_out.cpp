@@ -3,9 +3,15 @@
 
 namespace sandgate {
 
+// Beside the journal's entry, so that it lives as long and goes with a seat to its owner.
+std::string Supervisor::byte_count_of(const std::string& id) const {
+  return journal_.directory_of(id) + "/egress_bytes";
+}
+
 void Supervisor::open_way_out(const Live& live) {
   if (!has_way_out(live.record.network)) return;
-  egress_.attach(live.record.id, live.pidfd.get(), live.record.network);
+  egress_.attach(live.record.id, live.pidfd.get(), live.record.network,
+                 byte_count_of(live.record.id));
 }
 
 void Supervisor::set_network(const std::string& id, const NetworkPolicy& network) {

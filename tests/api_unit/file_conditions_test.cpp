@@ -32,6 +32,22 @@ TEST(FileConditions, TagsCompareWeakly) {
   EXPECT_FALSE(names_tag("\"a\"", "\"b\""));
 }
 
+TEST(FileConditions, WritesAreAllowedByWhatIsThere) {
+  const std::string tag = "\"b\"", weak = "W/\"b\"", other = "\"a\"";
+  const std::optional<std::string> there(tag), none;
+  EXPECT_TRUE(may_write({}, {}, there));
+  EXPECT_TRUE(may_write(tag, {}, there));
+  EXPECT_TRUE(may_write("*", {}, there));
+  EXPECT_TRUE(may_write({}, "*", none));
+  EXPECT_TRUE(may_write({}, other, there));
+  EXPECT_FALSE(may_write(other, {}, there));
+  EXPECT_FALSE(may_write(weak, {}, there)) << "strong comparison";
+  EXPECT_FALSE(may_write("*", {}, none));
+  EXPECT_FALSE(may_write(tag, {}, none));
+  EXPECT_FALSE(may_write({}, "*", there));
+  EXPECT_FALSE(may_write({}, weak, there));
+}
+
 TEST(FileConditions, ANameCannotLeaveItsHeader) {
   const std::string header = content_disposition("a\"\r\nSet-Cookie: x;\xC3\xBC.txt");
   EXPECT_EQ(header.find('\n'), std::string::npos);

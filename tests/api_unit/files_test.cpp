@@ -19,6 +19,23 @@ TEST_F(FilesApi, PutAndGetRoundTrip) {
   EXPECT_FALSE(field(get, "ETag").empty());
 }
 
+TEST_F(FilesApi, WritesKeepToTheirConditions) {
+  const auto put = [&](const char* body, HttpFields headers) {
+    return send("PUT", "/files?path=n", body, std::move(headers));
+  };
+  const auto made = put("one", {{"If-None-Match", "*"}});
+  EXPECT_EQ(made.status, 200);
+  const std::string first = field(made, "ETag");
+  EXPECT_EQ(first, field(send("GET", "/files?path=n"), "ETag"));
+  const auto again = put("two", {{"If-None-Match", "*"}});
+  EXPECT_EQ(again.status, 412);
+  EXPECT_EQ(Json::parse(again.body)["code"], "conflict");
+  EXPECT_EQ(put("second", {{"If-Match", first}}).status, 200);
+  EXPECT_EQ(put("third", {{"If-Match", first}}).status, 412) << "somebody else was faster";
+  EXPECT_EQ(send("GET", "/files?path=n").body, "second");
+  EXPECT_EQ(send("PUT", "/files?path=none", "x", {{"If-Match", "*"}}).status, 412);
+}
+
 TEST_F(FilesApi, RangesAreServed) {
   send("PUT", "/files?path=n", "0123456789");
   const auto middle = send("GET", "/files?path=n", "", {{"Range", "bytes=2-4"}});

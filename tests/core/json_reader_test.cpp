@@ -45,9 +45,18 @@ TEST(ObjectReader, ReadsWhatIsThere) {
   EXPECT_TRUE(problems.empty());
 }
 
+// JSON has one kind of number: writers of many languages put a point into whole ones.
+TEST(ObjectReader, TakesIntegersHoweverTheyAreWritten) {
+  for (const char* text : {"60", "60.0", "6e1", "6.0E+1"}) {
+    const Json document = parse_json(std::string(R"({"n":)") + text + "}");
+    Problems problems;
+    EXPECT_EQ(ObjectReader(document, problems).integer("n", 0, 100), 60) << text;
+  }
+}
+
 TEST(ObjectReader, RefusesIntegersBeyondTheirRange) {
   for (const char* text :
-       {"18446744073709551615", "-9223372036854775808", "1.0", "1e3", "\"1\"", "true"}) {
+       {"18446744073709551615", "-9223372036854775808", "1.5", "1e3", "1e300", "\"1\"", "true"}) {
     const Json document = parse_json(std::string(R"({"n":)") + text + "}");
     Problems problems;
     EXPECT_FALSE(ObjectReader(document, problems).integer("n", 0, 100)) << text;

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+from decimal import Decimal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../faults"]
@@ -265,6 +266,36 @@ def test_a_killed_node_comes_back():
     wait_until(lambda: world.server.log().count("node ready") > starts, 20, "a new node")
     wait_until(lambda: curl(box, url)["stdout"] == "hello from outside\n", 20, "the way out is open again")
     world.end(box)
+
+
+def test_no_death_loses_a_byte_of_the_count():
+    box = world.box(f"api.test.example:{web.port}")
+    url = f"http://api.test.example:{web.port}/plain"
+    counted = lambda: world.client.ok("GET", f"/v1/sandboxes/{box}/metrics")["egress_bytes"]
+
+    def killed_node():
+        starts = world.server.log().count("node ready")
+        world.server.kill("node")
+        wait_until(lambda: world.server.log().count("node ready") > starts, 20, "a new node")
+
+    def killed_egress():
+        old = egress_pid()
+        os.kill(old, signal.SIGKILL)
+        wait_until(lambda: egress_pid() not in (None, old), 10, "a new egress process")
+
+    sent = 0
+    for kill in (killed_egress, killed_node):
+        world.run(box, "sh", "-c", f"head -c 5000000 /dev/zero | curl -sS -m 10 --data-binary @- -o /dev/null {url}")
+        sent += 5_000_000
+        assert counted() >= sent, "told as soon as it was sent"
+        kill()
+        wait_until(lambda: curl(box, url)["stdout"] == "hello from outside\n", 20, "the way out is open again")
+        assert counted() >= sent, (kill, counted(), sent)
+    counts = counted()
+    world.client.ok("DELETE", f"/v1/sandboxes/{box}")
+    usage = world.client.ok("GET", "/v1/usage?group_by=profile")["items"]
+    metered, = [item["meters"]["egress_gib"] for item in usage if item["profile"] == world.last_profile]
+    assert abs(Decimal(metered) * 2**30 - counts) < 10, (metered, counts)
 
 
 def test_rules_change_on_a_running_sandbox():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Machines that lack something: a full disk, no root, no control groups, no user namespaces. Each is
+"""Machines that lack something: a full disk, no root, no database, no control groups, no user namespaces. Each is
 told in one line with what to do, and leaves nothing behind. Run as root; takes names of single tests."""
 import ctypes
 import os
@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -199,6 +200,24 @@ def refuse_namespaces():
         raise OSError(ctypes.get_errno(), "prctl")
 
 
+def test_a_start_that_is_given_up_leaves_nothing():
+    for delay in (0.0, 0.05, 0.1, 0.2, 0.4):
+        server = Server()
+
+        def give_up():
+            wait_until(lambda: server.process and server.pids("node"), 30, "the node starts")
+            time.sleep(delay)
+            server.process.terminate()
+
+        thread = threading.Thread(target=give_up)
+        thread.start()
+        try:
+            Failed(server).left_nothing()
+        except AssertionError as failure:
+            assert "serve started" in str(failure), (delay, failure)
+        thread.join()
+
+
 def test_a_second_serve_of_one_home_is_refused():
     with Server() as server:
         postgres = server.pids("postgres")
@@ -218,6 +237,62 @@ def test_a_reload_ends_nothing():
         box = client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
         assert client.ok("POST", f"/v1/sandboxes/{box}/exec", {"command": ["true"]})["exit_code"] == 0
         assert {role: server.pids(role) for role in pids} == pids
+
+
+def ends_before_it_starts(server):
+    try:
+        server.start()
+        raise AssertionError("started without its database")
+    except RuntimeError as ended:
+        assert "serve ended" in str(ended), ended
+
+
+def test_a_gateway_without_its_database_listens_and_comes_to_life():
+    directory = tempfile.mkdtemp(prefix="sandgate-db-", dir="/tmp")
+    os.chmod(directory, 0o755)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with Server() as first:
+        late = Server(settings={"database.url": f"host={directory} user=sandgate dbname=sandgate",
+                                "listen": f"127.0.0.1:{port}"},
+                      environment={"SANDGATE_MASTER_KEY": open(first.home + "/master.key").read().strip()})
+        starting = threading.Thread(target=late.start)
+        starting.start()
+        try:
+            asked = Client("127.0.0.1", port, late.admin_key)
+
+            def status(path):
+                try:
+                    return asked.call("GET", path).status
+                except OSError:
+                    return 0
+
+            wait_until(lambda: status("/healthz") == 200, 20, "the gateway listens")
+            assert status("/readyz") == 503 and status("/metrics") == 200
+            for method, path in (("GET", "/v1/tenants"), ("POST", "/v1/sandboxes"), ("GET", "/nowhere"),
+                                 ("DELETE", "/v1/sandboxes/sb" + "0" * 24), ("GET", "/p/sb" + "0" * 24 + "/80/")):
+                begin = time.monotonic()
+                answer = asked.call(method, path)
+                assert answer.status == 503 and answer.json()["code"] == "unavailable", (method, path, answer.body)
+                assert answer.headers["Content-Type"] == "application/problem+json" and answer.headers["Retry-After"]
+                assert time.monotonic() - begin < 2, (method, path)
+            name = "/.s.PGSQL.5432"
+            os.symlink(first.home + "/postgres" + name, directory + name)
+            starting.join(60)
+            assert status("/readyz") == 200 and status("/v1/tenants") == 200
+            os.unlink(directory + name)
+            late.stop()
+            os.unlink(late.home + "/gateway/listen")
+            again = threading.Thread(target=ends_before_it_starts, args=(late,))
+            again.start()
+            wait_until(lambda: status("/healthz") == 200, 20, "it listens again")
+            late.process.terminate()
+            again.join(10)
+            assert not again.is_alive(), "a start that waits cannot be stopped"
+        finally:
+            late.close()
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 def test_gateways_of_one_database_keep_their_own_sandboxes():

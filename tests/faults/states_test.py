@@ -3,7 +3,9 @@
 takes the names of single tests."""
 import glob
 import http.client
+import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -12,8 +14,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../bench"]
 
 from cases import main, wait_until  # noqa: E402
-from faults_test import again, check_usage_is_exact, create, fresh, psql, run  # noqa: E402
+from faults_test import again, agent_pid, check_usage_is_exact, create, fresh, psql, run  # noqa: E402
 from server import Client  # noqa: E402
+from websocket import Socket  # noqa: E402
 
 
 class Restless:
@@ -64,6 +67,71 @@ def is_frozen(box):
 
 def kept_files(server):
     return glob.glob(server.home + "/local/snapshots/*")
+
+
+def waiting(server, client, box):
+    """Everything that can wait on a sandbox, begun: functions that tell the problem it ended with."""
+    path = f"/v1/sandboxes/{box}"
+    sleep = {"command": ["sleep", "60"]}
+    pid = client.ok("POST", path + "/exec", {**sleep, "background": True})["process_id"]
+
+    def call(method, tail, body=None, accept="*/*"):
+        own = Client(server.host, server.port, client.key)
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(
+            own.call(method, path + tail, body, headers={"Accept": accept})))
+        thread.start()
+        return thread, answers
+
+    def told(thread, answers):
+        thread.join(15)
+        body = answers[0].body.decode()
+        if answers[0].status == 200:  # a stream, of which the error is the last event
+            assert "event: error\n" in body, body
+            body = body.rsplit("data: ", 1)[1]
+        return json.loads(body)
+
+    def last_frame(socket):
+        _, frame = socket.rest()
+        assert frame["type"] == "error", frame
+        return {**frame, "closed": socket.closed}
+
+    calls = {"exec": call("POST", "/exec", sleep),
+             "events": call("POST", "/exec", sleep, "text/event-stream"),
+             "output": call("GET", f"/processes/{pid}/output"),
+             "watch": call("GET", "/files/watch?path=.")}
+    sockets = {"terminal": Socket(server.host, server.port, path + "/terminal", client.key),
+               "attach": Socket(server.host, server.port, f"{path}/processes/{pid}/attach", client.key)}
+    wait_until(lambda: len(client.ok("GET", path + "/processes")["items"]) == 4, 10, "all of them run")
+    return {**{name: lambda call=call: told(*call) for name, call in calls.items()},
+            **{name: lambda socket=socket: last_frame(socket) for name, socket in sockets.items()}}
+
+
+def test_an_end_is_told_to_those_it_cuts_off():
+    server, _, client = fresh()
+    try:
+        def end_by_delete(box):
+            client.ok("DELETE", f"/v1/sandboxes/{box}")
+
+        def end_by_time(box):
+            client.ok("POST", f"/v1/sandboxes/{box}/extend", {"ttl_seconds": 1})
+
+        for end in (end_by_delete, end_by_time):
+            box = create(client, ttl_seconds=600)["id"]
+            problems = waiting(server, client, box)
+            end(box)
+            for name, problem in problems.items():
+                told = problem()
+                assert told["code"] == "conflict" and told["state"] in ("stopping", "stopped"), (end, name, told)
+                assert told.get("closed", 1000) == 1000, (name, told)
+        box = create(client, ttl_seconds=600)["id"]
+        problems = waiting(server, client, box)
+        os.kill(agent_pid(server, box), signal.SIGKILL)
+        for name, problem in problems.items():
+            told = problem()
+            assert told["code"] == "unavailable" or told.get("state") == "failed", (name, told)
+    finally:
+        server.close()
 
 
 def test_killed_while_pausing():

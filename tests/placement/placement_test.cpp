@@ -284,6 +284,13 @@ TEST(Place, FallsThroughOnWhatAnotherBackendCures) {
   }
 }
 
+TEST(Place, AnAnswerThatIsNoSandboxIsAFailure) {
+  Trio trio;
+  trio.fake(0).fail_creates(Fault::nonsense);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(trio.place().placed->deployment->name, "b");
+  EXPECT_EQ(trio.board.look("a").breaker, Breaker::open);
+}
+
 TEST(Place, StopsAtTheFirstBackendThatSaysTheRequestIsWrong) {
   Trio trio;
   trio.fake(0).fail_creates(Fault::error, ErrorCode::invalid);

@@ -130,6 +130,8 @@ class PortsTest(PortsCase):
         self.assertEqual(headers["host"], host + ":8080")
         self.assertNotIn("x-forwarded-prefix", headers)
         self.assertEqual(self.get("/echo", prefix="", token=False, Host=host.upper()).status, 401)
+        self.assertEqual(self.get("/echo", prefix="", Host=host + ".").status, 200)
+        self.assertEqual(self.get("/echo", prefix="", Host=host + ".:8080").status, 200)
         self.assertEqual(self.get("/p/x/80/", prefix="", Host=host).json()["target"], "/p/x/80/")
         for wrong in (f"{PORT}{self.box}.{DOMAIN}", f"0-{self.box}.{DOMAIN}", f"x.{DOMAIN}", f"a.{host}"):
             self.assertEqual(self.get("/", prefix="", Host=wrong).status, 404, wrong)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/core/settle.hpp"
+#include "gateway/core/trace.hpp"
 #include "tests/providers/scripted_server.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
@@ -64,6 +65,25 @@ TEST(CurlClient, AReplyHasStatusFieldsAndBody) {
   EXPECT_EQ(reply.status, 201);
   EXPECT_EQ(find_field(reply.headers, "x-a"), "b");
   EXPECT_EQ(reply.body, "hi");
+}
+
+// Answers with the request's head.
+Task<void> repeat_head(tcp::socket& socket) {
+  const std::string heard = co_await ScriptedServer::head(socket);
+  const std::string reply =
+      "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(heard.size()) + "\r\n\r\n" + heard;
+  co_await ScriptedServer::say(socket, reply);
+}
+
+TEST(CurlClient, TheTraceOfARequestGoesAlong) {
+  ScriptedServer server(repeat_head);
+  CurlClient client;
+  const auto trace = std::make_shared<const Trace>(Trace{"00-parent", "a=1"});
+  const std::string with = run(under(trace, client.call(local(server.url())))).body;
+  EXPECT_NE(with.find("traceparent: 00-parent\r\n"), std::string::npos) << with;
+  EXPECT_NE(with.find("tracestate: a=1\r\n"), std::string::npos) << with;
+  const std::string without = run(client.call(local(server.url()))).body;
+  EXPECT_EQ(without.find("trace"), std::string::npos) << without;
 }
 
 TEST(CurlClient, AStreamThatCannotStartSaysSoAtOnce) {

@@ -4,6 +4,7 @@
 
 #include "providers/sandgate.hpp"
 #include "providers/sandgate_wire.hpp"
+#include "tests/support/code_of.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/route_client.hpp"
 
@@ -66,6 +67,37 @@ TEST(SandgateProvider, ARefusedCreateLetsAnotherBackendTry) {
   EXPECT_EQ(refused(500, "<html>").code, ErrorCode::unavailable);
   EXPECT_EQ(refused(201, "{}").code, ErrorCode::unavailable);
   EXPECT_EQ(refused(201, "not json").code, ErrorCode::unavailable);
+}
+
+TEST(SandgateProvider, OnlyWhatTheProtocolSaysIsBelieved) {
+  test::LiveLoop loop;
+  http::Routes routes;
+  test::RouteClient client(routes);
+  auto provider = std::make_shared<SandgateProvider>(
+      client, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
+  const auto ended = [&](int status, const std::string& body) {
+    client.fixed = HttpReply{status, {}, body};
+    return !test::code_of([&] { loop.run(provider->kill("sb1")); });
+  };
+  const std::string stopping = R"({"id":"sb1","state":"stopping"})";
+  EXPECT_TRUE(ended(204, ""));
+  EXPECT_TRUE(ended(404, "{}"));
+  EXPECT_TRUE(ended(202, stopping));
+  for (const char* body : {"", "null", "{}", R"({"id":5,"state":["x"]})", "[]", "<html>",
+                           R"({"id":"sb1","state":"running"})", R"({"id":"sb1","state":"odd"})"}) {
+    EXPECT_FALSE(ended(200, body)) << body;
+    client.fixed = HttpReply{200, {}, body};
+    const auto unavailable = std::optional(ErrorCode::unavailable);
+    EXPECT_EQ(test::code_of([&] { loop.run(provider->pause("sb1", Keeps::disk)); }), unavailable)
+        << body;
+    EXPECT_EQ(test::code_of([&] { loop.run(provider->list()); }), unavailable) << body;
+    EXPECT_EQ(test::code_of([&] { loop.run(provider->processes("sb1")); }), unavailable) << body;
+    EXPECT_EQ(test::code_of([&] { loop.run(provider->list_files("sb1", ".", 1)); }), unavailable)
+        << body;
+  }
+  client.fixed = HttpReply{200, {}, R"({"id":"sb1","state":"paused","kept":"disk"})"};
+  EXPECT_EQ(loop.run(provider->pause("sb1", Keeps::disk)), Keeps::disk);
+  EXPECT_THROW(loop.run(provider->resume("sb1")), Error);
 }
 
 TEST(SandgateProvider, ACreateCarriesOurId) {

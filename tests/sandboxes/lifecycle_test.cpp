@@ -52,6 +52,15 @@ TEST(Lifecycle, CreatesMetersAndKills) {
   EXPECT_EQ(code_of(foreign), ErrorCode::not_found);
 }
 
+TEST(Lifecycle, ACreateBelongsToTheTraceOfItsRequest) {
+  World world;
+  const auto trace = std::make_shared<const Trace>(Trace{"00-parent", ""});
+  run(under(trace, world.replica.lifecycle.create(world.order())));
+  EXPECT_EQ(world.a->last_trace(), trace);
+  world.create();
+  EXPECT_EQ(world.a->last_trace(), nullptr);
+}
+
 TEST(Lifecycle, KeepsTheDecisionWithAttempts) {
   World world;
   world.a->fail_creates(Fault::error, ErrorCode::no_capacity);
@@ -314,8 +323,27 @@ TEST(CachedAccess, OpensRunningSandboxesOfTheTenantOnly) {
   EXPECT_EQ(code_of(theirs), ErrorCode::not_found);
   run(access.report_gone(made.id, "it died"));
   const auto again = [&] { run(access.open(caller, made.id.value, Verb::exec)); };
-  EXPECT_EQ(code_of(again), ErrorCode::not_found);
+  EXPECT_EQ(code_of(again), ErrorCode::conflict) << "it is known, and ended";
   EXPECT_EQ(world.row(made.id).state, SandboxState::failed);
+}
+
+TEST(CachedAccess, TellsAnEndFromABreak) {
+  World world;
+  CachedAccess access(world.replica.lifecycle, world.replica.activity);
+  const SandboxRecord made = world.create();
+  const auto judge = [&](TenantId tenant, ErrorCode code) -> Task<ErrorCode> {
+    auto judging = access.judge(tenant, made.id, Error(code, "it broke"));
+    const Error told = co_await std::move(judging);
+    co_return told.code;
+  };
+  const auto judged = [&](ErrorCode code) { return run(judge(world.tenant, code)); };
+  for (const ErrorCode code : {ErrorCode::unavailable, ErrorCode::not_found, ErrorCode::timeout})
+    EXPECT_EQ(judged(code), code) << "it runs";
+  run(world.replica.lifecycle.kill(world.tenant, made.id));
+  EXPECT_EQ(judged(ErrorCode::unavailable), ErrorCode::conflict);
+  EXPECT_EQ(judged(ErrorCode::not_found), ErrorCode::conflict);
+  EXPECT_EQ(judged(ErrorCode::invalid), ErrorCode::invalid) << "has another reason";
+  EXPECT_EQ(run(judge(TenantId::make(), ErrorCode::unavailable)), ErrorCode::unavailable);
 }
 
 }  // namespace

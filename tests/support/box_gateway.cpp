@@ -17,11 +17,17 @@ Task<OpenSandbox> BoxGateway::open(const http::Caller&, std::string_view id, Ver
   if (!metadata_.contains(std::string(id))) throw Error::not_found("sandbox", id);
   if (!provider->descriptor().can(verb))
     throw Error(ErrorCode::unsupported, "no verb " + std::string(to_string(verb)));
-  co_return OpenSandbox{.id = {std::string(id)},
+  co_return OpenSandbox{.access = this,
+                        .id = {std::string(id)},
                         .tenant = {},
                         .provider = provider,
                         .backend_id = "box-" + std::string(id),
                         .activity = nullptr};
+}
+
+Task<Error> BoxGateway::judge(TenantId, SandboxId id, Error failure) {
+  if (metadata_.contains(id.value)) co_return failure;
+  co_return Error(ErrorCode::conflict, "the sandbox is stopped");
 }
 
 Task<void> BoxGateway::report_gone(SandboxId id, std::string) {

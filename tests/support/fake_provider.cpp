@@ -49,6 +49,11 @@ bool FakeProvider::has(const std::string& sandbox_id) const {
   return false;
 }
 
+TracePtr FakeProvider::last_trace() const {
+  std::lock_guard lock(mutex_);
+  return last_trace_;
+}
+
 CreateSpec FakeProvider::last_spec() const {
   std::lock_guard lock(mutex_);
   return last_spec_;
@@ -77,8 +82,10 @@ Task<BackendSandbox> FakeProvider::create(CreateSpec spec) {
   Fault fault;
   ErrorCode code;
   std::chrono::milliseconds delay;
+  const asio::any_io_executor here = co_await asio::this_coro::executor;
   {
     std::lock_guard lock(mutex_);
+    last_trace_ = trace_of(here);
     fault = fault_;
     code = code_;
     delay = delay_;
@@ -91,6 +98,7 @@ Task<BackendSandbox> FakeProvider::create(CreateSpec spec) {
   }
   if (fault == Fault::hang) co_await sleep_for(std::chrono::hours(1));
   if (fault == Fault::slow) co_await sleep_for(delay);
+  if (fault == Fault::nonsense) co_return BackendSandbox{};
   BackendSandbox made = make(spec);
   if (fault == Fault::lost_reply) throw Error(code, "switched to lose its reply");
   co_return made;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 
+#include "gateway/core/trace.hpp"
 #include "providers/provider.hpp"
 
 namespace sandgate::test {
@@ -18,6 +19,7 @@ class FakeProvider : public Provider {
     hang,  // create never answers, nothing is made
     lost_reply,  // create makes a sandbox and throws `code`
     slow,  // create takes `delay`
+    nonsense,  // create answers with what is no sandbox, nothing is made
   };
 
   explicit FakeProvider(std::string name) : offered_(capable(name)) {}
@@ -39,6 +41,7 @@ class FakeProvider : public Provider {
   int creates() const { return creates_; }
   int kills() const { return kills_; }
   CreateSpec last_spec() const;
+  TracePtr last_trace() const;  // of the last create
   BackendState state_of(const std::string& backend_id) const;
   size_t snapshots() const;
 
@@ -73,6 +76,7 @@ class FakeProvider : public Provider {
   std::map<std::string, BackendSandbox> alive_;
   std::map<std::string, std::string> snapshots_;  // backend id -> our id
   CreateSpec last_spec_;
+  TracePtr last_trace_;
   std::optional<SandboxMetrics> counted_;
   std::optional<Time> made_at_;
   int next_ = 0;

@@ -11,6 +11,7 @@
 #include "local/image/layer.hpp"
 #include "local/namespaces/fd.hpp"
 #include "tests/local/image/oci_builder.hpp"
+#include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {
@@ -252,6 +253,24 @@ TEST_F(ImportTest, TreesGoWhenNobodyNeedsThem) {
   }
   EXPECT_EQ(store().collect({}), std::vector<std::string>{second.digest});
   EXPECT_THROW(store().open("probe"), Error);
+}
+
+TEST_F(ImportTest, ABrokenNameTakesOnlyItselfAway) {
+  const ImageInfo image = imported({tar_of({{"file", Member::file, "one"}})});
+  const ImageInfo wrong = imported({tar_of({{"file", Member::file, "two"}})});
+  std::ofstream(path("store/names/garbage")) << "garbage";
+  std::ofstream(path("store/names/types")) << R"({"name": 1, "digest": []})";
+  std::ofstream(path("store/names/No Name")) << "{}";
+  ASSERT_EQ(store().list().size(), 1u);
+  EXPECT_EQ(store().list()[0].name, image.name);
+  EXPECT_NO_THROW(store().open(image.name));
+  EXPECT_EQ(store().broken(), (std::vector<std::string>{"garbage", "types"}));
+  EXPECT_EQ(code_of([&] { store().open("types"); }), ErrorCode::not_found);
+  EXPECT_TRUE(store().collect({}).empty()) << "a tree may be that of a broken name";
+  for (const std::string& name : store().broken()) store().remove(name);
+  EXPECT_TRUE(store().broken().empty());
+  EXPECT_EQ(code_of([&] { store().remove("types"); }), ErrorCode::not_found);
+  EXPECT_EQ(store().collect({}).size(), 1u);
 }
 
 TEST_F(ImportTest, AChangedTreeIsNoticed) {
