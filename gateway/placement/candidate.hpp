@@ -13,6 +13,7 @@ namespace sandgate {
 struct Candidate {
   DeploymentPtr deployment;
   std::optional<Decimal> price_per_hour;  // empty: unknown
+  std::optional<Money> expected_cost;  // of the whole run, as `cheapest` ranks; empty: unknown
   Health health;
   bool account_busy = false;  // its account takes no create now
   bool price_required = false;  // without a known price it is not eligible

@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <limits>
 
+#include "billing/run_cost.hpp"
 #include "gateway/placement/filter.hpp"
 #include "gateway/placement/rank.hpp"
 
 namespace sandgate {
 namespace {
 
+constexpr std::chrono::seconds kLongestExpected{3600};  // what a budget sets aside, too
+
 Json to_json(const Candidate& candidate) {
-  Json price, latency, score, rank;
+  Json price, expected, latency, score, rank;
   if (candidate.price_per_hour) price = candidate.price_per_hour->to_string();
+  if (candidate.expected_cost) expected = candidate.expected_cost->amount.to_string();
   if (candidate.health.latency_p50_ms) latency = *candidate.health.latency_p50_ms;
   if (candidate.eligible()) {
     rank = candidate.rank;
@@ -21,6 +25,7 @@ Json to_json(const Candidate& candidate) {
           {"eligible", candidate.eligible()},
           {"rejected_because", candidate.rejected_because},
           {"price_per_hour", std::move(price)},
+          {"expected_cost", std::move(expected)},
           {"latency_p50_ms", std::move(latency)},
           {"health",
            {{"breaker", to_string(candidate.health.breaker)},
@@ -93,7 +98,7 @@ Decision decide(const EffectiveRequest& request, const TenantId& tenant, std::st
 }
 
 std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard& board,
-                                     const PriceSnapshot& prices, const Resources& resources,
+                                     const PriceSnapshot& prices, const Profile& profile,
                                      Time now) {
   std::vector<Candidate> candidates;
   candidates.reserve(set.size());
@@ -101,10 +106,19 @@ std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard
     candidates.push_back(
         {.deployment = one,
          .price_per_hour =
-             prices.cost_per_hour(one->provider, one->name, one->region(), resources, now),
+             prices.cost_per_hour(one->provider, one->name, one->region(), profile.resources, now),
+         .expected_cost = expected_cost(prices, *one, profile, now),
          .health = board.look(one->key()),
          .account_busy = one->account && !one->account->is_free(one->account_limits)});
   return candidates;
+}
+
+std::optional<Money> expected_cost(const PriceSnapshot& prices, const Deployment& deployment,
+                                   const Profile& profile, Time at) {
+  const std::string region = deployment.region();
+  const std::chrono::seconds ttl(profile.ttl_seconds);
+  return cost_of_run(prices, {{}, deployment.provider, deployment.name, region}, profile.resources,
+                     at, std::min(ttl, kLongestExpected));
 }
 
 Error nothing_eligible(const Decision& decision) {
@@ -127,7 +141,7 @@ std::vector<std::string> placement_warnings(const Profile& profile,
   const HealthBoard nothing_known(clock);
   const Decision decision =
       decide(EffectiveRequest{.profile = profile}, owner.value_or(TenantId{}), profile.name, "",
-             candidates_of(set, nothing_known, prices, profile.resources, now));
+             candidates_of(set, nothing_known, prices, profile, now));
   if (decision.eligible() > 0) return {};
   std::vector<std::string> warnings{"no configured deployment can satisfy this profile"};
   for (const Candidate& candidate : decision.candidates) {

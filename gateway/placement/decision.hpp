@@ -49,8 +49,12 @@ Decision decide(const EffectiveRequest& request, const TenantId& tenant, std::st
 
 // The candidates of a decision: every deployment with its price and health.
 std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard& board,
-                                     const PriceSnapshot& prices, const Resources& resources,
-                                     Time now);
+                                     const PriceSnapshot& prices, const Profile& profile, Time now);
+
+// What a run under this profile comes to there, at prices of `at`: its TTL, an hour at most, with
+// the price of a create, minimums, rounding and included quantities. Empty when unknown.
+std::optional<Money> expected_cost(const PriceSnapshot& prices, const Deployment& deployment,
+                                   const Profile& profile, Time at);
 
 // Error(unsupported) when no deployment could ever satisfy the request, Error(no_capacity) when
 // one could but not now; both carry the candidates. Only for decisions without eligible ones.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace sandgate {
 namespace {
@@ -28,18 +29,31 @@ double draw(std::string_view seed, std::string_view salt) {
   return (static_cast<double>(hash_of(seed, salt) >> 11) + 0.5) / 9007199254740992.0;
 }
 
+// Amounts compare within one currency only: the one that most are priced in.
+std::string usual_currency(const std::vector<Candidate*>& eligible) {
+  std::map<std::string, size_t> counts;
+  std::string usual;
+  for (const Candidate* one : eligible)
+    if (one->expected_cost) ++counts[one->expected_cost->currency];
+  for (const auto& [currency, count] : counts)
+    if (usual.empty() || count > counts[usual]) usual = currency;
+  return usual;
+}
+
 void by_price(std::vector<Candidate*>& eligible) {
   // Exact order first, so that no binary fraction decides over money; the score is only shown.
+  const std::string currency = usual_currency(eligible);
   std::vector<Candidate*> priced;
   for (Candidate* one : eligible) {
     one->score = kLast;
-    if (one->price_per_hour) priced.push_back(one);
+    if (one->expected_cost && one->expected_cost->currency == currency) priced.push_back(one);
   }
   std::sort(priced.begin(), priced.end(), [](const Candidate* a, const Candidate* b) {
-    return *a->price_per_hour < *b->price_per_hour;
+    return a->expected_cost->amount < b->expected_cost->amount;
   });
   for (size_t i = 0; i < priced.size(); ++i) {
-    const bool same = i > 0 && *priced[i]->price_per_hour == *priced[i - 1]->price_per_hour;
+    const bool same =
+        i > 0 && priced[i]->expected_cost->amount == priced[i - 1]->expected_cost->amount;
     priced[i]->score = same ? priced[i - 1]->score : static_cast<double>(i);
   }
 }

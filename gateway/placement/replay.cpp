@@ -68,6 +68,7 @@ Decision Replay::decide_again(const RecordedRequest& request, const EffectiveReq
         .deployment = one,
         .price_per_hour = prices_->cost_per_hour(one->provider, one->name, one->region(),
                                                  asked.profile.resources, request.at),
+        .expected_cost = expected_cost(*prices_, *one, asked.profile, request.at),
         .price_required = price_required_};
     const auto seen = request.health.find(one->name);
     if (seen != request.health.end()) candidate.health = seen->second;
