@@ -3,23 +3,42 @@
 #include "billing/rating.hpp"
 
 namespace sandgate {
+namespace {
+
+using Use = std::pair<MeterKind, Decimal>;
+
+std::array<Use, 5> used_by(const Resources& size, std::chrono::microseconds ran) {
+  const int64_t micros = ran.count();
+  return {Use{MeterKind::sandbox_created, Decimal(1)},
+          Use{MeterKind::vcpu_second, vcpu_seconds(size.milli_vcpu, micros)},
+          Use{MeterKind::memory_gib_second, memory_gib_seconds(size.memory_mib, micros)},
+          Use{MeterKind::disk_gib_second, disk_gib_seconds(size.disk_gib, micros)},
+          Use{MeterKind::active_cpu_second, vcpu_seconds(size.milli_vcpu, micros)}};
+}
+
+}  // namespace
 
 std::optional<Money> cost_of_run(const PriceSnapshot& prices, const PriceScope& scope,
                                  const Resources& size, Time at, std::chrono::microseconds ran) {
-  const int64_t micros = ran.count();
-  const std::pair<MeterKind, Decimal> used[] = {
-      {MeterKind::sandbox_created, Decimal(1)},
-      {MeterKind::vcpu_second, vcpu_seconds(size.milli_vcpu, micros)},
-      {MeterKind::memory_gib_second, memory_gib_seconds(size.memory_mib, micros)},
-      {MeterKind::disk_gib_second, disk_gib_seconds(size.disk_gib, micros)},
-      {MeterKind::active_cpu_second, vcpu_seconds(size.milli_vcpu, micros)}};
   std::optional<Money> total;
-  for (const auto& [meter, quantity] : used) {
+  for (const auto& [meter, quantity] : used_by(size, ran)) {
     const auto price = prices.cost(scope, meter, at);
     if (!price) continue;
     if (!total) total = Money{Decimal(), std::string(price->currency)};
     if (total->currency == price->currency)
       total->amount += price_of(price->entry->terms, Decimal(), quantity);
+  }
+  return total;
+}
+
+std::optional<Money> charge_of_run(const PriceSnapshot& prices, const PriceScope& scope,
+                                   const Resources& size, Time at, std::chrono::microseconds ran) {
+  auto total = charge_per_hour(prices, scope, size, at);
+  if (!total) return total;
+  total->amount = Decimal();
+  for (const auto& [meter, quantity] : used_by(size, ran)) {
+    const Money part = rate(prices, scope, meter, at, Decimal(), quantity).charge;
+    if (part.currency == total->currency) total->amount += part.amount;
   }
   return total;
 }

@@ -13,4 +13,8 @@ namespace sandgate {
 std::optional<Money> cost_of_run(const PriceSnapshot& prices, const PriceScope& scope,
                                  const Resources& size, Time at, std::chrono::microseconds ran);
 
+// The same of what its tenant is charged. Empty when no charge is known.
+std::optional<Money> charge_of_run(const PriceSnapshot& prices, const PriceScope& scope,
+                                   const Resources& size, Time at, std::chrono::microseconds ran);
+
 }  // namespace sandgate

@@ -14,6 +14,7 @@ struct Candidate {
   DeploymentPtr deployment;
   std::optional<Decimal> price_per_hour;  // what its tenant is charged; empty: unknown
   std::optional<Decimal> cost_per_hour;  // what its vendor asks: nobody's business but ours
+  std::optional<Money> expected_price;  // of the whole run, as `cheapest` ranks; empty: unknown
   Health health;
   bool account_busy = false;  // its account takes no create now
   bool price_required = false;  // without a known price it is not eligible

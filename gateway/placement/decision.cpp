@@ -4,15 +4,19 @@
 #include <limits>
 
 #include "billing/rating.hpp"
+#include "billing/run_cost.hpp"
 #include "gateway/placement/filter.hpp"
 #include "gateway/placement/rank.hpp"
 
 namespace sandgate {
 namespace {
 
+constexpr std::chrono::seconds kLongestExpected{3600};  // what a budget sets aside, too
+
 Json to_json(const Candidate& candidate) {
-  Json price, latency, score, rank;
+  Json price, expected, latency, score, rank;
   if (candidate.price_per_hour) price = candidate.price_per_hour->to_string();
+  if (candidate.expected_price) expected = candidate.expected_price->amount.to_string();
   if (candidate.health.latency_p50_ms) latency = *candidate.health.latency_p50_ms;
   if (candidate.eligible()) {
     rank = candidate.rank;
@@ -22,6 +26,7 @@ Json to_json(const Candidate& candidate) {
           {"eligible", candidate.eligible()},
           {"rejected_because", candidate.rejected_because},
           {"price_per_hour", std::move(price)},
+          {"expected_price", std::move(expected)},
           {"latency_p50_ms", std::move(latency)},
           {"health",
            {{"breaker", to_string(candidate.health.breaker)},
@@ -94,18 +99,22 @@ Decision decide(const EffectiveRequest& request, const TenantId& tenant, std::st
 }
 
 void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId& tenant,
-               const Resources& resources, Time at) {
+               const Profile& profile, Time at) {
   const Deployment& one = *candidate.deployment;
+  const Resources& size = profile.resources;
   const std::string region = one.region();
-  const auto charge =
-      charge_per_hour(prices, {tenant.value, one.provider, one.name, region}, resources, at);
+  const PriceScope scope{tenant.value, one.provider, one.name, region};
+  const std::chrono::seconds ttl(profile.ttl_seconds);
+  const auto charge = charge_per_hour(prices, scope, size, at);
   if (charge) candidate.price_per_hour = charge->amount;
-  candidate.cost_per_hour = prices.cost_per_hour(one.provider, one.name, region, resources, at);
+  candidate.expected_price =
+      charge_of_run(prices, scope, size, at, std::min(ttl, kLongestExpected));
+  candidate.cost_per_hour = prices.cost_per_hour(one.provider, one.name, region, size, at);
 }
 
 std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard& board,
                                      const PriceSnapshot& prices, const TenantId& tenant,
-                                     const Resources& resources, Time now) {
+                                     const Profile& profile, Time now) {
   std::vector<Candidate> candidates;
   candidates.reserve(set.size());
   for (const DeploymentPtr& one : set) {
@@ -113,7 +122,7 @@ std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard
         {.deployment = one,
          .health = board.look(one->key()),
          .account_busy = one->account && !one->account->is_free(one->account_limits)});
-    add_price(candidates.back(), prices, tenant, resources, now);
+    add_price(candidates.back(), prices, tenant, profile, now);
   }
   return candidates;
 }
@@ -137,9 +146,8 @@ std::vector<std::string> placement_warnings(const Profile& profile,
   const SystemClock clock;
   const HealthBoard nothing_known(clock);
   const TenantId tenant = owner.value_or(TenantId{});
-  const Decision decision =
-      decide(EffectiveRequest{.profile = profile}, tenant, profile.name, "",
-             candidates_of(set, nothing_known, prices, tenant, profile.resources, now));
+  const Decision decision = decide(EffectiveRequest{.profile = profile}, tenant, profile.name, "",
+                                   candidates_of(set, nothing_known, prices, tenant, profile, now));
   if (decision.eligible() > 0) return {};
   std::vector<std::string> warnings{"no configured deployment can satisfy this profile"};
   for (const Candidate& candidate : decision.candidates) {

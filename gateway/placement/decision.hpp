@@ -47,14 +47,15 @@ Json to_json(const Attempt& attempt);
 Decision decide(const EffectiveRequest& request, const TenantId& tenant, std::string profile,
                 std::string_view seed, std::vector<Candidate> candidates);
 
-// Fills in what an hour on the candidate's deployment is charged to the tenant, and costs.
+// Fills in what the candidate's deployment would be charged to the tenant and cost, at prices of
+// `at`. A run is expected to take its TTL, an hour at most.
 void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId& tenant,
-               const Resources& resources, Time at);
+               const Profile& profile, Time at);
 
 // The candidates of a tenant's decision: every deployment with its price and health.
 std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard& board,
                                      const PriceSnapshot& prices, const TenantId& tenant,
-                                     const Resources& resources, Time now);
+                                     const Profile& profile, Time now);
 
 // Error(unsupported) when no deployment could ever satisfy the request, Error(no_capacity) when
 // one could but not now; both carry the candidates. Only for decisions without eligible ones.

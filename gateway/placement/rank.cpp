@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace sandgate {
 namespace {
@@ -28,16 +29,28 @@ double draw(std::string_view seed, std::string_view salt) {
   return (static_cast<double>(hash_of(seed, salt) >> 11) + 0.5) / 9007199254740992.0;
 }
 
+// Amounts compare within one currency only: the one that most are priced in.
+std::string usual_currency(const std::vector<Candidate*>& eligible) {
+  std::map<std::string, size_t> counts;
+  std::string usual;
+  for (const Candidate* one : eligible)
+    if (one->expected_price) ++counts[one->expected_price->currency];
+  for (const auto& [currency, count] : counts)
+    if (usual.empty() || count > counts[usual]) usual = currency;
+  return usual;
+}
+
 void by_price(std::vector<Candidate*>& eligible) {
   // Exact order first, so that no binary fraction decides over money; the score is only shown.
+  const std::string currency = usual_currency(eligible);
   std::vector<Candidate*> priced;
   for (Candidate* one : eligible) {
     one->score = kLast;
-    if (one->price_per_hour) priced.push_back(one);
+    if (one->expected_price && one->expected_price->currency == currency) priced.push_back(one);
   }
   // Where the tenant pays the same, what costs us less.
   const auto price_of = [](const Candidate* one) {
-    return std::pair(*one->price_per_hour, one->cost_per_hour.value_or(Decimal()));
+    return std::pair(one->expected_price->amount, one->cost_per_hour.value_or(Decimal()));
   };
   std::sort(priced.begin(), priced.end(),
             [&](const Candidate* a, const Candidate* b) { return price_of(a) < price_of(b); });

@@ -65,7 +65,7 @@ Decision Replay::decide_again(const RecordedRequest& request, const EffectiveReq
   candidates.reserve(deployments_->size());
   for (const DeploymentPtr& one : *deployments_) {
     Candidate candidate{.deployment = one, .price_required = price_required_};
-    add_price(candidate, *prices_, tenant_, asked.profile.resources, request.at);
+    add_price(candidate, *prices_, tenant_, asked.profile, request.at);
     const auto seen = request.health.find(one->name);
     if (seen != request.health.end()) candidate.health = seen->second;
     candidates.push_back(std::move(candidate));

@@ -28,8 +28,8 @@ Error unknown_sandbox(const SandboxId& id) { return Error::not_found("sandbox", 
 Decision Lifecycle::explain(const CreateOrder& order) const {
   const auto set = parts_.deployments.snapshot();
   const auto prices = parts_.prices.snapshot();
-  auto candidates = candidates_of(*set, parts_.board, *prices, order.tenant,
-                                  order.request.profile.resources, parts_.clock.now());
+  auto candidates = candidates_of(*set, parts_.board, *prices, order.tenant, order.request.profile,
+                                  parts_.clock.now());
   for (Candidate& candidate : candidates) candidate.price_required = parts_.price_required;
   return decide(order.request, order.tenant,
                 order.profile + "@" + std::to_string(order.profile_version), order.request_id,

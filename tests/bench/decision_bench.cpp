@@ -17,7 +17,7 @@ void BM_Decision(benchmark::State& state) {
                    .backend = backend,
                    .descriptor = backend->descriptor()};
     candidates.push_back({.deployment = std::make_shared<const Deployment>(std::move(one)),
-                          .price_per_hour = Decimal(100 - i)});
+                          .expected_price = Money{Decimal(100 - i), "USD"}});
   }
   EffectiveRequest request;
   request.profile.placement.strategy = static_cast<Strategy>(state.range(0));

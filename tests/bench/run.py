@@ -3,7 +3,7 @@
 
   run.py [--build DIR] [--short] [--out FILE] [NAME...]
 
-  names: lifecycle states reads streams lines ports money leaks egress scale
+  names: lifecycle states reads streams lines ports money leaks egress scale adapters
 """
 import argparse
 import glob
@@ -16,7 +16,7 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.p
 from measure import Report  # noqa: E402
 from server import IMAGES, Client, Server, ensure_image  # noqa: E402
 
-ALL = ["lifecycle", "states", "reads", "streams", "lines", "ports", "money", "leaks", "egress", "scale"]
+ALL = ["lifecycle", "states", "reads", "streams", "lines", "ports", "money", "leaks", "egress", "scale", "adapters"]
 
 
 class Context:

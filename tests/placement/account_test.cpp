@@ -82,7 +82,7 @@ struct Accounts {
     request.profile.placement.order = {"a", "b", "c"};
     request.profile.placement.fallback.hedge_after_ms = hedge_after_ms;
     return decide(request, TenantId{}, "p@1", "rq",
-                  candidates_of(set, board, PriceSnapshot(), TenantId{}, Resources{}, clock.now()));
+                  candidates_of(set, board, PriceSnapshot(), TenantId{}, Profile{}, clock.now()));
   }
 };
 

@@ -81,7 +81,7 @@ struct Day {
     std::vector<Candidate> all;
     for (size_t i = 0; i < set.size(); ++i)
       all.push_back({.deployment = set[i],
-                     .price_per_hour = Decimal(static_cast<int64_t>(i)),
+                     .expected_price = Money{Decimal(static_cast<int64_t>(i)), "USD"},
                      .health = board.look(set[i]->key())});
     return all;
   }

@@ -36,7 +36,8 @@ Deployment deployment(const std::string& name) {
 
 Candidate candidate(Deployment one) {
   return {.deployment = std::make_shared<const Deployment>(std::move(one)),
-          .price_per_hour = Decimal::parse("0.05")};
+          .price_per_hour = Decimal::parse("0.05"),
+          .expected_price = Money{*Decimal::parse("0.05"), "USD"}};
 }
 
 Requirements requirements(const std::function<void(Profile&)>& change = {}) {
@@ -125,13 +126,15 @@ std::vector<std::string> ranked(const Requirements& required, std::string_view s
   return names;
 }
 
-TEST(Rank, OrdersByPriceThenHealthThenName) {
+TEST(Rank, OrdersByExpectedCostThenHealthThenName) {
   std::vector<Candidate> some;
-  for (const char* name : {"d", "c", "b", "a"}) some.push_back(candidate(deployment(name)));
-  some[0].price_per_hour = Decimal::parse("0.049999999999");
-  some[1].price_per_hour.reset();
-  some[3].health.failure_rate = 0.5;
-  EXPECT_EQ(ranked(requirements(), "x", some), (std::vector<std::string>{"d", "b", "a", "c"}));
+  for (const char* name : {"e", "d", "c", "b", "a"}) some.push_back(candidate(deployment(name)));
+  some[0].expected_price = Money{*Decimal::parse("0.01"), "EUR"};  // how it compares is not known
+  some[1].expected_price->amount = *Decimal::parse("0.049999999999");
+  some[2].expected_price.reset();
+  some[2].price_per_hour = Decimal::parse("0.01");
+  some[4].health.failure_rate = 0.5;
+  EXPECT_EQ(ranked(requirements(), "x", some), (std::vector<std::string>{"d", "b", "a", "c", "e"}));
 }
 
 TEST(Rank, FollowsPriorityAndSharesByWeight) {

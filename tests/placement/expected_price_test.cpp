@@ -1,0 +1,49 @@
+#include <gtest/gtest.h>
+
+#include "gateway/placement/decision.hpp"
+#include "tests/support/fake_provider.hpp"
+
+namespace sandgate {
+namespace {
+
+// "a" asks half as much as "b" an hour, but for 20 minutes at least and for each create.
+PriceSnapshot prices() {
+  PriceVersion book{.id = 1, .book = "list", .version = 1, .currency = "USD"};
+  const auto add = [&](const char* provider, MeterKind meter, PriceTerms terms) {
+    book.entries.push_back({.provider = provider, .meter = meter, .terms = std::move(terms)});
+  };
+  add("a", MeterKind::vcpu_second, {.unit_price = 1, .minimum = Decimal(1200)});
+  add("a", MeterKind::sandbox_created, {.unit_price = 100});
+  add("b", MeterKind::vcpu_second, {.unit_price = 2, .rounding = Decimal(60)});
+  return PriceSnapshot({book});
+}
+
+TEST(ExpectedPrice, CountsMinimumsRoundingAndThePriceOfACreate) {
+  const SystemClock clock;
+  const HealthBoard board(clock);
+  const PriceSnapshot known = prices();
+  const TenantId tenant = TenantId::make();
+  DeploymentSet set;
+  for (const char* name : {"a", "b"}) {
+    auto backend = std::make_shared<test::FakeProvider>(name);
+    set.push_back(std::make_shared<const Deployment>(Deployment{
+        .name = name, .provider = name, .backend = backend, .descriptor = backend->descriptor()}));
+  }
+  const auto costs = [&](int64_t ttl_seconds) {
+    EffectiveRequest request;
+    request.profile.ttl_seconds = ttl_seconds;
+    std::vector<std::string> found;
+    for (const Candidate& one :
+         decide(request, tenant, "python@1", "x",
+                candidates_of(set, board, known, tenant, request.profile, clock.now()))
+             .candidates)
+      found.push_back(one.deployment->name + " " + one.expected_price->amount.to_string());
+    return found;
+  };
+  EXPECT_EQ(costs(610), (std::vector<std::string>{"a 1300", "b 1320"}));
+  EXPECT_EQ(costs(599), (std::vector<std::string>{"b 1200", "a 1300"}));
+  EXPECT_EQ(costs(86'400), (std::vector<std::string>{"a 3700", "b 7200"}));
+}
+
+}  // namespace
+}  // namespace sandgate
