@@ -268,15 +268,15 @@ void Supervisor::on_exit(const std::string& id) {
   });
 }
 
+// Once is enough: what was killed dies sooner or later, and then its exit is reported.
 void Supervisor::end_expired() {
   std::vector<std::string> expired;
   {
     std::lock_guard lock(mutex_);
     for (const auto& [id, live] : sandboxes_) {
-      if (!live->gone && live->record.state == RecordState::running &&
-          live->record.expires_at + settings_.ttl_grace < clock_.now()) {
-        expired.push_back(id);
-      }
+      if (live->gone || live->overdue || live->record.state != RecordState::running) continue;
+      live->overdue = live->record.expires_at + settings_.ttl_grace < clock_.now();
+      if (live->overdue) expired.push_back(id);
     }
   }
   for (const std::string& id : expired) {

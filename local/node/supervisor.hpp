@@ -33,7 +33,8 @@ namespace sandgate {
 class Supervisor {
  public:
   // Adopts or sweeps what an earlier supervisor of the same settings left. `post` runs work on a
-  // thread that may block. Throws Error or StepError when this machine cannot run sandboxes.
+  // thread that may block, and survives what it throws. Throws Error or StepError when this machine
+  // cannot run sandboxes.
   Supervisor(NodeSettings settings, std::function<void(std::function<void()>)> post);
   ~Supervisor();  // sandboxes live on, but those that wait for an owner
 
@@ -72,6 +73,7 @@ class Supervisor {
     // Guarded by busy: taken down when we let go, not while somebody waits for the end.
     Fd disk, mounts;
     bool gone = false;  // guarded by Supervisor::mutex_: no longer to be seen
+    bool overdue = false;  // guarded by Supervisor::mutex_: its time is over and it was told to end
     std::atomic<bool> ending{false};  // somebody waits for busy to end it
   };
   using LivePtr = std::shared_ptr<Live>;
