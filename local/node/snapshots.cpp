@@ -58,6 +58,7 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
     throw Error(ErrorCode::unsupported, "disks of this machine cannot be copied");
   LivePtr live = existing(id);
   std::lock_guard busy(live->busy);
+  const Copying copying(live->copying, true);
   check_alive(*live);
   if (auto made = snapshots_.find(snapshot_id)) {
     if (made->sandbox_id == id) return *made;  // asked again after a lost answer
@@ -104,10 +105,10 @@ int64_t Supervisor::disk_used(const JournalRecord& record) const {
   return static_cast<int64_t>((status.f_blocks - status.f_bfree) * status.f_frsize);
 }
 
-Fd Supervisor::make_disk(const SandboxOrder& order, uint64_t bytes) {
+Fd Supervisor::make_disk(const SandboxOrder& order, uint64_t bytes, const std::atomic<bool>& stop) {
   if (order.snapshot.empty()) return disks_.create(order.id, bytes);
   const OpenSnapshot original = snapshots_.open(order.snapshot);
-  return disks_.create_from(order.id, original.image.get());
+  return disks_.create_from(order.id, original.image.get(), &stop);
 }
 
 }  // namespace sandgate

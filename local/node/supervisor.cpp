@@ -23,6 +23,7 @@ namespace sandgate {
 namespace {
 
 constexpr int kKillTimeoutMs = 10'000;
+constexpr std::chrono::seconds kEndPatience{5};
 constexpr int64_t kGib = int64_t{1} << 30;
 
 std::string agent_binary(const NodeSettings& settings) {
@@ -158,7 +159,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   inputs.filter_arguments = seccomp_.arguments.get();
   if (spec.disk == DiskKind::loop) {
     inputs.make_disk = [&, bytes = spec.disk_bytes] {
-      const Fd file = make_disk(order, bytes);
+      const Fd file = make_disk(order, bytes, live.ending);
       return mount_disk(attach_loop(file.get()));
     };
   }
@@ -187,6 +188,7 @@ JournalRecord Supervisor::create(const SandboxOrder& order) {
 JournalRecord Supervisor::launch(const SandboxOrder& order, const OpenImage& image, Owner owner) {
   LivePtr live = reserve(order, image.info);
   std::lock_guard busy(live->busy);
+  const Copying copying(live->copying, !order.snapshot.empty());
   try {
     journal_.write(live->record);
     start(*live, order, image, owner);
@@ -250,11 +252,13 @@ Supervisor::LivePtr Supervisor::lookup(const std::string& id) const {
   return found == sandboxes_.end() || found->second->gone ? nullptr : found->second;
 }
 
+// A copy under way stops soon; what a disk has yet to write may take longer.
 void Supervisor::kill(const std::string& id) {
   LivePtr live = lookup(id);
   if (!live) return;
   live->ending = true;
-  std::lock_guard busy(live->busy);
+  const std::unique_lock busy(live->busy, kEndPatience);
+  if (!busy) throw Error(ErrorCode::timeout, "the sandbox does not end");
   end(live);
 }
 
@@ -262,6 +266,7 @@ void Supervisor::on_exit(const std::string& id) {
   pool_.forget(id);
   LivePtr live = lookup(id);
   if (!live) return;
+  live->ending = true;
   post_([this, live] {
     std::lock_guard busy(live->busy);
     end(live);
@@ -322,7 +327,7 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
 void Supervisor::extend(const std::string& id, std::chrono::seconds ttl) {
   LivePtr live = existing(id);
   if (ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
-  std::lock_guard busy(live->busy);
+  const auto busy = hold(*live);
   JournalRecord copy;
   {
     std::lock_guard lock(mutex_);

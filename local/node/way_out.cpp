@@ -17,7 +17,7 @@ void Supervisor::open_way_out(const Live& live) {
 void Supervisor::set_network(const std::string& id, const NetworkPolicy& network) {
   LivePtr live = lookup(id);
   if (!live) throw Error::not_found("sandbox", id);
-  std::lock_guard busy(live->busy);
+  const auto busy = hold(*live);
   JournalRecord copy;
   bool was_open = false;
   {

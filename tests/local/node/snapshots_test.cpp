@@ -180,6 +180,26 @@ TEST_F(SnapshotsTest, ANodeKilledInTheMiddleLeavesWholeOnesAndNothingElse) {
   EXPECT_EQ(out(restore(snapshot(id)), "sha256sum < ~/big"), digest);
 }
 
+TEST_F(SnapshotsTest, WhoeverWantsASandboxThatIsCopiedKeepsNobodyElseWaiting) {
+  const std::string id = node().create(), other = node().create();
+  out(id, "head -c 400000000 /dev/zero | tr '\\0' x > ~/big");
+  std::thread taker([&] { snapshot(id); });
+  while (files().empty()) std::this_thread::yield();
+  std::vector<std::thread> impatient;
+  std::atomic<int> refused{0};
+  for (int i = 0; i < 8; ++i)
+    impatient.emplace_back([&] {
+      if (code_of(provider().extend(id, 600s)) == ErrorCode::conflict) ++refused;
+    });
+  for (std::thread& one : impatient) one.join();
+  EXPECT_EQ(code_of(provider().extend(other, 600s)), std::nullopt);
+  const bool still_copying = files().size() == 1;
+  taker.join();
+  if (!still_copying) GTEST_SKIP() << "the disk was copied too fast to see";
+  EXPECT_EQ(refused, 8);
+  EXPECT_EQ(code_of(provider().extend(id, 600s)), std::nullopt);
+}
+
 TEST_F(SnapshotsTest, AKillDoesNotWaitForTheCopy) {
   const std::string id = node().create();
   out(id, "head -c 400000000 /dev/zero | tr '\\0' x > ~/big");
