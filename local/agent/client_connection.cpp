@@ -178,16 +178,15 @@ Task<StreamSocket> ClientConnection::receive_descriptor() {
   }
 }
 
-Task<std::vector<Json>> ClientConnection::receive_items(size_t max) {
-  std::vector<Json> items;
-  while (true) {
-    const Frame frame = co_await receive();
-    if (frame.type == FrameType::end) co_return items;
-    if (frame.type != FrameType::items) throw broken();
-    const Json list = checked([&] { return parse_json(frame.payload); });
-    if (!list.is_array() || items.size() + list.size() > max) throw broken();
-    items.insert(items.end(), list.begin(), list.end());
-  }
+Task<Json> ClientConnection::receive_piece(size_t& room) {
+  const Frame frame = co_await receive();
+  if (frame.type == FrameType::end) co_return Json();
+  if (frame.type != FrameType::items) throw broken();
+  if (frame.payload.size() > room) throw Error(ErrorCode::too_large, "the list is too long");
+  room -= frame.payload.size();
+  Json list = checked([&] { return parse_json(frame.payload); });
+  if (!list.is_array()) throw broken();
+  co_return list;
 }
 
 Task<bool> ClientConnection::send(std::string_view frames) {

@@ -1,6 +1,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "tests/local/agent/agent_fixture.hpp"
 
 namespace sandgate::test {
@@ -108,6 +111,16 @@ TEST_F(FilesTest, ListsSortedToADepth) {
 TEST_F(FilesTest, ListsThousands) {
   exec("for i in $(seq 1 3000); do : > file-with-a-longer-name-$i; done");
   EXPECT_EQ(go([&] { return client_.list_files(".", 1); }).size(), 3000u);
+}
+
+TEST_F(FilesTest, AListOfLongPathsIsBoundedToo) {
+  std::string deep = home() + "/deep";
+  for (int i = 0; i < 14; ++i) deep += "/" + std::string(240, 'd');
+  std::filesystem::create_directories(deep);
+  for (int i = 0; i < 4000; ++i) std::ofstream(deep + "/" + std::to_string(i));
+  EXPECT_EQ(go([&] { return client_.list_files(deep, 1); }).size(), 4000u);
+  for (int i = 4000; i < 6000; ++i) std::ofstream(deep + "/" + std::to_string(i));
+  EXPECT_EQ(go([&] { return refusal(client_.list_files("deep", 16)); }), "too_large");
 }
 
 TEST_F(FilesTest, MakesDirectories) {

@@ -70,6 +70,21 @@ TEST_F(HostileAgentTest, MalformedAnswersAreUnavailable) {
   EXPECT_EQ(ask_stat(frame(FrameType::reply, std::string(60'000, '['))), "unavailable");
 }
 
+TEST_F(HostileAgentTest, AListIsBoundedByItsBytes) {
+  const std::string entry =
+      R"({"type":"file","size":0,"mode":0,"modified_at":0,"name":"n","path":")" +
+      std::string(15'000, 'p') + "\"}";
+  const std::string piece = frame(FrameType::items, "[" + entry + "," + entry + "]");
+  const auto ask_list = [&](int pieces) {
+    std::string frames = frame(FrameType::reply, "{}");
+    for (int i = 0; i < pieces; ++i) frames += piece;
+    return ask(frames + frame(FrameType::end, ""),
+               [](AgentClient client) { return refusal(client.list_files("x", 1)); });
+  };
+  EXPECT_EQ(ask_list(1000), "none");
+  EXPECT_EQ(ask_list(1200), "too_large");
+}
+
 TEST_F(HostileAgentTest, ProcessEventsAreChecked) {
   const std::string exit = R"({"exit_code":0,"signal":"","timed_out":false,"duration_ms":1})";
   EXPECT_EQ(ask_exec(frame(FrameType::exit, exit)), "none");
