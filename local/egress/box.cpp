@@ -53,9 +53,10 @@ void Connection::touch(std::chrono::seconds patience) {
 
 void Connection::count(size_t bytes) { box->bytes_.add(bytes); }
 
-Box::Box(Surroundings& around, std::string id, Policy policy, Fd byte_count)
+Box::Box(Surroundings& around, std::string id, std::string tenant, Policy policy, Fd byte_count)
     : around_(around),
       id_(std::move(id)),
+      tenant_(std::move(tenant)),
       policy_(std::move(policy)),
       names_(random_start()),
       room_(around.loop),

@@ -87,7 +87,8 @@ void Server::handle(ControlMessage message) {
 void Server::attach(const std::string& id, ControlMessage message) {
   if (boxes_.contains(id) || message.fds.size() != 5) return;
   Policy policy(network_from(message.body.at("network")));
-  auto box = std::make_shared<Box>(around_, id, std::move(policy), std::move(message.fds[4]));
+  auto box = std::make_shared<Box>(around_, id, text_of(message.body, "tenant"), std::move(policy),
+                                   std::move(message.fds[4]));
   box->open({std::move(message.fds[0]), std::move(message.fds[1]), std::move(message.fds[2]),
              std::move(message.fds[3])});
   boxes_.emplace(id, std::move(box));

@@ -10,8 +10,7 @@ std::string Supervisor::byte_count_of(const std::string& id) const {
 
 void Supervisor::open_way_out(const Live& live) {
   if (!has_way_out(live.record.network)) return;
-  egress_.attach(live.record.id, live.pidfd.get(), live.record.network,
-                 byte_count_of(live.record.id));
+  egress_.attach(live.record, live.pidfd.get(), byte_count_of(live.record.id));
 }
 
 void Supervisor::set_network(const std::string& id, const NetworkPolicy& network) {

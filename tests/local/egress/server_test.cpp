@@ -20,7 +20,7 @@ class ServerTest : public ::testing::Test {
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
     node_ = Fd(pair[0]);
     Unix::acceptor listener(loop_, path_);
-    server_.emplace(Surroundings{loop_, resolvers_, Reachable(), tls_}, Fd(pair[1]),
+    server_.emplace(Surroundings{loop_, lookups_, Reachable(), tls_}, Fd(pair[1]),
                     Fd(listener.release()), getuid());
     spawn_detached(loop_.get_executor(), [this] { return server_->listen(); });
   }
@@ -30,7 +30,8 @@ class ServerTest : public ::testing::Test {
                 listening(SOCK_STREAM, false), listening(SOCK_STREAM, true)};
     const Fd count = open_byte_count(directory_.path() + "/count");
     const Json network{{"default", "deny"}, {"allow", Json::array()}};
-    send_control(node_.get(), {{"seq", 1}, {"verb", "attach"}, {"id", id}, {"network", network}},
+    send_control(node_.get(),
+                 {{"seq", 1}, {"verb", "attach"}, {"id", id}, {"tenant", ""}, {"network", network}},
                  {doors.dns_udp.get(), doors.dns_tcp.get(), doors.proxy.get(), doors.any.get(),
                   count.get()});
   }
@@ -64,7 +65,7 @@ class ServerTest : public ::testing::Test {
   TempDirectory directory_;
   const std::string path_ = directory_.path() + "/egress.sock";
   asio::io_context loop_{1};
-  asio::thread_pool resolvers_{1};
+  Lookups lookups_{loop_, {.threads = 1}};
   asio::ssl::context tls_{asio::ssl::context::tls_client};
   Fd node_;
   std::optional<Server> server_;
