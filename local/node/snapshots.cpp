@@ -85,17 +85,20 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
   }
 }
 
-void Supervisor::check_snapshot(const SandboxOrder& order, const ImageInfo& image) const {
-  if (order.snapshot.empty()) return;
+// What a snapshot's disk holds fits the tree that it was written over, whatever the image's name
+// stands for by now.
+OpenImage Supervisor::open_image(const SandboxOrder& order) const {
+  if (order.snapshot.empty()) return images_.open(order.image);
   if (!is_safe_name(order.snapshot)) throw Error::not_found("snapshot", order.snapshot);
   const auto snapshot = snapshots_.find(order.snapshot);
   if (!snapshot || snapshot->tenant_id != order.tenant_id)
     throw Error::not_found("snapshot", order.snapshot);
-  if (snapshot->image_digest != image.digest)
-    throw Error(ErrorCode::conflict, "the snapshot was taken over another version of the image");
+  if (snapshot->image != order.image)
+    throw Error(ErrorCode::conflict, "the snapshot was taken over another image");
   if (snapshot->disk_gib != order.resources.disk_gib)
     throw Error::invalid("/resources/disk_gib",
                          "must be the snapshot's: " + std::to_string(snapshot->disk_gib));
+  return images_.open_version(order.image, snapshot->image_digest);
 }
 
 int64_t Supervisor::disk_used(const JournalRecord& record) const {

@@ -175,8 +175,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
 
 JournalRecord Supervisor::create(const SandboxOrder& order) {
   check_order(order);
-  const OpenImage image = images_.open(order.image);
-  check_snapshot(order, image.info);
+  const OpenImage image = open_image(order);
   const bool own = !order.snapshot.empty() || !order.workspace.empty();  // nothing waits for it
   if (own) return launch(order, image, Owner::known);
   if (const LivePtr seat = take_seat(order, image.info)) {

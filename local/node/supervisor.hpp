@@ -114,7 +114,8 @@ class Supervisor {
   void note_paused(Live& live, bool paused);
   void stand_still(const JournalRecord& record) const;
   void restore_pause(const JournalRecord& record) const;
-  void check_snapshot(const SandboxOrder& order, const ImageInfo& image) const;
+  // Throws Error: not_found (image or snapshot), conflict, invalid.
+  OpenImage open_image(const SandboxOrder& order) const;
   // The directory an order names, when the settings allow it. Throws Error(forbidden, not_found).
   Fd open_workspace(const SandboxOrder& order) const;
   Fd make_disk(const SandboxOrder& order, uint64_t bytes, const std::atomic<bool>& stop);

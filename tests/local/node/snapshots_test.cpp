@@ -4,7 +4,10 @@
 #include <thread>
 
 #include "gateway/core/ids.hpp"
+#include "local/image/import.hpp"
 #include "local/namespaces/cgroup.hpp"
+#include "local/node/image_garbage.hpp"
+#include "tests/local/image/oci_builder.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 
 namespace sandgate::test {
@@ -113,6 +116,47 @@ TEST_F(SnapshotsTest, RemovedSnapshotsLeaveTheRestoredAlone) {
   EXPECT_EQ(out(restored, "sha256sum < ~/big"), digest);
   EXPECT_EQ(code_of(provider().create(restoring(taken))), ErrorCode::not_found);
   EXPECT_TRUE(files().empty());
+}
+
+TEST_F(SnapshotsTest, LiesOverTheImageThatItWasTakenOf) {
+  if (!std::filesystem::exists("/bin/busybox")) GTEST_SKIP() << "needs busybox";
+  const std::string images = node().data_dir() + "/images";
+  std::filesystem::remove(images);  // that of all tests
+  ImageStore store(images);
+  const auto build = [&](std::string version) {
+    const TempDirectory draft;
+    std::vector<Member> layer = busybox_layer();
+    layer.push_back({.name = "version", .content = std::move(version)});
+    write_layout(draft.path() + "/layout", {tar_of(layer)});
+    import_image(store, "small", draft.path() + "/layout", [](std::string_view) {});
+  };
+  NodeSettings settings;
+  settings.data_dir = node().data_dir();
+  settings.run_dir = node().run_dir();
+  const auto collect = [&] { return collect_images(settings, store); };
+  const auto sh = [&](const std::string& sandbox, std::string line) {
+    return node().exec(sandbox, {.argv = {"/bin/sh", "-c", std::move(line)}}).out;
+  };
+  build("one");
+  CreateSpec spec = node().spec();
+  spec.image = "small";
+  const std::string id = node().create(spec);
+  sh(id, "echo kept > kept");
+  const BackendSnapshot taken = snapshot(id);
+  run(provider().kill(id));
+  build("two");
+  EXPECT_TRUE(collect().empty()) << "a snapshot needs it";
+  CreateSpec again = restoring(taken);
+  again.image = "small";
+  const std::string restored = node().create(again);
+  EXPECT_EQ(sh(restored, "cat /version kept"), "onekept\n");
+  spec.sandbox_id = make_id("sb");
+  EXPECT_EQ(sh(node().create(spec), "cat /version"), "two");
+  run(provider().remove_snapshot(taken.backend_id));
+  EXPECT_TRUE(collect().empty()) << "a sandbox runs from it";
+  run(provider().kill(restored));
+  for (int i = 0; i < 500 && collect().empty(); ++i) std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(images + "/trees"), {}), 1);
 }
 
 TEST_F(SnapshotsTest, OutlivesItsSandboxAndItsNode) {
