@@ -2,6 +2,7 @@
 // whether sandboxes can be made here.
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,16 +21,22 @@ namespace {
 
 constexpr const char* kTrialId = "trial";
 
+// A pid alone may be someone else's by now: the descriptor is taken first, the start time then
+// says whose it is. None when it is gone.
+Fd open_first_process(const JournalRecord& record) {
+  if (record.pid <= 0) return {};
+  Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, record.pid, 0)));
+  const auto pid = static_cast<pid_t>(record.pid);
+  if (pidfd && process_start_time(pid) != record.start_time) pidfd.reset();
+  return pidfd;
+}
+
 }  // namespace
 
-// A pid alone may be someone else's by now: the descriptor is taken first, the start time then
-// says whose it is.
 bool Supervisor::adopt(const JournalRecord& record) {
-  if (record.state != RecordState::running || record.pid <= 0) return false;
-  Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, record.pid, 0)));
-  if (!pidfd || process_start_time(static_cast<pid_t>(record.pid)) != record.start_time) {
-    return false;
-  }
+  if (record.state != RecordState::running) return false;
+  Fd pidfd = open_first_process(record);
+  if (!pidfd) return false;
   pollfd ended{pidfd.get(), POLLIN, 0};
   if (poll(&ended, 1, 0) != 0) return false;
   restore_pause(record);
@@ -51,7 +58,11 @@ bool Supervisor::adopt(const JournalRecord& record) {
   return true;
 }
 
+// Its first process takes all others along; where ids or groups are its own, they tell of those
+// that were never written down.
 void Supervisor::sweep(const JournalRecord& record) {
+  if (const Fd first = open_first_process(record))
+    syscall(SYS_pidfd_send_signal, first.get(), SIGKILL, nullptr, 0);
   if (record.id_base != 0) kill_id_range(record.id_base);
   remove_cgroups(record.cgroups);
   disks_.remove(record.id);
