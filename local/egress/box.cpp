@@ -107,7 +107,12 @@ void Box::set_policy(Policy policy) {
   }
 }
 
-void Box::set_secrets(SecretGrants secrets) { secrets_ = std::move(secrets); }
+void Box::set_secrets(SecretGrants secrets) {
+  secrets_ = std::move(secrets);
+  std::set<std::string> hosts;
+  for (const SecretGrant& grant : secrets_.grants) hosts.insert(grant.host);
+  if (authority_) authority_->keep_only(hosts);
+}
 
 Authority& Box::authority() {
   if (!authority_) authority_ = std::make_unique<Authority>(id_);
