@@ -14,20 +14,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kOrderPatience{5}, kLongestPause{5};
-constexpr std::chrono::milliseconds kFirstPause{20}, kDoorPause{50};
-constexpr int kMaxTries = 20;
-
-// The process of an earlier node may need a moment to let go of the same doors.
-EgressDoors open_when_free(int pidfd, const NetworkPolicy& network) {
-  for (int tries = 1;; ++tries) {
-    try {
-      return open_egress_doors(pidfd, network);
-    } catch (const StepError& failure) {
-      if (failure.number != EADDRINUSE || tries == kMaxTries) throw;
-    }
-    std::this_thread::sleep_for(kDoorPause);
-  }
-}
+constexpr std::chrono::milliseconds kFirstPause{20};
 
 Json egress_settings(const NodeSettings& settings) {
   return {{"uid", egress_uid(settings)},
@@ -135,7 +122,7 @@ void EgressHost::wait_for(std::unique_lock<std::mutex>& lock, std::optional<uint
 void EgressHost::attach(const JournalRecord& record, int pidfd, const std::string& byte_count) {
   if (!missing_.empty())
     throw Error(ErrorCode::unsupported, "no way out on this machine: " + missing_);
-  Attached fresh{open_when_free(pidfd, record.network), record.tenant_id, record.network,
+  Attached fresh{open_egress_doors(pidfd, record.network), record.tenant_id, record.network,
                  egress::open_byte_count(byte_count)};
   std::lock_guard lock(mutex_);
   const auto [place, added] = attached_.try_emplace(record.id, std::move(fresh));

@@ -29,7 +29,8 @@ class EgressHost {
   const std::string& missing() const { return missing_; }
 
   // Opens the sandbox of `record`, whose first process `pidfd` names; what it carries is counted in
-  // the file `byte_count`, where a count of earlier goes on. Throws StepError, Error(unsupported).
+  // the file `byte_count`, where a count of earlier goes on. Throws StepError (EADDRINUSE: a
+  // program inside, or the process of an earlier node, has a door's port), Error(unsupported).
   void attach(const JournalRecord& record, int pidfd, const std::string& byte_count);
   // Another policy for an attached one, in force when this returns: what it does not allow is cut.
   // Throws Error(not_found, unavailable).

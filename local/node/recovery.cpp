@@ -33,12 +33,12 @@ Fd open_first_process(const JournalRecord& record) {
 
 }  // namespace
 
-bool Supervisor::adopt(const JournalRecord& record) {
-  if (record.state != RecordState::running) return false;
+Supervisor::LivePtr Supervisor::adopt(const JournalRecord& record) {
+  if (record.state != RecordState::running) return nullptr;
   Fd pidfd = open_first_process(record);
-  if (!pidfd) return false;
+  if (!pidfd) return nullptr;
   pollfd ended{pidfd.get(), POLLIN, 0};
-  if (poll(&ended, 1, 0) != 0) return false;
+  if (poll(&ended, 1, 0) != 0) return nullptr;
   restore_pause(record);
   auto live = std::make_shared<Live>();
   live->record = record;
@@ -48,14 +48,8 @@ bool Supervisor::adopt(const JournalRecord& record) {
     std::lock_guard lock(mutex_);
     sandboxes_.emplace(record.id, live);
   }
-  try {
-    open_way_out(*live);
-  } catch (const std::exception& failure) {
-    log::error("a sandbox's way out stays closed",
-               {{"sandbox", record.id}, {"reason", failure.what()}});
-  }
   watcher_.add(record.id, live->pidfd.get());
-  return true;
+  return live;
 }
 
 // Its first process takes all others along; where ids or groups are its own, they tell of those
@@ -122,17 +116,21 @@ void Supervisor::try_out() {
 }
 
 void Supervisor::recover() {
-  int adopted = 0, swept = 0;
+  std::vector<LivePtr> adopted;
+  size_t swept = 0;
   for (const JournalRecord& record : journal_.read_all()) {
-    if (adopt(record)) {
-      ++adopted;
+    if (LivePtr live = adopt(record)) {
+      adopted.push_back(std::move(live));
     } else {
       sweep(record);
       ++swept;
     }
   }
   sweep_strays();
-  if (adopted + swept > 0) log::info("recovered", {{"adopted", adopted}, {"swept", swept}});
+  if (adopted.size() + swept > 0)
+    log::info("recovered", {{"adopted", adopted.size()}, {"swept", swept}});
+  reopening_ = std::jthread(
+      [this, adopted](const std::stop_token& stop) { reopen_ways_out(adopted, stop); });
 }
 
 }  // namespace sandgate

@@ -102,7 +102,7 @@ class Supervisor {
   void remove_traces(const LivePtr& live);
   void recover();
   void try_out();
-  bool adopt(const JournalRecord& record);
+  LivePtr adopt(const JournalRecord& record);  // null: it is gone
   void sweep(const JournalRecord& record);
   void sweep_strays();
   LivePtr lookup(const std::string& id) const;
@@ -125,6 +125,9 @@ class Supervisor {
   void end_expired();
   void check_order(const SandboxOrder& order) const;
   void open_way_out(const Live& live);
+  void reopen_ways_out(std::vector<LivePtr> adopted, const std::stop_token& stop);
+  bool reopen(Live& live, bool last);
+  void note_network(Live& live, const NetworkPolicy& network);
   std::string byte_count_of(const std::string& id) const;
 
   const NodeSettings settings_;
@@ -144,7 +147,8 @@ class Supervisor {
   std::map<std::string, LivePtr> sandboxes_;
   WarmPool pool_;
   Watcher watcher_;  // its thread uses the others
-  std::unique_ptr<Warming> warming_;  // last: its thread uses all of them
+  std::unique_ptr<Warming> warming_;  // its thread uses all of them
+  std::jthread reopening_;  // the ways out of adopted sandboxes; uses all of them
 };
 
 }  // namespace sandgate

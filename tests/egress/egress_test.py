@@ -355,6 +355,22 @@ def test_rules_change_on_a_running_sandbox():
     world.end(box)
 
 
+def test_a_way_out_that_cannot_be_opened_is_not_shown_as_open():
+    box = world.box(f"api.test.example:{web.port}", create={"network": {"allow": []}})
+    path = f"/v1/sandboxes/{box}/network"
+    holding = "import os,socket,time\ns=socket.create_server(('127.0.0.1',3128))\nopen('/tmp/held','w')\n" \
+        "while not os.path.exists('/tmp/release'): time.sleep(.05)"
+    world.run(box, "python3", "-c", holding, background=True)
+    wait_until(lambda: world.run(box, "test", "-e", "/tmp/held")["exit_code"] == 0, 10, "the port is taken")
+    wanted = {"allow": [f"api.test.example:{web.port}"]}
+    assert world.client.call("PUT", path, wanted).status == 409
+    assert world.client.ok("GET", path)["allow"] == []
+    world.run(box, "touch", "/tmp/release")
+    wait_until(lambda: world.client.call("PUT", path, wanted).status == 200, 10, "the port is free")
+    assert curl(box, f"http://api.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
+    world.end(box)
+
+
 def test_default_allow_still_keeps_private_addresses():
     box = world.box(default="allow")
     assert curl(box, f"http://other.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
