@@ -4,7 +4,7 @@
 namespace sandgate::agent {
 
 // More descriptors than programs expect. Once, before the first child. Its priority the launcher
-// has given it.
+// gave it, where that is the sandbox's own affair.
 void take_advantages();
 
 // In a child that becomes a program: priority and descriptors as everybody has them.

@@ -146,6 +146,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   spec.single_id = capabilities_.single_id;
   inputs.cgroups = cgroups_->create(record.id, record.resources).fds;
   spec.cgroup_version = inputs.cgroups.empty() ? 0 : capabilities_.cgroups.version;
+  spec.cpu_is_limited = spec.cgroup_version != 0 && capabilities_.cgroups.cpu;
   Fd listener = listen_on(journal_.directory_of(record.id), "agent.sock", settings_.serve_uid);
   Fd workspace = open_workspace(order);
   if (workspace) {
