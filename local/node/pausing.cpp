@@ -34,13 +34,8 @@ void Supervisor::check_alive(const Live& live) const {
   }
 }
 
-// The journal first: a supervisor that starts after a crash makes true what it says.
 void Supervisor::note_paused(Live& live, bool paused) {
-  JournalRecord copy = live.record;
-  copy.paused = paused;
-  journal_.write(copy);
-  std::lock_guard lock(mutex_);
-  live.record.paused = paused;
+  note(live, [&](JournalRecord& record) { record.paused = paused; });
 }
 
 void Supervisor::stand_still(const JournalRecord& record) const {

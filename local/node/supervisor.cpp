@@ -239,7 +239,10 @@ void Supervisor::remove_traces(const LivePtr& live) {
   egress_.detach(record.id);
   if (!remove_cgroups(record.cgroups)) log::warn("control group left", {{"sandbox", record.id}});
   disks_.remove(record.id);
-  journal_.remove(record.id);
+  {
+    std::lock_guard recording(live->recording);
+    journal_.remove(record.id);
+  }
   live->pidfd.reset();
   ranges_.release(record.id_base);
   std::lock_guard lock(mutex_);
@@ -324,18 +327,28 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
   return metrics;
 }
 
+// Also while a copy has busy: it must not outlast a sandbox's time.
 void Supervisor::extend(const std::string& id, std::chrono::seconds ttl) {
   LivePtr live = existing(id);
   if (ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
-  const auto busy = hold(*live);
+  const Time expires_at = clock_.now() + ttl;
+  note(*live, [&](JournalRecord& record) { record.expires_at = expires_at; });
+}
+
+// The journal first: a supervisor that starts after a crash makes true what it says.
+void Supervisor::note(Live& live, const std::function<void(JournalRecord&)>& change) {
+  std::lock_guard recording(live.recording);
   JournalRecord copy;
   {
     std::lock_guard lock(mutex_);
-    if (live->gone) throw Error::not_found("sandbox", id);
-    live->record.expires_at = clock_.now() + ttl;
-    copy = live->record;
+    if (live.gone || live.record.state != RecordState::running)
+      throw Error::not_found("sandbox", live.record.id);
+    copy = live.record;
   }
+  change(copy);
   journal_.write(copy);
+  std::lock_guard lock(mutex_);
+  change(live.record);
 }
 
 bool Supervisor::image_in_use(const std::string& name) const {

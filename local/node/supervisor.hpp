@@ -46,8 +46,7 @@ class Supervisor {
   std::optional<JournalRecord> find(const std::string& id) const;
   std::vector<JournalRecord> list() const;
   SandboxMetrics metrics(const std::string& id);  // throws Error(not_found)
-  // Throws Error(not_found, conflict).
-  void extend(const std::string& id, std::chrono::seconds ttl);
+  void extend(const std::string& id, std::chrono::seconds ttl);  // throws Error(not_found)
   // What a running sandbox may reach from now on. Throws Error(not_found, conflict, unsupported,
   // unavailable).
   void set_network(const std::string& id, const NetworkPolicy& network);
@@ -69,6 +68,7 @@ class Supervisor {
  private:
   struct Live {
     std::timed_mutex busy;  // held while it is being made, changed or ended
+    std::mutex recording;  // held while its journal entry is changed; taken after busy
     JournalRecord record;  // guarded by Supervisor::mutex_
     Fd pidfd;  // guarded by busy
     // Guarded by busy: taken down when we let go, not while somebody waits for the end.
@@ -111,6 +111,8 @@ class Supervisor {
   // have. Throws Error(conflict).
   static std::unique_lock<std::timed_mutex> hold(Live& live);
   void check_alive(const Live& live) const;
+  // Changes the record of a running sandbox here and in the journal. Throws Error(not_found).
+  void note(Live& live, const std::function<void(JournalRecord&)>& change);
   void note_paused(Live& live, bool paused);
   void stand_still(const JournalRecord& record) const;
   void restore_pause(const JournalRecord& record) const;
@@ -127,7 +129,6 @@ class Supervisor {
   void open_way_out(const Live& live);
   void reopen_ways_out(std::vector<LivePtr> adopted, const std::stop_token& stop);
   bool reopen(Live& live, bool last);
-  void note_network(Live& live, const NetworkPolicy& network);
   std::string byte_count_of(const std::string& id) const;
 
   const NodeSettings settings_;

@@ -50,33 +50,25 @@ bool Supervisor::reopen(Live& live, bool last) {
   return true;
 }
 
-// Called with live.busy held.
-void Supervisor::note_network(Live& live, const NetworkPolicy& network) {
-  JournalRecord copy = live.record;
-  copy.network = network;
-  journal_.write(copy);
-  std::lock_guard lock(mutex_);
-  live.record.network = network;
-}
-
 // What is shown is what is in force: the intention goes first, and goes back when it fails.
 void Supervisor::set_network(const std::string& id, const NetworkPolicy& network) {
   LivePtr live = existing(id);
   const auto busy = hold(*live);
   check_alive(*live);
   const NetworkPolicy before = live->record.network;
-  note_network(*live, network);
+  note(*live, [&](JournalRecord& record) { record.network = network; });
+  const auto take_back = [&](JournalRecord& record) { record.network = before; };
   try {
     if (egress_.is_attached(id))
       egress_.change(id, live->pidfd.get(), network);
     else
       open_way_out(*live);
   } catch (const StepError& failure) {
-    note_network(*live, before);
+    note(*live, take_back);
     if (failure.number != EADDRINUSE) throw;
     throw Error(ErrorCode::conflict, "a program of the sandbox listens on port 53, 3128 or 3129");
   } catch (...) {
-    note_network(*live, before);
+    note(*live, take_back);
     throw;
   }
 }
