@@ -8,11 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "gateway/core/error.hpp"
+#include "local/agent/advantages.hpp"
 #include "local/agent/connection.hpp"
 #include "local/agent/context.hpp"
 #include "local/agent/requests.hpp"
@@ -21,6 +23,7 @@ namespace sandgate::agent {
 namespace {
 
 constexpr size_t kMaxConnections = 256;
+constexpr std::chrono::milliseconds kPause{50};  // while there are no descriptors
 
 // Accepts connections and collects children, until its listener breaks.
 class Agent {
@@ -30,6 +33,7 @@ class Agent {
 
   int run() {
     protect();
+    take_advantages();
     context_.loop.watch(children_.get(), EPOLLIN, [this](uint32_t) { reap(); });
     listener_watch_ =
         context_.loop.watch(listener_.get(), EPOLLIN, [this](uint32_t events) { accept(events); });
@@ -63,7 +67,7 @@ class Agent {
     if (events & (EPOLLERR | EPOLLHUP)) return context_.loop.stop();
     if (connections_.size() >= kMaxConnections) return context_.loop.change(listener_watch_, 0);
     File socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) return;
+    if (!socket) return rest();
     auto connection = std::make_unique<Connection>(
         context_, std::move(socket),
         [this](Connection& from, const nlohmann::json& request) {
@@ -72,6 +76,14 @@ class Agent {
         [this](Connection* gone) { bury(gone); });
     Connection* const key = connection.get();
     connections_[key] = std::move(connection);
+  }
+
+  // Whoever waits there stays to be seen at once: without a pause nothing else would be done.
+  void rest() {
+    if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
+    context_.loop.change(listener_watch_, 0);
+    context_.loop.at(std::chrono::steady_clock::now() + kPause,
+                     [this] { context_.loop.change(listener_watch_, EPOLLIN); });
   }
 
   // Deferred: the connection's own functions are still on the stack.

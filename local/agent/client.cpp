@@ -48,10 +48,7 @@ Task<ProcessInfo> ask_process(std::string path, std::string id) {
 Task<std::vector<ProcessInfo>> ask_processes(std::string path) {
   const auto connection =
       co_await ClientConnection::open(std::move(path), "processes", Json::object());
-  const std::vector<Json> items = co_await connection->receive_items(kMaxProcesses);
-  std::vector<ProcessInfo> processes;
-  for (const Json& item : items) processes.push_back(agent::to_process_info(item));
-  co_return processes;
+  co_return co_await connection->receive_items(kMaxProcesses, agent::to_process_info);
 }
 
 Task<void> send_input(std::string path, std::string process, std::string bytes) {

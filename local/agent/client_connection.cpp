@@ -83,7 +83,22 @@ std::string request_text(const std::string& operation, Json& request) {
   }
 }
 
-// Bytes with at most one descriptor; further ones the kernel closes. -1: nothing there yet.
+// The first of the descriptors that came; the others are closed. The kernel fills a buffer for one
+// with two where its alignment leaves room.
+StreamSocket first_descriptor(const cmsghdr* head) {
+  if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) return {};
+  StreamSocket first;
+  const size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (size_t i = 0; i < count; ++i) {
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof descriptor);
+    StreamSocket one(descriptor);
+    if (i == 0) first = std::move(one);
+  }
+  return first;
+}
+
+// Bytes with at most one descriptor. -1: nothing there yet.
 ssize_t receive_beside(int socket, std::span<char> into, StreamSocket& beside) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   iovec part{into.data(), into.size()};
@@ -94,13 +109,8 @@ ssize_t receive_beside(int socket, std::span<char> into, StreamSocket& beside) {
   message.msg_controllen = sizeof control;
   const ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (got < 0) return errno == EAGAIN || errno == EINTR ? -1 : 0;
-  const cmsghdr* head = CMSG_FIRSTHDR(&message);
-  if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-      head->cmsg_len == CMSG_LEN(sizeof(int))) {
-    int descriptor = -1;
-    std::memcpy(&descriptor, CMSG_DATA(head), sizeof descriptor);
-    beside = StreamSocket(descriptor);
-  }
+  if (StreamSocket first = first_descriptor(CMSG_FIRSTHDR(&message)); first.get() >= 0)
+    beside = std::move(first);
   return got;
 }
 
@@ -178,16 +188,15 @@ Task<StreamSocket> ClientConnection::receive_descriptor() {
   }
 }
 
-Task<std::vector<Json>> ClientConnection::receive_items(size_t max) {
-  std::vector<Json> items;
-  while (true) {
-    const Frame frame = co_await receive();
-    if (frame.type == FrameType::end) co_return items;
-    if (frame.type != FrameType::items) throw broken();
-    const Json list = checked([&] { return parse_json(frame.payload); });
-    if (!list.is_array() || items.size() + list.size() > max) throw broken();
-    items.insert(items.end(), list.begin(), list.end());
-  }
+Task<Json> ClientConnection::receive_piece(size_t& room) {
+  const Frame frame = co_await receive();
+  if (frame.type == FrameType::end) co_return Json();
+  if (frame.type != FrameType::items) throw broken();
+  if (frame.payload.size() > room) throw Error(ErrorCode::too_large, "the list is too long");
+  room -= frame.payload.size();
+  Json list = checked([&] { return parse_json(frame.payload); });
+  if (!list.is_array()) throw broken();
+  co_return list;
 }
 
 Task<bool> ClientConnection::send(std::string_view frames) {

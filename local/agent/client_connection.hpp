@@ -26,8 +26,10 @@ class ClientConnection {
   Task<Json> receive_reply();
   // The descriptor that comes beside a reply; what it is must be checked.
   Task<StreamSocket> receive_descriptor();
-  // All objects of a list until its end; at most `max`.
-  Task<std::vector<Json>> receive_items(size_t max);
+  // All objects of a list until its end, at most `max`, each as `made` of its JSON. Throws
+  // Error(too_large) beyond kMaxList.
+  template <class T>
+  Task<std::vector<T>> receive_items(size_t max, T (*made)(const Json&));
 
   // False when the agent no longer listens: then receive() tells why.
   Task<bool> send(std::string_view frames);  // the bytes outlive the call
@@ -38,6 +40,9 @@ class ClientConnection {
   void close();
 
  private:
+  // The next piece of a list, whose size `room` loses; null: there is no more.
+  Task<Json> receive_piece(size_t& room);
+
   asio::local::stream_protocol::socket socket_;
   FrameParser parser_;
   bool closed_ = false;
@@ -52,6 +57,20 @@ auto checked(F check) {
   } catch (const Error& error) {
     if (error.code != ErrorCode::invalid) throw;
     throw Error(ErrorCode::unavailable, "the sandbox's agent sent something malformed");
+  }
+}
+
+template <class T>
+Task<std::vector<T>> ClientConnection::receive_items(size_t max, T (*made)(const Json&)) {
+  std::vector<T> items;
+  size_t room = kMaxList;
+  while (true) {
+    auto receiving = receive_piece(room);
+    const Json piece = co_await std::move(receiving);
+    if (piece.is_null()) co_return items;
+    if (items.size() + piece.size() > max)
+      throw Error(ErrorCode::unavailable, "the sandbox's agent sent something malformed");
+    for (const Json& item : piece) items.push_back(made(item));
   }
 }
 

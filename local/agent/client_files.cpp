@@ -99,10 +99,7 @@ Task<std::vector<FileEntry>> ask_list(std::string socket, std::string path, int 
   const auto connection =
       co_await ClientConnection::open(std::move(socket), "list", std::move(request));
   co_await connection->receive_reply();
-  const std::vector<Json> items = co_await connection->receive_items(kMaxEntries);
-  std::vector<FileEntry> entries;
-  for (const Json& item : items) entries.push_back(agent::to_file_entry(item));
-  co_return entries;
+  co_return co_await connection->receive_items(kMaxEntries, agent::to_file_entry);
 }
 
 // Streams the source after the agent accepted the request; the last answer.

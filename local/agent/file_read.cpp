@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kFramesPerSend = 8;
 constexpr size_t kMaxListed = 100'000;  // entries
+constexpr size_t kMaxListedText = 16 * 1024 * 1024;  // bytes of paths and links's targets
 constexpr int64_t kMaxDepth = 64;
 constexpr size_t kMaxUnsized = 1024 * 1024;  // of files that procfs says are empty
 
@@ -66,20 +67,31 @@ struct Listed {
   nlohmann::json entry;
 };
 
+struct Listing {
+  std::vector<Listed> all;
+  size_t text = 0;
+
+  void add(const std::string& path, nlohmann::json entry) {
+    text += path.size() + entry.value("target", "").size();
+    if (all.size() == kMaxListed || text > kMaxListedText)
+      throw Error(ErrorCode::too_large, "there are too many files");
+    all.push_back({path, std::move(entry)});
+  }
+};
+
 void gather(const File& parent, const std::string& name, const std::string& path, int64_t depth,
-            std::vector<Listed>& all) {
+            Listing& listing) {
   const File directory(
       open_safely(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));
   // Beneath the asked-for directory some may be closed to the user, or just gone.
   if (!directory) return;
   for (const std::string& child : names_in(directory, kMaxListed, path)) {
-    if (all.size() == kMaxListed) throw Error(ErrorCode::too_large, "there are too many files");
     const std::string child_path = join(path, child);
     const auto entry = describe_if_there(directory.get(), child, child_path);
     if (!entry) continue;
-    all.push_back({child_path, *entry});
+    listing.add(child_path, *entry);
     if (depth > 1 && (*entry)["type"] == "directory")
-      gather(directory, child, child_path, depth - 1, all);
+      gather(directory, child, child_path, depth - 1, listing);
   }
 }
 
@@ -121,8 +133,9 @@ void list_files(FileSession& session, FileRequest& request) {
   request.finish();
   const File root(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK));
   if (!root) throw path_error(path);
-  std::vector<Listed> all;
-  gather(root, ".", path, depth.value_or(1), all);
+  Listing listing;
+  gather(root, ".", path, depth.value_or(1), listing);
+  std::vector<Listed>& all = listing.all;
   std::sort(all.begin(), all.end(),
             [](const Listed& a, const Listed& b) { return a.path < b.path; });
   session.reply(nlohmann::json::object());

@@ -50,6 +50,57 @@ Place child_of(const File& directory, const std::string& name) {
   return {File(::fcntl(directory.get(), F_DUPFD_CLOEXEC, 3)), name};
 }
 
+// False: a directory with something in it.
+bool remove_one(int parent, const std::string& name, const std::string& path) {
+  if (::unlinkat(parent, name.c_str(), 0) == 0) return true;
+  if (errno != EISDIR && errno != EPERM) throw path_error(path);
+  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0) return true;
+  if (errno != ENOTEMPTY && errno != EEXIST) throw path_error(path);
+  return false;
+}
+
+// A directory that is being emptied.
+struct Level {
+  std::string name;
+  struct stat self {};
+  std::vector<std::string> left;
+};
+
+Level enter(int parent, const std::string& name, File& here, const std::string& path) {
+  Level level{name, {}, {}};
+  here = File(open_safely(parent, name.c_str(), kDirectory));
+  if (!here || ::fstat(here.get(), &level.self) != 0) throw path_error(path);
+  level.left = names_in(here, kMaxNames, path);
+  return level;
+}
+
+void go_up(File& here, const Level& to, const std::string& path) {
+  struct stat found {};
+  here = File(open_safely(here.get(), "..", kDirectory));
+  if (!here || ::fstat(here.get(), &found) != 0) throw path_error(path);
+  if (found.st_dev != to.self.st_dev || found.st_ino != to.self.st_ino)
+    throw Error(ErrorCode::conflict, "'" + path + "' was moved while it was removed");
+}
+
+// However deep it is, one descriptor: down by names, up by "..".
+void empty_directory(const Place& place, const std::string& path) {
+  File here;
+  std::vector<Level> way{enter(place.directory.get(), place.name, here, path)};
+  while (true) {
+    if (!way.back().left.empty()) {
+      const std::string name = std::move(way.back().left.back());
+      way.back().left.pop_back();
+      if (!remove_one(here.get(), name, path)) way.push_back(enter(here.get(), name, here, path));
+      continue;
+    }
+    const std::string done = std::move(way.back().name);
+    way.pop_back();
+    if (way.empty()) return;
+    go_up(here, way.back(), path);
+    if (::unlinkat(here.get(), done.c_str(), AT_REMOVEDIR) != 0) throw path_error(path);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> names_in(const File& directory, size_t max, const std::string& path) {
@@ -71,15 +122,10 @@ std::vector<std::string> names_in(const File& directory, size_t max, const std::
 }
 
 void remove_tree(const Place& place, const std::string& path) {
-  const int parent = place.directory.get();
-  if (::unlinkat(parent, place.name.c_str(), 0) == 0) return;
-  if (errno != EISDIR && errno != EPERM) throw path_error(path);
-  if (::unlinkat(parent, place.name.c_str(), AT_REMOVEDIR) == 0) return;
-  if (errno != ENOTEMPTY && errno != EEXIST) throw path_error(path);
-  const File directory = open_directory(place, path);
-  for (const std::string& name : names_in(directory, kMaxNames, path))
-    remove_tree(child_of(directory, name), join(path, name));
-  if (::unlinkat(parent, place.name.c_str(), AT_REMOVEDIR) != 0) throw path_error(path);
+  if (remove_one(place.directory.get(), place.name, path)) return;
+  empty_directory(place, path);
+  if (::unlinkat(place.directory.get(), place.name.c_str(), AT_REMOVEDIR) != 0)
+    throw path_error(path);
 }
 
 void copy_tree(const Place& from, const Place& to, const std::string& path) {

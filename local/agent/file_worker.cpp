@@ -11,6 +11,7 @@
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/json_reader.hpp"
+#include "local/agent/advantages.hpp"
 #include "local/agent/archive.hpp"
 #include "local/agent/file_change.hpp"
 #include "local/agent/file_path.hpp"
@@ -70,6 +71,7 @@ void serve(FileSession& session, const Json& document, const AgentSettings& sett
   ::signal(SIGPIPE, SIG_IGN);
   ::umask(022);
   ::setsid();
+  be_ended_first();
   // Nobody else's pipes may stay open for as long as this transfer lasts.
   const int connection = ::dup2(socket, 3);
   ::syscall(SYS_close_range, 4, ~0u, 0);

@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
-constexpr size_t kRingBytes = 1024 * 1024;
+constexpr size_t kRingBytes = 1024 * 1024, kLeastRing = 128 * 1024;
 constexpr size_t kReadBytes = 60 * 1024;  // fits one frame with its prefix
 constexpr size_t kMaxBehind = 256 * 1024;  // output read but not yet taken by the slowest follower
 constexpr int kReadsPerEvent = 8;  // then others get their turn
@@ -86,10 +86,17 @@ void Process::unfollow(Follower* follower) {
 void Process::progressed() { update_watches(); }
 
 bool Process::may_read() const {
+  const size_t most = std::min(kMaxBehind, ring_.limit() / 2);
   for (const Follower* follower : followers_)
-    if (follower->position() < ring_.end() && ring_.end() - follower->position() >= kMaxBehind)
+    if (follower->position() < ring_.end() && ring_.end() - follower->position() >= most)
       return false;
   return true;
+}
+
+// What a follower has yet to take stays: nothing is read before it is at most half of the room.
+void Process::set_room(size_t ring_bytes) {
+  ring_.set_limit(std::clamp(ring_bytes, kLeastRing, kRingBytes));
+  if (followers_.empty()) ring_.trim(ring_.limit());
 }
 
 void Process::update_watches() {

@@ -75,6 +75,8 @@ class Process {
   void resize(uint16_t cols, uint16_t rows);
   void reaped(int wait_status);
   void shrink(size_t ring_bytes) { ring_.trim(ring_bytes); }
+  // How much output it may keep from now on, within what a follower needs and a megabyte.
+  void set_room(size_t ring_bytes);
 
   nlohmann::json describe() const;
 

@@ -6,6 +6,7 @@ namespace sandgate::agent {
 namespace {
 
 constexpr size_t kMaxAlive = 512;
+constexpr size_t kMaxAliveOutput = 32 * 1024 * 1024;  // of all of them together, nearly
 constexpr size_t kMaxEnded = 128;
 constexpr size_t kMaxEndedOutput = 16 * 1024 * 1024;  // of all ended processes together
 
@@ -22,6 +23,7 @@ std::shared_ptr<Process> ProcessTable::add(ProcessSettings settings, Spawned chi
   auto process = std::make_shared<Process>(loop_, std::move(settings), std::move(child));
   by_id_[id] = process;
   by_pid_[process->pid()] = process;
+  share_room();
   return process;
 }
 
@@ -36,10 +38,15 @@ bool ProcessTable::reaped(pid_t pid, int wait_status) {
   if (found == by_pid_.end()) return false;
   const std::shared_ptr<Process> process = found->second;
   by_pid_.erase(found);
+  share_room();
   ended_.push_back(process->settings().id);
   process->reaped(wait_status);
   forget_old();
   return true;
+}
+
+void ProcessTable::share_room() {
+  for (const auto& [pid, process] : by_pid_) process->set_room(kMaxAliveOutput / by_pid_.size());
 }
 
 void ProcessTable::forget_old() {

@@ -26,6 +26,7 @@ class ProcessTable {
   const std::map<std::string, std::shared_ptr<Process>>& all() const { return by_id_; }
 
  private:
+  void share_room();
   void forget_old();
 
   Loop& loop_;

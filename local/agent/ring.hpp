@@ -26,6 +26,8 @@ class Ring {
   uint64_t begin() const { return end_ - size_; }
   uint64_t end() const { return end_; }  // count of all bytes ever pushed
   size_t size() const { return size_; }
+  size_t limit() const { return limit_; }
+  void set_limit(size_t limit) { limit_ = limit; }  // holds from the next push() or trim()
   void trim(size_t limit);  // forgets all but the newest `limit` bytes
 
  private:

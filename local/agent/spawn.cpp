@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,6 +15,7 @@
 #include <cstring>
 
 #include "gateway/core/error.hpp"
+#include "local/agent/advantages.hpp"
 #include "local/agent/pty.hpp"
 
 namespace sandgate::agent {
@@ -115,7 +115,8 @@ int execute(const SpawnSpec& spec) {
 [[noreturn]] void run_child(const SpawnSpec& spec, const AgentSettings& settings,
                             const ChildEnds& ends, int report) {
   reset_signals();
-  ::setpriority(PRIO_PROCESS, 0, 0);  // the agent's own is for the agent
+  give_up_advantages();
+  be_ended_first();
   ::setsid();
   ::umask(022);
   if (!adopt_descriptors(ends, report)) {

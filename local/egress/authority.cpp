@@ -86,6 +86,10 @@ Authority::Authority(const std::string& sandbox) : own_(std::make_unique<Pair>()
 
 Authority::~Authority() = default;
 
+void Authority::keep_only(const std::set<std::string>& hosts) {
+  std::erase_if(contexts_, [&](const auto& one) { return !hosts.contains(one.first); });
+}
+
 boost::asio::ssl::context& Authority::context_for(const std::string& host) {
   if (const auto found = contexts_.find(host); found != contexts_.end()) return *found->second;
   require(contexts_.size() < kMaxContexts);

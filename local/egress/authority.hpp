@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -18,6 +19,8 @@ class Authority {
   const std::string& certificate_pem() const { return certificate_pem_; }
   // A server context that shows a certificate for exactly `host`; kept for the next time.
   boost::asio::ssl::context& context_for(const std::string& host);
+  // Forgets those of other hosts; connections that use one go on.
+  void keep_only(const std::set<std::string>& hosts);
 
  private:
   struct Pair;

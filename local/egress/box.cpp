@@ -53,9 +53,10 @@ void Connection::touch(std::chrono::seconds patience) {
 
 void Connection::count(size_t bytes) { box->bytes_.add(bytes); }
 
-Box::Box(Surroundings& around, std::string id, Policy policy, Fd byte_count)
+Box::Box(Surroundings& around, std::string id, std::string tenant, Policy policy, Fd byte_count)
     : around_(around),
       id_(std::move(id)),
+      tenant_(std::move(tenant)),
       policy_(std::move(policy)),
       names_(random_start()),
       room_(around.loop),
@@ -106,7 +107,12 @@ void Box::set_policy(Policy policy) {
   }
 }
 
-void Box::set_secrets(SecretGrants secrets) { secrets_ = std::move(secrets); }
+void Box::set_secrets(SecretGrants secrets) {
+  secrets_ = std::move(secrets);
+  std::set<std::string> hosts;
+  for (const SecretGrant& grant : secrets_.grants) hosts.insert(grant.host);
+  if (authority_) authority_->keep_only(hosts);
+}
 
 Authority& Box::authority() {
   if (!authority_) authority_ = std::make_unique<Authority>(id_);

@@ -9,6 +9,7 @@
 #include "gateway/core/time.hpp"
 #include "local/egress/authority.hpp"
 #include "local/egress/byte_count.hpp"
+#include "local/egress/lookups.hpp"
 #include "local/egress/policy.hpp"
 #include "local/egress/reachable.hpp"
 #include "local/egress/secret_header.hpp"
@@ -18,10 +19,10 @@
 
 namespace sandgate::egress {
 
-// What all sandboxes of the process share. One thread runs everything but `resolvers`.
+// What all sandboxes of the process share. One thread runs everything but the looking up of names.
 struct Surroundings {
   asio::io_context& loop;
-  asio::thread_pool& resolvers;  // names are looked up here, blocking
+  Lookups& lookups;
   Reachable reachable;
   asio::ssl::context& upstream_tls;  // trusts the public authorities
 };
@@ -63,7 +64,8 @@ struct Connection {
 // One sandbox: its doors, its policy, and the connections it has. All on the loop's thread.
 class Box : public std::enable_shared_from_this<Box> {
  public:
-  Box(Surroundings& around, std::string id, Policy policy, Fd byte_count);  // throws StepError
+  // Throws StepError.
+  Box(Surroundings& around, std::string id, std::string tenant, Policy policy, Fd byte_count);
 
   void open(Doors doors);  // begins to serve
   void close();  // cuts everything; the sandbox is gone
@@ -75,13 +77,13 @@ class Box : public std::enable_shared_from_this<Box> {
   void note(std::string target, std::string_view way, bool allowed, std::string_view reason);
 
   const std::string& id() const { return id_; }
+  const std::string& tenant() const { return tenant_; }
   const Policy& policy() const { return policy_; }
   Surroundings& around() { return around_; }
   SyntheticNames& names() { return names_; }
   const SecretGrants& secrets() const { return secrets_; }
   Authority& authority();
   const std::deque<Verdict>& verdicts() const { return verdicts_; }
-  int resolving = 0;  // names being looked up
 
  private:
   friend struct Connection;
@@ -94,7 +96,7 @@ class Box : public std::enable_shared_from_this<Box> {
   void serve_on(Fd listener, bool v6, Talk talk);
 
   Surroundings& around_;
-  const std::string id_;
+  const std::string id_, tenant_;
   Policy policy_;
   SecretGrants secrets_;
   SyntheticNames names_;

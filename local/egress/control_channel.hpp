@@ -7,7 +7,8 @@
 #include "providers/sandbox.hpp"
 
 // Between the node and its egress process: a seqpacket socket pair, each packet a JSON object and
-// up to eight descriptors. The node sends {seq, verb, id, …}; the egress process answers {ack: seq}.
+// up to eight descriptors. The node sends {seq, verb, id, …}; the egress process answers {ack:
+// seq}.
 namespace sandgate::egress {
 
 struct ControlMessage {

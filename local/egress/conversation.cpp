@@ -30,8 +30,9 @@ std::string_view wrong_with(const HelloResult& result, const Target& target, boo
     case HelloState::complete:
       break;
   }
-  // The true name of an encrypted hello is not the one that is shown.
-  if (result.hello.encrypted_hello) return "encrypted_hello";
+  // An encrypted hello is no proof of another name: browsers send one, of noise, to every server.
+  // Without a name beside it there is nothing to judge it by.
+  if (!result.hello.server_name && result.hello.encrypted_hello) return "encrypted_hello";
   if (!result.hello.server_name) return needs_name ? "no_server_name" : "";
   return *result.hello.server_name == target.host ? "" : "other_server_name";
 }

@@ -1,46 +1,12 @@
 #include "local/egress/dial.hpp"
 
-#include <netdb.h>
-
-#include <cstring>
-
 namespace sandgate::egress {
 namespace {
 
-using Addresses = std::vector<asio::ip::address>;
-
-constexpr int kMaxLookups = 4;
 constexpr size_t kMaxTries = 4;
 constexpr std::chrono::seconds kDialPatience{20};
-constexpr std::chrono::milliseconds kLookupPause{10};
 
-Addresses look_up(const std::string& name) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
-  addrinfo* list = nullptr;
-  if (getaddrinfo(name.c_str(), nullptr, &hints, &list) != 0) return {};
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, freeaddrinfo);
-  Addresses found;
-  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
-    asio::ip::tcp::endpoint endpoint;
-    if (one->ai_addrlen > endpoint.capacity()) continue;
-    std::memcpy(endpoint.data(), one->ai_addr, one->ai_addrlen);
-    endpoint.resize(one->ai_addrlen);
-    found.push_back(endpoint.address());
-  }
-  return found;
-}
-
-// How far a sandbox may get with lookups that do not end.
-struct Lookup {
-  explicit Lookup(Box& box) : box(box) { ++box.resolving; }
-  ~Lookup() { --box.resolving; }
-  Lookup(const Lookup&) = delete;
-  Box& box;
-};
-
-Task<Addresses> addresses_of(Box& box, const Target& target) {
+Task<std::optional<Addresses>> addresses_of(Box& box, const Target& target) {
   if (!target.is_name()) {
     const bool v6 = target.host.starts_with('[');
     const std::string text = v6 ? target.host.substr(1, target.host.size() - 2) : target.host;
@@ -50,9 +16,8 @@ Task<Addresses> addresses_of(Box& box, const Target& target) {
     if (!failure) one.push_back(address);
     co_return one;
   }
-  const Lookup lookup(box);
-  auto work = [name = target.host] { return look_up(name); };
-  auto looking = on_pool(box.around().resolvers, std::move(work));
+  Lookups::Asker asker{box.tenant(), box.id()};
+  auto looking = box.around().lookups.addresses_of(std::move(asker), target.host);
   co_return co_await std::move(looking);
 }
 
@@ -61,14 +26,13 @@ Task<Addresses> addresses_of(Box& box, const Target& target) {
 Task<std::string_view> dial(std::shared_ptr<Connection> connection, Target target) {
   Box& box = *connection->box;
   connection->touch(kDialPatience);
-  while (target.is_name() && box.resolving >= kMaxLookups && !connection->ended)
-    co_await sleep_for(kLookupPause);
-  if (connection->ended) co_return "ended";
   auto looking = addresses_of(box, target);
-  const Addresses found = co_await std::move(looking);
-  if (found.empty()) co_return "no_such_name";
+  const std::optional<Addresses> found = co_await std::move(looking);
+  if (connection->ended) co_return "ended";
+  if (!found) co_return "no_answer";
+  if (found->empty()) co_return "no_such_name";
   Addresses reachable;
-  for (const auto& address : found)
+  for (const auto& address : *found)
     if (box.around().reachable.allows(address)) reachable.push_back(address);
   if (reachable.empty()) co_return "private_address";
   if (reachable.size() > kMaxTries) reachable.resize(kMaxTries);

@@ -12,8 +12,6 @@
 namespace sandgate::egress {
 namespace {
 
-constexpr size_t kResolvers = 64;  // many times what one sandbox may have under way
-
 Json read_settings_file() {
   const Fd file(kSettingsFd);
   struct stat status {};
@@ -32,18 +30,19 @@ void trust_public_authorities(asio::ssl::context& tls, const std::string& more) 
   SSL_CTX_set_alpn_protos(tls.native_handle(), http1, sizeof http1 - 1);
 }
 
-void serve_node(const Json& settings) {
+[[noreturn]] void serve_node(const Json& settings) {
   asio::io_context loop(1);
   asio::ssl::context tls(asio::ssl::context::tls_client);
   trust_public_authorities(tls, settings.value("authorities", std::string()));
   Reachable reachable(settings.at("private_cidrs").get<std::vector<std::string>>());
   lock_down(settings.at("uid").get<uid_t>());
-  asio::thread_pool resolvers(kResolvers);  // only now: the filter holds for threads made later
-  Server server({loop, resolvers, std::move(reachable), tls}, Fd(kControlFd), Fd(kListenerFd),
+  Lookups lookups(loop, {});  // only now: the filter holds for threads made later
+  Server server({loop, lookups, std::move(reachable), tls}, Fd(kControlFd), Fd(kListenerFd),
                 settings.at("serve_uid").get<uid_t>());
   spawn_detached(loop.get_executor(), [&] { return server.obey(); });
   spawn_detached(loop.get_executor(), [&] { return server.listen(); });
   loop.run();
+  _exit(0);  // here: what still hangs in a lookup must not hold the end up
 }
 
 }  // namespace
@@ -54,13 +53,10 @@ int run_egress() {
     serve_node(read_settings_file());
   } catch (const StepError& failure) {
     log::error("egress ended", {{"step", failure.what()}, {"errno", failure.number}});
-    _exit(1);
   } catch (const std::exception& failure) {
     log::error("egress ended", {{"reason", failure.what()}});
-    _exit(1);
   }
-  // Nothing here outlives the node; what still hangs in a lookup must not hold the end up.
-  _exit(0);
+  _exit(1);
 }
 
 }  // namespace sandgate::egress

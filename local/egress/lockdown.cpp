@@ -1,29 +1,26 @@
 #include "local/egress/lockdown.hpp"
 
 #include <grp.h>
+#include <linux/netlink.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <sstream>
+#include <filesystem>
+#include <memory>
 
+#include "local/egress/lockdown_calls.hpp"
+#include "local/namespaces/landlock.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate::egress {
 namespace {
 
 constexpr rlim_t kMaxDescriptors = 1 << 18;
-
-// Nothing that carries bytes needs one of these.
-constexpr std::string_view kRefused =
-    "execve execveat fork vfork ptrace process_vm_readv "
-    "process_vm_writev kexec_load mount umount2 pivot_root chroot "
-    "setns unshare bpf perf_event_open userfaultfd io_uring_setup "
-    "keyctl add_key request_key init_module finit_module open_by_handle_at "
-    "kcmp pidfd_getfd kill tkill setuid setgid "
-    "setresuid setresgid setgroups reboot swapon ";
+constexpr uint64_t kSocketType = 0xf;  // without SOCK_CLOEXEC and SOCK_NONBLOCK
 
 // As many descriptors as this machine gives without asking for more.
 void set_limits() {
@@ -35,21 +32,61 @@ void set_limits() {
   check(setrlimit(RLIMIT_CORE, &none), "resource limit");
 }
 
-void refuse_calls() {
-  const std::unique_ptr<void, void (*)(void*)> filter(seccomp_init(SCMP_ACT_ALLOW),
-                                                      seccomp_release);
-  if (!filter) throw StepError("system call filter", ENOMEM);
-  std::istringstream names{std::string(kRefused)};
-  for (std::string name; names >> name;) {
-    const int number = seccomp_syscall_resolve_name(name.c_str());
-    if (number == __NR_SCMP_ERROR) continue;
-    check(seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), number, 0), "system call filter");
+// Kernel arguments of 32 bits arrive in 64-bit registers, whose upper half must not decide.
+constexpr uint64_t kLow = 0xffffffff;
+
+class Filter {
+ public:
+  Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(EPERM)), seccomp_release) {
+    if (!context_) throw StepError("system call filter", ENOMEM);
   }
-  // Packets of one's own making.
-  check(seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
-                         SCMP_A0(SCMP_CMP_EQ, AF_PACKET)),
-        "system call filter");
-  check(seccomp_load(filter.get()), "system call filter");
+  void add(uint32_t action, const char* name, std::initializer_list<scmp_arg_cmp> when = {}) {
+    const int number = seccomp_syscall_resolve_name(name);
+    if (number == __NR_SCMP_ERROR) return;
+    const int result =
+        seccomp_rule_add_array(context_.get(), action, number, when.size(), when.begin());
+    if (result != 0 && result != -EDOM) throw StepError("system call filter", -result);
+  }
+  void load() { check(seccomp_load(context_.get()), "system call filter"); }
+
+ private:
+  std::unique_ptr<void, void (*)(void*)> context_;
+};
+
+// No packets of one's own making, and of netlink what tells a machine's addresses.
+void allow_sockets(Filter& filter) {
+  for (const uint64_t family : {AF_INET, AF_INET6}) {
+    for (const uint64_t type : {SOCK_STREAM, SOCK_DGRAM})
+      filter.add(SCMP_ACT_ALLOW, "socket",
+                 {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, family),
+                  SCMP_A1(SCMP_CMP_MASKED_EQ, kSocketType, type)});
+  }
+  // How name services of some machines are asked.
+  filter.add(SCMP_ACT_ALLOW, "socket", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_UNIX)});
+  filter.add(SCMP_ACT_ALLOW, "socket",
+             {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_NETLINK),
+              SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, NETLINK_ROUTE)});
+}
+
+void refuse_calls() {
+  Filter filter;
+  for (const char* name : kAllowedCalls) filter.add(SCMP_ACT_ALLOW, name);
+  allow_sockets(filter);
+  // Threads, and neither processes nor namespaces. The flags of clone3 a filter cannot see; without
+  // it clone is used.
+  filter.add(SCMP_ACT_ALLOW, "clone", {SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)});
+  filter.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
+  filter.load();
+}
+
+// Where name resolution, trust and the libraries that they load are read from. Whole directories:
+// the files in them are replaced while we run.
+std::vector<std::string> readable_places() {
+  std::vector<std::string> places{"/etc", "/usr", "/lib", "/lib64"};
+  std::error_code missing;
+  const auto resolvers = std::filesystem::canonical("/etc/resolv.conf", missing);
+  if (!missing) places.push_back(resolvers.parent_path());
+  return places;
 }
 
 }  // namespace
@@ -64,6 +101,7 @@ void lock_down(uid_t uid) {
   }
   check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable");
   check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges");
+  allow_reading_only(readable_places());
   refuse_calls();
 }
 

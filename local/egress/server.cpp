@@ -1,5 +1,6 @@
 #include "local/egress/server.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "gateway/core/log.hpp"
@@ -49,16 +50,25 @@ Task<void> Server::obey() {
   for (;;) {
     auto [error] = co_await control_.async_wait(asio::posix::stream_descriptor::wait_read,
                                                 asio::as_tuple(asio::use_awaitable));
-    auto message = receive_control(control_.native_handle());
-    if (error || !message) co_return around_.loop.stop();
+    const bool there = !error && obey_waiting();
+    if (!there) co_return around_.loop.stop();
+  }
+}
+
+bool Server::obey_waiting() {
+  pollfd control{control_.native_handle(), POLLIN, 0};
+  while (poll(&control, 1, 0) > 0) {
+    auto message = receive_control(control.fd);
+    if (!message) return false;
     const Json done{{"ack", message->body.value("seq", Json())}};
     try {
       handle(std::move(*message));
     } catch (const std::exception& failure) {
       log::error("egress order failed", {{"reason", failure.what()}});
     }
-    send_control(control_.native_handle(), done);
+    send_control(control.fd, done);
   }
+  return true;
 }
 
 void Server::handle(ControlMessage message) {
@@ -77,7 +87,8 @@ void Server::handle(ControlMessage message) {
 void Server::attach(const std::string& id, ControlMessage message) {
   if (boxes_.contains(id) || message.fds.size() != 5) return;
   Policy policy(network_from(message.body.at("network")));
-  auto box = std::make_shared<Box>(around_, id, std::move(policy), std::move(message.fds[4]));
+  auto box = std::make_shared<Box>(around_, id, text_of(message.body, "tenant"), std::move(policy),
+                                   std::move(message.fds[4]));
   box->open({std::move(message.fds[0]), std::move(message.fds[1]), std::move(message.fds[2]),
              std::move(message.fds[3])});
   boxes_.emplace(id, std::move(box));
@@ -120,6 +131,8 @@ Task<void> Server::converse(wire::Stream stream) {
 
 Box& Server::box_of(const Json& params) {
   const std::string id = text_of(params, "id");
+  // The node told of it before it told serve, but on the other socket.
+  if (!boxes_.contains(id)) obey_waiting();
   const auto found = boxes_.find(id);
   if (found == boxes_.end()) throw Error::not_found("sandbox", id);
   return *found->second;

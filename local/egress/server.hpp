@@ -10,8 +10,8 @@
 namespace sandgate::egress {
 
 // What the egress process is told: by the node, which sandboxes there are and what they may reach;
-// by serve, what their secrets are. Knows nothing when it starts and keeps nothing but the counts of
-// bytes.
+// by serve, what their secrets are. Knows nothing when it starts and keeps nothing but the counts
+// of bytes.
 class Server {
  public:
   // `control` is the node's socket, `listener` the unix socket that serve connects to.
@@ -22,6 +22,7 @@ class Server {
   Task<void> listen();
 
  private:
+  bool obey_waiting();  // every order that is there already; false: the node is gone
   void handle(ControlMessage message);
   void attach(const std::string& id, ControlMessage message);
   Task<void> converse(wire::Stream stream);

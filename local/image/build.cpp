@@ -124,7 +124,7 @@ void prepare_tree(const std::string& tree, const ImageInfo& info) {
 }
 
 ImageInfo build_image(ImageStore& store, const BuildOrder& order,
-                      std::function<void(std::string_view)> progress) {
+                      std::function<void(std::string_view)> progress, const std::stop_token& stop) {
   static const std::regex kPackage("[a-z0-9][a-z0-9+.-]*"), kSuite("[a-z]+");
   if (!std::regex_match(order.suite, kSuite)) throw Error::invalid("/suite", "is not a suite");
   std::string packages = kPackages;
@@ -137,10 +137,12 @@ ImageInfo build_image(ImageStore& store, const BuildOrder& order,
   int code = run_program(
       {"mmdebstrap", "--mode=root", "--variant=minbase", "--skip=output/dev",
        "--aptopt=Apt::Install-Recommends false", "--include=" + packages, order.suite, tree},
-      kBuildPatience, [&](const std::string& line) {
+      kBuildPatience,
+      [&](const std::string& line) {
         last = line;
         progress(line);
-      });
+      },
+      stop);
   if (code != 0) {
     fs::remove_all(draft);
     throw Error(ErrorCode::unavailable, "mmdebstrap failed: " + last);

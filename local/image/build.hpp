@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <stop_token>
 #include <string>
 
 #include "local/image/store.hpp"
@@ -15,9 +16,10 @@ struct BuildOrder {
 // Makes an image from Debian packages with mmdebstrap and adds it to the store. Takes about half
 // a minute and needs root. `progress` hears one line per step. The packages come from wherever
 // this machine's apt gets them; the image itself names Debian's public mirror.
-// Throws Error(unavailable) with the tool's last words when it fails.
+// Throws Error(unavailable) with the tool's last words when it fails, and when told to stop.
 ImageInfo build_image(ImageStore& store, const BuildOrder& order,
-                      std::function<void(std::string_view)> progress);
+                      std::function<void(std::string_view)> progress,
+                      const std::stop_token& stop = {});
 
 // What every image needs to be run here whatever it was made from: the account info.user, unless
 // /etc/passwd has it already, /etc/hosts and /etc/resolv.conf that make sense behind a loopback,

@@ -7,6 +7,7 @@
 #include <memory>
 #include <regex>
 
+#include "local/image/in_tree.hpp"
 #include "local/image/oci_layout.hpp"
 
 namespace sandgate {
@@ -30,18 +31,15 @@ void write_member(archive* in, const std::string& path, int64_t& room) {
   }
 }
 
-}  // namespace
-
-void unpack_oci_archive(const std::string& archive_path, const std::string& directory) {
+void unpack_here(int archive_file) {
   static const std::regex kName("(\\./)?(oci-layout|index\\.json|blobs/sha256/[0-9a-f]{64})");
   const std::unique_ptr<archive, decltype(&archive_read_free)> in(archive_read_new(),
                                                                   archive_read_free);
   archive_read_support_filter_gzip(in.get());
   archive_read_support_filter_zstd(in.get());
   archive_read_support_format_tar(in.get());
-  if (archive_read_open_filename(in.get(), archive_path.c_str(), 1 << 18) != ARCHIVE_OK)
-    throw Error(ErrorCode::invalid, archive_path + " is no archive");
-  std::filesystem::create_directories(directory + "/blobs/sha256");
+  if (archive_read_open_fd(in.get(), archive_file, 1 << 18) != ARCHIVE_OK)
+    throw Error(ErrorCode::invalid, "it is no archive");
   archive_entry* entry = nullptr;
   int64_t room = kMaxArchive;
   for (int files = 0;; ++files) {
@@ -54,8 +52,21 @@ void unpack_oci_archive(const std::string& archive_path, const std::string& dire
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != nullptr ||
         !std::regex_match(name, kName))
       continue;  // directories, and what else an archive may hold besides an image
-    write_member(in.get(), directory + "/" + name, room);
+    write_member(in.get(), "/" + name, room);
   }
+}
+
+}  // namespace
+
+// What unpacks it may be led astray by it, so it sees nothing but the directory.
+void unpack_oci_archive(const std::string& archive_path, const std::string& directory) {
+  const Fd file(open(archive_path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) throw Error(ErrorCode::invalid, archive_path + " cannot be read");
+  std::filesystem::create_directories(directory + "/blobs/sha256");
+  in_tree(directory, [&] {
+    unpack_here(file.get());
+    return std::string();
+  });
 }
 
 }  // namespace sandgate

@@ -16,6 +16,7 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kMaxLine = 4096;
+constexpr int64_t kLookMs = 500;  // for whether to stop
 
 // In a process group of its own, so that its children can be ended with it.
 pid_t start_program(const std::vector<std::string>& arguments, int output) {
@@ -66,12 +67,14 @@ class Lines {
 };
 
 // Whether the output ended in time.
-bool read_all(int from, std::chrono::steady_clock::time_point until, Lines& lines) {
+bool read_all(int from, std::chrono::steady_clock::time_point until, Lines& lines,
+              const std::stop_token& stop) {
   using namespace std::chrono;
   for (;;) {
+    if (stop.stop_requested()) throw Error(ErrorCode::unavailable, "it was stopped");
     const auto left = duration_cast<milliseconds>(until - steady_clock::now()).count();
     pollfd readable{from, POLLIN, 0};
-    if (left <= 0 || poll(&readable, 1, static_cast<int>(std::min<int64_t>(left, 60'000))) < 0)
+    if (left <= 0 || poll(&readable, 1, static_cast<int>(std::min<int64_t>(left, kLookMs))) < 0)
       return false;
     if (readable.revents == 0) continue;
     char text[4096];
@@ -84,7 +87,7 @@ bool read_all(int from, std::chrono::steady_clock::time_point until, Lines& line
 }  // namespace
 
 int run_program(const std::vector<std::string>& arguments, std::chrono::seconds patience,
-                const std::function<void(const std::string&)>& line) {
+                const std::function<void(const std::string&)>& line, const std::stop_token& stop) {
   int pipe_fds[2];
   if (pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error(ErrorCode::unavailable, "no pipe");
   Fd in(pipe_fds[0]), out(pipe_fds[1]);
@@ -93,7 +96,7 @@ int run_program(const std::vector<std::string>& arguments, std::chrono::seconds 
   Lines lines(line);
   bool in_time = false;
   try {
-    in_time = read_all(in.get(), std::chrono::steady_clock::now() + patience, lines);
+    in_time = read_all(in.get(), std::chrono::steady_clock::now() + patience, lines, stop);
     lines.end();
   } catch (...) {
     kill(-pid, SIGKILL);

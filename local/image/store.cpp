@@ -121,7 +121,12 @@ std::vector<std::string> ImageStore::broken() const {
 }
 
 OpenImage ImageStore::open(const std::string& name) const {
+  return open_version(name, read(name).digest);
+}
+
+OpenImage ImageStore::open_version(const std::string& name, const std::string& digest) const {
   OpenImage image{read(name), {}, {}};
+  image.info.digest = digest;
   const std::string path = tree_path(image.info.digest);
   image.lease.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!image.lease || flock(image.lease.get(), LOCK_SH | LOCK_NB) != 0) {

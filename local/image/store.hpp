@@ -46,6 +46,8 @@ class ImageStore {
   // Names whose description cannot be read: no sandbox starts from them, and `remove` takes them.
   std::vector<std::string> broken() const;
   OpenImage open(const std::string& name) const;  // throws Error(not_found)
+  // The tree that `digest` names, to be run as the image `name` says. Throws Error(not_found).
+  OpenImage open_version(const std::string& name, const std::string& digest) const;
   // Takes over a finished tree (a directory inside draft_directory()) as `info.name`, computing
   // digest and size. An older image of that name loses the name; its tree stays until removed.
   ImageInfo add(ImageInfo info, const std::string& tree);

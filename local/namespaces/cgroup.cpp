@@ -64,7 +64,8 @@ std::string directory_in(const std::string& root, const std::string& point,
 
 void kill_group_members(const std::string& directory) {
   if (access((directory + "/cgroup.kill").c_str(), W_OK) == 0) {
-    write_cgroup_file(directory, "cgroup.kill", "1");
+    const Fd file(open((directory + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
+    (void)!write(file.get(), "1", 1);  // fails when the group goes away in between
     return;
   }
   std::istringstream pids(read_cgroup_file(directory, "cgroup.procs"));

@@ -77,12 +77,12 @@ Fd DiskStore::create(const std::string& id, uint64_t bytes) {
   return create_from(id, open_template(bytes));
 }
 
-Fd DiskStore::create_from(const std::string& id, int original) {
+Fd DiskStore::create_from(const std::string& id, int original, const std::atomic<bool>* stop) {
   struct stat status {};
   check(fstat(original, &status), "look at disk image");
   Fd image = check_fd(open(image_path(id).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600),
                       "make disk image");
-  copy_disk(original, image.get(), status.st_size);
+  copy_disk(original, image.get(), status.st_size, stop);
   return image;
 }
 

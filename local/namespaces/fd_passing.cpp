@@ -36,9 +36,13 @@ ssize_t receive_with_fd(int socket, char* text, size_t size, Fd& fd) {
   if (got <= 0) return got;
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_type != SCM_RIGHTS) continue;
-    int received = -1;
-    std::memcpy(&received, CMSG_DATA(c), sizeof received);
-    fd.reset(received);
+    // Where alignment leaves room for a second one, it is closed as the first is replaced.
+    const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int received = -1;
+      std::memcpy(&received, CMSG_DATA(c) + i * sizeof(int), sizeof received);
+      fd.reset(received);
+    }
   }
   return got;
 }

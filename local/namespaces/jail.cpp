@@ -76,8 +76,9 @@ NewProcess clone_into_namespaces(const LaunchSpec& spec) {
     args.cgroup = kFirstCgroup;
   }
   // Inherited by the agent, which must get its turn among as many processes as the sandbox may
-  // have; it counts within the sandbox's own group only. An ordinary account may not.
-  setpriority(PRIO_PROCESS, 0, kAgentNice);
+  // have; within the sandbox's own group that costs nobody else anything. An ordinary account may
+  // not.
+  if (spec.cpu_is_limited) setpriority(PRIO_PROCESS, 0, kAgentNice);
   NewProcess made;
   const bool pays = !spec.single_id && stands(spec, "owner");
   if (pays) pay_as(spec.id_base);

@@ -1,4 +1,6 @@
 #pragma once
+#include <string>
+#include <vector>
 
 namespace sandgate {
 
@@ -9,5 +11,11 @@ int landlock_abi();
 // nodes or changes mounts, and (ABI 6) abstract sockets and signals end at the sandbox.
 // Does nothing where landlock_abi() is 0. Needs no_new_privs.
 void restrict_with_landlock();
+
+// For a process that carries bytes: below it files are opened only for reading, and only beneath
+// `places` (those that exist); none is made, changed or executed. (ABI 4) No TCP port is bound;
+// (ABI 6) abstract sockets and signals end at it. Does nothing where landlock_abi() is 0. Needs
+// no_new_privs. Throws StepError.
+void allow_reading_only(const std::vector<std::string>& places);
 
 }  // namespace sandgate

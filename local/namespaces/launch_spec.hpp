@@ -34,6 +34,7 @@ struct LaunchSpec {
   uint64_t shm_bytes = 64 << 20;
   int cgroup_version = 0;  // 0: no control groups; 1; 2
   int cgroup_fds = 0;
+  bool cpu_is_limited = false;  // by its group, so that the agent may go first in it
   std::map<std::string, std::string> env;
   bool allow_root = false;
   bool awaits_owner = false;  // a seat: the agent learns env and allow_root later

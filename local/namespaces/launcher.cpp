@@ -157,6 +157,14 @@ void end_started(int socket_fd, Launcher::Launched& launched) {
   kill_and_reap(launched.pidfd);
 }
 
+void give_up(pid_t launcher, int socket_fd, Launcher::Launched& launched) {
+  kill(launcher, SIGKILL);
+  end_started(socket_fd, launched);
+  // Also a first process that it had no time to report, which is ours by CLONE_PARENT, in the
+  // launcher's group, and ends without a launcher.
+  while (waitpid(-launcher, nullptr, 0) > 0) continue;
+}
+
 // A launcher that ended instead of reading it has said why.
 void hand_over_disk(int socket_fd, const Fd& disk) { send_with_fd(socket_fd, "disk", disk.get()); }
 
@@ -195,9 +203,7 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
     }
     collect(ours.get(), launched);
   } catch (...) {
-    kill(launcher, SIGKILL);
-    end_started(ours.get(), launched);
-    waitpid(launcher, nullptr, 0);
+    give_up(launcher, ours.get(), launched);
     throw;
   }
   waitpid(launcher, nullptr, 0);

@@ -37,8 +37,9 @@ class Launcher {
     uint64_t start_time = 0;  // field 22 of /proc/<pid>/stat: with the pid it names one process
   };
 
-  // Blocks until the sandbox's agent runs behind all its walls (at most 10 s). Throws StepError,
-  // or what make_disk throws; then nothing of it is left running.
+  // Blocks until the sandbox's agent runs behind all its walls: for as long as make_disk takes, and
+  // at most 10 s for each of the launcher's two reports. Throws StepError, or what make_disk
+  // throws; then nothing of it is left running.
   Launched launch(Inputs inputs) const;
 
  private:

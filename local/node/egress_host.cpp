@@ -14,20 +14,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kOrderPatience{5}, kLongestPause{5};
-constexpr std::chrono::milliseconds kFirstPause{20}, kDoorPause{50};
-constexpr int kMaxTries = 20;
-
-// The process of an earlier node may need a moment to let go of the same doors.
-EgressDoors open_when_free(int pidfd, const NetworkPolicy& network) {
-  for (int tries = 1;; ++tries) {
-    try {
-      return open_egress_doors(pidfd, network);
-    } catch (const StepError& failure) {
-      if (failure.number != EADDRINUSE || tries == kMaxTries) throw;
-    }
-    std::this_thread::sleep_for(kDoorPause);
-  }
-}
+constexpr std::chrono::milliseconds kFirstPause{20};
 
 Json egress_settings(const NodeSettings& settings) {
   return {{"uid", egress_uid(settings)},
@@ -115,7 +102,10 @@ std::optional<uint64_t> EgressHost::tell(Json order, const std::vector<int>& fds
 
 void EgressHost::tell_of(const std::string& id, const Attached& attached) {
   const EgressDoors& doors = attached.doors;
-  tell({{"verb", "attach"}, {"id", id}, {"network", egress::network_json(attached.network)}},
+  tell({{"verb", "attach"},
+        {"id", id},
+        {"tenant", attached.tenant},
+        {"network", egress::network_json(attached.network)}},
        {doors.dns_udp.get(), doors.dns_tcp.get(), doors.proxy.get(), doors.any.get(),
         attached.byte_count.get()});
 }
@@ -129,14 +119,14 @@ void EgressHost::wait_for(std::unique_lock<std::mutex>& lock, std::optional<uint
   if (!done && process_.pid == asked) kill(asked, SIGKILL);
 }
 
-void EgressHost::attach(const std::string& id, int pidfd, const NetworkPolicy& network,
-                        const std::string& byte_count) {
+void EgressHost::attach(const JournalRecord& record, int pidfd, const std::string& byte_count) {
   if (!missing_.empty())
     throw Error(ErrorCode::unsupported, "no way out on this machine: " + missing_);
-  Attached fresh{open_when_free(pidfd, network), network, egress::open_byte_count(byte_count)};
+  Attached fresh{open_egress_doors(pidfd, record.network), record.tenant_id, record.network,
+                 egress::open_byte_count(byte_count)};
   std::lock_guard lock(mutex_);
-  const auto [place, added] = attached_.try_emplace(id, std::move(fresh));
-  if (added) tell_of(id, place->second);
+  const auto [place, added] = attached_.try_emplace(record.id, std::move(fresh));
+  if (added) tell_of(record.id, place->second);
 }
 
 void EgressHost::change(const std::string& id, int pidfd, const NetworkPolicy& network) {

@@ -8,6 +8,7 @@
 
 #include "local/node/egress_doors.hpp"
 #include "local/node/egress_process.hpp"
+#include "local/node/journal.hpp"
 #include "local/node/settings.hpp"
 
 namespace sandgate {
@@ -27,10 +28,10 @@ class EgressHost {
   // Why this machine offers no way out; empty when it does.
   const std::string& missing() const { return missing_; }
 
-  // Opens the sandbox whose first process `pidfd` names; what it carries is counted in the file
-  // `byte_count`, where a count of earlier goes on. Throws StepError, Error(unsupported).
-  void attach(const std::string& id, int pidfd, const NetworkPolicy& network,
-              const std::string& byte_count);
+  // Opens the sandbox of `record`, whose first process `pidfd` names; what it carries is counted in
+  // the file `byte_count`, where a count of earlier goes on. Throws StepError (EADDRINUSE: a
+  // program inside, or the process of an earlier node, has a door's port), Error(unsupported).
+  void attach(const JournalRecord& record, int pidfd, const std::string& byte_count);
   // Another policy for an attached one, in force when this returns: what it does not allow is cut.
   // Throws Error(not_found, unavailable).
   void change(const std::string& id, int pidfd, const NetworkPolicy& network);
@@ -40,6 +41,7 @@ class EgressHost {
  private:
   struct Attached {
     EgressDoors doors;
+    std::string tenant;
     NetworkPolicy network;
     Fd byte_count;
   };

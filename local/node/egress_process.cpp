@@ -56,8 +56,9 @@ pid_t spawn_self(const Targets& targets) {
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
   std::string program = "sandgate", verb = "egress", path = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+  std::string lookups = "RES_OPTIONS=timeout:2 attempts:2";  // a thread hangs in one no longer
   std::array<char*, 3> argv{program.data(), verb.data(), nullptr};
-  std::array<char*, 2> environment{path.data(), nullptr};
+  std::array<char*, 3> environment{path.data(), lookups.data(), nullptr};
   pid_t pid = 0;
   const int failure = posix_spawn(&pid, "/proc/self/exe", targets.actions(), &attributes,
                                   argv.data(), environment.data());

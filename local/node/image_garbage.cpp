@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "local/node/journal.hpp"
+#include "local/node/snapshot_store.hpp"
 
 namespace sandgate {
 
@@ -16,6 +17,8 @@ std::vector<std::string> collect_images(const NodeSettings& settings, ImageStore
       used.insert(record.image_digest);
     }
   }
+  for (const StoredSnapshot& snapshot : snapshots_in(snapshots_dir(settings)))
+    used.insert(snapshot.image_digest);
   return store.collect(used);
 }
 

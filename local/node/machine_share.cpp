@@ -27,6 +27,7 @@ struct Claim {
   uint32_t id_base = 0;
   std::string wanted_name;  // what was configured when it was made
   uint32_t wanted_base = 0;
+  uint32_t id_ranges = NodeSettings().id_ranges;  // how many from id_base on
 };
 
 Json to_json(const Claim& claim) {
@@ -34,7 +35,8 @@ Json to_json(const Claim& claim) {
           {"sandboxes", claim.sandboxes},
           {"id_base", claim.id_base},
           {"wanted_name", claim.wanted_name},
-          {"wanted_base", claim.wanted_base}};
+          {"wanted_base", claim.wanted_base},
+          {"id_ranges", claim.id_ranges}};
 }
 
 std::optional<Claim> read_claim(const fs::path& file) {
@@ -43,12 +45,14 @@ std::optional<Claim> read_claim(const fs::path& file) {
   text << in.rdbuf();
   const Json json = Json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
   try {
-    return Claim{file,
-                 json.at("name").get<std::string>(),
-                 json.at("sandboxes").get<std::string>(),
-                 json.at("id_base").get<uint32_t>(),
-                 json.at("wanted_name").get<std::string>(),
-                 json.at("wanted_base").get<uint32_t>()};
+    Claim claim{file,
+                json.at("name").get<std::string>(),
+                json.at("sandboxes").get<std::string>(),
+                json.at("id_base").get<uint32_t>(),
+                json.at("wanted_name").get<std::string>(),
+                json.at("wanted_base").get<uint32_t>()};
+    claim.id_ranges = json.value("id_ranges", claim.id_ranges);
+    return claim;
   } catch (const Json::exception&) {
     return std::nullopt;  // cut off half-way by a crash
   }
@@ -78,15 +82,13 @@ std::vector<Claim> standing_claims(const fs::path& directory) {
   return standing;
 }
 
-bool collide(uint32_t one, uint32_t other, uint64_t span) {
-  return one < other + span && other < one + span;
-}
+uint64_t span_of(uint32_t id_ranges) { return uint64_t{id_ranges} * kIdRange; }
 
 uint32_t free_base(const NodeSettings& settings, const std::vector<Claim>& others) {
-  const uint64_t span = uint64_t{settings.id_ranges} * kIdRange;
+  const uint64_t span = span_of(settings.id_ranges);
   for (uint64_t base = settings.id_base; base + span <= UINT32_MAX; base += span) {
     const auto taken = [&](const Claim& claim) {
-      return collide(static_cast<uint32_t>(base), claim.id_base, span);
+      return base < claim.id_base + span_of(claim.id_ranges) && claim.id_base < base + span;
     };
     if (std::ranges::none_of(others, taken)) return static_cast<uint32_t>(base);
   }
@@ -120,10 +122,11 @@ MachineShare claim_share(const NodeSettings& settings, const std::string& direct
              .sandboxes = fs::weakly_canonical(settings.run_dir) /
                           fs::path(sandboxes_dir(settings)).filename(),
              .wanted_name = settings.name,
-             .wanted_base = settings.id_base};
+             .wanted_base = settings.id_base,
+             .id_ranges = settings.id_ranges};
   const auto own = std::ranges::find(others, mine.sandboxes, &Claim::sandboxes);
   const bool same = own != others.end() && own->wanted_name == mine.wanted_name &&
-                    own->wanted_base == mine.wanted_base;
+                    own->wanted_base == mine.wanted_base && own->id_ranges == mine.id_ranges;
   if (same) mine = *own;
   if (own != others.end()) others.erase(own);
   if (!same) {

@@ -12,6 +12,7 @@
 #include "gateway/core/async.hpp"
 #include "gateway/core/log.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/node/errands.hpp"
 #include "local/node/listener.hpp"
 #include "local/node/machine_share.hpp"
 #include "local/node/probe.hpp"
@@ -65,8 +66,7 @@ Fd listen_for_serve(const NodeSettings& settings) {
 // A trial sandbox is part of it. What fails here fails again at every start.
 std::unique_ptr<Supervisor> make_supervisor(const NodeSettings& settings, asio::thread_pool& pool) {
   try {
-    return std::make_unique<Supervisor>(
-        settings, [&pool](std::function<void()> work) { asio::post(pool, std::move(work)); });
+    return std::make_unique<Supervisor>(settings, errands_on(pool));
   } catch (const Error& failure) {
     throw Error(failure.code, std::string("this machine cannot run sandboxes: ") + failure.what() +
                                   ": see 'sandgate doctor', or set local.enabled to false");

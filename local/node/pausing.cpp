@@ -9,6 +9,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kFreezePatience{5};
+constexpr std::chrono::milliseconds kBusyLook{10};
 
 }  // namespace
 
@@ -16,6 +17,13 @@ Supervisor::LivePtr Supervisor::existing(const std::string& id) const {
   LivePtr live = lookup(id);
   if (!live) throw Error::not_found("sandbox", id);
   return live;
+}
+
+std::unique_lock<std::timed_mutex> Supervisor::hold(Live& live) {
+  std::unique_lock busy(live.busy, std::defer_lock);
+  while (!busy.try_lock_for(kBusyLook))
+    if (live.copying) throw Error(ErrorCode::conflict, "the sandbox's disk is being copied");
+  return busy;
 }
 
 // Called with live.busy held: who waited for it may find that the sandbox has ended meanwhile.
@@ -26,13 +34,8 @@ void Supervisor::check_alive(const Live& live) const {
   }
 }
 
-// The journal first: a supervisor that starts after a crash makes true what it says.
 void Supervisor::note_paused(Live& live, bool paused) {
-  JournalRecord copy = live.record;
-  copy.paused = paused;
-  journal_.write(copy);
-  std::lock_guard lock(mutex_);
-  live.record.paused = paused;
+  note(live, [&](JournalRecord& record) { record.paused = paused; });
 }
 
 void Supervisor::stand_still(const JournalRecord& record) const {
@@ -50,7 +53,7 @@ void Supervisor::stand_still(const JournalRecord& record) const {
 
 void Supervisor::pause(const std::string& id) {
   LivePtr live = existing(id);
-  std::lock_guard busy(live->busy);
+  const auto busy = hold(*live);
   check_alive(*live);
   if (live->record.paused) return;
   note_paused(*live, true);
@@ -64,7 +67,7 @@ void Supervisor::pause(const std::string& id) {
 
 void Supervisor::resume(const std::string& id) {
   LivePtr live = existing(id);
-  std::lock_guard busy(live->busy);
+  const auto busy = hold(*live);
   check_alive(*live);
   if (!live->record.paused) return;
   note_paused(*live, false);

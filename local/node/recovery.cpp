@@ -2,6 +2,7 @@
 // whether sandboxes can be made here.
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,18 +21,24 @@ namespace {
 
 constexpr const char* kTrialId = "trial";
 
+// A pid alone may be someone else's by now: the descriptor is taken first, the start time then
+// says whose it is. None when it is gone.
+Fd open_first_process(const JournalRecord& record) {
+  if (record.pid <= 0) return {};
+  Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, record.pid, 0)));
+  const auto pid = static_cast<pid_t>(record.pid);
+  if (pidfd && process_start_time(pid) != record.start_time) pidfd.reset();
+  return pidfd;
+}
+
 }  // namespace
 
-// A pid alone may be someone else's by now: the descriptor is taken first, the start time then
-// says whose it is.
-bool Supervisor::adopt(const JournalRecord& record) {
-  if (record.state != RecordState::running || record.pid <= 0) return false;
-  Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, record.pid, 0)));
-  if (!pidfd || process_start_time(static_cast<pid_t>(record.pid)) != record.start_time) {
-    return false;
-  }
+Supervisor::LivePtr Supervisor::adopt(const JournalRecord& record) {
+  if (record.state != RecordState::running) return nullptr;
+  Fd pidfd = open_first_process(record);
+  if (!pidfd) return nullptr;
   pollfd ended{pidfd.get(), POLLIN, 0};
-  if (poll(&ended, 1, 0) != 0) return false;
+  if (poll(&ended, 1, 0) != 0) return nullptr;
   restore_pause(record);
   auto live = std::make_shared<Live>();
   live->record = record;
@@ -41,17 +48,15 @@ bool Supervisor::adopt(const JournalRecord& record) {
     std::lock_guard lock(mutex_);
     sandboxes_.emplace(record.id, live);
   }
-  try {
-    open_way_out(*live);
-  } catch (const std::exception& failure) {
-    log::error("a sandbox's way out stays closed",
-               {{"sandbox", record.id}, {"reason", failure.what()}});
-  }
   watcher_.add(record.id, live->pidfd.get());
-  return true;
+  return live;
 }
 
+// Its first process takes all others along; where ids or groups are its own, they tell of those
+// that were never written down.
 void Supervisor::sweep(const JournalRecord& record) {
+  if (const Fd first = open_first_process(record))
+    syscall(SYS_pidfd_send_signal, first.get(), SIGKILL, nullptr, 0);
   if (record.id_base != 0) kill_id_range(record.id_base);
   remove_cgroups(record.cgroups);
   disks_.remove(record.id);
@@ -111,17 +116,21 @@ void Supervisor::try_out() {
 }
 
 void Supervisor::recover() {
-  int adopted = 0, swept = 0;
+  std::vector<LivePtr> adopted;
+  size_t swept = 0;
   for (const JournalRecord& record : journal_.read_all()) {
-    if (adopt(record)) {
-      ++adopted;
+    if (LivePtr live = adopt(record)) {
+      adopted.push_back(std::move(live));
     } else {
       sweep(record);
       ++swept;
     }
   }
   sweep_strays();
-  if (adopted + swept > 0) log::info("recovered", {{"adopted", adopted}, {"swept", swept}});
+  if (adopted.size() + swept > 0)
+    log::info("recovered", {{"adopted", adopted.size()}, {"swept", swept}});
+  reopening_ = std::jthread(
+      [this, adopted](const std::stop_token& stop) { reopen_ways_out(adopted, stop); });
 }
 
 }  // namespace sandgate

@@ -202,14 +202,14 @@ Task<Json> NodeServer::build_image(wire::Stream& stream, Json id, Json params) {
   auto executor = co_await asio::this_coro::executor;
   auto lines = std::make_shared<Lines>(executor, kProgressLines);
   auto outcome = std::make_shared<Outcome<ImageInfo>>(Error(ErrorCode::internal, "not built"));
-  builder_ = std::jthread([this, order, lines, executor, outcome] {
+  builder_ = std::jthread([this, order, lines, executor, outcome](const std::stop_token& stop) {
     auto tell = [&](std::string_view line) {
       asio::post(executor, [lines, text = std::string(line)] {
         lines->try_send(boost::system::error_code(), text);
       });
     };
     try {
-      *outcome = sandgate::build_image(supervisor_.images(), order, tell);
+      *outcome = sandgate::build_image(supervisor_.images(), order, tell, stop);
     } catch (const Error& error) {
       *outcome = error;
     } catch (const std::exception& error) {

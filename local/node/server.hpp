@@ -31,7 +31,7 @@ class NodeServer {
   asio::thread_pool copies_{2};  // of disks, which may take long: others need not wait for them
   int connections_ = 0;  // touched by the loop's thread only
   std::atomic<bool> building_{false};
-  std::jthread builder_;
+  std::jthread builder_;  // told to stop when this ends
 };
 
 }  // namespace sandgate

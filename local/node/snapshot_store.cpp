@@ -132,9 +132,12 @@ void SnapshotStore::remove(const std::string& id) {
   unlink(image_path(id).c_str());
 }
 
-std::vector<StoredSnapshot> SnapshotStore::list() const {
+std::vector<StoredSnapshot> SnapshotStore::list() const { return snapshots_in(directory_); }
+
+std::vector<StoredSnapshot> snapshots_in(const std::string& directory) {
   std::vector<StoredSnapshot> all;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, missing)) {
     if (entry.path().extension() != kDocument) continue;
     if (auto snapshot = read_document(entry.path().string())) all.push_back(std::move(*snapshot));
   }

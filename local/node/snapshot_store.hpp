@@ -28,6 +28,9 @@ struct OpenSnapshot {
   Fd image;  // for reading; stays whole when the snapshot is removed meanwhile
 };
 
+// Those whole in a directory, which need not be there.
+std::vector<StoredSnapshot> snapshots_in(const std::string& directory);
+
 // Snapshots below one directory, root's alone: an image and a document each. A snapshot exists
 // from the moment its document does; images without one are leavings, removed at the next start.
 // What was restored from a snapshot shares nothing with it that its removal could take away.

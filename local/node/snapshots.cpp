@@ -58,6 +58,7 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
     throw Error(ErrorCode::unsupported, "disks of this machine cannot be copied");
   LivePtr live = existing(id);
   std::lock_guard busy(live->busy);
+  const Copying copying(live->copying, true);
   check_alive(*live);
   if (auto made = snapshots_.find(snapshot_id)) {
     if (made->sandbox_id == id) return *made;  // asked again after a lost answer
@@ -84,17 +85,20 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
   }
 }
 
-void Supervisor::check_snapshot(const SandboxOrder& order, const ImageInfo& image) const {
-  if (order.snapshot.empty()) return;
+// What a snapshot's disk holds fits the tree that it was written over, whatever the image's name
+// stands for by now.
+OpenImage Supervisor::open_image(const SandboxOrder& order) const {
+  if (order.snapshot.empty()) return images_.open(order.image);
   if (!is_safe_name(order.snapshot)) throw Error::not_found("snapshot", order.snapshot);
   const auto snapshot = snapshots_.find(order.snapshot);
   if (!snapshot || snapshot->tenant_id != order.tenant_id)
     throw Error::not_found("snapshot", order.snapshot);
-  if (snapshot->image_digest != image.digest)
-    throw Error(ErrorCode::conflict, "the snapshot was taken over another version of the image");
+  if (snapshot->image != order.image)
+    throw Error(ErrorCode::conflict, "the snapshot was taken over another image");
   if (snapshot->disk_gib != order.resources.disk_gib)
     throw Error::invalid("/resources/disk_gib",
                          "must be the snapshot's: " + std::to_string(snapshot->disk_gib));
+  return images_.open_version(order.image, snapshot->image_digest);
 }
 
 int64_t Supervisor::disk_used(const JournalRecord& record) const {
@@ -104,10 +108,10 @@ int64_t Supervisor::disk_used(const JournalRecord& record) const {
   return static_cast<int64_t>((status.f_blocks - status.f_bfree) * status.f_frsize);
 }
 
-Fd Supervisor::make_disk(const SandboxOrder& order, uint64_t bytes) {
+Fd Supervisor::make_disk(const SandboxOrder& order, uint64_t bytes, const std::atomic<bool>& stop) {
   if (order.snapshot.empty()) return disks_.create(order.id, bytes);
   const OpenSnapshot original = snapshots_.open(order.snapshot);
-  return disks_.create_from(order.id, original.image.get());
+  return disks_.create_from(order.id, original.image.get(), &stop);
 }
 
 }  // namespace sandgate

@@ -23,6 +23,7 @@ namespace sandgate {
 namespace {
 
 constexpr int kKillTimeoutMs = 10'000;
+constexpr std::chrono::seconds kEndPatience{5};
 constexpr int64_t kGib = int64_t{1} << 30;
 
 std::string agent_binary(const NodeSettings& settings) {
@@ -145,6 +146,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   spec.single_id = capabilities_.single_id;
   inputs.cgroups = cgroups_->create(record.id, record.resources).fds;
   spec.cgroup_version = inputs.cgroups.empty() ? 0 : capabilities_.cgroups.version;
+  spec.cpu_is_limited = spec.cgroup_version != 0 && capabilities_.cgroups.cpu;
   Fd listener = listen_on(journal_.directory_of(record.id), "agent.sock", settings_.serve_uid);
   Fd workspace = open_workspace(order);
   if (workspace) {
@@ -158,7 +160,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   inputs.filter_arguments = seccomp_.arguments.get();
   if (spec.disk == DiskKind::loop) {
     inputs.make_disk = [&, bytes = spec.disk_bytes] {
-      const Fd file = make_disk(order, bytes);
+      const Fd file = make_disk(order, bytes, live.ending);
       return mount_disk(attach_loop(file.get()));
     };
   }
@@ -174,8 +176,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
 
 JournalRecord Supervisor::create(const SandboxOrder& order) {
   check_order(order);
-  const OpenImage image = images_.open(order.image);
-  check_snapshot(order, image.info);
+  const OpenImage image = open_image(order);
   const bool own = !order.snapshot.empty() || !order.workspace.empty();  // nothing waits for it
   if (own) return launch(order, image, Owner::known);
   if (const LivePtr seat = take_seat(order, image.info)) {
@@ -187,6 +188,7 @@ JournalRecord Supervisor::create(const SandboxOrder& order) {
 JournalRecord Supervisor::launch(const SandboxOrder& order, const OpenImage& image, Owner owner) {
   LivePtr live = reserve(order, image.info);
   std::lock_guard busy(live->busy);
+  const Copying copying(live->copying, !order.snapshot.empty());
   try {
     journal_.write(live->record);
     start(*live, order, image, owner);
@@ -237,7 +239,10 @@ void Supervisor::remove_traces(const LivePtr& live) {
   egress_.detach(record.id);
   if (!remove_cgroups(record.cgroups)) log::warn("control group left", {{"sandbox", record.id}});
   disks_.remove(record.id);
-  journal_.remove(record.id);
+  {
+    std::lock_guard recording(live->recording);
+    journal_.remove(record.id);
+  }
   live->pidfd.reset();
   ranges_.release(record.id_base);
   std::lock_guard lock(mutex_);
@@ -250,11 +255,13 @@ Supervisor::LivePtr Supervisor::lookup(const std::string& id) const {
   return found == sandboxes_.end() || found->second->gone ? nullptr : found->second;
 }
 
+// A copy under way stops soon; what a disk has yet to write may take longer.
 void Supervisor::kill(const std::string& id) {
   LivePtr live = lookup(id);
   if (!live) return;
   live->ending = true;
-  std::lock_guard busy(live->busy);
+  const std::unique_lock busy(live->busy, kEndPatience);
+  if (!busy) throw Error(ErrorCode::timeout, "the sandbox does not end");
   end(live);
 }
 
@@ -262,21 +269,22 @@ void Supervisor::on_exit(const std::string& id) {
   pool_.forget(id);
   LivePtr live = lookup(id);
   if (!live) return;
+  live->ending = true;
   post_([this, live] {
     std::lock_guard busy(live->busy);
     end(live);
   });
 }
 
+// Once is enough: what was killed dies sooner or later, and then its exit is reported.
 void Supervisor::end_expired() {
   std::vector<std::string> expired;
   {
     std::lock_guard lock(mutex_);
     for (const auto& [id, live] : sandboxes_) {
-      if (!live->gone && live->record.state == RecordState::running &&
-          live->record.expires_at + settings_.ttl_grace < clock_.now()) {
-        expired.push_back(id);
-      }
+      if (live->gone || live->overdue || live->record.state != RecordState::running) continue;
+      live->overdue = live->record.expires_at + settings_.ttl_grace < clock_.now();
+      if (live->overdue) expired.push_back(id);
     }
   }
   for (const std::string& id : expired) {
@@ -319,18 +327,28 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
   return metrics;
 }
 
+// Also while a copy has busy: it must not outlast a sandbox's time.
 void Supervisor::extend(const std::string& id, std::chrono::seconds ttl) {
   LivePtr live = existing(id);
   if (ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
-  std::lock_guard busy(live->busy);
+  const Time expires_at = clock_.now() + ttl;
+  note(*live, [&](JournalRecord& record) { record.expires_at = expires_at; });
+}
+
+// The journal first: a supervisor that starts after a crash makes true what it says.
+void Supervisor::note(Live& live, const std::function<void(JournalRecord&)>& change) {
+  std::lock_guard recording(live.recording);
   JournalRecord copy;
   {
     std::lock_guard lock(mutex_);
-    if (live->gone) throw Error::not_found("sandbox", id);
-    live->record.expires_at = clock_.now() + ttl;
-    copy = live->record;
+    if (live.gone || live.record.state != RecordState::running)
+      throw Error::not_found("sandbox", live.record.id);
+    copy = live.record;
   }
+  change(copy);
   journal_.write(copy);
+  std::lock_guard lock(mutex_);
+  change(live.record);
 }
 
 bool Supervisor::image_in_use(const std::string& name) const {

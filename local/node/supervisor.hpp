@@ -33,27 +33,28 @@ namespace sandgate {
 class Supervisor {
  public:
   // Adopts or sweeps what an earlier supervisor of the same settings left. `post` runs work on a
-  // thread that may block. Throws Error or StepError when this machine cannot run sandboxes.
+  // thread that may block, and survives what it throws. Throws Error or StepError when this machine
+  // cannot run sandboxes.
   Supervisor(NodeSettings settings, std::function<void(std::function<void()>)> post);
   ~Supervisor();  // sandboxes live on, but those that wait for an owner
 
   // Throws Error: invalid, conflict (the id is in use), not_found (image), no_capacity, internal.
   JournalRecord create(const SandboxOrder& order);
   // Returns when every process of the sandbox is gone; the rest of it goes soon after. Unknown
-  // ids are fine.
+  // ids are fine. Throws Error(timeout) when it does not end.
   void kill(const std::string& id);
   std::optional<JournalRecord> find(const std::string& id) const;
   std::vector<JournalRecord> list() const;
   SandboxMetrics metrics(const std::string& id);  // throws Error(not_found)
   void extend(const std::string& id, std::chrono::seconds ttl);  // throws Error(not_found)
-  // What a running sandbox may reach from now on. Throws Error(not_found, unsupported,
+  // What a running sandbox may reach from now on. Throws Error(not_found, conflict, unsupported,
   // unavailable).
   void set_network(const std::string& id, const NetworkPolicy& network);
 
   // Stops every process where it stands; memory stays. Already paused: nothing happens. Throws
   // Error: not_found, conflict (a process cannot be stopped now), unsupported.
   void pause(const std::string& id);
-  void resume(const std::string& id);  // throws Error(not_found)
+  void resume(const std::string& id);  // throws Error(not_found, conflict)
   // A copy of the sandbox's disk, which stands still meanwhile; the same id again gives the same
   // snapshot. Throws Error: not_found, conflict, unsupported, no_capacity.
   StoredSnapshot snapshot(const std::string& id, const std::string& snapshot_id, bool lasting);
@@ -66,15 +67,24 @@ class Supervisor {
 
  private:
   struct Live {
-    std::mutex busy;  // held while it is being made or ended
+    std::timed_mutex busy;  // held while it is being made, changed or ended
+    std::mutex recording;  // held while its journal entry is changed; taken after busy
     JournalRecord record;  // guarded by Supervisor::mutex_
     Fd pidfd;  // guarded by busy
     // Guarded by busy: taken down when we let go, not while somebody waits for the end.
     Fd disk, mounts;
     bool gone = false;  // guarded by Supervisor::mutex_: no longer to be seen
+    bool overdue = false;  // guarded by Supervisor::mutex_: its time is over and it was told to end
     std::atomic<bool> ending{false};  // somebody waits for busy to end it
+    std::atomic<bool> copying{false};  // busy is held for as long as a disk takes to copy
   };
   using LivePtr = std::shared_ptr<Live>;
+  struct Copying {  // sets a flag for as long as it lives
+    Copying(std::atomic<bool>& flag, bool on) : flag(flag) { flag = on; }
+    ~Copying() { flag = false; }
+    Copying(const Copying&) = delete;
+    std::atomic<bool>& flag;
+  };
 
   enum class Owner { known, awaited };
   JournalRecord launch(const SandboxOrder& order, const OpenImage& image, Owner owner);
@@ -92,25 +102,33 @@ class Supervisor {
   void remove_traces(const LivePtr& live);
   void recover();
   void try_out();
-  bool adopt(const JournalRecord& record);
+  LivePtr adopt(const JournalRecord& record);  // null: it is gone
   void sweep(const JournalRecord& record);
   void sweep_strays();
   LivePtr lookup(const std::string& id) const;
   LivePtr existing(const std::string& id) const;  // throws Error(not_found)
+  // busy, but not for as long as a copy takes: one sandbox must not hold up the threads that all
+  // have. Throws Error(conflict).
+  static std::unique_lock<std::timed_mutex> hold(Live& live);
   void check_alive(const Live& live) const;
+  // Changes the record of a running sandbox here and in the journal. Throws Error(not_found).
+  void note(Live& live, const std::function<void(JournalRecord&)>& change);
   void note_paused(Live& live, bool paused);
   void stand_still(const JournalRecord& record) const;
   void restore_pause(const JournalRecord& record) const;
-  void check_snapshot(const SandboxOrder& order, const ImageInfo& image) const;
+  // Throws Error: not_found (image or snapshot), conflict, invalid.
+  OpenImage open_image(const SandboxOrder& order) const;
   // The directory an order names, when the settings allow it. Throws Error(forbidden, not_found).
   Fd open_workspace(const SandboxOrder& order) const;
-  Fd make_disk(const SandboxOrder& order, uint64_t bytes);
+  Fd make_disk(const SandboxOrder& order, uint64_t bytes, const std::atomic<bool>& stop);
   // As df inside says: what was deleted is free again, though the image keeps its blocks.
   int64_t disk_used(const JournalRecord& record) const;
   void on_exit(const std::string& id);
   void end_expired();
   void check_order(const SandboxOrder& order) const;
   void open_way_out(const Live& live);
+  void reopen_ways_out(std::vector<LivePtr> adopted, const std::stop_token& stop);
+  bool reopen(Live& live, bool last);
   std::string byte_count_of(const std::string& id) const;
 
   const NodeSettings settings_;
@@ -130,7 +148,8 @@ class Supervisor {
   std::map<std::string, LivePtr> sandboxes_;
   WarmPool pool_;
   Watcher watcher_;  // its thread uses the others
-  std::unique_ptr<Warming> warming_;  // last: its thread uses all of them
+  std::unique_ptr<Warming> warming_;  // its thread uses all of them
+  std::jthread reopening_;  // the ways out of adopted sandboxes; uses all of them
 };
 
 }  // namespace sandgate

@@ -15,12 +15,12 @@
 namespace sandgate {
 namespace {
 
+// Lines and not words: the first one holds a name that the process chose.
 bool in_range(pid_t pid, uint32_t base) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/status");
-  for (std::string word; in >> word;) {
-    if (word != "Uid:") continue;
-    uint32_t uid = 0;
-    in >> uid;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("Uid:\t")) continue;
+    const auto uid = static_cast<uint32_t>(std::strtoul(line.c_str() + 5, nullptr, 10));
     return uid >= base && uid - base < kIdRange;
   }
   return false;

@@ -1,7 +1,18 @@
 // What a supervisor's sandboxes may reach.
+#include <cstring>
+#include <thread>
+
+#include "gateway/core/log.hpp"
+#include "local/namespaces/step_error.hpp"
 #include "local/node/supervisor.hpp"
 
 namespace sandgate {
+namespace {
+
+constexpr int kRounds = 20;
+constexpr std::chrono::milliseconds kRoundPause{50};
+
+}  // namespace
 
 // Beside the journal's entry, so that it lives as long and goes with a seat to its owner.
 std::string Supervisor::byte_count_of(const std::string& id) const {
@@ -10,28 +21,56 @@ std::string Supervisor::byte_count_of(const std::string& id) const {
 
 void Supervisor::open_way_out(const Live& live) {
   if (!has_way_out(live.record.network)) return;
-  egress_.attach(live.record.id, live.pidfd.get(), live.record.network,
-                 byte_count_of(live.record.id));
+  egress_.attach(live.record, live.pidfd.get(), byte_count_of(live.record.id));
 }
 
-void Supervisor::set_network(const std::string& id, const NetworkPolicy& network) {
-  LivePtr live = lookup(id);
-  if (!live) throw Error::not_found("sandbox", id);
-  std::lock_guard busy(live->busy);
-  JournalRecord copy;
-  bool was_open = false;
-  {
-    std::lock_guard lock(mutex_);
-    if (live->gone) throw Error::not_found("sandbox", id);
-    was_open = egress_.is_attached(id);
-    live->record.network = network;
-    copy = live->record;
+// The process of an earlier node may need a moment to let go of the same doors, and a program
+// inside may have taken one: who waits for that keeps nobody else waiting.
+void Supervisor::reopen_ways_out(std::vector<LivePtr> adopted, const std::stop_token& stop) {
+  for (int round = 1; round <= kRounds && !adopted.empty() && !stop.stop_requested(); ++round) {
+    if (round > 1) std::this_thread::sleep_for(kRoundPause);
+    std::erase_if(adopted, [&](const LivePtr& live) { return reopen(*live, round == kRounds); });
   }
-  journal_.write(copy);
-  if (was_open)
-    egress_.change(id, live->pidfd.get(), network);
-  else
-    open_way_out(*live);
+}
+
+// False: perhaps later.
+bool Supervisor::reopen(Live& live, bool last) {
+  std::lock_guard busy(live.busy);
+  try {
+    check_alive(live);
+    if (!egress_.is_attached(live.record.id)) open_way_out(live);
+  } catch (const StepError& failure) {
+    if (failure.number == EADDRINUSE && !last) return false;
+    log::error("a sandbox's way out stays closed",
+               {{"sandbox", live.record.id}, {"reason", std::strerror(failure.number)}});
+  } catch (const std::exception& failure) {
+    log::error("a sandbox's way out stays closed",
+               {{"sandbox", live.record.id}, {"reason", failure.what()}});
+  }
+  return true;
+}
+
+// What is shown is what is in force: the intention goes first, and goes back when it fails.
+void Supervisor::set_network(const std::string& id, const NetworkPolicy& network) {
+  LivePtr live = existing(id);
+  const auto busy = hold(*live);
+  check_alive(*live);
+  const NetworkPolicy before = live->record.network;
+  note(*live, [&](JournalRecord& record) { record.network = network; });
+  const auto take_back = [&](JournalRecord& record) { record.network = before; };
+  try {
+    if (egress_.is_attached(id))
+      egress_.change(id, live->pidfd.get(), network);
+    else
+      open_way_out(*live);
+  } catch (const StepError& failure) {
+    note(*live, take_back);
+    if (failure.number != EADDRINUSE) throw;
+    throw Error(ErrorCode::conflict, "a program of the sandbox listens on port 53, 3128 or 3129");
+  } catch (...) {
+    note(*live, take_back);
+    throw;
+  }
 }
 
 }  // namespace sandgate

@@ -196,6 +196,32 @@ def test_fronting_by_host_is_refused():
     world.end(box)
 
 
+def client_hello(name, encrypted):
+    """The first flight of a TLS client; with what browsers send for an encrypted hello when `encrypted`."""
+    def field(width, content):
+        return len(content).to_bytes(width, "big") + content
+    extensions = b""
+    if name:
+        extensions += b"\0\0" + field(2, field(2, b"\0" + field(2, name.encode())))
+    if encrypted:
+        extensions += b"\xfe\x0d" + field(2, b"\0\0\1\0\1\7" + field(2, b"e" * 32) + field(2, b"p" * 144))
+    body = b"\3\3" + b"r" * 32 + field(1, b"") + field(2, b"\x13\x01") + field(1, b"\0") + field(2, extensions)
+    return b"\x16\3\1" + field(2, b"\1" + field(3, body))
+
+
+def test_browsers_encrypted_hellos_are_judged_by_the_name_they_show():
+    box = world.box(f"api.test.example:{echo.port}")
+    for encrypted in (False, True):
+        answer = world.raw(box, echo.port, client_hello("api.test.example", encrypted), "api.test.example", 2)
+        assert "api.test.example" in answer, (encrypted, answer)
+        answer = world.raw(box, echo.port, client_hello("other.test.example", encrypted), "api.test.example", 2)
+        assert "other.test.example" not in answer, (encrypted, answer)
+    assert "p" * 144 not in world.raw(box, echo.port, client_hello("", True), "api.test.example", 2)
+    assert [v["reason"] for v in verdicts(box) if not v["allowed"]] \
+        == ["other_server_name", "other_server_name", "encrypted_hello"]
+    world.end(box)
+
+
 def test_smuggling_is_refused():
     box = world.box(f"api.test.example:{web.port}")
     head = f"POST http://api.test.example:{web.port}/s HTTP/1.1\r\nHost: api.test.example:{web.port}\r\n"
@@ -326,6 +352,22 @@ def test_rules_change_on_a_running_sandbox():
     assert '"no_rule"' in curl(box, f"http://api.test.example:{web.port}/plain")["stdout"]
     _, stranger = world.server.tenant("stranger")
     assert stranger.call("GET", path).status == 404 and stranger.call("PUT", path, {}).status == 404
+    world.end(box)
+
+
+def test_a_way_out_that_cannot_be_opened_is_not_shown_as_open():
+    box = world.box(f"api.test.example:{web.port}", create={"network": {"allow": []}})
+    path = f"/v1/sandboxes/{box}/network"
+    holding = "import os,socket,time\ns=socket.create_server(('127.0.0.1',3128))\nopen('/tmp/held','w')\n" \
+        "while not os.path.exists('/tmp/release'): time.sleep(.05)"
+    world.run(box, "python3", "-c", holding, background=True)
+    wait_until(lambda: world.run(box, "test", "-e", "/tmp/held")["exit_code"] == 0, 10, "the port is taken")
+    wanted = {"allow": [f"api.test.example:{web.port}"]}
+    assert world.client.call("PUT", path, wanted).status == 409
+    assert world.client.ok("GET", path)["allow"] == []
+    world.run(box, "touch", "/tmp/release")
+    wait_until(lambda: world.client.call("PUT", path, wanted).status == 200, 10, "the port is free")
+    assert curl(box, f"http://api.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
     world.end(box)
 
 

@@ -1,5 +1,7 @@
 #include <signal.h>
 
+#include <filesystem>
+
 #include "tests/local/agent/agent_fixture.hpp"
 
 namespace sandgate::test {
@@ -52,6 +54,20 @@ TEST_F(BackgroundTest, KeepsTheNewestMegabyteWithoutAReader) {
   constexpr int kShadow = 1;
 #endif
   EXPECT_LT(agent_memory_kib(), kShadow * 32 * 1024);
+}
+
+TEST_F(BackgroundTest, ManyTogetherKeepNoMoreThanTheirShares) {
+  constexpr int kCount = 120;
+  for (int i = 0; i < kCount; ++i)
+    start_background("head -c 1200000 /dev/zero; touch wrote-$$; exec sleep 100");
+  const auto wrote = [&] {
+    const std::filesystem::directory_iterator files(home());
+    return std::distance(begin(files), end(files));
+  };
+  ASSERT_TRUE(eventually([&] { return wrote() == kCount; }));
+#ifndef __SANITIZE_ADDRESS__
+  EXPECT_LT(agent_memory_kib(), 64 * 1024);
+#endif
 }
 
 TEST_F(BackgroundTest, ContinuesWithTheByteAskedFor) {

@@ -1,6 +1,9 @@
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <fstream>
 
 #include "gateway/core/settle.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
@@ -37,6 +40,20 @@ TEST_F(ExecTest, SaysWhatCannotRun) {
   Command plain;
   plain.argv = {"/etc/passwd"};
   EXPECT_EQ(exec(plain).exit.exit_code, 126);
+}
+
+TEST_F(ExecTest, ProgramsHaveNoneOfTheAgentsAdvantages) {
+  rlimit ours{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &ours), 0);
+  rlimit agents{};
+  ASSERT_EQ(::prlimit(agent_pid(), RLIMIT_NOFILE, nullptr, &agents), 0);
+  EXPECT_EQ(agents.rlim_cur, ours.rlim_max);
+  EXPECT_EQ(exec("ulimit -n").out, std::to_string(ours.rlim_cur) + "\n");
+  EXPECT_EQ(exec("cat /proc/self/oom_score_adj").out, "500\n");
+  std::ifstream score("/proc/" + std::to_string(agent_pid()) + "/oom_score_adj");
+  int agents_score = 0;
+  ASSERT_TRUE(score >> agents_score);
+  EXPECT_LT(agents_score, 500);
 }
 
 TEST_F(ExecTest, NamesTheSignalThatEndedIt) {

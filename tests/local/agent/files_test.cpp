@@ -1,5 +1,9 @@
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "tests/local/agent/agent_fixture.hpp"
 
@@ -108,6 +112,31 @@ TEST_F(FilesTest, ListsSortedToADepth) {
 TEST_F(FilesTest, ListsThousands) {
   exec("for i in $(seq 1 3000); do : > file-with-a-longer-name-$i; done");
   EXPECT_EQ(go([&] { return client_.list_files(".", 1); }).size(), 3000u);
+}
+
+TEST_F(FilesTest, AListOfLongPathsIsBoundedToo) {
+  std::string deep = home() + "/deep";
+  for (int i = 0; i < 14; ++i) deep += "/" + std::string(240, 'd');
+  std::filesystem::create_directories(deep);
+  for (int i = 0; i < 4000; ++i) std::ofstream(deep + "/" + std::to_string(i));
+  EXPECT_EQ(go([&] { return client_.list_files(deep, 1); }).size(), 4000u);
+  for (int i = 4000; i < 6000; ++i) std::ofstream(deep + "/" + std::to_string(i));
+  EXPECT_EQ(go([&] { return refusal(client_.list_files("deep", 16)); }), "too_large");
+}
+
+TEST_F(FilesTest, RemovesTreesDeeperThanItMayHaveDescriptors) {
+  ASSERT_EQ(::mkdir((home() + "/top").c_str(), 0777), 0);
+  int at = ::open((home() + "/top").c_str(), O_PATH | O_CLOEXEC);
+  for (int depth = 0; depth < 3000; ++depth) {
+    ASSERT_EQ(::mkdirat(at, "d", 0777), 0);
+    ::close(::openat(at, "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+    const int next = ::openat(at, "d", O_PATH | O_CLOEXEC);
+    ::close(at);
+    at = next;
+  }
+  ::close(at);
+  go([&] { return client_.remove("top", true); });
+  EXPECT_EQ(exec("ls -A").out, "");
 }
 
 TEST_F(FilesTest, MakesDirectories) {

@@ -1,4 +1,8 @@
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <filesystem>
 
 #include "local/agent/client.hpp"
 #include "local/agent/protocol.hpp"
@@ -68,6 +72,63 @@ TEST_F(HostileAgentTest, MalformedAnswersAreUnavailable) {
   EXPECT_EQ(ask_stat(frame(FrameType::reply, "{}")), "unavailable");
   EXPECT_EQ(ask_stat(frame(FrameType::bytes, "{}")), "unavailable");
   EXPECT_EQ(ask_stat(frame(FrameType::reply, std::string(60'000, '['))), "unavailable");
+}
+
+TEST_F(HostileAgentTest, AListIsBoundedByItsBytes) {
+  const std::string entry =
+      R"({"type":"file","size":0,"mode":0,"modified_at":0,"name":"n","path":")" +
+      std::string(15'000, 'p') + "\"}";
+  const std::string piece = frame(FrameType::items, "[" + entry + "," + entry + "]");
+  const auto ask_list = [&](int pieces) {
+    std::string frames = frame(FrameType::reply, "{}");
+    for (int i = 0; i < pieces; ++i) frames += piece;
+    return ask(frames + frame(FrameType::end, ""),
+               [](AgentClient client) { return refusal(client.list_files("x", 1)); });
+  };
+  EXPECT_EQ(ask_list(1000), "none");
+  EXPECT_EQ(ask_list(1200), "too_large");
+}
+
+// An agent that sends its answer with two descriptors.
+Task<void> send_two(asio::local::stream_protocol::acceptor& acceptor) {
+  auto socket = co_await acceptor.async_accept(asio::use_awaitable);
+  std::vector<char> request(4096);
+  co_await socket.async_read_some(asio::buffer(request), asio::use_awaitable);
+  std::string answer = frame(FrameType::reply, "{}");
+  const std::array<int, 2> both{0, 0};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof both)> control{};
+  iovec part{answer.data(), answer.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof both);
+  std::memcpy(CMSG_DATA(head), both.data(), sizeof both);
+  EXPECT_GT(::sendmsg(socket.native_handle(), &message, MSG_NOSIGNAL), 0);
+}
+
+TEST_F(HostileAgentTest, DescriptorsThatNobodyAskedForAreClosed) {
+  const auto count = [] {
+    const auto all = std::filesystem::directory_iterator("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = count();
+  const std::string path = directory_.path() + "/two";
+  const std::string code = run([](std::string at) -> Task<std::string> {
+    const auto executor = co_await asio::this_coro::executor;
+    asio::local::stream_protocol::acceptor acceptor(executor, at);
+    // Once for each address of loopback.
+    for (int i = 0; i < 2; ++i) asio::co_spawn(executor, send_two(acceptor), asio::detached);
+    const AgentClient client(at);
+    auto dialling = client.dial(80);
+    co_return co_await refusal(std::move(dialling));
+  }(path));
+  EXPECT_EQ(code, "unavailable");
+  EXPECT_EQ(count(), before);
 }
 
 TEST_F(HostileAgentTest, ProcessEventsAreChecked) {

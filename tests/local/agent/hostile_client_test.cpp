@@ -1,4 +1,8 @@
+#include <sys/resource.h>
+
+#include <fstream>
 #include <random>
+#include <sstream>
 
 #include "local/agent/protocol.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
@@ -39,6 +43,37 @@ TEST_F(HostileClientTest, MalformedRequestsAreRefused) {
     ASSERT_GT(answer.size(), agent::kHeaderBytes) << request;
     EXPECT_EQ(answer[4], static_cast<char>(FrameType::error)) << request;
   }
+  EXPECT_TRUE(alive());
+}
+
+// Processor time of the agent so far, in clock ticks.
+long ticks_of(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string line, field;
+  std::getline(in, line);
+  std::istringstream fields(line.substr(line.rfind(')') + 2));
+  for (int number = 3; number < 14; ++number) fields >> field;
+  long user = 0, system = 0;
+  fields >> user >> system;
+  return user + system;
+}
+
+TEST_F(HostileClientTest, WithoutDescriptorsItRests) {
+  EXPECT_TRUE(alive());
+  rlimit few{12, 12}, before{};
+  ASSERT_EQ(::prlimit(agent_pid(), RLIMIT_NOFILE, &few, &before), 0);
+  asio::io_context loop;
+  std::vector<Socket> crowd;
+  for (int i = 0; i < 20; ++i) {
+    crowd.emplace_back(loop);
+    crowd.back().connect(asio::local::stream_protocol::endpoint(socket_path()));
+  }
+  const long begin = ticks_of(agent_pid());
+  for (int i = 0; i < 25; ++i) pause();
+  EXPECT_LT(ticks_of(agent_pid()) - begin, 10);
+  crowd.clear();
+  few = before;
+  ASSERT_EQ(::prlimit(agent_pid(), RLIMIT_NOFILE, &few, nullptr), 0);
   EXPECT_TRUE(alive());
 }
 

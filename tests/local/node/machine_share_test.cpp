@@ -86,6 +86,29 @@ TEST_F(MachineShareTest, SpansThatOnlyOverlapAreTakenToo) {
   EXPECT_GE(claim_share(other, claims()).id_base, first.id_base + other.id_ranges * 65536);
 }
 
+TEST_F(MachineShareTest, SpansOfDifferentLengthsDoNotOverlapEither) {
+  const MachineShare large = claim("a");
+  NodeSettings small = settings("b");
+  small.id_ranges = 16;
+  const MachineShare after = claim_share(small, claims());
+  EXPECT_GE(after.id_base, large.id_base + settings("a").id_ranges * 65536);
+  const MachineShare last = claim("c");
+  const bool below = last.id_base + settings("c").id_ranges * 65536 <= after.id_base;
+  EXPECT_TRUE(below || last.id_base >= after.id_base + 16 * 65536) << last.id_base;
+}
+
+TEST_F(MachineShareTest, ALongerSpanIsAnotherClaim) {
+  leave_a_sandbox("a");
+  { const MachineShare before = claim("a"); }
+  const uint32_t next = settings("a").id_base + settings("a").id_ranges * 65536;
+  NodeSettings neighbour = settings("b");
+  neighbour.id_base = next;
+  const MachineShare held = claim_share(neighbour, claims());
+  NodeSettings longer = settings("a");
+  longer.id_ranges *= 2;
+  EXPECT_GE(claim_share(longer, claims()).id_base, next + settings("b").id_ranges * 65536);
+}
+
 TEST_F(MachineShareTest, ManyAtOnceAllDiffer) {
   std::vector<std::future<MachineShare>> asked;
   for (int i = 0; i < 8; ++i)

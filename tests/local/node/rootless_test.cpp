@@ -1,8 +1,10 @@
 // A node of an ordinary account: fewer promises, the same walls.
 #include <grp.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,7 +54,7 @@ class RootlessTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (!reason_to_skip().empty()) return;
-    node_ = new LocalNode(0, 0, "", "", kAccount);
+    node_ = new LocalNode(0, 1, "", "", kAccount);
     const bool imported = as_account([] {
       ImageStore store(node_->data_dir() + "/images");
       const std::string layout = store.make_draft() + "/layout";
@@ -136,6 +138,27 @@ TEST_F(RootlessTest, WhatIsLostIsSaid) {
     EXPECT_TRUE(says("control groups"));
   }
   EXPECT_THROW(node().exec(id_, Command{.argv = {"/bin/true"}, .user = "root"}), Error);
+}
+
+TEST_F(RootlessTest, AKilledNodeLeavesNoSandboxThatWaits) {
+  const auto waiting = [] {
+    for (const JournalRecord& seat : Journal(node_->run_dir() + "/sandboxes").read_all())
+      if (seat.state == RecordState::waiting) return static_cast<pid_t>(seat.pid);
+    return pid_t{0};
+  };
+  pid_t seat = 0;
+  for (int i = 0; i < 500 && seat == 0; ++i) {
+    seat = waiting();
+    if (seat == 0) usleep(20'000);
+  }
+  ASSERT_NE(seat, 0);
+  const int watched = static_cast<int>(syscall(SYS_pidfd_open, seat, 0));
+  ASSERT_GE(watched, 0);
+  node_->kill();
+  node_->start();
+  pollfd ended{watched, POLLIN, 0};
+  EXPECT_EQ(poll(&ended, 1, 10'000), 1) << "it was swept";
+  close(watched);
 }
 
 TEST_F(RootlessTest, ARestartedNodeKnowsItsSandboxes) {

@@ -4,7 +4,10 @@
 #include <thread>
 
 #include "gateway/core/ids.hpp"
+#include "local/image/import.hpp"
 #include "local/namespaces/cgroup.hpp"
+#include "local/node/image_garbage.hpp"
+#include "tests/local/image/oci_builder.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 
 namespace sandgate::test {
@@ -115,6 +118,47 @@ TEST_F(SnapshotsTest, RemovedSnapshotsLeaveTheRestoredAlone) {
   EXPECT_TRUE(files().empty());
 }
 
+TEST_F(SnapshotsTest, LiesOverTheImageThatItWasTakenOf) {
+  if (!std::filesystem::exists("/bin/busybox")) GTEST_SKIP() << "needs busybox";
+  const std::string images = node().data_dir() + "/images";
+  std::filesystem::remove(images);  // that of all tests
+  ImageStore store(images);
+  const auto build = [&](std::string version) {
+    const TempDirectory draft;
+    std::vector<Member> layer = busybox_layer();
+    layer.push_back({.name = "version", .content = std::move(version)});
+    write_layout(draft.path() + "/layout", {tar_of(layer)});
+    import_image(store, "small", draft.path() + "/layout", [](std::string_view) {});
+  };
+  NodeSettings settings;
+  settings.data_dir = node().data_dir();
+  settings.run_dir = node().run_dir();
+  const auto collect = [&] { return collect_images(settings, store); };
+  const auto sh = [&](const std::string& sandbox, std::string line) {
+    return node().exec(sandbox, {.argv = {"/bin/sh", "-c", std::move(line)}}).out;
+  };
+  build("one");
+  CreateSpec spec = node().spec();
+  spec.image = "small";
+  const std::string id = node().create(spec);
+  sh(id, "echo kept > kept");
+  const BackendSnapshot taken = snapshot(id);
+  run(provider().kill(id));
+  build("two");
+  EXPECT_TRUE(collect().empty()) << "a snapshot needs it";
+  CreateSpec again = restoring(taken);
+  again.image = "small";
+  const std::string restored = node().create(again);
+  EXPECT_EQ(sh(restored, "cat /version kept"), "onekept\n");
+  spec.sandbox_id = make_id("sb");
+  EXPECT_EQ(sh(node().create(spec), "cat /version"), "two");
+  run(provider().remove_snapshot(taken.backend_id));
+  EXPECT_TRUE(collect().empty()) << "a sandbox runs from it";
+  run(provider().kill(restored));
+  for (int i = 0; i < 500 && collect().empty(); ++i) std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(images + "/trees"), {}), 1);
+}
+
 TEST_F(SnapshotsTest, OutlivesItsSandboxAndItsNode) {
   const std::string id = node().create();
   out(id, "echo kept > ~/file");
@@ -178,6 +222,27 @@ TEST_F(SnapshotsTest, ANodeKilledInTheMiddleLeavesWholeOnesAndNothingElse) {
     EXPECT_TRUE(files().empty());
   }
   EXPECT_EQ(out(restore(snapshot(id)), "sha256sum < ~/big"), digest);
+}
+
+TEST_F(SnapshotsTest, WhoeverWantsASandboxThatIsCopiedKeepsNobodyElseWaiting) {
+  const std::string id = node().create(), other = node().create();
+  out(id, "head -c 400000000 /dev/zero | tr '\\0' x > ~/big");
+  std::thread taker([&] { snapshot(id); });
+  while (files().empty()) std::this_thread::yield();
+  std::vector<std::thread> impatient;
+  std::atomic<int> refused{0};
+  for (int i = 0; i < 8; ++i)
+    impatient.emplace_back([&] {
+      if (code_of(provider().resume(id)) == ErrorCode::conflict) ++refused;
+    });
+  for (std::thread& one : impatient) one.join();
+  EXPECT_EQ(code_of(provider().extend(id, 600s)), std::nullopt) << "its time may be over first";
+  EXPECT_EQ(code_of(provider().extend(other, 600s)), std::nullopt);
+  const bool still_copying = files().size() == 1;
+  taker.join();
+  if (!still_copying) GTEST_SKIP() << "the disk was copied too fast to see";
+  EXPECT_EQ(refused, 8);
+  EXPECT_EQ(code_of(provider().resume(id)), std::nullopt);
 }
 
 TEST_F(SnapshotsTest, AKillDoesNotWaitForTheCopy) {

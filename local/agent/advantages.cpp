@@ -1,0 +1,42 @@
+#include "local/agent/advantages.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "local/agent/file.hpp"
+
+namespace sandgate::agent {
+namespace {
+
+// As if half of the memory there is were used by it as well.
+constexpr std::string_view kEndedFirst = "500";
+
+rlimit ordinary_descriptors{};
+
+}  // namespace
+
+void take_advantages() {
+  if (::getrlimit(RLIMIT_NOFILE, &ordinary_descriptors) != 0) return;
+  const rlimit all{ordinary_descriptors.rlim_max, ordinary_descriptors.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &all);
+}
+
+void give_up_advantages() {
+  ::setpriority(PRIO_PROCESS, 0, 0);
+  if (ordinary_descriptors.rlim_max != 0) ::setrlimit(RLIMIT_NOFILE, &ordinary_descriptors);
+}
+
+// The file belongs to a process only while that may be dumped, which the agent may not.
+void be_ended_first() {
+  const int dumpable = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+  ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+  const File score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  (void)!::write(score.get(), kEndedFirst.data(), kEndedFirst.size());
+  if (dumpable == 0) ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+}  // namespace sandgate::agent

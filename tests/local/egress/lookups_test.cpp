@@ -1,0 +1,102 @@
+#include "local/egress/lookups.hpp"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <set>
+
+namespace sandgate::egress {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Names that begin with "hang" are found only when the test says so.
+class LookupsTest : public ::testing::Test {
+ protected:
+  ~LookupsTest() override { let_go(); }
+
+  Lookups make(Lookups::Limits limits) {
+    return Lookups(loop_, limits, [this](const std::string& name) { return find(name); });
+  }
+  void let_go() {
+    std::lock_guard lock(mutex_);
+    free_ = true;
+    changed_.notify_all();
+  }
+  void ask(Lookups& lookups, std::string tenant, std::string sandbox, std::string name) {
+    spawn_detached(loop_.get_executor(), [=, this, &lookups]() -> Task<void> {
+      Lookups::Asker asker{tenant, sandbox};
+      auto asking = lookups.addresses_of(asker, name);
+      const auto found = co_await std::move(asking);
+      (found ? found_ : late_).insert(name);
+    });
+  }
+  size_t hanging() {
+    std::lock_guard lock(mutex_);
+    return hanging_;
+  }
+  // Until the names were found, or some seconds have passed.
+  void run_until_found(const std::set<std::string>& names) {
+    loop_.restart();
+    const auto end = std::chrono::steady_clock::now() + 5s;
+    while (!std::ranges::includes(found_, names) && std::chrono::steady_clock::now() < end)
+      loop_.run_for(5ms);
+  }
+
+  asio::io_context loop_{1};
+  std::set<std::string> found_, late_;
+
+ private:
+  Addresses find(const std::string& name) {
+    std::unique_lock lock(mutex_);
+    if (!name.starts_with("hang")) return {asio::ip::make_address("192.0.2.1")};
+    ++hanging_;
+    changed_.wait(lock, [this] { return free_; });
+    return {};
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool free_ = false;
+  size_t hanging_ = 0;
+};
+
+TEST_F(LookupsTest, ATenantWhoseNamesHangLeavesOthersTheirs) {
+  Lookups lookups = make({.threads = 8, .of_tenant = 4, .of_sandbox = 2, .patience = 60s});
+  for (int i = 0; i < 40; ++i)
+    ask(lookups, "bad", "sb" + std::to_string(i % 8), "hang" + std::to_string(i));
+  ask(lookups, "good", "sb-good", "name");
+  run_until_found({"name"});
+  EXPECT_EQ(found_, std::set<std::string>{"name"});
+  EXPECT_LE(hanging(), 4u);
+  let_go();
+}
+
+TEST_F(LookupsTest, ASandboxWhoseNamesHangLeavesOthersTheirs) {
+  Lookups lookups = make({.threads = 3, .of_tenant = 3, .of_sandbox = 2, .patience = 60s});
+  for (int i = 0; i < 40; ++i) ask(lookups, "one", "sb-bad", "hang" + std::to_string(i));
+  for (int i = 0; i < 40; ++i) ask(lookups, "one", "sb-good", "name" + std::to_string(i));
+  run_until_found({"name0", "name39"});
+  EXPECT_EQ(found_.size(), 40u);
+  EXPECT_EQ(hanging(), 2u);
+  let_go();
+}
+
+TEST_F(LookupsTest, NobodyWaitsBeyondTheDeadline) {
+  Lookups lookups = make({.threads = 1, .of_tenant = 1, .of_sandbox = 1, .patience = 50ms});
+  for (int i = 0; i < 5; ++i) ask(lookups, "one", "sb", "hang" + std::to_string(i));
+  loop_.run_for(2s);
+  EXPECT_EQ(late_.size(), 5u);
+  let_go();
+  ask(lookups, "one", "sb", "name");
+  run_until_found({"name"});
+  EXPECT_EQ(found_, std::set<std::string>{"name"}) << "the thread is free again";
+}
+
+TEST_F(LookupsTest, FindsWhatThisMachineKnows) {
+  EXPECT_FALSE(look_up("localhost").empty());
+}
+
+}  // namespace
+}  // namespace sandgate::egress

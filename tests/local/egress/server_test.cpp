@@ -1,0 +1,88 @@
+#include "local/egress/server.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/support/run.hpp"
+
+namespace sandgate::egress::test {
+namespace {
+
+using sandgate::test::TempDirectory;
+using Unix = asio::local::stream_protocol;
+
+// The server with its two sockets, one end of each in our hand. It obeys the node only by the way.
+class ServerTest : public ::testing::Test {
+ protected:
+  ServerTest() {
+    std::array<int, 2> pair{};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
+    node_ = Fd(pair[0]);
+    Unix::acceptor listener(loop_, path_);
+    server_.emplace(Surroundings{loop_, lookups_, Reachable(), tls_}, Fd(pair[1]),
+                    Fd(listener.release()), getuid());
+    spawn_detached(loop_.get_executor(), [this] { return server_->listen(); });
+  }
+
+  void attach(const std::string& id) {
+    Doors doors{listening(SOCK_DGRAM, false), listening(SOCK_STREAM, false),
+                listening(SOCK_STREAM, false), listening(SOCK_STREAM, true)};
+    const Fd count = open_byte_count(directory_.path() + "/count");
+    const Json network{{"default", "deny"}, {"allow", Json::array()}};
+    send_control(node_.get(),
+                 {{"seq", 1}, {"verb", "attach"}, {"id", id}, {"tenant", ""}, {"network", network}},
+                 {doors.dns_udp.get(), doors.dns_tcp.get(), doors.proxy.get(), doors.any.get(),
+                  count.get()});
+  }
+
+  Json ask(std::string verb, Json params) {
+    Json answer;
+    spawn_detached(loop_.get_executor(), [this, &answer, verb, params]() -> Task<void> {
+      Unix::socket socket(loop_);
+      const Unix::endpoint endpoint(path_);
+      co_await socket.async_connect(endpoint, asio::use_awaitable);
+      Json request{{"id", 1}, {"verb", verb}, {"params", params}};
+      auto sending = wire::send(socket, std::move(request));
+      co_await std::move(sending);
+      auto receiving = wire::receive(socket);
+      const std::optional<Json> reply = co_await std::move(receiving);
+      answer = reply.value_or(Json());
+      loop_.stop();
+    });
+    loop_.restart();
+    loop_.run_for(std::chrono::seconds(10));
+    return answer;
+  }
+
+ private:
+  static Fd listening(int type, bool v6) {
+    Fd made(socket(v6 ? AF_INET6 : AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (type == SOCK_STREAM) EXPECT_EQ(listen(made.get(), 8), 0);
+    return made;
+  }
+
+  TempDirectory directory_;
+  const std::string path_ = directory_.path() + "/egress.sock";
+  asio::io_context loop_{1};
+  Lookups lookups_{loop_, {.threads = 1}};
+  asio::ssl::context tls_{asio::ssl::context::tls_client};
+  Fd node_;
+  std::optional<Server> server_;
+};
+
+TEST_F(ServerTest, KnowsWhatTheNodeSaidBeforeServeAsks) {
+  attach("sb1");
+  const Json grants{{"id", "sb1"}, {"revision", "r1"}, {"grants", Json::array()}};
+  const Json answer = ask("set_secrets", grants);
+  EXPECT_TRUE(answer.contains("result")) << answer;
+  EXPECT_EQ(ask("revisions", Json::object())["result"], (Json{{"sb1", "r1"}}));
+}
+
+TEST_F(ServerTest, DoesNotKnowOthers) {
+  const Json answer = ask("verdicts", {{"id", "sb2"}});
+  EXPECT_EQ(answer["error"]["code"], "not_found") << answer;
+}
+
+}  // namespace
+}  // namespace sandgate::egress::test

@@ -1,0 +1,32 @@
+#include "local/image/program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "gateway/core/error.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Program, SaysItsLinesAndItsCode) {
+  std::string said;
+  const auto line = [&](const std::string& text) { said += text + ";"; };
+  EXPECT_EQ(run_program({"sh", "-c", "echo one; echo two >&2; exit 3"}, 10s, line), 3);
+  EXPECT_EQ(said, "one;two;");
+}
+
+TEST(Program, EndsWhenToldTo) {
+  std::stop_source source;
+  const std::jthread stopper([&] { source.request_stop(); });
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW(run_program(
+                   {"sleep", "600"}, 600s, [](const std::string&) {}, source.get_token()),
+               Error);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 60s);
+}
+
+}  // namespace
+}  // namespace sandgate::test
