@@ -25,6 +25,13 @@ std::map<std::string, std::string> session_of(const Json& body) {
   return {{"session", session->get<std::string>()}};
 }
 
+// Of a body that was merged already.
+std::map<std::string, std::string> env_of(const Json& body) {
+  const auto env = body.find("env");
+  if (env == body.end() || env->is_null()) return {};
+  return env->get<std::map<std::string, std::string>>();
+}
+
 // What copies of the sandbox inherit: no values, and nothing that the row itself says.
 Json wishes_of(Json body) {
   for (const char* name : {"profile", "env", "metadata", "snapshot"}) body.erase(name);
@@ -115,6 +122,7 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
                         .profile_version = static_cast<int>(resolved.version),
                         .request = merge(*resolved.profile, body),
                         .request_id = request.id,
+                        .env = env_of(body),
                         .wishes = wishes_of(std::move(body)),
                         .key = request.caller.key_id,
                         .claim = request.claim,
@@ -124,7 +132,8 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
 Task<void> follow_snapshot(CreateOrder& order, Snapshots& snapshots) {
   if (!order.request.snapshot) co_return;
   const auto snapshot = co_await snapshots.find(order.tenant, *order.request.snapshot);
-  start_from(order, snapshot, disk_wish(order.wishes));
+  const auto disk = disk_wish(order.wishes);
+  co_await snapshots.begin_with(order, snapshot, disk);
 }
 
 // What an earlier run of the request made, when it got that far; else that is ended, whoever may

@@ -3,6 +3,7 @@
 #include "billing/rating.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/given_env.hpp"
 #include "gateway/sandboxes/scopes.hpp"
 #include "gateway/sandboxes/tenant_admission.hpp"
 #include "registry/call_claim.hpp"
@@ -84,9 +85,10 @@ void Creation::write_intention(pqxx::work& tx) {
   const std::chrono::milliseconds deadline(decision_.requirements.placement.fallback.deadline_ms);
   sandbox_rows::insert(tx, record_, decision_, deadline + kLeaseSlack, order_.wishes,
                        order_.scope_key);
-  if (parts_.vault)
-    secrets_ = sandbox_secrets::bind(tx, *parts_.vault, record_.tenant, record_.id.value,
-                                     order_.request.profile.secrets);
+  if (!parts_.vault) return;
+  secrets_ = sandbox_secrets::bind(tx, *parts_.vault, record_.tenant, record_.id.value,
+                                   order_.request.profile.secrets);
+  given_env::keep(tx, *parts_.vault, record_.id, order_.env);
 }
 
 Decimal Creation::start_charge(const SandboxRecord& placed) const {

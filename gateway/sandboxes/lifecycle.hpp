@@ -29,6 +29,8 @@ struct CreateOrder {
   int profile_version = 0;
   EffectiveRequest request;
   std::string request_id;  // decides weighted draws
+  // What the body gave beyond the profile's, and what its snapshot brought: copies inherit it.
+  std::map<std::string, std::string> env;
   Json wishes = Json::object();  // the body's tightenings, which copies of the sandbox inherit
   std::string scope_key;  // see scope_key_of; a second one of it is a conflict
   std::string snapshot_backend_id;  // with request.snapshot: its backend's word for it

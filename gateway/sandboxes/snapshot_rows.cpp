@@ -52,9 +52,9 @@ std::vector<SnapshotRecord> all_of(const pqxx::result& rows) {
 void insert(pqxx::work& tx, const SnapshotRecord& snapshot, std::chrono::milliseconds lease) {
   run_prepared(tx, R"sql(
     INSERT INTO snapshot (id, tenant, state, for_fork, name, sandbox, deployment, kept, disk_gib,
-      lease_until)
+      lease_until, sealed_env)
     VALUES ($1, $2, 'creating', $3, $4, $5, $6, $7, $8,
-      now() + make_interval(secs => $9 / 1000.0)))sql",
+      now() + make_interval(secs => $9 / 1000.0), (SELECT sealed_env FROM sandbox WHERE id = $5)))sql",
                snapshot.id.value, snapshot.tenant.value, snapshot.for_fork, snapshot.name,
                snapshot.sandbox.value, snapshot.deployment, std::string(to_string(snapshot.kept)),
                snapshot.disk_gib, lease.count());

@@ -33,7 +33,8 @@ Json to_json(const SnapshotRecord& snapshot);
 // The rows of snapshots: each function is one round trip in the caller's transaction.
 namespace snapshot_rows {
 
-// The intention. `lease` is how long its maker may take; of a fork, how long it may be used.
+// The intention, with what its sandbox was given as env. `lease` is how long its maker may take; of
+// a fork, how long it may be used.
 void insert(pqxx::work& tx, const SnapshotRecord& snapshot, std::chrono::milliseconds lease);
 // creating -> ready. Empty when the cleaner took it meanwhile.
 std::optional<SnapshotRecord> set_ready(pqxx::work& tx, const SnapshotRecord& made);

@@ -7,6 +7,7 @@
 #include "gateway/core/statement.hpp"
 #include "gateway/events/outbox.hpp"
 #include "gateway/sandboxes/for_each.hpp"
+#include "gateway/sandboxes/given_env.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 #include "registry/call_claim.hpp"
 
@@ -108,6 +109,19 @@ Task<std::vector<SnapshotRecord>> Snapshots::list(snapshot_rows::Page page) {
   co_return co_await lifecycle_.parts().database.run(std::move(read));
 }
 
+Task<void> Snapshots::begin_with(CreateOrder& order, SnapshotRecord snapshot,
+                                 std::optional<int64_t> asked_disk_gib) {
+  start_from(order, snapshot, asked_disk_gib);
+  const Vault* vault = lifecycle_.parts().vault;
+  if (!vault) co_return;
+  auto read = [vault, snapshot](pqxx::work& tx) {
+    return given_env::of_snapshot(tx, *vault, snapshot);
+  };
+  const auto inherited = co_await lifecycle_.parts().database.run(std::move(read));
+  for (const auto& [name, value] : inherited)
+    if (order.env.emplace(name, value).second) order.request.profile.env[name] = value;
+}
+
 Task<void> Snapshots::remove(TenantId tenant, SnapshotId id) {
   auto write = [tenant, id](pqxx::work& tx) {
     return snapshot_rows::set_removing(tx, tenant, id, kRemovalLease);
@@ -168,7 +182,7 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
                         .disk_gib = source.resources.disk_gib};
   order.one_of_many = true;
   const SnapshotRecord snapshot = co_await make(source, std::move(wanted), order.claim);
-  start_from(order, snapshot, std::nullopt);
+  co_await begin_with(order, snapshot, std::nullopt);
   const Error not_tried(ErrorCode::internal, "not tried");
   auto copies = std::make_shared<std::vector<Outcome<SandboxRecord>>>(count, not_tried);
   std::vector<size_t> numbers;

@@ -19,6 +19,11 @@ class Snapshots {
   // Forgotten at once; the backend's part may take a while. Throws not_found.
   Task<void> remove(TenantId tenant, SnapshotId id);
 
+  // Has the order begin with the snapshot: see start_from; with the env its sandbox was given,
+  // where the order does not say otherwise. Throws Error(invalid).
+  Task<void> begin_with(CreateOrder& order, SnapshotRecord snapshot,
+                        std::optional<int64_t> asked_disk_gib);
+
   // Copies of a sandbox: a snapshot nobody sees, and a create from it for each. `order` is what
   // they are, without the snapshot. Throws what take() throws; what happens to each copy is its
   // own outcome.

@@ -50,7 +50,8 @@ std::optional<std::string> detail_of(const Stop& stop) {
 
 std::string stopping_columns(int first_parameter) {
   const auto parameter = [&](int i) { return "$" + std::to_string(first_parameter + i); };
-  return " state = 'stopping', stop_requested_at = now(), stop_attempts = 0, stop_reason = " +
+  return " state = 'stopping', sealed_env = NULL, stop_requested_at = now(), stop_attempts = 0, "
+         "stop_reason = " +
          parameter(0) + ", failure_code = " + parameter(1) + ", failure_detail = " + parameter(2) +
          ", lease_until = now() + make_interval(secs => " + parameter(3) + " / 1000.0) ";
 }
@@ -87,7 +88,7 @@ std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& pl
 bool set_not_created(pqxx::work& tx, const SandboxId& id, const SandboxFailure& failure,
                      const std::vector<Attempt>& attempts) {
   static const std::string kSql = std::string("WITH tried AS (") + kTried + R"sql()
-    UPDATE sandbox SET state = 'failed', failure_code = $3, failure_detail = $4, ended_at = now(),
+    UPDATE sandbox SET state = 'failed', sealed_env = NULL, failure_code = $3, failure_detail = $4, ended_at = now(),
       stop_reason = 'failed'
     WHERE id = $1 AND state = 'creating')sql";
   return run_prepared(tx, kSql, id.value, attempts_text(attempts), failure.code, failure.detail)

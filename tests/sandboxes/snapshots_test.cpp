@@ -11,6 +11,7 @@ namespace {
 
 using Fault = FakeProvider::Fault;
 using std::chrono::seconds;
+using Env = std::map<std::string, std::string>;
 
 class SnapshotWorld : public testing::Test {
  protected:
@@ -73,6 +74,43 @@ TEST_F(SnapshotWorld, RestoresWhereItIsHeldAndNowhereElse) {
   EXPECT_EQ(world.b->last_spec().snapshot, kept.backend_id);
   world.b->fail_creates(Fault::error, ErrorCode::no_capacity);
   EXPECT_EQ(code_of([&] { restore(kept); }), ErrorCode::no_capacity);
+}
+
+TEST_F(SnapshotWorld, CopiesHaveTheEnvThatWasGiven) {
+  const auto profiles = [](Profile& p) { p.env = {{"A", "profile"}, {"B", "profile"}}; };
+  CreateOrder order = world.order(profiles);
+  order.env = {{"B", "given"}, {"TOKEN", "hunter2"}};
+  for (const auto& [name, value] : order.env) order.request.profile.env[name] = value;
+  const SandboxRecord box = run(world.replica.lifecycle.create(order));
+  EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox t WHERE t::text LIKE '%hunter2%' OR"
+                      " position('hunter2' in encode(sealed_env, 'escape')) > 0"),
+            "0");
+  const SnapshotRecord kept = take(box);
+  const auto copies = run(snapshots.fork(box, world.order(profiles), 1));
+  const Env inherited{{"A", "profile"}, {"B", "given"}, {"TOKEN", "hunter2"}};
+  EXPECT_EQ(world.a->last_spec().env, inherited);
+  const SandboxRecord copy = std::get<SandboxRecord>(copies.at(0));
+  run(snapshots.fork(copy, world.order(profiles), 1));
+  EXPECT_EQ(world.a->last_spec().env, inherited) << "a copy's copy";
+  for (const SandboxRecord& one : {box, copy})
+    run(world.replica.lifecycle.kill(world.tenant, one.id));
+  EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox WHERE sealed_env IS NOT NULL AND"
+                      " ended_at IS NOT NULL"),
+            "0");
+  CreateOrder again = world.order(profiles);
+  again.env = again.request.profile.env = {{"B", "anew"}};
+  run(snapshots.begin_with(again, kept, std::nullopt));
+  run(world.replica.lifecycle.create(again));
+  EXPECT_EQ(world.a->last_spec().env, (Env{{"B", "anew"}, {"TOKEN", "hunter2"}}));
+}
+
+TEST_F(SnapshotWorld, ARefusedCreateKeepsNoEnv) {
+  world.a->fail_creates(Fault::error, ErrorCode::no_capacity);
+  world.b->fail_creates(Fault::error, ErrorCode::no_capacity);
+  CreateOrder order = world.order();
+  order.env = {{"TOKEN", "hunter2"}};
+  EXPECT_EQ(code_of([&] { run(world.replica.lifecycle.create(order)); }), ErrorCode::no_capacity);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox WHERE sealed_env IS NULL"), "1");
 }
 
 TEST_F(SnapshotWorld, TheDiskIsTheSnapshots) {

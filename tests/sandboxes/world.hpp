@@ -36,7 +36,8 @@ struct Replica {
             .spend = guard,
             .cache = cache,
             .clock = clock,
-            .executor = pool.get_executor()};
+            .executor = pool.get_executor(),
+            .vault = &vault};
   }
   Reaper reaper(std::chrono::milliseconds ahead = {}) {
     return Reaper(lifecycle, {.ahead = ahead});

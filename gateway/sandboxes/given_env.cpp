@@ -1,0 +1,31 @@
+#include "gateway/sandboxes/given_env.hpp"
+
+#include "gateway/core/json_reader.hpp"
+#include "gateway/core/statement.hpp"
+
+namespace sandgate::given_env {
+namespace {
+
+// A snapshot's is its sandbox's, copied as it is.
+std::string env_context(const SandboxId& sandbox) { return "env/" + sandbox.value; }
+
+}  // namespace
+
+void keep(pqxx::work& tx, const Vault& vault, const SandboxId& sandbox, const Variables& given) {
+  if (given.empty()) return;
+  const std::string sealed = vault.seal(Secret(Json(given).dump()), env_context(sandbox));
+  run_prepared(tx, "UPDATE sandbox SET sealed_env = $2 WHERE id = $1", sandbox.value,
+               pqxx::binarystring(sealed));
+}
+
+Variables of_snapshot(pqxx::work& tx, const Vault& vault, const SnapshotRecord& snapshot) {
+  const auto rows =
+      run_prepared(tx, "SELECT sealed_env FROM snapshot WHERE id = $1 AND sealed_env IS NOT NULL",
+                   snapshot.id.value);
+  if (rows.empty()) return {};
+  const Secret text =
+      vault.open(pqxx::binarystring(rows[0][0]).str(), env_context(snapshot.sandbox));
+  return Json::parse(text.reveal()).get<Variables>();
+}
+
+}  // namespace sandgate::given_env

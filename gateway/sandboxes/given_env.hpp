@@ -1,0 +1,23 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include <pqxx/pqxx>
+
+#include "gateway/core/crypto.hpp"
+#include "gateway/core/ids.hpp"
+#include "gateway/sandboxes/snapshot_rows.hpp"
+
+// The variables that were given with a create, beyond its profile's: what its copies inherit. They
+// may hold secrets: sealed wherever they are stored, kept no longer than what they belong to.
+namespace sandgate::given_env {
+
+using Variables = std::map<std::string, std::string>;
+
+// Beside the intention, in its transaction.
+void keep(pqxx::work& tx, const Vault& vault, const SandboxId& sandbox, const Variables& given);
+
+// Those of the sandbox that the snapshot was taken of, as it began.
+Variables of_snapshot(pqxx::work& tx, const Vault& vault, const SnapshotRecord& snapshot);
+
+}  // namespace sandgate::given_env
