@@ -67,7 +67,7 @@ TEST(Outage, AKillIsRememberedWithItsMoment) {
   EXPECT_GE(end, before);
   EXPECT_LE(end, after);
   EXPECT_TRUE(world.metered(living.id));
-  run(world.replica.reaper().finish());
+  world.replica.reap(&Reaper::finish);
   EXPECT_EQ(world.row(killed.id).state, SandboxState::stopped);
 }
 
@@ -97,7 +97,7 @@ TEST(Outage, ASandboxItsBackendLostMeanwhileFailsAtThatMoment) {
   run(world.lifecycle->fail(box.id, "its backend lost it \xff"));
   TestDatabase::start_cluster();
   EXPECT_EQ(world.settle(), 1u);
-  run(world.replica.reaper().finish());
+  world.replica.reap(&Reaper::finish);
   EXPECT_EQ(world.row(box.id).state, SandboxState::failed);
   EXPECT_EQ(world.row(box.id).failure->code, "backend_lost");
 }

@@ -119,6 +119,7 @@ Task<std::vector<BackendSandbox>> FakeProvider::list() {
 Task<void> FakeProvider::kill(std::string id) {
   ++kills_;
   if (refuse_kills_) throw Error(ErrorCode::unavailable, "switched to refuse kills");
+  while (hang_kills_) co_await sleep_for(std::chrono::milliseconds(2));
   std::lock_guard lock(mutex_);
   alive_.erase(id);
   co_return;
