@@ -30,6 +30,12 @@ Secret master_key(const Config& config) {
 
 constexpr const char* kLocalDeployment = "local";
 
+void check_is_left(pqxx::work& tx, const DeploymentRow& row) {
+  if (sandbox_rows::any_on(tx, row.name, row.tenant))
+    throw Error(ErrorCode::conflict,
+                "sandboxes or snapshots are still on this deployment: disable it, and end them");
+}
+
 // Gateways of one database may each have a node: whose is whose must be known over restarts.
 std::string machine_name(const Config& config) {
   const std::string path = config.gateway_directory() + "/machine";
@@ -68,7 +74,7 @@ Gateway::Gateway(const Config& config)
       keys_(database_),
       profiles_(database_),
       profile_resolver_(profiles_, notifications_),
-      deployment_rows_(database_, vault_),
+      deployment_rows_(database_, vault_, check_is_left),
       secrets_(database_, vault_),
       prices_(database_),
       meter_(prices_),

@@ -132,10 +132,8 @@ Task<void> Snapshots::remove(TenantId tenant, SnapshotId id) {
 }
 
 Task<bool> Snapshots::remove_on_backend(SnapshotRecord snapshot) {
-  const auto& deployments = lifecycle_.parts().deployments;
-  const auto deployment = deployments.find(snapshot.tenant, snapshot.deployment);
-  // Not configured any more: nothing can be asked. Before the first load it may yet be.
-  if (!deployment) co_return deployments.loaded();
+  const auto deployment = lifecycle_.parts().deployments.find(snapshot.tenant, snapshot.deployment);
+  if (!deployment) co_return false;
   std::string backend_id = snapshot.backend_id;
   if (backend_id.empty()) {
     const auto found = co_await deployment->backend->find_snapshot(snapshot.id.value);

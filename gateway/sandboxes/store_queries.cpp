@@ -97,6 +97,17 @@ std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id) {
   return from_row(rows.front());
 }
 
+bool any_on(pqxx::work& tx, const std::string& deployment, const std::optional<TenantId>& owner) {
+  return run_prepared(tx, R"sql(
+    SELECT EXISTS(SELECT FROM sandbox WHERE deployment = $1 AND ended_at IS NULL
+        AND ($2 = '' OR tenant = $2))
+      OR EXISTS(SELECT FROM sandbox WHERE state IN ('creating', 'stopping') AND deployment = ''
+        AND $1 = ANY(planned) AND ($2 = '' OR tenant = $2))
+      OR EXISTS(SELECT FROM snapshot WHERE deployment = $1 AND ($2 = '' OR tenant = $2)))sql",
+                      deployment, owner ? owner->value : "")[0][0]
+      .as<bool>();
+}
+
 std::vector<SandboxRecord> find_all(pqxx::work& tx, const std::vector<std::string>& ids) {
   static const std::string kSql =
       "SELECT " + columns() + " FROM sandbox WHERE id = ANY($1::text[])";

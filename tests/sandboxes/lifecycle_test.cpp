@@ -185,6 +185,38 @@ TEST(Lifecycle, ExtendCountsFromNowWithinTheProfilesLongest) {
   EXPECT_EQ(code_of(beyond), ErrorCode::invalid);
 }
 
+TEST(Lifecycle, WhatCannotBeAskedIsNotKilled) {
+  World world;
+  const auto on_b = [](Profile& p) { p.placement.order = {"b", "a"}; };
+  const SandboxRecord box = world.create(on_b);
+  Replica without(world.database.url(), {world.fixed()[0]});
+  EXPECT_EQ(run(without.lifecycle.kill(world.tenant, box.id)), EndResult::stopping);
+  EXPECT_FALSE(world.metered(box.id)) << "its tenant is charged no more";
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopping);
+  EXPECT_EQ(world.replica.reap(&Reaper::finish, seconds(5)), 1u) << "the deployment is back";
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.b->alive(), 0u);
+}
+
+TEST(Lifecycle, KnowsWhatIsOnADeployment) {
+  World world;
+  const auto any_on = [&](const char* name, std::optional<TenantId> owner = {}) {
+    auto ask = [=](pqxx::work& tx) { return sandbox_rows::any_on(tx, name, owner); };
+    return run(world.database->run(std::move(ask)));
+  };
+  EXPECT_FALSE(any_on("a"));
+  const SandboxRecord box = world.create();
+  EXPECT_TRUE(any_on("a"));
+  EXPECT_TRUE(any_on("a", world.tenant));
+  EXPECT_FALSE(any_on("a", TenantId::make()));
+  EXPECT_FALSE(any_on("b"));
+  world.sql("UPDATE sandbox SET state = 'creating', deployment = '' RETURNING id");
+  EXPECT_TRUE(any_on("b")) << "it may come to be there";
+  world.sql("UPDATE sandbox SET state = 'running', deployment = 'a' RETURNING id");
+  run(world.replica.lifecycle.kill(world.tenant, box.id));
+  EXPECT_FALSE(any_on("a"));
+}
+
 TEST(Reaper, EndsWhatExpiredOnceAmongReplicas) {
   World world;
   Replica other(world.database.url(), world.fixed());
