@@ -120,6 +120,7 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
   co_return CreateOrder{.tenant = request.tenant(),
                         .profile = resolved.name,
                         .profile_version = static_cast<int>(resolved.version),
+                        .profile_id = resolved.id,
                         .request = merge(*resolved.profile, body),
                         .request_id = request.id,
                         .env = env_of(body),

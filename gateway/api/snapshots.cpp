@@ -92,13 +92,12 @@ Task<http::Response> SnapshotHandlers::remove(http::Request& request) {
 Task<CreateOrder> SnapshotHandlers::order_like(SandboxRecord source, std::string request_id) {
   auto read = [id = source.id](pqxx::work& tx) { return sandbox_rows::wishes_of(tx, id); };
   Json wishes = co_await lifecycle_.parts().database.run(std::move(read));
-  std::string reference = source.profile + "@" + std::to_string(source.profile_version);
-  const auto resolved =
-      co_await profiles_.resolve(source.tenant, std::move(reference), std::string());
+  const auto profile = co_await profiles_.version(source.profile_id, source.profile_version);
   CreateOrder order{.tenant = source.tenant,
                     .profile = source.profile,
                     .profile_version = source.profile_version,
-                    .request = merge(*resolved.profile, wishes),
+                    .profile_id = source.profile_id,
+                    .request = merge(*profile, wishes),
                     .request_id = std::move(request_id),
                     .wishes = std::move(wishes)};
   order.request.profile.resources = source.resources;

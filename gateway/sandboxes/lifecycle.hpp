@@ -27,6 +27,7 @@ struct CreateOrder {
   TenantId tenant;
   std::string profile;  // name
   int profile_version = 0;
+  int64_t profile_id = 0;
   EffectiveRequest request;
   std::string request_id;  // decides weighted draws
   // What the body gave beyond the profile's, and what its snapshot brought: copies inherit it.

@@ -44,7 +44,8 @@ class Fields {
 }  // namespace
 
 std::string columns() {
-  return "id, tenant, state, profile, profile_version, decision, deployment, provider, backend_id,"
+  return "id, tenant, state, profile, profile_version, profile_id, decision, deployment, provider, "
+         "backend_id,"
          " region, isolation, persistence, milli_vcpu, memory_mib, disk_gib, processes, metadata,"
          " trim_scale(charge_per_hour), currency, " +
          micros("created_at") + ", " + micros("expires_at") + ", " + micros("ended_at") +
@@ -60,6 +61,7 @@ SandboxRecord from_row(const pqxx::row& row) {
   record.state = sandbox_state_from(fields.text()).value();
   record.profile = fields.text();
   record.profile_version = static_cast<int>(fields.number());
+  record.profile_id = fields.number();
   record.decision.value = fields.text();
   record.deployment = fields.text();
   record.provider = fields.text();

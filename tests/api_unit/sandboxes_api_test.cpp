@@ -1,0 +1,82 @@
+#include "gateway/api/network.hpp"
+#include "gateway/api/snapshots.hpp"
+#include "gateway/sandboxes/budget_guard.hpp"
+#include "tests/registry/registry_fixture.hpp"
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate::api {
+namespace {
+
+using http::Method;
+using test::code_of;
+using test::run;
+
+// The handlers of sandboxes behind their routes, on backends in memory.
+struct SandboxesApiTest : testing::Test {
+  SandboxesApiTest() {
+    snapshots.add_routes(routes);
+    network.add_routes(routes);
+  }
+
+  Json call(Method method, const std::string& target, const std::string& body) {
+    auto match = routes.match(method, target);
+    http::Request request;
+    request.method = method;
+    request.params = std::move(match.params);
+    request.headers.add("Content-Type", "application/json");
+    request.body = body;
+    request.id = "rqtest";
+    request.caller = {.role = http::Role::developer, .tenant = world.tenant, .key_id = "kyme"};
+    const auto response = run(match.route->handler(request));
+    return Json::parse(std::get<std::string>(response.body));
+  }
+  Json fork(const SandboxRecord& box, int count) {
+    const std::string body = R"({"count":)" + std::to_string(count) + "}";
+    return call(Method::post, "/v1/sandboxes/" + box.id.value + "/fork", body).at("items");
+  }
+  // A sandbox under the profile of that owner.
+  SandboxRecord create(const std::optional<TenantId>& owner, const std::string& yaml) {
+    const Profile profile = parse_profile_yaml(yaml);
+    run(profiles.publish(owner, profile, "stable", test::kActor));
+    const auto head = run(profiles.find(owner, profile.name)).value();
+    CreateOrder order = world.order();
+    order.profile = profile.name;
+    order.profile_version = static_cast<int>(head.latest);
+    order.profile_id = head.id;
+    order.key = "kyme";
+    order.request.profile.network = profile.network;
+    return run(lifecycle.create(std::move(order)));
+  }
+
+  test::World world;
+  Budgets budgets{world.replica.prices};
+  BudgetGuard guard{budgets, world.replica.clock};
+  Lifecycle lifecycle{world.replica.parts(guard)};
+  Notifications notifications{world.database.url()};
+  ProfileStore profiles{*world.database};
+  ProfileResolver resolver{profiles, notifications};
+  SnapshotHandlers snapshots{lifecycle, resolver};
+  NetworkHandlers network{lifecycle, resolver};
+  http::Routes routes;
+};
+
+constexpr char kClosed[] = "name: data\nresources: {vcpu: 1}\nnetwork: {default: deny}\n";
+
+TEST_F(SandboxesApiTest, ASandboxKeepsTheProfileItWasMadeWith) {
+  const SandboxRecord box = create(std::nullopt, kClosed);
+  const std::string path = "/v1/sandboxes/" + box.id.value + "/network";
+  const auto open_up = [&] { call(Method::put, path, R"({"default":"allow"})"); };
+  EXPECT_EQ(code_of(open_up), ErrorCode::invalid);
+  // The tenant's own of the same name goes before the operator's, and also has a version 1.
+  run(profiles.publish(world.tenant, parse_profile_yaml("name: data\nnetwork: {default: allow}\n"),
+                       "stable", test::kActor));
+  EXPECT_EQ(code_of(open_up), ErrorCode::invalid);
+  fork(box, 1);
+  EXPECT_EQ(world.a->last_spec().network.fallback, NetworkDefault::deny);
+  run(profiles.archive(std::nullopt, "data", test::kActor));
+  EXPECT_EQ(code_of(open_up), ErrorCode::invalid) << "archived, it still says what it said";
+  EXPECT_TRUE(fork(box, 1)[0].contains("sandbox"));
+}
+
+}  // namespace
+}  // namespace sandgate::api
