@@ -130,6 +130,7 @@ Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
   const auto known = co_await lifecycle_.get(request.tenant(), id);
   const SandboxRecord source = known->record;
   CreateOrder order = co_await order_like(source, request.id);
+  order.key = request.caller.key_id;
   order.claim = request.claim;
   const auto copies =
       co_await snapshots_.fork(source, std::move(order), static_cast<size_t>(*count));

@@ -1,3 +1,5 @@
+#include "billing/budget_store.hpp"
+#include "billing/price_rows.hpp"
 #include "gateway/api/network.hpp"
 #include "gateway/api/snapshots.hpp"
 #include "gateway/sandboxes/budget_guard.hpp"
@@ -61,6 +63,24 @@ struct SandboxesApiTest : testing::Test {
 };
 
 constexpr char kClosed[] = "name: data\nresources: {vcpu: 1}\nnetwork: {default: deny}\n";
+
+TEST_F(SandboxesApiTest, ForksCountAgainstTheBudgetOfTheirKey) {
+  const PriceVersion list = price_version_from(
+      parse_json(R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+        "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"0.001"}]})"),
+      "list");
+  run(world.database->run([&](pqxx::work& tx) { insert_price_version(tx, list); }));
+  run(world.replica.prices.load());
+  const SandboxRecord box = create(std::nullopt, kClosed);
+  const std::string hour = world.sql("SELECT charge_per_hour FROM sandbox");
+  BudgetStore rows{world.replica.database};
+  run(rows.put(budget_from(
+      parse_json(
+          R"({"amount":"0.001","currency":"USD","window":"total","applies_to":{"key":"kyme"}})"),
+      world.tenant, "mine")));
+  for (const Json& one : fork(box, 2)) EXPECT_EQ(one.at("error").at("code"), "budget_exceeded");
+  EXPECT_EQ(world.a->alive(), 1u) << hour;
+}
 
 TEST_F(SandboxesApiTest, ASandboxKeepsTheProfileItWasMadeWith) {
   const SandboxRecord box = create(std::nullopt, kClosed);
