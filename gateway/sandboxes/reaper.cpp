@@ -93,7 +93,7 @@ Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   auto work = pausing_.carry_out(std::move(record));
   const auto outcome = co_await attempt(std::move(work));
   const auto* error = std::get_if<Error>(&outcome);
-  if (!error || !is_certain(*error)) co_return;
+  if (!error || !is_final(*error)) co_return;
   log::warn("a sandbox was not paused or resumed",
             {{"sandbox", id.value}, {"reason", error->what()}});
   if (or_end) co_await lifecycle_.kill(tenant, id);
