@@ -209,7 +209,7 @@ void Gateway::start() {
   dispatcher_ = std::make_unique<http::Dispatcher>(
       routes_, http::Dispatcher::Services{authenticator_, &rate_, &idempotency_, metrics_.get()});
   port_gate_ = std::make_unique<ports::PortGate>(*dispatcher_, access_, ports_, app_pool_, clock_,
-                                                 gate_settings());
+                                                 tenant_directory_, gate_settings());
   subscribe();
   notifications_.start();
   start_background_work();

@@ -164,6 +164,13 @@ TEST_F(PausingWorld, UseResumesOnlyWhereTheProfileSaysSo) {
     run(access.open(caller, box.id.value, Verb::exec));
   };
   EXPECT_EQ(code_of([&] { open(asleep); }), ErrorCode::conflict);
+  http::Caller viewer{.role = http::Role::viewer, .tenant = world.tenant};
+  http::Caller suspended{.role = http::Role::owner, .tenant = world.tenant, .suspended = true};
+  for (const http::Caller& looking : {viewer, suspended}) {
+    const auto look = [&] { run(access.open(looking, light.id.value, Verb::files)); };
+    EXPECT_EQ(code_of(look), ErrorCode::conflict);
+    EXPECT_EQ(world.row(light.id).state, SandboxState::paused);
+  }
   EXPECT_EQ(code_of([&] { open(light); }), std::nullopt);
   EXPECT_EQ(world.row(light.id).state, SandboxState::running);
 }
