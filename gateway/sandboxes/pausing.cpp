@@ -10,6 +10,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kPausePatience{20};
+constexpr std::chrono::seconds kExtendPatience{5};
 constexpr std::chrono::seconds kPauseLease{30};  // of a maker that is at work
 constexpr std::chrono::seconds kSettlePatience{25};
 constexpr std::chrono::milliseconds kSettlePause{20};
@@ -117,7 +118,7 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
 Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxRecord record) {
   if (record.on_expiry == EndAction::pause) {
     auto extending = deployment->backend->extend(record.backend_id, kWhilePaused);
-    const auto longer = co_await attempt(std::move(extending));
+    const auto longer = co_await attempt_within(kExtendPatience, std::move(extending));
     if (const auto* error = std::get_if<Error>(&longer))
       log::info("a backend may end a paused sandbox by its own clock",
                 {{"sandbox", record.id.value}, {"reason", error->what()}});
@@ -146,7 +147,7 @@ Task<SandboxRecord> Pausing::carry_out(SandboxRecord record) {
         const auto ttl =
             backend_ttl(std::chrono::seconds(running.ttl_seconds), deployment->descriptor);
         auto shortening = deployment->backend->extend(record.backend_id, ttl);
-        co_await attempt(std::move(shortening));
+        co_await attempt_within(kExtendPatience, std::move(shortening));
       }
       co_return running;
     }

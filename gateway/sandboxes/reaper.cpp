@@ -63,7 +63,8 @@ void Reaper::carry_out_all(std::vector<SandboxRecord> records, bool or_end) {
 }
 
 Task<size_t> Reaper::expire() {
-  return stop_due("state IN ('running', 'paused') AND on_expiry = 'kill' AND expires_at <= " +
+  return stop_due("state IN ('running', 'pausing', 'paused', 'resuming') AND on_expiry = 'kill'"
+                  " AND expires_at <= " +
                       kNow + " ORDER BY expires_at",
                   {.reason = "expired", .lease = kLease});
 }

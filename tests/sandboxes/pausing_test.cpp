@@ -153,6 +153,19 @@ TEST_F(PausingWorld, TimeGoesOnForThePaused) {
   EXPECT_EQ(metered(box), "closed");
 }
 
+TEST_F(PausingWorld, TimeGoesOnForThoseHalfPausedOrResumed) {
+  for (const char* state : {"pausing", "resuming"}) {
+    const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
+    world.sql("UPDATE sandbox SET state = '" + std::string(state) + "' WHERE id = '" +
+              box.id.value + "' RETURNING id");
+    EXPECT_EQ(world.replica.reap(&Reaper::expire), 0u);
+    EXPECT_EQ(world.replica.reap(&Reaper::expire, seconds(100)), 1u) << state;
+    EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+    EXPECT_EQ(metered(box), "closed");
+  }
+  EXPECT_EQ(world.a->alive(), 0u);
+}
+
 TEST_F(PausingWorld, UseResumesOnlyWhereTheProfileSaysSo) {
   const SandboxRecord asleep = world.create();
   const SandboxRecord light = world.create([](Profile& p) { p.auto_resume = true; });
