@@ -24,7 +24,6 @@ constexpr std::chrono::milliseconds kNodeStart{2000};
 // How soon an event is in the log while streams wait for it, and otherwise.
 constexpr std::chrono::milliseconds kEventsAwaited{40}, kEventsQuiet{250};
 constexpr int64_t kForgotAtOnce = 5000;
-constexpr std::chrono::milliseconds kForgetPause{100};
 constexpr std::chrono::milliseconds kClockDoubt{100};
 
 sigset_t block_signals() {
@@ -126,12 +125,8 @@ void Gateway::start_events() {
     }
   });
   keep_running(io_.executor(), "webhooks", [this] { return webhook_sender_.run(); });
-  repeat(io_.executor(), "old events", std::chrono::minutes(10), [this]() -> Task<void> {
-    const std::chrono::hours age(24 * config_.events.retention_days);
-    for (size_t gone = 1; gone > 0;) {
-      gone = co_await event_log_.forget(age, kForgotAtOnce);
-      co_await sleep_for(kForgetPause);
-    }
+  repeat_until_none(io_.executor(), "old events", std::chrono::minutes(10), [this] {
+    return event_log_.forget(std::chrono::hours(24 * config_.events.retention_days), kForgotAtOnce);
   });
 }
 
@@ -181,8 +176,8 @@ void Gateway::start_background_work() {
   repeat(io_.executor(), "partitions", std::chrono::hours(6),
          [this]() -> Task<void> { co_await create_usage_partitions(database_); });
   repeat(io_.executor(), "prices", seconds(60), [this] { return prices_.load(); });
-  repeat(io_.executor(), "idempotency keys", seconds(600),
-         [this]() -> Task<void> { co_await idempotency_.purge(); });
+  repeat_until_none(io_.executor(), "idempotency keys", seconds(600),
+                    [this] { return idempotency_.purge(); });
 }
 
 void Gateway::reload() {
