@@ -152,8 +152,10 @@ void Gateway::start_background_work() {
   meter_.set_prelude([this] { return settle_outage(); });
   repeat(io_.executor(), "outage", seconds(1), [this] { return settle_outage(); });
   repeat(io_.executor(), "clock", seconds(10), [this] { return anchor_clock(); });
-  repeat(io_.executor(), "counters", seconds(10),
-         [this]() -> Task<void> { co_await sampler_.sample(); });
+  repeat(io_.executor(), "counters", seconds(10), [this]() -> Task<void> {
+    sampler_.begin();
+    co_return;
+  });
   if (local_)
     keep_running(io_.executor(), "local descriptor", [this] { return local_->keep_fresh(); });
   keep_running(io_.executor(), "deployments", [this] { return deployments_.run(); });

@@ -87,6 +87,10 @@ void Errands::send(std::string deployment, std::string id, std::function<Task<vo
   spawn_detached(asio::make_strand(executor_), std::move(running));
 }
 
+std::string Errands::line_of(const Deployment& deployment) {
+  return deployment.tenant ? "tenant/" + deployment.tenant->value : deployment.name;
+}
+
 Task<void> Errands::rest() const {
   for (;;) {
     {

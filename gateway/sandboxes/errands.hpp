@@ -4,6 +4,7 @@
 #include <string>
 
 #include "gateway/core/async.hpp"
+#include "gateway/placement/deployment.hpp"
 
 namespace sandgate {
 
@@ -15,6 +16,7 @@ class Errands {
     size_t at_once = 16, waiting = 2000;  // of each deployment
   };
   explicit Errands(asio::any_io_executor executor) : Errands(std::move(executor), Options()) {}
+  // Those of one Errands may share what they use when the executor is a strand.
   Errands(asio::any_io_executor executor, Options options);
   Errands(const Errands&) = delete;
   Errands& operator=(const Errands&) = delete;
@@ -23,6 +25,9 @@ class Errands {
   // rest() returns. Left out when `id` is on its way already or too many wait: the row that says
   // what to do is due again when its lease is over.
   void send(std::string deployment, std::string id, std::function<Task<void>()> work);
+
+  // One line for all deployments of a tenant: whoever has fifty that hang waits for itself.
+  static std::string line_of(const Deployment& deployment);
 
   // Returns once nothing is under way.
   Task<void> rest() const;

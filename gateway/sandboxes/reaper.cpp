@@ -42,7 +42,7 @@ Task<size_t> Reaper::stop_due(std::string condition, sandbox_rows::Stop stop) {
 std::string Reaper::line_of(const TenantId& tenant, const std::string& deployment) const {
   const auto found = lifecycle_.parts().deployments.find(tenant, deployment);
   // Where one is that was never placed, nobody knows: a tenant's are in a line of their own.
-  return found ? found->key() : "tenant/" + tenant.value;
+  return found ? found->key() : "unplaced/" + tenant.value;
 }
 
 void Reaper::bring_down_all(std::vector<SandboxRecord> records) {
@@ -63,10 +63,11 @@ void Reaper::carry_out_all(std::vector<SandboxRecord> records, bool or_end) {
 }
 
 Task<size_t> Reaper::expire() {
-  return stop_due("state IN ('running', 'pausing', 'paused', 'resuming') AND on_expiry = 'kill'"
-                  " AND expires_at <= " +
-                      kNow + " ORDER BY expires_at",
-                  {.reason = "expired", .lease = kLease});
+  return stop_due(
+      "state IN ('running', 'pausing', 'paused', 'resuming') AND on_expiry = 'kill'"
+      " AND expires_at <= " +
+          kNow + " ORDER BY expires_at",
+      {.reason = "expired", .lease = kLease});
 }
 
 Task<size_t> Reaper::end_idle() {

@@ -30,6 +30,19 @@ TEST(Reaper, ABackendThatHangsHoldsUpItsOwnAlone) {
   EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox WHERE state = 'stopped'"), "41");
 }
 
+TEST(Reconciler, ABackendThatHangsHoldsUpNoOther) {
+  World world;
+  const SandboxRecord lost = world.create([](Profile& p) { p.placement.order = {"b", "a"}; });
+  world.b->lose(lost.backend_id);
+  world.a->hang_lists(true);
+  Reconciler reconciler(world.replica.lifecycle, {.every = milliseconds(20)});
+  asio::io_context loop;
+  asio::co_spawn(loop, reconciler.run(), [](std::exception_ptr) {});
+  while (world.row(lost.id).state != SandboxState::failed) loop.run_for(milliseconds(10));
+  world.a->hang_lists(false);
+  run(reconciler.rest());
+}
+
 TEST(Errands, AreNotBegunTwiceNorWithoutBound) {
   asio::thread_pool pool(2);
   Errands errands(pool.get_executor(), {.at_once = 1, .waiting = 2});

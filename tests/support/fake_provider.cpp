@@ -110,6 +110,7 @@ Task<std::optional<BackendSandbox>> FakeProvider::find_by_tag(std::string sandbo
 }
 
 Task<std::vector<BackendSandbox>> FakeProvider::list() {
+  while (hang_lists_) co_await sleep_for(std::chrono::milliseconds(2));
   std::lock_guard lock(mutex_);
   std::vector<BackendSandbox> all;
   for (const auto& [id, one] : alive_) all.push_back(one);
