@@ -11,6 +11,7 @@
 #include "gateway/placement/place.hpp"
 #include "gateway/sandboxes/outage_journal.hpp"
 #include "gateway/sandboxes/sandbox_cache.hpp"
+#include "gateway/sandboxes/settling.hpp"
 #include "gateway/sandboxes/spend_guard.hpp"
 #include "gateway/sandboxes/store.hpp"
 
@@ -104,6 +105,7 @@ class Lifecycle {
   DeploymentPtr deployment_of(const SandboxRecord& record) const;
 
   const Parts& parts() const { return parts_; }
+  Settling& settling() { return settling_; }
   // Creates for which a deployment of unknown price was refused, or (unless required) considered.
   uint64_t unpriced() const { return unpriced_; }
 
@@ -120,6 +122,7 @@ class Lifecycle {
   void warn_of_unpriced(const Decision& decision);
 
   Parts parts_;
+  Settling settling_{parts_.cache, parts_.executor};
   std::atomic<uint64_t> unpriced_{0};
   std::atomic<int64_t> unpriced_told_{0};  // steady seconds
 };

@@ -13,7 +13,6 @@ constexpr std::chrono::seconds kPausePatience{20};
 constexpr std::chrono::seconds kExtendPatience{5};
 constexpr std::chrono::seconds kPauseLease{30};  // of a maker that is at work
 constexpr std::chrono::seconds kSettlePatience{25};
-constexpr std::chrono::milliseconds kSettlePause{20};
 // Of a sandbox that waits paused for ever: its backend must not end it by its own clock.
 constexpr std::chrono::seconds kWhilePaused{365 * 24 * 3600};
 
@@ -57,12 +56,13 @@ void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {
 
 Task<SandboxRecord> Pausing::settled(TenantId tenant, SandboxId id) {
   const auto limit = std::chrono::steady_clock::now() + kSettlePatience;
-  for (;;) {
-    const auto known = co_await lifecycle_.get(tenant, id);
-    if (!is_on_its_way(known->record.state)) co_return known->record;
+  auto known = co_await lifecycle_.get(std::move(tenant), id);
+  while (is_on_its_way(known->record.state)) {
     if (std::chrono::steady_clock::now() > limit) throw wrong_state(known->record);
-    co_await sleep_for(kSettlePause);
+    known = co_await lifecycle_.settling().look_again(id);
+    if (!known) throw Error::not_found("sandbox", id.value);
   }
+  co_return known->record;
 }
 
 Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {

@@ -188,6 +188,23 @@ TEST_F(PausingWorld, UseResumesOnlyWhereTheProfileSaysSo) {
   EXPECT_EQ(world.row(light.id).state, SandboxState::running);
 }
 
+TEST_F(PausingWorld, ManyWhoWaitAskAsOne) {
+  const SandboxRecord box = world.create();
+  world.sql("UPDATE sandbox SET state = 'resuming' RETURNING id");
+  world.replica.cache.forget(box.id);
+  constexpr int kWaiting = 40;
+  asio::thread_pool pool(2);
+  std::vector<std::future<SandboxRecord>> all;
+  for (int i = 0; i < kWaiting; ++i)
+    all.push_back(asio::co_spawn(pool, pausing.resume(world.tenant, box.id), asio::use_future));
+  const uint64_t before = world.replica.cache.misses();
+  run(sleep_for(milliseconds(500)));
+  EXPECT_LT(world.replica.cache.misses() - before, 25u + 2 * kWaiting);
+  world.sql("UPDATE sandbox SET state = 'running' RETURNING id");
+  for (auto& one : all) EXPECT_EQ(one.get().state, SandboxState::running);
+  pool.join();
+}
+
 TEST_F(PausingWorld, ManyAtOnceAgree) {
   const SandboxRecord box = world.create();
   asio::thread_pool pool(4);
