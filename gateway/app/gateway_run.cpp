@@ -204,7 +204,9 @@ void Gateway::start() {
   add_routes();
   metrics_ = std::make_unique<http::HttpMetrics>(routes_);
   dispatcher_ = std::make_unique<http::Dispatcher>(
-      routes_, http::Dispatcher::Services{authenticator_, &rate_, &idempotency_, metrics_.get()});
+      routes_,
+      http::Dispatcher::Services{authenticator_, &rate_, &idempotency_, metrics_.get(),
+                                 static_cast<size_t>(config_.limits.body_bytes), &body_room_});
   port_gate_ = std::make_unique<ports::PortGate>(*dispatcher_, access_, ports_, app_pool_, clock_,
                                                  tenant_directory_, gate_settings());
   subscribe();
