@@ -1,6 +1,7 @@
 #include "billing/budget_store.hpp"
 #include "billing/price_rows.hpp"
 #include "gateway/api/network.hpp"
+#include "gateway/api/ports.hpp"
 #include "gateway/api/snapshots.hpp"
 #include "gateway/sandboxes/budget_guard.hpp"
 #include "tests/registry/registry_fixture.hpp"
@@ -18,19 +19,26 @@ struct SandboxesApiTest : testing::Test {
   SandboxesApiTest() {
     snapshots.add_routes(routes);
     network.add_routes(routes);
+    ports.add_routes(routes);
   }
 
-  Json call(Method method, const std::string& target, const std::string& body) {
-    auto match = routes.match(method, target);
+  Json call(Method method, const std::string& target, const std::string& body,
+            const std::string& key = "") {
+    const size_t mark = std::min(target.find('?'), target.size());
+    auto match = routes.match(method, target.substr(0, mark));
     http::Request request;
     request.method = method;
+    if (mark < target.size()) request.query = http::Query(target.substr(mark + 1));
+    if (!key.empty()) request.headers.add("Idempotency-Key", key);
+    request.path = target;
     request.params = std::move(match.params);
     request.headers.add("Content-Type", "application/json");
     request.body = body;
     request.id = "rqtest";
     request.caller = {.role = http::Role::developer, .tenant = world.tenant, .key_id = "kyme"};
     const auto response = run(match.route->handler(request));
-    return Json::parse(std::get<std::string>(response.body));
+    const auto& text = std::get<std::string>(response.body);
+    return text.empty() ? Json() : Json::parse(text);
   }
   Json fork(const SandboxRecord& box, int count) {
     const std::string body = R"({"count":)" + std::to_string(count) + "}";
@@ -59,6 +67,9 @@ struct SandboxesApiTest : testing::Test {
   ProfileResolver resolver{profiles, notifications};
   SnapshotHandlers snapshots{lifecycle, resolver};
   NetworkHandlers network{lifecycle, resolver};
+  CachedAccess access{lifecycle, world.replica.activity};
+  sandgate::ports::PortStore port_rows{*world.database, notifications};
+  PortHandlers ports{access, lifecycle, port_rows, {.token_key = Secret("key")}};
   http::Routes routes;
 };
 
@@ -96,6 +107,21 @@ TEST_F(SandboxesApiTest, ASandboxKeepsTheProfileItWasMadeWith) {
   run(profiles.archive(std::nullopt, "data", test::kActor));
   EXPECT_EQ(code_of(open_up), ErrorCode::invalid) << "archived, it still says what it said";
   EXPECT_TRUE(fork(box, 1)[0].contains("sandbox"));
+}
+
+TEST_F(SandboxesApiTest, ATokenDoesNotOutliveTheClosingOfItsPort) {
+  Descriptor descriptor = world.a->descriptor();
+  descriptor.verbs[Verb::ports] = Keeps::disk;
+  world.a->offer(std::move(descriptor));
+  world.replica.deployments.refresh();
+  const std::string path = "/v1/sandboxes/" + world.create().id.value + "/ports";
+  const auto open = [&] {
+    return call(Method::post, path, R"({"port":8080})", "key-1").at("token").get<std::string>();
+  };
+  const std::string first = open();
+  EXPECT_EQ(open(), first) << "the same request, the same answer";
+  call(Method::delete_, path + "/8080", "");
+  EXPECT_NE(open(), first);
 }
 
 }  // namespace
