@@ -72,7 +72,7 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
     }
   }
   if (!page.after.empty()) {
-    const Time created(std::chrono::microseconds(page.integer_after(0)));
+    const Time created = page.micros_after(0);
     filter.after = {created, page.after[1]};
   }
   return filter;

@@ -68,7 +68,7 @@ Task<http::Response> SnapshotHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request.query, 2);
   snapshot_rows::Page wanted{.tenant = request.tenant(), .rows = page.rows_to_fetch()};
   if (!page.after.empty()) {
-    const Time created(std::chrono::microseconds(page.integer_after(0)));
+    const Time created = page.micros_after(0);
     wanted.after = {created, page.after[1]};
   }
   const auto snapshots = co_await snapshots_.list(std::move(wanted));

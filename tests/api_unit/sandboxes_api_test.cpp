@@ -124,5 +124,11 @@ TEST_F(SandboxesApiTest, ATokenDoesNotOutliveTheClosingOfItsPort) {
   EXPECT_NE(open(), first);
 }
 
+TEST_F(SandboxesApiTest, ACursorOfNoTimeIsInvalid) {
+  const std::string cursor = to_cursor({"3100000000000000000", "sn"});
+  const auto list = [&] { call(Method::get, "/v1/snapshots?cursor=" + cursor, ""); };
+  EXPECT_EQ(code_of(list), ErrorCode::invalid);
+}
+
 }  // namespace
 }  // namespace sandgate::api
