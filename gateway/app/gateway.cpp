@@ -170,7 +170,9 @@ std::shared_ptr<Provider> Gateway::make_provider(const DeploymentRow& row) {
 api::DeploymentHandlers::Rules Gateway::deployment_rules() {
   api::DeploymentHandlers::Rules rules;
   for (const ProviderKind& kind : provider_kinds()) rules.providers.push_back(kind.name);
-  rules.validate = [](const DeploymentRow& row, Problems& problems) {
+  rules.validate = [this](const DeploymentRow& row, Problems& problems) {
+    if (local_ && row.name == kLocalDeployment)
+      problems.add("", "the name '" + row.name + "' is that of the backend on this machine");
     Json credentials = Json::object();
     for (const auto& [name, value] : row.credentials) credentials[name] = value.reveal();
     read_placement_settings(row.settings, problems);
