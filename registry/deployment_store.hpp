@@ -50,10 +50,18 @@ inline constexpr char kDeploymentsChannel[] = "deployments";
 // Deployments in PostgreSQL, credentials sealed by the vault under "deployment/<owner>/<name>".
 class DeploymentStore {
  public:
-  DeploymentStore(Database& database, const Vault& vault) : database_(database), vault_(vault) {}
+  static constexpr int64_t kMostPerTenant = 50;  // each is listed, measured and asked for ever
 
-  // Throws Error(conflict) when a tenant takes the operator's name or the other way round. `check`
-  // sees the whole row, kept credentials included, before it is written, and may throw.
+  // In the transaction that removes a deployment or makes it one of another provider: may throw.
+  using Farewell = std::function<void(pqxx::work& tx, const DeploymentRow& before)>;
+
+  // `farewell` is asked before sandboxes there could not be reached any more.
+  DeploymentStore(Database& database, const Vault& vault, Farewell farewell = {})
+      : database_(database), vault_(vault), farewell_(std::move(farewell)) {}
+
+  // Throws Error(conflict) when a tenant takes the operator's name or the other way round, and
+  // Error(quota_exceeded) when it has kMostPerTenant. `check` sees the whole row, kept credentials
+  // included, before it is written, and may throw.
   Task<DeploymentRow> put(DeploymentDraft draft, std::function<void(const DeploymentRow&)> check,
                           Actor actor);
   // Throws Error(not_found).
@@ -70,6 +78,7 @@ class DeploymentStore {
  private:
   Database& database_;
   const Vault& vault_;
+  const Farewell farewell_;
 };
 
 }  // namespace sandgate

@@ -19,6 +19,10 @@ std::pair<std::optional<TenantId>, std::string> topic_parts(const std::string& t
   return {TenantId::parse(topic.substr(0, slash)), topic.substr(slash + 1)};
 }
 
+std::string version_key(int64_t profile_id, int64_t version) {
+  return std::to_string(profile_id) + "@" + std::to_string(version);
+}
+
 ProfileChannel channel_of(const ProfileHead& head, const ProfileReference& wanted) {
   if (wanted.version) return {.version = *wanted.version};
   const auto channel = head.channels.find(wanted.channel);
@@ -58,7 +62,7 @@ Task<ResolvedProfile> ProfileResolver::resolve(std::optional<TenantId> tenant,
   const int64_t version = choose_version(channel, stickiness);
   auto profile = co_await version_of(head, version);
   if (!profile) throw Error::not_found("profile", reference);
-  ResolvedProfile resolved{head->name, version, head->owner, std::move(profile)};
+  ResolvedProfile resolved{head->name, head->id, version, head->owner, std::move(profile)};
   if (const auto shadow = choose_shadow(channel, stickiness)) {
     // No create fails for the sake of its shadow.
     auto reading = version_of(head, *shadow);
@@ -74,8 +78,15 @@ Task<std::shared_ptr<const Profile>> ProfileResolver::version_of(
     std::shared_ptr<const ProfileHead> head, int64_t version) {
   // The newest is known: numbers above it need no look and leave nothing in memory.
   if (version > head->latest) co_return nullptr;
-  auto reading = versions_.get(std::to_string(head->id) + "@" + std::to_string(version));
+  auto reading = versions_.get(version_key(head->id, version));
   auto profile = co_await std::move(reading);
+  co_return profile;
+}
+
+Task<std::shared_ptr<const Profile>> ProfileResolver::version(int64_t profile_id, int64_t version) {
+  auto reading = versions_.get(version_key(profile_id, version));
+  auto profile = co_await std::move(reading);
+  if (!profile) throw Error::not_found("profile", version_key(profile_id, version));
   co_return profile;
 }
 

@@ -11,6 +11,7 @@ namespace sandgate {
 
 struct ResolvedProfile {
   std::string name;
+  int64_t id = 0;  // of the profile, whatever becomes of its name
   int64_t version = 0;
   std::optional<TenantId> owner;  // empty: the operator's
   std::shared_ptr<const Profile> profile;  // never null
@@ -30,6 +31,10 @@ class ProfileResolver {
   // what is no reference, Error(not_found) for what does not exist or is archived.
   Task<ResolvedProfile> resolve(std::optional<TenantId> tenant, std::string reference,
                                 std::string stickiness);
+
+  // What something was made with, by the profile's id: also when it is archived, or when the name
+  // is another profile's for the tenant by now. Throws Error(not_found).
+  Task<std::shared_ptr<const Profile>> version(int64_t profile_id, int64_t version);
 
   // After a change made through this replica, so that it is seen here at once.
   void changed(const std::optional<TenantId>& owner, std::string_view name);

@@ -108,15 +108,6 @@ Task<http::Response> DeploymentHandlers::get(http::Request& request) {
 
 Task<http::Response> DeploymentHandlers::remove(http::Request& request) {
   const std::string name = request.param("name");
-  auto finding = deployments_.find(request.caller.tenant, name);
-  const auto row = co_await std::move(finding);
-  if (!row) throw Error::not_found("deployment", name);
-  if (rules_.in_use) {
-    auto asking = rules_.in_use(name);
-    const bool in_use = co_await std::move(asking);
-    if (in_use)
-      throw Error(ErrorCode::conflict, "sandboxes still live on this deployment: disable it first");
-  }
   auto removing = deployments_.remove(request.caller.tenant, name, actor_of(request));
   co_await std::move(removing);
   co_return http::Response::empty(204);

@@ -17,8 +17,6 @@ class DeploymentHandlers {
     std::vector<std::string> providers;  // names that exist
     // Adds what is wrong with settings and credentials ("/settings/url", "/credentials/api_key").
     std::function<void(const DeploymentRow& row, Problems& problems)> validate;
-    // Whether sandboxes still live there: then a deployment is not removed. May be empty.
-    std::function<Task<bool>(std::string name)> in_use;
   };
 
   DeploymentHandlers(DeploymentStore& deployments, Rules rules)

@@ -79,11 +79,9 @@ Task<http::Response> NetworkHandlers::put(http::Request& request) {
   if (!body.is_object()) throw Error::invalid("", "must be an object");
   auto finding = find(request);
   const Found found = co_await std::move(finding);
-  auto resolving = profiles_.resolve(
-      request.tenant(), found.record.profile + "@" + std::to_string(found.record.profile_version),
-      "");
-  const auto resolved = co_await std::move(resolving);
-  const NetworkPolicy policy = tightened(*resolved.profile, body);
+  auto reading = profiles_.version(found.record.profile_id, found.record.profile_version);
+  const auto profile = co_await std::move(reading);
+  const NetworkPolicy policy = tightened(*profile, body);
   auto setting = found.deployment->backend->set_network(found.record.backend_id, policy);
   co_await std::move(setting);
   co_return http::Response::json(200, policy_json(policy));

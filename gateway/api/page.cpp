@@ -9,6 +9,7 @@ namespace sandgate::api {
 namespace {
 
 constexpr size_t kMaxCursorBytes = 8192;
+constexpr int64_t kLastMicros = 253'402'300'799'999'999;  // of the year 9999
 
 Error bad_cursor() { return Error::invalid("?cursor", "is not a cursor of this list"); }
 
@@ -45,6 +46,12 @@ Time PageRequest::time_after(size_t part) const {
   const auto time = from_rfc3339(after.at(part));
   if (!time) throw bad_cursor();
   return *time;
+}
+
+Time PageRequest::micros_after(size_t part) const {
+  const int64_t micros = integer_after(part);
+  if (micros > kLastMicros) throw bad_cursor();
+  return from_micros(micros);
 }
 
 PageRequest read_page(const http::Query& query, size_t parts) {

@@ -21,6 +21,7 @@ struct PageRequest {
   // A part of `after` as a number or a time. Throws Error(invalid) for a cursor nobody issued.
   int64_t integer_after(size_t part) const;
   Time time_after(size_t part) const;
+  Time micros_after(size_t part) const;  // written as microseconds
 };
 
 // Reads ?limit (1..100, 50) and ?cursor. `parts` is how many columns the list's sort key has.

@@ -3,6 +3,7 @@
 #include "gateway/api/page.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/random.hpp"
 #include "gateway/http/idempotency.hpp"
 #include "gateway/ports/forwarding.hpp"
 #include "gateway/ports/port_token.hpp"
@@ -97,15 +98,19 @@ Task<http::Response> PortHandlers::open(http::Request& request) {
   port.tenant = box.tenant;
   port.port = draft.port;
   port.access = draft.access;
+  port.salt = random_hex(8);
+  const auto token_of = [&,
+                         asked = repeat.key_hash + repeat.request_hash](const std::string& salt) {
+    return ports::make_token(settings_.token_key, asked + salt);
+  };
   Secret token;
   if (draft.access == ports::Access::token) {
-    token = repeat.key_hash.empty()
-                ? ports::make_token()
-                : ports::make_token(settings_.token_key, repeat.key_hash + repeat.request_hash);
+    token = repeat.key_hash.empty() ? ports::make_token() : token_of(port.salt);
     port.token_hash = sha256_hex(token.reveal());
   }
   auto opening = store_.open(std::move(port), draft.lifetime, std::move(repeat));
   const ports::Opened opened = co_await std::move(opening);
+  if (opened.repeated && !token.empty()) token = token_of(opened.port.salt);
   const Json shown = token.empty() ? Json() : Json(token.reveal());
   http::Response response = http::Response::json(201, render(request, opened.port, shown));
   response.headers.emplace_back("Cache-Control", "no-store");

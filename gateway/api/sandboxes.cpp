@@ -72,7 +72,7 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
     }
   }
   if (!page.after.empty()) {
-    const Time created(std::chrono::microseconds(page.integer_after(0)));
+    const Time created = page.micros_after(0);
     filter.after = {created, page.after[1]};
   }
   return filter;
@@ -114,6 +114,7 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
   co_return CreateOrder{.tenant = request.tenant(),
                         .profile = resolved.name,
                         .profile_version = static_cast<int>(resolved.version),
+                        .profile_id = resolved.id,
                         .request = merge(*resolved.profile, body),
                         .request_id = request.id,
                         .env = env_of(body),

@@ -62,7 +62,7 @@ Task<http::Response> SnapshotHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request.query, 2);
   snapshot_rows::Page wanted{.tenant = request.tenant(), .rows = page.rows_to_fetch()};
   if (!page.after.empty()) {
-    const Time created(std::chrono::microseconds(page.integer_after(0)));
+    const Time created = page.micros_after(0);
     wanted.after = {created, page.after[1]};
   }
   const auto snapshots = co_await snapshots_.list(std::move(wanted));
@@ -86,13 +86,12 @@ Task<http::Response> SnapshotHandlers::remove(http::Request& request) {
 Task<CreateOrder> SnapshotHandlers::order_like(SandboxRecord source, std::string request_id) {
   auto read = [id = source.id](pqxx::work& tx) { return sandbox_rows::wishes_of(tx, id); };
   Json wishes = co_await lifecycle_.parts().database.run(std::move(read));
-  std::string reference = source.profile + "@" + std::to_string(source.profile_version);
-  const auto resolved =
-      co_await profiles_.resolve(source.tenant, std::move(reference), std::string());
+  const auto profile = co_await profiles_.version(source.profile_id, source.profile_version);
   CreateOrder order{.tenant = source.tenant,
                     .profile = source.profile,
                     .profile_version = source.profile_version,
-                    .request = merge(*resolved.profile, wishes),
+                    .profile_id = source.profile_id,
+                    .request = merge(*profile, wishes),
                     .request_id = std::move(request_id),
                     .wishes = std::move(wishes)};
   order.request.profile.resources = source.resources;
@@ -125,6 +124,7 @@ Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
   const auto known = co_await lifecycle_.get(request.tenant(), id);
   const SandboxRecord source = known->record;
   CreateOrder order = co_await order_like(source, request.id);
+  order.key = request.caller.key_id;
   order.claim = request.claim;
   const auto copies =
       co_await snapshots_.fork(source, std::move(order), static_cast<size_t>(*count));

@@ -5,6 +5,9 @@
 namespace sandgate {
 namespace {
 
+constexpr std::chrono::milliseconds kRemovalPause{100};
+
+// Whatever it is, the work goes on: nobody cancels it.
 Task<void> logged(std::string name, std::function<Task<void>()> work) {
   try {
     co_await work();
@@ -12,8 +15,6 @@ Task<void> logged(std::string name, std::function<Task<void>()> work) {
     // The database being away is reported where it is noticed; repeating it here says nothing.
     if (error.code != ErrorCode::unavailable)
       log::warn("background work failed", {{"work", name}, {"reason", error.what()}});
-  } catch (const boost::system::system_error&) {
-    throw;  // cancelled
   } catch (const std::exception& failure) {
     log::error("background work failed", {{"work", name}, {"reason", failure.what()}});
   }
@@ -30,6 +31,17 @@ void repeat(asio::any_io_executor executor, std::string name, std::chrono::milli
     }
   };
   spawn_detached(executor, std::move(work));
+}
+
+void repeat_until_none(asio::any_io_executor executor, std::string name,
+                       std::chrono::milliseconds period, std::function<Task<size_t>()> step) {
+  auto round = [step = std::move(step)]() -> Task<void> {
+    for (size_t gone = 1; gone > 0;) {
+      gone = co_await step();
+      co_await sleep_for(kRemovalPause);
+    }
+  };
+  repeat(executor, std::move(name), period, std::move(round));
 }
 
 void keep_running(asio::any_io_executor executor, std::string name,

@@ -15,4 +15,9 @@ void keep_running(asio::any_io_executor executor, std::string name,
 void repeat(asio::any_io_executor executor, std::string name, std::chrono::milliseconds period,
             std::function<Task<void>()> step);
 
+// For what is removed some at a time: calls `step` until it has removed none, with short pauses,
+// and so again every `period`.
+void repeat_until_none(asio::any_io_executor executor, std::string name,
+                       std::chrono::milliseconds period, std::function<Task<size_t>()> step);
+
 }  // namespace sandgate

@@ -30,6 +30,12 @@ Secret master_key(const Config& config) {
 
 constexpr const char* kLocalDeployment = "local";
 
+void check_is_left(pqxx::work& tx, const DeploymentRow& row) {
+  if (sandbox_rows::any_on(tx, row.name, row.tenant))
+    throw Error(ErrorCode::conflict,
+                "sandboxes or snapshots are still on this deployment: disable it, and end them");
+}
+
 // Gateways of one database may each have a node: whose is whose must be known over restarts.
 std::string machine_name(const Config& config) {
   const std::string path = config.gateway_directory() + "/machine";
@@ -68,7 +74,7 @@ Gateway::Gateway(const Config& config)
       keys_(database_),
       profiles_(database_),
       profile_resolver_(profiles_, notifications_),
-      deployment_rows_(database_, vault_),
+      deployment_rows_(database_, vault_, check_is_left),
       secrets_(database_, vault_),
       prices_(database_),
       meter_(prices_),
@@ -164,7 +170,9 @@ std::shared_ptr<Provider> Gateway::make_provider(const DeploymentRow& row) {
 api::DeploymentHandlers::Rules Gateway::deployment_rules() {
   api::DeploymentHandlers::Rules rules;
   for (const ProviderKind& kind : provider_kinds()) rules.providers.push_back(kind.name);
-  rules.validate = [](const DeploymentRow& row, Problems& problems) {
+  rules.validate = [this](const DeploymentRow& row, Problems& problems) {
+    if (local_ && row.name == kLocalDeployment)
+      problems.add("", "the name '" + row.name + "' is that of the backend on this machine");
     Json credentials = Json::object();
     for (const auto& [name, value] : row.credentials) credentials[name] = value.reveal();
     read_placement_settings(row.settings, problems);

@@ -159,6 +159,7 @@ class Gateway {
 
   http::KeyAuthenticator authenticator_;
   http::RequestRate rate_;
+  http::BodyRoom body_room_;
   http::DatabaseIdempotency idempotency_;
   api::AuditHandlers audit_api_;
   api::TenantHandlers tenants_api_;

@@ -24,7 +24,6 @@ constexpr std::chrono::milliseconds kNodeStart{2000};
 // How soon an event is in the log while streams wait for it, and otherwise.
 constexpr std::chrono::milliseconds kEventsAwaited{40}, kEventsQuiet{250};
 constexpr int64_t kForgotAtOnce = 5000;
-constexpr std::chrono::milliseconds kForgetPause{100};
 constexpr std::chrono::milliseconds kClockDoubt{100};
 
 sigset_t block_signals() {
@@ -140,12 +139,8 @@ void Gateway::start_events() {
     }
   });
   keep_running(io_.executor(), "webhooks", [this] { return webhook_sender_.run(); });
-  repeat(io_.executor(), "old events", std::chrono::minutes(10), [this]() -> Task<void> {
-    const std::chrono::hours age(24 * config_.events.retention_days);
-    for (size_t gone = 1; gone > 0;) {
-      gone = co_await event_log_.forget(age, kForgotAtOnce);
-      co_await sleep_for(kForgetPause);
-    }
+  repeat_until_none(io_.executor(), "old events", std::chrono::minutes(10), [this] {
+    return event_log_.forget(std::chrono::hours(24 * config_.events.retention_days), kForgotAtOnce);
   });
 }
 
@@ -171,8 +166,10 @@ void Gateway::start_background_work() {
   meter_.set_prelude([this] { return settle_outage(); });
   repeat(io_.executor(), "outage", seconds(1), [this] { return settle_outage(); });
   repeat(io_.executor(), "clock", seconds(10), [this] { return anchor_clock(); });
-  repeat(io_.executor(), "counters", seconds(10),
-         [this]() -> Task<void> { co_await sampler_.sample(); });
+  repeat(io_.executor(), "counters", seconds(10), [this]() -> Task<void> {
+    sampler_.begin();
+    co_return;
+  });
   if (local_)
     keep_running(io_.executor(), "local descriptor", [this] { return local_->keep_fresh(); });
   keep_running(io_.executor(), "deployments", [this] { return deployments_.run(); });
@@ -195,8 +192,8 @@ void Gateway::start_background_work() {
   repeat(io_.executor(), "partitions", std::chrono::hours(6),
          [this]() -> Task<void> { co_await create_usage_partitions(database_); });
   repeat(io_.executor(), "prices", seconds(60), [this] { return prices_.load(); });
-  repeat(io_.executor(), "idempotency keys", seconds(600),
-         [this]() -> Task<void> { co_await idempotency_.purge(); });
+  repeat_until_none(io_.executor(), "idempotency keys", seconds(600),
+                    [this] { return idempotency_.purge(); });
 }
 
 void Gateway::reload() {
@@ -215,9 +212,11 @@ void Gateway::listen() {
   add_routes();
   metrics_ = std::make_unique<http::HttpMetrics>(routes_);
   dispatcher_ = std::make_unique<http::Dispatcher>(
-      routes_, http::Dispatcher::Services{authenticator_, &rate_, &idempotency_, metrics_.get()});
+      routes_,
+      http::Dispatcher::Services{authenticator_, &rate_, &idempotency_, metrics_.get(),
+                                 static_cast<size_t>(config_.limits.body_bytes), &body_room_});
   port_gate_ = std::make_unique<ports::PortGate>(*dispatcher_, access_, ports_, app_pool_, clock_,
-                                                 gate_settings());
+                                                 tenant_directory_, gate_settings());
   start_gate_ = std::make_unique<StartGate>(routes_, *dispatcher_, *port_gate_);
   server_ = std::make_unique<http::Server>(io_, *start_gate_, server_options());
   server_->start();

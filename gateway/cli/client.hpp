@@ -60,8 +60,8 @@ class Client {
   Json post(std::string path, Json body) const;
   Json put(std::string path, Json body) const;
   void remove(std::string path) const;
-  // Follows next_cursor to the last page, at most `most` items.
-  std::vector<Json> all(std::string path, size_t most = 1000) const;
+  // Follows next_cursor to the last page, or to `most` items.
+  std::vector<Json> all(std::string path, size_t most = SIZE_MAX) const;
 
   const std::string& url() const { return url_; }
   const Secret& key() const { return key_; }

@@ -16,7 +16,9 @@ constexpr char kTakeDue[] = R"sql(
         WHERE disabled_at IS NULL AND rest_until <= now() ORDER BY random()) w
       CROSS JOIN LATERAL (SELECT webhook, position FROM webhook_delivery
         WHERE webhook = w.id AND next_try_at <= now() ORDER BY next_try_at, position
-        LIMIT CASE WHEN w.failing_since IS NULL THEN 8 ELSE 1 END FOR UPDATE SKIP LOCKED) d
+        LIMIT greatest(0, CASE WHEN w.failing_since IS NULL THEN 8 ELSE 1 END
+          - (SELECT count(*) FROM unnest($3::bigint[]) AS busy WHERE busy = w.id))
+        FOR UPDATE SKIP LOCKED) d
     LIMIT $1),
   taken AS (
     UPDATE webhook_delivery SET attempts = attempts + 1,
@@ -40,9 +42,13 @@ void give_up_webhook(pqxx::work& tx, int64_t webhook) {
 }  // namespace
 
 std::vector<Delivery> take_due(pqxx::work& tx, const Vault& vault, size_t most,
-                               std::chrono::milliseconds lease) {
+                               std::chrono::milliseconds lease,
+                               const std::vector<int64_t>& under_way) {
+  std::string busy;
+  for (const int64_t webhook : under_way)
+    busy.append(busy.empty() ? "" : ",").append(std::to_string(webhook));
   std::vector<Delivery> taken;
-  for (const auto& row : run_prepared(tx, kTakeDue, most, lease.count())) {
+  for (const auto& row : run_prepared(tx, kTakeDue, most, lease.count(), "{" + busy + "}")) {
     const std::string context =
         webhook_vault_context(row["owner"].as<std::string>(), row["name"].as<std::string>());
     try {

@@ -21,10 +21,12 @@ struct Delivery {
   int attempts = 1;  // counting the one under way; tells this lease from later ones
 };
 
-// Takes what is due, `most` at a time and few of each webhook; of one that failed last, one. Each
-// belongs to the caller for `lease`; rows another replica takes are left out.
+// Takes what is due, `most` at a time and few of each webhook, counting those in `under_way` (row
+// ids of webhooks, one for each delivery); of one that failed last, one. Each belongs to the caller
+// for `lease`; rows another replica takes are left out.
 std::vector<Delivery> take_due(pqxx::work& tx, const Vault& vault, size_t most,
-                               std::chrono::milliseconds lease);
+                               std::chrono::milliseconds lease,
+                               const std::vector<int64_t>& under_way = {});
 
 // The receiver has it. Nothing happens when the lease ran out and another took it over.
 void set_delivered(pqxx::work& tx, const Delivery& delivery);

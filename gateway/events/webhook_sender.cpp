@@ -26,6 +26,25 @@ Task<bool> drain(HttpStream& answer) {
 
 }  // namespace
 
+// A delivery while it is under way, however it ends.
+class WebhookSender::UnderWay {
+ public:
+  UnderWay(WebhookSender& sender, int64_t webhook) : sender_(sender) {
+    const std::lock_guard lock(sender_.mutex_);
+    place_ = sender_.under_way_.insert(webhook);
+  }
+  ~UnderWay() {
+    const std::lock_guard lock(sender_.mutex_);
+    sender_.under_way_.erase(place_);
+  }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+
+ private:
+  WebhookSender& sender_;
+  std::multiset<int64_t>::iterator place_;
+};
+
 HttpCall WebhookSender::call_for(const delivery_rows::Delivery& delivery) const {
   // The deadline is the race in send().
   HttpCall call{.method = "POST", .url = delivery.url, .deadline = std::chrono::seconds(0)};
@@ -85,9 +104,17 @@ Task<void> WebhookSender::deliver(delivery_rows::Delivery delivery) {
 }
 
 Task<WebhookSender::Deliveries> WebhookSender::take(size_t most) {
-  return database_.run([this, most](pqxx::work& tx) {
-    return delivery_rows::take_due(tx, vault_, most, options_.lease);
-  });
+  std::vector<int64_t> under_way;
+  {
+    const std::lock_guard lock(mutex_);
+    under_way.assign(under_way_.begin(), under_way_.end());
+  }
+  most -= std::min(most, under_way.size());
+  if (most == 0) co_return Deliveries();
+  auto work = [this, most, under_way](pqxx::work& tx) {
+    return delivery_rows::take_due(tx, vault_, most, options_.lease, under_way);
+  };
+  co_return co_await database_.run(std::move(work));
 }
 
 Task<size_t> WebhookSender::step() {
@@ -100,17 +127,13 @@ Task<void> WebhookSender::run() {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   for (int tick = 0;; ++tick) {
     const bool look = poked_.exchange(false) || tick % kTicksPerLook == 0;
-    const size_t free = options_.at_once - std::min<size_t>(in_flight_, options_.at_once);
-    if (look && free > 0) {
-      Deliveries due = co_await take(free);
+    if (look) {
+      Deliveries due = co_await take(options_.at_once);
       // What was left for later is due at once.
       if (!due.empty()) poked_ = true;
       for (delivery_rows::Delivery& delivery : due) {
-        ++in_flight_;
-        auto work = [this, delivery = std::move(delivery)]() -> Task<void> {
-          co_await deliver(delivery);
-          --in_flight_;
-        };
+        auto counted = std::make_shared<UnderWay>(*this, delivery.webhook);
+        auto work = [this, counted, delivery = std::move(delivery)] { return deliver(delivery); };
         spawn_detached(executor, std::move(work));
       }
     }
@@ -132,11 +155,16 @@ void WebhookSender::render(std::string& out) const {
   count("delivered", delivered_);
   count("failed", failed_);
   count("given_up", given_up_);
+  size_t in_flight;
+  {
+    const std::lock_guard lock(mutex_);
+    in_flight = under_way_.size();
+  }
   out.append(
          "# HELP sandgate_webhook_deliveries_in_flight Deliveries under way.\n"
          "# TYPE sandgate_webhook_deliveries_in_flight gauge\n")
       .append("sandgate_webhook_deliveries_in_flight ")
-      .append(std::to_string(in_flight_))
+      .append(std::to_string(in_flight))
       .append("\n");
 }
 

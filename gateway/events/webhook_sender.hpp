@@ -1,6 +1,8 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "gateway/core/crypto.hpp"
@@ -18,7 +20,7 @@ class WebhookSender {
  public:
   struct Options {
     bool allow_private = false;
-    size_t at_once = 64;
+    size_t at_once = 128;  // and eight to each webhook
     std::chrono::milliseconds deadline{10'000};  // of one delivery, up to the answer's head
     std::chrono::milliseconds lease{60'000};  // must exceed deadline
     std::chrono::seconds patience{24 * 3600};
@@ -39,6 +41,7 @@ class WebhookSender {
 
  private:
   using Deliveries = std::vector<delivery_rows::Delivery>;
+  class UnderWay;
   Task<Deliveries> take(size_t most);
   // Tries once and writes down what came of it. Throws nothing.
   Task<void> deliver(delivery_rows::Delivery delivery);
@@ -53,7 +56,8 @@ class WebhookSender {
   const Clock& clock_;
   const Options options_;
   std::atomic<bool> poked_{true};
-  std::atomic<size_t> in_flight_{0};
+  mutable std::mutex mutex_;
+  std::multiset<int64_t> under_way_;  // row ids of webhooks
   std::atomic<uint64_t> delivered_{0}, failed_{0}, given_up_{0};
 };
 

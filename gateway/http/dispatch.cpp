@@ -16,7 +16,7 @@ Error too_large(size_t limit) {
 }
 
 // Reads to the end. Memory follows what has arrived, not what a header promised.
-Task<std::string> read_whole(IncomingBody& body, size_t limit) {
+Task<std::string> read_whole(IncomingBody& body, size_t limit, BodyRoom::Seat* seat) {
   if (body.length() && *body.length() > limit) throw too_large(limit);
   std::string text;
   size_t size = 0;
@@ -24,7 +24,9 @@ Task<std::string> read_whole(IncomingBody& body, size_t limit) {
     if (size == text.size()) {
       if (size > limit) throw too_large(limit);
       const size_t known = body.length().value_or(limit) + 1;
-      text.resize(std::min({std::max(2 * size, kFirstRead), known + 1, limit + 1}));
+      const size_t next = std::min({std::max(2 * size, kFirstRead), known + 1, limit + 1});
+      if (seat) seat->grow_to(next);
+      text.resize(next);
     }
     const std::span<char> room(text.data() + size, text.size() - size);
     const size_t bytes = co_await body.read(room);
@@ -133,17 +135,18 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Ro
     if (services_.admission) services_.admission->admit(request.caller, *route);
   }
   if (route->idempotent_create) check_idempotency_key(request);
-  std::shared_ptr<void> permit;
+  std::shared_ptr<void> permit, room;
   if (route->body == BodyMode::streamed) {
     request.stream = &body;
     if (services_.admission) permit = services_.admission->open_stream(request.caller);
   } else if (!body.ended()) {
-    co_await receive(request, body, *route);
+    room = co_await receive(request, body, *route);
   }
   auto running = run(request, *route);
   if (request.trace) running = under(request.trace, std::move(running));
   Response response = co_await std::move(running);
   locate(response, *route);
+  if (room) hold(response, std::move(room));
   end_with_standing(response, request, *route, services_.authenticator, services_.admission);
   if (streams(response) && services_.admission && request.caller.tenant) {
     if (!permit) permit = services_.admission->open_stream(request.caller);
@@ -152,14 +155,22 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Ro
   co_return response;
 }
 
-Task<void> Dispatcher::receive(Request& request, IncomingBody& body, const Route& route) {
+Task<std::shared_ptr<void>> Dispatcher::receive(Request& request, IncomingBody& body,
+                                                const Route& route) {
   if (route.body == BodyMode::none) {
     std::array<char, 1> probe;
     const size_t count = co_await body.read(probe);
     if (count > 0) throw Error(ErrorCode::invalid, "this request takes no body");
-    co_return;
+    co_return nullptr;
   }
-  request.body = co_await read_whole(body, route.max_body_bytes);
+  std::shared_ptr<BodyRoom::Seat> seat;
+  if (services_.body_room && services_.body_room->counts(body.length())) {
+    const auto& tenant = request.caller.tenant;
+    seat = std::make_shared<BodyRoom::Seat>(*services_.body_room, tenant ? tenant->value : "");
+  }
+  const size_t limit = route.max_body_bytes > 0 ? route.max_body_bytes : services_.body_bytes;
+  request.body = co_await read_whole(body, limit, seat.get());
+  co_return seat;
 }
 
 // No coroutine of its own: what a handler throws is thrown again in each it passes.

@@ -1,6 +1,7 @@
 #pragma once
 #include "gateway/http/admission.hpp"
 #include "gateway/http/authenticator.hpp"
+#include "gateway/http/body_room.hpp"
 #include "gateway/http/http_metrics.hpp"
 #include "gateway/http/idempotency.hpp"
 #include "gateway/http/responder.hpp"
@@ -18,6 +19,8 @@ class Dispatcher final : public Responder {
     Admission* admission = nullptr;
     IdempotencyStore* idempotency = nullptr;
     HttpMetrics* metrics = nullptr;
+    size_t body_bytes = 1 << 20;  // of a JSON body, where its route says nothing else
+    BodyRoom* body_room = nullptr;
   };
   // `routes` must be complete and outlive it.
   Dispatcher(const Routes& routes, Services services) : routes_(routes), services_(services) {}
@@ -28,7 +31,8 @@ class Dispatcher final : public Responder {
  private:
   Task<Response> answer(Request& request, IncomingBody& body, const Route*& route);
   Task<Response> refuse_path(Request& request, std::vector<Method> allowed);
-  Task<void> receive(Request& request, IncomingBody& body, const Route& route);
+  // What it returns holds the body's room.
+  Task<std::shared_ptr<void>> receive(Request& request, IncomingBody& body, const Route& route);
   Task<Response> run(Request& request, const Route& route);
   Task<Response> run_once(Request& request, const Route& route, IdempotentCall call);
 

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::string_view kHeader = "Idempotency-Key";
 constexpr size_t kMaxKey = 255;
+constexpr size_t kLongestPath = 255;  // that is kept as it is: rows have an index over it
 
 }  // namespace
 
@@ -23,9 +24,11 @@ std::optional<IdempotentCall> idempotent_call(const Request& request) {
   if (!key) return std::nullopt;
   // The query is part of what is asked for; how the body's type is written is not.
   const std::string asked = request.target + "\n" + request.body;
+  const std::string& path = request.path;
   return IdempotentCall{
       .scope = request.caller.tenant ? request.caller.tenant->value : "operator",
-      .operation = std::string(to_string(request.method)) + " " + request.path,
+      .operation = std::string(to_string(request.method)) + " " +
+                   (path.size() <= kLongestPath ? path : sha256_hex(path)),
       .key = std::string(*key),
       .body_hash = sha256_hex(asked),
   };

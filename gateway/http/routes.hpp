@@ -40,7 +40,7 @@ struct Route {
   Permission permission;
   BodyMode body = BodyMode::none;
   Handler handler;
-  size_t max_body_bytes = 1 << 20;  // buffered only; too_large beyond
+  size_t max_body_bytes = 0;  // buffered only; too_large beyond. 0: as all JSON bodies
   bool idempotent_create = false;  // honours Idempotency-Key
   bool takes_up = false;  // with it: the handler goes on from Request::earlier
   // Of what it makes: a 201 gets a Location of this and its `id`. Empty: it cannot be fetched.

@@ -42,8 +42,6 @@ DeploymentPtr Deployments::find(const TenantId& tenant, std::string_view name) c
   return find_deployment(*snapshot(), tenant, name);
 }
 
-bool Deployments::loaded() const { return loaded_; }
-
 // The same credentials at the same kind of backend are one account, whoever owns the deployment.
 std::shared_ptr<Account> Deployments::account_of(const DeploymentRow& row) {
   std::string names = row.provider;
@@ -110,7 +108,6 @@ Task<void> Deployments::reload() {
   }
   versions_ = std::move(versions);
   publish(std::move(set));
-  loaded_ = true;
 }
 
 void Deployments::refresh() {

@@ -27,7 +27,6 @@ class Deployments {
   std::shared_ptr<const DeploymentSet> snapshot() const;
   // What a tenant means by a name; null when there is none.
   DeploymentPtr find(const TenantId& tenant, std::string_view name) const;
-  bool loaded() const;  // whether the store was read at least once
 
   Task<void> reload();
   // Takes new copies of the descriptors; cheap, no I/O.
@@ -49,7 +48,7 @@ class Deployments {
   std::shared_ptr<const DeploymentSet> set_;
   std::map<std::string, std::weak_ptr<Account>> accounts_;  // by digest; reload() only
   std::map<std::string, int64_t> versions_;  // of the rows in set_, by key; reload() only
-  std::atomic<bool> poked_{true}, loaded_{false};
+  std::atomic<bool> poked_{true};
 };
 
 }  // namespace sandgate

@@ -3,6 +3,7 @@
 #include "gateway/http/responder.hpp"
 #include "gateway/ports/port_store.hpp"
 #include "gateway/ports/relay.hpp"
+#include "registry/tenant_directory.hpp"
 
 namespace sandgate::ports {
 
@@ -16,12 +17,13 @@ class PortGate final : public http::Responder {
     RelaySettings relay;
   };
   PortGate(http::Responder& inner, SandboxAccess& access, PortStore& ports, AppPool& pool,
-           const Clock& clock, Settings settings)
+           const Clock& clock, TenantDirectory& tenants, Settings settings)
       : inner_(inner),
         access_(access),
         ports_(ports),
         pool_(pool),
         clock_(clock),
+        tenants_(tenants),
         settings_(std::move(settings)) {}
 
   bool passes_on(const http::Request& request) const override;
@@ -32,12 +34,14 @@ class PortGate final : public http::Responder {
   Task<http::Response> serve(http::Request& request, http::IncomingBody& body);
   Task<http::Response> admit(http::Request& request, http::IncomingBody& body);
   Task<PortStore::Shared> find(const PortAddress& address);
+  Task<bool> is_suspended(TenantId tenant);
 
   http::Responder& inner_;
   SandboxAccess& access_;
   PortStore& ports_;
   AppPool& pool_;
   const Clock& clock_;
+  TenantDirectory& tenants_;
   const Settings settings_;
 };
 

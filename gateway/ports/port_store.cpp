@@ -6,7 +6,7 @@ namespace sandgate::ports {
 namespace {
 
 constexpr char kColumns[] =
-    "sandbox, tenant, port, access, coalesce(token_hash, ''), "
+    "sandbox, tenant, port, access, coalesce(token_hash, ''), salt, "
     "(extract(epoch FROM created_at) * 1000000)::bigint, "
     "(extract(epoch FROM expires_at) * 1000000)::bigint";
 
@@ -17,8 +17,9 @@ OpenPort port_from(const pqxx::row& row) {
   port.port = static_cast<uint16_t>(row[2].as<int>());
   port.access = row[3].as<std::string>() == "public" ? Access::everyone : Access::token;
   port.token_hash = row[4].as<std::string>();
-  port.created_at = from_micros(row[5].as<int64_t>());
-  if (!row[6].is_null()) port.expires_at = from_micros(row[6].as<int64_t>());
+  port.salt = row[5].as<std::string>();
+  port.created_at = from_micros(row[6].as<int64_t>());
+  if (!row[7].is_null()) port.expires_at = from_micros(row[7].as<int64_t>());
   return port;
 }
 
@@ -42,7 +43,7 @@ std::optional<OpenPort> find_repeated(pqxx::work& tx, const Repeat& repeat) {
       tx, std::string("SELECT ") + kColumns + ", request_hash FROM port WHERE repeat_hash = $1",
       repeat.key_hash);
   if (rows.empty()) return std::nullopt;
-  if (rows[0][7].as<std::string>() != repeat.request_hash)
+  if (rows[0][8].as<std::string>() != repeat.request_hash)
     throw Error(ErrorCode::conflict, "this Idempotency-Key was used for another request");
   return port_from(rows[0]);
 }
@@ -61,18 +62,19 @@ OpenPort write_port(pqxx::work& tx, const OpenPort& port,
     return value.empty() ? std::nullopt : std::optional(value);
   };
   const auto seconds = lifetime ? std::optional(lifetime->count()) : std::nullopt;
-  const auto rows = run_prepared(tx, std::string(R"sql(
+  const auto rows =
+      run_prepared(tx, std::string(R"sql(
         INSERT INTO port (sandbox, port, tenant, access, token_hash, repeat_hash, request_hash,
-          expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8::bigint))
+          salt, expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now() + make_interval(secs => $9::bigint))
         ON CONFLICT (sandbox, port) DO UPDATE SET access = excluded.access,
           token_hash = excluded.token_hash, repeat_hash = excluded.repeat_hash,
-          request_hash = excluded.request_hash, created_at = now(),
+          request_hash = excluded.request_hash, salt = excluded.salt, created_at = now(),
           expires_at = excluded.expires_at
         RETURNING )sql") + kColumns,
-                                 port.sandbox.value, static_cast<int>(port.port), port.tenant.value,
-                                 std::string(to_string(port.access)), text(port.token_hash),
-                                 text(repeat.key_hash), text(repeat.request_hash), seconds);
+                   port.sandbox.value, static_cast<int>(port.port), port.tenant.value,
+                   std::string(to_string(port.access)), text(port.token_hash),
+                   text(repeat.key_hash), text(repeat.request_hash), port.salt, seconds);
   return port_from(rows[0]);
 }
 

@@ -20,6 +20,7 @@ struct OpenPort {
   uint16_t port = 0;
   Access access = Access::token;
   std::string token_hash;  // empty when everyone may come
+  std::string salt;  // of this opening: what its token is made of, beside key and request
   Time created_at;
   std::optional<Time> expires_at;  // empty: with the sandbox
 };

@@ -29,8 +29,8 @@ class SandboxAccess {
 
   // Throws not_found (unknown or another tenant's), forbidden (suspended tenant, exec only),
   // conflict (not running, or ended; a paused one is resumed first when its profile says
-  // auto_resume), unsupported (the backend does not declare the verb), unavailable (it has not told
-  // yet).
+  // auto_resume and the caller may use sandboxes), unsupported (the backend does not declare the
+  // verb), unavailable (it has not told yet).
   virtual Task<OpenSandbox> open(const http::Caller& caller, std::string_view id, Verb verb) = 0;
 
   // Why a call on a sandbox really failed: a connection that broke, or something that is not there

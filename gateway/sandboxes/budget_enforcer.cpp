@@ -2,6 +2,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/sandboxes/for_each.hpp"
+#include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {
 namespace {
@@ -38,10 +39,14 @@ Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
   auto pausing = pause_(halt.tenant, halt.sandbox);
   const auto outcome = co_await attempt(std::move(pausing));
   const auto* error = std::get_if<Error>(&outcome);
-  if (error)
-    log::warn("a sandbox was not paused when its budget ended",
-              {{"sandbox", halt.sandbox.value}, {"reason", error->what()}});
-  co_return !error;
+  if (!error) co_return true;
+  log::warn("a sandbox was not paused when its budget ended",
+            {{"sandbox", halt.sandbox.value}, {"reason", error->what()}});
+  // What may yet work is tried again: the budget asks until it has stopped.
+  if (!is_final(*error)) co_return true;
+  if (error->code != ErrorCode::conflict) co_return false;
+  const auto now = co_await lifecycle_.get(halt.tenant, halt.sandbox);
+  co_return now->record.state != SandboxState::running;
 }
 
 }  // namespace sandgate

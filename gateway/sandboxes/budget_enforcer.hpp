@@ -17,11 +17,13 @@ class BudgetEnforcer {
       : budgets_(budgets), lifecycle_(lifecycle), pause_(std::move(pause)) {}
 
   // One round, for a job of at most a flush interval. Returns how many were stopped. One that its
-  // backend can't pause is killed; one that is paused already stays so, and its storage is charged.
+  // backend can't pause is killed, not one whose backend does not answer; one that is paused
+  // already stays so, and its storage is charged.
   Task<size_t> enforce();
 
  private:
   Task<void> stop(Halt halt);
+  // True when there is nothing to kill: it is paused, or may yet be.
   Task<bool> paused(Halt halt, CachedSandboxPtr known);
 
   Budgets& budgets_;

@@ -1,10 +1,17 @@
 #include "gateway/sandboxes/cached_access.hpp"
 
+#include "gateway/http/routes.hpp"
+
 namespace sandgate {
 namespace {
 
 bool starts_programs(Verb verb) {
   return verb == Verb::exec || verb == Verb::background || verb == Verb::pty;
+}
+
+// Running again costs: it takes whoever may use the sandbox, not who may only look at it.
+bool may_wake(const http::Caller& caller) {
+  return !caller.suspended && http::allows(caller.role, http::Permission::use_sandboxes);
 }
 
 bool waits_for_use(const SandboxRecord& record) {
@@ -17,7 +24,7 @@ bool waits_for_use(const SandboxRecord& record) {
 
 Task<CachedSandboxPtr> CachedAccess::awake(const http::Caller& caller, SandboxId id) {
   auto known = co_await lifecycle_.get(*caller.tenant, id);
-  if (!waits_for_use(known->record) || caller.suspended) co_return known;
+  if (!waits_for_use(known->record) || !may_wake(caller)) co_return known;
   co_await pausing_.resume(*caller.tenant, id);
   co_return co_await lifecycle_.get(*caller.tenant, id);
 }

@@ -26,6 +26,7 @@ SandboxRecord intention(const CreateOrder& order, const Decision& decision) {
   record.profile = order.profile;
   record.key = order.key;
   record.profile_version = order.profile_version;
+  record.profile_id = order.profile_id;
   record.decision = decision.id;
   record.isolation = profile.isolation;
   record.persistence = profile.persistence;

@@ -170,8 +170,8 @@ Task<bool> Lifecycle::kill_everywhere(SandboxRecord record) {
   for (const std::string& name : holders) {
     const auto deployment = parts_.deployments.find(record.tenant, name);
     if (!deployment) {
-      // Not configured any more: nothing can be asked. Before the first load it may yet be.
-      all = all && parts_.deployments.loaded();
+      // Nothing can be asked: what is there lives on, until the deployment is back.
+      all = false;
       log::warn("the deployment of a sandbox to kill is gone",
                 {{"sandbox", record.id.value}, {"deployment", name}});
       continue;

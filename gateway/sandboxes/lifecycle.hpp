@@ -12,6 +12,7 @@
 #include "gateway/placement/place.hpp"
 #include "gateway/sandboxes/outage_journal.hpp"
 #include "gateway/sandboxes/sandbox_cache.hpp"
+#include "gateway/sandboxes/settling.hpp"
 #include "gateway/sandboxes/spend_guard.hpp"
 #include "gateway/sandboxes/store.hpp"
 
@@ -28,6 +29,7 @@ struct CreateOrder {
   TenantId tenant;
   std::string profile;  // name
   int profile_version = 0;
+  int64_t profile_id = 0;
   EffectiveRequest request;
   std::string request_id;  // decides weighted draws
   // What the body gave beyond the profile's, and what its snapshot brought: copies inherit it.
@@ -112,6 +114,7 @@ class Lifecycle {
   const Parts& parts() const { return parts_; }
   Losses& losses() { return losses_; }
   const Losses& losses() const { return losses_; }
+  Settling& settling() { return settling_; }
   // Creates for which a deployment of unknown price was refused, or (unless required) considered.
   uint64_t unpriced() const { return unpriced_; }
 
@@ -132,6 +135,7 @@ class Lifecycle {
 
   Parts parts_;
   Losses losses_;
+  Settling settling_{parts_.cache, parts_.executor};
   std::atomic<uint64_t> unpriced_{0};
   std::atomic<int64_t> unpriced_told_{0};  // steady seconds
 };

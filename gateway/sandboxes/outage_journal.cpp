@@ -2,6 +2,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {
 namespace {
@@ -46,6 +47,18 @@ EndIntention intention_of(const std::string& payload) {
   return intention;
 }
 
+// Empty for what another release wrote: one record must not hold up all the others, and what books
+// usage waits for them. Such a sandbox is found lost by the reconciler.
+std::optional<EndIntention> readable(const std::string& payload) {
+  try {
+    return intention_of(payload);
+  } catch (const std::exception& failure) {
+    log::error("an end kept on disk is not understood",
+               {{"record", payload}, {"reason", failure.what()}});
+    return std::nullopt;
+  }
+}
+
 // False: an earlier try of this very record was committed already.
 bool move_on(pqxx::work& tx, const std::string& journal, uint64_t sequence) {
   return tx.exec_params(
@@ -69,12 +82,24 @@ void apply(pqxx::work& tx, Lifecycle& lifecycle, const EndIntention& intention) 
   if (intention.gone_at) lifecycle.end_row(tx, intention.sandbox, intention.gone_at);
 }
 
+// Who replays, one at a time; over however it ends.
+class Turn {
+ public:
+  explicit Turn(std::atomic<bool>& busy) : busy_(busy) {}
+  ~Turn() { busy_ = false; }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  std::atomic<bool>& busy_;
+};
+
 }  // namespace
 
 OutageJournal::OutageJournal(DurableJournal::Options options) : journal_(std::move(options)) {
   for (const auto& record : journal_.pending(SIZE_MAX)) {
-    const EndIntention intention = intention_of(record.payload);
-    note(intention.tenant.value, intention.sandbox.value, true);
+    const auto intention = readable(record.payload);
+    if (intention) note(intention->tenant.value, intention->sandbox.value, true);
   }
 }
 
@@ -100,10 +125,11 @@ Task<void> OutageJournal::remember(EndIntention intention) {
 
 Task<size_t> OutageJournal::replay(Lifecycle& lifecycle) {
   while (busy_.exchange(true)) co_await sleep_for(kReplayPause);
-  auto outcome = co_await attempt(replay_alone(lifecycle));
-  busy_ = false;
-  if (const Error* error = std::get_if<Error>(&outcome)) throw *error;
-  co_return std::get<size_t>(outcome);
+  const Turn turn(busy_);
+  // Whoever asks for it may be a request that goes away.
+  auto work = [this, &lifecycle] { return replay_alone(lifecycle); };
+  auto replaying = uncancelled(lifecycle.parts().executor, std::move(work));
+  co_return co_await std::move(replaying);
 }
 
 Task<size_t> OutageJournal::replay_alone(Lifecycle& lifecycle) {
@@ -113,13 +139,15 @@ Task<size_t> OutageJournal::replay_alone(Lifecycle& lifecycle) {
     if (batch.empty()) break;
     const std::string journal = journal_.id();
     for (const auto& record : batch) {
-      const EndIntention intention = intention_of(record.payload);
-      auto work = [&lifecycle, journal, sequence = record.sequence, intention](pqxx::work& tx) {
-        if (move_on(tx, journal, sequence)) apply(tx, lifecycle, intention);
+      const auto intention = readable(record.payload);
+      if (!intention) continue;
+      auto work = [&lifecycle, journal, sequence = record.sequence,
+                   end = *intention](pqxx::work& tx) {
+        if (move_on(tx, journal, sequence)) apply(tx, lifecycle, end);
       };
       co_await lifecycle.parts().database.run(std::move(work));
-      lifecycle.parts().cache.forget(intention.sandbox);
-      note(intention.tenant.value, intention.sandbox.value, false);
+      lifecycle.parts().cache.forget(intention->sandbox);
+      note(intention->tenant.value, intention->sandbox.value, false);
       ++count;
       ++replayed_;
     }

@@ -10,9 +10,9 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kPausePatience{20};
+constexpr std::chrono::seconds kExtendPatience{5};
 constexpr std::chrono::seconds kPauseLease{30};  // of a maker that is at work
 constexpr std::chrono::seconds kSettlePatience{25};
-constexpr std::chrono::milliseconds kSettlePause{20};
 // Of a sandbox that waits paused for ever: its backend must not end it by its own clock.
 constexpr std::chrono::seconds kWhilePaused{365 * 24 * 3600};
 
@@ -56,12 +56,13 @@ void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {
 
 Task<SandboxRecord> Pausing::settled(TenantId tenant, SandboxId id) {
   const auto limit = std::chrono::steady_clock::now() + kSettlePatience;
-  for (;;) {
-    const auto known = co_await lifecycle_.get(tenant, id);
-    if (!is_on_its_way(known->record.state)) co_return known->record;
+  auto known = co_await lifecycle_.get(std::move(tenant), id);
+  while (is_on_its_way(known->record.state)) {
     if (std::chrono::steady_clock::now() > limit) throw wrong_state(known->record);
-    co_await sleep_for(kSettlePause);
+    known = co_await lifecycle_.settling().look_again(id);
+    if (!known) throw Error::not_found("sandbox", id.value);
   }
+  co_return known->record;
 }
 
 Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {
@@ -118,7 +119,7 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
 Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxRecord record) {
   if (record.on_expiry == EndAction::pause) {
     auto extending = deployment->backend->extend(record.backend_id, kWhilePaused);
-    const auto longer = co_await attempt(std::move(extending));
+    const auto longer = co_await attempt_within(kExtendPatience, std::move(extending));
     if (const auto* error = std::get_if<Error>(&longer))
       log::info("a backend may end a paused sandbox by its own clock",
                 {{"sandbox", record.id.value}, {"reason", error->what()}});
@@ -149,7 +150,7 @@ Task<SandboxRecord> Pausing::carry_out(SandboxRecord record) {
         const auto ttl =
             backend_ttl(std::chrono::seconds(running.ttl_seconds), deployment->descriptor);
         auto shortening = deployment->backend->extend(record.backend_id, ttl);
-        co_await attempt(std::move(shortening));
+        co_await attempt_within(kExtendPatience, std::move(shortening));
       }
       co_return running;
     }

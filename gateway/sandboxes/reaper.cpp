@@ -2,7 +2,6 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
-#include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
@@ -13,7 +12,6 @@ namespace {
 constexpr std::chrono::seconds kLease{30};
 constexpr std::chrono::seconds kLookPatience{20};
 constexpr int kAllThereAre = 100'000;
-constexpr size_t kAtOnce = 16;  // backends' calls of one step
 
 // The time as tests may shift it; $1 of stop_where.
 const std::string kNow = "now() + make_interval(secs => $1 / 1000.0)";
@@ -38,21 +36,39 @@ Task<size_t> Reaper::stop_due(std::string condition, sandbox_rows::Stop stop) {
   };
   auto taken = co_await lifecycle_.parts().database.run(std::move(work));
   const size_t count = taken.size();
-  co_await bring_down_all(std::move(taken));
+  bring_down_all(std::move(taken));
   co_return count;
 }
 
-Task<void> Reaper::bring_down_all(std::vector<SandboxRecord> records) {
-  for (const SandboxRecord& record : records) lifecycle_.parts().cache.forget(record.id);
-  co_await for_each(std::move(records), kAtOnce, [this](SandboxRecord record) -> Task<void> {
-    co_await lifecycle_.bring_down(std::move(record));
-  });
+std::string Reaper::line_of(const TenantId& tenant, const std::string& deployment) const {
+  const auto found = lifecycle_.parts().deployments.find(tenant, deployment);
+  // Where one is that was never placed, nobody knows: a tenant's are in a line of their own.
+  return found ? found->key() : "unplaced/" + tenant.value;
+}
+
+void Reaper::bring_down_all(std::vector<SandboxRecord> records) {
+  for (const SandboxRecord& record : records) {
+    lifecycle_.parts().cache.forget(record.id);
+    auto work = [this, record]() -> Task<void> { co_await lifecycle_.bring_down(record); };
+    errands_.send(line_of(record.tenant, record.deployment), "end/" + record.id.value,
+                  std::move(work));
+  }
+}
+
+void Reaper::carry_out_all(std::vector<SandboxRecord> records, bool or_end) {
+  for (const SandboxRecord& record : records) {
+    lifecycle_.parts().cache.forget(record.id);
+    errands_.send(line_of(record.tenant, record.deployment), "pause/" + record.id.value,
+                  [this, record, or_end] { return carry_out(record, or_end); });
+  }
 }
 
 Task<size_t> Reaper::expire() {
-  return stop_due("state IN ('running', 'paused') AND on_expiry = 'kill' AND expires_at <= " +
-                      kNow + " ORDER BY expires_at",
-                  {.reason = "expired", .lease = kLease});
+  return stop_due(
+      "state IN ('running', 'pausing', 'paused', 'resuming') AND on_expiry = 'kill'"
+      " AND expires_at <= " +
+          kNow + " ORDER BY expires_at",
+      {.reason = "expired", .lease = kLease});
 }
 
 Task<size_t> Reaper::end_idle() {
@@ -69,9 +85,7 @@ Task<size_t> Reaper::pause_due() {
   };
   auto taken = co_await lifecycle_.parts().database.run(std::move(work));
   const size_t count = taken.size();
-  for (const SandboxRecord& record : taken) lifecycle_.parts().cache.forget(record.id);
-  auto pause = [this](SandboxRecord record) { return carry_out(std::move(record), true); };
-  co_await for_each(std::move(taken), kAtOnce, std::move(pause));
+  carry_out_all(std::move(taken), true);
   co_return count;
 }
 
@@ -82,7 +96,7 @@ Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   auto work = pausing_.carry_out(std::move(record));
   const auto outcome = co_await attempt(std::move(work));
   const auto* error = std::get_if<Error>(&outcome);
-  if (!error || !is_certain(*error)) co_return;
+  if (!error || !is_final(*error)) co_return;
   log::warn("a sandbox was not paused or resumed",
             {{"sandbox", id.value}, {"reason", error->what()}});
   if (or_end) co_await lifecycle_.kill(tenant, id);
@@ -101,12 +115,17 @@ Task<size_t> Reaper::take_half_paused(int most, std::chrono::milliseconds ahead)
   };
   auto taken = co_await lifecycle_.parts().database.run(std::move(take));
   const size_t count = taken.size();
-  auto finish = [this](SandboxRecord record) { return carry_out(std::move(record), false); };
-  co_await for_each(std::move(taken), kAtOnce, std::move(finish));
+  carry_out_all(std::move(taken), false);
   co_return count;
 }
 
-Task<size_t> Reaper::clean_snapshots() { return snapshots_.clean(options_.batch, options_.ahead); }
+Task<size_t> Reaper::clean_snapshots() {
+  auto taken = co_await snapshots_.take_unfinished(options_.batch, options_.ahead);
+  for (const SnapshotRecord& snapshot : taken)
+    errands_.send(line_of(snapshot.tenant, snapshot.deployment), "snapshot/" + snapshot.id.value,
+                  [this, snapshot] { return snapshots_.finish_removal(snapshot); });
+  co_return taken.size();
+}
 
 Task<size_t> Reaper::abandon() {
   return stop_due("state = 'creating' AND lease_until <= " + kNow + " ORDER BY lease_until",
@@ -121,7 +140,7 @@ Task<size_t> Reaper::finish() {
                                   kLease, options_.ahead);
   });
   const size_t count = taken.size();
-  co_await bring_down_all(std::move(taken));
+  bring_down_all(std::move(taken));
   co_return count;
 }
 
@@ -140,22 +159,25 @@ Task<bool> Reaper::kill_orphan(sandbox_rows::OpenAttempt open) {
   co_return true;
 }
 
+Task<void> Reaper::look_for_orphan(sandbox_rows::OpenAttempt open) {
+  auto killing = kill_orphan(open);
+  const auto outcome = co_await attempt_within(kLookPatience, std::move(killing));
+  // A backend that did not answer is asked again at the attempt's next look.
+  const bool* resolved = std::get_if<bool>(&outcome);
+  if (!resolved || !*resolved) co_return;
+  auto write = [open](pqxx::work& tx) { sandbox_rows::resolve(tx, open); };
+  co_await lifecycle_.parts().database.run(std::move(write));
+}
+
 Task<size_t> Reaper::resolve_unknown() {
   auto taken = co_await lifecycle_.parts().database.run([this](pqxx::work& tx) {
     return sandbox_rows::take_open_attempts(tx, options_.batch, options_.ahead);
   });
-  const size_t count = taken.size();
-  auto look = [this](sandbox_rows::OpenAttempt open) -> Task<void> {
-    auto killing = kill_orphan(open);
-    const auto outcome = co_await attempt_within(kLookPatience, std::move(killing));
-    // A backend that did not answer is asked again at the attempt's next look.
-    const bool* resolved = std::get_if<bool>(&outcome);
-    if (!resolved || !*resolved) co_return;
-    auto write = [open](pqxx::work& tx) { sandbox_rows::resolve(tx, open); };
-    co_await lifecycle_.parts().database.run(std::move(write));
-  };
-  co_await for_each(std::move(taken), kAtOnce, look);
-  co_return count;
+  for (const auto& open : taken)
+    errands_.send(line_of(open.tenant, open.deployment),
+                  "look/" + open.sandbox.value + "/" + std::to_string(open.ordinal),
+                  [this, open] { return look_for_orphan(open); });
+  co_return taken.size();
 }
 
 Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char* name) {

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <functional>
 
+#include "gateway/sandboxes/errands.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
@@ -9,7 +10,8 @@
 namespace sandgate {
 
 // Ends what is due and cleans up what was left half done. Any number of replicas may run one: rows
-// are taken with FOR UPDATE SKIP LOCKED and leased by time. Each step may run alone.
+// are taken with FOR UPDATE SKIP LOCKED and leased by time. Each step may run alone; it takes rows
+// and ends their charges, and what backends have to do about them goes on when it has returned.
 class Reaper {
  public:
   struct Options {
@@ -20,7 +22,11 @@ class Reaper {
     std::string machine;  // what stands on another gateway's machine is that gateway's to end
   };
   Reaper(Lifecycle& lifecycle, Options options)
-      : lifecycle_(lifecycle), pausing_(lifecycle), snapshots_(lifecycle), options_(options) {}
+      : lifecycle_(lifecycle),
+        pausing_(lifecycle),
+        snapshots_(lifecycle),
+        options_(std::move(options)),
+        errands_(lifecycle.parts().executor) {}
 
   Task<size_t> expire();  // TTL is over; returns how many were taken
   Task<size_t> end_idle();  // unused for their idle timeout
@@ -35,6 +41,7 @@ class Reaper {
   Task<size_t> resolve_unknown();
 
   Task<void> run();  // all of them until cancelled
+  Task<void> rest() const { return errands_.rest(); }  // before it is destroyed
 
  private:
   using Step = Task<size_t> (Reaper::*)();
@@ -43,14 +50,19 @@ class Reaper {
   Task<size_t> stop_due(std::string condition, sandbox_rows::Stop stop);
   Task<size_t> take_half_paused(int most, std::chrono::milliseconds ahead);
   Task<void> carry_out(SandboxRecord record, bool or_end);
-  Task<void> bring_down_all(std::vector<SandboxRecord> records);
+  void bring_down_all(std::vector<SandboxRecord> records);
+  void carry_out_all(std::vector<SandboxRecord> records, bool or_end);
+  // Which errands stand in one line.
+  std::string line_of(const TenantId& tenant, const std::string& deployment) const;
   // True when nothing is left to find out.
   Task<bool> kill_orphan(sandbox_rows::OpenAttempt open);
+  Task<void> look_for_orphan(sandbox_rows::OpenAttempt open);
 
   Lifecycle& lifecycle_;
   Pausing pausing_;
   Snapshots snapshots_;
   Options options_;
+  Errands errands_;
 };
 
 }  // namespace sandgate

@@ -111,12 +111,11 @@ Task<void> Reconciler::run() {
   while (true) {
     const auto set = lifecycle_.parts().deployments.snapshot();
     for (const DeploymentPtr& deployment : *set) {
-      const auto outcome = co_await attempt(reconcile(deployment));
-      if (const auto* error = std::get_if<Error>(&outcome))
-        log::warn("a deployment was not reconciled",
-                  {{"deployment", deployment->name}, {"reason", error->what()}});
+      errands_.send(Errands::line_of(*deployment), "reconcile/" + deployment->key(),
+                    [this, deployment]() -> Task<void> { co_await reconcile(deployment); });
+      co_await sleep_for(options_.every / set->size());
     }
-    co_await sleep_for(options_.every);
+    if (set->empty()) co_await sleep_for(options_.every);
   }
 }
 

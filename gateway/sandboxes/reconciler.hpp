@@ -4,27 +4,33 @@
 #include <string>
 #include <vector>
 
+#include "gateway/sandboxes/errands.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 
 namespace sandgate {
 
-// Compares what backends list with what the registry knows, one deployment at a time; replicas take
-// turns by a lease. Sandboxes the backend lost become failed; sandboxes with our tag that the
-// registry does not know, or knows as ended, are killed once they are a minute old.
+// Compares what backends list with what the registry knows, deployment by deployment, each held up
+// by no other; replicas take turns by a lease. Sandboxes the backend lost become failed; sandboxes
+// with our tag that the registry does not know, or knows as ended, are killed once they are a
+// minute old.
 class Reconciler {
  public:
   struct Options {
     std::chrono::milliseconds every{15'000};
     std::chrono::milliseconds orphan_age{60'000};  // seen without use for that long
   };
-  Reconciler(Lifecycle& lifecycle, Options options) : lifecycle_(lifecycle), options_(options) {}
+  Reconciler(Lifecycle& lifecycle, Options options)
+      : lifecycle_(lifecycle),
+        options_(options),
+        errands_(asio::make_strand(lifecycle.parts().executor), {.at_once = 2, .waiting = 100}) {}
 
   struct Result {
     size_t lost = 0, orphans_killed = 0;
   };
   // Empty when another replica has its turn or the backend does not answer.
   Task<std::optional<Result>> reconcile(DeploymentPtr deployment);
-  Task<void> run();  // all deployments, until cancelled
+  Task<void> run();  // all deployments, spread over each period; until cancelled
+  Task<void> rest() const { return errands_.rest(); }  // before it is destroyed
 
  private:
   // By backend id, when this replica first saw it without use.
@@ -38,6 +44,7 @@ class Reconciler {
   Lifecycle& lifecycle_;
   Options options_;
   std::map<std::string, Sightings> first_seen_;  // by deployment
+  Errands errands_;  // on a strand, for first_seen_
 };
 
 }  // namespace sandgate

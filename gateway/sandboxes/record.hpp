@@ -36,6 +36,7 @@ struct SandboxRecord {
   SandboxState state = SandboxState::creating;
   std::string profile;
   int profile_version = 0;
+  int64_t profile_id = 0;  // whose profile of that name it is; 0: not known any more
   DecisionId decision;
   std::string key;  // id of the key that asks for it; known while it is created, not in its row
 

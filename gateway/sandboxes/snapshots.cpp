@@ -132,10 +132,8 @@ Task<void> Snapshots::remove(TenantId tenant, SnapshotId id) {
 }
 
 Task<bool> Snapshots::remove_on_backend(SnapshotRecord snapshot) {
-  const auto& deployments = lifecycle_.parts().deployments;
-  const auto deployment = deployments.find(snapshot.tenant, snapshot.deployment);
-  // Not configured any more: nothing can be asked. Before the first load it may yet be.
-  if (!deployment) co_return deployments.loaded();
+  const auto deployment = lifecycle_.parts().deployments.find(snapshot.tenant, snapshot.deployment);
+  if (!deployment) co_return false;
   std::string backend_id = snapshot.backend_id;
   if (backend_id.empty()) {
     const auto found = co_await deployment->backend->find_snapshot(snapshot.id.value);
@@ -249,15 +247,12 @@ Task<std::vector<SandboxRecord>> Snapshots::take_up_copies(TenantId tenant, std:
   }
 }
 
-Task<size_t> Snapshots::clean(int most, std::chrono::milliseconds ahead) {
+Task<std::vector<SnapshotRecord>> Snapshots::take_unfinished(int most,
+                                                             std::chrono::milliseconds ahead) {
   auto take = [most, ahead](pqxx::work& tx) {
     return snapshot_rows::take_unfinished(tx, most, kRemovalLease, ahead);
   };
-  auto taken = co_await lifecycle_.parts().database.run(std::move(take));
-  const size_t count = taken.size();
-  auto finish = [this](SnapshotRecord snapshot) { return finish_removal(std::move(snapshot)); };
-  co_await for_each(std::move(taken), kCopiesAtOnce, std::move(finish));
-  co_return count;
+  co_return co_await lifecycle_.parts().database.run(std::move(take));
 }
 
 void start_from(CreateOrder& order, const SnapshotRecord& snapshot, std::optional<int64_t> asked) {

@@ -37,16 +37,16 @@ class Snapshots {
   // The same of fork(): the copies it made, whatever has become of them since.
   Task<std::vector<SandboxRecord>> take_up_copies(TenantId tenant, std::string made);
 
-  // For the reaper: removes what is due. Returns how many were taken.
-  Task<size_t> clean(int most, std::chrono::milliseconds ahead);
+  // For the reaper: what is due to be removed, leased to the caller.
+  Task<std::vector<SnapshotRecord>> take_unfinished(int most, std::chrono::milliseconds ahead);
+  // On its backend, then its row; put off when the backend does not answer.
+  Task<void> finish_removal(SnapshotRecord snapshot);
 
  private:
   Task<SandboxRecord> source(TenantId tenant, SandboxId sandbox);
   Task<SnapshotRecord> make(SandboxRecord source, SnapshotRecord wanted, std::string claim);
   Task<std::vector<Outcome<SandboxRecord>>> make_copies(SandboxRecord source, CreateOrder order,
                                                         size_t count);
-  // On its backend, then its row; put off when the backend does not answer.
-  Task<void> finish_removal(SnapshotRecord snapshot);
   Task<bool> remove_on_backend(SnapshotRecord snapshot);
 
   Lifecycle& lifecycle_;

@@ -12,10 +12,10 @@ constexpr char kInsert[] = R"sql(
   INSERT INTO sandbox (id, tenant, state, profile, profile_version, decision, isolation, planned,
     persistence, milli_vcpu, memory_mib, disk_gib, processes, metadata, ttl_seconds,
     max_ttl_seconds, expires_at, on_expiry, idle_timeout_seconds, on_idle, auto_resume, lease_until,
-    wishes, scope_key)
+    wishes, scope_key, profile_id)
   VALUES ($1, $2, 'creating', $3, $4, $5, $7, $8::text[], $9, $10, $11, $12, $13, $14::jsonb,
     $15::bigint, $16, now() + make_interval(secs => $15::bigint), $17, $18, $19, $20,
-    now() + make_interval(secs => $21 / 1000.0), $22::jsonb, $23))sql";
+    now() + make_interval(secs => $21 / 1000.0), $22::jsonb, $23, $24))sql";
 
 // Attempts that an earlier try of the same transaction already wrote stay as they are.
 constexpr char kTried[] = R"sql(
@@ -68,7 +68,7 @@ void insert(pqxx::work& tx, const SandboxRecord& record, const Decision& decisio
                Json(record.metadata).dump(), record.ttl_seconds, record.max_ttl_seconds,
                std::string(to_string(record.on_expiry)), record.idle_timeout_seconds,
                std::string(to_string(record.on_idle)), record.auto_resume, lease.count(),
-               wishes.dump(), scope_key);
+               wishes.dump(), scope_key, record.profile_id);
 }
 
 std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& placed,

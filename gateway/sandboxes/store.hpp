@@ -77,6 +77,9 @@ std::optional<Json> find_decision(pqxx::work& tx, const SandboxId& id);
 // Those a deployment must have: running or paused there. `owner`: of a tenant's own deployment.
 std::vector<SandboxRecord> expected_on(pqxx::work& tx, const std::string& deployment,
                                        const std::optional<TenantId>& owner);
+// Whether anything is, or may come to be, on a deployment: sandboxes that have not ended for good,
+// snapshots.
+bool any_on(pqxx::work& tx, const std::string& deployment, const std::optional<TenantId>& owner);
 // Those of the given ids that exist, in any state.
 std::vector<SandboxRecord> find_all(pqxx::work& tx, const std::vector<std::string>& ids);
 

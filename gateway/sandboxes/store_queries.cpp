@@ -44,7 +44,8 @@ class Fields {
 }  // namespace
 
 std::string columns() {
-  return "id, tenant, state, profile, profile_version, decision, deployment, provider, backend_id,"
+  return "id, tenant, state, profile, profile_version, profile_id, decision, deployment, provider, "
+         "backend_id,"
          " region, isolation, persistence, milli_vcpu, memory_mib, disk_gib, processes, metadata,"
          " trim_scale(charge_per_hour), currency, " +
          micros("created_at") + ", " + micros("expires_at") + ", " + micros("ended_at") +
@@ -61,6 +62,7 @@ SandboxRecord from_row(const pqxx::row& row) {
   record.state = sandbox_state_from(fields.text()).value();
   record.profile = fields.text();
   record.profile_version = static_cast<int>(fields.number());
+  record.profile_id = fields.number();
   record.decision.value = fields.text();
   record.deployment = fields.text();
   record.provider = fields.text();
@@ -97,6 +99,17 @@ std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id) {
   const auto rows = run_prepared(tx, kSql, id.value);
   if (rows.empty()) return std::nullopt;
   return from_row(rows.front());
+}
+
+bool any_on(pqxx::work& tx, const std::string& deployment, const std::optional<TenantId>& owner) {
+  return run_prepared(tx, R"sql(
+    SELECT EXISTS(SELECT FROM sandbox WHERE deployment = $1 AND ended_at IS NULL
+        AND ($2 = '' OR tenant = $2))
+      OR EXISTS(SELECT FROM sandbox WHERE state IN ('creating', 'stopping') AND deployment = ''
+        AND $1 = ANY(planned) AND ($2 = '' OR tenant = $2))
+      OR EXISTS(SELECT FROM snapshot WHERE deployment = $1 AND ($2 = '' OR tenant = $2)))sql",
+                      deployment, owner ? owner->value : "")[0][0]
+      .as<bool>();
 }
 
 std::vector<SandboxRecord> find_all(pqxx::work& tx, const std::vector<std::string>& ids) {

@@ -29,4 +29,10 @@ inline bool is_certain(const Error& error) {
          error.code != ErrorCode::internal;
 }
 
+// The same, and asking again later would not help.
+inline bool is_final(const Error& error) {
+  return is_certain(error) && error.code != ErrorCode::rate_limited &&
+         error.code != ErrorCode::no_capacity;
+}
+
 }  // namespace sandgate

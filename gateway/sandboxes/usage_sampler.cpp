@@ -29,27 +29,45 @@ Task<std::vector<UsageSampler::Due>> UsageSampler::due_on(DeploymentPtr deployme
   co_return co_await lifecycle_.parts().database.run(std::move(work));
 }
 
+DeploymentSet UsageSampler::measured() const {
+  DeploymentSet set = *lifecycle_.parts().deployments.snapshot();
+  std::erase_if(set, [](const DeploymentPtr& one) { return !one->descriptor.can(Verb::metrics); });
+  return set;
+}
+
+void UsageSampler::begin() {
+  for (const DeploymentPtr& deployment : measured())
+    errands_.send(Errands::line_of(*deployment), "sample/" + deployment->key(),
+                  [this, deployment]() -> Task<void> { co_await sample_on(deployment); });
+}
+
 Task<size_t> UsageSampler::sample() {
   size_t taken = 0;
-  const auto set = lifecycle_.parts().deployments.snapshot();
-  for (const DeploymentPtr& deployment : *set) {
-    if (!deployment->descriptor.can(Verb::metrics)) continue;
-    auto due = co_await due_on(deployment);
-    auto read = [this, deployment, &taken](Due one) -> Task<void> {
-      auto reading = deployment->backend->metrics(one.backend_id);
-      const auto outcome = co_await attempt_within(kSamplePatience, std::move(reading));
-      // One that does not answer is read at the next round.
-      const auto* metrics = std::get_if<SandboxMetrics>(&outcome);
-      if (!metrics) co_return;
-      const Meter::Measured totals = measured_of(*metrics);
-      auto work = [this, id = one.id, totals](pqxx::work& tx) {
-        lifecycle_.parts().meter.observe(tx, id, totals);
-      };
-      co_await lifecycle_.parts().database.run(std::move(work));
-      ++taken;
-    };
-    co_await for_each(std::move(due), kSamplesAtOnce, read);
+  const DeploymentSet set = measured();
+  for (const DeploymentPtr& deployment : set) {
+    const size_t count = co_await sample_on(deployment);
+    taken += count;
   }
+  co_return taken;
+}
+
+Task<size_t> UsageSampler::sample_on(DeploymentPtr deployment) {
+  size_t taken = 0;
+  auto due = co_await due_on(deployment);
+  auto read = [this, deployment, &taken](Due one) -> Task<void> {
+    auto reading = deployment->backend->metrics(one.backend_id);
+    const auto outcome = co_await attempt_within(kSamplePatience, std::move(reading));
+    // One that does not answer is read at the next round.
+    const auto* metrics = std::get_if<SandboxMetrics>(&outcome);
+    if (!metrics) co_return;
+    const Meter::Measured totals = measured_of(*metrics);
+    auto work = [this, id = one.id, totals](pqxx::work& tx) {
+      lifecycle_.parts().meter.observe(tx, id, totals);
+    };
+    co_await lifecycle_.parts().database.run(std::move(work));
+    ++taken;
+  };
+  co_await for_each(std::move(due), kSamplesAtOnce, read);
   co_return taken;
 }
 

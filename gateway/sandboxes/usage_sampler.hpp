@@ -1,4 +1,5 @@
 #pragma once
+#include "gateway/sandboxes/errands.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 
 namespace sandgate {
@@ -11,9 +12,14 @@ class UsageSampler {
     std::chrono::seconds min_age{60};  // of the last reading
     int most = 500;  // per deployment and round
   };
-  UsageSampler(Lifecycle& lifecycle, Options options) : lifecycle_(lifecycle), options_(options) {}
+  UsageSampler(Lifecycle& lifecycle, Options options)
+      : lifecycle_(lifecycle),
+        options_(options),
+        errands_(lifecycle.parts().executor, {.at_once = 2, .waiting = 100}) {}
 
-  // One round over the deployments that measure. Returns how many readings were taken.
+  // Begins a round over the deployments that measure; one whose last is not over is left out.
+  void begin();
+  // The same round, one deployment after the other. Returns how many readings were taken.
   Task<size_t> sample();
 
  private:
@@ -21,10 +27,13 @@ class UsageSampler {
     SandboxId id;
     std::string backend_id;
   };
+  DeploymentSet measured() const;
   Task<std::vector<Due>> due_on(DeploymentPtr deployment);
+  Task<size_t> sample_on(DeploymentPtr deployment);
 
   Lifecycle& lifecycle_;
   Options options_;
+  Errands errands_;
 };
 
 }  // namespace sandgate

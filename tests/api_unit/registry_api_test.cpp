@@ -78,7 +78,7 @@ struct RegistryApiTest : testing::Test {
         return profile.isolation == Isolation::microvm ? std::vector<std::string>{"nobody can"}
                                                        : std::vector<std::string>{};
       }};
-  DeploymentHandlers deployments{deployment_store, {{"acme"}, validate, nullptr}};
+  DeploymentHandlers deployments{deployment_store, {{"acme"}, validate}};
   http::Routes routes;
   TenantId tenant = run(tenant_store.create("acme", kActor)).id;
 };

@@ -87,6 +87,17 @@ TEST(Client, FollowsCursorsToTheEnd) {
   EXPECT_EQ(server.requests.size(), 2u);
 }
 
+TEST(Client, HasNoLastPageOfItsOwn) {
+  Json page{{"items", Json::array()}, {"next_cursor", "more"}};
+  for (int i = 0; i < 600; ++i) page["items"].push_back(i);
+  std::atomic<int> pages{0};
+  ScriptedServer server([&](const auto&) {
+    if (++pages == 3) page["next_cursor"] = nullptr;
+    return ScriptedServer::json(200, page.dump());
+  });
+  EXPECT_EQ(client_of(server).all("/v1/things").size(), 1800u);
+}
+
 TEST(Client, StreamsAnUploadOfUnknownLength) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "{}"); });
   int pieces = 3;

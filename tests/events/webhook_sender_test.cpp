@@ -33,6 +33,8 @@ class Receiver : public HttpClient {
 
   Task<HttpReply> call(HttpCall) override { throw std::logic_error("not used"); }
   Task<std::unique_ptr<HttpStream>> stream(HttpCall call) override {
+    while (slow && call.url.find("slow") != std::string::npos)
+      co_await sleep_for(std::chrono::milliseconds(2));
     int status;
     {
       std::lock_guard lock(mutex_);
@@ -49,6 +51,7 @@ class Receiver : public HttpClient {
     return found;
   }
 
+  std::atomic<bool> slow{false};  // whose address says so does not answer
   int status = 200;  // 0: unreachable
   std::vector<HttpCall> calls;
 
@@ -223,6 +226,36 @@ TEST_F(WebhookSenderTest, ADayWithoutASuccessDisables) {
   receiver.status = 200;
   happen();
   EXPECT_EQ(run(sender.step()), 1u);
+}
+
+TEST_F(WebhookSenderTest, ASlowReceiverTakesNoPlaceOfOthers) {
+  WebhookDraft slow{.name = "slow",
+                    .tenant = other,
+                    .url = "https://example.com/slow",
+                    .secret = Secret("swordfish"),
+                    .types = {"*"}};
+  run(store.put(slow, kSetter));
+  for (int i = 0; i < 300; ++i) tell(other, "budget.alert", i);
+  receiver.slow = true;
+  asio::thread_pool pool(1);
+  asio::co_spawn(pool, sender.run(), [](std::exception_ptr) {});
+  const auto in_flight = [this] {
+    std::string text;
+    sender.render(text);
+    const std::string name = "\nsandgate_webhook_deliveries_in_flight ";
+    return std::stoi(text.substr(text.find(name) + name.size()));
+  };
+  for (int i = 1; i <= 20; ++i) {
+    happen();
+    sender.poke();
+    while (webhook().pending > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_LE(in_flight(), 8) << "of the slow one";
+  }
+  EXPECT_EQ(receiver.ids().size(), 20u);
+  pool.stop();
+  pool.join();
+  // What the database still works on is told to the pool.
+  while (database->under_way() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 TEST_F(WebhookSenderTest, RemovedMeansNothingIsSent) {

@@ -101,6 +101,20 @@ TEST_F(Idempotency, GivesTheFirstAnswerAgain) {
   EXPECT_EQ(runs, 3);
 }
 
+TEST_F(Idempotency, TakesPathsOfAnyLength) {
+  Request request;
+  request.headers.add("Idempotency-Key", "k");
+  std::set<std::string> operations;
+  for (const std::string& id :
+       {std::string("short"), std::string(8000, 'a'), std::string(7999, 'a') + "b"}) {
+    request.path = "/v1/sandboxes/" + id + "/fork";
+    const auto call = idempotent_call(request);
+    EXPECT_LT(call->operation.size(), 300u) << "an index has room for it";
+    operations.insert(call->operation);
+  }
+  EXPECT_EQ(operations.size(), 3u);
+}
+
 TEST_F(Idempotency, RefusesMalformedKeys) {
   RawClient client(server.port());
   for (const std::string& key : {std::string(), std::string(256, 'a'), std::string("a b")})

@@ -83,6 +83,37 @@ TEST_F(DeploymentStoreTest, NamesAreNeverShadowed) {
   EXPECT_EQ(code_of(store.remove(std::nullopt, "main", kActor)), ErrorCode::not_found);
 }
 
+TEST_F(DeploymentStoreTest, AsksBeforeWhatIsThereIsOutOfReach) {
+  bool used = true;
+  DeploymentStore asking{*database, vault, [&](pqxx::work&, const DeploymentRow& row) {
+                           EXPECT_EQ(row.provider, "acme");
+                           if (used) throw Error(ErrorCode::conflict, "is in use");
+                         }};
+  run(asking.put(draft(std::nullopt, "a"), accept, kActor));
+  run(asking.put(draft(std::nullopt, "b"), accept, kActor));
+  DeploymentDraft other = draft(std::nullopt, "c");
+  other.provider = "elsewhere";
+  EXPECT_EQ(code_of(asking.put(other, accept, kActor)), ErrorCode::conflict);
+  EXPECT_EQ(code_of(asking.remove(std::nullopt, "main", kActor)), ErrorCode::conflict);
+  EXPECT_EQ(run(store.all()).at(0).provider, "acme");
+  used = false;
+  run(asking.remove(std::nullopt, "main", kActor));
+  EXPECT_TRUE(run(store.all()).empty());
+}
+
+TEST_F(DeploymentStoreTest, ATenantHasSoManyAtMost) {
+  const auto named = [&](int number) {
+    DeploymentDraft one = draft(tenant, "a");
+    one.name = "d" + std::to_string(number);
+    return one;
+  };
+  for (int i = 0; i < DeploymentStore::kMostPerTenant; ++i)
+    run(store.put(named(i), accept, kActor));
+  EXPECT_EQ(code_of(store.put(named(99), accept, kActor)), ErrorCode::quota_exceeded);
+  run(store.put(named(0), accept, kActor));
+  run(store.put(draft(std::nullopt, "a"), accept, kActor));
+}
+
 TEST_F(DeploymentStoreTest, WritesNothingThatIsRefused) {
   const auto refuse = [](const DeploymentRow&) { throw Error::invalid("/settings/url", "no"); };
   EXPECT_EQ(code_of(store.put(draft(std::nullopt, "a"), refuse, kActor)), ErrorCode::invalid);

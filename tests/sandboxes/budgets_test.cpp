@@ -195,5 +195,29 @@ TEST(SandboxBudgets, PausesWhereTheBackendCanAndEndsWhereItCannot) {
   EXPECT_EQ(world.row(two.id).state, SandboxState::stopped);
 }
 
+TEST(SandboxBudgets, OnlyACertainRefusalToPauseEndsASandbox) {
+  test::World world;
+  PayingReplica replica(world);
+  const std::string rest = R"("currency":"USD","window":"total","on_exceeded":"pause"})";
+  replica.put(world.tenant, R"({"amount":"9",)" + rest);
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  replica.put(world.tenant, R"({"amount":"0",)" + rest);
+  ErrorCode code;
+  BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
+                          [&](TenantId, SandboxId) -> Task<void> {
+                            throw Error(code, "not now");
+                            co_return;
+                          });
+  for (const ErrorCode transient : {ErrorCode::timeout, ErrorCode::unavailable,
+                                    ErrorCode::rate_limited, ErrorCode::no_capacity}) {
+    code = transient;
+    EXPECT_EQ(run(enforcer.enforce()), 1u) << "it is asked again";
+    EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+  }
+  code = ErrorCode::conflict;
+  run(enforcer.enforce());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped) << "it runs on, refused";
+}
+
 }  // namespace
 }  // namespace sandgate

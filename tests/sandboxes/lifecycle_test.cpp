@@ -92,7 +92,7 @@ TEST(Lifecycle, ALostReplyIsResolvedAndNotBilledTwice) {
   const SandboxRecord made = world.create();
   EXPECT_EQ(made.deployment, "b");
   EXPECT_EQ(world.a->alive(), 1u) << "the orphan";
-  EXPECT_EQ(run(world.replica.reaper().resolve_unknown()), 1u);
+  EXPECT_EQ(world.replica.reap(&Reaper::resolve_unknown), 1u);
   EXPECT_EQ(world.a->alive(), 0u);
   EXPECT_EQ(world.b->alive(), 1u);
   EXPECT_EQ(world.sql("SELECT count(*) FROM attempt WHERE resolved_at IS NULL AND "
@@ -110,7 +110,7 @@ TEST(Lifecycle, AHedgesLoserIsKilledAndNotBilled) {
   EXPECT_EQ(world.sql("SELECT outcome FROM attempt WHERE deployment = 'a'"), "unknown")
       << "left to the reaper in case this gateway dies now";
   while (world.a->kills() == 0) std::this_thread::yield();
-  EXPECT_EQ(run(world.replica.reaper().resolve_unknown()), 1u);
+  EXPECT_EQ(world.replica.reap(&Reaper::resolve_unknown), 1u);
   EXPECT_EQ(world.a->creates(), 1);
   EXPECT_EQ(world.a->alive(), 0u);
   EXPECT_EQ(world.b->alive(), 1u);
@@ -127,7 +127,7 @@ TEST(Lifecycle, AnUnreachableBackendEndsTheChargeAndTheReaperGoesOn) {
   EXPECT_EQ(world.row(made.id).state, SandboxState::stopping);
   EXPECT_FALSE(world.metered(made.id));
   world.a->refuse_kills(false);
-  EXPECT_EQ(run(world.replica.reaper(seconds(5)).finish()), 1u);
+  EXPECT_EQ(world.replica.reap(&Reaper::finish, seconds(5)), 1u);
   EXPECT_EQ(world.row(made.id).state, SandboxState::stopped);
   EXPECT_EQ(world.a->alive(), 0u);
   EXPECT_TRUE(world.charged_to_its_end(made.id));
@@ -194,16 +194,51 @@ TEST(Lifecycle, ExtendCountsFromNowWithinTheProfilesLongest) {
   EXPECT_EQ(code_of(beyond), ErrorCode::invalid);
 }
 
+TEST(Lifecycle, WhatCannotBeAskedIsNotKilled) {
+  World world;
+  const auto on_b = [](Profile& p) { p.placement.order = {"b", "a"}; };
+  const SandboxRecord box = world.create(on_b);
+  Replica without(world.database.url(), {world.fixed()[0]});
+  EXPECT_EQ(run(without.lifecycle.kill(world.tenant, box.id)), EndResult::stopping);
+  EXPECT_FALSE(world.metered(box.id)) << "its tenant is charged no more";
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopping);
+  EXPECT_EQ(world.replica.reap(&Reaper::finish, seconds(5)), 1u) << "the deployment is back";
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.b->alive(), 0u);
+}
+
+TEST(Lifecycle, KnowsWhatIsOnADeployment) {
+  World world;
+  const auto any_on = [&](const char* name, std::optional<TenantId> owner = {}) {
+    auto ask = [=](pqxx::work& tx) { return sandbox_rows::any_on(tx, name, owner); };
+    return run(world.database->run(std::move(ask)));
+  };
+  EXPECT_FALSE(any_on("a"));
+  const SandboxRecord box = world.create();
+  EXPECT_TRUE(any_on("a"));
+  EXPECT_TRUE(any_on("a", world.tenant));
+  EXPECT_FALSE(any_on("a", TenantId::make()));
+  EXPECT_FALSE(any_on("b"));
+  world.sql("UPDATE sandbox SET state = 'creating', deployment = '' RETURNING id");
+  EXPECT_TRUE(any_on("b")) << "it may come to be there";
+  world.sql("UPDATE sandbox SET state = 'running', deployment = 'a' RETURNING id");
+  run(world.replica.lifecycle.kill(world.tenant, box.id));
+  EXPECT_FALSE(any_on("a"));
+}
+
 TEST(Reaper, EndsWhatExpiredOnceAmongReplicas) {
   World world;
   Replica other(world.database.url(), world.fixed());
   for (int i = 0; i < 8; ++i) world.create();
-  EXPECT_EQ(run(world.replica.reaper().expire()), 0u);
-  Reaper one = world.replica.reaper(seconds(601)), two = other.reaper(seconds(601));
+  EXPECT_EQ(world.replica.reap(&Reaper::expire), 0u);
+  Reaper one(world.replica.lifecycle, {.ahead = seconds(601)});
+  Reaper two(other.lifecycle, {.ahead = seconds(601)});
   asio::thread_pool pool(2);
   auto first = asio::co_spawn(pool, one.expire(), asio::use_future);
   auto second = asio::co_spawn(pool, two.expire(), asio::use_future);
   pool.join();
+  run(one.rest());
+  run(two.rest());
   EXPECT_EQ(first.get() + second.get(), 8u);
   EXPECT_EQ(world.a->kills(), 8);
   EXPECT_EQ(world.a->alive(), 0u);
@@ -220,7 +255,7 @@ TEST(Reaper, EndsTheIdleButNotTheActive) {
   auto handle = world.replica.activity->use(used.id, seconds(20));
   EXPECT_EQ(world.replica.activity->open_count(used.id), 1u);
   run(world.replica.activity->flush(true));
-  EXPECT_EQ(run(world.replica.reaper().end_idle()), 1u);
+  EXPECT_EQ(world.replica.reap(&Reaper::end_idle), 1u);
   EXPECT_EQ(world.row(used.id).state, SandboxState::running);
   EXPECT_EQ(world.row(unused.id).state, SandboxState::stopped);
 }
@@ -241,8 +276,8 @@ TEST(Reaper, ResolvesACreateThatDiedAtAnyStep) {
     };
     run(world.database->run(std::move(write)));
     if (backend_had_made_it) run(world.b->create({.sandbox_id = record.id.value}));
-    EXPECT_EQ(run(world.replica.reaper().abandon()), 0u) << "its lease still runs";
-    EXPECT_EQ(run(world.replica.reaper(seconds(31)).abandon()), 1u);
+    EXPECT_EQ(world.replica.reap(&Reaper::abandon), 0u) << "its lease still runs";
+    EXPECT_EQ(world.replica.reap(&Reaper::abandon, seconds(31)), 1u);
     EXPECT_EQ(world.row(record.id).state, SandboxState::failed);
     EXPECT_EQ(world.b->alive(), 0u);
     EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event"), "0");

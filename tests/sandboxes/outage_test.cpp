@@ -68,7 +68,7 @@ TEST(Outage, AKillIsRememberedWithItsMoment) {
   EXPECT_GE(end, before);
   EXPECT_LE(end, after);
   EXPECT_TRUE(world.metered(living.id));
-  EXPECT_EQ(run(world.replica.reaper().finish()), 0u) << "it is known to be gone";
+  EXPECT_EQ(world.replica.reap(&Reaper::finish), 0u) << "it is known to be gone";
   EXPECT_EQ(world.row(killed.id).state, SandboxState::stopped);
 }
 
@@ -107,6 +107,43 @@ TEST(Outage, ARecordThatWasAppliedBeforeACrashIsNotAppliedAgain) {
   EXPECT_EQ(world.outage->records(), 0u);
 }
 
+TEST(Outage, WhoGoesAwayInTheMiddleHoldsUpNobody) {
+  OutageWorld world;
+  const SandboxRecord box = world.create();
+  constexpr int kEnds = 250;
+  EndIntention intention{world.tenant, box.id, SystemClock().now(), "killed", {}, {}};
+  for (int i = 0; i < kEnds; ++i) run(world.outage->remember(intention));
+  const auto leave_early = [&]() -> Task<void> {
+    auto replaying = world.outage->replay(*world.lifecycle);
+    auto racing = with_timeout(1ms, std::move(replaying));
+    co_await attempt(std::move(racing));
+  };
+  try {
+    run(leave_early());
+  } catch (const std::exception&) {
+    // The caller is cancelled.
+  }
+  run(world.outage->replay(*world.lifecycle));
+  EXPECT_EQ(world.outage->records(), 0u);
+  EXPECT_EQ(world.outage->replayed(), static_cast<uint64_t>(kEnds));
+}
+
+TEST(Outage, ARecordOfAnotherReleaseHoldsUpNoOther) {
+  OutageWorld world;
+  const SandboxRecord box = world.create();
+  world.outage.reset();
+  {
+    DurableJournal other({.path = world.directory.path() + "/outage.journal"});
+    run(other.append(R"({"what":"is not known here"})"));
+  }
+  world.reopen();
+  EndIntention intention{world.tenant, box.id, SystemClock().now(), "killed", {}, {}};
+  run(world.outage->remember(std::move(intention)));
+  EXPECT_EQ(run(world.outage->replay(*world.lifecycle)), 1u);
+  EXPECT_EQ(world.outage->records(), 0u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopping);
+}
+
 TEST(Outage, ASandboxItsBackendLostMeanwhileFailsAtThatMoment) {
   OutageWorld world;
   const SandboxRecord box = world.create();
@@ -115,7 +152,7 @@ TEST(Outage, ASandboxItsBackendLostMeanwhileFailsAtThatMoment) {
   run(world.lifecycle->fail(box.id, "its backend lost it \xff"));
   TestDatabase::start_cluster();
   EXPECT_EQ(world.settle(), 1u);
-  run(world.replica.reaper().finish());
+  world.replica.reap(&Reaper::finish);
   EXPECT_EQ(world.row(box.id).state, SandboxState::failed);
   EXPECT_EQ(world.row(box.id).failure->code, "backend_lost");
 }

@@ -85,15 +85,15 @@ TEST_F(PausingWorld, TheReaperFinishesWhatALostReplyLeft) {
   EXPECT_EQ(code_of([&] { pause(box); }), ErrorCode::unavailable);
   EXPECT_EQ(world.row(box.id).state, SandboxState::pausing);
   world.a->fail_states(Fault::none);
-  EXPECT_EQ(run(world.replica.reaper().finish_pausing()), 0u) << "not before a second";
-  EXPECT_EQ(run(world.replica.reaper(milliseconds(1100)).finish_pausing()), 1u);
+  EXPECT_EQ(world.replica.reap(&Reaper::finish_pausing), 0u) << "not before a second";
+  EXPECT_EQ(world.replica.reap(&Reaper::finish_pausing, milliseconds(1100)), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
   world.a->fail_states(Fault::lost_reply);
   EXPECT_EQ(code_of([&] { resume(box); }), ErrorCode::unavailable);
-  EXPECT_EQ(run(world.replica.reaper(milliseconds(1100)).finish_pausing()), 1u) << "in vain";
+  EXPECT_EQ(world.replica.reap(&Reaper::finish_pausing, milliseconds(1100)), 1u) << "in vain";
   world.a->fail_states(Fault::none);
-  EXPECT_EQ(run(world.replica.reaper(milliseconds(1100)).finish_pausing()), 0u) << "two seconds";
-  EXPECT_EQ(run(world.replica.reaper(milliseconds(2100)).finish_pausing()), 1u);
+  EXPECT_EQ(world.replica.reap(&Reaper::finish_pausing, milliseconds(1100)), 0u) << "two seconds";
+  EXPECT_EQ(world.replica.reap(&Reaper::finish_pausing, milliseconds(2100)), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
 }
 
@@ -103,8 +103,8 @@ TEST_F(PausingWorld, ACrashBeforeTheBackendWasAskedIsFinishedToo) {
     sandbox_rows::set_pausing(tx, id, Keeps::disk, seconds(30));
   };
   run(world.database->run(std::move(write)));
-  EXPECT_EQ(run(world.replica.reaper().finish_pausing()), 0u) << "its lease is not over";
-  EXPECT_EQ(run(world.replica.reaper().take_up_pausing()), 1u) << "who starts looks at all";
+  EXPECT_EQ(world.replica.reap(&Reaper::finish_pausing), 0u) << "its lease is not over";
+  EXPECT_EQ(world.replica.reap(&Reaper::take_up_pausing), 1u) << "who starts looks at all";
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
   EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::paused);
 }
@@ -114,11 +114,11 @@ TEST_F(PausingWorld, TheEndOfTimePausesWhereTheProfileSaysSo) {
     p.ttl_seconds = 60;
     p.on_expiry = EndAction::pause;
   });
-  auto late = world.replica.reaper(seconds(100));
-  EXPECT_EQ(run(late.expire()), 0u);
-  EXPECT_EQ(run(late.pause_due()), 1u);
+  const auto late = [&](auto step) { return world.replica.reap(step, seconds(100)); };
+  EXPECT_EQ(late(&Reaper::expire), 0u);
+  EXPECT_EQ(late(&Reaper::pause_due), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
-  EXPECT_EQ(run(late.expire()), 0u) << "it waits";
+  EXPECT_EQ(late(&Reaper::expire), 0u) << "it waits";
   world.sql("UPDATE sandbox SET expires_at = now() - interval '1 hour' RETURNING id");
   EXPECT_GT(resume(box).expires_at, box.created_at + seconds(50)) << "its time begins again";
 }
@@ -128,9 +128,9 @@ TEST_F(PausingWorld, IdlenessPausesWhereTheProfileSaysSo) {
     p.idle_timeout_seconds = 60;
     p.on_idle = EndAction::pause;
   });
-  auto late = world.replica.reaper(seconds(100));
-  EXPECT_EQ(run(late.end_idle()), 0u);
-  EXPECT_EQ(run(late.pause_due()), 1u);
+  const auto late = [&](auto step) { return world.replica.reap(step, seconds(100)); };
+  EXPECT_EQ(late(&Reaper::end_idle), 0u);
+  EXPECT_EQ(late(&Reaper::pause_due), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
 }
 
@@ -140,7 +140,7 @@ TEST_F(PausingWorld, WhatCannotBePausedWhenItsTimeIsOverEnds) {
     p.on_expiry = EndAction::pause;
   });
   world.a->fail_states(Fault::error, ErrorCode::conflict);
-  run(world.replica.reaper(seconds(100)).pause_due());
+  world.replica.reap(&Reaper::pause_due, seconds(100));
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
   EXPECT_EQ(world.a->alive(), 0u);
 }
@@ -148,9 +148,22 @@ TEST_F(PausingWorld, WhatCannotBePausedWhenItsTimeIsOverEnds) {
 TEST_F(PausingWorld, TimeGoesOnForThePaused) {
   const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
   pause(box);
-  EXPECT_EQ(run(world.replica.reaper(seconds(100)).expire()), 1u);
+  EXPECT_EQ(world.replica.reap(&Reaper::expire, seconds(100)), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
   EXPECT_EQ(metered(box), "closed");
+}
+
+TEST_F(PausingWorld, TimeGoesOnForThoseHalfPausedOrResumed) {
+  for (const char* state : {"pausing", "resuming"}) {
+    const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
+    world.sql("UPDATE sandbox SET state = '" + std::string(state) + "' WHERE id = '" +
+              box.id.value + "' RETURNING id");
+    EXPECT_EQ(world.replica.reap(&Reaper::expire), 0u);
+    EXPECT_EQ(world.replica.reap(&Reaper::expire, seconds(100)), 1u) << state;
+    EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+    EXPECT_EQ(metered(box), "closed");
+  }
+  EXPECT_EQ(world.a->alive(), 0u);
 }
 
 TEST_F(PausingWorld, UseResumesOnlyWhereTheProfileSaysSo) {
@@ -164,8 +177,32 @@ TEST_F(PausingWorld, UseResumesOnlyWhereTheProfileSaysSo) {
     run(access.open(caller, box.id.value, Verb::exec));
   };
   EXPECT_EQ(code_of([&] { open(asleep); }), ErrorCode::conflict);
+  http::Caller viewer{.role = http::Role::viewer, .tenant = world.tenant};
+  http::Caller suspended{.role = http::Role::owner, .tenant = world.tenant, .suspended = true};
+  for (const http::Caller& looking : {viewer, suspended}) {
+    const auto look = [&] { run(access.open(looking, light.id.value, Verb::files)); };
+    EXPECT_EQ(code_of(look), ErrorCode::conflict);
+    EXPECT_EQ(world.row(light.id).state, SandboxState::paused);
+  }
   EXPECT_EQ(code_of([&] { open(light); }), std::nullopt);
   EXPECT_EQ(world.row(light.id).state, SandboxState::running);
+}
+
+TEST_F(PausingWorld, ManyWhoWaitAskAsOne) {
+  const SandboxRecord box = world.create();
+  world.sql("UPDATE sandbox SET state = 'resuming' RETURNING id");
+  world.replica.cache.forget(box.id);
+  constexpr int kWaiting = 40;
+  asio::thread_pool pool(2);
+  std::vector<std::future<SandboxRecord>> all;
+  for (int i = 0; i < kWaiting; ++i)
+    all.push_back(asio::co_spawn(pool, pausing.resume(world.tenant, box.id), asio::use_future));
+  const uint64_t before = world.replica.cache.misses();
+  run(sleep_for(milliseconds(500)));
+  EXPECT_LT(world.replica.cache.misses() - before, 25u + 2 * kWaiting);
+  world.sql("UPDATE sandbox SET state = 'running' RETURNING id");
+  for (auto& one : all) EXPECT_EQ(one.get().state, SandboxState::running);
+  pool.join();
 }
 
 TEST_F(PausingWorld, ManyAtOnceAgree) {

@@ -39,8 +39,12 @@ struct Replica {
             .executor = pool.get_executor(),
             .vault = &vault};
   }
-  Reaper reaper(std::chrono::milliseconds ahead = {}) {
-    return Reaper(lifecycle, {.ahead = ahead});
+  // A step of a reaper, with all that it begins at backends.
+  size_t reap(Task<size_t> (Reaper::*step)(), std::chrono::milliseconds ahead = {}) {
+    Reaper reaper(lifecycle, {.ahead = ahead});
+    const size_t taken = run((reaper.*step)());
+    run(reaper.rest());
+    return taken;
   }
 
   Database database;

@@ -119,6 +119,7 @@ Task<std::optional<BackendSandbox>> FakeProvider::find_by_tag(std::string sandbo
 }
 
 Task<std::vector<BackendSandbox>> FakeProvider::list() {
+  while (hang_lists_) co_await sleep_for(std::chrono::milliseconds(2));
   std::lock_guard lock(mutex_);
   std::vector<BackendSandbox> all;
   for (const auto& [id, one] : alive_) all.push_back(one);
@@ -128,6 +129,7 @@ Task<std::vector<BackendSandbox>> FakeProvider::list() {
 Task<void> FakeProvider::kill(std::string id) {
   ++kills_;
   if (refuse_kills_) throw Error(ErrorCode::unavailable, "switched to refuse kills");
+  while (hang_kills_) co_await sleep_for(std::chrono::milliseconds(2));
   std::lock_guard lock(mutex_);
   alive_.erase(id);
   co_return;

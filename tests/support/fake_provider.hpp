@@ -28,6 +28,8 @@ class FakeProvider : public Provider {
   void fail_creates(Fault fault, ErrorCode code = ErrorCode::unavailable,
                     std::chrono::milliseconds delay = {});
   void refuse_kills(bool refuse) { refuse_kills_ = refuse; }
+  void hang_kills(bool hang) { hang_kills_ = hang; }  // until switched back
+  void hang_lists(bool hang) { hang_lists_ = hang; }
   // pause, resume and snapshot: error and lost_reply are known, the latter does the work.
   void fail_states(Fault fault, ErrorCode code = ErrorCode::unavailable);
   void offer(Descriptor descriptor);
@@ -80,7 +82,7 @@ class FakeProvider : public Provider {
   std::optional<SandboxMetrics> counted_;
   std::optional<Time> made_at_;
   int next_ = 0;
-  std::atomic<bool> refuse_kills_{false};
+  std::atomic<bool> refuse_kills_{false}, hang_kills_{false}, hang_lists_{false};
   std::atomic<int> creates_{0}, kills_{0};
 };
 

@@ -1,0 +1,49 @@
+#include "gateway/sandboxes/settling.hpp"
+
+#include "registry/gate.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::milliseconds kLookAfter{20};
+
+}  // namespace
+
+struct Settling::Look {
+  Gate done;
+  CachedSandboxPtr found;
+  std::exception_ptr failure;
+};
+
+Task<CachedSandboxPtr> Settling::look_again(SandboxId id) {
+  std::shared_ptr<Look> look;
+  bool first = false;
+  {
+    std::lock_guard lock(mutex_);
+    auto& known = looks_[id.value];
+    first = !known;
+    if (first) known = std::make_shared<Look>();
+    look = known;
+  }
+  if (first) spawn_detached(asio::make_strand(executor_), carry_out(look, std::move(id)));
+  co_await look->done.wait();
+  if (look->failure) std::rethrow_exception(look->failure);
+  co_return look->found;
+}
+
+Task<void> Settling::carry_out(std::shared_ptr<Look> look, SandboxId id) {
+  co_await sleep_for(kLookAfter);
+  {
+    // Who comes after the look has begun wants a later one.
+    std::lock_guard lock(mutex_);
+    looks_.erase(id.value);
+  }
+  try {
+    look->found = co_await cache_.find(std::move(id));
+  } catch (const std::exception&) {
+    look->failure = std::current_exception();
+  }
+  look->done.open();
+}
+
+}  // namespace sandgate

@@ -1,0 +1,134 @@
+#include "billing/budget_store.hpp"
+#include "billing/price_rows.hpp"
+#include "gateway/api/network.hpp"
+#include "gateway/api/ports.hpp"
+#include "gateway/api/snapshots.hpp"
+#include "gateway/sandboxes/budget_guard.hpp"
+#include "tests/registry/registry_fixture.hpp"
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate::api {
+namespace {
+
+using http::Method;
+using test::code_of;
+using test::run;
+
+// The handlers of sandboxes behind their routes, on backends in memory.
+struct SandboxesApiTest : testing::Test {
+  SandboxesApiTest() {
+    snapshots.add_routes(routes);
+    network.add_routes(routes);
+    ports.add_routes(routes);
+  }
+
+  Json call(Method method, const std::string& target, const std::string& body,
+            const std::string& key = "") {
+    const size_t mark = std::min(target.find('?'), target.size());
+    auto match = routes.match(method, target.substr(0, mark));
+    http::Request request;
+    request.method = method;
+    if (mark < target.size()) request.query = http::Query(target.substr(mark + 1));
+    if (!key.empty()) request.headers.add("Idempotency-Key", key);
+    request.path = target;
+    request.params = std::move(match.params);
+    request.headers.add("Content-Type", "application/json");
+    request.body = body;
+    request.id = "rqtest";
+    request.caller = {.role = http::Role::developer, .tenant = world.tenant, .key_id = "kyme"};
+    const auto response = run(match.route->handler(request));
+    const auto& text = std::get<std::string>(response.body);
+    return text.empty() ? Json() : Json::parse(text);
+  }
+  Json fork(const SandboxRecord& box, int count) {
+    const std::string body = R"({"count":)" + std::to_string(count) + "}";
+    return call(Method::post, "/v1/sandboxes/" + box.id.value + "/fork", body).at("items");
+  }
+  // A sandbox under the profile of that owner.
+  SandboxRecord create(const std::optional<TenantId>& owner, const std::string& yaml) {
+    const Profile profile = parse_profile_yaml(yaml);
+    run(profiles.publish(owner, profile, "stable", test::kActor));
+    const auto head = run(profiles.find(owner, profile.name)).value();
+    CreateOrder order = world.order();
+    order.profile = profile.name;
+    order.profile_version = static_cast<int>(head.latest);
+    order.profile_id = head.id;
+    order.key = "kyme";
+    order.request.profile.network = profile.network;
+    return run(lifecycle.create(std::move(order)));
+  }
+
+  test::World world;
+  Budgets budgets{world.replica.prices};
+  BudgetGuard guard{budgets, world.replica.clock};
+  Lifecycle lifecycle{world.replica.parts(guard)};
+  Notifications notifications{world.database.url()};
+  ProfileStore profiles{*world.database};
+  ProfileResolver resolver{profiles, notifications};
+  SnapshotHandlers snapshots{lifecycle, resolver};
+  NetworkHandlers network{lifecycle, resolver};
+  CachedAccess access{lifecycle, world.replica.activity};
+  sandgate::ports::PortStore port_rows{*world.database, notifications};
+  PortHandlers ports{access, lifecycle, port_rows, {.token_key = Secret("key")}};
+  http::Routes routes;
+};
+
+constexpr char kClosed[] = "name: data\nresources: {vcpu: 1}\nnetwork: {default: deny}\n";
+
+TEST_F(SandboxesApiTest, ForksCountAgainstTheBudgetOfTheirKey) {
+  const PriceVersion list = price_version_from(
+      parse_json(R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+        "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"0.001"}]})"),
+      "list");
+  run(world.database->run([&](pqxx::work& tx) { insert_price_version(tx, list); }));
+  run(world.replica.prices.load());
+  const SandboxRecord box = create(std::nullopt, kClosed);
+  const std::string hour = world.sql("SELECT charge_per_hour FROM sandbox");
+  BudgetStore rows{world.replica.database};
+  run(rows.put(budget_from(
+      parse_json(
+          R"({"amount":"0.001","currency":"USD","window":"total","applies_to":{"key":"kyme"}})"),
+      world.tenant, "mine")));
+  for (const Json& one : fork(box, 2)) EXPECT_EQ(one.at("error").at("code"), "budget_exceeded");
+  EXPECT_EQ(world.a->alive(), 1u) << hour;
+}
+
+TEST_F(SandboxesApiTest, ASandboxKeepsTheProfileItWasMadeWith) {
+  const SandboxRecord box = create(std::nullopt, kClosed);
+  const std::string path = "/v1/sandboxes/" + box.id.value + "/network";
+  const auto open_up = [&] { call(Method::put, path, R"({"default":"allow"})"); };
+  EXPECT_EQ(code_of(open_up), ErrorCode::invalid);
+  // The tenant's own of the same name goes before the operator's, and also has a version 1.
+  run(profiles.publish(world.tenant, parse_profile_yaml("name: data\nnetwork: {default: allow}\n"),
+                       "stable", test::kActor));
+  EXPECT_EQ(code_of(open_up), ErrorCode::invalid);
+  fork(box, 1);
+  EXPECT_EQ(world.a->last_spec().network.fallback, NetworkDefault::deny);
+  run(profiles.archive(std::nullopt, "data", test::kActor));
+  EXPECT_EQ(code_of(open_up), ErrorCode::invalid) << "archived, it still says what it said";
+  EXPECT_TRUE(fork(box, 1)[0].contains("sandbox"));
+}
+
+TEST_F(SandboxesApiTest, ATokenDoesNotOutliveTheClosingOfItsPort) {
+  Descriptor descriptor = world.a->descriptor();
+  descriptor.verbs[Verb::ports] = Keeps::disk;
+  world.a->offer(std::move(descriptor));
+  world.replica.deployments.refresh();
+  const std::string path = "/v1/sandboxes/" + world.create().id.value + "/ports";
+  const auto open = [&] {
+    return call(Method::post, path, R"({"port":8080})", "key-1").at("token").get<std::string>();
+  };
+  const std::string first = open();
+  EXPECT_EQ(open(), first) << "the same request, the same answer";
+  call(Method::delete_, path + "/8080", "");
+  EXPECT_NE(open(), first);
+}
+
+TEST_F(SandboxesApiTest, ACursorOfNoTimeIsInvalid) {
+  const std::string cursor = to_cursor({"3100000000000000000", "sn"});
+  const auto list = [&] { call(Method::get, "/v1/snapshots?cursor=" + cursor, ""); };
+  EXPECT_EQ(code_of(list), ErrorCode::invalid);
+}
+
+}  // namespace
+}  // namespace sandgate::api

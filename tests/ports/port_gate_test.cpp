@@ -1,0 +1,75 @@
+#include "gateway/ports/port_gate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/events/events_world.hpp"
+
+namespace sandgate::ports::test {
+namespace {
+
+using sandgate::test::run;
+
+// Opens nothing, and says who asked.
+class ClosedAccess : public SandboxAccess {
+ public:
+  Task<OpenSandbox> open(const http::Caller& caller, std::string_view, Verb) override {
+    asked = caller;
+    throw Error(ErrorCode::conflict, "the sandbox is paused");
+    co_return OpenSandbox{};
+  }
+  Task<Error> judge(TenantId, SandboxId, Error failure) override { co_return failure; }
+  Task<void> report_gone(SandboxId, std::string) override { co_return; }
+
+  http::Caller asked;
+};
+
+class NoApi : public http::Responder {
+ public:
+  Task<http::Response> respond(http::Request&, http::IncomingBody&) override {
+    throw std::logic_error("not used");
+    co_return http::Response();
+  }
+  http::Response refuse_method(const http::Request&) override { return {}; }
+};
+
+class NoBody : public http::IncomingBody {
+ public:
+  bool ended() const override { return true; }
+  std::optional<uint64_t> length() const override { return 0; }
+  bool broken() const override { return false; }
+  Task<void> invite() override { co_return; }
+  Task<size_t> read(std::span<char>) override { co_return 0; }
+};
+
+TEST(PortGate, SaysWhoseTheSandboxIsAndWhetherTheyAreSuspended) {
+  sandgate::test::EventsWorld world;
+  Notifications notifications(world.database.url());
+  TenantDirectory tenants(world.tenants, notifications);
+  PortStore ports(*world.database, notifications);
+  const SandboxId box = world.add_sandbox(world.tenant);
+  run(ports.open({.sandbox = box, .tenant = world.tenant, .port = 80, .access = Access::everyone},
+                 std::nullopt, {}));
+  ClosedAccess access;
+  NoApi api;
+  AppPool pool;
+  SystemClock clock;
+  PortGate gate(api, access, ports, pool, clock, tenants, {});
+  const auto ask = [&] {
+    http::Request request;
+    request.target = "/p/" + box.value + "/80/";
+    NoBody body;
+    return run(gate.respond(request, body)).status;
+  };
+  EXPECT_EQ(ask(), 409);
+  EXPECT_EQ(access.asked.tenant, world.tenant);
+  EXPECT_EQ(access.asked.role, http::Role::developer);
+  EXPECT_FALSE(access.asked.suspended);
+  TenantChange change;
+  change.suspended = true;
+  run(world.tenants.change(world.tenant, change, Actor{.role = "operator"}));
+  EXPECT_EQ(ask(), 409);
+  EXPECT_TRUE(access.asked.suspended);
+}
+
+}  // namespace
+}  // namespace sandgate::ports::test
