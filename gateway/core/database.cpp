@@ -83,8 +83,8 @@ void Database::run_job(const std::function<void(pqxx::work&)>& job,
     failure = std::current_exception();
   }
   const auto strand = waiting->timer.get_executor();
-  asio::post(strand, [waiting = std::move(waiting), failure] {
-    waiting->failure = failure;
+  asio::post(strand, [waiting = std::move(waiting), failure = std::move(failure)]() mutable {
+    waiting->failure = std::move(failure);
     waiting->done = true;
     waiting->timer.cancel();
   });
@@ -112,7 +112,7 @@ Task<void> Database::dispatch(std::chrono::milliseconds patience,
   }
   if (!done && heard_ns_ < begin) silent_since_ns_ = steady_ns();
   if (!done) throw unavailable();
-  if (waiting->failure) std::rethrow_exception(waiting->failure);
+  if (waiting->failure) std::rethrow_exception(std::exchange(waiting->failure, nullptr));
 }
 
 // One attempt on this thread's connection; false: it had died while idle and is worth another.
