@@ -9,8 +9,8 @@
 // Metered sandboxes as rows. Everything here runs inside a transaction of the caller's.
 namespace sandgate {
 
-// False when it is there already.
-bool insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_at);
+// No effect when it is there already.
+void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_at);
 
 // Locks the row until the transaction ends; empty when there is none.
 std::optional<MeteredLife> lock_metered(pqxx::work& tx, const SandboxId& id);
