@@ -13,6 +13,10 @@ using DatabaseConnection = std::remove_reference_t<decltype(std::declval<pqxx::w
 // plans it once. To be called on the thread that uses the connection.
 std::string prepared_name(DatabaseConnection& connection, const std::string& sql);
 
+// Lets the transaction end before it is on disk: a crash of the server may lose it, unless a later
+// commit that waits took it along. For what is done again then, or was for nothing.
+inline void commit_lazily(pqxx::work& tx) { tx.exec("SET LOCAL synchronous_commit TO off"); }
+
 // Runs a statement that runs often. Its text has to be one of a fixed number: never composed from
 // values.
 template <class... Args>

@@ -1,8 +1,11 @@
 #include "gateway/sandboxes/creation.hpp"
 
+#include <algorithm>
+
 #include "billing/rating.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/scopes.hpp"
 #include "gateway/sandboxes/tenant_admission.hpp"
 #include "registry/call_claim.hpp"
@@ -37,6 +40,14 @@ SandboxRecord intention(const CreateOrder& order, const Decision& decision) {
   record.auto_resume = profile.auto_resume;
   record.planned = planned(decision);
   return record;
+}
+
+// Whether what is made without anybody knowing of it costs nothing but its place on a machine of
+// ours, until the sweep ends it.
+bool orphans_are_free(const Decision& decision) {
+  return std::ranges::all_of(decision.candidates, [](const Candidate& candidate) {
+    return !candidate.eligible() || !candidate.deployment->descriptor.machine.empty();
+  });
 }
 
 }  // namespace
@@ -76,6 +87,8 @@ Task<SandboxRecord> Creation::run() {
 }
 
 void Creation::write_intention(pqxx::work& tx) {
+  // The row of what runs is waited for, and takes this one along.
+  if (orphans_are_free(decision_)) commit_lazily(tx);
   order_.one_of_many ? add_effect(tx, order_.claim, record_.id.value)
                      : mark_effect(tx, order_.claim, record_.id.value);
   claim_scope(tx, order_.tenant, order_.scope_key);
@@ -147,7 +160,8 @@ std::optional<SandboxRecord> Creation::write_running(pqxx::work& tx,
   if (!running) {
     // The commit of an earlier try may have gone through although its answer was lost.
     const auto found = sandbox_rows::find(tx, placed.id);
-    const bool ours = found && found->state == SandboxState::running &&
+    if (!found) throw Error(ErrorCode::unavailable, "the database lost the sandbox in a crash");
+    const bool ours = found->state == SandboxState::running &&
                       found->backend_id == placed.backend_id &&
                       found->deployment == placed.deployment;
     return ours ? found : std::nullopt;
