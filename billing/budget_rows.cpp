@@ -61,6 +61,10 @@ void insert_event(pqxx::work& tx, const Budget& budget, const std::string& type,
 
 }  // namespace
 
+bool has_budgets(pqxx::work& tx, const std::string& tenant) {
+  return !run_prepared(tx, "SELECT FROM budget WHERE tenant = $1 LIMIT 1", tenant).empty();
+}
+
 std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& tenants, Time at) {
   const auto rows = run_prepared(tx,
                                  "SELECT " + std::string(kBudgetColumns) +

@@ -21,6 +21,7 @@ struct Reservation {
   BudgetSubject subject;
 };
 
+bool has_budgets(pqxx::work& tx, const std::string& tenant);
 // Locks the budgets of the tenants, with their windows moved on to the one around `at` (never
 // back): a new window starts with what was already booked in it.
 std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& tenants, Time at);

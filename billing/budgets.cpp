@@ -86,6 +86,7 @@ PriceBooks::Held Budgets::hold(pqxx::work& tx) {
 }
 
 bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
+  if (!has_budgets(tx, planned.tenant.value)) return false;
   const Time at = hold(tx).now;
   auto budgets = lock_budgets(tx, {planned.tenant.value}, at);
   keep_those_for(budgets, planned.subject);

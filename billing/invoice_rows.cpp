@@ -2,6 +2,7 @@
 
 #include "billing/currency.hpp"
 #include "billing/sql_array.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
@@ -144,6 +145,7 @@ std::optional<Invoice> read_invoice(pqxx::work& tx, const InvoiceId& id) {
 
 std::vector<Invoice> read_invoices(pqxx::work& tx, const std::optional<TenantId>& tenant,
                                    const std::optional<InvoiceId>& after, int64_t limit) {
+  plan_for_values(tx);
   const auto rows = tx.exec_params(
       "SELECT " + std::string(kInvoiceColumns) +
           " FROM invoice WHERE ($1::text IS NULL OR tenant = $1) AND ($2::text IS NULL OR"

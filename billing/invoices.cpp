@@ -89,12 +89,12 @@ Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
     if (trail) trail(tx, nullptr, trace_of(drafted));
     return drafted;
   };
-  co_return co_await database_.run_within(kInvoicePatience, std::move(work));
+  co_return co_await database_.report(kInvoicePatience, std::move(work));
 }
 
 Task<Invoice> Invoices::issue(InvoiceId id, ChangeTrail trail) {
   auto work = [id, trail](pqxx::work& tx) { return issue_in(tx, id, trail); };
-  co_return co_await database_.run_within(kInvoicePatience, std::move(work));
+  co_return co_await database_.report(kInvoicePatience, std::move(work));
 }
 
 Task<Invoice> Invoices::get(InvoiceId id) {

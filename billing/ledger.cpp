@@ -1,6 +1,7 @@
 #include "billing/ledger.hpp"
 
 #include "billing/sql_array.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
@@ -92,6 +93,7 @@ int64_t post_loss(pqxx::work& tx, const std::string& deployment, const Money& mo
 }
 
 std::vector<LedgerTransfer> read_ledger(pqxx::work& tx, const LedgerQuery& query) {
+  plan_for_values(tx);
   const auto rows = tx.exec_params(
       "SELECT id, (extract(epoch FROM at) * 1000000)::bigint AS at_micros, currency, reason, tenant"
       " FROM ledger_transfer t WHERE id > $1"
@@ -116,6 +118,7 @@ LedgerTransfer get_transfer(pqxx::work& tx, int64_t id) {
 }
 
 std::vector<AccountBalance> read_balances(pqxx::work& tx, const std::optional<TenantId>& tenant) {
+  plan_for_values(tx);
   const auto rows = tx.exec_params(
       "SELECT account, currency, sum(debit) AS debit, sum(credit) AS credit"
       " FROM ledger_entry JOIN ledger_transfer ON id = transfer"

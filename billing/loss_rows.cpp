@@ -33,7 +33,7 @@ std::string_view to_string(LossReason reason) {
   return reason == LossReason::late_end ? "late_end" : "orphan";
 }
 
-bool continue_losses(pqxx::work& tx, MeteredLife& life, const std::string& backend_id) {
+void continue_losses(pqxx::work& tx, MeteredLife& life, const std::string& backend_id) {
   const auto rows = run_prepared(tx,
                                  "SELECT meter, sum(quantity),"
                                  " (extract(epoch FROM max(interval_end)) * 1000000)::bigint"
@@ -48,7 +48,6 @@ bool continue_losses(pqxx::work& tx, MeteredLife& life, const std::string& backe
     if (meter == MeterKind::disk_gib_second) life.disk_total += quantity;
     life.boundary = std::max(life.boundary, from_micros(row[2].as<int64_t>()));
   }
-  return !rows.empty();
 }
 
 std::vector<Money> insert_losses(pqxx::work& tx, const MeteredLife& life,

@@ -12,8 +12,8 @@ namespace sandgate {
 enum class LossReason { late_end, orphan };
 std::string_view to_string(LossReason reason);
 
-// Moves a life's boundary and totals on by what is booked as its loss already. True if anything is.
-bool continue_losses(pqxx::work& tx, MeteredLife& life, const std::string& backend_id);
+// Moves a life's boundary and totals on by what is booked as its loss already.
+void continue_losses(pqxx::work& tx, MeteredLife& life, const std::string& backend_id);
 
 // Inserts what is not there yet; returns what that cost, by currency, without zeros.
 std::vector<Money> insert_losses(pqxx::work& tx, const MeteredLife& life,

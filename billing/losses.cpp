@@ -11,7 +11,6 @@ struct Losses::Stretch {
   MeteredLife life;
   std::string backend_id;
   LossReason reason = LossReason::late_end;
-  bool made = false;  // its create is a loss as well
 };
 
 PriceBooks::Held Losses::hold(pqxx::work& tx) {
@@ -23,18 +22,8 @@ PriceBooks::Held Losses::hold(pqxx::work& tx) {
 void Losses::book_stretch(pqxx::work& tx, Stretch stretch, Time until,
                           const PriceSnapshot& prices) {
   MeteredLife& life = stretch.life;
-  const Time began = life.boundary;
-  const bool booked_before = continue_losses(tx, life, stretch.backend_id);
-  std::vector<UsageEvent> events;
-  if (stretch.made && !booked_before) {
-    UsageEvent created{.sandbox = life.id,
-                       .meter = MeterKind::sandbox_created,
-                       .interval = {began, began},
-                       .quantity = Decimal(1)};
-    created.rated = rate(prices, life.scope(), created.meter, began, {}, created.quantity);
-    events.push_back(std::move(created));
-  }
-  std::ranges::move(book(life, until, prices, SIZE_MAX), std::back_inserter(events));
+  continue_losses(tx, life, stretch.backend_id);
+  const auto events = book(life, until, prices, SIZE_MAX);
   if (events.empty()) return;
   for (const Money& money : insert_losses(tx, life, stretch.backend_id, stretch.reason, events))
     post_loss(tx, life.deployment, money, "loss: " + std::string(to_string(stretch.reason)));
@@ -47,6 +36,7 @@ void Losses::book_late_end(pqxx::work& tx, const SandboxId& id, const std::strin
   auto life = lock_metered(tx, id);
   if (!life || !life->closed) return;
   const Time until = std::min(gone_at.value_or(held.now), held.now);
+  life->ends_at.reset();
   book_stretch(tx, {.life = std::move(*life), .backend_id = backend_id}, until, *held.prices);
 }
 
@@ -72,11 +62,9 @@ void Losses::end(pqxx::work& tx, const std::string& deployment, const std::strin
     life.disk_total = paid->disk_total;
     life.boundary = std::max(life.boundary, paid->boundary);
   }
+  if (!orphan->placed) life.opened_at = life.boundary;  // its create is a loss as well
   book_stretch(tx,
-               {.life = std::move(life),
-                .backend_id = backend_id,
-                .reason = LossReason::orphan,
-                .made = !orphan->placed},
+               {.life = std::move(life), .backend_id = backend_id, .reason = LossReason::orphan},
                held.now, *held.prices);
 }
 

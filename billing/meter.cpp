@@ -30,17 +30,7 @@ void Meter::advance(pqxx::work& tx, MeteredLife& life, Time until, const PriceSn
 }
 
 void Meter::open(pqxx::work& tx, const MeteredSandbox& sandbox) {
-  const auto held = hold(tx);
-  if (!insert_metered(tx, sandbox, held.now)) return;
-  UsageEvent created{.sandbox = sandbox.id,
-                     .tenant = sandbox.tenant.value,
-                     .meter = MeterKind::sandbox_created,
-                     .interval = {held.now, held.now},
-                     .quantity = Decimal(1)};
-  created.rated = rate(*held.prices,
-                       {sandbox.tenant.value, sandbox.provider, sandbox.deployment, sandbox.region},
-                       created.meter, held.now, created.before, created.quantity);
-  usage_.record(tx, {created});
+  insert_metered(tx, sandbox, hold(tx).now);
 }
 
 void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,

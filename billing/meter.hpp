@@ -35,7 +35,7 @@ class Meter {
  public:
   explicit Meter(PriceBooks& books, const Clock* clock = nullptr) : books_(books), clock_(clock) {}
 
-  // Starts metering and counts one sandbox_created.
+  // Starts metering; that it was created is booked with the first of its usage.
   void open(pqxx::work& tx, const MeteredSandbox& sandbox);
   // Books what ran so far and goes on in another state or size. No effect on a closed sandbox;
   // throws Error(not_found) for one never opened.

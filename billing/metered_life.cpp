@@ -18,12 +18,24 @@ void count(std::vector<UsageEvent>& events, const MeteredLife& life, const Price
   total += quantity;
 }
 
+UsageEvent creation_of(const MeteredLife& life, const PriceSnapshot& prices) {
+  UsageEvent created{.sandbox = life.id,
+                     .tenant = life.tenant,
+                     .meter = MeterKind::sandbox_created,
+                     .interval = {life.opened_at, life.opened_at},
+                     .quantity = Decimal(1)};
+  created.rated =
+      rate(prices, life.scope(), created.meter, life.opened_at, created.before, created.quantity);
+  return created;
+}
+
 }  // namespace
 
 std::vector<UsageEvent> book(MeteredLife& life, Time until, const PriceSnapshot& prices,
                              size_t max_pieces) {
   std::vector<UsageEvent> events;
-  const Interval stretch{life.boundary, until};
+  if (!life.closed && life.boundary == life.opened_at) events.push_back(creation_of(life, prices));
+  const Interval stretch{life.boundary, std::min(until, life.ends_at.value_or(until))};
   const auto moments = prices.changes(stretch.from, stretch.to);
   for (const Interval& piece : cut(stretch, moments, max_pieces)) {
     const int64_t micros = (piece.to - piece.from).count();

@@ -13,15 +13,18 @@ struct MeteredLife {
   MeterState state = MeterState::running;
   bool closed = false;
   Resources resources;
-  Time boundary;  // everything before it is booked
+  Time opened_at;
+  Time boundary;  // everything before it is booked; nothing is while it is where it was opened
+  std::optional<Time> ends_at;  // nothing is booked beyond it, however late it is ended
   Decimal vcpu_total, memory_total, disk_total;  // booked so far
 
   PriceScope scope() const { return {tenant, provider, deployment, region}; }
 };
 
 // Books the life from its boundary towards `until`, cut and rated, and moves the boundary and the
-// totals along; at most `max_pieces` intervals. No event for a meter that stands still. Pure: the
-// same life, prices and moment give the same events.
+// totals along; at most `max_pieces` intervals. No event for a meter that stands still; the first
+// piece of a life comes with its sandbox_created. Pure: the same life, prices and moment give the
+// same events.
 std::vector<UsageEvent> book(MeteredLife& life, Time until, const PriceSnapshot& prices,
                              size_t max_pieces);
 

@@ -9,7 +9,10 @@ namespace {
 constexpr const char* kLifeColumns =
     "sandbox, tenant, deployment, provider, region, state, closed_as, milli_vcpu, memory_mib,"
     " disk_gib,"
+    " (extract(epoch FROM opened_at) * 1000000)::bigint AS opened_micros,"
     " (extract(epoch FROM boundary) * 1000000)::bigint AS boundary_micros,"
+    " (SELECT (extract(epoch FROM expires_at) * 1000000)::bigint FROM sandbox s"
+    "  WHERE s.id = metered_sandbox.sandbox AND on_expiry = 'kill') AS ends_micros,"
     " vcpu_total, memory_total, disk_total";
 
 MeteredLife life_from(const pqxx::row& row) {
@@ -25,7 +28,11 @@ MeteredLife life_from(const pqxx::row& row) {
       .resources = {.milli_vcpu = row["milli_vcpu"].as<int64_t>(),
                     .memory_mib = row["memory_mib"].as<int64_t>(),
                     .disk_gib = row["disk_gib"].as<int64_t>()},
+      .opened_at = from_micros(row["opened_micros"].as<int64_t>()),
       .boundary = from_micros(row["boundary_micros"].as<int64_t>()),
+      .ends_at = row["ends_micros"].is_null()
+                     ? std::nullopt
+                     : std::optional(from_micros(row["ends_micros"].as<int64_t>())),
       .vcpu_total = Decimal::from_sql(row["vcpu_total"].c_str()),
       .memory_total = Decimal::from_sql(row["memory_total"].c_str()),
       .disk_total = Decimal::from_sql(row["disk_total"].c_str())};
@@ -51,8 +58,8 @@ MeterState meter_state_from(std::string_view text) {
   return MeterState::running;
 }
 
-bool insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_at) {
-  const auto inserted = run_prepared(
+void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_at) {
+  run_prepared(
       tx,
       "INSERT INTO metered_sandbox (sandbox, tenant, profile, profile_version, deployment,"
       " provider, region, metadata, state, milli_vcpu, memory_mib, disk_gib, opened_at, boundary,"
@@ -63,7 +70,6 @@ bool insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_a
       sandbox.deployment, sandbox.provider, sandbox.region, sandbox.metadata.dump(),
       sandbox.resources.milli_vcpu, sandbox.resources.memory_mib, sandbox.resources.disk_gib,
       to_rfc3339(opened_at), sandbox.key);
-  return inserted.affected_rows() > 0;
 }
 
 std::optional<MeteredLife> lock_metered(pqxx::work& tx, const SandboxId& id) {

@@ -13,8 +13,8 @@ namespace sandgate {
 std::string_view to_string(MeterState state);
 MeterState meter_state_from(std::string_view text);
 
-// False when it is there already.
-bool insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_at);
+// No effect when it is there already.
+void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_at);
 
 // Locks the row until the transaction ends; empty when there is none. The state of a closed one is
 // that in which it ended.

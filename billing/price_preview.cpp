@@ -127,7 +127,7 @@ Task<Json> preview_prices(Database& database, PricePreview wanted) {
     const size_t events = add_events(tx, wanted, groups);
     return to_json(wanted, events, groups);
   };
-  co_return co_await database.run_within(kPreviewPatience, std::move(work));
+  co_return co_await database.report(kPreviewPatience, std::move(work));
 }
 
 }  // namespace sandgate

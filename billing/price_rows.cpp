@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "billing/sql_array.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
@@ -75,10 +76,10 @@ Time hold_publishing(pqxx::work& tx) {
 }
 
 RatingHold hold_rating(pqxx::work& tx) {
-  const auto row = tx.exec("SELECT pg_advisory_xact_lock_shared(" + std::string(kLock) +
-                           "); SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, "
-                           "(SELECT coalesce(max(id), 0) FROM price_version)");
-  return {from_micros(row[0][0].as<int64_t>()), row[0][1].as<int64_t>()};
+  static const std::string kSql =
+      "SELECT now_micros, generation FROM hold_rating(" + std::string(kLock) + ")";
+  const auto row = run_prepared(tx, kSql)[0];
+  return {from_micros(row[0].as<int64_t>()), row[1].as<int64_t>()};
 }
 
 std::vector<PriceVersion> read_price_versions(pqxx::work& tx, std::optional<std::string> book) {

@@ -127,7 +127,7 @@ Task<bool> was_metered(Database& database, std::string deployment) {
     return !tx.exec_params("SELECT FROM usage_rollup WHERE deployment = $1 LIMIT 1", deployment)
                 .empty();
   };
-  co_return co_await database.run_within(kReportPatience, std::move(work));
+  co_return co_await database.report(kReportPatience, std::move(work));
 }
 
 Task<Json> reconcile(Database& database, VendorReport report) {
@@ -139,7 +139,7 @@ Task<Json> reconcile(Database& database, VendorReport report) {
         report.deployment, to_rfc3339(report.from), to_rfc3339(report.to), answer.dump());
     return answer;
   };
-  co_return co_await database.run_within(kReportPatience, std::move(work));
+  co_return co_await database.report(kReportPatience, std::move(work));
 }
 
 }  // namespace sandgate

@@ -30,7 +30,7 @@ Task<void> UsageReader::refresh(std::optional<TenantId> tenant) {
 Task<UsageReport> UsageReader::read(UsageQuery query) {
   co_await refresh(query.tenant);
   auto work = [query](pqxx::work& tx) { return read_usage(tx, query); };
-  co_return co_await database_.run_within(kRefreshPatience, std::move(work));
+  co_return co_await database_.report(kRefreshPatience, std::move(work));
 }
 
 }  // namespace sandgate

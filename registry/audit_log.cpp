@@ -1,5 +1,6 @@
 #include "registry/audit_log.hpp"
 
+#include "gateway/core/statement.hpp"
 #include "registry/call_claim.hpp"
 
 #include "registry/sql.hpp"
@@ -17,6 +18,7 @@ void audit(pqxx::work& tx, const AuditEntry& entry) {
 }
 
 std::vector<AuditRow> read_audit(pqxx::work& tx, const AuditFilter& filter) {
+  plan_for_values(tx);
   const auto rows = tx.exec_params(
       "SELECT id, at, tenant, key, key_name, role, action, object, before, after, request "
       "FROM audit_entry WHERE ($1::text IS NULL OR tenant = $1) "

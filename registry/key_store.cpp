@@ -1,5 +1,6 @@
 #include "registry/key_store.hpp"
 
+#include "gateway/core/statement.hpp"
 #include "registry/api_secret.hpp"
 #include "registry/sql.hpp"
 
@@ -98,6 +99,7 @@ Task<std::vector<ApiKey>> KeyStore::list(std::optional<TenantId> tenant,
                                          std::optional<std::pair<Time, std::string>> after,
                                          int64_t limit) {
   return database_.run([=](pqxx::work& tx) {
+    plan_for_values(tx);
     const auto time = after ? to_sql(std::optional(after->first)) : std::nullopt;
     const auto rows =
         tx.exec_params(std::string("SELECT ") + kKeyColumns +

@@ -58,7 +58,7 @@ Task<http::Response> LedgerHandlers::list(http::Request& request) {
     if (query.tenant) check_tenant(tx, *query.tenant);
     return read_ledger(tx, query);
   };
-  const auto transfers = co_await database_.run_within(kLedgerPatience, std::move(work));
+  const auto transfers = co_await database_.report(kLedgerPatience, std::move(work));
   co_return http::Response::json(
       200,
       page_json(
@@ -72,7 +72,7 @@ Task<http::Response> LedgerHandlers::balances(http::Request& request) {
     if (tenant) check_tenant(tx, *tenant);
     return read_balances(tx, tenant);
   };
-  const auto balances = co_await database_.run_within(kLedgerPatience, std::move(work));
+  const auto balances = co_await database_.report(kLedgerPatience, std::move(work));
   Json items = Json::array();
   for (const AccountBalance& balance : balances) items.push_back(to_json(balance));
   co_return http::Response::json(200, {{"items", std::move(items)}, {"next_cursor", nullptr}});

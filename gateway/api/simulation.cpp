@@ -58,7 +58,7 @@ Simulation simulation_from(const Json& body, Time now) {
 Task<bool> replay_all(Database& database, sandbox_rows::RecordedSpan span, Replay& replay) {
   while (replay.report().requests < kMostRequests) {
     auto read = [span](pqxx::work& tx) { return sandbox_rows::recorded(tx, span, kPage); };
-    const auto page = co_await database.run_within(kReadingPatience, std::move(read));
+    const auto page = co_await database.report(kReadingPatience, std::move(read));
     for (const RecordedRequest& request : page) replay.add(request);
     if (page.size() < static_cast<size_t>(kPage)) co_return true;
     span.to = page.back().at;

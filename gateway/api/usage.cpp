@@ -83,7 +83,7 @@ Task<void> write_export(Database& database, UsageExport wanted, UsageFormat form
     auto work = [wanted, last](pqxx::work& tx) {
       return read_usage_page(tx, wanted, last, kRowsPerPage);
     };
-    const auto page = co_await database.run_within(kExportPatience, std::move(work));
+    const auto page = co_await database.report(kExportPatience, std::move(work));
     for (const UsageRow& row : page) text += usage_line(format, row);
     if (!text.empty()) co_await sink.write(std::span<const char>(text.data(), text.size()));
     if (page.size() < kRowsPerPage) co_return;

@@ -10,6 +10,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "gateway/config/options.hpp"
+#include "gateway/core/conninfo.hpp"
 
 namespace sandgate {
 namespace {
@@ -129,21 +130,11 @@ void check_whole(const Config& config, Problems& problems) {
   check_database_url(config.database.url, problems);
 }
 
-// A value of a libpq connection string, which may hold spaces.
-std::string quoted(const std::string& value) {
-  std::string text = "'";
-  for (const char c : value) {
-    if (c == '\'' || c == '\\') text += '\\';
-    text += c;
-  }
-  return text + "'";
-}
-
 }  // namespace
 
 std::string Config::database_url() const {
   if (!database.url.empty()) return database.url;
-  return "host=" + quoted(postgres_socket()) + " user=sandgate dbname=sandgate";
+  return "host=" + conninfo_value(postgres_socket()) + " user=sandgate dbname=sandgate";
 }
 
 Config load_config(const ConfigSources& sources) {

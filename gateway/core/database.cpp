@@ -1,6 +1,8 @@
 #include "gateway/core/database.hpp"
 
+#include "gateway/core/conninfo.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
@@ -8,6 +10,8 @@ namespace {
 constexpr int kAttempts = 8;
 constexpr std::chrono::milliseconds kReconnectPause{200};
 constexpr int kSilentShare = 10;
+// The server gives up a statement somewhat after its caller did.
+constexpr std::chrono::milliseconds kStatementSlack{500};
 
 int64_t steady_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
@@ -39,9 +43,15 @@ bool is_away(const std::string& state) {
   throw Error(ErrorCode::internal, "a database query failed");
 }
 
-std::unique_ptr<pqxx::connection> connect(const std::string& url) {
-  auto connection = std::make_unique<pqxx::connection>(url);
+std::string statement_timeout(std::chrono::milliseconds patience) {
+  return "statement_timeout = " + std::to_string((patience + kStatementSlack).count());
+}
+
+std::unique_ptr<pqxx::connection> connect(const Database::Options& options) {
+  auto connection = std::make_unique<pqxx::connection>(patient_conninfo(options.url));
+  forget_prepared();
   pqxx::nontransaction setup(*connection);
+  setup.exec("SET " + statement_timeout(options.patience));
   setup.exec("SET timezone = 'UTC'");
   setup.exec("SET client_min_messages = warning");
   setup.exec("SET default_transaction_isolation = 'read committed'");
@@ -54,9 +64,13 @@ std::unique_ptr<pqxx::connection> connect(const std::string& url) {
 
 Database::Database(Options options)
     : options_(std::move(options)),
-      pool_(std::make_unique<asio::thread_pool>(options_.connections)) {}
+      pool_(std::make_unique<asio::thread_pool>(options_.connections)),
+      report_pool_(std::make_unique<asio::thread_pool>(options_.report_connections)) {}
 
-Database::~Database() { pool_->join(); }
+Database::~Database() {
+  pool_->join();
+  report_pool_->join();
+}
 
 // Outlives a caller that stops waiting: the pool thread still completes into it.
 struct Database::Waiting {
@@ -64,6 +78,7 @@ struct Database::Waiting {
   asio::steady_timer timer;  // on a strand, with what follows
   std::exception_ptr failure;
   bool done = false;
+  std::atomic<bool> given_up{false};  // read on the pool thread: nobody waits for it any more
 
   static Task<bool> end(std::shared_ptr<Waiting> waiting, std::chrono::milliseconds limit) {
     boost::system::error_code ignored;
@@ -74,17 +89,16 @@ struct Database::Waiting {
   }
 };
 
-void Database::run_job(const std::function<void(pqxx::work&)>& job,
-                       std::shared_ptr<Waiting> waiting) {
+void Database::run_job(const Job& job, std::shared_ptr<Waiting> waiting) {
   std::exception_ptr failure;
   try {
-    transact(job);
+    if (!waiting->given_up) transact(job);
   } catch (...) {
     failure = std::current_exception();
   }
   const auto strand = waiting->timer.get_executor();
-  asio::post(strand, [waiting = std::move(waiting), failure] {
-    waiting->failure = failure;
+  asio::post(strand, [waiting = std::move(waiting), failure = std::move(failure)]() mutable {
+    waiting->failure = std::move(failure);
     waiting->done = true;
     waiting->timer.cancel();
   });
@@ -94,15 +108,15 @@ void Database::run_job(const std::function<void(pqxx::work&)>& job,
 
 void Database::heard() { heard_ns_ = steady_ns(); }
 
-Task<void> Database::dispatch(std::chrono::milliseconds patience,
-                              std::function<void(pqxx::work&)> job) {
+Task<void> Database::dispatch(asio::thread_pool& pool, Job job) {
+  const auto patience = job.patience;
   if (steady_ns() < refused_until_ns_ || waiting_ >= options_.max_waiting) throw unavailable();
   ++waiting_;
   const auto executor = co_await asio::this_coro::executor;
   const auto strand = asio::make_strand(executor);
   auto waiting = std::make_shared<Waiting>(strand);
   const int64_t begin = steady_ns();
-  asio::post(*pool_, [this, waiting, job = std::move(job)] { run_job(job, waiting); });
+  asio::post(pool, [this, waiting, job = std::move(job)] { run_job(job, waiting); });
   auto first = std::min(patience, options_.patience);
   if (silent()) first = std::min(first, options_.patience / kSilentShare);
   bool done = co_await asio::co_spawn(strand, Waiting::end(waiting, first), asio::use_awaitable);
@@ -111,19 +125,21 @@ Task<void> Database::dispatch(std::chrono::milliseconds patience,
     done = co_await asio::co_spawn(strand, Waiting::end(waiting, rest), asio::use_awaitable);
   }
   if (!done && heard_ns_ < begin) silent_since_ns_ = steady_ns();
+  if (!done) waiting->given_up = true;
   if (!done) throw unavailable();
-  if (waiting->failure) std::rethrow_exception(waiting->failure);
+  if (waiting->failure) std::rethrow_exception(std::exchange(waiting->failure, nullptr));
 }
 
 // One attempt on this thread's connection; false: it had died while idle and is worth another.
-bool Database::attempt_once(const std::function<void(pqxx::work&)>& work, bool first) {
+bool Database::attempt_once(const Job& job, bool first) {
   auto& connection = connection_of_this_thread();
   const bool fresh = !connection;
-  if (fresh) connection = connect(options_.url);
+  if (fresh) connection = connect(options_);
   try {
     pqxx::work tx(*connection);
     heard();
-    work(tx);
+    if (job.patience != options_.patience) tx.exec("SET LOCAL " + statement_timeout(job.patience));
+    job.work(tx);
     tx.commit();
     heard();
     return true;
@@ -137,10 +153,10 @@ bool Database::attempt_once(const std::function<void(pqxx::work&)>& work, bool f
   }
 }
 
-void Database::transact(const std::function<void(pqxx::work&)>& work) {
+void Database::transact(const Job& job) {
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     try {
-      if (attempt_once(work, attempt == 1)) return;
+      if (attempt_once(job, attempt == 1)) return;
     } catch (const pqxx::serialization_failure&) {
     } catch (const pqxx::deadlock_detected&) {
     } catch (const pqxx::broken_connection& failure) {

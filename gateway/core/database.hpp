@@ -16,6 +16,9 @@ namespace sandgate {
 // runs on such a thread and commits when it returns; it may run again after a serialization
 // failure or deadlock, so it must have no effect outside its transaction.
 //
+// The server is told the same limit of time as the caller: what nobody waits for ends there too,
+// and what was given up before it began never begins.
+//
 // Failures: a broken, refused or overdue connection is Error(unavailable); Errors the lambda
 // throws pass through (and roll back); a unique violation nobody caught is Error(conflict);
 // everything else is Error(internal) and logged.
@@ -24,6 +27,7 @@ class Database {
   struct Options {
     std::string url;  // libpq connection string or URI
     size_t connections = 4;
+    size_t report_connections = 2;
     size_t max_waiting = 1024;  // more callers than that are refused at once
     // From call to answer, then unavailable. While the server is silent (not one answer since
     // somebody's patience ended) callers wait a tenth of it.
@@ -41,11 +45,18 @@ class Database {
     return run_within(options_.patience, std::move(work));
   }
 
-  // The same with a longer limit, for reports and migrations; it counts where the server answers
-  // at all, to whomever.
+  // The same with a longer limit; it counts where the server answers at all, to whomever.
   template <class F>
-  auto run_within(std::chrono::milliseconds patience, F work)
-      -> Task<std::invoke_result_t<F&, pqxx::work&>>;
+  auto run_within(std::chrono::milliseconds patience, F work) {
+    return run_on(*pool_, patience, std::move(work));
+  }
+
+  // The same on connections of their own, for what callers ask to be read from long histories: any
+  // number of them leaves the others' connections free.
+  template <class F>
+  auto report(std::chrono::milliseconds patience, F work) {
+    return run_on(*report_pool_, patience, std::move(work));
+  }
 
   const Options& options() const { return options_; }
   // Transactions asked for and not ended. The loops of their callers must outlive them.
@@ -53,33 +64,40 @@ class Database {
 
  private:
   struct Waiting;
+  struct Job {
+    std::chrono::milliseconds patience;
+    std::function<void(pqxx::work&)> work;
+  };
 
+  template <class F>
+  auto run_on(asio::thread_pool& pool, std::chrono::milliseconds patience, F work)
+      -> Task<std::invoke_result_t<F&, pqxx::work&>>;
   // These run on a pool thread: connect if needed, retry, translate failures.
-  void transact(const std::function<void(pqxx::work&)>& work);
-  bool attempt_once(const std::function<void(pqxx::work&)>& work, bool first);
-  void run_job(const std::function<void(pqxx::work&)>& job, std::shared_ptr<Waiting> waiting);
+  void transact(const Job& job);
+  bool attempt_once(const Job& job, bool first);
+  void run_job(const Job& job, std::shared_ptr<Waiting> waiting);
   void heard();
   bool silent() const { return silent_since_ns_ > heard_ns_; }
-  // Hands a job to the pool and waits for its end, `patience` at most.
-  Task<void> dispatch(std::chrono::milliseconds patience, std::function<void(pqxx::work&)> job);
+  // Hands a job to the pool and waits for its end, its patience at most.
+  Task<void> dispatch(asio::thread_pool& pool, Job job);
 
   Options options_;
   std::atomic<size_t> waiting_{0};
   std::atomic<int64_t> refused_until_ns_{0};  // steady clock; a dead server is not asked in a storm
   std::atomic<int64_t> heard_ns_{0};  // when the server last answered anything
   std::atomic<int64_t> silent_since_ns_{0};  // when patience last ended without a word from it
-  std::unique_ptr<asio::thread_pool> pool_;
+  std::unique_ptr<asio::thread_pool> pool_, report_pool_;
 };
 
 template <class F>
-auto Database::run_within(std::chrono::milliseconds patience, F work)
+auto Database::run_on(asio::thread_pool& pool, std::chrono::milliseconds patience, F work)
     -> Task<std::invoke_result_t<F&, pqxx::work&>> {
   using R = std::invoke_result_t<F&, pqxx::work&>;
   // Jobs are named before they are awaited: see tests/style/awaited_temporaries.py.
   if constexpr (std::is_void_v<R>) {
     auto shared = std::make_shared<F>(std::move(work));
-    std::function<void(pqxx::work&)> job = [shared](pqxx::work& tx) { (*shared)(tx); };
-    co_await dispatch(patience, std::move(job));
+    Job job{patience, [shared](pqxx::work& tx) { (*shared)(tx); }};
+    co_await dispatch(pool, std::move(job));
   } else {
     // Shared with the pool thread: a caller that gave up leaves it something to write to.
     struct State {
@@ -87,10 +105,8 @@ auto Database::run_within(std::chrono::milliseconds patience, F work)
       std::optional<R> result;
     };
     auto state = std::make_shared<State>(State{std::move(work), std::nullopt});
-    std::function<void(pqxx::work&)> job = [state](pqxx::work& tx) {
-      state->result.emplace(state->work(tx));
-    };
-    co_await dispatch(patience, std::move(job));
+    Job job{patience, [state](pqxx::work& tx) { state->result.emplace(state->work(tx)); }};
+    co_await dispatch(pool, std::move(job));
     co_return std::move(*state->result);
   }
 }

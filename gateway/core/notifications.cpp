@@ -2,6 +2,7 @@
 
 #include <pqxx/pqxx>
 
+#include "gateway/core/conninfo.hpp"
 #include "gateway/core/log.hpp"
 
 namespace sandgate {
@@ -27,7 +28,9 @@ class Receiver : public pqxx::notification_receiver {
 
 Notifications::Notifications(std::string url) : url_(std::move(url)) {}
 
-Notifications::~Notifications() {
+Notifications::~Notifications() { stop(); }
+
+void Notifications::stop() {
   stopping_ = true;
   if (thread_.joinable()) thread_.join();
 }
@@ -52,7 +55,7 @@ void Notifications::listen() {
 }
 
 void Notifications::listen_until_broken() {
-  pqxx::connection connection(url_);
+  pqxx::connection connection(patient_conninfo(url_));
   std::vector<std::unique_ptr<Receiver>> receivers;
   for (const auto& [channel, callbacks] : callbacks_)
     receivers.push_back(std::make_unique<Receiver>(connection, channel, callbacks));

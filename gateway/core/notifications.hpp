@@ -25,6 +25,8 @@ class Notifications {
   // Only before start(). `channel` is an SQL identifier of ours.
   void subscribe(std::string channel, Callback callback);
   void start();
+  // No callback is called after it. What callbacks use has to outlive it, or the object.
+  void stop();
 
  private:
   void listen();

@@ -1,25 +1,26 @@
 #include "gateway/core/statement.hpp"
 
 #include <functional>
-#include <map>
 #include <set>
 
 namespace sandgate {
 namespace {
 
-constexpr size_t kConnectionsRemembered = 64;
+std::set<size_t>& known_on_this_thread() {
+  thread_local std::set<size_t> known;
+  return known;
+}
 
 }  // namespace
 
-// A server process is one connection for its whole life, so its number tells a new connection from
-// one that this thread had before.
+void forget_prepared() { known_on_this_thread().clear(); }
+
 std::string prepared_name(DatabaseConnection& connection, const std::string& sql) {
-  thread_local std::map<int, std::set<size_t>> known;
   const size_t hash = std::hash<std::string>{}(sql);
-  const std::string name = "s" + std::to_string(hash);
-  const int server = connection.backendpid();
-  if (!known.contains(server) && known.size() >= kConnectionsRemembered) known.clear();
-  if (known[server].insert(hash).second) connection.prepare(name, sql);
+  std::string name = "s" + std::to_string(hash);
+  // Noted once it is so: a server that refused it is asked again.
+  if (!known_on_this_thread().contains(hash)) connection.prepare(name, sql);
+  known_on_this_thread().insert(hash);
   return name;
 }
 

@@ -75,7 +75,7 @@ Task<void> Activity::flush(bool all) {
   for (const Due& one : due) list.push_back({{"id", one.id}, {"age_ms", one.age_ms}});
   auto work = [text = list.dump()](pqxx::work& tx) {
     // Losing this in a crash costs a few seconds of idle time.
-    tx.exec("SET LOCAL synchronous_commit TO off");
+    commit_lazily(tx);
     run_prepared(tx, R"sql(
       UPDATE sandbox SET last_active_at =
         greatest(last_active_at, now() - make_interval(secs => age_ms / 1000.0))

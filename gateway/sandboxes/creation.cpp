@@ -1,9 +1,12 @@
 #include "gateway/sandboxes/creation.hpp"
 
+#include <algorithm>
+
 #include "billing/budgets.hpp"
 #include "billing/rating.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/given_env.hpp"
 #include "gateway/sandboxes/scopes.hpp"
 #include "gateway/sandboxes/tenant_admission.hpp"
@@ -51,6 +54,14 @@ Decimal beyond_rate(const PriceSnapshot& prices, const PriceScope& scope,
          charge_of_rises(prices, scope, record.resources, at, time, currency);
 }
 
+// Whether what is made without anybody knowing of it costs nothing but its place on a machine of
+// ours, until the sweep ends it.
+bool orphans_are_free(const Decision& decision) {
+  return std::ranges::all_of(decision.candidates, [](const Candidate& candidate) {
+    return !candidate.eligible() || !candidate.deployment->descriptor.machine.empty();
+  });
+}
+
 }  // namespace
 
 CreateSpec spec_of(const EffectiveRequest& request, const SandboxId& id, const TenantId& tenant) {
@@ -88,6 +99,8 @@ Task<SandboxRecord> Creation::run() {
 }
 
 void Creation::write_intention(pqxx::work& tx) {
+  // The row of what runs is waited for, and takes this one along.
+  if (orphans_are_free(decision_)) commit_lazily(tx);
   order_.one_of_many ? add_effect(tx, order_.claim, record_.id.value)
                      : mark_effect(tx, order_.claim, record_.id.value);
   claim_scope(tx, order_.tenant, order_.scope_key);
@@ -163,7 +176,8 @@ std::optional<SandboxRecord> Creation::write_running(pqxx::work& tx,
   if (!running) {
     // The commit of an earlier try may have gone through although its answer was lost.
     const auto found = sandbox_rows::find(tx, placed.id);
-    const bool ours = found && found->state == SandboxState::running &&
+    if (!found) throw Error(ErrorCode::unavailable, "the database lost the sandbox in a crash");
+    const bool ours = found->state == SandboxState::running &&
                       found->backend_id == placed.backend_id &&
                       found->deployment == placed.deployment;
     return ours ? found : std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/creation.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
@@ -244,7 +245,7 @@ Task<EndResult> Lifecycle::finish(SandboxRecord stopping, std::optional<Meter::M
   const bool killed = co_await kill_everywhere(std::move(stopping));
   auto work = [this, id, killed, reading, gone_at](pqxx::work& tx) {
     // Lost in a crash, this is done again by the reaper: killing twice is harmless.
-    tx.exec("SET LOCAL synchronous_commit TO off");
+    commit_lazily(tx);
     if (reading) parts_.meter.observe(tx, id, *reading);
     if (killed)
       end_row(tx, id, gone_at);

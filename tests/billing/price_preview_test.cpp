@@ -52,7 +52,9 @@ TEST_F(PricePreviewTest, TheSamePricesMakeNoDifference) {
     clock.advance(std::chrono::seconds(777 * i + 1));
     close(id);
   }
-  for (const Json& item : preview("list", list)["items"]) {
+  const Json same = preview("list", list);
+  ASSERT_GT(same["items"].size(), 0u);
+  for (const Json& item : same["items"]) {
     EXPECT_EQ(item["difference"]["cost"], "0") << item;
     EXPECT_EQ(item["difference"]["charge"], "0") << item;
   }

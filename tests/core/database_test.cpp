@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/core/conninfo.hpp"
 #include "gateway/core/migrate.hpp"
+#include "gateway/core/statement.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/test_database.hpp"
@@ -10,9 +12,14 @@
 namespace sandgate {
 namespace {
 
+using std::chrono::milliseconds;
 using test::code_of;
 using test::run;
 using test::TestDatabase;
+
+void await_use(const Database& database) {
+  while (database.under_way() == 0) std::this_thread::yield();
+}
 
 TEST(Database, CommitsWhatReturnsAndRollsBackWhatThrows) {
   TestDatabase database(TestDatabase::Schema::empty);
@@ -71,10 +78,56 @@ TEST(Database, AnswersUnavailableWhenItsPatienceEnds) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(400));
 }
 
+TEST(Database, TheServerEndsWhatNobodyWaitsFor) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  Database single({.url = database.url(), .connections = 1});
+  const auto sleep = [](pqxx::work& tx) -> int { return tx.exec("SELECT pg_sleep(60)").size(); };
+  EXPECT_EQ(code_of(single.run_within(milliseconds(50), sleep)), ErrorCode::unavailable);
+  EXPECT_EQ(run(single.run([](pqxx::work&) { return 1; })), 1);
+}
+
+TEST(Database, WhatWasGivenUpNeverBegins) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  Database single({.url = database.url(), .connections = 1});
+  run(single.run([](pqxx::work& tx) { tx.exec("CREATE TABLE t (a int)"); }));
+  std::thread busy([&] { run(single.run([](pqxx::work& tx) { tx.exec("SELECT pg_sleep(1)"); })); });
+  await_use(single);
+  EXPECT_EQ(code_of(single.run_within(milliseconds(50),
+                                      [](pqxx::work& tx) -> int {
+                                        return tx.exec("INSERT INTO t VALUES (1)").affected_rows();
+                                      })),
+            ErrorCode::unavailable);
+  busy.join();
+  EXPECT_EQ(run(single.run(
+                [](pqxx::work& tx) { return tx.exec1("SELECT count(*) FROM t")[0].as<int>(); })),
+            0);
+}
+
+TEST(Database, ReportsLeaveTheOthersTheirConnections) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  Database single({.url = database.url(), .connections = 1, .report_connections = 1});
+  std::thread busy([&] {
+    run(single.report(milliseconds(5000), [](pqxx::work& tx) { tx.exec("SELECT pg_sleep(1)"); }));
+  });
+  await_use(single);
+  EXPECT_EQ(run(single.run([](pqxx::work&) { return 1; })), 1);
+  EXPECT_EQ(single.under_way(), 1u) << "the report goes on";
+  busy.join();
+}
+
+TEST(Conninfo, AddsLimitsThatAreNotThere) {
+  const std::string text = patient_conninfo("postgresql://me@db/sandgate?tcp_user_timeout=7");
+  EXPECT_NE(text.find("tcp_user_timeout='7'"), text.npos) << text;
+  EXPECT_NE(text.find("connect_timeout='5'"), text.npos) << text;
+  EXPECT_NE(text.find("host='db'"), text.npos) << text;
+  EXPECT_EQ(patient_conninfo("nonsense"), "nonsense");
+}
+
 TEST(Database, ComesBackAfterTheServerWasKilled) {
   TestDatabase database(TestDatabase::Schema::empty);
   const auto ask = [&] {
-    return database->run([](pqxx::work& tx) { return tx.exec1("SELECT 1")[0].as<int>(); });
+    return database->run(
+        [](pqxx::work& tx) { return run_prepared(tx, "SELECT 1")[0][0].as<int>(); });
   };
   EXPECT_EQ(run(ask()), 1);
   TestDatabase::stop_cluster();

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "gateway/placement/filter.hpp"
-#include "gateway/placement/gateway_descriptor.hpp"
 #include "gateway/placement/place.hpp"
 #include "gateway/placement/rank.hpp"
 #include "providers/rest_api.hpp"
@@ -126,7 +125,7 @@ std::vector<std::string> ranked(const Requirements& required, std::string_view s
   return names;
 }
 
-TEST(Rank, OrdersByExpectedCostThenHealthThenName) {
+TEST(Rank, OrdersByExpectedPriceThenHealthThenName) {
   std::vector<Candidate> some;
   for (const char* name : {"e", "d", "c", "b", "a"}) some.push_back(candidate(deployment(name)));
   some[0].expected_price = Money{*Decimal::parse("0.01"), "EUR"};  // how it compares is not known
@@ -383,18 +382,6 @@ TEST(Decision, TellsUnsupportedFromNoCapacityAndHidesOthersDeployments) {
   const Decision never = decide(request, kTenant, "p@1", "s", candidates);
   EXPECT_EQ(nothing_eligible(never).code, ErrorCode::unsupported);
   EXPECT_EQ(to_json(never)["chosen"], nullptr);
-}
-
-TEST(GatewayDescriptor, PromisesWhatAllCanDo) {
-  Descriptor strong = FakeProvider::capable("x"), weak = strong;
-  weak.isolation = Isolation::container;
-  weak.verbs.erase(Verb::pty);
-  weak.limits.max_milli_vcpu = 500;
-  const Descriptor all = gateway_descriptor(Profile{}, {strong, weak});
-  EXPECT_EQ(all.isolation, Isolation::container);
-  EXPECT_FALSE(all.can(Verb::pty));
-  EXPECT_EQ(all.limits.max_milli_vcpu, 500);
-  EXPECT_FALSE(all.controls.contains(Control::network_allow)) << "the profile denies";
 }
 
 }  // namespace

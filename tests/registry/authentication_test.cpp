@@ -25,6 +25,7 @@ struct Replica {
                       {.soft = 1h, .hard = 1h}) {
     notifications.start();
   }
+  ~Replica() { notifications.stop(); }
   Caller caller(const std::string& secret, const char* tenant = nullptr) {
     Request request;
     request.headers.add("Authorization", "Bearer " + secret);

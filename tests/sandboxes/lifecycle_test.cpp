@@ -226,64 +226,7 @@ TEST(Lifecycle, KnowsWhatIsOnADeployment) {
   EXPECT_FALSE(any_on("a"));
 }
 
-TEST(Reaper, EndsWhatExpiredOnceAmongReplicas) {
-  World world;
-  Replica other(world.database.url(), world.fixed());
-  for (int i = 0; i < 8; ++i) world.create();
-  EXPECT_EQ(world.replica.reap(&Reaper::expire), 0u);
-  Reaper one(world.replica.lifecycle, {.ahead = seconds(601)});
-  Reaper two(other.lifecycle, {.ahead = seconds(601)});
-  asio::thread_pool pool(2);
-  auto first = asio::co_spawn(pool, one.expire(), asio::use_future);
-  auto second = asio::co_spawn(pool, two.expire(), asio::use_future);
-  pool.join();
-  run(one.rest());
-  run(two.rest());
-  EXPECT_EQ(first.get() + second.get(), 8u);
-  EXPECT_EQ(world.a->kills(), 8);
-  EXPECT_EQ(world.a->alive(), 0u);
-  EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox WHERE state = 'stopped' AND "
-                      "stop_reason = 'expired'"),
-            "8");
-}
-
-TEST(Reaper, EndsTheIdleButNotTheActive) {
-  World world;
-  const auto idle = [](Profile& p) { p.idle_timeout_seconds = 20; };
-  const SandboxRecord used = world.create(idle), unused = world.create(idle);
-  world.sql("UPDATE sandbox SET last_active_at = now() - interval '1 hour' RETURNING id");
-  auto handle = world.replica.activity->use(used.id, seconds(20));
-  EXPECT_EQ(world.replica.activity->open_count(used.id), 1u);
-  run(world.replica.activity->flush(true));
-  EXPECT_EQ(world.replica.reap(&Reaper::end_idle), 1u);
-  EXPECT_EQ(world.row(used.id).state, SandboxState::running);
-  EXPECT_EQ(world.row(unused.id).state, SandboxState::stopped);
-}
-
 // What a gateway leaves that is killed between the steps of a create.
-TEST(Reaper, ResolvesACreateThatDiedAtAnyStep) {
-  for (const bool backend_had_made_it : {false, true}) {
-    World world;
-    const CreateOrder order = world.order();
-    Decision decision = world.replica.lifecycle.explain(order);
-    SandboxRecord record{.id = SandboxId::make(), .tenant = world.tenant, .profile = "python"};
-    record.profile_version = 3;
-    record.decision = decision.id;
-    record.ttl_seconds = record.max_ttl_seconds = 600;
-    record.planned = planned(decision);
-    auto write = [=](pqxx::work& tx) {
-      sandbox_rows::insert(tx, record, decision, seconds(30), Json::object(), "");
-    };
-    run(world.database->run(std::move(write)));
-    if (backend_had_made_it) run(world.b->create({.sandbox_id = record.id.value}));
-    EXPECT_EQ(world.replica.reap(&Reaper::abandon), 0u) << "its lease still runs";
-    EXPECT_EQ(world.replica.reap(&Reaper::abandon, seconds(31)), 1u);
-    EXPECT_EQ(world.row(record.id).state, SandboxState::failed);
-    EXPECT_EQ(world.b->alive(), 0u);
-    EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event"), "0");
-  }
-}
-
 TEST(Reconciler, FailsTheLostAndKillsOrphans) {
   World world;
   const SandboxRecord lost = world.create(), kept = world.create();

@@ -172,10 +172,10 @@ def check_money(path, text):
 
 
 def check_ranges(path, text):
-    """A loop over `*call()` goes on after the pointer that the call returned is gone."""
+    """A loop over `*call()` or `call()[i]` goes on after what the call returned is gone."""
     code = blanked(text)
-    for match in re.finditer(r"\bfor \([^;{]*?[^:]: \*[\w.>:-]+\(", code):
-        report(path, code.count("\n", 0, match.start()) + 1, "a loop over what a temporary points to: name the pointer")
+    for match in re.finditer(r"\bfor \([^;{]*?[^:]: (\*[\w.>:-]+\(|[\w.>:-]+\([^;{]*\)\[)", code):
+        report(path, code.count("\n", 0, match.start()) + 1, "a loop over a part of a temporary: name it first")
 
 
 def check_names(path, _):
