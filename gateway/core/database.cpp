@@ -89,19 +89,24 @@ struct Database::Waiting {
   }
 };
 
-void Database::run_job(const Job& job, std::shared_ptr<Waiting> waiting) {
-  std::exception_ptr failure;
-  try {
-    if (!waiting->given_up) transact(job);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+void Database::tell(std::shared_ptr<Waiting> waiting, std::exception_ptr failure) {
   const auto strand = waiting->timer.get_executor();
   asio::post(strand, [waiting = std::move(waiting), failure = std::move(failure)]() mutable {
     waiting->failure = std::move(failure);
     waiting->done = true;
     waiting->timer.cancel();
   });
+}
+
+void Database::run_job(Job job, std::shared_ptr<Waiting> waiting) {
+  std::exception_ptr failure;
+  try {
+    if (!waiting->given_up) transact(job);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  job.work = nullptr;
+  tell(std::move(waiting), std::move(failure));
   // Last: whoever sees that nothing is under way may take the caller's loop apart.
   --waiting_;
 }
@@ -116,7 +121,9 @@ Task<void> Database::dispatch(asio::thread_pool& pool, Job job) {
   const auto strand = asio::make_strand(executor);
   auto waiting = std::make_shared<Waiting>(strand);
   const int64_t begin = steady_ns();
-  asio::post(pool, [this, waiting, job = std::move(job)] { run_job(job, waiting); });
+  asio::post(pool, [this, waiting, job = std::move(job)]() mutable {
+    run_job(std::move(job), std::move(waiting));
+  });
   auto first = std::min(patience, options_.patience);
   if (silent()) first = std::min(first, options_.patience / kSilentShare);
   bool done = co_await asio::co_spawn(strand, Waiting::end(waiting, first), asio::use_awaitable);

@@ -75,7 +75,8 @@ class Database {
   // These run on a pool thread: connect if needed, retry, translate failures.
   void transact(const Job& job);
   bool attempt_once(const Job& job, bool first);
-  void run_job(const Job& job, std::shared_ptr<Waiting> waiting);
+  void run_job(Job job, std::shared_ptr<Waiting> waiting);
+  static void tell(std::shared_ptr<Waiting> waiting, std::exception_ptr failure);
   void heard();
   bool silent() const { return silent_since_ns_ > heard_ns_; }
   // Hands a job to the pool and waits for its end, its patience at most.

@@ -25,7 +25,10 @@ struct Replica {
         lifecycle(parts(spend)) {
     run(deployments.reload());
   }
-  ~Replica() { pool.join(); }
+  ~Replica() {
+    while (database.under_way() > 0) std::this_thread::yield();
+    pool.join();
+  }
 
   Lifecycle::Parts parts(SpendGuard& guard) {
     return {.database = database,
@@ -58,7 +61,7 @@ struct Replica {
   NoSpendGuard spend;
   SandboxCache cache{database};
   std::shared_ptr<Activity> activity = std::make_shared<Activity>(database);
-  asio::thread_pool pool{2};
+  asio::thread_pool pool{1};  // a loop, as gateways have
   Lifecycle lifecycle;
 };
 
