@@ -116,7 +116,6 @@ int execute(const SpawnSpec& spec) {
                             const ChildEnds& ends, int report) {
   reset_signals();
   give_up_advantages();
-  be_ended_first();
   ::setsid();
   ::umask(022);
   if (!adopt_descriptors(ends, report)) {
@@ -125,6 +124,8 @@ int execute(const SpawnSpec& spec) {
     (void)!::write(report, &text, 1);
     ::_exit(kNotFound);
   }
+  // Others of the user may look into it from here on: it has nothing of the agent's open any more.
+  be_ended_first();
   if (!become(spec.identity, settings)) fail(Step::identity);
   const bool started = spec.cwd.empty() && !settings.workdir.empty() &&
                        enter_directory(settings.workdir, spec.identity.home);
