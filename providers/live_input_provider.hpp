@@ -17,7 +17,13 @@ class LiveInputProvider : public ShellProvider {
  protected:
   explicit LiveInputProvider(asio::any_io_executor executor) : ShellProvider(std::move(executor)) {}
 
+  // Of a process whose connection this gateway does not hold: Error(not_found), unless the vendor
+  // has another way.
+  virtual Task<std::shared_ptr<LiveInput>> input_elsewhere(std::string id, std::string process);
+
  private:
+  Task<std::shared_ptr<LiveInput>> input_of(std::string id, std::string process);
+
   LiveInputs inputs_;
 };
 

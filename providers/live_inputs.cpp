@@ -1,7 +1,5 @@
 #include "providers/live_inputs.hpp"
 
-#include "gateway/core/error.hpp"
-
 namespace sandgate {
 
 void LiveInputs::add(const std::string& sandbox, const std::string& process,
@@ -12,12 +10,11 @@ void LiveInputs::add(const std::string& sandbox, const std::string& process,
   inputs_[{sandbox, process}] = input;
 }
 
-std::shared_ptr<LiveInput> LiveInputs::get(const std::string& sandbox, const std::string& process) {
+std::shared_ptr<LiveInput> LiveInputs::find(const std::string& sandbox,
+                                            const std::string& process) {
   std::lock_guard lock(mutex_);
   const auto found = inputs_.find({sandbox, process});
-  auto input = found == inputs_.end() ? nullptr : found->second.lock();
-  if (!input) throw Error::not_found("process", process);
-  return input;
+  return found == inputs_.end() ? nullptr : found->second.lock();
 }
 
 }  // namespace sandgate

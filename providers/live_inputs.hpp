@@ -25,8 +25,8 @@ class LiveInputs {
   // Until the input is gone. A process without an id is not kept.
   void add(const std::string& sandbox, const std::string& process,
            const std::shared_ptr<LiveInput>& input);
-  // Error(not_found) when this gateway holds no connection to it.
-  std::shared_ptr<LiveInput> get(const std::string& sandbox, const std::string& process);
+  // Null when this gateway holds no connection to it.
+  std::shared_ptr<LiveInput> find(const std::string& sandbox, const std::string& process);
 
  private:
   std::mutex mutex_;

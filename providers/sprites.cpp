@@ -1,6 +1,7 @@
 #include "providers/sprites.hpp"
 
 #include "providers/named_create.hpp"
+#include "providers/sprites_input.hpp"
 #include "providers/sprites_process.hpp"
 
 namespace sandgate {
@@ -26,7 +27,7 @@ std::string sprite_file(const std::string& id, const char* verb, const std::stri
 
 SpritesProvider::SpritesProvider(HttpClient& http, asio::any_io_executor executor,
                                  SpritesSettings settings)
-    : ShellProvider(std::move(executor)),
+    : LiveInputProvider(std::move(executor)),
       settings_(std::move(settings)),
       api_(http, target_of_sprites(settings_), &sprites::read_error) {}
 
@@ -116,26 +117,13 @@ Task<void> SpritesProvider::tell(std::string id, std::string session,
   co_await socket->close();
 }
 
-Task<void> SpritesProvider::write_stdin(std::string id, std::string process, std::string bytes) {
+Task<std::shared_ptr<LiveInput>> SpritesProvider::input_elsewhere(std::string id,
+                                                                  std::string process) {
   const sprites::Session session = co_await session_of(id, process);
-  std::vector<WebSocket::Message> messages;
-  for (size_t at = 0; at < bytes.size(); at += SpritesProcess::kStdinPiece)
-    messages.push_back(
-        sprites::to_input(bytes.substr(at, SpritesProcess::kStdinPiece), session.pty));
-  co_await tell(id, session.id, std::move(messages));
-}
-
-Task<void> SpritesProvider::close_stdin(std::string id, std::string process) {
-  const sprites::Session session = co_await session_of(id, process);
-  if (session.pty) co_return;
-  std::vector<WebSocket::Message> messages{sprites::to_end_of_input()};
-  co_await tell(id, session.id, std::move(messages));
-}
-
-Task<void> SpritesProvider::resize(std::string id, std::string process, PtySize size) {
-  const sprites::Session session = co_await session_of(id, process);
-  std::vector<WebSocket::Message> messages{sprites::to_resize(size)};
-  co_await tell(id, session.id, std::move(messages));
+  auto say = [this, id, session = session.id](std::vector<WebSocket::Message> messages) {
+    return tell(id, session, std::move(messages));
+  };
+  co_return std::make_shared<SpritesInput>(session.pty, std::move(say));
 }
 
 Task<std::unique_ptr<ByteSource>> SpritesProvider::download(std::string id, std::string path) {

@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "providers/shell_provider.hpp"
+#include "providers/live_input_provider.hpp"
 #include "providers/sprites_wire.hpp"
 
 namespace sandgate {
@@ -16,7 +16,7 @@ struct SpritesSettings {
 
 // Fly's Sprites, whose name is our id. They fall asleep by themselves when nothing runs, and a call
 // wakes them. A command is a WebSocket; the file verbs but the transfers are shell lines.
-class SpritesProvider : public ShellProvider {
+class SpritesProvider : public LiveInputProvider {
  public:
   SpritesProvider(HttpClient& http, asio::any_io_executor executor, SpritesSettings settings);
 
@@ -28,22 +28,21 @@ class SpritesProvider : public ShellProvider {
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
-  Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
-  Task<void> close_stdin(std::string id, std::string process) override;
-  Task<void> resize(std::string id, std::string process, PtySize size) override;
 
   Task<Ran> run(std::string id, std::string line) override;
   // A WebSocket of a sprite.
   Task<std::unique_ptr<WebSocket>> open(std::string id, std::string path);
 
  protected:
+  // By attaching to the vendor's session. What this gateway started it tells over its own
+  // connection: over another one input might come before the command itself.
+  Task<std::shared_ptr<LiveInput>> input_elsewhere(std::string id, std::string process) override;
   Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path) override;
   Task<void> upload(std::string id, std::string path, ByteSource& bytes) override;
 
  private:
   Task<void> configure(std::string id, CreateSpec spec);
   Task<sprites::Session> session_of(std::string id, std::string process);
-  // Says something to a command that may have been started by another gateway.
   Task<void> tell(std::string id, std::string session, std::vector<WebSocket::Message> messages);
 
   const SpritesSettings settings_;

@@ -3,6 +3,13 @@
 #include "gateway/core/ids.hpp"
 
 namespace sandgate {
+namespace {
+
+Task<void> say_all(std::shared_ptr<SharedSocket> socket, std::vector<WebSocket::Message> messages) {
+  for (auto& message : messages) co_await socket->write(std::move(message));
+}
+
+}  // namespace
 
 SpritesProcess::SpritesProcess(std::shared_ptr<SpritesProvider> owner, std::string sandbox,
                                Command command)
@@ -18,10 +25,18 @@ Task<void> SpritesProcess::start() {
   }
   const std::string path = "/exec" + sprites::to_exec_query(command_, name_);
   starts();
-  socket_ = co_await sprites_.open(sandbox_, path);
-  if (command_.pty) co_return;
-  std::string line = sprites::to_first_line(command_);
-  co_await write_stdin(std::move(line));
+  auto socket = co_await sprites_.open(sandbox_, path);
+  const auto executor = co_await asio::this_coro::executor;
+  socket_ = std::make_shared<SharedSocket>(std::move(socket), executor);
+  auto say = [shared = socket_](std::vector<WebSocket::Message> messages) {
+    return say_all(shared, std::move(messages));
+  };
+  input_ = std::make_shared<SpritesInput>(command_.pty.has_value(), std::move(say));
+  if (!command_.pty) {
+    std::string line = sprites::to_first_line(command_);
+    co_await input_->write_stdin(std::move(line));
+  }
+  sprites_.inputs().add(sandbox_, command_.process_id, input_);
 }
 
 Task<std::optional<ProcessEvent>> SpritesProcess::next() {
@@ -41,16 +56,9 @@ Task<std::optional<ProcessEvent>> SpritesProcess::next() {
 }
 
 Task<void> SpritesProcess::write_stdin(std::string bytes) {
-  for (size_t at = 0; at < bytes.size(); at += kStdinPiece) {
-    auto message = sprites::to_input(bytes.substr(at, kStdinPiece), command_.pty.has_value());
-    co_await socket_->write(std::move(message));
-  }
+  return input_->write_stdin(std::move(bytes));
 }
 
-Task<void> SpritesProcess::close_stdin() {
-  if (command_.pty) co_return;
-  auto message = sprites::to_end_of_input();
-  co_await socket_->write(std::move(message));
-}
+Task<void> SpritesProcess::close_stdin() { return input_->close_stdin(); }
 
 }  // namespace sandgate

@@ -2,8 +2,10 @@
 #include <memory>
 #include <string>
 
+#include "providers/shared_socket.hpp"
 #include "providers/shell_process.hpp"
 #include "providers/sprites.hpp"
+#include "providers/sprites_input.hpp"
 
 namespace sandgate {
 
@@ -11,9 +13,6 @@ namespace sandgate {
 // lets it live on for a while when that goes.
 class SpritesProcess : public ShellProcess {
  public:
-  // What one message carries.
-  static constexpr size_t kStdinPiece = 64 << 10;
-
   SpritesProcess(std::shared_ptr<SpritesProvider> owner, std::string sandbox, Command command);
 
   // Returns when it was started. Before anything else.
@@ -26,7 +25,8 @@ class SpritesProcess : public ShellProcess {
  private:
   SpritesProvider& sprites_;  // the owner
   const std::string name_;
-  std::unique_ptr<WebSocket> socket_;
+  std::shared_ptr<SharedSocket> socket_;
+  std::shared_ptr<SpritesInput> input_;
 };
 
 }  // namespace sandgate

@@ -89,6 +89,7 @@ Gateway::Gateway(const Config& config)
           deployment_rows_, [this](const DeploymentRow& row) { return make_provider(row); },
           fixed_deployments()),
       health_(clock_),
+      breakers_(database_, deployments_, health_),
       spend_(budgets_, clock_),
       sandbox_cache_(database_),
       activity_(std::make_shared<Activity>(database_)),

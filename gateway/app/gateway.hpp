@@ -57,6 +57,7 @@
 #include "gateway/http/server.hpp"
 #include "gateway/placement/deployments.hpp"
 #include "gateway/placement/health_board.hpp"
+#include "gateway/placement/shared_breakers.hpp"
 #include "gateway/ports/port_gate.hpp"
 #include "gateway/sandboxes/budget_enforcer.hpp"
 #include "gateway/sandboxes/budget_guard.hpp"
@@ -137,6 +138,7 @@ class Gateway {
   std::shared_ptr<LocalProvider> local_;  // null when this machine offers no sandboxes
   Deployments deployments_;
   HealthBoard health_;
+  SharedBreakers breakers_;
   BudgetGuard spend_;
   SandboxCache sandbox_cache_;
   std::shared_ptr<Activity> activity_;

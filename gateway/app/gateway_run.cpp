@@ -87,9 +87,13 @@ bool Gateway::prepare(const sigset_t& signals) {
 }
 
 void Gateway::subscribe() {
-  health_.on_change([this](const std::string& deployment, Breaker breaker) {
-    tell_breaker(deployment, breaker);
+  health_.on_change([this](const std::string& deployment, const Verdict& verdict) {
+    spawn_detached(io_.executor(), [this, deployment, verdict]() -> Task<void> {
+      co_await breakers_.tell(deployment, verdict);
+    });
+    if (verdict.turned) tell_breaker(deployment, verdict.breaker);
   });
+  breakers_.subscribe(notifications_, io_.executor());
   notifications_.subscribe("sandboxes",
                            [this](const std::string& id) { sandbox_cache_.on_notification(id); });
   // A connection to a sandbox that ended would keep its network.

@@ -121,6 +121,9 @@ NodeSettings node_settings(const Config& config) {
   settings.id_base = static_cast<uint32_t>(config.local.uid_base);
   settings.warm_sandboxes = static_cast<size_t>(config.local.warm_sandboxes);
   settings.warm_floor = static_cast<size_t>(config.local.warm_floor);
+  settings.disk_read_mib = config.local.disk_read_mib_per_second;
+  settings.disk_write_mib = config.local.disk_write_mib_per_second;
+  settings.disk_operations = config.local.disk_operations_per_second;
   std::istringstream workspaces(config.local.workspaces);
   for (std::string one; std::getline(workspaces, one, ':');)
     if (!one.empty()) settings.workspaces.push_back(one);

@@ -34,7 +34,7 @@ std::string_view to_string(Breaker breaker) {
   return "closed";
 }
 
-void HealthBoard::on_change(std::function<void(const std::string&, Breaker)> callback) {
+void HealthBoard::on_change(std::function<void(const std::string&, const Verdict&)> callback) {
   callback_ = std::move(callback);
 }
 
@@ -87,28 +87,25 @@ bool HealthBoard::too_many(const Entry& entry) {
   return static_cast<size_t>(failures) * 2 > entry.recent.size();
 }
 
-void HealthBoard::open(Entry& entry, Time now) {
-  entry.cooldown =
-      entry.cooldown.count() == 0 ? kFirstCooldown : std::min(entry.cooldown * 2, kLongestCooldown);
-  entry.breaker = Breaker::open;
-  entry.open_until = now + entry.cooldown;
+void HealthBoard::decide(Entry& entry, Time now, Breaker breaker) {
+  entry.breaker = breaker;
   entry.probing = false;
   entry.recent.clear();
   entry.failures_in_a_row = 0;
+  entry.decided_at = std::max(now, entry.decided_at + std::chrono::microseconds(1));
+}
+
+void HealthBoard::open(Entry& entry, Time now) {
+  entry.cooldown =
+      entry.cooldown.count() == 0 ? kFirstCooldown : std::min(entry.cooldown * 2, kLongestCooldown);
+  entry.open_until = now + entry.cooldown;
+  decide(entry, now, Breaker::open);
 }
 
 void HealthBoard::succeeded(const std::string& deployment, std::chrono::milliseconds took) {
   const Time now = clock_.now();
-  Breaker before, after;
-  {
-    std::lock_guard lock(mutex_);
-    Entry& entry = entries_[deployment];
-    before = entry.breaker;
-    if (entry.breaker == Breaker::half_open) {
-      entry.breaker = Breaker::closed;
-      entry.probing = false;
-      entry.recent.clear();
-    }
+  judge(deployment, [&](Entry& entry) {
+    if (entry.breaker == Breaker::half_open) decide(entry, now, Breaker::closed);
     // An answer that was under way when the breaker opened does not close it.
     if (entry.breaker == Breaker::closed) {
       note(entry, now, false);
@@ -122,18 +119,12 @@ void HealthBoard::succeeded(const std::string& deployment, std::chrono::millisec
       *entry.latency_p50_ms +=
           kMedianStep * std::clamp(sample - *entry.latency_p50_ms, -*entry.latency_p50_ms - 1,
                                    *entry.latency_p50_ms + 1);
-    after = entry.breaker;
-  }
-  report(deployment, before, after);
+  });
 }
 
 void HealthBoard::failed(const std::string& deployment, const Error& error) {
   const Time now = clock_.now();
-  Breaker before, after;
-  {
-    std::lock_guard lock(mutex_);
-    Entry& entry = entries_[deployment];
-    before = entry.breaker;
+  judge(deployment, [&](Entry& entry) {
     if (error.retry_after) {
       const auto rest = std::min<std::chrono::milliseconds>(*error.retry_after, kLongestRest);
       entry.rest_until = std::max(entry.rest_until, now + rest);
@@ -145,30 +136,47 @@ void HealthBoard::failed(const std::string& deployment, const Error& error) {
       if (!was_open && (probe_failed || are_credentials_refused(error) || too_many(entry)))
         open(entry, now);
     } else if (entry.breaker == Breaker::half_open) {
-      entry.breaker = Breaker::closed;
-      entry.probing = false;
+      decide(entry, now, Breaker::closed);
     }
-    after = entry.breaker;
-  }
-  report(deployment, before, after);
+  });
 }
 
 void HealthBoard::returned(const std::string& deployment) {
-  Breaker before;
+  const Time now = clock_.now();
+  judge(deployment, [&](Entry& entry) {
+    Entry fresh;
+    fresh.latency_p50_ms = entry.latency_p50_ms;
+    fresh.decided_at = entry.decided_at;
+    if (entry.breaker != Breaker::closed) decide(fresh, now, Breaker::closed);
+    entry = std::move(fresh);
+  });
+}
+
+void HealthBoard::adopt(const std::string& deployment, const Verdict& verdict) {
+  std::lock_guard lock(mutex_);
+  Entry& entry = entries_[deployment];
+  if (verdict.at <= entry.decided_at) return;
+  decide(entry, verdict.at, verdict.breaker);
+  entry.open_until = verdict.open_until;
+  entry.cooldown = verdict.cooldown;
+}
+
+void HealthBoard::judge(const std::string& deployment, const std::function<void(Entry&)>& change) {
+  std::optional<Verdict> verdict;
   {
     std::lock_guard lock(mutex_);
     Entry& entry = entries_[deployment];
-    before = entry.breaker;
-    Entry fresh;
-    fresh.latency_p50_ms = entry.latency_p50_ms;
-    entry = std::move(fresh);
+    const Time decided_before = entry.decided_at;
+    const bool was_closed = entry.breaker == Breaker::closed;
+    change(entry);
+    if (entry.decided_at != decided_before)
+      verdict = Verdict{.breaker = entry.breaker,
+                        .open_until = entry.open_until,
+                        .cooldown = entry.cooldown,
+                        .at = entry.decided_at,
+                        .turned = was_closed != (entry.breaker == Breaker::closed)};
   }
-  report(deployment, before, Breaker::closed);
-}
-
-void HealthBoard::report(const std::string& deployment, Breaker before, Breaker after) {
-  const bool was_closed = before == Breaker::closed, is_closed = after == Breaker::closed;
-  if (callback_ && was_closed != is_closed) callback_(deployment, after);
+  if (callback_ && verdict) callback_(deployment, *verdict);
 }
 
 }  // namespace sandgate

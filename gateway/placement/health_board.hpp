@@ -23,7 +23,17 @@ struct Health {
   double failure_rate = 0;  // EWMA, 0..1
 };
 
-// Recent successes and failures per deployment, in memory: each replica judges by what it saw.
+// What was decided about a breaker, and when.
+struct Verdict {
+  Breaker breaker = Breaker::closed;  // open or closed
+  Time open_until{};
+  std::chrono::seconds cooldown{0};
+  Time at{};
+  bool turned = false;  // it was the other way before: not so when a probe failed
+};
+
+// Recent successes and failures per deployment, in memory: each replica judges by what it saw, and
+// takes over what another judged later (SharedBreakers).
 // The breaker opens after 5 failures in a row, or when over half of at least 10 attempts in 60 s
 // failed, or at once when the backend refuses our credentials; it stays open for 30 s, twice as
 // long each time up to 5 min, then lets one probe through. Thread-safe; a mutex, never awaited
@@ -32,8 +42,8 @@ class HealthBoard {
  public:
   explicit HealthBoard(const Clock& clock) : clock_(clock) {}
 
-  // Called with a deployment's name and its new state, outside the lock. Set before use.
-  void on_change(std::function<void(const std::string&, Breaker)> callback);
+  // Called with a deployment's name and what was decided here, outside the lock. Set before use.
+  void on_change(std::function<void(const std::string&, const Verdict&)> callback);
 
   Health look(const std::string& deployment) const;
   // Asks to send one attempt now: false while open, and in half-open for all but the one probe.
@@ -45,6 +55,8 @@ class HealthBoard {
   void failed(const std::string& deployment, const Error& error);
   // It was away and is back, as who runs it knows: what it failed before says nothing now.
   void returned(const std::string& deployment);
+  // Takes over what somebody else decided, unless this board decided later.
+  void adopt(const std::string& deployment, const Verdict& verdict);
 
  private:
   struct Attempt {
@@ -53,7 +65,7 @@ class HealthBoard {
   };
   struct Entry {
     Breaker breaker = Breaker::closed;
-    Time open_until{}, rest_until{}, probe_until{};
+    Time open_until{}, rest_until{}, probe_until{}, decided_at{};
     bool probing = false;
     int failures_in_a_row = 0;
     std::chrono::seconds cooldown{0};
@@ -66,10 +78,12 @@ class HealthBoard {
   void note(Entry& entry, Time now, bool failed);
   static bool too_many(const Entry& entry);
   void open(Entry& entry, Time now);
-  void report(const std::string& deployment, Breaker before, Breaker after);
+  static void decide(Entry& entry, Time now, Breaker breaker);
+  // Changes an entry, and tells of what was decided by that.
+  void judge(const std::string& deployment, const std::function<void(Entry&)>& change);
 
   const Clock& clock_;
-  std::function<void(const std::string&, Breaker)> callback_;
+  std::function<void(const std::string&, const Verdict&)> callback_;
   mutable std::mutex mutex_;
   std::map<std::string, Entry, std::less<>> entries_;
 };

@@ -118,6 +118,10 @@ std::vector<SandboxRecord> stop_where(pqxx::work& tx, const std::string& conditi
   return taken;
 }
 
+std::string not_elsewhere(const std::string& parameter) {
+  return "(backend_id NOT LIKE id || '@%' OR backend_id = id || '@' || " + parameter + ")";
+}
+
 std::vector<SandboxRecord> take_due(pqxx::work& tx, const std::string& states,
                                     const std::string& machine, int most,
                                     std::chrono::milliseconds lease,
@@ -127,8 +131,8 @@ std::vector<SandboxRecord> take_due(pqxx::work& tx, const std::string& states,
       " WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE " +
       states +
       " AND lease_until <= now() + make_interval(secs => $1 / 1000.0)"
-      " AND (backend_id NOT LIKE id || '@%' OR backend_id = id || '@' || $4)"
-      " ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " +
+      " AND " +
+      not_elsewhere("$4") + " ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " +
       columns();
   std::vector<SandboxRecord> taken;
   for (const auto& row : run_prepared(tx, sql, ahead.count(), most, lease.count(), machine))

@@ -55,6 +55,9 @@ std::vector<SandboxRecord> take_due(pqxx::work& tx, const std::string& states,
                                     std::chrono::milliseconds lease,
                                     std::chrono::milliseconds ahead);
 
+// The condition (SQL) that a sandbox does not stand on another machine than the parameter names.
+std::string not_elsewhere(const std::string& parameter);
+
 // running or paused: new end, counted from now.
 std::optional<SandboxRecord> set_expiry(pqxx::work& tx, const SandboxId& id, int64_t ttl_seconds);
 

@@ -1,6 +1,7 @@
 #include "gateway/sandboxes/usage_sampler.hpp"
 
 #include "gateway/core/settle.hpp"
+#include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/for_each.hpp"
 
 namespace sandgate {
@@ -13,16 +14,18 @@ constexpr size_t kSamplesAtOnce = 16;
 
 Task<std::vector<UsageSampler::Due>> UsageSampler::due_on(DeploymentPtr deployment) {
   auto work = [deployment, options = options_](pqxx::work& tx) {
+    static const std::string kDue =
+        "SELECT id, backend_id FROM sandbox s JOIN metered_sandbox m ON m.sandbox = s.id"
+        " WHERE s.deployment = $1 AND s.ended_at IS NULL AND s.state = 'running'"
+        " AND ($2 = '' OR s.tenant = $2) AND m.state = 'running' AND " +
+        sandbox_rows::not_elsewhere("$5") +
+        " AND m.counters_at <= now() - make_interval(secs => $3)"
+        " AND m.opened_at <= now() - make_interval(secs => $3)"
+        " ORDER BY m.counters_at LIMIT $4";
     std::vector<Due> due;
-    for (const auto& row : tx.exec_params(
-             "SELECT s.id, s.backend_id FROM sandbox s JOIN metered_sandbox m ON m.sandbox = s.id"
-             " WHERE s.deployment = $1 AND s.ended_at IS NULL AND s.state = 'running'"
-             " AND ($2 = '' OR s.tenant = $2) AND m.state = 'running'"
-             " AND m.counters_at <= now() - make_interval(secs => $3)"
-             " AND m.opened_at <= now() - make_interval(secs => $3)"
-             " ORDER BY m.counters_at LIMIT $4",
-             deployment->name, deployment->tenant ? deployment->tenant->value : "",
-             options.min_age.count(), options.most))
+    for (const auto& row : run_prepared(
+             tx, kDue, deployment->name, deployment->tenant ? deployment->tenant->value : "",
+             options.min_age.count(), options.most, deployment->descriptor.machine))
       due.push_back({SandboxId{row[0].as<std::string>()}, row[1].as<std::string>()});
     return due;
   };

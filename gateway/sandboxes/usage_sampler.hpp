@@ -5,7 +5,8 @@
 namespace sandgate {
 
 // Reads what backends count by themselves (processor time, bytes sent) of running sandboxes and
-// books what is new. Any number of replicas may: a reading counts once.
+// books what is new. Any number of replicas may: a reading counts once. Those on the machine of
+// another gateway are left to that one.
 class UsageSampler {
  public:
   struct Options {

@@ -118,9 +118,9 @@ std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
   return mounts;
 }
 
-OwnedCgroupTree open_cgroup_tree(const std::string& name) {
-  std::unique_ptr<CgroupTree> tree = open_cgroup_v2(name);
-  if (!tree) tree = open_cgroup_v1(name);
+OwnedCgroupTree open_cgroup_tree(const std::string& name, const DiskSpeed& speed) {
+  std::unique_ptr<CgroupTree> tree = open_cgroup_v2(name, speed);
+  if (!tree) tree = open_cgroup_v1(name, speed);
   if (!tree) tree = std::make_unique<NoCgroups>();
   return OwnedCgroupTree(tree.release());
 }
@@ -132,12 +132,14 @@ bool remove_cgroups(const std::vector<std::string>& directories) {
   return all;
 }
 
-void write_cgroup_file(const std::string& directory, const char* file, const std::string& text) {
+bool try_cgroup_file(const std::string& directory, const char* file, const std::string& text) {
   std::string path = directory + "/" + file;
   Fd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd || write(fd.get(), text.data(), text.size()) < 0) {
-    throw StepError(std::string("write ") + file, errno);
-  }
+  return fd && write(fd.get(), text.data(), text.size()) >= 0;
+}
+
+void write_cgroup_file(const std::string& directory, const char* file, const std::string& text) {
+  if (!try_cgroup_file(directory, file, text)) throw StepError(std::string("write ") + file, errno);
 }
 
 std::string read_cgroup_file(const std::string& directory, const char* file) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "local/namespaces/disk_speed.hpp"
 #include "local/namespaces/fd.hpp"
 #include "providers/sandbox.hpp"
 
@@ -15,6 +16,7 @@ struct CgroupSupport {
   bool freezer = false;  // processes can be stopped where they stand
   bool swap = false;  // swap is limited too, or the machine has none to use
   std::string detail;  // where, or why not
+  bool disk_reads = false, disk_writes = false;  // how fast a sandbox does these
 };
 
 // A sandbox's control groups, made and limited before its first process exists.
@@ -52,10 +54,12 @@ struct CgroupTreeEnd {
 using OwnedCgroupTree = std::unique_ptr<CgroupTree, CgroupTreeEnd>;
 
 // v2 where the node may hand out cpu, memory and pids there, else v1, else a tree that limits
-// nothing and says why. `name` is the parent group's, one per node.
-OwnedCgroupTree open_cgroup_tree(const std::string& name);
-std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name);  // null: not usable
-std::unique_ptr<CgroupTree> open_cgroup_v2(const std::string& name);  // null: not usable
+// nothing and says why. `name` is the parent group's, one per node. `speed` holds for each
+// sandbox, where the machine can enforce it.
+OwnedCgroupTree open_cgroup_tree(const std::string& name, const DiskSpeed& speed);
+// Null: not usable.
+std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name, const DiskSpeed& speed);
+std::unique_ptr<CgroupTree> open_cgroup_v2(const std::string& name, const DiskSpeed& speed);
 
 // Kills what is left inside and removes the groups; gives up after a second and returns false.
 bool remove_cgroups(const std::vector<std::string>& directories);
@@ -75,6 +79,8 @@ std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
 
 // Small files of control groups.
 void write_cgroup_file(const std::string& directory, const char* file, const std::string& text);
+// Whether it was taken.
+bool try_cgroup_file(const std::string& directory, const char* file, const std::string& text);
 std::string read_cgroup_file(const std::string& directory, const char* file);  // "" when missing
 int64_t read_cgroup_number(const std::string& directory, const char* file);  // 0 when missing
 int64_t stat_value(const std::string& text, std::string_view key);  // of "key value" lines

@@ -14,7 +14,7 @@ namespace {
 
 struct V1Directories {
   // Our parent group in each hierarchy, or "".
-  std::string cpu, cpuacct, memory, pids, freezer, devices;
+  std::string cpu, cpuacct, memory, pids, freezer, devices, blkio;
 };
 
 void make_group(const std::string& directory) {
@@ -32,10 +32,19 @@ void limit_devices(const std::string& directory) {
   }
 }
 
+// What is written goes through the page cache, and its way to the disk is nobody's here.
+void limit_reads(const std::string& directory, const DiskSpeed& speed) {
+  const auto limit = [&](const char* file, int64_t value) {
+    if (value > 0) write_cgroup_file(directory, file, speed.device + " " + std::to_string(value));
+  };
+  limit("blkio.throttle.read_bps_device", speed.read_bytes);
+  limit("blkio.throttle.read_iops_device", speed.operations);
+}
+
 class CgroupV1 : public CgroupTree {
  public:
-  CgroupV1(V1Directories parents, CgroupSupport support)
-      : parents_(std::move(parents)), support_(std::move(support)) {}
+  CgroupV1(V1Directories parents, CgroupSupport support, DiskSpeed speed)
+      : parents_(std::move(parents)), support_(std::move(support)), speed_(std::move(speed)) {}
 
   CgroupSupport support() const override { return support_; }
 
@@ -96,8 +105,8 @@ class CgroupV1 : public CgroupTree {
  private:
   std::vector<std::string> all_parents() const {
     std::vector<std::string> parents;
-    for (const std::string& parent :
-         {parents_.cpu, parents_.cpuacct, parents_.memory, parents_.pids, parents_.freezer}) {
+    for (const std::string& parent : {parents_.cpu, parents_.cpuacct, parents_.memory,
+                                      parents_.pids, parents_.freezer, parents_.blkio}) {
       if (!parent.empty() && std::find(parents.begin(), parents.end(), parent) == parents.end()) {
         parents.push_back(parent);
       }
@@ -129,6 +138,7 @@ class CgroupV1 : public CgroupTree {
       write_cgroup_file(parents_.pids + "/" + id, "pids.max",
                         std::to_string(resources.processes + 1));  // the agent is one more
     }
+    if (support_.disk_reads) limit_reads(parents_.blkio + "/" + id, speed_);
   }
 
   static void add_entry(CgroupEntry& entry, const std::string& directory) {
@@ -138,6 +148,7 @@ class CgroupV1 : public CgroupTree {
 
   V1Directories parents_;
   CgroupSupport support_;
+  DiskSpeed speed_;
 };
 
 std::string parent_for(const std::vector<CgroupMount>& mounts, const char* controller,
@@ -157,6 +168,16 @@ bool has_file(const std::string& directory, const char* file) {
   return !directory.empty() && access((directory + "/" + file).c_str(), W_OK) == 0;
 }
 
+bool reads_have_a_limit(const DiskSpeed& speed) {
+  return !speed.device.empty() && (speed.read_bytes > 0 || speed.operations > 0);
+}
+
+// A disk that the kernel cannot limit is found out by trying.
+bool reads_can_be_limited(const std::string& blkio, const DiskSpeed& speed) {
+  return !blkio.empty() &&
+         try_cgroup_file(blkio, "blkio.throttle.read_bps_device", speed.device + " 0");
+}
+
 bool swap_is_limited(const std::string& memory) {
   if (has_file(memory, "memory.memsw.limit_in_bytes")) return true;
   std::istringstream swaps(read_cgroup_file("/proc/swaps"));
@@ -167,12 +188,16 @@ bool swap_is_limited(const std::string& memory) {
 
 }  // namespace
 
-std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name) {
+std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name, const DiskSpeed& speed) {
   std::vector<CgroupMount> mounts = parse_cgroup_mounts(read_cgroup_file("/proc/self/mountinfo"),
                                                         read_cgroup_file("/proc/self/cgroup"));
-  V1Directories parents{parent_for(mounts, "cpu", name),     parent_for(mounts, "cpuacct", name),
-                        parent_for(mounts, "memory", name),  parent_for(mounts, "pids", name),
-                        parent_for(mounts, "freezer", name), parent_for(mounts, "devices", name)};
+  V1Directories parents{parent_for(mounts, "cpu", name),
+                        parent_for(mounts, "cpuacct", name),
+                        parent_for(mounts, "memory", name),
+                        parent_for(mounts, "pids", name),
+                        parent_for(mounts, "freezer", name),
+                        parent_for(mounts, "devices", name),
+                        reads_have_a_limit(speed) ? parent_for(mounts, "blkio", name) : ""};
   CgroupSupport support;
   support.version = 1;
   support.cpu = has_file(parents.cpu, "cpu.cfs_quota_us");
@@ -180,6 +205,7 @@ std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name) {
   support.processes = has_file(parents.pids, "pids.max");
   support.freezer = has_file(parents.freezer, "freezer.state");
   support.swap = support.memory && swap_is_limited(parents.memory);
+  support.disk_reads = reads_can_be_limited(parents.blkio, speed);
   if (!support.cpu && !support.memory && !support.processes) return nullptr;
   support.detail = "v1 below " + (support.memory ? parents.memory : parents.pids);
   try {
@@ -187,7 +213,7 @@ std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name) {
   } catch (const StepError&) {
     parents.devices.clear();  // a host that forbids it; user namespace and nodev remain
   }
-  return std::make_unique<CgroupV1>(std::move(parents), std::move(support));
+  return std::make_unique<CgroupV1>(std::move(parents), std::move(support), speed);
 }
 
 }  // namespace sandgate

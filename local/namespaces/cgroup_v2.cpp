@@ -22,8 +22,8 @@ bool has_word(const std::string& text, std::string_view word) {
 
 class CgroupV2 : public CgroupTree {
  public:
-  CgroupV2(std::string parent, CgroupSupport support)
-      : parent_(std::move(parent)), support_(std::move(support)) {}
+  CgroupV2(std::string parent, CgroupSupport support, DiskSpeed speed)
+      : parent_(std::move(parent)), support_(std::move(support)), speed_(std::move(speed)) {}
 
   CgroupSupport support() const override { return support_; }
 
@@ -78,10 +78,12 @@ class CgroupV2 : public CgroupTree {
       write_cgroup_file(directory, "memory.swap.max", "0");
     }
     write_cgroup_file(directory, "pids.max", std::to_string(resources.processes + 1));
+    if (support_.disk_reads) write_cgroup_file(directory, "io.max", io_max_of(speed_));
   }
 
   std::string parent_;
   CgroupSupport support_;
+  DiskSpeed speed_;
 };
 
 constexpr const char* kControllers = "+cpu +memory +pids";
@@ -98,6 +100,9 @@ void delegate(const std::string& own, const std::string& name) {
   std::string parent = own + "/" + name;
   if (mkdir(parent.c_str(), 0755) != 0 && errno != EEXIST) throw StepError("parent group", errno);
   write_cgroup_file(parent, "cgroup.subtree_control", kControllers);
+  // Where there is no such controller, disks are as fast as they are.
+  if (try_cgroup_file(own, "cgroup.subtree_control", "+io"))
+    try_cgroup_file(parent, "cgroup.subtree_control", "+io");
 }
 
 // A restarted node finds itself in the leaf that delegate made.
@@ -120,9 +125,16 @@ bool try_delegate(const std::string& own, const std::string& name) {
   }
 }
 
+// A disk that the kernel cannot limit is found out by trying.
+bool disk_can_be_limited(const std::string& parent, const DiskSpeed& speed) {
+  return speed.limits() && !speed.device.empty() &&
+         has_word(read_cgroup_file(parent, "cgroup.subtree_control"), "io") &&
+         try_cgroup_file(parent, "io.max", io_max_of({.device = speed.device}));
+}
+
 }  // namespace
 
-std::unique_ptr<CgroupTree> open_cgroup_v2(const std::string& name) {
+std::unique_ptr<CgroupTree> open_cgroup_v2(const std::string& name, const DiskSpeed& speed) {
   std::vector<CgroupMount> mounts = parse_cgroup_mounts(read_cgroup_file("/proc/self/mountinfo"),
                                                         read_cgroup_file("/proc/self/cgroup"));
   for (const CgroupMount& mount : mounts) {
@@ -131,7 +143,8 @@ std::unique_ptr<CgroupTree> open_cgroup_v2(const std::string& name) {
       if (!try_delegate(own, name)) continue;
       const bool freezer = access((own + "/" + name + "/cgroup.freeze").c_str(), W_OK) == 0;
       CgroupSupport support{2, true, true, true, freezer, true, "v2 below " + own};
-      return std::make_unique<CgroupV2>(own + "/" + name, support);
+      support.disk_reads = support.disk_writes = disk_can_be_limited(own + "/" + name, speed);
+      return std::make_unique<CgroupV2>(own + "/" + name, support, speed);
     }
   }
   return nullptr;

@@ -38,12 +38,6 @@ ProbeResult probe_unprivileged() {
           ok ? "" : "sysctl -w kernel.unprivileged_userns_clone=1, or run as root"};
 }
 
-// Said here and in the descriptor, so that nobody relies on it.
-ProbeResult probe_disk_speed() {
-  return {"disk speed limits", false, false,
-          "not offered: a busy disk slows every sandbox of the machine", ""};
-}
-
 // A nonzero count is needed, else no sandbox gets a user namespace.
 ProbeResult probe_user_namespaces() {
   std::ifstream in("/proc/sys/user/max_user_namespaces");
@@ -89,13 +83,40 @@ ProbeResult probe_seccomp() {
           ok ? "" : "use a kernel with CONFIG_SECCOMP_FILTER"};
 }
 
-ProbeResult probe_cgroups(const NodeSettings& settings) {
+CgroupSupport try_cgroups(const NodeSettings& settings) {
   // Groups of its own: those of a running node are none of its business.
-  const auto tree = open_cgroup_tree("sandgate-" + settings.name + "-" + std::to_string(getpid()));
-  const CgroupSupport support = tree->support();
+  const std::string name = "sandgate-" + settings.name + "-" + std::to_string(getpid());
+  const auto tree = open_cgroup_tree(name, disk_speed(settings));
+  return tree->support();
+}
+
+ProbeResult probe_cgroups(const CgroupSupport& support) {
   bool ok = support.cpu && support.memory && support.processes;
   return {"control groups", ok, false, support.detail,
           ok ? "" : "give the node a delegated cgroup (systemd: Delegate=yes)"};
+}
+
+// What cannot be limited slows every sandbox of the machine: said here and in the descriptor.
+std::string disk_speed_lacks(const NodeSettings& settings, const CgroupSupport& support) {
+  const DiskSpeed speed = disk_speed(settings);
+  if (!speed.limits()) return "disk speed is not limited: by settings";
+  if (speed.device.empty())
+    return "disk speed is not limited: the directory of the disks lies on none that can be";
+  if (!support.disk_reads) return "disk speed is not limited: no control groups for it";
+  if (!support.disk_writes)
+    return "disk speed is limited for reads only: control groups of version 1 do not know whose "
+           "the writes are";
+  return "";
+}
+
+ProbeResult probe_disk_speed(const NodeSettings& settings, const CgroupSupport& support) {
+  const std::string lacks = disk_speed_lacks(settings, support);
+  const DiskSpeed speed = disk_speed(settings);
+  return {"disk speed limits", lacks.empty(), false,
+          lacks.empty() ? "a sandbox: " + io_max_of(speed) : lacks,
+          lacks.empty() || !speed.limits() ? ""
+          : speed.device.empty()           ? "put home on a file system of a disk"
+                                           : "boot with control groups of version 2"};
 }
 
 ProbeResult probe_program(const char* name, const char* package) {
@@ -156,7 +177,8 @@ void add_notes(Descriptor& descriptor, const Capabilities& capabilities) {
         "run by an ordinary account: programs inside run as its only id, without capabilities; "
         "what breaks out has that account");
   }
-  descriptor.notes.push_back("disk speed is not limited");
+  if (!capabilities.disk_speed_lacks.empty())
+    descriptor.notes.push_back(capabilities.disk_speed_lacks);
   if (cgroups.version == 1) {
     descriptor.notes.push_back("out of memory ends one process of a sandbox, not all of them");
   }
@@ -191,12 +213,13 @@ ProbeResult probe_result_from(const Json& json) {
 }
 
 std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
+  const CgroupSupport cgroups = try_cgroups(settings);
   return {probe_root(),
           geteuid() == 0 ? probe_user_namespaces() : probe_unprivileged(),
           probe_filesystem("overlay", true),
           probe_filesystem("ext4", false),
           probe_loop(),
-          probe_cgroups(settings),
+          probe_cgroups(cgroups),
           probe_seccomp(),
           probe_landlock(),
           probe_egress(),
@@ -204,7 +227,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
           probe_program("mkfs.ext4", "e2fsprogs"),
           probe_program("mmdebstrap", "mmdebstrap"),
           probe_program("skopeo", "skopeo"),
-          probe_disk_speed(),
+          probe_disk_speed(settings, cgroups),
           probe_kvm()};
 }
 
@@ -230,6 +253,7 @@ Capabilities machine_capabilities(const NodeSettings& settings, const CgroupSupp
   capabilities.max_memory_mib =
       settings.max_memory_mib != 0 ? settings.max_memory_mib : memory_mib();
   capabilities.max_disk_gib = settings.max_disk_gib;
+  capabilities.disk_speed_lacks = disk_speed_lacks(settings, cgroups);
   return capabilities;
 }
 

@@ -35,6 +35,7 @@ struct Capabilities {
   DiskKind disk = DiskKind::loop;
   bool workspaces = false;  // the settings name some
   std::string no_egress;  // why sandboxes have no way out; empty: they may have one
+  std::string disk_speed_lacks;  // of the limits of disk speed; empty: they hold
   int landlock_abi = 0;
   bool single_id = false;  // the node runs as an ordinary account
   int64_t max_milli_vcpu = 0, max_memory_mib = 0, max_disk_gib = 0;

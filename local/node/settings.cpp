@@ -16,6 +16,11 @@ std::string images_dir(const NodeSettings& settings) {
 std::string disks_dir(const NodeSettings& settings) { return settings.data_dir + "/disks"; }
 std::string snapshots_dir(const NodeSettings& settings) { return settings.data_dir + "/snapshots"; }
 
+DiskSpeed disk_speed(const NodeSettings& settings) {
+  return {settings.disk_read_mib << 20, settings.disk_write_mib << 20, settings.disk_operations,
+          disk_under(settings.data_dir)};
+}
+
 uid_t egress_uid(const NodeSettings& settings) {
   return settings.id_base + (settings.id_ranges - 1) * kIdRange;
 }

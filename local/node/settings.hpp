@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "local/namespaces/disk_speed.hpp"
+
 namespace sandgate {
 
 // Settings of `sandgate node`. Several nodes may share a machine when name, directories and id
@@ -23,6 +25,8 @@ struct NodeSettings {
   uint32_t id_ranges = 4096;  // how many ranges of 65 536 ids, so how many sandboxes at most
   int64_t max_milli_vcpu = 0, max_memory_mib = 0;  // of one sandbox; 0: what the machine has
   int64_t max_disk_gib = 64;
+  // How fast one sandbox reads and writes the disk below data_dir, a second; 0: not limited.
+  int64_t disk_read_mib = 256, disk_write_mib = 256, disk_operations = 4000;
   std::chrono::seconds ttl_grace{60};  // beyond a sandbox's ttl, when serve did not end it
   unsigned workers = 4;  // threads for blocking kernel work
   size_t warm_sandboxes = 16;  // started before anybody asks, together at most; 0: none
@@ -39,6 +43,9 @@ std::string sandboxes_dir(const NodeSettings& settings);
 std::string images_dir(const NodeSettings& settings);
 std::string disks_dir(const NodeSettings& settings);
 std::string snapshots_dir(const NodeSettings& settings);
+
+// What the settings say of each sandbox's use of the disk that this machine keeps them on.
+DiskSpeed disk_speed(const NodeSettings& settings);
 
 // Whom the egress process runs as: the first id of the last range, which no sandbox gets.
 uid_t egress_uid(const NodeSettings& settings);

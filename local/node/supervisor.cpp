@@ -64,7 +64,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       disks_(disks_dir(settings_)),
       snapshots_(snapshots_dir(settings_)),
       journal_(sandboxes_dir(settings_)),
-      cgroups_(open_cgroup_tree("sandgate-" + settings_.name)),
+      cgroups_(open_cgroup_tree("sandgate-" + settings_.name, disk_speed(settings_))),
       seccomp_(compile_seccomp()),
       launcher_(agent_binary(settings_)),
       ranges_(settings_.id_base, settings_.id_ranges - 1),  // the last is the egress process's

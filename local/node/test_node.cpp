@@ -20,6 +20,8 @@ int main(int argc, char** argv) {
   settings.id_base = static_cast<uint32_t>(std::strtoul(argv[6], nullptr, 10));
   settings.warm_sandboxes = settings.warm_floor = std::strtoul(argv[7], nullptr, 10);
   if (*argv[8] != '\0') settings.workspaces.push_back(argv[8]);
+  if (const char* mib = std::getenv("SANDGATE_TEST_READ_MIB"))
+    settings.disk_read_mib = std::strtol(mib, nullptr, 10);
   settings.ttl_grace = std::chrono::seconds(1);
   try {
     return sandgate::run_node(settings);

@@ -242,7 +242,8 @@ TEST(HealthBoard, OneProbeAtATimeAndOneThatNeverReportsIsGivenUp) {
   FakeClock clock;
   HealthBoard board(clock);
   std::vector<Breaker> heard;
-  board.on_change([&](const std::string&, Breaker state) { heard.push_back(state); });
+  board.on_change(
+      [&](const std::string&, const Verdict& verdict) { heard.push_back(verdict.breaker); });
   board.failed("a", credentials_refused("a"));
   clock.advance(seconds(31));
   EXPECT_EQ(board.look("a").breaker, Breaker::half_open);

@@ -173,5 +173,16 @@ TEST(Counters, AreReadWhileASandboxRunsAndWhenItEnds) {
   EXPECT_EQ(total("egress_gib"), "1");
 }
 
+TEST(Counters, ThoseOfAnotherMachineStandInNobodysWay) {
+  test::World world;
+  const SandboxRecord elsewhere = world.create();
+  world.sql("UPDATE sandbox SET backend_id = id || '@other' WHERE id = '" + elsewhere.id.value +
+            "' RETURNING id");
+  world.create();
+  world.a->count({.cpu_micros = 1'000'000});
+  UsageSampler sampler(world.replica.lifecycle, {.min_age = 0s, .most = 1});
+  EXPECT_EQ(run(sampler.sample()), 1u);
+}
+
 }  // namespace
 }  // namespace sandgate

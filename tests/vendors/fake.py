@@ -35,7 +35,8 @@ from box import Box, descendants  # noqa: F401
 #   half_body   done, but the answer breaks off in the middle of its body
 #   trickle     done, and the answer comes one byte at a time
 #   lost_reply  done, but the connection breaks before the answer
-FAULTS = ("status", "hang", "reset", "half_body", "trickle", "lost_reply")
+#   slow_input  done, but what the caller says over the WebSocket is heard late (sprites)
+FAULTS = ("status", "hang", "reset", "half_body", "trickle", "lost_reply", "slow_input")
 
 
 class Refusal(Exception):
@@ -50,7 +51,7 @@ class Request:
     def __init__(self, handler, method, path, query, headers, body):
         self.handler, self.method, self.path, self.query = handler, method, path, query
         self.headers, self.body = headers, body
-        self.streaming = False
+        self.streaming, self.fault = False, ""
 
     def json(self):
         return json.loads(self.body) if self.body else {}
@@ -202,6 +203,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if kind == "status":
             body = self.fake.failure(fault["status"], "switched on")
             return self.answer(fault["status"], body, fault.get("headers", {}))
+        request.fault = kind
         reply = self.fake.dispatch(request)
         if kind == "lost_reply":
             return self.reset()

@@ -18,6 +18,8 @@ BOX = r"/v1/sprites/([^/]+)"
 STDIN, STDOUT, STDERR, EXIT, STDIN_END = range(5)
 # How long the connection stays after the end; seconds at the real one.
 LINGER = 0.2
+# How long input over the connection that began a command may take.
+SLOW = 0.4
 
 
 def rfc3339(seconds):
@@ -151,7 +153,8 @@ class FakeSprites(fake.Fake):
         socket.send(json.dumps({"type": "session_info", "session_id": child.pid, "tty": tty,
                                 "command": " ".join(child.argv)}).encode(), web_socket.TEXT)
         closed = threading.Event()
-        reader = threading.Thread(target=self.listen, args=(socket, child, closed), daemon=True)
+        reader = threading.Thread(target=self.listen, args=(socket, child, closed, request.fault),
+                                  daemon=True)
         reader.start()
         for event in child.follow(patience=0.05):
             if closed.is_set():
@@ -165,7 +168,9 @@ class FakeSprites(fake.Fake):
         socket.close(1000 if child.status == 0 else 1011)
         return None
 
-    def listen(self, socket, child, closed):
+    def listen(self, socket, child, closed, fault):
+        if fault == "slow_input":
+            time.sleep(SLOW)
         try:
             while True:
                 message = socket.receive()
