@@ -16,19 +16,18 @@ Json health_json(const Health& health) {
 // The price is that of the default size, so that deployments compare: what the tenant is charged,
 // and what the vendor asks where an operator looks.
 std::optional<Decimal> price_for(const std::optional<TenantId>& tenant, const DeploymentPtr& one,
-                                 const Resources& size, const Lifecycle::Parts& parts) {
+                                 const Lifecycle::Parts& parts) {
   Candidate candidate{.deployment = one};
-  add_price(candidate, *parts.prices.snapshot(), tenant.value_or(TenantId{}), size,
+  add_price(candidate, *parts.prices.snapshot(), tenant.value_or(TenantId{}), Profile{},
             parts.clock.now());
   return tenant ? candidate.price_per_hour : candidate.cost_per_hour;
 }
 
 Json provider_json(const std::optional<TenantId>& tenant, const DeploymentPtr& deployment,
                    const Lifecycle::Parts& parts) {
-  const Resources size;
   const Deployment& one = *deployment;
   const Health health = parts.board.look(one.key());
-  const auto price = price_for(tenant, deployment, size, parts);
+  const auto price = price_for(tenant, deployment, parts);
   Json latency;
   if (health.latency_p50_ms) latency = *health.latency_p50_ms;
   return {{"deployment", one.name},
@@ -39,7 +38,7 @@ Json provider_json(const std::optional<TenantId>& tenant, const DeploymentPtr& d
           {"health", health_json(health)},
           {"latency_p50_ms", std::move(latency)},
           {"price_per_hour", price ? Json(price->to_string()) : Json()},
-          {"price_is_for", to_json(size)}};
+          {"price_is_for", to_json(Profile{}.resources)}};
 }
 
 }  // namespace

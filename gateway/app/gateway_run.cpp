@@ -109,7 +109,7 @@ void Gateway::subscribe() {
   // A lowered budget holds from now on, not from the next round.
   notifications_.subscribe(kBudgetsChannel, [this](const std::string&) {
     spawn_detached(io_.executor(),
-                   [this]() -> Task<void> { co_await attempt(budget_enforcer_.enforce()); });
+                   [this]() -> Task<void> { co_await attempt(budget_enforcer_.begin()); });
   });
   notifications_.subscribe("prices", [this](const std::string&) {
     spawn_detached(io_.executor(), [this]() -> Task<void> { co_await attempt(prices_.load()); });
@@ -188,7 +188,7 @@ void Gateway::start_background_work() {
          [this]() -> Task<void> { co_await meter_.flush(database_); });
   repeat(io_.executor(), "secrets", seconds(1), [this] { return secret_keeper_.step(); });
   repeat(io_.executor(), "budgets", seconds(15),
-         [this]() -> Task<void> { co_await budget_enforcer_.enforce(); });
+         [this]() -> Task<void> { co_await budget_enforcer_.begin(); });
   repeat(io_.executor(), "exports", seconds(5), [this]() -> Task<void> {
     // A backlog is sent batch after batch; a receiver that fails is not due at once.
     for (size_t sent = 1; sent > 0;) sent = co_await exports_.run_once();

@@ -59,11 +59,12 @@ void AppPool::put(std::unique_ptr<AppConnection> connection) {
 }
 
 template <class Goes>
-void AppPool::remove(Goes goes) {
+void AppPool::remove(const std::string& prefix, Goes goes) {
   Connections gone;
   {
     std::lock_guard lock(mutex_);
-    for (auto at = ports_.begin(); at != ports_.end();) {
+    for (auto at = ports_.lower_bound(prefix);
+         at != ports_.end() && at->first.starts_with(prefix);) {
       Connections& idle = at->second.idle;
       const auto kept = std::stable_partition(
           idle.begin(), idle.end(), [&](const auto& connection) { return !goes(*connection); });
@@ -83,12 +84,12 @@ void AppPool::destroy(Connections connections) {
 }
 
 void AppPool::drop(const std::string& sandbox) {
-  remove([&](const AppConnection& connection) { return connection.key().starts_with(sandbox); });
+  remove(sandbox, [](const AppConnection&) { return true; });
 }
 
 void AppPool::sweep() {
   const auto oldest = Steady::now() - kMaxAge;
-  remove([&](const AppConnection& connection) {
+  remove("", [&](const AppConnection& connection) {
     return connection.idle_since < oldest || connection.stale();
   });
 }

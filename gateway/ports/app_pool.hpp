@@ -1,8 +1,8 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "gateway/ports/app_connection.hpp"
@@ -57,14 +57,15 @@ class AppPool {
   };
 
   void leave(const std::string& key);
+  // Of those whose key begins so.
   template <class Goes>
-  void remove(Goes goes);
+  void remove(const std::string& prefix, Goes goes);
   // Each on its own loop.
   static void destroy(Connections connections);
 
   asio::ssl::context tls_{asio::ssl::context::tls_client};
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, Port> ports_;
+  std::map<std::string, Port> ports_;  // by key, so that a sandbox's are beside each other
 };
 
 }  // namespace sandgate::ports

@@ -1,22 +1,22 @@
 #include "gateway/sandboxes/budget_enforcer.hpp"
 
 #include "gateway/core/log.hpp"
-#include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {
-namespace {
-
-constexpr size_t kStopsAtOnce = 16;
-
-}  // namespace
 
 Task<size_t> BudgetEnforcer::enforce() {
-  auto halts = co_await budgets_.extend(lifecycle_.parts().database);
-  const size_t count = halts.size();
-  auto work = [this](Halt halt) -> Task<void> { co_await stop(std::move(halt)); };
-  co_await for_each(std::move(halts), kStopsAtOnce, work);
+  const size_t count = co_await begin();
+  co_await errands_.rest();
   co_return count;
+}
+
+Task<size_t> BudgetEnforcer::begin() {
+  const auto halts = co_await budgets_.extend(lifecycle_.parts().database);
+  for (const Halt& halt : halts)
+    errands_.send("tenant/" + halt.tenant.value, "stop/" + halt.sandbox.value,
+                  [this, halt] { return stop(halt); });
+  co_return halts.size();
 }
 
 Task<void> BudgetEnforcer::stop(Halt halt) {

@@ -216,10 +216,23 @@ Task<SandboxRecord> Creation::keep(const Placed& placed) {
     if (tries < kKeepTries) co_await sleep_for(kKeepPause);
   }
   log::warn("a new sandbox is not kept", {{"sandbox", wanted.id.value}, {"reason", reason.what()}});
+  if (reason.code == ErrorCode::unavailable) co_await disown(wanted, reason);
   // The reaper kills what this does not.
   auto killing = placed.deployment->backend->kill(placed.sandbox.backend_id);
   co_await attempt_within(kLateKillPatience, std::move(killing));
   throw reason;
+}
+
+Task<void> Creation::disown(const SandboxRecord& placed, const Error& reason) {
+  if (!parts_.outage) co_return;
+  EndIntention intention{.tenant = placed.tenant,
+                         .sandbox = placed.id,
+                         .at = parts_.clock.now(),
+                         .reason = "failed",
+                         .failure = SandboxFailure{"unavailable", reason.what()}};
+  auto remembering = parts_.outage->remember(std::move(intention));
+  co_await attempt(std::move(remembering));
+  parts_.cache.forget(placed.id);
 }
 
 Task<void> Creation::give_up(const Error& error) {

@@ -25,6 +25,8 @@ class Creation : public std::enable_shared_from_this<Creation> {
   Task<SandboxRecord> keep(const Placed& placed);
   std::optional<SandboxRecord> write_running(pqxx::work& tx, const SandboxRecord& placed) const;
   Task<void> give_up(const Error& error);
+  // What the database was told of it may be known by nobody: it ends, whatever the row says.
+  Task<void> disown(const SandboxRecord& placed, const Error& reason);
   SandboxRecord placed_record(const Placed& placed) const;
   PlannedCharge highest_charge() const;
   Decimal start_charge(const SandboxRecord& placed) const;

@@ -118,6 +118,8 @@ class Lifecycle {
   // Creates for which a deployment of unknown price was refused, or (unless required) considered.
   uint64_t unpriced() const { return unpriced_; }
 
+  Settling& settling() { return settling_; }
+
  private:
   // True: certainly not there any more. Throws when the backend does not answer.
   Task<bool> kill_on(DeploymentPtr deployment, SandboxRecord record);
@@ -135,9 +137,9 @@ class Lifecycle {
 
   Parts parts_;
   Losses losses_;
-  Settling settling_{parts_.cache, parts_.executor};
   std::atomic<uint64_t> unpriced_{0};
   std::atomic<int64_t> unpriced_told_{0};  // steady seconds
+  Settling settling_{parts_.cache, parts_.executor};
 };
 
 }  // namespace sandgate

@@ -93,9 +93,9 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
     now.emplace(one.backend_id, since);
     if (!old_enough(since)) continue;
     const auto age = std::chrono::steady_clock::now() - since;
-    const Time seen =
+    const Time first_seen =
         lifecycle_.parts().clock.now() - std::chrono::duration_cast<std::chrono::microseconds>(age);
-    auto killing = kill_orphan(lifecycle_, deployment, one, seen);
+    auto killing = kill_orphan(lifecycle_, deployment, one, first_seen);
     const auto outcome = co_await attempt(std::move(killing));
     if (!std::holds_alternative<Error>(outcome)) ++killed;
   }

@@ -7,11 +7,12 @@
 #include <cerrno>
 #include <vector>
 
+#include "local/agent/file_path.hpp"
+
 namespace sandgate::agent {
 namespace {
 
 constexpr size_t kMaxName = 255;
-constexpr size_t kMaxPath = 4096;
 constexpr mode_t kOwner = 0700;  // kept on directories so that their members can be written
 
 [[noreturn]] void reject(const std::string& name, const char* why) {

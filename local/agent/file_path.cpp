@@ -12,7 +12,6 @@
 namespace sandgate::agent {
 namespace {
 
-constexpr size_t kMaxPath = 4096;
 constexpr int kMaxLinks = 40;
 constexpr mode_t kParentMode = 0755;
 constexpr mode_t kPermissions = 07777;

@@ -11,6 +11,8 @@
 
 namespace sandgate::agent {
 
+inline constexpr size_t kMaxPath = 4096;  // as the kernel's, with the byte that ends it
+
 // What every file operation starts from; it reads its members and finishes the reader.
 struct FileRequest {
   ObjectReader& reader;

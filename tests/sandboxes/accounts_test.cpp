@@ -134,7 +134,8 @@ TEST(Accounts, TheReaperOfAnAttemptSparesWhatTheNextOneMade) {
   OneVendor one(std::make_shared<SilentAtFirst>("acme"));
   const SandboxRecord made = one.create();
   EXPECT_EQ(made.deployment, "us");
-  EXPECT_EQ(one.replica.reap(&Reaper::resolve_unknown), 1u);
+  auto reaper = one.replica.reaper();
+  EXPECT_EQ(run(reaper.resolve_unknown()), 1u);
   EXPECT_TRUE(one.vendor->has(made.id.value));
   EXPECT_EQ(one.vendor->kills(), 0);
 }

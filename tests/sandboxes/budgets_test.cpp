@@ -195,6 +195,23 @@ TEST(SandboxBudgets, PausesWhereTheBackendCanAndEndsWhereItCannot) {
   EXPECT_EQ(world.row(two.id).state, SandboxState::stopped);
 }
 
+TEST(SandboxBudgets, ABackendThatHangsKeepsNobodysMoneyWaiting) {
+  test::World world;
+  PayingReplica replica(world);
+  const std::string rest = R"("currency":"USD","window":"total","on_exceeded":"kill"})";
+  replica.put(world.tenant, R"({"amount":"9",)" + rest);
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  replica.put(world.tenant, R"({"amount":"0",)" + rest);
+  world.a->hang_kills(true);
+  BudgetEnforcer enforcer(replica.budgets, replica.lifecycle);
+  EXPECT_EQ(run(enforcer.begin()), 1u);
+  while (world.a->kills() == 0) run(sleep_for(5ms));
+  EXPECT_EQ(run(enforcer.begin()), 0u) << "its charge has ended";
+  world.a->hang_kills(false);
+  run(enforcer.enforce());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+}
+
 TEST(SandboxBudgets, OnlyACertainRefusalToPauseEndsASandbox) {
   test::World world;
   PayingReplica replica(world);

@@ -92,7 +92,7 @@ TEST(Lifecycle, ALostReplyIsResolvedAndNotBilledTwice) {
   const SandboxRecord made = world.create();
   EXPECT_EQ(made.deployment, "b");
   EXPECT_EQ(world.a->alive(), 1u) << "the orphan";
-  EXPECT_EQ(world.replica.reap(&Reaper::resolve_unknown), 1u);
+  EXPECT_EQ(run(world.replica.reaper().resolve_unknown()), 1u);
   EXPECT_EQ(world.a->alive(), 0u);
   EXPECT_EQ(world.b->alive(), 1u);
   EXPECT_EQ(world.sql("SELECT count(*) FROM attempt WHERE resolved_at IS NULL AND "
@@ -110,7 +110,7 @@ TEST(Lifecycle, AHedgesLoserIsKilledAndNotBilled) {
   EXPECT_EQ(world.sql("SELECT outcome FROM attempt WHERE deployment = 'a'"), "unknown")
       << "left to the reaper in case this gateway dies now";
   while (world.a->kills() == 0) std::this_thread::yield();
-  EXPECT_EQ(world.replica.reap(&Reaper::resolve_unknown), 1u);
+  EXPECT_EQ(run(world.replica.reaper().resolve_unknown()), 1u);
   EXPECT_EQ(world.a->creates(), 1);
   EXPECT_EQ(world.a->alive(), 0u);
   EXPECT_EQ(world.b->alive(), 1u);
@@ -127,7 +127,7 @@ TEST(Lifecycle, AnUnreachableBackendEndsTheChargeAndTheReaperGoesOn) {
   EXPECT_EQ(world.row(made.id).state, SandboxState::stopping);
   EXPECT_FALSE(world.metered(made.id));
   world.a->refuse_kills(false);
-  EXPECT_EQ(world.replica.reap(&Reaper::finish, seconds(5)), 1u);
+  EXPECT_EQ(run(world.replica.reaper(seconds(5)).finish()), 1u);
   EXPECT_EQ(world.row(made.id).state, SandboxState::stopped);
   EXPECT_EQ(world.a->alive(), 0u);
   EXPECT_TRUE(world.charged_to_its_end(made.id));
@@ -202,7 +202,7 @@ TEST(Lifecycle, WhatCannotBeAskedIsNotKilled) {
   EXPECT_EQ(run(without.lifecycle.kill(world.tenant, box.id)), EndResult::stopping);
   EXPECT_FALSE(world.metered(box.id)) << "its tenant is charged no more";
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopping);
-  EXPECT_EQ(world.replica.reap(&Reaper::finish, seconds(5)), 1u) << "the deployment is back";
+  EXPECT_EQ(run(world.replica.reaper(seconds(5)).finish()), 1u) << "the deployment is back";
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
   EXPECT_EQ(world.b->alive(), 0u);
 }
@@ -226,7 +226,6 @@ TEST(Lifecycle, KnowsWhatIsOnADeployment) {
   EXPECT_FALSE(any_on("a"));
 }
 
-// What a gateway leaves that is killed between the steps of a create.
 TEST(Reconciler, FailsTheLostAndKillsOrphans) {
   World world;
   const SandboxRecord lost = world.create(), kept = world.create();

@@ -68,7 +68,7 @@ TEST(Outage, AKillIsRememberedWithItsMoment) {
   EXPECT_GE(end, before);
   EXPECT_LE(end, after);
   EXPECT_TRUE(world.metered(living.id));
-  EXPECT_EQ(world.replica.reap(&Reaper::finish), 0u) << "it is known to be gone";
+  EXPECT_EQ(run(world.replica.reaper().finish()), 0u) << "it is known to be gone";
   EXPECT_EQ(world.row(killed.id).state, SandboxState::stopped);
 }
 
@@ -105,6 +105,24 @@ TEST(Outage, ARecordThatWasAppliedBeforeACrashIsNotAppliedAgain) {
   run(world.outage->replay(*world.lifecycle));
   EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event"), events);
   EXPECT_EQ(world.outage->records(), 0u);
+}
+
+TEST(Outage, ACreateThatCouldNotBeWrittenEndsWhateverItsRowSays) {
+  OutageWorld world;
+  world.a->fail_creates(test::FakeProvider::Fault::slow, {}, 500ms);
+  asio::thread_pool pool(1);
+  auto creating = asio::co_spawn(pool, world.lifecycle->create(world.order()), asio::use_future);
+  while (world.a->creates() == 0) run(sleep_for(5ms));
+  TestDatabase::stop_cluster();
+  EXPECT_EQ(test::code_of([&] { creating.get(); }), ErrorCode::unavailable);
+  pool.join();
+  EXPECT_EQ(world.outage->records(), 1u);
+  EXPECT_EQ(world.a->alive(), 0u);
+  TestDatabase::start_cluster();
+  EXPECT_EQ(world.settle(), 1u);
+  EXPECT_EQ(world.sql("SELECT state FROM sandbox"), "stopping");
+  run(world.replica.reaper().finish());
+  EXPECT_EQ(world.sql("SELECT state || failure_code FROM sandbox"), "failedunavailable");
 }
 
 TEST(Outage, WhoGoesAwayInTheMiddleHoldsUpNobody) {
@@ -152,7 +170,7 @@ TEST(Outage, ASandboxItsBackendLostMeanwhileFailsAtThatMoment) {
   run(world.lifecycle->fail(box.id, "its backend lost it \xff"));
   TestDatabase::start_cluster();
   EXPECT_EQ(world.settle(), 1u);
-  world.replica.reap(&Reaper::finish);
+  run(world.replica.reaper().finish());
   EXPECT_EQ(world.row(box.id).state, SandboxState::failed);
   EXPECT_EQ(world.row(box.id).failure->code, "backend_lost");
 }

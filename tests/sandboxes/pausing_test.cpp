@@ -85,15 +85,15 @@ TEST_F(PausingWorld, TheReaperFinishesWhatALostReplyLeft) {
   EXPECT_EQ(code_of([&] { pause(box); }), ErrorCode::unavailable);
   EXPECT_EQ(world.row(box.id).state, SandboxState::pausing);
   world.a->fail_states(Fault::none);
-  EXPECT_EQ(world.replica.reap(&Reaper::finish_pausing), 0u) << "not before a second";
-  EXPECT_EQ(world.replica.reap(&Reaper::finish_pausing, milliseconds(1100)), 1u);
+  EXPECT_EQ(run(world.replica.reaper().finish_pausing()), 0u) << "not before a second";
+  EXPECT_EQ(run(world.replica.reaper(milliseconds(1100)).finish_pausing()), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
   world.a->fail_states(Fault::lost_reply);
   EXPECT_EQ(code_of([&] { resume(box); }), ErrorCode::unavailable);
-  EXPECT_EQ(world.replica.reap(&Reaper::finish_pausing, milliseconds(1100)), 1u) << "in vain";
+  EXPECT_EQ(run(world.replica.reaper(milliseconds(1100)).finish_pausing()), 1u) << "in vain";
   world.a->fail_states(Fault::none);
-  EXPECT_EQ(world.replica.reap(&Reaper::finish_pausing, milliseconds(1100)), 0u) << "two seconds";
-  EXPECT_EQ(world.replica.reap(&Reaper::finish_pausing, milliseconds(2100)), 1u);
+  EXPECT_EQ(run(world.replica.reaper(milliseconds(1100)).finish_pausing()), 0u) << "two seconds";
+  EXPECT_EQ(run(world.replica.reaper(milliseconds(2100)).finish_pausing()), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
 }
 
@@ -103,8 +103,8 @@ TEST_F(PausingWorld, ACrashBeforeTheBackendWasAskedIsFinishedToo) {
     sandbox_rows::set_pausing(tx, id, Keeps::disk, seconds(30));
   };
   run(world.database->run(std::move(write)));
-  EXPECT_EQ(world.replica.reap(&Reaper::finish_pausing), 0u) << "its lease is not over";
-  EXPECT_EQ(world.replica.reap(&Reaper::take_up_pausing), 1u) << "who starts looks at all";
+  EXPECT_EQ(run(world.replica.reaper().finish_pausing()), 0u) << "its lease is not over";
+  EXPECT_EQ(run(world.replica.reaper().take_up_pausing()), 1u) << "who starts looks at all";
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
   EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::paused);
 }
@@ -114,11 +114,11 @@ TEST_F(PausingWorld, TheEndOfTimePausesWhereTheProfileSaysSo) {
     p.ttl_seconds = 60;
     p.on_expiry = EndAction::pause;
   });
-  const auto late = [&](auto step) { return world.replica.reap(step, seconds(100)); };
-  EXPECT_EQ(late(&Reaper::expire), 0u);
-  EXPECT_EQ(late(&Reaper::pause_due), 1u);
+  auto late = world.replica.reaper(seconds(100));
+  EXPECT_EQ(run(late.expire()), 0u);
+  EXPECT_EQ(run(late.pause_due()), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
-  EXPECT_EQ(late(&Reaper::expire), 0u) << "it waits";
+  EXPECT_EQ(run(late.expire()), 0u) << "it waits";
   world.sql("UPDATE sandbox SET expires_at = now() - interval '1 hour' RETURNING id");
   EXPECT_GT(resume(box).expires_at, box.created_at + seconds(50)) << "its time begins again";
 }
@@ -128,9 +128,9 @@ TEST_F(PausingWorld, IdlenessPausesWhereTheProfileSaysSo) {
     p.idle_timeout_seconds = 60;
     p.on_idle = EndAction::pause;
   });
-  const auto late = [&](auto step) { return world.replica.reap(step, seconds(100)); };
-  EXPECT_EQ(late(&Reaper::end_idle), 0u);
-  EXPECT_EQ(late(&Reaper::pause_due), 1u);
+  auto late = world.replica.reaper(seconds(100));
+  EXPECT_EQ(run(late.end_idle()), 0u);
+  EXPECT_EQ(run(late.pause_due()), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
 }
 
@@ -140,7 +140,7 @@ TEST_F(PausingWorld, WhatCannotBePausedWhenItsTimeIsOverEnds) {
     p.on_expiry = EndAction::pause;
   });
   world.a->fail_states(Fault::error, ErrorCode::conflict);
-  world.replica.reap(&Reaper::pause_due, seconds(100));
+  run(world.replica.reaper(seconds(100)).pause_due());
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
   EXPECT_EQ(world.a->alive(), 0u);
 }
@@ -148,7 +148,7 @@ TEST_F(PausingWorld, WhatCannotBePausedWhenItsTimeIsOverEnds) {
 TEST_F(PausingWorld, TimeGoesOnForThePaused) {
   const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
   pause(box);
-  EXPECT_EQ(world.replica.reap(&Reaper::expire, seconds(100)), 1u);
+  EXPECT_EQ(run(world.replica.reaper(seconds(100)).expire()), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
   EXPECT_EQ(metered(box), "closed");
 }
@@ -158,8 +158,8 @@ TEST_F(PausingWorld, TimeGoesOnForThoseHalfPausedOrResumed) {
     const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
     world.sql("UPDATE sandbox SET state = '" + std::string(state) + "' WHERE id = '" +
               box.id.value + "' RETURNING id");
-    EXPECT_EQ(world.replica.reap(&Reaper::expire), 0u);
-    EXPECT_EQ(world.replica.reap(&Reaper::expire, seconds(100)), 1u) << state;
+    EXPECT_EQ(run(world.replica.reaper().expire()), 0u);
+    EXPECT_EQ(run(world.replica.reaper(seconds(100)).expire()), 1u) << state;
     EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
     EXPECT_EQ(metered(box), "closed");
   }

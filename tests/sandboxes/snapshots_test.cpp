@@ -157,8 +157,8 @@ TEST_F(SnapshotWorld, ALostReplyIsCleanedUp) {
   EXPECT_EQ(code_of([&] { take(box); }), ErrorCode::unavailable);
   EXPECT_EQ(world.a->snapshots(), 1u);
   EXPECT_TRUE(run(snapshots.list({.tenant = world.tenant})).empty());
-  EXPECT_EQ(world.replica.reap(&Reaper::clean_snapshots), 0u) << "it may still be made";
-  EXPECT_EQ(world.replica.reap(&Reaper::clean_snapshots, seconds(1000)), 1u);
+  EXPECT_EQ(run(world.replica.reaper().clean_snapshots()), 0u) << "it may still be made";
+  EXPECT_EQ(run(world.replica.reaper(seconds(1000)).clean_snapshots()), 1u);
   EXPECT_EQ(world.a->snapshots(), 0u);
   EXPECT_EQ(rows(), "0");
 }
@@ -170,8 +170,8 @@ TEST_F(SnapshotWorld, AForkThatDiedIsCleanedUp) {
       "UPDATE snapshot SET for_fork = true, lease_until = now() + interval '15 minutes'"
       " RETURNING id");
   EXPECT_EQ(code_of([&] { run(snapshots.find(world.tenant, kept.id)); }), ErrorCode::not_found);
-  EXPECT_EQ(world.replica.reap(&Reaper::clean_snapshots), 0u);
-  EXPECT_EQ(world.replica.reap(&Reaper::clean_snapshots, seconds(1000)), 1u);
+  EXPECT_EQ(run(world.replica.reaper().clean_snapshots()), 0u);
+  EXPECT_EQ(run(world.replica.reaper(seconds(1000)).clean_snapshots()), 1u);
   EXPECT_EQ(world.a->snapshots(), 0u);
 }
 
@@ -215,7 +215,7 @@ TEST_F(SnapshotWorld, ARetryGivesUpWhatADeadMakerLeft) {
       " RETURNING id");
   EXPECT_FALSE(run(snapshots.take_up(world.tenant, kept.id.value)));
   EXPECT_EQ(world.sql("SELECT state FROM snapshot"), "removing");
-  EXPECT_EQ(world.replica.reap(&Reaper::clean_snapshots), 0u) << "it may still be made";
+  EXPECT_EQ(run(world.replica.reaper().clean_snapshots()), 0u) << "it may still be made";
 }
 
 TEST_F(SnapshotWorld, ARetryOfAForkTakesUpItsCopies) {

@@ -14,6 +14,32 @@
 
 namespace sandgate::test {
 
+// A reaper whose steps are over when all that they began at backends is.
+class WholeSteps {
+ public:
+  WholeSteps(Lifecycle& lifecycle, Reaper::Options options)
+      : reaper_(std::make_shared<Reaper>(lifecycle, std::move(options))) {}
+
+  Task<size_t> expire() { return whole(reaper_, &Reaper::expire); }
+  Task<size_t> end_idle() { return whole(reaper_, &Reaper::end_idle); }
+  Task<size_t> pause_due() { return whole(reaper_, &Reaper::pause_due); }
+  Task<size_t> finish_pausing() { return whole(reaper_, &Reaper::finish_pausing); }
+  Task<size_t> take_up_pausing() { return whole(reaper_, &Reaper::take_up_pausing); }
+  Task<size_t> clean_snapshots() { return whole(reaper_, &Reaper::clean_snapshots); }
+  Task<size_t> abandon() { return whole(reaper_, &Reaper::abandon); }
+  Task<size_t> finish() { return whole(reaper_, &Reaper::finish); }
+  Task<size_t> resolve_unknown() { return whole(reaper_, &Reaper::resolve_unknown); }
+
+ private:
+  static Task<size_t> whole(std::shared_ptr<Reaper> reaper, Task<size_t> (Reaper::*step)()) {
+    const size_t taken = co_await (reaper.get()->*step)();
+    co_await reaper->rest();
+    co_return taken;
+  }
+
+  std::shared_ptr<Reaper> reaper_;
+};
+
 // Everything one gateway replica needs for sandboxes, on a database and backends it shares.
 struct Replica {
   Replica(const std::string& url, DeploymentSet fixed,
@@ -42,12 +68,8 @@ struct Replica {
             .executor = pool.get_executor(),
             .vault = &vault};
   }
-  // A step of a reaper, with all that it begins at backends.
-  size_t reap(Task<size_t> (Reaper::*step)(), std::chrono::milliseconds ahead = {}) {
-    Reaper reaper(lifecycle, {.ahead = ahead});
-    const size_t taken = run((reaper.*step)());
-    run(reaper.rest());
-    return taken;
+  WholeSteps reaper(std::chrono::milliseconds ahead = {}) {
+    return WholeSteps(lifecycle, {.ahead = ahead});
   }
 
   Database database;
