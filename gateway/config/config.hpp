@@ -45,9 +45,9 @@ struct Config {
     int64_t uid_base = 200'000'000;
     int64_t warm_sandboxes = 16;
     int64_t warm_floor = 0;
-    int64_t disk_read_mib_per_second = 256;
-    int64_t disk_write_mib_per_second = 256;
-    int64_t disk_operations_per_second = 4000;
+    int64_t disk_read_mib_per_second = 1024;
+    int64_t disk_write_mib_per_second = 1024;
+    int64_t disk_operations_per_second = 16000;
     std::string workspaces;
     struct Egress {
       std::string private_cidrs;  // separated by commas

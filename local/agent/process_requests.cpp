@@ -4,6 +4,7 @@
 #include "gateway/core/error.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "local/agent/environment.hpp"
+#include "local/agent/file_path.hpp"
 #include "local/agent/input_stream.hpp"
 #include "local/agent/output_stream.hpp"
 #include "local/agent/requests.hpp"
@@ -13,7 +14,6 @@ namespace {
 
 constexpr size_t kMaxArguments = 128 * 1024;  // bytes of all together
 constexpr size_t kMaxArgumentCount = 4096;
-constexpr size_t kMaxPath = 4096;
 constexpr size_t kMaxListed = 4096;  // bytes of a command as shown in the list
 constexpr int64_t kMaxTimeoutMs = int64_t{1000} * 60 * 60 * 24 * 366;
 constexpr size_t kItemBytes = 32 * 1024;  // of a list frame before it is sent

@@ -26,7 +26,7 @@ struct NodeSettings {
   int64_t max_milli_vcpu = 0, max_memory_mib = 0;  // of one sandbox; 0: what the machine has
   int64_t max_disk_gib = 64;
   // How fast one sandbox reads and writes the disk below data_dir, a second; 0: not limited.
-  int64_t disk_read_mib = 256, disk_write_mib = 256, disk_operations = 4000;
+  int64_t disk_read_mib = 1024, disk_write_mib = 1024, disk_operations = 16000;
   std::chrono::seconds ttl_grace{60};  // beyond a sandbox's ttl, when serve did not end it
   unsigned workers = 4;  // threads for blocking kernel work
   size_t warm_sandboxes = 16;  // started before anybody asks, together at most; 0: none
