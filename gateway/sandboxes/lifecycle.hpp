@@ -114,7 +114,6 @@ class Lifecycle {
   const Parts& parts() const { return parts_; }
   Losses& losses() { return losses_; }
   const Losses& losses() const { return losses_; }
-  Settling& settling() { return settling_; }
   // Creates for which a deployment of unknown price was refused, or (unless required) considered.
   uint64_t unpriced() const { return unpriced_; }
 

@@ -1,6 +1,7 @@
 #include "billing/budget_store.hpp"
 #include "billing/price_rows.hpp"
 #include "gateway/api/network.hpp"
+#include "gateway/api/page.hpp"
 #include "gateway/api/ports.hpp"
 #include "gateway/api/snapshots.hpp"
 #include "gateway/sandboxes/budget_guard.hpp"

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 #include "gateway/sandboxes/usage_sampler.hpp"
 #include "tests/sandboxes/world.hpp"
