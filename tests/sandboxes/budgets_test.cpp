@@ -134,9 +134,9 @@ TEST(SandboxBudgets, TheMostAnHourMayCostIsOfWhatTheTenantIsCharged) {
         "markup_percent":"50"})"),
       "markup")));
   const auto order = [&](const char* most) {
-    CreateOrder order = small_order(world);
-    order.request.profile.placement.max_cost_per_hour = most;
-    return order;
+    CreateOrder capped = small_order(world);
+    capped.request.profile.placement.max_cost_per_hour = most;
+    return capped;
   };
   const Decision dear = replica.lifecycle.explain(order("5.39"));
   EXPECT_EQ(dear.eligible(), 0u);
