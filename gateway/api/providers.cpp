@@ -1,5 +1,6 @@
 #include "gateway/api/providers.hpp"
 
+#include "billing/rating.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/placement/gateway_descriptor.hpp"
@@ -13,21 +14,24 @@ Json health_json(const Health& health) {
           {"failure_rate", health.failure_rate}};
 }
 
-// The price is that of the default size, so that deployments compare: what the tenant is charged,
-// and what the vendor asks where an operator looks.
-std::optional<Decimal> price_for(const std::optional<TenantId>& tenant, const DeploymentPtr& one,
-                                 const Lifecycle::Parts& parts) {
-  Candidate candidate{.deployment = one};
-  add_price(candidate, *parts.prices.snapshot(), tenant.value_or(TenantId{}), Profile{},
-            parts.clock.now());
-  return tenant ? candidate.price_per_hour : candidate.cost_per_hour;
+// What an hour is charged to the tenant; for an operator, what the vendor asks.
+std::optional<Decimal> price_for(const std::optional<TenantId>& tenant, const Deployment& one,
+                                 const Resources& size, const Lifecycle::Parts& parts) {
+  const auto prices = parts.prices.snapshot();
+  const Time now = parts.clock.now();
+  const std::string region = one.region();
+  if (!tenant) return prices->cost_per_hour(one.provider, one.name, region, size, now);
+  const auto charge =
+      charge_per_hour(*prices, {tenant->value, one.provider, one.name, region}, size, now);
+  return charge ? std::optional(charge->amount) : std::nullopt;
 }
 
-Json provider_json(const std::optional<TenantId>& tenant, const DeploymentPtr& deployment,
+// The price is that of the default size, so that deployments compare.
+Json provider_json(const std::optional<TenantId>& tenant, const Deployment& one,
                    const Lifecycle::Parts& parts) {
-  const Deployment& one = *deployment;
+  const Resources size;
   const Health health = parts.board.look(one.key());
-  const auto price = price_for(tenant, deployment, parts);
+  const auto price = price_for(tenant, one, size, parts);
   Json latency;
   if (health.latency_p50_ms) latency = *health.latency_p50_ms;
   return {{"deployment", one.name},
@@ -38,7 +42,7 @@ Json provider_json(const std::optional<TenantId>& tenant, const DeploymentPtr& d
           {"health", health_json(health)},
           {"latency_p50_ms", std::move(latency)},
           {"price_per_hour", price ? Json(price->to_string()) : Json()},
-          {"price_is_for", to_json(Profile{}.resources)}};
+          {"price_is_for", to_json(size)}};
 }
 
 }  // namespace
@@ -61,7 +65,7 @@ Task<http::Response> ProviderHandlers::list(http::Request& request) {
   for (const DeploymentPtr& one : *set)
     if (!one->tenant || one->tenant == request.caller.tenant) visible.push_back(one);
   const auto render = [&](const DeploymentPtr& one) {
-    return provider_json(request.caller.tenant, one, lifecycle_.parts());
+    return provider_json(request.caller.tenant, *one, lifecycle_.parts());
   };
   // A tenant's own may have the name of a shared one.
   const auto key = [](const DeploymentPtr& one) {
