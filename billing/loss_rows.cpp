@@ -24,7 +24,7 @@ constexpr const char* kInsertOrphan = R"sql(
 INSERT INTO orphan AS o (deployment, owner, backend_id, sandbox, provider, region, placed, state,
   milli_vcpu, memory_mib, disk_gib, since)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::timestamptz)
-ON CONFLICT (deployment, owner, backend_id) DO UPDATE SET since = o.ended_at, ended_at = NULL
+ON CONFLICT (deployment, owner, backend_id) DO UPDATE SET ended_at = NULL
   WHERE o.ended_at IS NOT NULL)sql";
 
 }  // namespace
