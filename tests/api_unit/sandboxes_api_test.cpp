@@ -36,7 +36,9 @@ struct SandboxesApiTest : testing::Test {
     request.headers.add("Content-Type", "application/json");
     request.body = body;
     request.id = "rqtest";
-    request.caller = {.role = http::Role::developer, .tenant = world.tenant, .key_id = "kyme"};
+    request.caller = {.role = http::Role::developer,
+                      .tenant = world.tenant,
+                      .key_id = "ky000000000000000000000000"};
     const auto response = run(match.route->handler(request));
     const auto& text = std::get<std::string>(response.body);
     return text.empty() ? Json() : Json::parse(text);
@@ -54,7 +56,7 @@ struct SandboxesApiTest : testing::Test {
     order.profile = profile.name;
     order.profile_version = static_cast<int>(head.latest);
     order.profile_id = head.id;
-    order.key = "kyme";
+    order.key = "ky000000000000000000000000";
     order.request.profile.network = profile.network;
     return run(lifecycle.create(std::move(order)));
   }
@@ -88,7 +90,7 @@ TEST_F(SandboxesApiTest, ForksCountAgainstTheBudgetOfTheirKey) {
   BudgetStore rows{world.replica.database};
   run(rows.put(budget_from(
       parse_json(
-          R"({"amount":"0.001","currency":"USD","window":"total","applies_to":{"key":"kyme"}})"),
+          R"({"amount":"0.001","currency":"USD","window":"total","applies_to":{"key":"ky000000000000000000000000"}})"),
       world.tenant, "mine")));
   for (const Json& one : fork(box, 2)) EXPECT_EQ(one.at("error").at("code"), "budget_exceeded");
   EXPECT_EQ(world.a->alive(), 1u) << hour;

@@ -270,7 +270,7 @@ class FakeBlaxel(BlaxelFiles, fake.Fake):
     def follow(self, request, name, process):
         child = self.child(name, process)
         if "application/x-ndjson" in request.headers.get("Accept", ""):
-            return self.records(request, child)
+            return self.log_records(request, child)
         write, open_ = request.stream({"Content-Type": "text/plain; charset=utf-8"}), {}
         for event in child.follow(patience=5):
             if event is None:
@@ -285,7 +285,7 @@ class FakeBlaxel(BlaxelFiles, fake.Fake):
                 write(channel.encode() + b":" + rest + b"\n")
         return write(b"")
 
-    def records(self, request, child, last=None):
+    def log_records(self, request, child, last=None):
         write = request.stream({"Content-Type": "application/x-ndjson"})
 
         def tell(record):
@@ -304,7 +304,7 @@ class FakeBlaxel(BlaxelFiles, fake.Fake):
         return write(b"")
 
     def stream_events(self, request, child):
-        return self.records(request, child, lambda: self.process_view(child))
+        return self.log_records(request, child, lambda: self.process_view(child))
 
     def with_stdin(self, name, process):
         child = self.child(name, process)
