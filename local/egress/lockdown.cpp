@@ -19,14 +19,14 @@
 namespace sandgate::egress {
 namespace {
 
-constexpr rlim_t kMaxDescriptors = 1 << 18;
+constexpr rlim_t kMostDescriptors = 1 << 18;
 constexpr uint64_t kSocketType = 0xf;  // without SOCK_CLOEXEC and SOCK_NONBLOCK
 
 // As many descriptors as this machine gives without asking for more.
 void set_limits() {
   rlimit files{};
   check(getrlimit(RLIMIT_NOFILE, &files), "resource limit");
-  files.rlim_cur = files.rlim_max = std::min(files.rlim_max, kMaxDescriptors);
+  files.rlim_cur = files.rlim_max = std::min(files.rlim_max, kMostDescriptors);
   check(setrlimit(RLIMIT_NOFILE, &files), "resource limit");
   const rlimit none{0, 0};
   check(setrlimit(RLIMIT_CORE, &none), "resource limit");

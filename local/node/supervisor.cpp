@@ -108,7 +108,8 @@ void Supervisor::check_order(const SandboxOrder& order) const {
   if (order.ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
 }
 
-Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageInfo& image) {
+Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageInfo& image,
+                                        Owner owner) {
   auto live = std::make_shared<Live>();
   JournalRecord& record = live->record;
   record.id = order.id;
@@ -116,6 +117,8 @@ Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageIn
   record.image = order.image;
   record.image_digest = image.digest;
   record.resources = order.resources;
+  if (owner == Owner::awaited)
+    record.state = RecordState::waiting;  // not to be seen from the first
   record.network = order.network;
   record.created_at = clock_.now();
   record.expires_at = record.created_at + order.ttl;
@@ -171,7 +174,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   std::lock_guard lock(mutex_);
   live.record.pid = launched.pid;
   live.record.start_time = launched.start_time;
-  live.record.state = owner == Owner::awaited ? RecordState::waiting : RecordState::running;
+  if (owner == Owner::known) live.record.state = RecordState::running;
 }
 
 JournalRecord Supervisor::create(const SandboxOrder& order) {
@@ -186,7 +189,7 @@ JournalRecord Supervisor::create(const SandboxOrder& order) {
 }
 
 JournalRecord Supervisor::launch(const SandboxOrder& order, const OpenImage& image, Owner owner) {
-  LivePtr live = reserve(order, image.info);
+  LivePtr live = reserve(order, image.info, owner);
   std::lock_guard busy(live->busy);
   const Copying copying(live->copying, !order.snapshot.empty());
   try {

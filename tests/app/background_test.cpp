@@ -19,6 +19,7 @@ TEST(Background, RemovesUntilNothingIsLeft) {
   while (steps < 4) std::this_thread::sleep_for(milliseconds(5));
   EXPECT_EQ(left, 0);
   pool.stop();
+  pool.join();
 }
 
 TEST(Background, GoesOnWhateverAStepThrows) {
@@ -31,6 +32,7 @@ TEST(Background, GoesOnWhateverAStepThrows) {
   });
   while (steps < 4) std::this_thread::sleep_for(milliseconds(5));
   pool.stop();
+  pool.join();
 }
 
 }  // namespace

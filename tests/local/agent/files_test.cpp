@@ -125,7 +125,7 @@ TEST_F(FilesTest, AListOfLongPathsIsBoundedToo) {
 }
 
 TEST_F(FilesTest, RemovesTreesDeeperThanItMayHaveDescriptors) {
-  const mode_t usual = ::umask(0);  // the sandbox's user may be another one
+  const mode_t before = ::umask(0);  // the agent's account removes it
   ASSERT_EQ(::mkdir((home() + "/top").c_str(), 0777), 0);
   int at = ::open((home() + "/top").c_str(), O_PATH | O_CLOEXEC);
   for (int depth = 0; depth < 3000; ++depth) {
@@ -136,7 +136,7 @@ TEST_F(FilesTest, RemovesTreesDeeperThanItMayHaveDescriptors) {
     at = next;
   }
   ::close(at);
-  ::umask(usual);
+  ::umask(before);
   go([&] { return client_.remove("top", true); });
   EXPECT_EQ(exec("ls -A").out, "");
 }

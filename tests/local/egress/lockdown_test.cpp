@@ -49,26 +49,31 @@ std::string locked_down(const std::function<std::string()>& work) {
   return said;
 }
 
-std::string refused(const char* what, long result, int number = EPERM) {
+template <class F>
+std::string refused(const char* what, F call, int number = EPERM) {
+  const long result = call();
   return result < 0 && errno == number ? "" : std::string(what) + " ";
 }
 
 TEST(Lockdown, MakesNoProcessNamespaceOrMount) {
-  EXPECT_EQ(locked_down([] {
-              return refused("fork", syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) +
-                     refused("user", syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0)) +
-                     refused("clone3", syscall(SYS_clone3, nullptr, 0), ENOSYS) +
-                     refused("unshare", unshare(CLONE_NEWUSER)) +
-                     refused("fsopen", syscall(SYS_fsopen, "tmpfs", 0)) +
-                     refused("open_tree", syscall(SYS_open_tree, -1, "/", 0)) +
-                     refused("move_mount", syscall(SYS_move_mount, -1, "", -1, "", 0)) +
-                     refused("io_uring", syscall(SYS_io_uring_setup, 1, nullptr)) +
-                     refused("packet", socket(AF_PACKET, SOCK_RAW, 0)) +
-                     refused("raw", socket(AF_INET, SOCK_RAW, IPPROTO_ICMP)) +
-                     refused("ptrace", syscall(SYS_ptrace, 0, 0, 0, 0)) +
-                     refused("exec", execl("/bin/true", "true", nullptr));
-            }),
-            "");
+  EXPECT_EQ(
+      locked_down([] {
+        return refused("fork", [&] { return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); }) +
+               refused("user",
+                       [&] { return syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0); }) +
+               refused(
+                   "clone3", [&] { return syscall(SYS_clone3, nullptr, 0); }, ENOSYS) +
+               refused("unshare", [&] { return unshare(CLONE_NEWUSER); }) +
+               refused("fsopen", [&] { return syscall(SYS_fsopen, "tmpfs", 0); }) +
+               refused("open_tree", [&] { return syscall(SYS_open_tree, -1, "/", 0); }) +
+               refused("move_mount", [&] { return syscall(SYS_move_mount, -1, "", -1, "", 0); }) +
+               refused("io_uring", [&] { return syscall(SYS_io_uring_setup, 1, nullptr); }) +
+               refused("packet", [&] { return socket(AF_PACKET, SOCK_RAW, 0); }) +
+               refused("raw", [&] { return socket(AF_INET, SOCK_RAW, IPPROTO_ICMP); }) +
+               refused("ptrace", [&] { return syscall(SYS_ptrace, 0, 0, 0, 0); }) +
+               refused("exec", [&] { return execl("/bin/true", "true", nullptr); });
+      }),
+      "");
 }
 
 TEST(Lockdown, OpensNoFileOfOthers) {
@@ -79,10 +84,16 @@ TEST(Lockdown, OpensNoFileOfOthers) {
   chmod(directory.path().c_str(), 0777);
   chmod(file.c_str(), 0666);
   EXPECT_EQ(locked_down([&] {
-              return refused("read", open(file.c_str(), O_RDONLY), EACCES) +
-                     refused("write", open(file.c_str(), O_WRONLY), EACCES) +
-                     refused("make", open((file + "2").c_str(), O_WRONLY | O_CREAT, 0600), EACCES) +
-                     refused("proc", open("/proc/self/status", O_RDONLY), EACCES);
+              return refused(
+                         "read", [&] { return open(file.c_str(), O_RDONLY); }, EACCES) +
+                     refused(
+                         "write", [&] { return open(file.c_str(), O_WRONLY); }, EACCES) +
+                     refused(
+                         "make",
+                         [&] { return open((file + "2").c_str(), O_WRONLY | O_CREAT, 0600); },
+                         EACCES) +
+                     refused(
+                         "proc", [&] { return open("/proc/self/status", O_RDONLY); }, EACCES);
             }),
             "");
 }

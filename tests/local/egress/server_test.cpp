@@ -58,9 +58,8 @@ class ServerTest : public ::testing::Test {
  private:
   static Fd listening(int type, bool v6) {
     Fd made(socket(v6 ? AF_INET6 : AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (type == SOCK_STREAM) {
-      EXPECT_EQ(listen(made.get(), 8), 0);
-    }
+    const int failed = type == SOCK_STREAM ? listen(made.get(), 8) : 0;
+    EXPECT_EQ(failed, 0);
     return made;
   }
 
