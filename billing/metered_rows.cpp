@@ -88,6 +88,8 @@ std::vector<MeteredLife> lock_due(pqxx::work& tx, const DueForBooking& due) {
           " FROM metered_sandbox WHERE state <> 'closed' AND boundary < $1::timestamptz" +
           (due.tenant.empty() ? " AND $2 = ''" : " AND tenant = $2") +
           " AND sandbox <> ALL ($3::text[])"
+          " AND NOT EXISTS (SELECT FROM sandbox s WHERE s.id = metered_sandbox.sandbox"
+          "   AND on_expiry = 'kill' AND expires_at <= boundary)"
           " ORDER BY boundary LIMIT $4 FOR UPDATE SKIP LOCKED",
       to_rfc3339(due.booked_before), due.tenant, sql_array_of(due.except), due.limit);
   std::vector<MeteredLife> lives;

@@ -27,7 +27,8 @@ struct DueForBooking {
   std::set<std::string> except;  // ids to leave alone
   size_t limit = 0;
 };
-// Locks them, oldest boundary first, leaving out those that somebody else books right now.
+// Locks them, oldest boundary first, without those that are booked up to the end of their time and
+// those that somebody else books right now.
 std::vector<MeteredLife> lock_due(pqxx::work& tx, const DueForBooking& due);
 
 // Stores boundary, totals, state and size of lives that are locked.
