@@ -86,11 +86,14 @@ uint64_t span_of(uint32_t id_ranges) { return uint64_t{id_ranges} * kIdRange; }
 
 uint32_t free_base(const NodeSettings& settings, const std::vector<Claim>& others) {
   const uint64_t span = span_of(settings.id_ranges);
-  for (uint64_t base = settings.id_base; base + span <= UINT32_MAX; base += span) {
-    const auto taken = [&](const Claim& claim) {
-      return base < claim.id_base + span_of(claim.id_ranges) && claim.id_base < base + span;
-    };
-    if (std::ranges::none_of(others, taken)) return static_cast<uint32_t>(base);
+  // From what is configured upwards, then from where nodes begin that are not told otherwise.
+  for (const uint32_t first : {settings.id_base, NodeSettings{}.id_base}) {
+    for (uint64_t base = first; base + span <= UINT32_MAX; base += span) {
+      const auto taken = [&](const Claim& claim) {
+        return base < claim.id_base + span_of(claim.id_ranges) && claim.id_base < base + span;
+      };
+      if (std::ranges::none_of(others, taken)) return static_cast<uint32_t>(base);
+    }
   }
   throw Error(ErrorCode::no_capacity, "other nodes of this machine have every span of user ids");
 }

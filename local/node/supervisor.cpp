@@ -108,8 +108,7 @@ void Supervisor::check_order(const SandboxOrder& order) const {
   if (order.ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
 }
 
-Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageInfo& image,
-                                        Owner owner) {
+Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageInfo& image) {
   auto live = std::make_shared<Live>();
   JournalRecord& record = live->record;
   record.id = order.id;
@@ -117,8 +116,6 @@ Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageIn
   record.image = order.image;
   record.image_digest = image.digest;
   record.resources = order.resources;
-  if (owner == Owner::awaited)
-    record.state = RecordState::waiting;  // not to be seen from the first
   record.network = order.network;
   record.created_at = clock_.now();
   record.expires_at = record.created_at + order.ttl;
@@ -174,7 +171,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   std::lock_guard lock(mutex_);
   live.record.pid = launched.pid;
   live.record.start_time = launched.start_time;
-  if (owner == Owner::known) live.record.state = RecordState::running;
+  live.record.state = owner == Owner::awaited ? RecordState::waiting : RecordState::running;
 }
 
 JournalRecord Supervisor::create(const SandboxOrder& order) {
@@ -189,7 +186,7 @@ JournalRecord Supervisor::create(const SandboxOrder& order) {
 }
 
 JournalRecord Supervisor::launch(const SandboxOrder& order, const OpenImage& image, Owner owner) {
-  LivePtr live = reserve(order, image.info, owner);
+  LivePtr live = reserve(order, image.info);
   std::lock_guard busy(live->busy);
   const Copying copying(live->copying, !order.snapshot.empty());
   try {

@@ -95,7 +95,7 @@ class Supervisor {
   void rename(const LivePtr& seat, const SandboxOrder& order);
   std::string make_seat(const SeatClass& seat_class);
   void end_seat(const std::string& seat);
-  LivePtr reserve(const SandboxOrder& order, const ImageInfo& image, Owner owner);
+  LivePtr reserve(const SandboxOrder& order, const ImageInfo& image);
   void start(Live& live, const SandboxOrder& order, const OpenImage& image, Owner owner);
   bool halt(const LivePtr& live);  // kills; false: it was gone already
   void end(const LivePtr& live);  // kills; then the traces go in the background

@@ -10,6 +10,11 @@ namespace {
 // Every bomb goes off in a sandbox of its own: 256 MiB, 1 GiB of disk, 128 processes, one CPU.
 class BombsTest : public SandboxTest {};
 
+TEST_F(BombsTest, WhenMemoryIsShortProgramsGoBeforeTheAgent) {
+  for (const char* user : {"", "root"})
+    EXPECT_EQ(output("cat /proc/self/oom_score_adj", user), "500") << user;
+}
+
 TEST_F(BombsTest, ProcessesAreCounted) {
   std::string bomb = node().create();
   ExecResult result = node().python(

@@ -121,13 +121,18 @@ TEST_F(MachineShareTest, ManyAtOnceAllDiffer) {
   EXPECT_EQ(bases.size(), 8u);
 }
 
+TEST_F(MachineShareTest, AfterTheHighestIdsComeTheFirst) {
+  NodeSettings high = settings("z"), late = settings("y");
+  high.id_base = late.id_base = 4'000'000'000;
+  const MachineShare first = claim_share(high, claims()), second = claim_share(late, claims());
+  EXPECT_EQ(first.id_base, 4'000'000'000);
+  EXPECT_EQ(second.id_base, settings("x").id_base);
+}
+
 TEST_F(MachineShareTest, AMachineIsFullAtSomeTime) {
-  std::vector<MachineShare> shares;
-  NodeSettings last = settings("z");
-  last.id_base = 4'000'000'000;
-  shares.push_back(claim_share(last, claims()));
-  NodeSettings late = settings("y");
-  late.id_base = 4'000'000'000;
+  NodeSettings wide = settings("z"), late = settings("y");
+  wide.id_ranges = late.id_ranges = 60'000;
+  const MachineShare all = claim_share(wide, claims());
   EXPECT_THROW(claim_share(late, claims()), Error);
 }
 
