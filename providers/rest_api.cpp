@@ -161,9 +161,12 @@ HttpCall RestApi::to_http(RestCall call) const {
 }
 
 Task<HttpReply> RestApi::send(RestCall call) {
+  size_t* room = call.room;
   HttpCall http = to_http(std::move(call));
+  if (room) http.max_body = std::min(http.max_body, *room);
   auto outcome = co_await attempt(http_.call(std::move(http)));
   if (auto* error = std::get_if<Error>(&outcome)) throw named(*error, target_.provider);
+  if (room) *room -= std::min(*room, std::get<HttpReply>(outcome).body.size());
   co_return std::move(std::get<HttpReply>(outcome));
 }
 

@@ -34,6 +34,7 @@ struct RestCall {
   HttpFields headers;
   std::chrono::milliseconds deadline{10000};
   std::chrono::seconds silence{0};
+  size_t* room = nullptr;  // bytes that the answer may have; less by it afterwards
 
   // For a call whose answer, to stream(), or whose body is a file: it may take as long as bytes
   // flow.

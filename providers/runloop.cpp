@@ -87,9 +87,10 @@ Task<std::optional<BackendSandbox>> RunloopProvider::find(std::string id) {
 Task<std::vector<BackendSandbox>> RunloopProvider::list() {
   std::vector<BackendSandbox> all;
   std::set<std::string> seen;
+  ListRoom room(api_.target().provider);
   for (const char* state : kLiving) {
     std::string path = "/v1/devboxes?limit=100&status=" + std::string(state);
-    auto found = co_await list_pages(api_, std::move(path), &runloop::to_page);
+    auto found = co_await list_pages(api_, std::move(path), &runloop::to_page, room);
     for (auto& sandbox : found)
       if (seen.insert(sandbox.backend_id).second) all.push_back(std::move(sandbox));
   }

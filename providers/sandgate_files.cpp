@@ -1,13 +1,13 @@
 #include "providers/byte_sources.hpp"
+#include "providers/sandbox_pages.hpp"
 #include "providers/sandgate.hpp"
 #include "providers/sandgate_process.hpp"
 #include "providers/sandgate_wire.hpp"
+#include "providers/vendor_json.hpp"
 
 // The file verbs of SandgateProvider.
 namespace sandgate {
 namespace {
-
-constexpr int kMaxListPages = 10'000;
 
 // The changes that another gateway tells.
 class RemoteWatch : public FileWatch {
@@ -82,14 +82,16 @@ Task<std::vector<FileEntry>> SandgateProvider::list_files(std::string id, std::s
       files_path(id, "/list", path) + "&limit=100&depth=" + std::to_string(depth);
   std::vector<FileEntry> all;
   std::string cursor;
-  for (int page = 0; page < kMaxListPages; ++page) {
-    const Json document = co_await api_.get(query + cursor);
-    const auto items = document.value("items", Json::array());
+  ListRoom room("sandgate");
+  do {
+    room.take_page();
+    RestCall call{.path = query + cursor, .room = room.bytes()};
+    const Json document = co_await api_.call(std::move(call));
+    const Json& items = list_of("sandgate", document, "items");
+    room.take_entries(items.size());
     for (const Json& item : items) all.push_back(wire::to_entry(item));
-    const auto next = document.value("next_cursor", Json());
-    if (!next.is_string()) break;
-    cursor = "&cursor=" + percent_encode(next.get<std::string>());
-  }
+    cursor = next_query("cursor", text_of(document, "next_cursor"));
+  } while (!cursor.empty());
   co_return all;
 }
 

@@ -1,10 +1,11 @@
+#include "providers/sandbox_pages.hpp"
 #include "providers/sandgate.hpp"
 #include "providers/sandgate_wire.hpp"
+#include "providers/vendor_json.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int kMostSnapshotPages = 100;
 // Of a disk that has to be copied; the caller's own limit ends it earlier.
 constexpr std::chrono::minutes kCopying{5};
 
@@ -37,16 +38,15 @@ Task<BackendSnapshot> SandgateProvider::snapshot(std::string id, std::string sna
 
 Task<std::optional<BackendSnapshot>> SandgateProvider::find_snapshot(std::string snapshot_id) {
   std::string cursor;
-  for (int page = 0; page < kMostSnapshotPages; ++page) {
-    const Json document = co_await api_.get("/v1/snapshots?limit=100" + cursor);
-    const Json items = document.value("items", Json::array());
-    for (const Json& item : items)
-      if (item.is_object() && item.value("name", Json()) == Json(snapshot_id))
-        co_return wire::to_backend_snapshot(item);
-    const Json next = document.value("next_cursor", Json());
-    if (!next.is_string()) break;
-    cursor = "&cursor=" + percent_encode(next.get<std::string>());
-  }
+  ListRoom room("sandgate");
+  do {
+    room.take_page();
+    RestCall call{.path = "/v1/snapshots?limit=100" + cursor, .room = room.bytes()};
+    const Json document = co_await api_.call(std::move(call));
+    for (const Json& item : list_of("sandgate", document, "items"))
+      if (text_of(item, "name") == snapshot_id) co_return wire::to_backend_snapshot(item);
+    cursor = next_query("cursor", text_of(document, "next_cursor"));
+  } while (!cursor.empty());
   co_return std::nullopt;
 }
 
