@@ -148,7 +148,7 @@ Task<ShellProvider::Ran> BlaxelProvider::run(std::string id, std::string line) {
   RestCall call{.method = "POST", .path = "/process", .json = std::move(body)};
   call.deadline = std::chrono::seconds(kBlaxelLine + 10);
   const Json document = co_await server.call(std::move(call));
-  const Json code = document.is_object() ? document.value("exitCode", Json()) : Json();
+  const Json code = field_of(document, "exitCode");
   const std::string status = text_of(document, "status");
   if (!code.is_number_integer() || (status != "completed" && status != "failed"))
     throw Error(ErrorCode::unavailable, "blaxel did not run the command");

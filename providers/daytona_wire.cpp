@@ -63,7 +63,7 @@ Box to_box(const Json& document) {
 SandboxPage to_page(const Json& document) {
   SandboxPage page;
   // Before cursors came, the answer was the list itself.
-  const Json items = document.is_object() ? document.value("items", Json()) : document;
+  const Json items = document.is_object() ? field_of(document, "items") : document;
   if (!items.is_array()) throw Error(ErrorCode::unavailable, "daytona sent no list");
   for (const Json& item : items) page.sandboxes.push_back(to_box(item).sandbox);
   page.next = next_query("cursor", text_of(document, "nextCursor"));

@@ -107,7 +107,7 @@ std::optional<int64_t> expiry_of(std::string_view token) {
   while (claims.size() % 4 != 0) claims += '=';
   const auto text = base64_decode(claims);
   const Json document = Json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
-  const Json end = document.is_object() ? document.value("exp", Json()) : Json();
+  const Json end = field_of(document, "exp");
   if (!end.is_number_integer()) return std::nullopt;
   return end.get<int64_t>();
 }

@@ -98,7 +98,7 @@ Snapshot to_snapshot(const Json& document) {
 }
 
 bool has_next_page(const Json& document) {
-  const Json pages = document.is_object() ? document.value("pagination", Json()) : Json();
+  const Json pages = field_of(document, "pagination");
   return pages.is_object() && pages.value("hasNextPage", Json()) == true;
 }
 

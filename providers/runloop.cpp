@@ -109,7 +109,7 @@ Task<ShellProvider::Ran> RunloopProvider::run(std::string id, std::string line) 
       .method = "POST", .path = runloop::box_path(id) + "/execute_sync", .json = std::move(body)};
   call.deadline = std::chrono::seconds(70);
   const Json document = co_await api_.call(std::move(call));
-  const Json status = document.is_object() ? document.value("exit_status", Json()) : Json();
+  const Json status = field_of(document, "exit_status");
   if (!status.is_number_integer())
     throw Error(ErrorCode::unavailable, "runloop did not run the command");
   Ran ran;

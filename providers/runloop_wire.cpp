@@ -70,7 +70,7 @@ SandboxPage to_page(const Json& document) {
 }
 
 BackendSnapshot to_snapshot(const Json& document) {
-  const Json id = document.is_object() ? document.value("id", Json()) : Json();
+  const Json id = field_of(document, "id");
   if (!id.is_string()) throw not_its_api("runloop");
   const Json size = document.value("size_bytes", Json());
   return {.backend_id = id.get<std::string>(),

@@ -3,6 +3,7 @@
 #include "gateway/core/log.hpp"
 #include "providers/sandgate_process.hpp"
 #include "providers/sandgate_wire.hpp"
+#include "providers/vendor_json.hpp"
 
 namespace sandgate {
 namespace {
@@ -109,7 +110,7 @@ Task<std::unique_ptr<ProcessStream>> SandgateProvider::exec(std::string id, Comm
   if (command.background) {
     const Json document = co_await api_.call(std::move(call));
     co_return std::make_unique<SandgateProcess>(shared_from_this(), api_, path,
-                                                document.value("process_id", ""), nullptr);
+                                                text_of(document, "process_id"), nullptr);
   }
   auto events = co_await open_events(api_, std::move(call));
   const auto start = co_await events->next();
@@ -135,7 +136,7 @@ Task<std::unique_ptr<ProcessStream>> SandgateProvider::attach(std::string id, st
 Task<std::vector<ProcessInfo>> SandgateProvider::processes(std::string id) {
   const Json document = co_await api_.get(sandbox_path(id) + "/processes");
   std::vector<ProcessInfo> all;
-  for (const Json& item : document.value("items", Json::array()))
+  for (const Json& item : list_of("sandgate", document, "items"))
     all.push_back(wire::to_process(item));
   co_return all;
 }

@@ -9,6 +9,12 @@ Error not_its_api(std::string_view provider) {
   return error;
 }
 
+Json field_of(const Json& document, std::string_view name) {
+  if (!document.is_object()) return Json();
+  const auto found = document.find(name);
+  return found != document.end() ? *found : Json();
+}
+
 std::string text_of(const Json& document, std::string_view name) {
   if (!document.is_object()) return "";
   const auto found = document.find(name);

@@ -24,6 +24,8 @@ auto reading(std::string_view provider, F read) {
   }
 }
 
+// The field; null when it is not there or the document no object.
+Json field_of(const Json& document, std::string_view name);
 // The field's text; "" when it is not there or no text, or the document no object.
 std::string text_of(const Json& document, std::string_view name);
 // The field's list of the document; not_its_api when there is none.

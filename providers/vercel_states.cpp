@@ -72,7 +72,7 @@ Task<BackendSnapshot> VercelProvider::snapshot(std::string id, std::string snaps
                   .json = Json{{"expiration", lasting ? 0 : kVercelForkLife}}};
     call.deadline = kVercelState;
     const Json document = co_await api_.call(std::move(call));
-    taken = vercel::to_snapshot(document.value("snapshot", Json()));
+    taken = vercel::to_snapshot(field_of(document, "snapshot"));
   }
   // It ended the session.
   sessions_.forget(id);

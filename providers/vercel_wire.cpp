@@ -172,7 +172,7 @@ std::optional<int> to_terminal_end(const std::string& message) {
 }
 
 std::optional<Listed> to_listed(const Json& document) {
-  const Json args = document.is_object() ? document.value("args", Json()) : Json();
+  const Json args = field_of(document, "args");
   if (!is_ours(args)) return std::nullopt;
   Listed listed;
   listed.command_id = text_of(document, "id");
@@ -216,7 +216,7 @@ LogLine to_log_line(const std::string& line) {
 Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
   const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
-  const Json detail = document.is_object() ? document.value("error", Json()) : Json();
+  const Json detail = field_of(document, "error");
   const std::string code = text_of(detail, "code");
   if (code == "sandbox_stopping" || code == "sandbox_snapshotting")
     error.code = ErrorCode::conflict;

@@ -12,9 +12,9 @@ Task<void> logged(std::string name, std::function<Task<void>()> work) {
     // The database being away is reported where it is noticed; repeating it here says nothing.
     if (error.code != ErrorCode::unavailable)
       log::warn("background work failed", {{"work", name}, {"reason", error.what()}});
-  } catch (const boost::system::system_error&) {
-    throw;  // cancelled
   } catch (const std::exception& failure) {
+    const auto* broken = dynamic_cast<const boost::system::system_error*>(&failure);
+    if (broken && broken->code() == asio::error::operation_aborted) throw;  // cancelled
     log::error("background work failed", {{"work", name}, {"reason", failure.what()}});
   }
 }
