@@ -14,7 +14,7 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
   if (!spec.network.allow.empty())
     throw Error(ErrorCode::unsupported, "daytona has no rules for hosts and ports");
   Json labels = spec.metadata;
-  labels[kSandboxTag] = spec.sandbox_id;
+  put_tags(labels, spec.sandbox_id, spec.installation);
   Json body{{"name", spec.sandbox_id},
             {"labels", std::move(labels)},
             {"env", spec.env},
@@ -40,7 +40,7 @@ Box to_box(const Json& document) {
   return reading("daytona", [&] {
     Box box;
     box.sandbox.backend_id = document.at("id").get<std::string>();
-    box.sandbox.sandbox_id = text_of(document.value("labels", Json()), kSandboxTag);
+    read_tags(field_of(document, "labels"), box.sandbox);
     const std::string kind = text_of(document, "sandboxClass");
     box.sandbox.isolation =
         kind.ends_with("vm") || kind == "windows" ? Isolation::microvm : Isolation::container;

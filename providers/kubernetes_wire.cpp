@@ -23,7 +23,8 @@ bool denies(const CreateSpec& spec) { return spec.network.fallback == NetworkDef
 
 // Labels hold less than our metadata may.
 Json metadata_of(const CreateSpec& spec) {
-  Json labels{{kSandboxTag, spec.sandbox_id}, {"app.kubernetes.io/managed-by", "sandgate"}};
+  Json labels{{"app.kubernetes.io/managed-by", "sandgate"}};
+  put_tags(labels, spec.sandbox_id, spec.installation);
   if (denies(spec)) labels[kNetworkLabel] = "deny";
   return {{"name", spec.sandbox_id},
           {"labels", std::move(labels)},
@@ -205,7 +206,7 @@ Box to_box(const Json& document, const PodRules& rules) {
     Box box;
     box.sandbox.backend_id =
         std::string(resource ? kSandboxes : kPods) + metadata.at("name").get<std::string>();
-    box.sandbox.sandbox_id = text_of(metadata.value("labels", Json()), kSandboxTag);
+    read_tags(field_of(metadata, "labels"), box.sandbox);
     box.sandbox.region = rules.region;
     if (resource)
       read_resource(document, rules, box);

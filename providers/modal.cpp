@@ -91,7 +91,7 @@ Task<std::optional<BackendSandbox>> ModalProvider::find(std::string id) {
   }
   BackendSandbox sandbox;
   sandbox.backend_id = id;
-  sandbox.sandbox_id = modal::from_tags(std::get<std::string>(tags));
+  modal::from_tags(std::get<std::string>(tags), sandbox);
   co_return placed(std::move(sandbox));
 }
 

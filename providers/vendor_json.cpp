@@ -28,4 +28,14 @@ const Json& list_of(std::string_view provider, const Json& document, const char*
   return *found;
 }
 
+void put_tags(Json& labels, std::string_view sandbox_id, std::string_view installation) {
+  labels[kSandboxTag] = sandbox_id;
+  if (!installation.empty()) labels[kInstallationTag] = installation;
+}
+
+void read_tags(const Json& labels, BackendSandbox& sandbox) {
+  sandbox.sandbox_id = text_of(labels, kSandboxTag);
+  sandbox.installation = text_of(labels, kInstallationTag);
+}
+
 }  // namespace sandgate

@@ -4,12 +4,19 @@
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/json_reader.hpp"
+#include "providers/sandbox.hpp"
 
 // Reading the documents of other people's APIs, of which every field may be missing or another.
 namespace sandgate {
 
-// Where sandboxes carry our id with a vendor that knows labels, tags or metadata.
+// Where sandboxes carry our id with a vendor that knows labels, tags or metadata; and whose they
+// are, since several gateways may share an account.
 inline constexpr const char* kSandboxTag = "sandgate_id";
+inline constexpr const char* kInstallationTag = "sandgate_installation";
+
+// Puts both among the labels of a create, and reads them back.
+void put_tags(Json& labels, std::string_view sandbox_id, std::string_view installation);
+void read_tags(const Json& labels, BackendSandbox& sandbox);
 
 // Error(unavailable): an answer that does not have the form of the provider's API.
 Error not_its_api(std::string_view provider);

@@ -22,7 +22,7 @@ struct CreateRules {
 
 Json to_create(const CreateSpec& spec, const CreateRules& rules);
 // The tags of a sandbox that is about to be saved as the snapshot of that id of ours.
-Json to_tags(const std::string& sandbox_id, const std::string& snapshot_id,
+Json to_tags(const BackendSandbox& sandbox, const std::string& snapshot_id,
              const std::string& session);
 
 struct Session {

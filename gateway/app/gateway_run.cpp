@@ -201,6 +201,7 @@ void Gateway::start() {
   wait_for_database();
   wait(seed_prices(database_));
   wait(prices_.load());
+  wait(lifecycle_.parts().installation->read(database_));
   wait(anchor_clock());
   wait(settle_outage());
   ask_node();

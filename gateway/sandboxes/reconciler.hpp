@@ -9,8 +9,8 @@
 namespace sandgate {
 
 // Compares what backends list with what the registry knows, one deployment at a time; replicas take
-// turns by a lease. Sandboxes the backend lost become failed; sandboxes with our tag that the
-// registry does not know, or knows as ended, are killed once they are a minute old.
+// turns by a lease. Sandboxes the backend lost become failed; sandboxes of this installation that
+// the registry does not know, or knows as ended, are killed once they are a minute old.
 class Reconciler {
  public:
   struct Options {

@@ -24,6 +24,7 @@ struct Replica {
             store, [](const DeploymentRow&) { return nullptr; }, std::move(fixed)),
         lifecycle(parts(spend)) {
     run(deployments.reload());
+    run(lifecycle.parts().installation->read(database));
   }
   ~Replica() { pool.join(); }
 
