@@ -19,17 +19,28 @@ constexpr size_t kMaxErrorBody = 64 << 10;
 constexpr auto kFileSilence = std::chrono::seconds(60);
 constexpr auto kMaxRetryAfter = std::chrono::seconds(3600);
 
-std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& headers) {
-  const auto text = find_field(headers, "Retry-After");
-  if (!text) return std::nullopt;
+std::optional<std::chrono::milliseconds> time_to_wait(const std::string& text) {
   int64_t seconds = 0;
-  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), seconds);
-  if (failure != std::errc() || end != text->data() + text->size()) {
-    const time_t date = curl_getdate(std::string(*text).c_str(), nullptr);
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (failure != std::errc() || end != text.data() + text.size()) {
+    const time_t date = curl_getdate(text.c_str(), nullptr);
     if (date < 0) return std::nullopt;
     seconds = date - std::time(nullptr);
   }
   return std::chrono::seconds(std::clamp<int64_t>(seconds, 0, kMaxRetryAfter.count()));
+}
+
+// Some name a limit behind it ("Retry-After-create"); the longest is the one that lets us in.
+std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& headers) {
+  constexpr std::string_view kName = "Retry-After";
+  std::optional<std::chrono::milliseconds> longest;
+  for (const auto& [name, value] : headers) {
+    const HttpFields begin{{name.substr(0, kName.size()), ""}};
+    const bool named =
+        find_field(begin, kName) && (name.size() == kName.size() || name[kName.size()] == '-');
+    if (named) longest = std::max(longest, time_to_wait(value));
+  }
+  return longest;
 }
 
 ErrorCode code_of(int status) {

@@ -35,6 +35,12 @@ TEST(RestApi, RetryAfterIsSecondsOrADate) {
   EXPECT_FALSE(after("soon"));
 }
 
+TEST(RestApi, TheLongestOfSeveralTimesToWaitCounts) {
+  const Error error = error_of_status(
+      "x", 429, {{"Retry-After-Create", "7"}, {"retry-after", "3"}, {"Retry-Afterwards", "9"}});
+  EXPECT_EQ(error.retry_after, std::chrono::seconds(7));
+}
+
 // What the log says of a refusal.
 std::string logged(const std::string& body, bool sent) {
   test::LiveLoop loop;
