@@ -49,6 +49,7 @@ class Request:
         self.handler, self.method, self.path, self.query = handler, method, path, query
         self.headers, self.body = headers, body
         self.streaming = False
+        self.fault = ""  # the kind that is switched on
 
     def json(self):
         return json.loads(self.body) if self.body else {}
@@ -188,7 +189,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         request = Request(self, self.command, path, urllib.parse.parse_qs(query, True), self.headers,
                           self.body())
         fault = self.fake.fault_of(request) or {"kind": ""}
-        kind = fault["kind"]
+        kind = request.fault = fault["kind"]
         if kind == "hang":
             self.fake.stopped.wait(60)
         if kind in ("hang", "reset"):
