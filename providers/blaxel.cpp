@@ -126,10 +126,7 @@ Task<std::string> BlaxelProvider::url_of(std::string id) {
   if (auto known = urls_.find(id)) co_return std::move(*known);
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
-  // Our key goes there: never in the clear, unless the control plane itself is.
-  const bool safe = box->url.starts_with("https://") ||
-                    (box->url.starts_with("http://") && settings_.api_url.starts_with("http://"));
-  if (!safe) throw not_its_api("blaxel");
+  if (!may_have_key(box->url, settings_.api_url)) throw not_its_api("blaxel");
   urls_.remember(id, box->url);
   co_return box->url;
 }

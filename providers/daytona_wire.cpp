@@ -60,12 +60,17 @@ Box to_box(const Json& document) {
   });
 }
 
-SandboxPage to_page(const Json& document) {
+SandboxPage to_page(const Json& document, std::vector<std::string>& failed) {
   SandboxPage page;
   // Before cursors came, the answer was the list itself.
   const Json items = document.is_object() ? field_of(document, "items") : document;
   if (!items.is_array()) throw Error(ErrorCode::unavailable, "daytona sent no list");
-  for (const Json& item : items) page.sandboxes.push_back(to_box(item).sandbox);
+  for (const Json& item : items) {
+    Box box = to_box(item);
+    if (box.failed) box.sandbox.state = BackendState::gone;
+    if (box.failed && !box.sandbox.sandbox_id.empty()) failed.push_back(box.sandbox.backend_id);
+    page.sandboxes.push_back(std::move(box.sandbox));
+  }
   page.next = next_query("cursor", text_of(document, "nextCursor"));
   return page;
 }

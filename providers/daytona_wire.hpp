@@ -28,8 +28,8 @@ struct Box {
   std::optional<Time> created_at;
 };
 Box to_box(const Json& document);
-// One answer of the list.
-SandboxPage to_page(const Json& document);
+// One answer of the list; the ids of those of ours that failed are added to `failed`.
+SandboxPage to_page(const Json& document, std::vector<std::string>& failed);
 
 // A line for the toolbox's execute, which takes one command without a shell's words.
 std::string execute_command(const std::string& line);

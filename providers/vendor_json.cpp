@@ -28,6 +28,11 @@ const Json& list_of(std::string_view provider, const Json& document, const char*
   return *found;
 }
 
+bool may_have_key(std::string_view url, std::string_view api_url) {
+  return url.starts_with("https://") ||
+         (url.starts_with("http://") && api_url.starts_with("http://"));
+}
+
 void put_tags(Json& labels, std::string_view sandbox_id, std::string_view installation) {
   labels[kSandboxTag] = sandbox_id;
   if (!installation.empty()) labels[kInstallationTag] = installation;

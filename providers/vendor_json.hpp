@@ -38,6 +38,10 @@ std::string text_of(const Json& document, std::string_view name);
 // The field's list of the document; not_its_api when there is none.
 const Json& list_of(std::string_view provider, const Json& document, const char* name);
 
+// Whether our key may go to an address that an answer of the vendor names: never in the clear,
+// unless the control plane itself is.
+bool may_have_key(std::string_view url, std::string_view api_url);
+
 // `value` in whole units, rounded up.
 constexpr int64_t in_units(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
