@@ -63,6 +63,13 @@ Task<FileContent> E2bProvider::read_file(std::string id, std::string path, ByteR
 
 Task<FileEntry> E2bProvider::write_file(std::string id, std::string path, uint32_t mode,
                                         ByteSource& bytes) {
+  // Nobody may read what is to be kept from others while it is being written.
+  if ((mode & kDefaultMode) != kDefaultMode) {
+    const std::string file = shell::quote(path);
+    const std::string line = "mkdir -p -- \"$(dirname -- " + file + ")\" && (umask 077; : >>" +
+                             file + ") && chmod 600 -- " + file;
+    co_await run(id, line);
+  }
   RestApi server = co_await envd(id);
   RestCall call{.method = "POST", .path = bytes_path(path)};
   call.sends_file(bytes);
