@@ -1,5 +1,6 @@
 #include "providers/blaxel.hpp"
 
+#include "gateway/core/log.hpp"
 #include "providers/blaxel_process.hpp"
 #include "providers/growing_pause.hpp"
 #include "providers/named_create.hpp"
@@ -93,7 +94,10 @@ Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
   if (!box) box = co_await box_of(spec.sandbox_id);
   BackendSandbox sandbox = co_await started(std::move(box));
   // Its life was its origin's until now. Ours is the clock that counts.
-  if (fork) co_await attempt(extend(spec.sandbox_id, spec.ttl));
+  if (!fork) co_return sandbox;
+  const auto outcome = co_await attempt(extend(spec.sandbox_id, spec.ttl));
+  if (const auto* error = std::get_if<Error>(&outcome))
+    log::warn("time to live not extended", {{"provider", "blaxel"}, {"reason", error->what()}});
   co_return sandbox;
 }
 
