@@ -8,7 +8,7 @@
 #include "providers/vendor_json.hpp"
 
 // Between our values and the words of the Daytona API (0.x) and of its toolbox, the server in every
-// sandbox. Pure; every from function throws Error(unavailable) for a document that does not have
+// sandbox. Pure; every reading function throws Error(unavailable) for a document that does not have
 // that form.
 namespace sandgate::daytona {
 

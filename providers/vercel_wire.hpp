@@ -8,7 +8,7 @@
 #include "providers/vendor_json.hpp"
 
 // Between our values and the words of the Vercel Sandbox API: a sandbox is a name that lasts, a
-// session one run of it. Pure; every from function throws Error(unavailable) for a document that
+// session one run of it. Pure; every reading function throws Error(unavailable) for a document that
 // does not have that form.
 namespace sandgate::vercel {
 
