@@ -1,13 +1,13 @@
 #include "providers/agentcore.hpp"
 
 #include "providers/aws_event_stream.hpp"
+#include "providers/sandbox_pages.hpp"
 #include "providers/shell_command.hpp"
 #include "providers/spooled_process.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int kMaxAgentcorePages = 1000;
 constexpr auto kToolDeadline = std::chrono::seconds(70);
 
 RestTarget target_of_agentcore(const AgentcoreSettings& settings) {
@@ -91,11 +91,17 @@ Task<std::optional<BackendSandbox>> AgentcoreProvider::find(std::string id) {
 Task<std::vector<BackendSandbox>> AgentcoreProvider::list() {
   std::vector<BackendSandbox> all;
   Json question{{"maxResults", 100}, {"status", "READY"}};
-  for (int page = 0; page < kMaxAgentcorePages; ++page) {
-    Json body = question;
-    const std::string path = interpreter_path() + "/sessions/list";
-    const Json document = co_await api_.post(path, std::move(body));
-    for (const Json& item : list_of("agentcore", document, "items")) {
+  ListRoom room("agentcore");
+  for (;;) {
+    room.take_page();
+    RestCall call{.method = "POST",
+                  .path = interpreter_path() + "/sessions/list",
+                  .json = question,
+                  .room = room.bytes()};
+    const Json document = co_await api_.call(std::move(call));
+    const Json& items = list_of("agentcore", document, "items");
+    room.take_entries(items.size());
+    for (const Json& item : items) {
       agentcore::Box box = to_box(item);
       if (!box.ended && !box.sandbox.sandbox_id.empty()) all.push_back(std::move(box.sandbox));
     }

@@ -1,5 +1,6 @@
 #include "providers/blaxel.hpp"
 
+#include "gateway/core/log.hpp"
 #include "providers/blaxel_process.hpp"
 #include "providers/growing_pause.hpp"
 #include "providers/named_create.hpp"
@@ -93,7 +94,10 @@ Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
   if (!box) box = co_await box_of(spec.sandbox_id);
   BackendSandbox sandbox = co_await started(std::move(box));
   // Its life was its origin's until now. Ours is the clock that counts.
-  if (fork) co_await attempt(extend(spec.sandbox_id, spec.ttl));
+  if (!fork) co_return sandbox;
+  const auto outcome = co_await attempt(extend(spec.sandbox_id, spec.ttl));
+  if (const auto* error = std::get_if<Error>(&outcome))
+    log::warn("time to live not extended", {{"provider", "blaxel"}, {"reason", error->what()}});
   co_return sandbox;
 }
 
@@ -126,10 +130,7 @@ Task<std::string> BlaxelProvider::url_of(std::string id) {
   if (auto known = urls_.find(id)) co_return std::move(*known);
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
-  // Our key goes there: never in the clear, unless the control plane itself is.
-  const bool safe = box->url.starts_with("https://") ||
-                    (box->url.starts_with("http://") && settings_.api_url.starts_with("http://"));
-  if (!safe) throw not_its_api("blaxel");
+  if (!may_have_key(box->url, settings_.api_url)) throw not_its_api("blaxel");
   urls_.remember(id, box->url);
   co_return box->url;
 }
@@ -148,7 +149,7 @@ Task<ShellProvider::Ran> BlaxelProvider::run(std::string id, std::string line) {
   RestCall call{.method = "POST", .path = "/process", .json = std::move(body)};
   call.deadline = std::chrono::seconds(kBlaxelLine + 10);
   const Json document = co_await server.call(std::move(call));
-  const Json code = document.is_object() ? document.value("exitCode", Json()) : Json();
+  const Json code = field_of(document, "exitCode");
   const std::string status = text_of(document, "status");
   if (!code.is_number_integer() || (status != "completed" && status != "failed"))
     throw Error(ErrorCode::unavailable, "blaxel did not run the command");

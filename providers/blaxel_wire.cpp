@@ -46,7 +46,9 @@ std::string seconds_text(std::chrono::seconds time) {
 
 Json to_create(const CreateSpec& spec, const CreateRules& rules) {
   check_network(spec.network);
-  Json body{{"metadata", {{"name", spec.sandbox_id}, {"labels", {{kSandboxTag, spec.sandbox_id}}}}},
+  Json labels = Json::object();
+  put_tags(labels, spec.sandbox_id, spec.installation);
+  Json body{{"metadata", {{"name", spec.sandbox_id}, {"labels", std::move(labels)}}},
             {"spec",
              {{"runtime",
                {{"image", spec.image.empty() ? rules.image : spec.image},
@@ -71,6 +73,8 @@ Box to_box(const Json& document) {
     box.sandbox.backend_id = metadata.at("name").get<std::string>();
     if (is_id(SandboxId::kKind, box.sandbox.backend_id))
       box.sandbox.sandbox_id = box.sandbox.backend_id;
+    // A fork has none of its origin's labels.
+    box.sandbox.installation = text_of(field_of(metadata, "labels"), kInstallationTag);
     box.sandbox.isolation = Isolation::microvm;
     box.sandbox.region = text_of(document.value("spec", Json()), "region");
     box.url = text_of(metadata, "url");

@@ -8,7 +8,7 @@
 #include "providers/vendor_json.hpp"
 
 // Between our values and the words of the Blaxel API and of the server in every sandbox. Pure;
-// every from function throws Error(unavailable) for a document that does not have that form.
+// every reading function throws Error(unavailable) for a document that does not have that form.
 namespace sandgate::blaxel {
 
 // Settings of the deployment that shape a create.

@@ -117,6 +117,14 @@ std::optional<std::string_view> find_field(const HttpFields& fields, std::string
   return std::nullopt;
 }
 
+void check_fields(const HttpFields& fields) {
+  constexpr std::string_view kEnds("\r\n\0", 3);
+  for (const auto& [name, value] : fields)
+    if (name.find_first_of(kEnds) != std::string::npos ||
+        value.find_first_of(kEnds) != std::string::npos)
+      throw Error(ErrorCode::unavailable, "the backend named what cannot be sent in a header");
+}
+
 const HttpFields& HttpStream::trailers() const {
   static const HttpFields kNone;
   return kNone;
@@ -126,6 +134,7 @@ CurlClient::CurlClient() : loop_(std::make_shared<CurlLoop>()) {}
 CurlClient::~CurlClient() = default;
 
 Task<HttpReply> CurlClient::call(HttpCall call) {
+  check_fields(call.headers);
   ByteSource* upload = call.upload;
   const size_t max_body = call.max_body;
   const asio::any_io_executor here = co_await asio::this_coro::executor;
@@ -137,6 +146,7 @@ Task<HttpReply> CurlClient::call(HttpCall call) {
 }
 
 Task<std::unique_ptr<HttpStream>> CurlClient::stream(HttpCall call) {
+  check_fields(call.headers);
   ByteSource* upload = call.upload;
   const auto deadline = call.deadline;
   const asio::any_io_executor here = co_await asio::this_coro::executor;

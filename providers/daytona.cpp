@@ -86,7 +86,9 @@ Task<BackendSandbox> DaytonaProvider::create(CreateSpec spec) {
 }
 
 Task<std::optional<BackendSandbox>> DaytonaProvider::find(std::string id) {
-  return sandbox_of(box_of(std::move(id)));
+  auto box = co_await box_of(std::move(id));
+  if (!box || box->failed) co_return std::nullopt;
+  co_return std::move(box->sandbox);
 }
 
 Task<std::optional<daytona::Box>> DaytonaProvider::box_named(std::string sandbox_id) {
@@ -101,7 +103,12 @@ Task<std::optional<BackendSandbox>> DaytonaProvider::find_by_tag(std::string san
 }
 
 Task<std::vector<BackendSandbox>> DaytonaProvider::list() {
-  return list_pages(api_, "/sandbox?limit=200", &daytona::to_page);
+  std::vector<std::string> failed;
+  auto read = [&failed](const Json& document) { return daytona::to_page(document, failed); };
+  auto all = co_await list_pages(api_, "/sandbox?limit=200", read);
+  // Nobody else would remove what failed.
+  for (const std::string& id : failed) co_await attempt(kill(id));
+  co_return all;
 }
 
 Task<void> DaytonaProvider::kill(std::string id) {
@@ -122,7 +129,8 @@ Task<void> DaytonaProvider::extend(std::string id, std::chrono::seconds ttl) {
 }
 
 void DaytonaProvider::remember(const daytona::Box& box) {
-  if (!box.toolbox_url.empty()) toolboxes_.remember(box.sandbox.backend_id, box.toolbox_url);
+  if (may_have_key(box.toolbox_url, settings_.api_url))
+    toolboxes_.remember(box.sandbox.backend_id, box.toolbox_url);
 }
 
 Task<std::string> DaytonaProvider::toolbox_url(std::string id) {
@@ -131,6 +139,7 @@ Task<std::string> DaytonaProvider::toolbox_url(std::string id) {
   if (!box) throw Error::not_found("sandbox", id);
   if (box->toolbox_url.empty())
     throw Error(ErrorCode::unavailable, "daytona names no address for the sandbox");
+  if (!may_have_key(box->toolbox_url, settings_.api_url)) throw not_its_api("daytona");
   co_return box->toolbox_url;
 }
 

@@ -57,7 +57,7 @@ Task<void> DaytonaProcess::start() {
             {"suppressInputEcho", true}};
   starts();
   const Json document = co_await toolbox.post(session_path(session_) + "/exec", std::move(body));
-  command_id_ = document.is_object() ? document.value("cmdId", "") : "";
+  command_id_ = text_of(document, "cmdId");
   if (command_id_.empty()) throw Error(ErrorCode::unavailable, "daytona did not start the process");
   log_ = co_await daytona_->follow(sandbox_, command_path() + "/logs?follow=true");
 }
@@ -66,7 +66,7 @@ Task<int> DaytonaProcess::status() {
   RestApi toolbox = co_await daytona_->toolbox(sandbox_);
   for (int poll = 0; poll < kStatusPolls; ++poll) {
     const Json document = co_await toolbox.get(command_path());
-    const Json code = document.is_object() ? document.value("exitCode", Json()) : Json();
+    const Json code = field_of(document, "exitCode");
     if (code.is_number_integer()) co_return code.get<int>();
     co_await sleep_for(kStatusPause);
   }

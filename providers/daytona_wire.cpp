@@ -14,7 +14,7 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
   if (!spec.network.allow.empty())
     throw Error(ErrorCode::unsupported, "daytona has no rules for hosts and ports");
   Json labels = spec.metadata;
-  labels[kSandboxTag] = spec.sandbox_id;
+  put_tags(labels, spec.sandbox_id, spec.installation);
   Json body{{"name", spec.sandbox_id},
             {"labels", std::move(labels)},
             {"env", spec.env},
@@ -40,7 +40,7 @@ Box to_box(const Json& document) {
   return reading("daytona", [&] {
     Box box;
     box.sandbox.backend_id = document.at("id").get<std::string>();
-    box.sandbox.sandbox_id = text_of(document.value("labels", Json()), kSandboxTag);
+    read_tags(field_of(document, "labels"), box.sandbox);
     const std::string kind = text_of(document, "sandboxClass");
     box.sandbox.isolation =
         kind.ends_with("vm") || kind == "windows" ? Isolation::microvm : Isolation::container;
@@ -60,12 +60,17 @@ Box to_box(const Json& document) {
   });
 }
 
-SandboxPage to_page(const Json& document) {
+SandboxPage to_page(const Json& document, std::vector<std::string>& failed) {
   SandboxPage page;
   // Before cursors came, the answer was the list itself.
-  const Json items = document.is_object() ? document.value("items", Json()) : document;
+  const Json items = document.is_object() ? field_of(document, "items") : document;
   if (!items.is_array()) throw Error(ErrorCode::unavailable, "daytona sent no list");
-  for (const Json& item : items) page.sandboxes.push_back(to_box(item).sandbox);
+  for (const Json& item : items) {
+    Box box = to_box(item);
+    if (box.failed) box.sandbox.state = BackendState::gone;
+    if (box.failed && !box.sandbox.sandbox_id.empty()) failed.push_back(box.sandbox.backend_id);
+    page.sandboxes.push_back(std::move(box.sandbox));
+  }
   page.next = next_query("cursor", text_of(document, "nextCursor"));
   return page;
 }

@@ -8,7 +8,7 @@
 #include "providers/vendor_json.hpp"
 
 // Between our values and the words of the Daytona API (0.x) and of its toolbox, the server in every
-// sandbox. Pure; every from function throws Error(unavailable) for a document that does not have
+// sandbox. Pure; every reading function throws Error(unavailable) for a document that does not have
 // that form.
 namespace sandgate::daytona {
 
@@ -27,8 +27,8 @@ struct Box {
   std::string toolbox_url;  // without the sandbox's id
 };
 Box to_box(const Json& document);
-// One answer of the list.
-SandboxPage to_page(const Json& document);
+// One answer of the list; the ids of those of ours that failed are added to `failed`.
+SandboxPage to_page(const Json& document, std::vector<std::string>& failed);
 
 // A line for the toolbox's execute, which takes one command without a shell's words.
 std::string execute_command(const std::string& line);

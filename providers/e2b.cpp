@@ -1,11 +1,11 @@
 #include "providers/e2b.hpp"
 
 #include "providers/e2b_process.hpp"
+#include "providers/sandbox_pages.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int kMaxE2bPages = 1000;
 constexpr const char* kEnvdPort = "49983";
 
 RestTarget target_of_e2b(const E2bSettings& settings) {
@@ -71,12 +71,16 @@ Task<std::optional<BackendSandbox>> E2bProvider::find(std::string id) {
 Task<std::vector<BackendSandbox>> E2bProvider::pages(std::string query) {
   std::vector<BackendSandbox> all;
   std::string cursor;
-  for (int page = 0; page < kMaxE2bPages; ++page) {
-    RestCall call{.path = "/v2/sandboxes?limit=100&state=running,paused" + query + cursor};
+  ListRoom room("e2b");
+  for (;;) {
+    room.take_page();
+    RestCall call{.path = "/v2/sandboxes?limit=100&state=running,paused" + query + cursor,
+                  .room = room.bytes()};
     const HttpReply reply = co_await api_.send(std::move(call));
     if (reply.status != 200) throw api_.failure(reply, "/v2/sandboxes");
     const Json items = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
     if (!items.is_array()) throw Error(ErrorCode::unavailable, "e2b sent no list");
+    room.take_entries(items.size());
     for (const Json& item : items) {
       BackendSandbox sandbox = to_sandbox(item);
       if (!sandbox.sandbox_id.empty()) all.push_back(std::move(sandbox));

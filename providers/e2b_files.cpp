@@ -37,7 +37,7 @@ Task<Json> E2bProvider::filesystem(std::string id, std::string method, Json body
 Task<FileEntry> E2bProvider::stat(std::string id, std::string path) {
   Json body{{"path", path}};
   const Json document = co_await filesystem(id, "Stat", std::move(body));
-  co_return e2b::to_entry(document.value("entry", Json::object()));
+  co_return e2b::to_entry(field_of(document, "entry"));
 }
 
 Task<FileContent> E2bProvider::read_file(std::string id, std::string path, ByteRange range) {
@@ -63,6 +63,13 @@ Task<FileContent> E2bProvider::read_file(std::string id, std::string path, ByteR
 
 Task<FileEntry> E2bProvider::write_file(std::string id, std::string path, uint32_t mode,
                                         ByteSource& bytes) {
+  // Nobody may read what is to be kept from others while it is being written.
+  if ((mode & kDefaultMode) != kDefaultMode) {
+    const std::string file = shell::quote(path);
+    const std::string line = "mkdir -p -- \"$(dirname -- " + file + ")\" && (umask 077; : >>" +
+                             file + ") && chmod 600 -- " + file;
+    co_await run(id, line);
+  }
   RestApi server = co_await envd(id);
   RestCall call{.method = "POST", .path = bytes_path(path)};
   call.sends_file(bytes);
@@ -79,8 +86,8 @@ Task<std::vector<FileEntry>> E2bProvider::list_files(std::string id, std::string
   Json body{{"path", path}, {"depth", depth}};
   const Json document = co_await filesystem(id, "ListDir", std::move(body));
   std::vector<FileEntry> all;
-  for (const Json& entry : document.value("entries", Json::array()))
-    all.push_back(e2b::to_entry(entry));
+  const Json entries = field_of(document, "entries");
+  for (const Json& entry : entries) all.push_back(e2b::to_entry(entry));
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   co_return all;
 }
@@ -97,7 +104,7 @@ Task<FileEntry> E2bProvider::make_directory(std::string id, std::string path) {
 Task<FileEntry> E2bProvider::move(std::string id, std::string from, std::string to) {
   Json body{{"source", from}, {"destination", to}};
   const Json document = co_await filesystem(id, "Move", std::move(body));
-  co_return e2b::to_entry(document.value("entry", Json::object()));
+  co_return e2b::to_entry(field_of(document, "entry"));
 }
 
 Task<void> E2bProvider::remove(std::string id, std::string path, bool recursive) {

@@ -51,7 +51,7 @@ Json to_create(const CreateSpec& spec, const std::string& template_id) {
   if (!spec.network.allow.empty())
     throw Error(ErrorCode::unsupported, "e2b has no rules for hosts and ports");
   Json metadata = spec.metadata;
-  metadata[kSandboxTag] = spec.sandbox_id;
+  put_tags(metadata, spec.sandbox_id, spec.installation);
   return {{"templateID", spec.snapshot.empty() ? template_id : spec.snapshot},
           {"timeout", std::max<int64_t>(1, spec.ttl.count())},
           {"secure", true},
@@ -64,7 +64,7 @@ BackendSandbox to_sandbox(const Json& document, Isolation isolation, const std::
   return reading_e2b([&] {
     BackendSandbox sandbox;
     sandbox.backend_id = document.at("sandboxID").get<std::string>();
-    sandbox.sandbox_id = text_of(document.value("metadata", Json()), kSandboxTag);
+    read_tags(field_of(document, "metadata"), sandbox);
     if (text_of(document, "state") == "paused") {
       sandbox.state = BackendState::paused;
       sandbox.kept = Keeps::memory;

@@ -7,7 +7,7 @@
 #include "providers/vendor_json.hpp"
 
 // Between our values and the words of the E2B API and of envd, its server in every sandbox. Pure;
-// every from function throws Error(unavailable) for a document that does not have that form.
+// every reading function throws Error(unavailable) for a document that does not have that form.
 namespace sandgate::e2b {
 
 // Where a sandbox's own server is reached.

@@ -4,7 +4,6 @@
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/log.hpp"
-#include "gateway/core/utf8.hpp"
 #include "providers/rest_api.hpp"
 
 namespace sandgate::grpc {
@@ -12,7 +11,6 @@ namespace {
 
 constexpr size_t kFrameHead = 5;
 constexpr size_t kReadPiece = 64 << 10;
-constexpr size_t kLoggedMessage = 500;
 constexpr int kSuccess = 200;
 
 Error broken_call(std::string_view provider, std::string_view what) {
@@ -86,10 +84,7 @@ std::optional<Error> failure_of(const std::string& provider, std::string_view pa
                                 MessageStream::ErrorReader read_error) {
   if (!status) return broken_call(provider, "ended the call without a status");
   if (status->code == kOk) return std::nullopt;
-  log::warn("backend refused", {{"provider", provider},
-                                {"path", path},
-                                {"status", status->code},
-                                {"body", to_utf8(status->message.substr(0, kLoggedMessage))}});
+  log::warn("backend refused", {{"provider", provider}, {"path", path}, {"status", status->code}});
   return read_error(provider, *status);
 }
 

@@ -35,7 +35,7 @@ inline constexpr int kOk = 0, kUnknown = 2;
 // How a call ended.
 struct Status {
   int code = kUnknown;
-  std::string message;  // the server's words: for the log, never for a client
+  std::string message;  // the server's words, which may repeat ours: for nobody else to see
   std::string details;  // bytes of grpc-status-details-bin
 };
 // From trailers, or from the headers of an answer that has nothing else. Empty: they do not say.

@@ -19,6 +19,9 @@ using HttpFields = std::vector<std::pair<std::string, std::string>>;
 // The first field of that name, case-insensitive.
 std::optional<std::string_view> find_field(const HttpFields& fields, std::string_view name);
 
+// Throws Error(unavailable) where a field would be more than one: some come from upstreams.
+void check_fields(const HttpFields& fields);
+
 // Who signs a request, and for what, with AWS Signature Version 4.
 struct AwsSigner {
   std::string region, service;

@@ -1,11 +1,11 @@
 #include "providers/kubernetes.hpp"
 
 #include "providers/kubernetes_process.hpp"
+#include "providers/sandbox_pages.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int kMaxKubernetesPages = 1000;
 constexpr const char* kExecProtocols = "v5.channel.k8s.io, v4.channel.k8s.io";
 
 RestTarget target_of_kubernetes(const KubernetesSettings& settings) {
@@ -75,12 +75,17 @@ Task<std::optional<BackendSandbox>> KubernetesProvider::find_by_tag(std::string 
 Task<std::vector<kubernetes::Box>> KubernetesProvider::pages(std::string path) {
   std::vector<kubernetes::Box> all;
   std::string more;
-  for (int page = 0; page < kMaxKubernetesPages; ++page) {
-    RestCall call{.path = path + "?labelSelector=" + kSandboxTag + "&limit=500" + more};
+  // Descriptions of pods are long.
+  ListRoom room("kubernetes", 1000, 100'000, 1 << 30);
+  for (;;) {
+    room.take_page();
+    RestCall call{.path = path + "?labelSelector=" + kSandboxTag + "&limit=500" + more,
+                  .room = room.bytes()};
     const auto document = co_await api_.find(std::move(call));
     if (!document) co_return all;  // the cluster has no such resource
-    for (const Json& item : list_of("kubernetes", *document, "items"))
-      all.push_back(kubernetes::to_box(item, settings_.rules));
+    const Json& items = list_of("kubernetes", *document, "items");
+    room.take_entries(items.size());
+    for (const Json& item : items) all.push_back(kubernetes::to_box(item, settings_.rules));
     const std::string next = text_of(document->value("metadata", Json()), "continue");
     if (next.empty()) break;
     more = "&continue=" + percent_encode(next);

@@ -23,7 +23,8 @@ bool denies(const CreateSpec& spec) { return spec.network.fallback == NetworkDef
 
 // Labels hold less than our metadata may.
 Json metadata_of(const CreateSpec& spec) {
-  Json labels{{kSandboxTag, spec.sandbox_id}, {"app.kubernetes.io/managed-by", "sandgate"}};
+  Json labels{{"app.kubernetes.io/managed-by", "sandgate"}};
+  put_tags(labels, spec.sandbox_id, spec.installation);
   if (denies(spec)) labels[kNetworkLabel] = "deny";
   return {{"name", spec.sandbox_id},
           {"labels", std::move(labels)},
@@ -205,7 +206,7 @@ Box to_box(const Json& document, const PodRules& rules) {
     Box box;
     box.sandbox.backend_id =
         std::string(resource ? kSandboxes : kPods) + metadata.at("name").get<std::string>();
-    box.sandbox.sandbox_id = text_of(metadata.value("labels", Json()), kSandboxTag);
+    read_tags(field_of(metadata, "labels"), box.sandbox);
     box.sandbox.region = rules.region;
     if (resource)
       read_resource(document, rules, box);
@@ -235,12 +236,16 @@ Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
   if (reply.status == 410) error.code = ErrorCode::unavailable;  // a list changed too much
   const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
-  // A namespace's quota is told as a lack of permission, and only in words.
-  const bool quota = text_of(document, "message").find("exceeded quota") != std::string::npos;
-  if (reply.status == 403 && quota) {
-    error = Error(ErrorCode::quota_exceeded, "the quota of the kubernetes namespace is used up");
-    error.provider = provider;
-  }
+  const std::string message = text_of(document, "message");
+  const auto says = [&message](const char* words) {
+    return message.find(words) != std::string::npos;
+  };
+  // A cluster forbids what its rules for everybody forbid, too, and tells which only in words.
+  if (reply.status != 403 || message.empty() || (says("User \"") && says(" cannot "))) return error;
+  error = says("exceeded quota")
+              ? Error(ErrorCode::quota_exceeded, "the quota of the kubernetes namespace is used up")
+              : Error(ErrorCode::invalid, "the kubernetes cluster's rules forbid it");
+  error.provider = provider;
   return error;
 }
 

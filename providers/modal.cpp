@@ -4,12 +4,12 @@
 
 #include "providers/modal_process.hpp"
 #include "providers/rest_api.hpp"
+#include "providers/sandbox_pages.hpp"
 #include "providers/shell_command.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int kMaxModalPages = 1000;
 // For how long a kill waits until the sandbox has ended.
 constexpr float kEndSeconds = 10;
 constexpr auto kEndDeadline = std::chrono::seconds(20);
@@ -91,7 +91,7 @@ Task<std::optional<BackendSandbox>> ModalProvider::find(std::string id) {
   }
   BackendSandbox sandbox;
   sandbox.backend_id = id;
-  sandbox.sandbox_id = modal::from_tags(std::get<std::string>(tags));
+  modal::from_tags(std::get<std::string>(tags), sandbox);
   co_return placed(std::move(sandbox));
 }
 
@@ -100,10 +100,14 @@ Task<std::vector<BackendSandbox>> ModalProvider::listed(std::string tag) {
   std::vector<BackendSandbox> all;
   std::set<std::string> seen;
   uint64_t before = 0;
-  for (int number = 0; number < kMaxModalPages; ++number) {
+  ListRoom room("modal");
+  for (;;) {
+    room.take_page();
     const std::string reply =
         co_await account_.call("SandboxListV2", modal::to_list(app, tag, before));
+    room.take_bytes(reply.size());
     modal::Page page = modal::from_list(reply);
+    room.take_entries(page.sandboxes.size());
     // Nothing new: the end, or a server that does not come to one.
     const size_t known = seen.size();
     for (auto& sandbox : page.sandboxes) {

@@ -3,6 +3,7 @@
 
 #include "providers/modal_routers.hpp"
 #include "providers/shell_provider.hpp"
+#include "providers/turns.hpp"
 
 namespace sandgate {
 
@@ -35,7 +36,8 @@ class ModalProvider : public ShellProvider {
   // For its processes. `exec` is the vendor's id of a program.
   ModalRouters& routers() { return routers_; }
   Task<int> wait_for_exit(std::string id, std::string exec);
-  // Appends to the program's input; `last` ends it. Input that a program closed is dropped.
+  // Appends to the program's input, in its turn; `last` ends it. Input that a program closed is
+  // dropped. Error(conflict): somebody wrote past this gateway at the same time.
   Task<void> feed(std::string id, std::string exec, std::string bytes, bool last);
 
  protected:
@@ -47,10 +49,12 @@ class ModalProvider : public ShellProvider {
   Task<std::vector<BackendSandbox>> listed(std::string tag);
   BackendSandbox placed(BackendSandbox sandbox) const;
   Task<void> put(std::string id, std::string exec, uint64_t offset, std::string bytes, bool last);
+  Task<uint64_t> written_to(std::string id, std::string exec);
 
   const ModalSettings settings_;
   ModalAccount account_;
   ModalRouters routers_;
+  Turns inputs_;  // by the program
 };
 
 }  // namespace sandgate

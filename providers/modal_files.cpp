@@ -9,6 +9,7 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kInputPiece = 1 << 20;
+constexpr std::chrono::milliseconds kInputTurn{5};
 constexpr int kMaxExitFailures = 5;
 constexpr auto kWaitDeadline = std::chrono::seconds(60);
 
@@ -35,15 +36,26 @@ Task<void> ModalProvider::put(std::string id, std::string exec, uint64_t offset,
   std::string asked = modal::to_input(task, exec, offset, bytes, last);
   const auto outcome = co_await attempt(routers_.call(id, "TaskExecStdinWrite", std::move(asked)));
   const auto* error = std::get_if<Error>(&outcome);
-  // As with a pipe whose reader has gone, but that no signal follows.
   if (error && error->code != ErrorCode::conflict) throw *error;
+  if (!error || bytes.empty()) co_return;
+  // As with a pipe whose reader has gone, but that no signal follows. Unless others wrote there.
+  const uint64_t written = co_await written_to(id, exec);
+  if (written != offset && written != offset + bytes.size())
+    throw Error(ErrorCode::conflict, "other input was written to the program at the same time");
 }
 
-Task<void> ModalProvider::feed(std::string id, std::string exec, std::string bytes, bool last) {
+Task<uint64_t> ModalProvider::written_to(std::string id, std::string exec) {
   const std::string task = co_await routers_.task(id);
   std::string asked = modal::to_exec(task, exec);
   const std::string reply = co_await routers_.call(id, "TaskExecStdinStatus", std::move(asked));
-  const uint64_t written = modal::from_written(reply);
+  co_return modal::from_written(reply);
+}
+
+Task<void> ModalProvider::feed(std::string id, std::string exec, std::string bytes, bool last) {
+  // Input goes to an offset: two who asked for it at once would write to the same.
+  const Turns::Turn turn(inputs_, exec);
+  for (GrowingPause pause(kInputTurn); !turn.has_come();) co_await pause.wait();
+  const uint64_t written = co_await written_to(id, exec);
   for (size_t at = 0; at < bytes.size(); at += kInputPiece) {
     std::string piece = bytes.substr(at, kInputPiece);
     co_await put(id, exec, written + at, std::move(piece), /*last=*/false);

@@ -35,10 +35,11 @@ Writer environment_of(const std::map<std::string, std::string>& env) {
   return Writer().message(2, contents);
 }
 
-std::string our_tag(const std::vector<Message>& tags) {
-  for (const Message& tag : tags)
-    if (tag.text(1) == kSandboxTag) return tag.text(2);
-  return "";
+void read_modal_tags(const std::vector<Message>& tags, BackendSandbox& sandbox) {
+  for (const Message& tag : tags) {
+    if (tag.text(1) == kSandboxTag) sandbox.sandbox_id = tag.text(2);
+    if (tag.text(1) == kInstallationTag) sandbox.installation = tag.text(2);
+  }
 }
 
 std::optional<bool> ended_of(const std::optional<Message>& result) {
@@ -107,7 +108,7 @@ std::optional<int64_t> expiry_of(std::string_view token) {
   while (claims.size() % 4 != 0) claims += '=';
   const auto text = base64_decode(claims);
   const Json document = Json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
-  const Json end = document.is_object() ? document.value("exp", Json()) : Json();
+  const Json end = field_of(document, "exp");
   if (!end.is_number_integer()) return std::nullopt;
   return end.get<int64_t>();
 }
@@ -165,8 +166,9 @@ std::string to_create(const CreateSpec& spec, const CreateRules& rules, std::str
   Writer request;
   request.text(1, app).message(2, definition_of(spec, rules, image));
   request.message(4, tag_of(kSandboxTag, spec.sandbox_id));
+  if (!spec.installation.empty()) request.message(4, tag_of(kInstallationTag, spec.installation));
   for (const auto& [name, value] : spec.metadata)
-    if (name != kSandboxTag) request.message(4, tag_of(name, value));
+    if (name != kSandboxTag && name != kInstallationTag) request.message(4, tag_of(name, value));
   if (!spec.env.empty()) request.message(6, environment_of(spec.env));
   return request.bytes();
 }
@@ -202,7 +204,9 @@ Access from_access(std::string_view message, std::string task) {
   return {std::move(task), required(reply.text(2)), Secret(required(reply.text(1)))};
 }
 
-std::string from_tags(std::string_view message) { return our_tag(Message(message).messages(1)); }
+void from_tags(std::string_view message, BackendSandbox& sandbox) {
+  read_modal_tags(Message(message).messages(1), sandbox);
+}
 
 std::string to_list(std::string_view app, std::string_view tag, uint64_t before) {
   Writer request;
@@ -216,7 +220,7 @@ Page from_list(std::string_view message) {
   for (const Message& info : Message(message).messages(1)) {
     BackendSandbox sandbox;
     sandbox.backend_id = required(info.text(1));
-    sandbox.sandbox_id = our_tag(info.messages(6));
+    read_modal_tags(info.messages(6), sandbox);
     page.sandboxes.push_back(std::move(sandbox));
     page.last = info.fixed64(3);
   }

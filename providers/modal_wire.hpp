@@ -76,7 +76,7 @@ bool from_wait(std::string_view message);  // whether it has ended
 std::optional<std::string> from_task(std::string_view message);
 // `task` is not part of the message.
 Access from_access(std::string_view message, std::string task);
-std::string from_tags(std::string_view message);  // our id; empty when there is none
+void from_tags(std::string_view message, BackendSandbox& sandbox);  // whose it is
 
 // `tag`: our id, or empty for all. `before`: Page::last of the page before, or 0.
 std::string to_list(std::string_view app, std::string_view tag, uint64_t before);

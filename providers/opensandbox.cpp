@@ -2,11 +2,11 @@
 
 #include "providers/growing_pause.hpp"
 #include "providers/opensandbox_process.hpp"
+#include "providers/sandbox_pages.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int kMaxOpenSandboxPages = 1000;
 constexpr const char* kExecdPort = "44772";
 
 RestTarget target_of_opensandbox(const OpenSandboxSettings& settings) {
@@ -102,10 +102,15 @@ Task<std::optional<BackendSandbox>> OpenSandboxProvider::find(std::string id) {
 
 Task<std::vector<BackendSandbox>> OpenSandboxProvider::pages(std::string query) {
   std::vector<BackendSandbox> all;
-  for (int page = 1; page <= kMaxOpenSandboxPages; ++page) {
-    RestCall call{.path = "/sandboxes?pageSize=100&page=" + std::to_string(page) + query};
+  ListRoom room("opensandbox");
+  for (int page = 1;; ++page) {
+    room.take_page();
+    RestCall call{.path = "/sandboxes?pageSize=100&page=" + std::to_string(page) + query,
+                  .room = room.bytes()};
     const Json document = co_await api_.call(std::move(call));
-    for (const Json& item : list_of("opensandbox", document, "items")) {
+    const Json& items = list_of("opensandbox", document, "items");
+    room.take_entries(items.size());
+    for (const Json& item : items) {
       BackendSandbox sandbox = opensandbox::to_box(item, settings_.rules).sandbox;
       const bool ours = !sandbox.sandbox_id.empty() && sandbox.state != BackendState::gone;
       if (ours) all.push_back(std::move(sandbox));

@@ -20,7 +20,7 @@ Task<void> OpenSandboxProvider::upload(std::string id, std::string path, ByteSou
                 .headers = {{"Content-Type", form.content_type()}}};
   call.sends_file(form);
   const HttpReply reply = co_await inside.send(std::move(call));
-  if (reply.status / 100 != 2) throw inside.failure(reply, "/files/upload");
+  if (reply.status / 100 != 2) throw inside.failure(reply, "/files/upload", /*sent=*/true);
 }
 
 }  // namespace sandgate

@@ -1,12 +1,12 @@
 #include "providers/growing_pause.hpp"
 #include "providers/opensandbox.hpp"
+#include "providers/sandbox_pages.hpp"
 
 // Pause, resume and snapshots of OpenSandboxProvider.
 namespace sandgate {
 namespace {
 
 constexpr auto kOpenSandboxPatience = std::chrono::minutes(3);
-constexpr int kMaxSnapshotPages = 1000;
 
 Error too_slow_opensandbox() {
   return Error(ErrorCode::timeout, "opensandbox did not change the state in time");
@@ -48,8 +48,11 @@ Task<void> OpenSandboxProvider::resume(std::string id) {
 
 Task<std::optional<opensandbox::Snapshot>> OpenSandboxProvider::named_snapshot(
     std::string snapshot_id) {
-  for (int page = 1; page <= kMaxSnapshotPages; ++page) {
-    RestCall call{.path = "/snapshots?pageSize=100&page=" + std::to_string(page)};
+  ListRoom room("opensandbox");
+  for (int page = 1;; ++page) {
+    room.take_page();
+    RestCall call{.path = "/snapshots?pageSize=100&page=" + std::to_string(page),
+                  .room = room.bytes()};
     const Json document = co_await api_.call(std::move(call));
     for (const Json& item : list_of("opensandbox", document, "items")) {
       const auto one = opensandbox::to_snapshot(item);

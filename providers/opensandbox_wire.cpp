@@ -32,10 +32,12 @@ Json to_create(const CreateSpec& spec, const BoxRules& rules) {
   if (!spec.network.allow.empty() || (deny && !rules.egress_enforced))
     throw Error(ErrorCode::unsupported, "opensandbox has no such network policy here");
   // Metadata must have the form of labels there, which ours need not have: it stays with us.
+  Json metadata = Json::object();
+  put_tags(metadata, spec.sandbox_id, spec.installation);
   Json body{{"entrypoint", Json::array({"tail", "-f", "/dev/null"})},
             {"timeout", std::max<int64_t>(kLeastSeconds, spec.ttl.count())},
             {"env", spec.env},
-            {"metadata", {{kSandboxTag, spec.sandbox_id}}},
+            {"metadata", std::move(metadata)},
             {"resourceLimits",
              {{"cpu", std::to_string(spec.resources.milli_vcpu) + "m"},
               {"memory", std::to_string(spec.resources.memory_mib) + "Mi"}}}};
@@ -52,7 +54,7 @@ Box to_box(const Json& document, const BoxRules& rules) {
   return reading("opensandbox", [&] {
     Box box;
     box.sandbox.backend_id = document.at("id").get<std::string>();
-    box.sandbox.sandbox_id = text_of(document.value("metadata", Json()), kSandboxTag);
+    read_tags(field_of(document, "metadata"), box.sandbox);
     box.sandbox.isolation = rules.isolation;
     box.sandbox.region = rules.region;
     const std::string state = document.at("status").at("state").get<std::string>();
@@ -98,7 +100,7 @@ Snapshot to_snapshot(const Json& document) {
 }
 
 bool has_next_page(const Json& document) {
-  const Json pages = document.is_object() ? document.value("pagination", Json()) : Json();
+  const Json pages = field_of(document, "pagination");
   return pages.is_object() && pages.value("hasNextPage", Json()) == true;
 }
 

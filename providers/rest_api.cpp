@@ -12,21 +12,35 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kLoggedBody = 500;
+constexpr size_t kLongestCode = 64, kMostCodes = 8;
+constexpr int kCodeDepth = 4;
+constexpr std::string_view kCodeNames[] = {"code", "type", "reason", "error_code", "error"};
 constexpr size_t kMaxErrorBody = 64 << 10;
 constexpr auto kFileSilence = std::chrono::seconds(60);
 constexpr auto kMaxRetryAfter = std::chrono::seconds(3600);
 
-std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& headers) {
-  const auto text = find_field(headers, "Retry-After");
-  if (!text) return std::nullopt;
+std::optional<std::chrono::milliseconds> time_to_wait(const std::string& text) {
   int64_t seconds = 0;
-  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), seconds);
-  if (failure != std::errc() || end != text->data() + text->size()) {
-    const time_t date = curl_getdate(std::string(*text).c_str(), nullptr);
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (failure != std::errc() || end != text.data() + text.size()) {
+    const time_t date = curl_getdate(text.c_str(), nullptr);
     if (date < 0) return std::nullopt;
     seconds = date - std::time(nullptr);
   }
   return std::chrono::seconds(std::clamp<int64_t>(seconds, 0, kMaxRetryAfter.count()));
+}
+
+// Some name a limit behind it ("Retry-After-create"); the longest is the one that lets us in.
+std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& headers) {
+  constexpr std::string_view kName = "Retry-After";
+  std::optional<std::chrono::milliseconds> longest;
+  for (const auto& [name, value] : headers) {
+    const HttpFields begin{{name.substr(0, kName.size()), ""}};
+    const bool named =
+        find_field(begin, kName) && (name.size() == kName.size() || name[kName.size()] == '-');
+    if (named) longest = std::max(longest, time_to_wait(value));
+  }
+  return longest;
 }
 
 ErrorCode code_of(int status) {
@@ -59,6 +73,38 @@ ErrorCode code_of(int status) {
 }
 
 bool is_success(int status) { return status >= 200 && status < 300; }
+
+bool has_body(const RestCall& call) { return call.json || call.upload || !call.bytes.empty(); }
+
+bool is_code(const std::string& text) {
+  return text.size() <= kLongestCode && std::all_of(text.begin(), text.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
+         });
+}
+
+// The codes that a vendor's document names, under the names by which vendors call them.
+void collect_codes(const Json& document, int depth, std::vector<std::string>& codes) {
+  if (depth == 0 || !document.is_structured()) return;
+  for (const auto& [name, value] : document.items()) {
+    if (codes.size() >= kMostCodes) return;
+    const bool named =
+        std::find(std::begin(kCodeNames), std::end(kCodeNames), name) != std::end(kCodeNames);
+    if (named && value.is_string() && is_code(value.get_ref<const std::string&>()))
+      codes.push_back(value.get<std::string>());
+    else if (name == "error" || name == "errors" || name == "detail" || document.is_array())
+      collect_codes(value, depth - 1, codes);
+  }
+}
+
+// What the log may have of a refusal.
+std::string loggable(const std::string& body, bool sent) {
+  if (!sent) return to_utf8(body.substr(0, kLoggedBody));
+  std::vector<std::string> codes;
+  collect_codes(Json::parse(body, nullptr, /*allow_exceptions=*/false), kCodeDepth, codes);
+  std::string text;
+  for (const std::string& code : codes) text.append(text.empty() ? "" : " ").append(code);
+  return text;
+}
 
 // The Errors of the transport do not know whose they are.
 Error named(Error error, const std::string& provider) {
@@ -127,11 +173,11 @@ Error refused_create(Error error) {
 RestApi::RestApi(HttpClient& http, RestTarget target, ErrorReader read_error)
     : http_(http), target_(std::move(target)), read_error_(read_error) {}
 
-Error RestApi::failure(const HttpReply& reply, std::string_view path) const {
+Error RestApi::failure(const HttpReply& reply, std::string_view path, bool sent) const {
   log::warn("backend refused", {{"provider", target_.provider},
                                 {"path", path.substr(0, path.find('?'))},
                                 {"status", reply.status},
-                                {"body", to_utf8(reply.body.substr(0, kLoggedBody))}});
+                                {sent ? "codes" : "body", loggable(reply.body, sent)}});
   return read_error_ ? read_error_(target_.provider, reply)
                      : error_of_status(target_.provider, reply.status, reply.headers);
 }
@@ -161,16 +207,20 @@ HttpCall RestApi::to_http(RestCall call) const {
 }
 
 Task<HttpReply> RestApi::send(RestCall call) {
+  size_t* room = call.room;
   HttpCall http = to_http(std::move(call));
+  if (room) http.max_body = std::min(http.max_body, *room);
   auto outcome = co_await attempt(http_.call(std::move(http)));
   if (auto* error = std::get_if<Error>(&outcome)) throw named(*error, target_.provider);
+  if (room) *room -= std::min(*room, std::get<HttpReply>(outcome).body.size());
   co_return std::move(std::get<HttpReply>(outcome));
 }
 
 Task<Json> RestApi::call(RestCall call) {
   const std::string path = call.path;
+  const bool sent = has_body(call);
   const HttpReply reply = co_await send(std::move(call));
-  if (!is_success(reply.status)) throw failure(reply, path);
+  if (!is_success(reply.status)) throw failure(reply, path, sent);
   if (reply.body.empty()) co_return Json();
   Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded())
@@ -190,6 +240,7 @@ Task<std::optional<Json>> RestApi::find(RestCall call_) {
 
 Task<std::unique_ptr<HttpStream>> RestApi::stream(RestCall call) {
   const std::string path = call.path;
+  const bool sent = has_body(call);
   HttpCall http = to_http(std::move(call));
   auto outcome = co_await attempt(http_.stream(std::move(http)));
   if (auto* error = std::get_if<Error>(&outcome)) throw named(*error, target_.provider);
@@ -202,7 +253,7 @@ Task<std::unique_ptr<HttpStream>> RestApi::stream(RestCall call) {
     if (count == 0) break;
     reply.body.append(piece, 0, count);
   }
-  throw failure(reply, path);
+  throw failure(reply, path, sent);
 }
 
 Task<Json> RestApi::create(RestCall create) {

@@ -34,6 +34,7 @@ struct RestCall {
   HttpFields headers;
   std::chrono::milliseconds deadline{10000};
   std::chrono::seconds silence{0};
+  size_t* room = nullptr;  // bytes that the answer may have; less by it afterwards
 
   // For a call whose answer, to stream(), or whose body is a file: it may take as long as bytes
   // flow.
@@ -57,8 +58,9 @@ Error refused_create(Error error);
 // What ends a create is its caller's own limit per attempt; this is when nobody waits any more.
 inline constexpr auto kCreateDeadline = std::chrono::minutes(2);
 
-// JSON over HTTP with one upstream. Errors carry the provider's name; a vendor's body goes to the
-// log, shortened, and never into a message.
+// JSON over HTTP with one upstream. Errors carry the provider's name. A vendor's body never goes
+// into a message; shortened it goes to the log, unless something was sent: vendors repeat what they
+// refuse, and that has tenants' secrets. Then the log has what stands there as a code.
 class RestApi {
  public:
   // Turns a refusal into the Error to throw; a provider with an error document of its own gives
@@ -83,8 +85,8 @@ class RestApi {
   Task<void> remove(std::string path);  // 404 counts as removed
 
   const RestTarget& target() const { return target_; }
-  // The Error of a reply, logged.
-  Error failure(const HttpReply& reply, std::string_view path) const;
+  // The Error of a reply, logged. `sent`: the call had a body.
+  Error failure(const HttpReply& reply, std::string_view path, bool sent = false) const;
 
  private:
   HttpCall to_http(RestCall call) const;

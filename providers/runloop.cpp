@@ -87,9 +87,10 @@ Task<std::optional<BackendSandbox>> RunloopProvider::find(std::string id) {
 Task<std::vector<BackendSandbox>> RunloopProvider::list() {
   std::vector<BackendSandbox> all;
   std::set<std::string> seen;
+  ListRoom room(api_.target().provider);
   for (const char* state : kLiving) {
     std::string path = "/v1/devboxes?limit=100&status=" + std::string(state);
-    auto found = co_await list_pages(api_, std::move(path), &runloop::to_page);
+    auto found = co_await list_pages(api_, std::move(path), &runloop::to_page, room);
     for (auto& sandbox : found)
       if (seen.insert(sandbox.backend_id).second) all.push_back(std::move(sandbox));
   }
@@ -108,7 +109,7 @@ Task<ShellProvider::Ran> RunloopProvider::run(std::string id, std::string line) 
       .method = "POST", .path = runloop::box_path(id) + "/execute_sync", .json = std::move(body)};
   call.deadline = std::chrono::seconds(70);
   const Json document = co_await api_.call(std::move(call));
-  const Json status = document.is_object() ? document.value("exit_status", Json()) : Json();
+  const Json status = field_of(document, "exit_status");
   if (!status.is_number_integer())
     throw Error(ErrorCode::unavailable, "runloop did not run the command");
   Ran ran;

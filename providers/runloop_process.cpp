@@ -1,6 +1,5 @@
 #include "providers/runloop_process.hpp"
 
-#include "providers/growing_pause.hpp"
 #include "providers/shell_command.hpp"
 
 namespace sandgate {
@@ -10,39 +9,59 @@ constexpr auto kAsk = std::chrono::milliseconds(50);
 
 }  // namespace
 
-RunloopProcess::RunloopProcess(std::shared_ptr<RunloopProvider> owner, std::string sandbox,
-                               Command command)
-    : ShellProcess(owner, std::move(sandbox), std::move(command)), runloop_(*owner) {}
+RunloopOutput::RunloopOutput(std::shared_ptr<RunloopProvider> owner, std::string execution,
+                             std::string stream)
+    : owner_(std::move(owner)), execution_(std::move(execution)), stream_(std::move(stream)) {}
 
-std::string RunloopProcess::execution_path() const {
-  return runloop::box_path(sandbox_) + "/executions/" + percent_encode(execution_);
-}
-
-Task<std::unique_ptr<EventReader>> RunloopProcess::open(std::string stream) {
-  RestCall call{.path = execution_path() + "/" + stream,
+Task<void> RunloopOutput::open() {
+  RestCall call{.path = execution_ + "/" + stream_ + "?offset=" + std::to_string(received_),
                 .headers = {{"Accept", "text/event-stream"}}};
   call.deadline = std::chrono::seconds(30);
-  std::unique_ptr<ByteSource> bytes = co_await runloop_.api().stream(std::move(call));
-  co_return std::make_unique<EventReader>(std::move(bytes));
+  std::unique_ptr<ByteSource> bytes = co_await owner_->api().stream(std::move(call));
+  events_ = std::make_unique<EventReader>(std::move(bytes));
 }
+
+Task<std::optional<std::string>> RunloopOutput::next() {
+  for (GrowingPause pause(kAsk);;) {
+    const auto event = co_await events_->next();
+    if (event) {
+      auto bytes = runloop::to_output(*event);
+      if (!bytes) continue;
+      received_ += bytes->size();
+      co_return bytes;
+    }
+    // A proxy's idle limit, or a restart, ends a stream as the program's end does.
+    const Json document = co_await owner_->api().get(execution_);
+    if (runloop::to_status(document)) co_return std::nullopt;
+    co_await pause.wait();
+    co_await open();
+  }
+}
+
+RunloopProcess::RunloopProcess(std::shared_ptr<RunloopProvider> owner, std::string sandbox,
+                               Command command)
+    : ShellProcess(owner, std::move(sandbox), std::move(command)), runloop_(owner) {}
 
 Task<void> RunloopProcess::start() {
   Json body{{"command", "(cd; " + shell::line_of(command_) + ") </dev/null"}};
-  const std::string path = runloop::box_path(sandbox_) + "/execute_async";
+  const std::string box = runloop::box_path(sandbox_), path = box + "/execute_async";
   starts();
-  const Json document = co_await runloop_.api().post(path, std::move(body));
-  execution_ = document.is_object() ? document.value("execution_id", "") : "";
-  if (execution_.empty()) throw Error(ErrorCode::unavailable, "runloop did not start the process");
-  std::vector<std::unique_ptr<EventReader>> readers;
-  readers.push_back(co_await open("stream_stdout_updates"));
-  readers.push_back(co_await open("stream_stderr_updates"));
+  const Json document = co_await runloop_->api().post(path, std::move(body));
+  const std::string id = text_of(document, "execution_id");
+  if (id.empty()) throw Error(ErrorCode::unavailable, "runloop did not start the process");
+  execution_ = box + "/executions/" + percent_encode(id);
+  std::vector<std::unique_ptr<RunloopOutput>> outputs;
+  for (const char* stream : {"stream_stdout_updates", "stream_stderr_updates"}) {
+    outputs.push_back(std::make_unique<RunloopOutput>(runloop_, execution_, stream));
+    co_await outputs.back()->open();
+  }
   const auto executor = co_await asio::this_coro::executor;
-  events_ = std::make_unique<MergedEvents>(executor, std::move(readers));
+  outputs_ = std::make_unique<MergedStreams<RunloopOutput>>(executor, std::move(outputs));
 }
 
 Task<int> RunloopProcess::status() {
   for (GrowingPause pause(kAsk);;) {
-    const Json document = co_await runloop_.api().get(execution_path());
+    const Json document = co_await runloop_->api().get(execution_);
     if (const auto code = runloop::to_status(document)) co_return *code;
     co_await pause.wait();
   }
@@ -50,13 +69,10 @@ Task<int> RunloopProcess::status() {
 
 Task<std::optional<ProcessEvent>> RunloopProcess::next() {
   if (has_exited()) co_return std::nullopt;
-  for (;;) {
-    const auto item = co_await events_->next();
-    if (!item) break;
-    auto bytes = runloop::to_output(item->event);
-    if (!bytes) continue;
-    co_return output(item->source == 0 ? Channel::stdout_ : Channel::stderr_, std::move(*bytes));
-  }
+  auto item = co_await outputs_->next();
+  if (item)
+    co_return output(item->source == 0 ? Channel::stdout_ : Channel::stderr_,
+                     std::move(item->event));
   const int code = co_await status();
   co_return exit(code);
 }

@@ -58,7 +58,7 @@ Task<BackendSnapshot> RunloopProvider::snapshot(std::string id, std::string snap
   for (int poll = 0; poll < kRunloopPolls; ++poll) {
     RestCall call{.path = snapshot_path(taken->backend_id) + "/status"};
     const Json document = co_await api_.call(std::move(call));
-    const Json status = document.is_object() ? document.value("status", Json()) : Json();
+    const Json status = field_of(document, "status");
     if (status == "complete") co_return *taken;
     if (status != "in_progress") throw Error(ErrorCode::unavailable, "runloop lost the snapshot");
     co_await sleep_for(kRunloopPoll);
@@ -70,10 +70,10 @@ Task<std::optional<BackendSnapshot>> RunloopProvider::find_snapshot(std::string 
   RestCall call{.path = "/v1/devboxes/disk_snapshots?limit=10&metadata%5Bsandgate_id%5D=" +
                         percent_encode(snapshot_id)};
   const Json document = co_await api_.call(std::move(call));
-  const Json items = document.is_object() ? document.value("snapshots", Json()) : Json();
+  const Json items = field_of(document, "snapshots");
   if (!items.is_array()) throw Error(ErrorCode::unavailable, "runloop sent no list");
   for (const Json& item : items)
-    if (item.value("name", Json()) == snapshot_id) co_return runloop::to_snapshot(item);
+    if (text_of(item, "name") == snapshot_id) co_return runloop::to_snapshot(item);
   co_return std::nullopt;
 }
 

@@ -26,7 +26,7 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
   if (!spec.network.allow.empty() || (deny && rules.deny_policy.empty()))
     throw Error(ErrorCode::unsupported, "runloop has no such network policy");
   Json metadata = spec.metadata;
-  metadata[kSandboxTag] = spec.sandbox_id;
+  put_tags(metadata, spec.sandbox_id, spec.installation);
   Json launch = to_size(spec.resources);
   launch["keep_alive_time_seconds"] = std::max<int64_t>(spec.ttl.count(), rules.keep_alive_seconds);
   if (deny) launch["network_policy_id"] = rules.deny_policy;
@@ -46,7 +46,7 @@ Box to_box(const Json& document) {
   return reading("runloop", [&] {
     Box box;
     box.sandbox.backend_id = document.at("id").get<std::string>();
-    box.sandbox.sandbox_id = text_of(document.value("metadata", Json()), kSandboxTag);
+    read_tags(field_of(document, "metadata"), box.sandbox);
     box.sandbox.isolation = Isolation::microvm;
     const std::string status = document.at("status").get<std::string>();
     box.running = status == "running";
@@ -70,7 +70,7 @@ SandboxPage to_page(const Json& document) {
 }
 
 BackendSnapshot to_snapshot(const Json& document) {
-  const Json id = document.is_object() ? document.value("id", Json()) : Json();
+  const Json id = field_of(document, "id");
   if (!id.is_string()) throw not_its_api("runloop");
   const Json size = document.value("size_bytes", Json());
   return {.backend_id = id.get<std::string>(),

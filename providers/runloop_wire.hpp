@@ -7,7 +7,7 @@
 #include "providers/sandbox_pages.hpp"
 #include "providers/vendor_json.hpp"
 
-// Between our values and the words of the Runloop API. Pure; every from function throws
+// Between our values and the words of the Runloop API. Pure; every reading function throws
 // Error(unavailable) for a document that does not have that form.
 namespace sandgate::runloop {
 

@@ -69,6 +69,7 @@ struct NetworkState {
 
 struct CreateSpec {
   std::string sandbox_id;  // ours; the backend must carry it so that find_by_tag and list return it
+  std::string installation;  // the gateway's; the backend must carry it where it carries labels
   std::string tenant_id;
   std::string image;  // already mapped to this backend's word
   Resources resources;
@@ -89,6 +90,7 @@ enum class BackendState { running, paused, gone };
 struct BackendSandbox {
   std::string backend_id;  // what every other verb takes
   std::string sandbox_id;  // our id as the backend carries it; empty when not ours
+  std::string installation;  // whose it is; empty when the backend does not carry that
   BackendState state = BackendState::running;
   Keeps kept = Keeps::nothing;  // paused: what survived
   Isolation isolation = Isolation::container;  // what it really runs in

@@ -1,30 +1,54 @@
 #include "providers/sandbox_pages.hpp"
 
 namespace sandgate {
-namespace {
-
-constexpr int kMaxPages = 1000;
-
-}  // namespace
 
 std::string next_query(std::string_view name, const std::string& value) {
   return value.empty() ? "" : "&" + std::string(name) + "=" + percent_encode(value);
 }
 
+Error ListRoom::used_up() const {
+  Error error(ErrorCode::unavailable, provider_ + " lists more than can be read");
+  error.provider = provider_;
+  return error;
+}
+
+void ListRoom::take_page() {
+  if (pages_-- == 0) throw used_up();
+}
+
+void ListRoom::take_entries(size_t count) {
+  if (count > entries_) throw used_up();
+  entries_ -= count;
+}
+
+void ListRoom::take_bytes(size_t count) {
+  if (count > bytes_) throw used_up();
+  bytes_ -= count;
+}
+
 Task<std::vector<BackendSandbox>> list_pages(RestApi& api, std::string path,
-                                             std::function<SandboxPage(const Json&)> read) {
+                                             std::function<SandboxPage(const Json&)> read,
+                                             ListRoom& room) {
   std::vector<BackendSandbox> all;
   std::string next;
-  for (int number = 0; number < kMaxPages; ++number) {
-    const Json document = co_await api.get(path + next);
+  do {
+    room.take_page();
+    RestCall call{.path = path + next, .room = room.bytes()};
+    const Json document = co_await api.call(std::move(call));
     SandboxPage page = read(document);
+    room.take_entries(page.sandboxes.size());
     for (BackendSandbox& sandbox : page.sandboxes)
       if (sandbox.state != BackendState::gone && !sandbox.sandbox_id.empty())
         all.push_back(std::move(sandbox));
     next = std::move(page.next);
-    if (next.empty()) break;
-  }
+  } while (!next.empty());
   co_return all;
+}
+
+Task<std::vector<BackendSandbox>> list_pages(RestApi& api, std::string path,
+                                             std::function<SandboxPage(const Json&)> read) {
+  ListRoom room(api.target().provider);
+  co_return co_await list_pages(api, std::move(path), std::move(read), room);
 }
 
 }  // namespace sandgate

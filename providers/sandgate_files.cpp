@@ -1,4 +1,5 @@
 #include "providers/byte_sources.hpp"
+#include "providers/sandbox_pages.hpp"
 #include "providers/sandgate.hpp"
 #include "providers/sandgate_process.hpp"
 #include "providers/sandgate_wire.hpp"
@@ -7,8 +8,6 @@
 // The file verbs of SandgateProvider.
 namespace sandgate {
 namespace {
-
-constexpr int kMaxListPages = 10'000;
 
 // The changes that another gateway tells.
 class RemoteWatch : public FileWatch {
@@ -83,14 +82,16 @@ Task<std::vector<FileEntry>> SandgateProvider::list_files(std::string id, std::s
       files_path(id, "/list", path) + "&limit=100&depth=" + std::to_string(depth);
   std::vector<FileEntry> all;
   std::string cursor;
-  for (int page = 0; page < kMaxListPages; ++page) {
-    const Json document = co_await api_.get(query + cursor);
-    for (const Json& item : list_of("sandgate", document, "items"))
-      all.push_back(wire::to_entry(item));
-    const std::string next = text_of(document, "next_cursor");
-    if (next.empty()) break;
-    cursor = "&cursor=" + percent_encode(next);
-  }
+  ListRoom room("sandgate");
+  do {
+    room.take_page();
+    RestCall call{.path = query + cursor, .room = room.bytes()};
+    const Json document = co_await api_.call(std::move(call));
+    const Json& items = list_of("sandgate", document, "items");
+    room.take_entries(items.size());
+    for (const Json& item : items) all.push_back(wire::to_entry(item));
+    cursor = next_query("cursor", text_of(document, "next_cursor"));
+  } while (!cursor.empty());
   co_return all;
 }
 

@@ -1,13 +1,11 @@
 #include <boost/url/parse.hpp>
 
-#include "providers/address_rules.hpp"
 #include "providers/sandgate.hpp"
+#include "providers/upstream_socket.hpp"
 #include "providers/vendor_json.hpp"
 
 namespace sandgate {
 namespace {
-
-using boost::asio::ip::tcp;
 
 constexpr std::chrono::minutes kTokenAge{5};  // then it is asked for again, and is the same
 constexpr size_t kMaxTokens = 10'000;
@@ -28,25 +26,6 @@ PortHost host_of(const std::string& base_url) {
   host.path = std::string(url->encoded_path());
   host.authority = std::string(url->encoded_host_and_port());
   return host;
-}
-
-Task<StreamSocket> connect_to(PortHost host, bool allow_private) {
-  const auto executor = co_await asio::this_coro::executor;
-  tcp::resolver resolver(executor);
-  const auto [unknown, found] =
-      co_await resolver.async_resolve(host.host, host.port, asio::as_tuple(asio::use_awaitable));
-  tcp::socket socket(executor);
-  for (const auto& entry : found) {
-    const tcp::endpoint address = entry.endpoint();
-    if (!allow_private && !is_public_address(*address.data())) continue;
-    socket = tcp::socket(executor);
-    const auto [failure] =
-        co_await socket.async_connect(address, asio::as_tuple(asio::use_awaitable));
-    if (failure) continue;
-    socket.set_option(tcp::no_delay(true));
-    co_return StreamSocket(socket.release());
-  }
-  throw Error(ErrorCode::unavailable, "the other gateway cannot be reached");
 }
 
 }  // namespace
@@ -84,8 +63,9 @@ Task<PortConnection> SandgateProvider::dial(std::string id, uint16_t port) {
   connection.headers.emplace_back("X-Sandgate-Token", token);
   connection.path_prefix = host.path + "/p/" + percent_encode(id) + "/" + std::to_string(port);
   if (host.tls) connection.tls_host = host.host;
-  StreamSocket socket = co_await connect_to(std::move(host), api_.target().allow_private);
-  connection.socket = std::move(socket);
+  auto connecting = connect_upstream(host.host, host.port, api_.target().allow_private);
+  asio::ip::tcp::socket socket = co_await std::move(connecting);
+  connection.socket = StreamSocket(socket.release());
   co_return connection;
 }
 

@@ -1,3 +1,4 @@
+#include "providers/sandbox_pages.hpp"
 #include "providers/sandgate.hpp"
 #include "providers/sandgate_wire.hpp"
 #include "providers/vendor_json.hpp"
@@ -5,7 +6,6 @@
 namespace sandgate {
 namespace {
 
-constexpr int kMostSnapshotPages = 100;
 // Of a disk that has to be copied; the caller's own limit ends it earlier.
 constexpr std::chrono::minutes kCopying{5};
 
@@ -42,15 +42,15 @@ Task<BackendSnapshot> SandgateProvider::snapshot(std::string id, std::string sna
 
 Task<std::optional<BackendSnapshot>> SandgateProvider::find_snapshot(std::string snapshot_id) {
   std::string cursor;
-  for (int page = 0; page < kMostSnapshotPages; ++page) {
-    const Json document = co_await api_.get("/v1/snapshots?limit=100" + cursor);
+  ListRoom room("sandgate");
+  do {
+    room.take_page();
+    RestCall call{.path = "/v1/snapshots?limit=100" + cursor, .room = room.bytes()};
+    const Json document = co_await api_.call(std::move(call));
     for (const Json& item : list_of("sandgate", document, "items"))
-      if (item.is_object() && item.value("name", Json()) == Json(snapshot_id))
-        co_return wire::to_backend_snapshot(item);
-    const std::string next = text_of(document, "next_cursor");
-    if (next.empty()) break;
-    cursor = "&cursor=" + percent_encode(next);
-  }
+      if (text_of(item, "name") == snapshot_id) co_return wire::to_backend_snapshot(item);
+    cursor = next_query("cursor", text_of(document, "next_cursor"));
+  } while (!cursor.empty());
   co_return std::nullopt;
 }
 

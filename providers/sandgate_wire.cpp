@@ -92,7 +92,7 @@ Error error_of_problem(std::string_view provider, const Json& problem, Error fal
 
 Json to_create(const CreateSpec& spec, const std::string& profile) {
   Json metadata = spec.metadata;
-  metadata["sandgate_id"] = spec.sandbox_id;
+  put_tags(metadata, spec.sandbox_id, spec.installation);
   Json network{{"default", spec.network.fallback == NetworkDefault::allow ? "allow" : "deny"},
                {"allow", spec.network.allow}};
   Json body{{"profile", profile},
@@ -125,8 +125,7 @@ BackendSandbox to_backend_sandbox(const Json& document) {
   return reading("sandgate", [&] {
     BackendSandbox sandbox;
     sandbox.backend_id = document.at("id").get<std::string>();
-    const auto metadata = document.value("metadata", Json::object());
-    sandbox.sandbox_id = text_of(metadata, "sandgate_id");
+    read_tags(field_of(document, "metadata"), sandbox);
     const std::string state = document.at("state").get<std::string>();
     if (sandbox.backend_id.empty() || !sandbox_state_is_known(state)) throw not_its_api("sandgate");
     if (state == "stopped" || state == "failed" || state == "stopping")

@@ -3,7 +3,7 @@
 #include "providers/provider.hpp"
 #include "providers/sandbox_pages.hpp"
 
-// Between our values and the words of Sandgate's own v1 API. Pure; every from_ function throws
+// Between our values and the words of Sandgate's own v1 API. Pure; every reading function throws
 // Error(unavailable) for a document that does not have the form of that API.
 namespace sandgate::wire {
 

@@ -139,7 +139,7 @@ Error read_error(std::string_view provider, const HttpReply& reply) {
   // Others end when they end, not after a time.
   if (text_of(document, "error") == "concurrent_sprite_limit_exceeded")
     error.code = ErrorCode::no_capacity;
-  const Json wait = document.is_object() ? document.value("retry_after_seconds", Json()) : Json();
+  const Json wait = field_of(document, "retry_after_seconds");
   if (!error.retry_after && wait.is_number_integer())
     error.retry_after = std::chrono::seconds(std::clamp<int64_t>(wait.get<int64_t>(), 0, 3600));
   return error;

@@ -7,7 +7,7 @@
 #include "providers/vendor_json.hpp"
 #include "providers/web_socket.hpp"
 
-// Between our values and the words of the Sprites API. Pure; every from function throws
+// Between our values and the words of the Sprites API. Pure; every reading function throws
 // Error(unavailable) for a document that does not have that form.
 namespace sandgate::sprites {
 

@@ -11,6 +11,12 @@ Error not_its_api(std::string_view provider) {
   return error;
 }
 
+Json field_of(const Json& document, std::string_view name) {
+  if (!document.is_object()) return Json();
+  const auto found = document.find(name);
+  return found != document.end() ? *found : Json();
+}
+
 std::string text_of(const Json& document, std::string_view name) {
   if (!document.is_object()) return "";
   const auto found = document.find(name);
@@ -31,6 +37,21 @@ const Json& list_of(std::string_view provider, const Json& document, const char*
   const auto found = document.find(name);
   if (found == document.end() || !found->is_array()) throw not_its_api(provider);
   return *found;
+}
+
+bool may_have_key(std::string_view url, std::string_view api_url) {
+  return url.starts_with("https://") ||
+         (url.starts_with("http://") && api_url.starts_with("http://"));
+}
+
+void put_tags(Json& labels, std::string_view sandbox_id, std::string_view installation) {
+  labels[kSandboxTag] = sandbox_id;
+  if (!installation.empty()) labels[kInstallationTag] = installation;
+}
+
+void read_tags(const Json& labels, BackendSandbox& sandbox) {
+  sandbox.sandbox_id = text_of(labels, kSandboxTag);
+  sandbox.installation = text_of(labels, kInstallationTag);
 }
 
 }  // namespace sandgate

@@ -26,7 +26,7 @@ Task<Keeps> VercelProvider::pause(std::string id, Keeps) {
   if (!box) throw Error::not_found("sandbox", id);
   // What this saves must not be taken for a snapshot that was meant to be and failed.
   if (box->saved_session == box->session.id) {
-    Json tags = vercel::to_tags(box->sandbox.sandbox_id, "", "");
+    Json tags = vercel::to_tags(box->sandbox, "", "");
     co_await set_tags(id, std::move(tags));
   }
   if (box->running) {
@@ -65,14 +65,16 @@ Task<BackendSnapshot> VercelProvider::snapshot(std::string id, std::string snaps
   if (!taken) {
     sessions_.forget(id);
     const vercel::Session session = co_await session_of(id);
-    Json tags = vercel::to_tags(id, snapshot_id, session.id);
+    const auto box = co_await box_of(id);
+    if (!box) throw Error::not_found("sandbox", id);
+    Json tags = vercel::to_tags(box->sandbox, snapshot_id, session.id);
     co_await set_tags(id, std::move(tags));
     RestCall call{.method = "POST",
                   .path = session_path(session.id, "/snapshot"),
                   .json = Json{{"expiration", lasting ? 0 : kVercelForkLife}}};
     call.deadline = kVercelState;
     const Json document = co_await api_.call(std::move(call));
-    taken = vercel::to_snapshot(document.value("snapshot", Json()));
+    taken = vercel::to_snapshot(field_of(document, "snapshot"));
   }
   // It ended the session.
   sessions_.forget(id);

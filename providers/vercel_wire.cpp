@@ -61,9 +61,11 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
   if (!spec.network.allow.empty())
     throw Error(ErrorCode::unsupported, "vercel has no rules for hosts and ports");
   const bool deny = spec.network.fallback == NetworkDefault::deny;
+  Json tags = Json::object();
+  put_tags(tags, spec.sandbox_id, spec.installation);
   Json body{{"projectId", rules.project},
             {"name", spec.sandbox_id},
-            {"tags", {{kSandboxTag, spec.sandbox_id}}},
+            {"tags", std::move(tags)},
             {"env", spec.env},
             {"ports", Json::array()},
             {"persistent", true},
@@ -80,9 +82,10 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
   return body;
 }
 
-Json to_tags(const std::string& sandbox_id, const std::string& snapshot_id,
+Json to_tags(const BackendSandbox& sandbox, const std::string& snapshot_id,
              const std::string& session) {
-  Json tags{{kSandboxTag, sandbox_id}};
+  Json tags = Json::object();
+  put_tags(tags, sandbox.sandbox_id, sandbox.installation);
   if (!snapshot_id.empty()) {
     tags[kSnapshotTag] = snapshot_id;
     tags[kSessionTag] = session;
@@ -96,7 +99,7 @@ Box to_box(const Json& document) {
     const Json tags = sandbox.value("tags", Json());
     Box box;
     box.sandbox.backend_id = sandbox.at("name").get<std::string>();
-    box.sandbox.sandbox_id = text_of(tags, kSandboxTag);
+    read_tags(tags, box.sandbox);
     box.sandbox.isolation = Isolation::microvm;
     box.sandbox.region = text_of(sandbox, "region");
     box.saved_session = text_of(tags, kSessionTag);
@@ -172,7 +175,7 @@ std::optional<int> to_terminal_end(const std::string& message) {
 }
 
 std::optional<Listed> to_listed(const Json& document) {
-  const Json args = document.is_object() ? document.value("args", Json()) : Json();
+  const Json args = field_of(document, "args");
   if (!is_ours(args)) return std::nullopt;
   Listed listed;
   listed.command_id = text_of(document, "id");
@@ -216,7 +219,7 @@ LogLine to_log_line(const std::string& line) {
 Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
   const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
-  const Json detail = document.is_object() ? document.value("error", Json()) : Json();
+  const Json detail = field_of(document, "error");
   const std::string code = text_of(detail, "code");
   if (code == "sandbox_stopping" || code == "sandbox_snapshotting")
     error.code = ErrorCode::conflict;

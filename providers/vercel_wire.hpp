@@ -8,7 +8,7 @@
 #include "providers/vendor_json.hpp"
 
 // Between our values and the words of the Vercel Sandbox API: a sandbox is a name that lasts, a
-// session one run of it. Pure; every from function throws Error(unavailable) for a document that
+// session one run of it. Pure; every reading function throws Error(unavailable) for a document that
 // does not have that form.
 namespace sandgate::vercel {
 
@@ -22,7 +22,7 @@ struct CreateRules {
 
 Json to_create(const CreateSpec& spec, const CreateRules& rules);
 // The tags of a sandbox that is about to be saved as the snapshot of that id of ours.
-Json to_tags(const std::string& sandbox_id, const std::string& snapshot_id,
+Json to_tags(const BackendSandbox& sandbox, const std::string& snapshot_id,
              const std::string& session);
 
 struct Session {

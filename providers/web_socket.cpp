@@ -6,8 +6,8 @@
 
 #include "gateway/core/byte_stream.hpp"
 #include "gateway/core/settle.hpp"
-#include "providers/address_rules.hpp"
 #include "providers/rest_api.hpp"
+#include "providers/upstream_socket.hpp"
 
 namespace sandgate {
 namespace {
@@ -17,7 +17,7 @@ namespace websocket = beast::websocket;
 using Stream = websocket::stream<ByteStream, false>;
 
 struct Connection {
-  explicit Connection(const asio::any_io_executor& executor) : socket(executor) {}
+  explicit Connection(ByteStream::Socket connected) : socket(std::move(connected)) {}
   ByteStream::Socket socket;
   std::optional<ByteStream::TlsStream> tls;  // none: plain
 };
@@ -110,19 +110,6 @@ class BeastSocket : public WebSocket {
   std::string protocol_;
 };
 
-Task<void> connect_to(ByteStream::Socket& socket, const Place& place, bool allow_private) {
-  asio::ip::tcp::resolver resolver(socket.get_executor());
-  const auto found = co_await resolver.async_resolve(place.host, place.port, asio::use_awaitable);
-  std::vector<asio::ip::tcp::endpoint> endpoints;
-  for (const auto& entry : found)
-    if (allow_private || is_public_address(*entry.endpoint().data()))
-      endpoints.push_back(entry.endpoint());
-  if (endpoints.empty())
-    throw Error(ErrorCode::unavailable, "the backend's address is not a public one");
-  co_await asio::async_connect(socket, endpoints, asio::use_awaitable);
-  socket.set_option(asio::ip::tcp::no_delay(true));
-}
-
 Task<void> BeastSocket::upgrade(std::string provider, Place place, WebSocketCall call) {
   auto patience = websocket::stream_base::timeout::suggested(beast::role_type::client);
   patience.idle_timeout = std::chrono::seconds(60);
@@ -163,30 +150,29 @@ Task<void> secure(Connection& connection, const Place& place, const TlsIdentity*
 
 Task<std::unique_ptr<WebSocket>> dial(std::string provider, WebSocketCall call) {
   const Place place = place_of(call.url);
-  auto connection = std::make_unique<Connection>(co_await asio::this_coro::executor);
-  co_await connect_to(connection->socket, place, call.allow_private);
-  if (place.secure) co_await secure(*connection, place, call.tls.get());
-  auto socket = std::make_unique<BeastSocket>(std::move(connection));
-  co_await socket->upgrade(std::move(provider), place, std::move(call));
-  co_return socket;
+  check_fields(call.headers);
+  auto connecting = connect_upstream(place.host, place.port, call.allow_private);
+  auto connection = std::make_unique<Connection>(co_await std::move(connecting));
+  try {
+    if (place.secure) co_await secure(*connection, place, call.tls.get());
+    auto socket = std::make_unique<BeastSocket>(std::move(connection));
+    co_await socket->upgrade(std::move(provider), place, std::move(call));
+    co_return socket;
+  } catch (const boost::system::system_error& failure) {
+    throw broken_off(failure);
+  }
 }
 
 }  // namespace
 
 Task<std::unique_ptr<WebSocket>> open_web_socket(std::string provider, WebSocketCall call) {
   const auto deadline = call.deadline;
-  try {
-    auto outcome = co_await attempt_within(deadline, dial(provider, std::move(call)));
-    if (auto* error = std::get_if<Error>(&outcome)) {
-      if (error->provider.empty()) error->provider = provider;
-      throw *error;
-    }
-    co_return std::move(std::get<0>(outcome));
-  } catch (const boost::system::system_error& failure) {
-    Error error = broken_off(failure);
-    error.provider = provider;
-    throw error;
+  auto outcome = co_await attempt_within(deadline, dial(provider, std::move(call)));
+  if (auto* error = std::get_if<Error>(&outcome)) {
+    if (error->provider.empty()) error->provider = provider;
+    throw *error;
   }
+  co_return std::move(std::get<0>(outcome));
 }
 
 }  // namespace sandgate

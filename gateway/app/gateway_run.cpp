@@ -65,6 +65,7 @@ bool Gateway::prepare_once() {
       log::info("migrated", {{"step", name}});
     wait(seed_prices(database_));
     wait(prices_.load());
+    wait(lifecycle_.parts().installation->read(database_));
     wait(anchor_clock());
     wait(settle_outage());
     return true;

@@ -21,14 +21,19 @@ using Task = asio::awaitable<T>;
 template <class T>
 using Outcome = std::variant<T, Error>;
 
+// Called where an exception is handled: the Error it is, or stands for. One that nobody foresaw
+// (odd JSON of a backend ends in one) is logged and stands for Error(unavailable). A cancellation
+// is thrown on.
+Error caught_error();
+
 // Turns a failure into a value at the one place where failing is a choice to make, not an end.
-// Anything but an Error passes through.
+// Whatever it is: see caught_error().
 template <class T>
 Task<Outcome<T>> attempt(Task<T> task) {
   try {
     co_return Outcome<T>(co_await std::move(task));
-  } catch (const Error& error) {
-    co_return Outcome<T>(error);
+  } catch (const std::exception&) {
+    co_return Outcome<T>(caught_error());
   }
 }
 
@@ -36,8 +41,8 @@ inline Task<Outcome<std::monostate>> attempt(Task<void> task) {
   try {
     co_await std::move(task);
     co_return Outcome<std::monostate>(std::monostate{});
-  } catch (const Error& error) {
-    co_return Outcome<std::monostate>(error);
+  } catch (const std::exception&) {
+    co_return Outcome<std::monostate>(caught_error());
   }
 }
 

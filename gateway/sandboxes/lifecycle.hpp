@@ -10,6 +10,7 @@
 #include "gateway/placement/deployments.hpp"
 #include "gateway/placement/health_board.hpp"
 #include "gateway/placement/place.hpp"
+#include "gateway/sandboxes/installation.hpp"
 #include "gateway/sandboxes/outage_journal.hpp"
 #include "gateway/sandboxes/sandbox_cache.hpp"
 #include "gateway/sandboxes/settling.hpp"
@@ -66,6 +67,7 @@ class Lifecycle {
     OutageJournal* outage = nullptr;  // null: without the database nothing can be ended
     bool price_required = false;  // a backend whose price is unknown is not used
     const Vault* vault = nullptr;  // opens secrets; without it no sandbox gets any
+    std::shared_ptr<Installation> installation = std::make_shared<Installation>();
   };
   explicit Lifecycle(Parts parts) : parts_(std::move(parts)), losses_(parts_.prices) {}
 

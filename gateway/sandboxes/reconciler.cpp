@@ -6,17 +6,33 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/orphans.hpp"
+#include "gateway/sandboxes/shadowing.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kPatience{60};
 
+// What the registry knows of listed ids.
+struct Known {
+  std::map<std::string, SandboxRecord> sandboxes;
+  std::set<std::string> shadows;
+};
+
+// Whether it carries an id of ours and not another installation's name, with which this one may
+// share an account.
+bool may_be_ours(const BackendSandbox& listed, const std::string& installation) {
+  return SandboxId::parse(listed.sandbox_id) &&
+         (listed.installation.empty() || listed.installation == installation);
+}
+
 // Whether the registry has no use for what a backend lists.
-bool is_orphan(const BackendSandbox& listed, const Deployment& deployment,
-               const std::map<std::string, SandboxRecord>& known) {
-  const auto found = known.find(listed.sandbox_id);
-  if (found == known.end()) return true;
+bool is_orphan(const BackendSandbox& listed, const Deployment& deployment, const Known& known) {
+  const auto found = known.sandboxes.find(listed.sandbox_id);
+  // Another installation's, unless it is certainly not: some backends carry no more than an id.
+  if (found == known.sandboxes.end())
+    return !listed.installation.empty() || known.shadows.contains(listed.sandbox_id) ||
+           !deployment.descriptor.machine.empty();
   const SandboxRecord& record = found->second;
   if (is_ended(record.state)) return true;
   // One still creating or stopping without a backend may be this one.
@@ -75,19 +91,23 @@ bool Reconciler::old_enough(std::chrono::steady_clock::time_point first_seen) co
 
 Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
                                       std::vector<BackendSandbox> listed) {
+  const std::string installation = lifecycle_.parts().installation->id();
+  std::erase_if(listed, [&](const auto& one) { return !may_be_ours(one, installation); });
   std::vector<std::string> ids;
-  for (const BackendSandbox& one : listed)
-    if (SandboxId::parse(one.sandbox_id)) ids.push_back(one.sandbox_id);
-  auto read = [ids](pqxx::work& tx) { return sandbox_rows::find_all(tx, ids); };
-  const auto records = co_await lifecycle_.parts().database.run(std::move(read));
-  std::map<std::string, SandboxRecord> known;
-  for (const SandboxRecord& record : records) known.emplace(record.id.value, record);
+  for (const BackendSandbox& one : listed) ids.push_back(one.sandbox_id);
+  auto read = [ids](pqxx::work& tx) {
+    Known known;
+    for (auto& record : sandbox_rows::find_all(tx, ids))
+      known.sandboxes.emplace(record.id.value, std::move(record));
+    for (auto& id : shadows_among(tx, ids)) known.shadows.insert(std::move(id));
+    return known;
+  };
+  const Known known = co_await lifecycle_.parts().database.run(std::move(read));
   Sightings& before = first_seen_[deployment->key()];
   Sightings now;
   size_t killed = 0;
   for (const BackendSandbox& one : listed) {
-    const bool ours = SandboxId::parse(one.sandbox_id).has_value();
-    if (!ours || one.state == BackendState::gone || !is_orphan(one, *deployment, known)) continue;
+    if (one.state == BackendState::gone || !is_orphan(one, *deployment, known)) continue;
     const auto seen = before.find(one.backend_id);
     const auto since = seen == before.end() ? std::chrono::steady_clock::now() : seen->second;
     now.emplace(one.backend_id, since);

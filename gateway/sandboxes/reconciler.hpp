@@ -11,8 +11,8 @@ namespace sandgate {
 
 // Compares what backends list with what the registry knows, deployment by deployment, each held up
 // by no other; replicas take turns by a lease. Sandboxes the backend lost become failed; sandboxes
-// with our tag that the registry does not know, or knows as ended, are killed once they are a
-// minute old.
+// of this installation that the registry does not know, or knows as ended, are killed once they
+// are a minute old.
 class Reconciler {
  public:
   struct Options {

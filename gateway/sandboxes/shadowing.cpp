@@ -1,5 +1,6 @@
 #include "gateway/sandboxes/shadowing.hpp"
 
+#include "billing/sql_array.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
@@ -69,6 +70,7 @@ Task<void> Shadowing::cast(Shade shade) {
 
 Task<void> Shadowing::place_it(Shade& shade) {
   CreateSpec spec = spec_of(shade.order.request, shade.id, shade.order.tenant);
+  spec.installation = lifecycle_.parts().installation->id();
   const Placement placement =
       co_await place(shade.decision, std::move(spec), lifecycle_.parts().board);
   shade.decision.attempts = placement.attempts;
@@ -80,6 +82,14 @@ Task<void> Shadowing::place_it(Shade& shade) {
   const auto killed = co_await attempt_within(kShadowKillPatience, std::move(killing));
   if (std::holds_alternative<Error>(killed))
     log::warn("a shadow's sandbox was not killed at once", {{"deployment", deployment->name}});
+}
+
+std::vector<std::string> shadows_among(pqxx::work& tx, const std::vector<std::string>& ids) {
+  const auto rows =
+      run_prepared(tx, "SELECT id FROM shadow WHERE id = ANY($1::text[])", sql_array_of(ids));
+  std::vector<std::string> known;
+  for (const auto& row : rows) known.push_back(row[0].as<std::string>());
+  return known;
 }
 
 std::optional<Json> find_shadow(pqxx::work& tx, const SandboxId& sandbox) {

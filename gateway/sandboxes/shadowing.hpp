@@ -36,5 +36,7 @@ class Shadowing {
 
 // {version, outcome, decision} of the shadow beside a sandbox's create; empty when it had none.
 std::optional<Json> find_shadow(pqxx::work& tx, const SandboxId& sandbox);
+// Those of the ids that are shadows'.
+std::vector<std::string> shadows_among(pqxx::work& tx, const std::vector<std::string>& ids);
 
 }  // namespace sandgate

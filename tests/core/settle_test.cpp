@@ -84,7 +84,18 @@ TEST(AttemptWithin, EndsAreValues) {
   const auto late = run(attempt_within(milliseconds(20), wait_long(gone)));
   EXPECT_EQ(std::get<Error>(late).code, ErrorCode::timeout);
   EXPECT_TRUE(gone);
-  EXPECT_THROW(run(attempt_within(hours(1), fail_foreign())), std::out_of_range);
+  const auto unforeseen = run(attempt_within(hours(1), fail_foreign()));
+  EXPECT_EQ(std::get<Error>(unforeseen).code, ErrorCode::unavailable);
+}
+
+TEST(Attempt, IsNoEndOfACancellation) {
+  const auto fail = [](boost::system::error_code code) -> Task<void> {
+    co_await sleep_for(milliseconds(1));
+    throw boost::system::system_error(code);
+  };
+  EXPECT_THROW(run(attempt(fail(asio::error::operation_aborted))), boost::system::system_error);
+  const auto broken = run(attempt(fail(asio::error::connection_reset)));
+  EXPECT_EQ(std::get<Error>(broken).code, ErrorCode::unavailable);
 }
 
 TEST(WithCompanion, EndsAsTheMainTaskEnds) {

@@ -58,6 +58,18 @@ Task<void> count_upload(tcp::socket& socket) {
   co_await ScriptedServer::say(socket, reply);
 }
 
+TEST(CurlClient, AFieldIsNeverMoreThanOne) {
+  CurlClient client;
+  HttpCall call = local("http://127.0.0.1:1/");
+  call.headers = {{"X-Session", "a\r\nAuthorization: b"}};
+  try {
+    run(client.call(call));
+    FAIL() << "it was sent";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("header"), std::string::npos) << error.what();
+  }
+}
+
 TEST(CurlClient, AReplyHasStatusFieldsAndBody) {
   ScriptedServer server(answer_ok);
   CurlClient client;

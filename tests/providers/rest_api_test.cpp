@@ -36,6 +36,38 @@ TEST(RestApi, RetryAfterIsSecondsOrADate) {
   EXPECT_FALSE(after("soon"));
 }
 
+TEST(RestApi, TheLongestOfSeveralTimesToWaitCounts) {
+  const Error error = error_of_status(
+      "x", 429, {{"Retry-After-Create", "7"}, {"retry-after", "3"}, {"Retry-Afterwards", "9"}});
+  EXPECT_EQ(error.retry_after, std::chrono::seconds(7));
+}
+
+// What the log says of a refusal.
+std::string logged(const std::string& body, bool sent) {
+  test::LiveLoop loop;
+  http::Routes routes;
+  test::RouteClient client(routes);
+  client.fixed = HttpReply{422, {}, body, {}};
+  RestApi api(client, {.provider = "x", .base_url = "http://x"});
+  RestCall call{.method = "POST", .path = "/boxes"};
+  if (sent) call.json = Json{{"env", {{"TOKEN", "hunter2"}}}};
+  testing::internal::CaptureStderr();
+  EXPECT_THROW(loop.run(api.call(std::move(call))), Error);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(RestApi, TheLogHasNothingThatWasSent) {
+  const std::string echo =
+      R"({"code":"INVALID","message":"hunter2 is odd","detail":[{"type":"missing",)"
+      R"("msg":"no hunter2","input":{"env":{"code":"hunter2"}}}]})";
+  const std::string told = logged(echo, true);
+  EXPECT_EQ(told.find("hunter2"), std::string::npos) << told;
+  EXPECT_NE(told.find("INVALID missing"), std::string::npos) << told;
+  EXPECT_NE(logged(R"({"message":"no such region"})", false).find("no such region"),
+            std::string::npos);
+  EXPECT_EQ(logged("hunter2", true).find("hunter2"), std::string::npos);
+}
+
 // What the adapter makes of another gateway's refusal of a create.
 Error refused(int status, std::string body, HttpFields headers = {}) {
   test::LiveLoop loop;

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "providers/named_create.hpp"
+#include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate {
@@ -17,6 +18,8 @@ class ScriptedClient : public HttpClient {
     asked.push_back(call.method + " " + call.url);
     HttpReply reply = replies.size() > 1 ? replies.front() : replies.back();
     if (replies.size() > 1) replies.pop_front();
+    if (reply.body.size() > call.max_body)
+      throw Error(ErrorCode::unavailable, "the backend's answer is too large");
     co_return reply;
   }
   Task<std::unique_ptr<HttpStream>> stream(HttpCall) override {
@@ -56,11 +59,33 @@ TEST(SandboxPages, AreReadToTheLast) {
                                                     "GET http://x/boxes?limit=2&cursor=1%262"}));
 }
 
-TEST(SandboxPages, AListWithoutAnEndIsCutOff) {
+TEST(SandboxPages, AListWithoutAnEndIsAnError) {
   ScriptedClient client;
   client.replies = {{200, {}, R"({"items":[],"next":"again"})", {}}};
-  EXPECT_TRUE(listed(client).empty());
+  EXPECT_EQ(test::code_of([&] { listed(client); }), ErrorCode::unavailable);
   EXPECT_EQ(client.asked.size(), 1000U);
+}
+
+// How many of two pages with three entries are read before there is no room for more.
+size_t pages_read(ListRoom room) {
+  ScriptedClient client;
+  client.replies = {{200, {}, R"({"items":["a","b"],"next":"1"})", {}},
+                    {200, {}, R"({"items":["c"]})", {}}};
+  RestApi api(client, {.provider = "x", .base_url = "http://x"});
+  auto listing = attempt(list_pages(api, "/boxes?limit=2", &read, room));
+  const auto outcome = test::run(std::move(listing));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (!error) return std::get<0>(outcome).size() == 3 ? 2 : 0;
+  EXPECT_EQ(error->code, ErrorCode::unavailable);
+  EXPECT_EQ(error->provider, "x");
+  return client.asked.size() - 1;
+}
+
+TEST(SandboxPages, HaveRoomForSoMuchOverAllPages) {
+  EXPECT_EQ(pages_read(ListRoom("x", 2, 3, 45)), 2U);
+  EXPECT_EQ(pages_read(ListRoom("x", 1, 3, 45)), 0U) << "pages: the second is not asked for";
+  EXPECT_EQ(pages_read(ListRoom("x", 2, 2, 45)), 1U) << "entries";
+  EXPECT_EQ(pages_read(ListRoom("x", 2, 3, 44)), 1U) << "bytes";
 }
 
 // What a create makes of the vendor's reply, when an earlier attempt is there or is not.

@@ -230,7 +230,9 @@ TEST(Reconciler, FailsTheLostAndKillsOrphans) {
   World world;
   const SandboxRecord lost = world.create(), kept = world.create();
   world.a->lose(lost.backend_id);
-  run(world.a->create({.sandbox_id = SandboxId::make().value}));
+  const std::string installation = world.replica.lifecycle.parts().installation->id();
+  EXPECT_EQ(world.a->last_spec().installation, installation);
+  run(world.a->create({.sandbox_id = SandboxId::make().value, .installation = installation}));
   Reconciler reconciler(world.replica.lifecycle,
                         {.every = milliseconds(0), .orphan_age = milliseconds(0)});
   const DeploymentPtr on = world.replica.deployments.find(world.tenant, "a");
@@ -243,6 +245,25 @@ TEST(Reconciler, FailsTheLostAndKillsOrphans) {
   EXPECT_EQ(failed.failure->code, "backend_lost");
   EXPECT_FALSE(world.metered(lost.id));
   EXPECT_TRUE(world.a->has(kept.id.value));
+}
+
+TEST(Reconciler, SparesWhatAnotherInstallationMadeInTheSameAccount) {
+  World world;
+  const SandboxRecord ours = world.create();
+  CreateSpec theirs{.sandbox_id = SandboxId::make().value, .installation = "0123456789abcdef"};
+  run(world.a->create(theirs));
+  theirs.installation = "";  // a backend that carries no more than the id
+  theirs.sandbox_id = SandboxId::make().value;
+  run(world.a->create(theirs));
+  // Made before installations had names, and ended since.
+  run(world.replica.lifecycle.kill(world.tenant, ours.id));
+  run(world.a->create({.sandbox_id = ours.id.value}));
+  Reconciler reconciler(world.replica.lifecycle,
+                        {.every = milliseconds(0), .orphan_age = milliseconds(0)});
+  const DeploymentPtr on = world.replica.deployments.find(world.tenant, "a");
+  EXPECT_EQ(run(reconciler.reconcile(on))->orphans_killed, 1u);
+  EXPECT_EQ(world.a->alive(), 2u);
+  EXPECT_FALSE(world.a->has(ours.id.value));
 }
 
 TEST(SandboxCache, IsCoherentBetweenReplicas) {

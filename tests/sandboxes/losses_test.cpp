@@ -81,7 +81,9 @@ TEST(Loss, EndsWithItsOwnTimeWhenTheBackendHadThat) {
 TEST(Loss, IsAnOrphanFromWhenTheVendorSaysItWasMade) {
   LossWorld world;
   world.a->made_at(SystemClock().now() - 500s);
-  run(world.a->create({.sandbox_id = SandboxId::make().value, .resources = {.milli_vcpu = 2000}}));
+  run(world.a->create({.sandbox_id = SandboxId::make().value,
+                       .installation = world.replica.lifecycle.parts().installation->id(),
+                       .resources = {.milli_vcpu = 2000}}));
   EXPECT_EQ(world.sweep(), 1u);
   EXPECT_EQ(world.lost() / 20, 50) << "two vCPU for 500 seconds";
   EXPECT_EQ(world.sql("SELECT DISTINCT tenant FROM usage_event"), "");

@@ -144,5 +144,37 @@ TEST(Reaper, ResolvesACreateThatDiedAtAnyStep) {
   }
 }
 
+// A tenant's own backend, whose answers have no form that its adapter knows.
+class OddProvider : public FakeProvider {
+ public:
+  using FakeProvider::FakeProvider;
+  Task<void> kill(std::string) override {
+    Json::array().value("state", "");
+    co_return;
+  }
+};
+
+TEST(Reaper, AnOddBackendHoldsUpNobodyElse) {
+  World world;
+  auto odd = std::make_shared<OddProvider>("odd");
+  const auto on = [](std::string name, std::shared_ptr<FakeProvider> backend) {
+    Deployment made{.name = name, .provider = name, .backend = backend};
+    made.descriptor = backend->descriptor();
+    return std::make_shared<const Deployment>(std::move(made));
+  };
+  Replica replica(world.database.url(), {on("odd", odd), on("b", world.b)});
+  const auto create = [&](std::string where) {
+    const auto there = [where](Profile& p) { p.placement.order = {where}; };
+    return run(replica.lifecycle.create(world.order(there)));
+  };
+  const SandboxRecord first = create("odd"), second = create("b"), third = create("b");
+  ASSERT_EQ(first.deployment, "odd");
+  EXPECT_EQ(run(replica.reaper(std::chrono::hours(2)).expire()), 3u);
+  EXPECT_EQ(world.row(first.id).state, SandboxState::stopping);
+  EXPECT_EQ(world.row(second.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.row(third.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.b->alive(), 0u);
+}
+
 }  // namespace
 }  // namespace sandgate::test

@@ -50,6 +50,7 @@ struct Replica {
             store, [](const DeploymentRow&) { return nullptr; }, std::move(fixed)),
         lifecycle(parts(spend)) {
     run(deployments.reload());
+    run(lifecycle.parts().installation->read(database));
   }
   ~Replica() {
     while (database.under_way() > 0) std::this_thread::yield();

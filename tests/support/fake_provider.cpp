@@ -69,6 +69,7 @@ BackendSandbox FakeProvider::make(const CreateSpec& spec) {
   last_spec_ = spec;
   BackendSandbox made{.backend_id = "fake-" + std::to_string(++next_),
                       .sandbox_id = spec.sandbox_id,
+                      .installation = spec.installation,
                       .isolation = offered_.isolation,
                       .region = "eu",
                       .created_at = made_at_,

@@ -51,7 +51,8 @@ class Request:
     def __init__(self, handler, method, path, query, headers, body):
         self.handler, self.method, self.path, self.query = handler, method, path, query
         self.headers, self.body = headers, body
-        self.streaming, self.fault = False, ""
+        self.streaming = False
+        self.fault = ""  # the kind that is switched on
 
     def json(self):
         return json.loads(self.body) if self.body else {}
@@ -195,7 +196,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         request = Request(self, self.command, path, urllib.parse.parse_qs(query, True), self.headers,
                           self.body())
         fault = self.fake.fault_of(request) or {"kind": ""}
-        kind = fault["kind"]
+        kind = request.fault = fault["kind"]
         if kind == "hang":
             self.fake.stopped.wait(60)
         if kind in ("hang", "reset"):

@@ -19,6 +19,7 @@ class VendorFaults : public testing::TestWithParam<VendorLine> {
   Outcome<BackendSandbox> create(std::chrono::milliseconds limit = std::chrono::seconds(20)) {
     CreateSpec spec;
     spec.sandbox_id = tag_ = SandboxId::make().value;
+    spec.installation = "0123456789abcdef";
     spec.image = GetParam().image;
     spec.network.fallback = NetworkDefault::allow;
     return loop_.run(attempt_within(limit, provider().create(std::move(spec))));
@@ -115,6 +116,19 @@ TEST_P(VendorFaults, ALostAnswerIsFoundByItsTag) {
     EXPECT_EQ(vendor_->server().state()["boxes"], Json::array()) << kind;
   }
   EXPECT_EQ(vendor_->server().state()["created"], 2);
+}
+
+TEST_P(VendorFaults, ASandboxTellsWhoseItIs) {
+  const auto box = std::get<BackendSandbox>(create());
+  const std::string whose = GetParam().labels ? "0123456789abcdef" : "";
+  const auto found = loop_.run(provider().find(box.backend_id));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->installation, whose);
+  const auto listed = loop_.run(provider().list());
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed[0].sandbox_id, tag_);
+  EXPECT_EQ(listed[0].installation, whose);
+  loop_.run(provider().kill(box.backend_id));
 }
 
 TEST_P(VendorFaults, ASlowAnswerIsAnAnswer) {

@@ -73,6 +73,19 @@ TEST_P(VendorProcesses, StdinIsWrittenByItsId) {
   EXPECT_EQ(read(*stream), std::string("a\0b", 3));
 }
 
+TEST_P(VendorProcesses, WhatManyWriteAtOnceArrivesWhole) {
+  if (!can(Verb::stdin_)) GTEST_SKIP() << "no stdin";
+  using namespace asio::experimental::awaitable_operators;
+  auto stream = start({.argv = {"sort"}});
+  const auto write = [this](std::string line) {
+    return provider().write_stdin(box_, process_, std::move(line));
+  };
+  auto all = write("a\n") && write("b\n") && write("c\n") && write("d\n");
+  loop_.run(std::move(all));
+  loop_.run(provider().close_stdin(box_, process_));
+  EXPECT_EQ(read(*stream), "a\nb\nc\nd\n");
+}
+
 TEST_P(VendorProcesses, ATerminalHasASizeThatChanges) {
   if (!can(Verb::pty)) GTEST_SKIP() << "no pty";
   auto stream = start(

@@ -20,7 +20,8 @@ VendorLine agentcore_line() {
                           {"secret_access_key", "secret/key+0001"},
                           {"session_token", "session+token/0001=="}},
           .question = "(GET |POST .*/sessions/list$)",
-          .kill = "PUT .*stop"};
+          .kill = "PUT .*stop",
+          .labels = false};
 }
 
 VendorLine blaxel_line() {
@@ -48,7 +49,8 @@ VendorLine cloudflare_line() {
               [](const std::string& url) {
                 return Json{{"api_url", url}};
               },
-          .credentials = {{"api_key", "cf_0001"}}};
+          .credentials = {{"api_key", "cf_0001"}},
+          .labels = false};
 }
 
 VendorLine daytona_line() {
@@ -120,7 +122,8 @@ VendorLine northflank_line() {
               [](const std::string& url) {
                 return Json{{"api_url", url}, {"team", "us"}, {"project", "sandboxes"}};
               },
-          .credentials = {{"api_token", "nf_0001"}}};
+          .credentials = {{"api_token", "nf_0001"}},
+          .labels = false};
 }
 
 VendorLine opensandbox_line() {
@@ -162,7 +165,8 @@ VendorLine sprites_line() {
               [](const std::string& url) {
                 return Json{{"api_url", url}};
               },
-          .credentials = {{"token", "org/1/0001"}}};
+          .credentials = {{"token", "org/1/0001"}},
+          .labels = false};
 }
 
 VendorLine vercel_line() {

@@ -147,11 +147,25 @@ TEST(KubernetesWire, ThePolicyIsRecognised) {
   EXPECT_FALSE(is_deny_policy(policy));
 }
 
-TEST(KubernetesWire, AQuotaIsNoLackOfPermission) {
-  const HttpReply full{403, {}, R"({"message":"pods \"x\" is forbidden: exceeded quota: q"})"};
-  EXPECT_EQ(read_error("kubernetes", full).code, ErrorCode::quota_exceeded);
-  const HttpReply plain{403, {}, R"({"message":"pods is forbidden"})"};
-  EXPECT_EQ(read_error("kubernetes", plain).code, ErrorCode::unavailable);
+TEST(KubernetesWire, WhatRulesForbidIsNoLackOfPermission) {
+  const auto error = [](std::string message) {
+    const Json body{{"kind", "Status"}, {"message", message}};
+    return read_error("kubernetes", {403, {}, body.dump(), {}});
+  };
+  EXPECT_EQ(error("pods \"x\" is forbidden: exceeded quota: q").code, ErrorCode::quota_exceeded);
+  for (const char* rule :
+       {"pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\": runAsNonRoot != true",
+        "pods \"x\" is forbidden: maximum cpu usage per Container is 2, but limit is 64",
+        "admission webhook \"validation.gatekeeper.sh\" denied the request: [image] no"}) {
+    EXPECT_EQ(error(rule).code, ErrorCode::invalid) << rule;
+    EXPECT_FALSE(are_credentials_refused(error(rule))) << rule;
+    EXPECT_EQ(refused_create(error(rule)).code, ErrorCode::no_capacity) << rule;
+  }
+  EXPECT_TRUE(are_credentials_refused(
+      error("pods is forbidden: User \"system:serviceaccount:a:b\" cannot create resource "
+            "\"pods\" in API group \"\" in the namespace \"c\"")));
+  // A proxy before the cluster.
+  EXPECT_TRUE(are_credentials_refused(read_error("kubernetes", {403, {}, "<html>", {}})));
 }
 
 TEST(KubernetesWire, SettingsAreReadStrictly) {

@@ -146,7 +146,8 @@ TEST(ModalWire, HostileAnswersAreErrors) {
     EXPECT_THROW(from_id(wrong), Error);
     EXPECT_THROW(from_create(wrong), Error);
     EXPECT_THROW(from_list(wrong), Error);
-    EXPECT_THROW(from_tags(wrong), Error);
+    BackendSandbox sandbox;
+    EXPECT_THROW(from_tags(wrong, sandbox), Error);
     EXPECT_THROW(from_wait(wrong), Error);
     EXPECT_THROW(from_read(wrong), Error);
     EXPECT_THROW(from_access(wrong, "ta-1"), Error);

@@ -228,6 +228,8 @@ class FakeRunloop(fake.Fake):
             if offset >= skip and text:
                 data = json.dumps({"output": text, "offset": offset})
                 write(f"data: {data}\n\n".encode())
+                if request.fault == "cut":
+                    return write(b"")
             offset += len(text.encode())
         if held:
             data = json.dumps({"output": held.decode(errors="replace"), "offset": offset})

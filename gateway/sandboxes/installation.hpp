@@ -1,0 +1,32 @@
+#pragma once
+#include <mutex>
+#include <string>
+
+#include "gateway/core/database.hpp"
+
+namespace sandgate {
+
+// Which of the installations that may share a vendor's account this one is. Thread-safe.
+class Installation {
+ public:
+  // Before anything is created.
+  Task<void> read(Database& database) {
+    auto ask = [](pqxx::work& tx) {
+      return tx.exec1("SELECT id FROM installation")[0].as<std::string>();
+    };
+    auto id = co_await database.run(std::move(ask));
+    std::lock_guard lock(mutex_);
+    id_ = std::move(id);
+  }
+  // Empty until it was read.
+  std::string id() const {
+    std::lock_guard lock(mutex_);
+    return id_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string id_;
+};
+
+}  // namespace sandgate

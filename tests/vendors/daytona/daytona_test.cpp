@@ -1,0 +1,62 @@
+#include "providers/daytona.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/live_loop.hpp"
+
+namespace sandgate::test {
+namespace {
+
+// Answers every call with one document, and keeps the last call.
+class OneAnswer : public HttpClient {
+ public:
+  Task<HttpReply> call(HttpCall call) override {
+    last = std::move(call);
+    co_return HttpReply{200, {}, document.dump(), {}};
+  }
+  Task<std::unique_ptr<HttpStream>> stream(HttpCall) override {
+    throw Error(ErrorCode::unsupported, "nothing is streamed here");
+    co_return nullptr;
+  }
+
+  Json document;
+  HttpCall last;
+};
+
+class DaytonaAccount : public testing::Test {
+ protected:
+  std::shared_ptr<DaytonaProvider> at(std::string api_url) {
+    DaytonaSettings settings;
+    settings.api_url = std::move(api_url);
+    settings.api_key = Secret("key");
+    return std::make_shared<DaytonaProvider>(client_, loop_.executor(), settings);
+  }
+  LiveLoop loop_;
+  OneAnswer client_;
+};
+
+TEST_F(DaytonaAccount, WhatFailedRunsNoMoreAndIsRemoved) {
+  const auto provider = at("https://daytona.example/api");
+  for (const char* state : {"error", "build_failed"}) {
+    const Json box{{"id", "1"}, {"state", state}, {"labels", {{"sandgate_id", "sb1"}}}};
+    client_.document = box;
+    EXPECT_FALSE(loop_.run(provider->find("1"))) << state;
+    client_.document = {{"items", Json::array({box, {{"id", "2"}, {"state", state}}})}};
+    EXPECT_TRUE(loop_.run(provider->list()).empty()) << state;
+    EXPECT_EQ(client_.last.method + " " + client_.last.url,
+              "DELETE https://daytona.example/api/sandbox/1");
+  }
+}
+
+TEST_F(DaytonaAccount, ItsKeyDoesNotGoOutInTheClear) {
+  client_.document = {{"id", "1"}, {"state", "started"}, {"toolboxProxyUrl", "http://proxy"}};
+  const auto read = [this](const std::shared_ptr<DaytonaProvider>& provider) {
+    const auto outcome = loop_.run(attempt(provider->run("1", "true")));
+    return client_.last.url;
+  };
+  EXPECT_EQ(read(at("https://daytona.example/api")), "https://daytona.example/api/sandbox/1");
+  EXPECT_EQ(read(at("http://127.0.0.1:1/api")), "http://proxy/1/process/execute");
+}
+
+}  // namespace
+}  // namespace sandgate::test
