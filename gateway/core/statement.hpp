@@ -20,8 +20,8 @@ void forget_prepared();
 // commit that waits took it along. For what is done again then, or was for nothing.
 inline void commit_lazily(pqxx::work& tx) { tx.exec("SET LOCAL synchronous_commit TO off"); }
 
-// For statements with filters that may be absent: from here to the end of the transaction the server
-// plans for the values at hand, and so with the index that serves them.
+// For statements with filters that may be absent: from here to the end of the transaction the
+// server plans for the values at hand, and so with the index that serves them.
 inline void plan_for_values(pqxx::work& tx) { tx.exec("SET LOCAL plan_cache_mode TO auto"); }
 
 // Runs a statement that runs often. Its text has to be one of a fixed number: never composed from

@@ -94,9 +94,7 @@ TEST_F(LookupsTest, NobodyWaitsBeyondTheDeadline) {
   EXPECT_EQ(found_, std::set<std::string>{"name"}) << "the thread is free again";
 }
 
-TEST_F(LookupsTest, FindsWhatThisMachineKnows) {
-  EXPECT_FALSE(look_up("localhost").empty());
-}
+TEST_F(LookupsTest, FindsWhatThisMachineKnows) { EXPECT_FALSE(look_up("localhost").empty()); }
 
 }  // namespace
 }  // namespace sandgate::egress
