@@ -16,8 +16,6 @@ Task<void> logged(std::string name, std::function<Task<void>()> work) {
     if (error.code != ErrorCode::unavailable)
       log::warn("background work failed", {{"work", name}, {"reason", error.what()}});
   } catch (const std::exception& failure) {
-    const auto* broken = dynamic_cast<const boost::system::system_error*>(&failure);
-    if (broken && broken->code() == asio::error::operation_aborted) throw;  // cancelled
     log::error("background work failed", {{"work", name}, {"reason", failure.what()}});
   }
 }
