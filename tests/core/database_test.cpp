@@ -111,7 +111,7 @@ TEST(Database, ReportsLeaveTheOthersTheirConnections) {
   });
   await_use(single);
   EXPECT_EQ(run(single.run([](pqxx::work&) { return 1; })), 1);
-  EXPECT_EQ(single.under_way(), 1u) << "the report goes on";
+  EXPECT_GE(single.under_way(), 1u) << "the report goes on";
   busy.join();
 }
 
