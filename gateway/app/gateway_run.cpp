@@ -290,7 +290,9 @@ void Gateway::render_metrics(std::string& out) const {
   webhook_sender_.render(out);
   counter("sandgate_creates_without_price_total", "Creates on a backend without a price.",
           lifecycle_.unpriced());
-  gauge("sandgate_outage_journal_records", "Ends that wait for the database.", outage_.records());
+  gauge("sandgate_outage_journal_records",
+        "Records of ends that wait for the database: that one is asked for, that it is done.",
+        outage_.records());
   gauge("sandgate_outage_journal_bytes", "The size of what waits.", outage_.bytes());
   counter("sandgate_losses_total", "Sandboxes whose cost, or a part of it, nobody pays.",
           lifecycle_.losses().booked());
