@@ -4,10 +4,8 @@ the names of single tests."""
 import base64
 import json
 import os
-import signal
 import socket
 import sys
-from decimal import Decimal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../faults"]
@@ -32,22 +30,18 @@ except OSError as error:
 """
 
 
-def curl(box, url, *more):
-    return world.run(box, "curl", "-sS", "--max-time", "10", *more, url)
-
-
 def verdicts(box):
     return world.client.ok("GET", f"/v1/sandboxes/{box}/network")["verdicts"]
 
 
 def test_a_rule_lets_out_and_nothing_else_does():
     box = world.box(f"api.test.example:{web.port}")
-    done = curl(box, f"http://api.test.example:{web.port}/plain")
+    done = world.curl(box, f"http://api.test.example:{web.port}/plain")
     assert done["stdout"] == "hello from outside\n", done
     before = len(web.heard)
     for url in (f"http://other.test.example:{web.port}/plain", f"http://api.test.example:{web.port + 1}/plain",
                 f"http://127.0.0.1:{web.port}/plain", f"http://b.api.test.example:{web.port}/plain"):
-        refused = curl(box, url, "--noproxy", "", "-o", "/dev/null", "-w", "%{http_code}")
+        refused = world.curl(box, url, "--noproxy", "", "-o", "/dev/null", "-w", "%{http_code}")
         assert refused["stdout"] in ("403", "000") and refused["stdout"] != "200", (url, refused)
     assert len(web.heard) == before
     world.end(box)
@@ -66,8 +60,8 @@ def test_no_rule_no_way_out():
 
 def test_wildcard_is_one_label():
     box = world.box(f"*.wild.example:{web.port}")
-    assert curl(box, f"http://a.wild.example:{web.port}/plain")["stdout"] == "hello from outside\n"
-    assert curl(box, f"http://b.a.wild.example:{web.port}/plain", "-o", "/dev/null", "-w", "%{http_code}")["stdout"] \
+    assert world.curl(box, f"http://a.wild.example:{web.port}/plain")["stdout"] == "hello from outside\n"
+    assert world.curl(box, f"http://b.a.wild.example:{web.port}/plain", "-o", "/dev/null", "-w", "%{http_code}")["stdout"] \
         == "403"
     world.end(box)
 
@@ -77,10 +71,10 @@ def test_private_addresses_stay_private():
     names = ("ten", "meta", "six", "linklocal")
     rules = [f"{name}.test.example:80" for name in names] + [f"10.99.0.1:80", "169.254.169.254:80", "[::1]:80"]
     box = world.box(*rules, f"127.0.0.1:{web.port}")
-    control = curl(box, f"http://127.0.0.1:{web.port}/plain", "--noproxy", "", "-x", f"http://127.0.0.1:{PROXY}")
+    control = world.curl(box, f"http://127.0.0.1:{web.port}/plain", "--noproxy", "", "-x", f"http://127.0.0.1:{PROXY}")
     assert control["stdout"] == "hello from outside\n", control
     for rule in rules:
-        done = curl(box, f"http://{rule}/", "--noproxy", "", "-x", f"http://127.0.0.1:{PROXY}")
+        done = world.curl(box, f"http://{rule}/", "--noproxy", "", "-x", f"http://127.0.0.1:{PROXY}")
         # A machine without IPv6 does not even look such names up.
         assert '"private_address"' in done["stdout"] or ("six" in rule and '"no_such_name"' in done["stdout"]), (rule, done)
     for literal in ("0x7f.1", "2130706433", "[::ffff:10.99.0.1]", "127.1", "[64:ff9b::a63:1]"):
@@ -139,7 +133,7 @@ def test_names_are_answered_only_for_rules():
 def test_programs_that_know_no_proxy():
     box = world.box(f"api.test.example:{web.port}", f"api.test.example:{echo.port}", f"127.0.0.0/8:{echo.port}",
                     "203.0.113.0/24:80")
-    done = curl(box, f"http://api.test.example:{web.port}/plain", "--noproxy", "*")
+    done = world.curl(box, f"http://api.test.example:{web.port}/plain", "--noproxy", "*")
     assert done["stdout"] == "hello from outside\n", done
     assert world.python(box, CONNECT, "api.test.example", echo.port)["stdout"] == "ping\n"
     node = "require('http').get(process.argv[1], r => r.pipe(process.stdout))"
@@ -250,88 +244,6 @@ def test_smuggling_is_refused():
     world.end(box)
 
 
-def test_the_egress_process_is_bare():
-    pid = egress_pid()
-    status = dict(line.split(":", 1) for line in open(f"/proc/{pid}/status").read().splitlines())
-    assert "0" not in status["Uid"].split() and status["Groups"].strip() == "", status["Uid"]
-    for field in ("CapPrm", "CapEff", "CapInh", "CapAmb"):
-        assert int(status[field], 16) == 0, field
-    assert status["NoNewPrivs"].strip() == "1" and status["Seccomp"].strip() == "2"
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        assert "Seccomp:\t2" in open(f"/proc/{pid}/task/{thread}/status").read(), thread
-
-
-def egress_pid():
-    return egress_pid_of(world)
-
-
-def egress_pid_of(where):
-    node = (where.server.pids("node") or [0])[0]
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            words = open(f"/proc/{entry}/cmdline", "rb").read().split(b"\0")
-            parent = int(open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            continue
-        if parent == node and words[1:2] == [b"egress"]:
-            return int(entry)
-    return None
-
-
-def test_a_killed_egress_process_comes_back():
-    box = world.box(f"api.test.example:{web.port}")
-    url = f"http://api.test.example:{web.port}/plain"
-    assert curl(box, url)["stdout"] == "hello from outside\n"
-    old = egress_pid()
-    os.kill(old, signal.SIGKILL)
-    wait_until(lambda: egress_pid() not in (None, old), 10, "a new egress process")
-    wait_until(lambda: curl(box, url)["stdout"] == "hello from outside\n", 10, "the way out is open again")
-    refused = curl(box, f"http://other.test.example:{web.port}/plain", "-o", "/dev/null", "-w", "%{http_code}")
-    assert refused["stdout"] == "403", refused
-    world.end(box)
-
-
-def test_a_killed_node_comes_back():
-    box = world.box(f"api.test.example:{web.port}")
-    url = f"http://api.test.example:{web.port}/plain"
-    assert curl(box, url)["stdout"] == "hello from outside\n"
-    starts = world.server.log().count("node ready")
-    world.server.kill("node")
-    wait_until(lambda: world.server.log().count("node ready") > starts, 20, "a new node")
-    wait_until(lambda: curl(box, url)["stdout"] == "hello from outside\n", 20, "the way out is open again")
-    world.end(box)
-
-
-def test_no_death_loses_a_byte_of_the_count():
-    box = world.box(f"api.test.example:{web.port}")
-    url = f"http://api.test.example:{web.port}/plain"
-    counted = lambda: world.client.ok("GET", f"/v1/sandboxes/{box}/metrics")["egress_bytes"]
-
-    def killed_node():
-        starts = world.server.log().count("node ready")
-        world.server.kill("node")
-        wait_until(lambda: world.server.log().count("node ready") > starts, 20, "a new node")
-
-    def killed_egress():
-        old = egress_pid()
-        os.kill(old, signal.SIGKILL)
-        wait_until(lambda: egress_pid() not in (None, old), 10, "a new egress process")
-
-    sent = 0
-    for kill in (killed_egress, killed_node):
-        world.run(box, "sh", "-c", f"head -c 5000000 /dev/zero | curl -sS -m 10 --data-binary @- -o /dev/null {url}")
-        sent += 5_000_000
-        assert counted() >= sent, "told as soon as it was sent"
-        kill()
-        wait_until(lambda: curl(box, url)["stdout"] == "hello from outside\n", 20, "the way out is open again")
-        assert counted() >= sent, (kill, counted(), sent)
-    counts = counted()
-    world.client.ok("DELETE", f"/v1/sandboxes/{box}")
-    usage = world.client.ok("GET", "/v1/usage?group_by=profile")["items"]
-    metered, = [item["meters"]["egress_gib"] for item in usage if item["profile"] == world.last_profile]
-    assert abs(Decimal(metered) * 2**30 - counts) < 10, (metered, counts)
-
-
 def test_rules_change_on_a_running_sandbox():
     box = world.box(f"api.test.example:{web.port}", f"api.test.example:{echo.port}")
     path = f"/v1/sandboxes/{box}/network"
@@ -347,7 +259,7 @@ def test_rules_change_on_a_running_sandbox():
     changed = world.client.ok("PUT", path, {"allow": [f"api.test.example:{web.port}"]})
     assert changed["allow"] == [f"api.test.example:{web.port}"], changed
     wait_until(lambda: output()["state"] == "exited", 5, "the stream is cut")
-    assert curl(box, f"http://api.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
+    assert world.curl(box, f"http://api.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
     assert "ConnectionReset" in world.python(box, CONNECT, "api.test.example", echo.port)["stdout"]
     assert any(v["reason"] == "rule_withdrawn" for v in verdicts(box))
     # Back within the profile, never beyond.
@@ -357,7 +269,7 @@ def test_rules_change_on_a_running_sandbox():
     assert answer.status == 400 and answer.json()["fields"][0]["path"] == "/allow/0", answer.body
     assert world.client.call("PUT", path, {"default": "allow"}).status == 400
     world.client.ok("PUT", path, {"allow": []})
-    assert '"no_rule"' in curl(box, f"http://api.test.example:{web.port}/plain")["stdout"]
+    assert '"no_rule"' in world.curl(box, f"http://api.test.example:{web.port}/plain")["stdout"]
     _, stranger = world.server.tenant("stranger")
     assert stranger.call("GET", path).status == 404 and stranger.call("PUT", path, {}).status == 404
     world.end(box)
@@ -375,15 +287,15 @@ def test_a_way_out_that_cannot_be_opened_is_not_shown_as_open():
     assert world.client.ok("GET", path)["allow"] == []
     world.run(box, "touch", "/tmp/release")
     wait_until(lambda: world.client.call("PUT", path, wanted).status == 200, 10, "the port is free")
-    assert curl(box, f"http://api.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
+    assert world.curl(box, f"http://api.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
     world.end(box)
 
 
 def test_default_allow_still_keeps_private_addresses():
     box = world.box(default="allow")
-    assert curl(box, f"http://other.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
+    assert world.curl(box, f"http://other.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
     for name in ("ten", "meta", "linklocal"):
-        done = curl(box, f"http://{name}.test.example/", "--noproxy", "", "-x", f"http://127.0.0.1:{PROXY}")
+        done = world.curl(box, f"http://{name}.test.example/", "--noproxy", "", "-x", f"http://127.0.0.1:{PROXY}")
         assert '"private_address"' in done["stdout"], done
     for address in ("10.99.0.1", "169.254.169.254"):
         assert "ConnectionReset" in world.python(box, CONNECT, address, 80)["stdout"], address
@@ -409,7 +321,7 @@ print(len(held) >= 250)
     assert world.python(box, code, echo.port)["stdout"].strip().endswith("True")
     assert echo.connections - before <= 300
     other = world.box(f"api.test.example:{web.port}")
-    assert curl(other, f"http://api.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
+    assert world.curl(other, f"http://api.test.example:{web.port}/plain")["stdout"] == "hello from outside\n"
     for each in (box, other):
         world.end(each)
 

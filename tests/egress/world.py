@@ -41,6 +41,9 @@ class World:
         return self.client.ok("POST", f"/v1/sandboxes/{box}/exec",
                               {"command": list(command), "env": env or {}, "timeout_ms": 20000, **more})
 
+    def curl(self, box, url, *more):
+        return self.run(box, "curl", "-sS", "--max-time", "10", *more, url)
+
     def python(self, box, code, *arguments, direct=False, **more):
         """Runs Python inside; `direct` hides the proxy from it."""
         env = {name: "" for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")} if direct else {}

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""The process that carries what sandboxes send: what it may do itself, and that neither its death nor the node's loses
+anything. Run as root; takes the names of single tests."""
+import os
+import signal
+import sys
+from decimal import Decimal
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, HERE + "/../faults"]
+
+from cases import run_all, wait_until  # noqa: E402
+from upstreams import Web  # noqa: E402
+from world import World  # noqa: E402
+
+world = web = None
+
+
+def test_the_egress_process_is_bare():
+    pid = egress_pid()
+    status = dict(line.split(":", 1) for line in open(f"/proc/{pid}/status").read().splitlines())
+    assert "0" not in status["Uid"].split() and status["Groups"].strip() == "", status["Uid"]
+    for field in ("CapPrm", "CapEff", "CapInh", "CapAmb"):
+        assert int(status[field], 16) == 0, field
+    assert status["NoNewPrivs"].strip() == "1" and status["Seccomp"].strip() == "2"
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        assert "Seccomp:\t2" in open(f"/proc/{pid}/task/{thread}/status").read(), thread
+
+
+def egress_pid():
+    return egress_pid_of(world)
+
+
+def egress_pid_of(where):
+    node = (where.server.pids("node") or [0])[0]
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = open(f"/proc/{entry}/cmdline", "rb").read().split(b"\0")
+            parent = int(open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+        if parent == node and words[1:2] == [b"egress"]:
+            return int(entry)
+    return None
+
+
+def test_a_killed_egress_process_comes_back():
+    box = world.box(f"api.test.example:{web.port}")
+    url = f"http://api.test.example:{web.port}/plain"
+    assert world.curl(box, url)["stdout"] == "hello from outside\n"
+    old = egress_pid()
+    os.kill(old, signal.SIGKILL)
+    wait_until(lambda: egress_pid() not in (None, old), 10, "a new egress process")
+    wait_until(lambda: world.curl(box, url)["stdout"] == "hello from outside\n", 10, "the way out is open again")
+    refused = world.curl(box, f"http://other.test.example:{web.port}/plain", "-o", "/dev/null", "-w", "%{http_code}")
+    assert refused["stdout"] == "403", refused
+    world.end(box)
+
+
+def test_a_killed_node_comes_back():
+    box = world.box(f"api.test.example:{web.port}")
+    url = f"http://api.test.example:{web.port}/plain"
+    assert world.curl(box, url)["stdout"] == "hello from outside\n"
+    starts = world.server.log().count("node ready")
+    world.server.kill("node")
+    wait_until(lambda: world.server.log().count("node ready") > starts, 20, "a new node")
+    wait_until(lambda: world.curl(box, url)["stdout"] == "hello from outside\n", 20, "the way out is open again")
+    world.end(box)
+
+
+def test_no_death_loses_a_byte_of_the_count():
+    box = world.box(f"api.test.example:{web.port}")
+    url = f"http://api.test.example:{web.port}/plain"
+    counted = lambda: world.client.ok("GET", f"/v1/sandboxes/{box}/metrics")["egress_bytes"]
+
+    def killed_node():
+        starts = world.server.log().count("node ready")
+        world.server.kill("node")
+        wait_until(lambda: world.server.log().count("node ready") > starts, 20, "a new node")
+
+    def killed_egress():
+        old = egress_pid()
+        os.kill(old, signal.SIGKILL)
+        wait_until(lambda: egress_pid() not in (None, old), 10, "a new egress process")
+
+    sent = 0
+    for kill in (killed_egress, killed_node):
+        world.run(box, "sh", "-c", f"head -c 5000000 /dev/zero | curl -sS -m 10 --data-binary @- -o /dev/null {url}")
+        sent += 5_000_000
+        assert counted() >= sent, "told as soon as it was sent"
+        kill()
+        wait_until(lambda: world.curl(box, url)["stdout"] == "hello from outside\n", 20, "the way out is open again")
+        assert counted() >= sent, (kill, counted(), sent)
+    counts = counted()
+    world.client.ok("DELETE", f"/v1/sandboxes/{box}")
+    usage = world.client.ok("GET", "/v1/usage?group_by=profile")["items"]
+    metered, = [item["meters"]["egress_gib"] for item in usage if item["profile"] == world.last_profile]
+    assert abs(Decimal(metered) * 2**30 - counts) < 10, (metered, counts)
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        print("SKIP needs root: the tests start real sandboxes")
+        sys.exit(77)
+    world, web = World(), Web()
+    try:
+        code = run_all(globals(), sys.argv[1:])
+        if code:
+            print(world.server.log()[-5000:])
+    finally:
+        world.close()
+    sys.exit(code)
