@@ -17,7 +17,7 @@ world = web = None
 
 
 def test_the_egress_process_is_bare():
-    pid = egress_pid()
+    pid = world.egress_pid()
     status = dict(line.split(":", 1) for line in open(f"/proc/{pid}/status").read().splitlines())
     assert "0" not in status["Uid"].split() and status["Groups"].strip() == "", status["Uid"]
     for field in ("CapPrm", "CapEff", "CapInh", "CapAmb"):
@@ -27,30 +27,13 @@ def test_the_egress_process_is_bare():
         assert "Seccomp:\t2" in open(f"/proc/{pid}/task/{thread}/status").read(), thread
 
 
-def egress_pid():
-    return egress_pid_of(world)
-
-
-def egress_pid_of(where):
-    node = (where.server.pids("node") or [0])[0]
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            words = open(f"/proc/{entry}/cmdline", "rb").read().split(b"\0")
-            parent = int(open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            continue
-        if parent == node and words[1:2] == [b"egress"]:
-            return int(entry)
-    return None
-
-
 def test_a_killed_egress_process_comes_back():
     box = world.box(f"api.test.example:{web.port}")
     url = f"http://api.test.example:{web.port}/plain"
     assert world.curl(box, url)["stdout"] == "hello from outside\n"
-    old = egress_pid()
+    old = world.egress_pid()
     os.kill(old, signal.SIGKILL)
-    wait_until(lambda: egress_pid() not in (None, old), 10, "a new egress process")
+    wait_until(lambda: world.egress_pid() not in (None, old), 10, "a new egress process")
     wait_until(lambda: world.curl(box, url)["stdout"] == "hello from outside\n", 10, "the way out is open again")
     refused = world.curl(box, f"http://other.test.example:{web.port}/plain", "-o", "/dev/null", "-w", "%{http_code}")
     assert refused["stdout"] == "403", refused
@@ -79,9 +62,9 @@ def test_no_death_loses_a_byte_of_the_count():
         wait_until(lambda: world.server.log().count("node ready") > starts, 20, "a new node")
 
     def killed_egress():
-        old = egress_pid()
+        old = world.egress_pid()
         os.kill(old, signal.SIGKILL)
-        wait_until(lambda: egress_pid() not in (None, old), 10, "a new egress process")
+        wait_until(lambda: world.egress_pid() not in (None, old), 10, "a new egress process")
 
     sent = 0
     for kill in (killed_egress, killed_node):

@@ -14,7 +14,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../faults"]
 
 from cases import run_all, wait_until  # noqa: E402
-from egress_test import egress_pid_of  # noqa: E402
 from upstreams import Handler, Web  # noqa: E402
 from world import World  # noqa: E402
 
@@ -186,9 +185,9 @@ def test_restarts_bring_secrets_back():
     sandbox = box()
     send = lambda: curl(sandbox, '-H "Authorization: $TOKEN"', f"https://{HOST}/r") and heard_header()
     assert send() == [VALUE]
-    old = egress_pid_of(world)
+    old = world.egress_pid()
     os.kill(old, signal.SIGKILL)
-    wait_until(lambda: egress_pid_of(world) not in (None, old), 10, "a new egress process")
+    wait_until(lambda: world.egress_pid() not in (None, old), 10, "a new egress process")
     wait_until(lambda: send() == [VALUE], 15, "secrets after an egress restart")
     for role in ("node", "worker"):
         before = world.server.pids(role)
@@ -220,7 +219,7 @@ def test_the_value_is_nowhere_it_should_not_be():
     inside = world.run(sandbox, "sh", "-c", f"grep -rlsF '{VALUE[:10]}''{VALUE[10:]}' /tmp /home /etc /var /proc/[0-9]*/environ; true")
     assert inside["stdout"] == "", inside
     # The control: the egress process has it, and only it.
-    assert VALUE.encode() in memory_of(egress_pid_of(world))
+    assert VALUE.encode() in memory_of(world.egress_pid())
     assert VALUE.encode() not in memory_of(world.server.pids("node")[0])
     for path in ("/v1/secrets", "/v1/audit", f"/v1/sandboxes/{sandbox}/network", "/v1/profiles"):
         assert VALUE.encode() not in world.client.call("GET", path).body, path

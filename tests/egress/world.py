@@ -49,6 +49,19 @@ class World:
         env = {name: "" for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")} if direct else {}
         return self.run(box, "python3", "-c", code, *map(str, arguments), env=env, **more)
 
+    def egress_pid(self):
+        """The node's child that carries what the sandboxes send; None while there is none."""
+        node = (self.server.pids("node") or [0])[0]
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                words = open(f"/proc/{entry}/cmdline", "rb").read().split(b"\0")
+                parent = int(open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                continue
+            if parent == node and words[1:2] == [b"egress"]:
+                return int(entry)
+        return None
+
     def end(self, box):
         self.client.call("DELETE", "/v1/sandboxes/" + box)
 
