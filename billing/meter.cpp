@@ -24,8 +24,15 @@ PriceBooks::Held Meter::hold(pqxx::work& tx) {
   return held;
 }
 
-void Meter::advance(pqxx::work& tx, MeteredLife& life, Time until, const PriceSnapshot& prices) {
-  const auto events = book(life, until, prices, SIZE_MAX);
+void Meter::advance(pqxx::work& tx, MeteredLife& life, Time until,
+                    const std::optional<Measured>& totals, const PriceBooks::Held& held) {
+  auto events = book(life, until, *held.prices, SIZE_MAX);
+  auto counters = totals ? lock_counters(tx, life.id) : std::nullopt;
+  if (counters) {
+    counters->ended_at = life.boundary;
+    std::ranges::move(counters->take(*totals, held.now, *held.prices), std::back_inserter(events));
+    update_counters(tx, *counters);
+  }
   usage_.record(tx, events);
 }
 
@@ -34,12 +41,12 @@ void Meter::open(pqxx::work& tx, const MeteredSandbox& sandbox) {
 }
 
 void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,
-                   const Resources& resources) {
+                   const Resources& resources, const std::optional<Measured>& totals) {
   const auto held = hold(tx);
   auto life = lock_metered(tx, id);
   if (!life) throw Error::not_found("metered sandbox", id.value);
   if (life->closed) return;
-  advance(tx, *life, held.now, *held.prices);
+  advance(tx, *life, held.now, totals, held);
   const bool ran = life->state == MeterState::running, runs = state == MeterState::running;
   if (ran && !runs) mark_pause(tx, id, held.now);
   if (!ran && runs) mark_resume(tx, id, held.now);
@@ -62,15 +69,8 @@ void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended
   auto life = lock_metered(tx, id);
   if (!life || life->closed) return;
   const Time end = std::min(ended_at.value_or(held.now), held.now);
-  auto events = book(*life, end, *held.prices, SIZE_MAX);
+  advance(tx, *life, end, totals, held);
   life->closed = true;
-  auto counters = totals ? lock_counters(tx, id) : std::nullopt;
-  if (counters) {
-    counters->ended_at = life->boundary;
-    std::ranges::move(counters->take(*totals, held.now, *held.prices), std::back_inserter(events));
-    update_counters(tx, *counters);
-  }
-  usage_.record(tx, events);
   update_metered(tx, {*life});
 }
 

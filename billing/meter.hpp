@@ -35,19 +35,21 @@ class Meter {
  public:
   explicit Meter(PriceBooks& books, const Clock* clock = nullptr) : books_(books), clock_(clock) {}
 
-  // Starts metering; that it was created is booked with the first of its usage.
-  void open(pqxx::work& tx, const MeteredSandbox& sandbox);
-  // Books what ran so far and goes on in another state or size. No effect on a closed sandbox;
-  // throws Error(not_found) for one never opened.
-  void change(pqxx::work& tx, const SandboxId& id, MeterState state, const Resources& resources);
-  // Books what a backend measured since it was opened; the totals only grow, a smaller one (a
-  // restarted counter) starts counting anew. A reading that is not newer than the last changes
-  // nothing, so that it may be booked again and by anybody. Of a closed sandbox only what was
-  // counted up to its end is booked, within seconds of it: what comes later is not its tenant's.
+  // What a backend counted of a sandbox since it was opened.
   struct Measured {
     std::optional<int64_t> egress_bytes, active_cpu_micros;
     Time sampled_at;
   };
+  // Starts metering; that it was created is booked with the first of its usage.
+  void open(pqxx::work& tx, const MeteredSandbox& sandbox);
+  // Books what ran so far, with the totals if they were read, and goes on in another state or size.
+  // No effect on a closed sandbox; throws Error(not_found) for one never opened.
+  void change(pqxx::work& tx, const SandboxId& id, MeterState state, const Resources& resources,
+              const std::optional<Measured>& totals = std::nullopt);
+  // Books what was counted; the totals only grow, a smaller one (a restarted counter) starts
+  // counting anew. A reading that is not newer than the last changes nothing, so that it may be
+  // booked again and by anybody. Of a closed sandbox only what was counted up to its end is booked,
+  // within seconds of it: what comes later is not its tenant's.
   void observe(pqxx::work& tx, const SandboxId& id, const Measured& totals);
   // Books the rest up to `ended_at` (now when empty; never after now nor before what is booked
   // already), with the last totals if they were read, and stops metering. No effect when closed or
@@ -69,8 +71,9 @@ class Meter {
 
  private:
   PriceBooks::Held hold(pqxx::work& tx);
-  // Books up to `until` and stores where the metering stands.
-  void advance(pqxx::work& tx, MeteredLife& life, Time until, const PriceSnapshot& prices);
+  // Books the life up to `until` with what was counted.
+  void advance(pqxx::work& tx, MeteredLife& life, Time until, const std::optional<Measured>& totals,
+               const PriceBooks::Held& held);
   Task<size_t> flush(Database& database, std::string tenant, std::chrono::seconds min_age);
 
   PriceBooks& books_;

@@ -168,8 +168,7 @@ Task<SandboxRecord> Pausing::keep_paused(SandboxId id, Keeps kept,
   auto write = [this, id, kept, counters](pqxx::work& tx) {
     auto paused = sandbox_rows::set_paused(tx, id, kept);
     if (!paused) return sandbox_rows::find(tx, id);
-    if (counters) lifecycle_.parts().meter.observe(tx, id, *counters);
-    lifecycle_.parts().meter.change(tx, id, metered_as(kept), paused->resources);
+    lifecycle_.parts().meter.change(tx, id, metered_as(kept), paused->resources, counters);
     reserve_paused(tx, *paused);
     return paused;
   };

@@ -24,8 +24,9 @@ SandboxId BillingFixture::open(const Resources& resources, Json metadata) {
   return sandbox.id;
 }
 
-void BillingFixture::change(const SandboxId& id, MeterState state, const Resources& resources) {
-  run(database->run([&](pqxx::work& tx) { meter.change(tx, id, state, resources); }));
+void BillingFixture::change(const SandboxId& id, MeterState state, const Resources& resources,
+                            const std::optional<Meter::Measured>& totals) {
+  run(database->run([&](pqxx::work& tx) { meter.change(tx, id, state, resources, totals); }));
 }
 
 void BillingFixture::close(const SandboxId& id, std::optional<Time> ended_at) {

@@ -33,7 +33,8 @@ class BillingFixture : public ::testing::Test {
   using Quantities = std::map<std::string, std::string>;
 
   SandboxId open(const Resources& resources, Json metadata = Json::object());
-  void change(const SandboxId& id, MeterState state, const Resources& resources);
+  void change(const SandboxId& id, MeterState state, const Resources& resources,
+              const std::optional<Meter::Measured>& totals = std::nullopt);
   void close(const SandboxId& id, std::optional<Time> ended_at = std::nullopt);
   void publish(const std::string& book, const std::string& json);
   // Without the check that prices begin in the future.

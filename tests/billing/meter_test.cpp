@@ -182,8 +182,8 @@ TEST_F(MeterTest, WhatCountersSayIsOfTheRunningTimeAlone) {
   clock.set("2026-11-20T13:01:00Z");
   observe(3'000'000);
   clock.set("2026-11-20T13:02:00Z");
-  observe(4'000'000);
-  change(sandbox, MeterState::paused_disk, size);  // with one, and something after it
+  // With one, and something after it.
+  change(sandbox, MeterState::paused_disk, size, {{std::nullopt, 4'000'000, clock.now()}});
   clock.set("2026-11-20T13:05:00Z");
   observe(4'500'000);
   clock.set("2026-11-20T13:06:00Z");
