@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -17,13 +16,13 @@
 #include <sstream>
 
 #include "local/namespaces/fd_passing.hpp"
+#include "local/namespaces/handover.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr int kLaunchTimeoutSeconds = 10;
-constexpr int kAboveLaunchFds = 64;
 
 Fd sealed_copy(const std::string& path) {
   Fd from = check_fd(open(path.c_str(), O_RDONLY | O_CLOEXEC), "open launcher");
@@ -40,57 +39,11 @@ Fd sealed_copy(const std::string& path) {
   check(fcntl(copy.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL),
         "seal launcher");
   // Above the descriptors a launcher gets, which would cover it before it is executed.
-  return check_fd(fcntl(copy.get(), F_DUPFD_CLOEXEC, kAboveLaunchFds), "keep launcher");
+  return check_fd(fcntl(copy.get(), F_DUPFD_CLOEXEC, kAboveTargets), "keep launcher");
 }
 
-Fd spec_memfd(const LaunchSpec& spec) {
-  std::string text = to_json_text(spec);
-  Fd file = check_fd(memfd_create("launch", MFD_CLOEXEC), "launch memfd");
-  if (pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-    throw StepError("write launch spec", EIO);
-  }
-  return file;
-}
-
-// Descriptors for the new process. Sources are first moved out of the way of the targets.
-class Handover {
- public:
-  Handover() { posix_spawn_file_actions_init(&actions_); }
-  Handover(const Handover&) = delete;
-  ~Handover() { posix_spawn_file_actions_destroy(&actions_); }
-
-  void give(int fd, int target) {
-    Fd high = check_fd(fcntl(fd, F_DUPFD_CLOEXEC, kAboveLaunchFds), "hand over descriptor");
-    posix_spawn_file_actions_adddup2(&actions_, high.get(), target);
-    sources_.push_back(std::move(high));
-  }
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  std::vector<Fd> sources_;
-};
-
-// A session of its own: no terminal of ours, and our signals do not reach it.
 pid_t spawn(int program, const Handover& handover) {
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-  std::string path = "/proc/self/fd/" + std::to_string(program);
-  char name[] = "sandgate-agent";
-  char* argv[] = {name, nullptr};
-  char* environment[] = {nullptr};
-  pid_t pid = 0;
-  int failure = posix_spawn(&pid, path.c_str(), handover.actions(), &attributes, argv, environment);
-  posix_spawnattr_destroy(&attributes);
-  if (failure != 0) throw StepError("start launcher", failure);
-  return pid;
+  return handover.spawn("/proc/self/fd/" + std::to_string(program), {"sandgate-agent"}, {});
 }
 
 struct Packet {
@@ -177,7 +130,7 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
   check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), "report socket");
   Fd ours(pair[0]), theirs(pair[1]);
   inputs.spec.cgroup_fds = static_cast<int>(inputs.cgroups.size());
-  Fd spec = spec_memfd(inputs.spec);
+  Fd spec = text_memfd("launch", to_json_text(inputs.spec));
   Fd null = check_fd(open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
   pid_t launcher = 0;
   {
