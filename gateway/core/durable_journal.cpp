@@ -103,7 +103,8 @@ DurableJournal::DurableJournal(Options options)
     : options_(std::move(options)), writer_(std::make_unique<asio::thread_pool>(1)) {
   Contents found = Contents::read(options_.path, options_.max_bytes + kMaxPayload + kFileHeader);
   if (found.id.empty()) {
-    start_over();
+    take_over(make_fresh());
+    keep_name();
     return;
   }
   file_ = open(options_.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -126,29 +127,37 @@ void DurableJournal::cut_to(size_t size) const {
     throw disk_failed(options_.path);
 }
 
-// The new file replaces the old one whole, so that no crash leaves half a header.
-void DurableJournal::start_over() {
-  const std::string fresh = options_.path + ".new", id = random_hex(kIdSize / 2);
-  const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-  const bool good = file >= 0 && write_all(file, std::string(kMagic) + id) && fsync(file) == 0 &&
-                    rename(fresh.c_str(), options_.path.c_str()) == 0;
-  if (!good) {
-    if (file >= 0) close(file);
+// Beside the old file, which it replaces whole: no crash leaves half a header.
+DurableJournal::Fresh DurableJournal::make_fresh() const {
+  Fresh fresh{.path = options_.path + ".new", .id = random_hex(kIdSize / 2)};
+  fresh.file = open(fresh.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+  const bool good = fresh.file >= 0 && write_all(fresh.file, std::string(kMagic) + fresh.id) &&
+                    fsync(fresh.file) == 0;
+  if (good) return fresh;
+  if (fresh.file >= 0) close(fresh.file);
+  throw disk_failed(options_.path);
+}
+
+void DurableJournal::take_over(Fresh fresh) {
+  if (rename(fresh.path.c_str(), options_.path.c_str()) != 0) {
+    close(fresh.file);
     throw disk_failed(options_.path);
   }
-  const std::string folder = std::filesystem::path(options_.path).parent_path().string();
-  const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory >= 0) {
-    fsync(directory);
-    close(directory);
-  }
   if (file_ >= 0) close(file_);
-  file_ = file;
-  id_ = id;
-  records_.clear();
+  file_ = fresh.file;
+  id_ = std::move(fresh.id);
   size_ = written_ = kFileHeader;
   next_ = 1;
   durable_ = failed_ = 0;
+  torn_ = false;
+}
+
+void DurableJournal::keep_name() const {
+  const std::string folder = std::filesystem::path(options_.path).parent_path().string();
+  const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return;
+  fsync(directory);
+  close(directory);
 }
 
 Task<void> DurableJournal::append(std::string payload) {
@@ -189,7 +198,11 @@ void DurableJournal::write_waiting() {
     for (const Record& record : records_)
       if (record.sequence > durable_) bytes += encoded_record(record);
   }
-  const bool good = write_all(file_, bytes) && fdatasync(file_) == 0;
+  const bool good = is_whole() && write_all(file_, bytes) && fdatasync(file_) == 0;
+  if (!good) {
+    torn_ = true;
+    is_whole();
+  }
   const std::lock_guard lock(mutex_);
   if (good) {
     written_ += bytes.size();
@@ -199,7 +212,12 @@ void DurableJournal::write_waiting() {
   while (!records_.empty() && records_.back().sequence > durable_) records_.pop_back();
   failed_ = next_ - 1;
   size_ = written_;
-  if (ftruncate(file_, static_cast<off_t>(written_)) != 0) fdatasync(file_);
+}
+
+// What is written behind torn bytes would be cut off with them when the file is opened again.
+bool DurableJournal::is_whole() {
+  if (torn_) torn_ = ftruncate(file_, static_cast<off_t>(written_)) != 0 || fdatasync(file_) != 0;
+  return !torn_;
 }
 
 std::string DurableJournal::id() const {
@@ -218,13 +236,28 @@ std::vector<DurableJournal::Record> DurableJournal::pending(size_t most) const {
 }
 
 Task<void> DurableJournal::forget(uint64_t through) {
-  auto work = [this, through] {
+  auto work = [this, through] { forget_now(through); };
+  co_await on_pool(*writer_, std::move(work));
+}
+
+void DurableJournal::forget_now(uint64_t through) {
+  const auto is_done = [this] { return records_.empty() && size_ > kFileHeader; };
+  {
     const std::lock_guard lock(mutex_);
     while (!records_.empty() && records_.front().sequence <= std::min(through, durable_))
       records_.pop_front();
-    if (records_.empty() && size_ > kFileHeader) start_over();
-  };
-  co_await on_pool(*writer_, std::move(work));
+    if (!is_done()) return;
+  }
+  Fresh fresh = make_fresh();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_done()) {  // somebody came meanwhile
+      close(fresh.file);
+      return;
+    }
+    take_over(std::move(fresh));
+  }
+  keep_name();
 }
 
 size_t DurableJournal::records() const {

@@ -52,11 +52,20 @@ class DurableJournal {
 
  private:
   struct Contents;
+  // An empty file with an id of its own, on disk.
+  struct Fresh {
+    std::string path, id;
+    int file = -1;
+  };
 
-  void start_over();  // a new id, an empty file
+  void take_over(Fresh fresh);  // in place of the file so far; needs the lock
   // These run on the writer's thread; the disk is waited for without the lock.
+  Fresh make_fresh() const;
+  void keep_name() const;
   void write_waiting();
   void make_durable(uint64_t sequence);
+  void forget_now(uint64_t through);
+  bool is_whole();
   void cut_to(size_t size) const;
 
   const Options options_;
@@ -66,6 +75,7 @@ class DurableJournal {
   std::deque<Record> records_;  // on disk, or waiting at the end
   size_t size_ = 0;  // of the file, with what waits
   size_t written_ = 0;  // of it, on disk
+  bool torn_ = false;  // there may be more behind that, which nobody was promised
   uint64_t next_ = 1, durable_ = 0, failed_ = 0;  // sequences; failed: up to here not promised
   std::unique_ptr<asio::thread_pool> writer_;
 };

@@ -1,7 +1,9 @@
 #include "gateway/core/durable_journal.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -79,6 +81,22 @@ TEST_F(JournalTest, IsBounded) {
   EXPECT_EQ(journal->records(), 1u);
   run(journal->forget(1));
   run(journal->append(std::string(100, 'x')));
+}
+
+TEST_F(JournalTest, WhatCouldNotBeWrittenIsTakenBackWhole) {
+  auto journal = open();
+  run(journal->append("one"));
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit full{std::filesystem::file_size(path) + 50, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &full);
+  EXPECT_THROW(run(journal->append(std::string(100, 'x'))), Error);
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, before);
+  run(journal->append("two"));
+  journal.reset();
+  EXPECT_EQ(payloads(*open()), (Texts{"one", "two"}));
 }
 
 TEST_F(JournalTest, ForgettingAllStartsOverUnderAnotherName) {
