@@ -72,8 +72,13 @@ class RefreshingCache {
     }
     const bool failed_lately = Steady::now() - failed_at(*entry) < options_.pause_after_failure;
     if (known && failed_lately && outlasts_outage(*entry, *known)) co_return known->shared;
-    const auto loading = load_once(std::move(key), entry, executor);
+    auto loading = load_once(key, entry, executor);
     co_await loading->gate.wait();
+    // One that had begun before the change was known. The next one begins after we came.
+    if (!loading->failure && stale(*entry, *known_of(*entry))) {
+      loading = load_once(std::move(key), entry, executor);
+      co_await loading->gate.wait();
+    }
     if (!loading->failure) co_return known_of(*entry)->shared;
     if (known && loading->failure->code == ErrorCode::unavailable &&
         outlasts_outage(*entry, *known))

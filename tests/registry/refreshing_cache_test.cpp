@@ -75,6 +75,26 @@ TEST(RefreshingCache, ManyWhoWaitCauseOneLoad) {
   EXPECT_EQ(source.asked, 1);
 }
 
+TEST(RefreshingCache, WhoComesAfterAChangeDoesNotGetWhatWasReadBeforeIt) {
+  Source source;
+  Gate hold;
+  Cache cache(kNeverOld, [&](std::string) -> Task<std::optional<int>> {
+    const int read = *source.value;
+    if (++source.asked == 1) co_await hold.wait();
+    co_return read;
+  });
+  asio::thread_pool thread(1);
+  auto before = asio::co_spawn(thread, cache.get("k"), asio::use_future);
+  while (source.asked == 0) std::this_thread::yield();
+  source.value = 2;
+  cache.expire("k");
+  auto after = asio::co_spawn(thread, cache.get("k"), asio::use_future);
+  asio::post(thread, [&] { hold.open(); });
+  EXPECT_EQ(*after.get(), 2);
+  before.wait();
+  thread.join();
+}
+
 TEST(RefreshingCache, ServesWhatItKnowsInAnOutage) {
   Source source;
   Cache cache(kAlwaysOld, source.load());
