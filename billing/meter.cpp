@@ -96,7 +96,8 @@ Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::s
   for (;;) {
     auto work = [this, due, started, min_age](pqxx::work& tx) mutable {
       const auto held = hold(tx);
-      const Time start = started.value_or(held.now);
+      // Not ahead of a clock that stepped back: nothing would be booked, again and again.
+      const Time start = std::min(started.value_or(held.now), held.now);
       due.booked_before = start - min_age;
       auto lives = lock_due(tx, due);
       std::vector<UsageEvent> all;

@@ -197,6 +197,22 @@ TEST_F(MeterTest, WhatCountersSayIsOfTheRunningTimeAlone) {
                                       "13:01|13:02|1", "13:02|13:02|0.5", "13:06|13:07|0.5"}));
 }
 
+// What a machine's clock does when it is set right in the middle of a flush.
+struct ClockThatStepsBack : Clock {
+  Time now() const override { return looks++ == 0 ? first : first - 3h; }
+  Time first;
+  mutable int looks = 0;
+};
+
+TEST_F(MeterTest, AFlushEndsWhenTheClockStepsBack) {
+  open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  ClockThatStepsBack stepping;
+  stepping.first = clock.now() + 10h;  // more than one transaction books
+  Meter late(books, &stepping);
+  EXPECT_GT(run(late.flush(*database, 0s)), 0u);
+  EXPECT_LT(stepping.looks, 10);
+}
+
 TEST_F(MeterTest, AReadingCountsOnceAndAnOlderOneNever) {
   const auto sandbox = open({});
   const auto observe = [&](int64_t micros, Time sampled_at) {
