@@ -134,10 +134,12 @@ void Budgets::change(pqxx::work& tx, const PlannedSpending& planned, Shortfall s
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
   Reservation& reservation = found[0];
-  // What is held stays in the currency it was set aside in; another one is no money here.
+  // What is held stays in the currency it was set aside in; another one is no money here, but
+  // nothing is nothing in each.
+  const auto& charge = planned.charge_per_hour;
   const bool same =
-      planned.charge_per_hour && planned.charge_per_hour->currency == reservation.currency;
-  if (same) reservation.charge_per_hour = planned.charge_per_hour->amount;
+      charge && (charge->currency == reservation.currency || charge->amount.is_zero());
+  if (same) reservation.charge_per_hour = charge->amount;
   const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
   const Decimal start = same ? planned.charge_at_start : Decimal();
   const Decimal wanted = estimate(reservation.charge_per_hour, duration) + start;

@@ -132,8 +132,12 @@ PlannedCharge Creation::highest_charge() const {
     auto charge = charge_per_hour(*prices, scope, record_.resources, at);
     if (!charge) continue;
     const Decimal start = beyond_rate(*prices, scope, record_, at, charge->currency);
+    // What costs nothing to run is charged in no currency but those of what it may use.
+    const bool is_free = charge->amount.is_zero() && start.is_zero();
+    const std::string currency = is_free ? std::string() : charge->currency;
+    highest.other_currencies.merge(other_currencies(*prices, scope, at, currency));
+    if (is_free) continue;
     highest.at_start = std::max(highest.at_start, start);
-    highest.other_currencies.merge(other_currencies(*prices, scope, at, charge->currency));
     if (highest.per_hour && highest.per_hour->currency != charge->currency)
       highest.other_currencies.insert({highest.per_hour->currency, charge->currency});
     if (!highest.per_hour || charge->amount > highest.per_hour->amount)

@@ -226,6 +226,17 @@ TEST_F(BudgetTest, ANewWindowStartsWithWhatIsBookedInIt) {
   EXPECT_EQ(rows("SELECT trim_scale(spent) FROM budget"), std::vector<std::string>{"0.04"});
 }
 
+TEST_F(BudgetTest, WhatTurnsOutToBeFreeGivesBackInEachCurrency) {
+  put(R"({"amount":"10","currency":"USD","window":"total"})");
+  const SandboxId id = start(1h);
+  EXPECT_EQ(rows("SELECT trim_scale(held) FROM reservation"), std::vector<std::string>{"3.6"});
+  run(database->run([&](pqxx::work& tx) {
+    budgets.adjust(tx, {tenant, id, Money{dec("0"), "EUR"}, 1h});
+  }));
+  EXPECT_EQ(rows("SELECT trim_scale(held) FROM reservation"), std::vector<std::string>{"0"});
+  EXPECT_EQ(budget().reserved, dec("0"));
+}
+
 TEST_F(BudgetTest, CreditsArePrepaidMoneyOfATotalBudget) {
   put(R"({"amount":"0","currency":"USD","window":"total"})");
   EXPECT_TRUE(reserve(SandboxId::make()));
