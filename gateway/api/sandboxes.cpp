@@ -194,7 +194,8 @@ Task<http::Response> SandboxHandlers::remove(http::Request& request) {
       lifecycle_.parts().clock.now() - std::chrono::duration_cast<std::chrono::microseconds>(since);
   const EndResult result = co_await lifecycle_.kill(tenant, id, asked);
   if (result == EndResult::ended) co_return http::Response::empty(204);
-  const auto found = co_await lifecycle_.get(tenant, id);
+  // Without the database it is told as it was last seen.
+  const auto found = co_await lifecycle_.get_to_end(tenant, id);
   co_return rendered(202, found->body);
 }
 

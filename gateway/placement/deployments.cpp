@@ -77,7 +77,7 @@ DeploymentPtr Deployments::make(const DeploymentRow& row) {
                    .attempt_deadline = settings.attempt_deadline,
                    .account = account_of(row),
                    .account_limits = settings.account});
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // whatever it is, the others are loaded
     log::error("a deployment cannot be used", {{"deployment", row.name}, {"reason", error.what()}});
     return nullptr;
   }

@@ -79,6 +79,8 @@ class Lifecycle {
   // finish.
   Task<SandboxRecord> create(CreateOrder order);
 
+  // As get; without the database, what is to be ended need not be known as it is now.
+  Task<CachedSandboxPtr> get_to_end(TenantId tenant, SandboxId id);
   // Ends a sandbox, whatever its state; the charge ends now. Throws not_found. Without the database
   // the end is kept on disk, with its moment, and the sandbox is killed all the same.
   // `asked` (now if empty) is where the charge ends: what answers late costs its tenant nothing.
@@ -132,8 +134,6 @@ class Lifecycle {
   Task<EndResult> finish(SandboxRecord stopping, std::optional<Meter::Measured> reading);
   Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);
 
-  // As get; without the database, what is to be ended need not be known as it is now.
-  Task<CachedSandboxPtr> get_to_end(TenantId tenant, SandboxId id);
   void warn_of_unpriced(const Decision& decision);
 
   Parts parts_;
