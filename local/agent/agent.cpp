@@ -17,6 +17,7 @@
 #include "local/agent/advantages.hpp"
 #include "local/agent/connection.hpp"
 #include "local/agent/context.hpp"
+#include "local/agent/netlink_gate.hpp"
 #include "local/agent/requests.hpp"
 
 namespace sandgate::agent {
@@ -29,7 +30,9 @@ constexpr std::chrono::milliseconds kPause{50};  // while there are no descripto
 class Agent {
  public:
   explicit Agent(AgentSettings settings)
-      : context_(std::move(settings)), listener_(context_.settings.listener) {}
+      : context_(std::move(settings)),
+        listener_(context_.settings.listener),
+        netlink_gate_(context_.loop, context_.settings.netlink_requests) {}
 
   int run() {
     protect();
@@ -96,6 +99,7 @@ class Agent {
 
   Context context_;
   File listener_, children_;
+  NetlinkGate netlink_gate_;
   Loop::Id listener_watch_ = 0;
   std::map<Connection*, std::unique_ptr<Connection>> connections_;
 };

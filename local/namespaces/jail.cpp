@@ -223,7 +223,7 @@ void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   check(write(go_write.get(), "x", 1), "go");
 }
 
-void enter_jail(const LaunchSpec& spec) {
+Fd enter_jail(const LaunchSpec& spec) {
   wait_for_go();
   settle_namespaces(spec);
   build_root(spec);
@@ -234,11 +234,13 @@ void enter_jail(const LaunchSpec& spec) {
   set_dumpable(!stands(spec, "dumpable"));
   if (stands(spec, "capabilities")) drop_capabilities();
   if (stands(spec, "landlock")) restrict_with_landlock();
+  Fd netlink_requests;
   if (stands(spec, "seccomp")) {
     install_seccomp(kFilterArgumentsFd);
-    install_seccomp(kFilterCallsFd);
+    netlink_requests = install_asking_seccomp(kFilterCallsFd);
   }
   check(close_range(kFilterCallsFd, kFilterArgumentsFd, 0), "close filters");
+  return netlink_requests;
 }
 
 }  // namespace sandgate

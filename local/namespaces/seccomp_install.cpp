@@ -13,7 +13,10 @@
 
 namespace sandgate {
 
-void install_seccomp(int program) {
+namespace {
+
+// As the system call answers.
+int install(int program, unsigned flags) {
   struct stat status {};
   check(fstat(program, &status), "seccomp program");
   size_t count = static_cast<size_t>(status.st_size) / sizeof(sock_filter);
@@ -24,7 +27,19 @@ void install_seccomp(int program) {
     throw StepError("seccomp program read", EIO);
   }
   sock_fprog filter{static_cast<unsigned short>(count), instructions.data()};
-  check(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter), "seccomp");
+  return static_cast<int>(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter));
+}
+
+}  // namespace
+
+void install_seccomp(int program) { check(install(program, 0), "seccomp"); }
+
+Fd install_asking_seccomp(int program) {
+  const int requests = install(program, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+  if (requests >= 0) return Fd(requests);
+  if (errno != EBUSY) throw StepError("seccomp", errno);
+  install_seccomp(program);
+  return {};
 }
 
 }  // namespace sandgate

@@ -89,6 +89,20 @@ TEST_F(SeccompTest, OnlyOrdinarySocketFamilies) {
   EXPECT_EQ(python("import socket\nprint(len(socket.if_nameindex()))").out, "1\n");
 }
 
+// What waits in a netlink socket is memory that no control group counts.
+TEST_F(SeccompTest, NetlinkSocketsAreFewAtATime) {
+  const std::string flood =
+      "import errno, socket\n"
+      "def flood():\n"
+      "    kept = []\n"
+      "    try:\n"
+      "        while len(kept) < 300: kept.append(socket.socket(16, 3, 0))\n"
+      "    except OSError as error: assert error.errno == errno.EMFILE, error\n"
+      "    return len(kept)\n"
+      "print(flood(), flood())\n";
+  EXPECT_EQ(python(flood).out, "64 64\n");
+}
+
 TEST_F(SeccompTest, TerminalsCannotBeTypedInto) {
   EXPECT_EQ(c("int p = open(\"/dev/ptmx\", O_RDWR | O_NOCTTY); char x = 'x';\n"
               "if (p < 0) printf(\"no pty\");\n"
