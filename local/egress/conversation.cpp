@@ -116,9 +116,9 @@ Task<void> speak_for_client(ConnectionPtr connection, TlsStream& client) {
   }
   // Copied: the set may be replaced while the exchange goes on.
   const SecretGrants secrets = connection->box->secrets();
-  const auto used = put_secrets(received.result.head, target.host, secrets);
+  auto hidden = put_secrets(received.result.head, target.host, secrets);
   auto forwarding = forward(connection, client, upstream, std::move(received.result.head),
-                            std::move(received.rest), Mask(used));
+                            std::move(received.rest), Mask(std::move(hidden)));
   co_await std::move(forwarding);
 }
 

@@ -4,7 +4,7 @@
 
 #include "local/egress/box.hpp"
 #include "local/egress/http_head.hpp"
-#include "local/egress/secret_header.hpp"
+#include "local/egress/mask.hpp"
 #include "local/egress/stream.hpp"
 
 namespace sandgate::egress {

@@ -18,21 +18,21 @@ bool replace_all(std::string& text, const std::string& from, const std::string& 
   return found;
 }
 
-bool put_into(std::string& value, const SecretGrant& grant) {
-  if (replace_all(value, grant.placeholder, grant.value.reveal())) return true;
-  if (!lower_case(value.substr(0, kBasic.size())).starts_with(kBasic)) return false;
+// Empty when the placeholder is not in it; else the text that tells the value from now on.
+Secret put_into(std::string& value, const SecretGrant& grant) {
+  if (replace_all(value, grant.placeholder, grant.value.reveal())) return grant.value;
+  if (!lower_case(value.substr(0, kBasic.size())).starts_with(kBasic)) return {};
   auto credential = base64_decode(std::string_view(value).substr(kBasic.size()));
-  if (!credential || !replace_all(*credential, grant.placeholder, grant.value.reveal()))
-    return false;
-  value.replace(kBasic.size(), std::string::npos, base64_encode(*credential));
-  return true;
+  if (!credential || !replace_all(*credential, grant.placeholder, grant.value.reveal())) return {};
+  const Secret encoded(base64_encode(*credential));
+  OPENSSL_cleanse(credential->data(), credential->size());
+  value.replace(kBasic.size(), std::string::npos, encoded.reveal());
+  return encoded;
 }
 
-// How many bytes at the end of `text` are the beginning of `value`.
-size_t begun_at_end(std::string_view text, std::string_view value) {
-  for (size_t length = std::min(text.size(), value.size() - 1); length > 0; --length)
-    if (text.ends_with(value.substr(0, length))) return length;
-  return 0;
+bool echoes_by_purpose(const std::string& method) {
+  const std::string lower = lower_case(method);
+  return lower == "trace" || lower == "options";
 }
 
 }  // namespace
@@ -42,38 +42,20 @@ bool has_grant_for(const SecretGrants& secrets, std::string_view host) {
                      [&](const SecretGrant& grant) { return grant.host == host; });
 }
 
-std::vector<const SecretGrant*> put_secrets(RequestHead& head, std::string_view host,
-                                            const SecretGrants& secrets) {
-  std::vector<const SecretGrant*> used;
-  if (head.method == "TRACE" || head.method == "OPTIONS") return used;
+std::vector<Secret> put_secrets(RequestHead& head, std::string_view host,
+                                const SecretGrants& secrets) {
+  std::vector<Secret> hidden;
   for (const SecretGrant& grant : secrets.grants) {
     if (grant.host != host || grant.placeholder.empty() || grant.value.empty()) continue;
-    bool put = false;
-    for (HeaderField& field : head.fields)
-      if (lower_case(field.name) == lower_case(grant.header)) put |= put_into(field.value, grant);
-    if (put) used.push_back(&grant);
+    hidden.push_back(grant.value);
+    if (echoes_by_purpose(head.method)) continue;
+    for (HeaderField& field : head.fields) {
+      if (lower_case(field.name) != lower_case(grant.header)) continue;
+      Secret told = put_into(field.value, grant);
+      if (!told.empty() && told.reveal() != grant.value.reveal()) hidden.push_back(std::move(told));
+    }
   }
-  return used;
+  return hidden;
 }
-
-Mask::Mask(const std::vector<const SecretGrant*>& grants) {
-  for (const SecretGrant* grant : grants) values_.push_back(grant->value);
-}
-
-std::string Mask::pass(std::string_view bytes) {
-  if (values_.empty()) return std::string(bytes);
-  kept_.append(bytes);
-  size_t keep = 0;
-  for (const Secret& secret : values_) {
-    const std::string& value = secret.reveal();
-    replace_all(kept_, value, std::string(value.size(), '*'));
-    keep = std::max(keep, begun_at_end(kept_, value));
-  }
-  std::string out = kept_.substr(0, kept_.size() - keep);
-  kept_.erase(0, out.size());
-  return out;
-}
-
-std::string Mask::rest() { return std::move(kept_); }
 
 }  // namespace sandgate::egress
