@@ -51,7 +51,7 @@ void Connection::touch(std::chrono::seconds patience) {
   deadline = std::chrono::steady_clock::now() + patience;
 }
 
-void Connection::count(size_t bytes) { box->bytes_.add(bytes); }
+void Connection::count_sent(size_t bytes) { box->bytes_.add(bytes); }
 
 Box::Box(Surroundings& around, std::string id, std::string tenant, Policy policy, Fd byte_count)
     : around_(around),

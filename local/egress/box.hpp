@@ -52,7 +52,7 @@ struct Connection {
 
   void cut();  // closes both sides; whoever waits on them goes on with an error
   void touch(std::chrono::seconds patience);  // it is cut unless touched again by then
-  void count(size_t bytes);  // that crossed the border, either way
+  void count_sent(size_t bytes);  // by the sandbox; what it is sent is not egress
 
   std::shared_ptr<Box> box;
   Socket client, upstream;

@@ -41,7 +41,7 @@ struct Exchange {
 
   Task<bool> send(std::string_view bytes) {
     connection->touch(kBodyPatience);
-    connection->count(bytes.size());
+    connection->count_sent(bytes.size());
     return upstream.write(bytes);
   }
   // Takes of `bytes` what belongs to the body; false when the body is malformed.
@@ -123,7 +123,6 @@ Task<void> Exchange::carry_answer() {
     const size_t got = co_await std::move(reading);
     if (got == 0) break;
     connection->touch(kBodyPatience);
-    connection->count(got);
     if (!begun) {
       begin.append(buffer.data(), std::min(got, kSwitching.size()));
       begun = begin.size() >= kSwitching.size();

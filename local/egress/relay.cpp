@@ -52,7 +52,7 @@ Task<void> one_way(std::shared_ptr<Connection> connection, Socket& from, Socket&
       continue;
     }
     connection->touch(kRelayPatience);
-    connection->count(static_cast<size_t>(got));
+    if (&from == &connection->client) connection->count_sent(static_cast<size_t>(got));
     Handed handed = hand_on(to, {piece.data(), static_cast<size_t>(got)});
     bool ok = handed.ok;
     if (ok && !handed.rest.empty()) {

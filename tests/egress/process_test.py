@@ -51,6 +51,18 @@ def test_a_killed_node_comes_back():
     world.end(box)
 
 
+def test_what_a_sandbox_is_sent_is_no_egress():
+    box = world.box(f"api.test.example:{web.port}")
+    counted = lambda: world.client.ok("GET", f"/v1/sandboxes/{box}/metrics")["egress_bytes"]
+    big = f"http://api.test.example:{web.port}/big"
+    for proxy in ("http://127.0.0.1:3128", ""):  # asked to, and in between
+        before = counted()
+        got = world.curl(box, big, "--proxy", proxy, "-o", "/dev/null", "-w", "%{size_download}")
+        assert int(got["stdout"]) > 1_000_000, got
+        assert before < counted() < before + 2000, (proxy, before, counted())
+    world.end(box)
+
+
 def test_no_death_loses_a_byte_of_the_count():
     box = world.box(f"api.test.example:{web.port}")
     url = f"http://api.test.example:{web.port}/plain"

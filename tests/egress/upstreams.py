@@ -31,7 +31,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         heard = {"method": self.command, "path": self.path, "headers": [list(item) for item in self.headers.items()],
                  "body": body.decode("latin-1")}
         self.server.heard.append(heard)
-        text = b"hello from outside\n" if self.path == "/plain" else json.dumps(heard).encode()
+        known = {"/plain": b"hello from outside\n", "/big": bytes(2_000_000)}
+        text = known[self.path] if self.path in known else json.dumps(heard).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
