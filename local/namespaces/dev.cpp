@@ -14,7 +14,7 @@
 namespace sandgate {
 namespace {
 
-constexpr const char* kMaxTerminals = "256";
+constexpr const char* kMaxTerminals = "64";
 
 struct DeviceNode {
   const char* name;

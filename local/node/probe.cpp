@@ -8,11 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <thread>
 
 #include "local/image/store.hpp"
 #include "local/namespaces/landlock.hpp"
+#include "local/node/ceilings.hpp"
 #include "local/node/egress_doors.hpp"
 
 namespace sandgate {
@@ -214,21 +216,24 @@ ProbeResult probe_result_from(const Json& json) {
 
 std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
   const CgroupSupport cgroups = try_cgroups(settings);
-  return {probe_root(),
-          geteuid() == 0 ? probe_user_namespaces() : probe_unprivileged(),
-          probe_filesystem("overlay", true),
-          probe_filesystem("ext4", false),
-          probe_loop(),
-          probe_cgroups(cgroups),
-          probe_seccomp(),
-          probe_landlock(),
-          probe_egress(),
-          probe_images(settings),
-          probe_program("mkfs.ext4", "e2fsprogs"),
-          probe_program("mmdebstrap", "mmdebstrap"),
-          probe_program("skopeo", "skopeo"),
-          probe_disk_speed(settings, cgroups),
-          probe_kvm()};
+  std::vector<ProbeResult> results = {
+      probe_root(),
+      geteuid() == 0 ? probe_user_namespaces() : probe_unprivileged(),
+      probe_filesystem("overlay", true),
+      probe_filesystem("ext4", false),
+      probe_loop(),
+      probe_cgroups(cgroups),
+      probe_seccomp(),
+      probe_landlock(),
+      probe_egress(),
+      probe_images(settings),
+      probe_program("mkfs.ext4", "e2fsprogs"),
+      probe_program("mmdebstrap", "mmdebstrap"),
+      probe_program("skopeo", "skopeo"),
+      probe_disk_speed(settings, cgroups),
+      probe_kvm()};
+  std::ranges::move(probe_ceilings(), std::back_inserter(results));
+  return results;
 }
 
 void require_machine() {
