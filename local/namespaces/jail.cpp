@@ -106,10 +106,13 @@ Fd image_layer(int user_namespace) {
 }
 
 // What is written inside has the same ids outside.
-Fd workspace_layer(WorkspaceKind kind, int user_namespace) {
+// Root inside has no more there than any account: a program it leaves with the set-user-id bit
+// would run as root on the host.
+Fd workspace_layer(WorkspaceKind kind, uint32_t id_base) {
+  const Fd user_namespace = user_namespace_without_root(id_base);
   Fd workspace = clone_mount(kWorkspaceFd);
   const uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-  idmap_mount(workspace.get(), user_namespace,
+  idmap_mount(workspace.get(), user_namespace.get(),
               kind == WorkspaceKind::read_only ? attributes | MOUNT_ATTR_RDONLY : attributes);
   return workspace;
 }
@@ -218,7 +221,7 @@ void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   Fd user_namespace = open_user_namespace(child.pid);
   hand_over(image_layer(user_namespace.get()), kImageMount);
   if (spec.workspace != WorkspaceKind::none)
-    hand_over(workspace_layer(spec.workspace, user_namespace.get()), kWorkspaceMount);
+    hand_over(workspace_layer(spec.workspace, spec.id_base), kWorkspaceMount);
   if (spec.disk == DiskKind::loop) hand_over(disk_layer(user_namespace.get()), kDiskMount);
   check(write(go_write.get(), "x", 1), "go");
 }

@@ -167,6 +167,13 @@ Fd compile_arguments() {
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknod", {SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknodat", {SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
   }
+  // Filters of sockets take the machine's room for compiled ones, which is charged to nobody.
+  for (uint64_t option :
+       {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF}) {
+    filter.add(
+        SCMP_ACT_ERRNO(EPERM), "setsockopt",
+        {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, SOL_SOCKET), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
+  }
   // Huge pages are outside a memory limit.
   forbid_bits(filter, "mmap", 3, {MAP_HUGETLB});
   forbid_bits(filter, "memfd_create", 1, {MFD_HUGETLB});

@@ -2,6 +2,11 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -20,12 +25,43 @@ void write_whole(const std::string& path, const std::string& text, const char* s
   check(write(fd.get(), text.data(), text.size()), step);
 }
 
-}  // namespace
-
-void write_id_maps(pid_t pid, uint32_t base) {
-  std::string map = "0 " + std::to_string(base) + " " + std::to_string(kIdRange) + "\n";
+// Ids from `first` on.
+void write_maps(pid_t pid, uint32_t first, uint32_t base) {
+  const std::string map = std::to_string(first) + " " + std::to_string(base + first) + " " +
+                          std::to_string(kIdRange - first) + "\n";
   write_whole(proc_path(pid, "uid_map"), map, "write uid_map");
   write_whole(proc_path(pid, "gid_map"), map, "write gid_map");
+}
+
+// Ends with its owner's scope; until then it stands for its user namespace.
+class Placeholder {
+ public:
+  Placeholder()
+      : pid_(static_cast<pid_t>(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0))) {
+    check(pid_, "clone user namespace");
+    if (pid_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) pause();
+  }
+  Placeholder(const Placeholder&) = delete;
+  ~Placeholder() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+}  // namespace
+
+void write_id_maps(pid_t pid, uint32_t base) { write_maps(pid, 0, base); }
+
+Fd user_namespace_without_root(uint32_t base) {
+  const Placeholder placeholder;
+  write_maps(placeholder.pid(), 1, base);
+  return open_user_namespace(placeholder.pid());
 }
 
 void write_single_id_map(pid_t pid, uid_t uid, gid_t gid) {

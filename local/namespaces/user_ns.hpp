@@ -21,6 +21,10 @@ void write_single_id_map(pid_t pid, uid_t uid, gid_t gid);
 // The user namespace of a process, as id-mapped mounts ask for it.
 Fd open_user_namespace(pid_t pid);
 
+// A namespace without processes, for id-mapped mounts: as after write_id_maps, but without uid and
+// gid 0, so that files of root outside are nobody's inside, and nothing made inside is root's.
+Fd user_namespace_without_root(uint32_t base);
+
 // Makes the calling process uid and gid 0 of its namespace, with no supplementary groups; with a
 // single id those of the account outside stay, which only files outside could honour.
 void become_inner_root(bool single_id);

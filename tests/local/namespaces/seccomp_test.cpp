@@ -89,6 +89,17 @@ TEST_F(SeccompTest, OnlyOrdinarySocketFamilies) {
   EXPECT_EQ(python("import socket\nprint(len(socket.if_nameindex()))").out, "1\n");
 }
 
+TEST_F(SeccompTest, SocketsTakeNoFilters) {
+  EXPECT_EQ(
+      c("unsigned long long one = 6; struct { unsigned short n; void *p; } f = {1, &one};\n"
+        "int s = socket(2, 2, 0); int options[] = {26, 50, 51, 52};\n"
+        "for (int i = 0; i < 4; i++) for (int high = 0; high < 2; high++) {\n"
+        " long r = syscall(SYS_setsockopt, s, 1, options[i] | (high ? 1l << 40 : 0), &f, 16l);\n"
+        " if (r != -1 || errno != EPERM) printf(\"%d:%d \", options[i], errno); }\n"
+        "int size = 65536; if (setsockopt(s, 1, 8, &size, 4)) printf(\"no size\");"),
+      "");
+}
+
 // What waits in a netlink socket is memory that no control group counts.
 TEST_F(SeccompTest, NetlinkSocketsAreFewAtATime) {
   const std::string flood =

@@ -61,6 +61,21 @@ TEST_F(WorkspacesTest, ReadWriteReachesTheHostWithTheSameIds) {
   EXPECT_EQ(out(id, "ls /workspace/.. | grep -c -e secret -e allowed"), "0\n");
 }
 
+TEST_F(WorkspacesTest, RootInsideIsNotRootOfTheHost) {
+  CreateSpec spec = showing(allowed_ + "/project", true);
+  spec.allow_root = true;
+  const std::string id = node_->create(spec);
+  const auto as_root = [&](const std::string& line) {
+    return node_->shell(id, line + " 2>/dev/null || echo refused", "root").out;
+  };
+  EXPECT_EQ(as_root("id -u"), "0\n");
+  EXPECT_EQ(as_root("cp /usr/bin/id /workspace/tool && chmod 6755 /workspace/tool"), "refused\n");
+  EXPECT_EQ(as_root("echo inside >> /workspace/file"), "refused\n");
+  EXPECT_EQ(as_root("chown 1000 /workspace/file"), "refused\n");
+  EXPECT_EQ(as_root("cat /workspace/file"), "host\n");
+  EXPECT_EQ(out(id, "echo inside > /workspace/new && cat /workspace/new"), "inside\n");
+}
+
 TEST_F(WorkspacesTest, OnlyWhatIsAllowedIsShown) {
   EXPECT_EQ(refusal(directory_.path() + "/secret"), ErrorCode::forbidden);
   EXPECT_EQ(refusal(allowed_ + "-too"), ErrorCode::forbidden);
