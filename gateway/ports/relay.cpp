@@ -15,6 +15,7 @@ constexpr size_t kChunkHead = 16;
 constexpr std::chrono::seconds kDialLimit{10};
 // A program may be about to close a connection that waits; a request that must not be sent twice
 // takes only one that was just used.
+constexpr int kMostInterim = 16;  // answers of 1xx before the one that counts
 constexpr std::chrono::milliseconds kYoung{1000};
 
 std::string chunk_head(size_t bytes) {
@@ -208,7 +209,10 @@ Task<bool> Relay::read_head() {
 }
 
 Task<Relay::Ending> Relay::answer() {
+  int interim = -1;
   do {
+    if (++interim > kMostInterim)
+      throw Error(ErrorCode::unavailable, "the program in the sandbox does not come to an answer");
     const bool read = co_await read_head();
     if (read) continue;
     if (upload_failure_) std::rethrow_exception(upload_failure_);

@@ -131,6 +131,18 @@ class App(http.server.BaseHTTPRequestHandler):
             stuck["left"] += 1
             self.close_connection = True
 
+    def on_never_final(self, query):
+        try:
+            while True:
+                self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 2000)
+        except OSError:
+            stuck["left"] += 1
+            self.close_connection = True
+
+    def on_interim(self, query):
+        self.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 3)
+        self.answer(200, b"final")
+
     def on_stuck(self, query):
         self.answer(200, json.dumps({**stuck, "threads": threading.active_count()}).encode())
 

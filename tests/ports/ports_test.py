@@ -224,6 +224,12 @@ class PortsTest(PortsCase):
         self.assertLess(self.get("/stuck").json()["bytes"], 64 << 20)
         self.assertLess(self.worker_memory() - before, 16)
 
+    def test_interim_answers_have_an_end(self):
+        self.assertEqual(self.get("/interim").body, b"final")
+        left = self.get("/stuck").json()["left"]
+        self.assertEqual(self.get("/never_final").status, 503)
+        eventually(lambda: self.get("/stuck").json()["left"] > left)
+
     def test_a_client_that_leaves(self):
         left = self.get("/stuck").json()["left"]
         link = socket.create_connection((self.server.host, self.server.port), timeout=10)
