@@ -22,6 +22,14 @@ bool is_there(const BackendSandbox& made) {
   return !made.backend_id.empty() && made.state != BackendState::gone;
 }
 
+// What a backend offers is one word, what it says it gave another.
+bool is_as_asked(const BackendSandbox& made, const Requirements& wanted) {
+  const auto& regions = wanted.placement.regions;
+  const bool is_there = made.region.empty() || regions.empty() ||
+                        std::ranges::find(regions, made.region) != regions.end();
+  return made.isolation >= wanted.isolation && is_there;
+}
+
 std::chrono::milliseconds since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
                                                                start);
@@ -112,6 +120,8 @@ void Race::launch(const FlightPtr& flight) {
       result = co_await attempt_within(patience, std::move(creating));
       if (const auto* made = std::get_if<BackendSandbox>(&*result); made && !is_there(*made))
         result.emplace(Error(ErrorCode::unavailable, "the backend answered with no sandbox"));
+      else if (made && !is_as_asked(*made, self->decision_.requirements))
+        result = self->refused(*flight, *made);
     } catch (const std::exception& failure) {
       log::error("a backend failed in an unforeseen way",
                  {{"deployment", flight->deployment->name}, {"reason", failure.what()}});
@@ -127,6 +137,12 @@ void Race::arrived(const FlightPtr& flight, Result result) {
   if (finished_ || !flight->active) return arrived_late(*flight, result);
   flight->result = std::move(result);
   wake_.cancel();
+}
+
+Race::Result Race::refused(const Flight& flight, const BackendSandbox& made) {
+  kill_late(flight.deployment, made.backend_id);
+  return Error(ErrorCode::unavailable,
+               "the backend gave another isolation or region than was asked for");
 }
 
 // What a hedge overtook is judged like any other: else one that never answers would stay closed

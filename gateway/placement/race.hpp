@@ -33,6 +33,7 @@ class Race : public std::enable_shared_from_this<Race> {
   void launch(const FlightPtr& flight);
   void arrived(const FlightPtr& flight, Result result);
   void arrived_late(const Flight& flight, const Result& result);
+  Result refused(const Flight& flight, const BackendSandbox& made);
   void learn(const Flight& flight, const Error& error);
   void settle(const FlightPtr& flight);  // takes a result into account
   void give_up_overdue(Steady::time_point now);

@@ -294,6 +294,40 @@ TEST(Place, AnAnswerThatIsNoSandboxIsAFailure) {
   EXPECT_EQ(trio.board.look("a").breaker, Breaker::open);
 }
 
+// Says after each create that it gave less than its descriptor promises.
+struct Boasting : FakeProvider {
+  using FakeProvider::FakeProvider;
+  Task<BackendSandbox> create(CreateSpec spec) override {
+    auto creating = FakeProvider::create(std::move(spec));
+    BackendSandbox made = co_await std::move(creating);
+    made.isolation = isolation;
+    made.region = region;
+    co_return made;
+  }
+  Isolation isolation = Isolation::container;
+  std::string region;
+};
+
+TEST(Place, WhatIsLessThanWasAskedForIsKilledAndAnotherIsTried) {
+  const auto placed_on = [](Isolation isolation, const std::string& region) {
+    Trio trio;
+    auto boasting = std::make_shared<Boasting>("a");
+    boasting->isolation = isolation;
+    boasting->region = region;
+    trio.all[0].backend = boasting;
+    trio.all[0].descriptor.regions = trio.all[1].descriptor.regions = {"eu"};
+    const Placement placement =
+        trio.place([](Profile& profile) { profile.placement.regions = {"eu"}; });
+    const std::string name = placement.placed->deployment->name;
+    EXPECT_EQ(boasting->kills(), name == "a" ? 0 : 1);
+    return name;
+  };
+  EXPECT_EQ(placed_on(Isolation::container, "eu"), "a");
+  EXPECT_EQ(placed_on(Isolation::microvm, ""), "a");
+  EXPECT_EQ(placed_on(Isolation::process, "eu"), "b");
+  EXPECT_EQ(placed_on(Isolation::container, "us"), "b");
+}
+
 TEST(Place, StopsAtTheFirstBackendThatSaysTheRequestIsWrong) {
   Trio trio;
   trio.fake(0).fail_creates(Fault::error, ErrorCode::invalid);
