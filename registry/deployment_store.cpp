@@ -66,8 +66,10 @@ std::optional<DeploymentRow> find_row(pqxx::work& tx, const Vault& vault,
 }
 
 // One writer per name at a time, whoever owns it, so that the check for the other side's row holds.
+// Also against creates that are on their way to one of that name.
 void lock_name(pqxx::work& tx, const std::string& name) {
   tx.exec_params("SELECT pg_advisory_xact_lock(hashtextextended('deployment/' || $1, 0))", name);
+  tx.exec_params("SELECT FROM deployment WHERE name = $1 FOR UPDATE", name);
 }
 
 void refuse_shadow(pqxx::work& tx, const DeploymentDraft& draft) {

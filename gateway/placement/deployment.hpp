@@ -19,6 +19,7 @@ struct Deployment {
   std::shared_ptr<Provider> backend;
   Descriptor descriptor;  // a copy, as of `Deployments::refresh`
   bool enabled = true;
+  bool stored = false;  // it has a row, which may be removed
   std::optional<TenantId> tenant;  // owner of a tenant's own deployment; empty: everybody's
   int64_t weight = 100;  // of Strategy::weighted where the profile names none
   std::chrono::milliseconds attempt_deadline{10'000};

@@ -72,6 +72,7 @@ DeploymentPtr Deployments::make(const DeploymentRow& row) {
                    .backend = std::move(backend),
                    .descriptor = std::move(descriptor),
                    .enabled = row.enabled,
+                   .stored = true,
                    .tenant = row.tenant,
                    .weight = row.weight,
                    .attempt_deadline = settings.attempt_deadline,

@@ -62,6 +62,18 @@ bool orphans_are_free(const Decision& decision) {
   });
 }
 
+// Whoever removed a deployment was told that nobody is on it. The decision may be older.
+void hold_candidates(pqxx::work& tx, const TenantId& tenant, const Decision& decision) {
+  std::vector<std::string> names;
+  for (const Candidate& candidate : decision.candidates)
+    if (candidate.eligible() && candidate.deployment->stored)
+      names.push_back(candidate.deployment->name);
+  if (names.empty() || sandbox_rows::hold_deployments(tx, tenant, names)) return;
+  Error error(ErrorCode::unavailable, "a deployment was changed at this moment: try again");
+  error.retry_after = std::chrono::seconds(1);
+  throw error;
+}
+
 }  // namespace
 
 CreateSpec spec_of(const EffectiveRequest& request, const SandboxId& id, const TenantId& tenant) {
@@ -103,6 +115,7 @@ void Creation::write_intention(pqxx::work& tx) {
   if (orphans_are_free(decision_)) commit_lazily(tx);
   order_.one_of_many ? add_effect(tx, order_.claim, record_.id.value)
                      : mark_effect(tx, order_.claim, record_.id.value);
+  hold_candidates(tx, order_.tenant, decision_);
   claim_scope(tx, order_.tenant, order_.scope_key);
   admit(tx, order_.tenant, record_.resources);
   reserved_ = parts_.spend.reserve(tx, record_, highest_charge());

@@ -80,6 +80,10 @@ std::optional<Json> find_decision(pqxx::work& tx, const SandboxId& id);
 // Those a deployment must have: running or paused there. `owner`: of a tenant's own deployment.
 std::vector<SandboxRecord> expected_on(pqxx::work& tx, const std::string& deployment,
                                        const std::optional<TenantId>& owner);
+// Keeps deployments that a tenant may use from being removed or disabled until the transaction
+// ends. False when one of them already was.
+bool hold_deployments(pqxx::work& tx, const TenantId& tenant,
+                      const std::vector<std::string>& names);
 // Whether anything is, or may come to be, on a deployment: sandboxes that have not ended for good,
 // snapshots.
 bool any_on(pqxx::work& tx, const std::string& deployment, const std::optional<TenantId>& owner);

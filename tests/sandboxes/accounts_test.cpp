@@ -62,6 +62,25 @@ TEST(Accounts, SettingsThatMakeNoSenseLeaveOutThatDeploymentAlone) {
   EXPECT_TRUE(accounts.find("right"));
 }
 
+TEST(Accounts, NothingIsPlacedOnWhatWasRemovedOrDisabledMeanwhile) {
+  World world;
+  Accounts accounts(world);
+  accounts.put("eu", "acme", "key-1");
+  const auto hold = [&](const std::vector<std::string>& names) {
+    return run(world.replica.database.run(
+        [&](pqxx::work& tx) { return sandbox_rows::hold_deployments(tx, world.tenant, names); }));
+  };
+  EXPECT_TRUE(accounts.find("eu")->stored);
+  EXPECT_TRUE(hold({"eu"}));
+  EXPECT_FALSE(hold({"eu", "us"}));
+  DeploymentDraft draft{.name = "eu", .provider = "acme", .enabled = false};
+  run(accounts.store.put(
+      draft, [](const DeploymentRow&) {}, Actor{}));
+  EXPECT_FALSE(hold({"eu"}));
+  run(accounts.store.remove(std::nullopt, "eu", Actor{}));
+  EXPECT_FALSE(hold({"eu"}));
+}
+
 // Two deployments that are one account at a vendor, under different keys: each lists what the other
 // made.
 struct OneVendor {
