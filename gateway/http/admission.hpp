@@ -19,6 +19,8 @@ class Admission {
   // Counts one streaming answer, streamed body or WebSocket of the caller for as long as what it
   // returns lives (null counts nothing). Throws Error(quota_exceeded) when there are too many.
   virtual std::shared_ptr<void> open_stream(const Caller&) { return nullptr; }
+  // The same for a body that is on its way and holds its connection: Error(rate_limited).
+  virtual std::shared_ptr<void> open_body(const Caller&) { return nullptr; }
 };
 
 }  // namespace sandgate::http

@@ -6,6 +6,22 @@
 namespace sandgate::http {
 namespace {
 
+using Count = std::shared_ptr<std::atomic<int64_t>>;
+
+// One more of its tenant's, for as long as what is returned lives.
+std::shared_ptr<void> count(BoundedMap<Count>& counts, const Caller& caller, int64_t most,
+                            const Error& refusal) {
+  if (!caller.tenant) return nullptr;
+  const Count one = counts.with(
+      caller.tenant->value, [] { return std::make_shared<std::atomic<int64_t>>(0); },
+      [](auto& there) { return there; });
+  if (++*one > most) {
+    --*one;
+    throw refusal;
+  }
+  return std::shared_ptr<void>(one.get(), [one](void*) { --*one; });
+}
+
 // Suspension stops what costs: creating, and running things in sandboxes. A terminal is a GET, but
 // starts a shell.
 bool needs_good_standing(const Route& route) {
@@ -22,7 +38,8 @@ RequestRate::RequestRate(TenantDirectory& tenants, Options options, Now now)
       options_(options),
       now_(std::move(now)),
       buckets_(options.max_tenants),
-      streams_(options.max_tenants) {}
+      streams_(options.max_tenants),
+      bodies_(options.max_tenants) {}
 
 std::chrono::nanoseconds RequestRate::take(Bucket& bucket, int64_t per_second) const {
   const auto now = now_();
@@ -61,15 +78,13 @@ void RequestRate::admit(const Caller& caller, const Route& route) {
 }
 
 std::shared_ptr<void> RequestRate::open_stream(const Caller& caller) {
-  if (!caller.tenant) return nullptr;
-  const auto count = streams_.with(
-      caller.tenant->value, [] { return std::make_shared<std::atomic<int64_t>>(0); },
-      [](auto& there) { return there; });
-  if (++*count > options_.max_streams) {
-    --*count;
-    throw Error(ErrorCode::quota_exceeded, "this tenant has too many streams open");
-  }
-  return std::shared_ptr<void>(count.get(), [count](void*) { --*count; });
+  return count(streams_, caller, options_.max_streams,
+               Error(ErrorCode::quota_exceeded, "this tenant has too many streams open"));
+}
+
+std::shared_ptr<void> RequestRate::open_body(const Caller& caller) {
+  return count(bodies_, caller, options_.max_bodies,
+               Error(ErrorCode::rate_limited, "this tenant sends too many bodies at once"));
 }
 
 }  // namespace sandgate::http

@@ -15,6 +15,7 @@ class RequestRate final : public Admission {
   struct Options {
     size_t max_tenants = 10'000;  // buckets kept; the least recently used starts afresh
     int64_t max_streams = 1'000;  // of one tenant
+    int64_t max_bodies = 2'000;  // likewise, arriving; the connections they hold are for all
   };
   using Now = std::function<std::chrono::steady_clock::time_point()>;
 
@@ -25,12 +26,14 @@ class RequestRate final : public Admission {
   void admit(const Caller& caller, const Route& route) override;
   bool may_go_on(const Caller& caller, const Route& route) const override;
   std::shared_ptr<void> open_stream(const Caller& caller) override;
+  std::shared_ptr<void> open_body(const Caller& caller) override;
 
  private:
   struct Bucket {
     std::chrono::steady_clock::time_point filled_at;
     double tokens = 0;
   };
+  using Counts = BoundedMap<std::shared_ptr<std::atomic<int64_t>>>;
   // How long until a token is there; zero when one was taken.
   std::chrono::nanoseconds take(Bucket& bucket, int64_t per_second) const;
 
@@ -38,7 +41,7 @@ class RequestRate final : public Admission {
   Options options_;
   Now now_;
   BoundedMap<Bucket> buckets_;
-  BoundedMap<std::shared_ptr<std::atomic<int64_t>>> streams_;
+  Counts streams_, bodies_;
 };
 
 }  // namespace sandgate::http
