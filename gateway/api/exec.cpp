@@ -1,12 +1,10 @@
 #include "gateway/api/exec.hpp"
 
-#include <algorithm>
-#include <cctype>
-
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/judged.hpp"
 #include "gateway/api/process_events.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/http/accept.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -15,32 +13,9 @@ namespace {
 constexpr size_t kMaxBodyBytes = 24 << 20;
 constexpr std::chrono::seconds kLateExit{15};
 
-// One media range of Accept; "q=0" refuses what it names (RFC 9110, 12.4.2).
-bool asks_for_events(std::string_view range) {
-  const size_t end = std::min(range.find(';'), range.size());
-  if (range.substr(0, end).find("text/event-stream") == std::string_view::npos) return false;
-  const size_t weight = range.find("q=", end);
-  return weight == std::string_view::npos ||
-         range.substr(weight + 2).find_first_of("123456789") != std::string_view::npos;
-}
-
 bool wants_events(const http::Request& request) {
-  std::string accept(request.headers.find("Accept").value_or(""));
-  std::ranges::transform(accept, accept.begin(), [](unsigned char c) { return std::tolower(c); });
-  for (size_t at = 0; at < accept.size();) {
-    const size_t comma = std::min(accept.find(',', at), accept.size());
-    if (asks_for_events(std::string_view(accept).substr(at, comma - at))) return true;
-    at = comma + 1;
-  }
-  return false;
-}
-
-// The agent ends what takes too long. Should it be starved by what it is to end, the caller at
-// least is not kept.
-Task<Json> bounded(Task<Json> answer, std::chrono::milliseconds timeout) {
-  auto outcome = co_await attempt_within(timeout + kLateExit, std::move(answer));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
-  co_return std::move(std::get<Json>(outcome));
+  const auto accept = request.headers.find("Accept").value_or("");
+  return http::prefers(accept, "text/event-stream", "application/json");
 }
 
 Task<Json> collect(ProcessStream& stream, std::string process_id, size_t limit) {
@@ -126,7 +101,9 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
     answer = with_companion(std::move(answer), feed(*stream, std::move(*asked.input)));
   else
     co_await attempt(stream->close_stdin());
-  if (command.timeout.count() > 0) answer = bounded(std::move(answer), command.timeout);
+  // The agent ends what takes too long. Should it be starved by what it is to end, the caller at
+  // least is not kept.
+  if (command.timeout.count() > 0) answer = within(command.timeout + kLateExit, std::move(answer));
   const Json document = co_await std::move(answer);
   co_return http::Response::json(200, document);
 }

@@ -2,10 +2,13 @@
 
 #include "gateway/api/judged.hpp"
 #include "gateway/api/sandboxes.hpp"
+#include "gateway/core/settle.hpp"
 #include "registry/tighten.hpp"
 
 namespace sandgate::api {
 namespace {
+
+constexpr std::chrono::seconds kBackendPatience{10};
 
 Json policy_json(const NetworkPolicy& policy) {
   return {{"default", policy.fallback == NetworkDefault::allow ? "allow" : "deny"},
@@ -65,7 +68,8 @@ Task<http::Response> NetworkHandlers::get(http::Request& request) {
   auto finding = find(request);
   const Found found = co_await std::move(finding);
   auto asking = found.deployment->backend->network(found.record.backend_id);
-  const NetworkState state = co_await std::move(asking);
+  auto answering = within(kBackendPatience, std::move(asking));
+  const NetworkState state = co_await std::move(answering);
   Json body = policy_json(state.policy);
   body["verdicts"] = Json::array();
   for (const NetworkVerdict& verdict : state.verdicts)
@@ -83,7 +87,8 @@ Task<http::Response> NetworkHandlers::put(http::Request& request) {
   const auto profile = co_await std::move(reading);
   const NetworkPolicy policy = tightened(*profile, body);
   auto setting = found.deployment->backend->set_network(found.record.backend_id, policy);
-  co_await std::move(setting);
+  auto answering = within(kBackendPatience, std::move(setting));
+  co_await std::move(answering);
   co_return http::Response::json(200, policy_json(policy));
 }
 

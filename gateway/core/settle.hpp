@@ -61,6 +61,15 @@ auto attempt_within(std::chrono::steady_clock::duration limit, Task<T> task)
   co_return Outcome<Value>(std::move(*value));
 }
 
+// The task's value; throws what it throws, and Error(timeout) when time ran out.
+template <class T>
+Task<T> within(std::chrono::steady_clock::duration limit, Task<T> task) {
+  auto attempting = attempt_within(limit, std::move(task));
+  auto outcome = co_await std::move(attempting);
+  if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
+  if constexpr (!std::is_void_v<T>) co_return std::move(std::get<0>(outcome));
+}
+
 // Runs a task that throws nothing and, on the same executor, `companion` beside it, which is
 // cancelled when the task ends.
 Task<void> ends_beside(Task<void> task, Task<void> companion);

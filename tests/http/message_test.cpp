@@ -76,6 +76,9 @@ TEST(Request, KnowsAWebSocketUpgrade) {
   request.headers.add("Connection", "keep-alive, Upgrade");
   EXPECT_FALSE(request.asks_for_websocket());
   request.headers.add("Upgrade", "WebSocket");
+  EXPECT_FALSE(request.asks_for_websocket());
+  request.headers.add("Sec-WebSocket-Version", "13");
+  request.headers.add("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
   EXPECT_TRUE(request.asks_for_websocket());
   request.method = Method::post;
   EXPECT_FALSE(request.asks_for_websocket());

@@ -49,7 +49,7 @@ Task<void> half_way(http::WebSocket& socket) {
   co_await std::move(writing);
 }
 
-http::Routes table() {
+http::Routes socket_table() {
   http::Routes routes;
   const auto add = [&](const char* path, Task<void> (*serve)(http::WebSocket&)) {
     routes.add(
@@ -95,7 +95,7 @@ struct Client {
 };
 
 TEST(WebSocket, EchoesMessages) {
-  LiveServer server(table());
+  LiveServer server(socket_table());
   Client client(server.port());
   EXPECT_EQ(client.answer["Sec-WebSocket-Protocol"], "demo");
   EXPECT_FALSE(client.answer["X-Request-Id"].empty());
@@ -106,14 +106,14 @@ TEST(WebSocket, EchoesMessages) {
 }
 
 TEST(WebSocket, RefusesMessagesThatAreTooLarge) {
-  LiveServer server(table());
+  LiveServer server(socket_table());
   Client client(server.port());
   EXPECT_THROW((void)client.ask(std::string((1 << 20) + 1, 'a')), boost::system::system_error);
   EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
 }
 
 TEST(WebSocket, TellsAClientThatSendsTooMuchWhy) {
-  LiveServer server(table());
+  LiveServer server(socket_table());
   for (const size_t bytes : {(size_t{1} << 20) + 1, size_t{2} << 20, size_t{16} << 20}) {
     Client client(server.port());
     client.stream.binary(true);
@@ -126,7 +126,7 @@ TEST(WebSocket, TellsAClientThatSendsTooMuchWhy) {
 }
 
 TEST(WebSocket, ClosesWhenItsHandlerFails) {
-  LiveServer server(table());
+  LiveServer server(socket_table());
   Client client(server.port());
   EXPECT_THROW((void)client.ask("fail"), boost::system::system_error);
   EXPECT_EQ(client.stream.reason().code, websocket::close_code::internal_error);
@@ -134,14 +134,14 @@ TEST(WebSocket, ClosesWhenItsHandlerFails) {
 }
 
 TEST(WebSocket, AHandlerThatEndsWhileItReadsStillSaysGoodbye) {
-  LiveServer server(table());
+  LiveServer server(socket_table());
   Client client(server.port(), "/farewell");
   EXPECT_EQ(client.closed_with(), websocket::close_code::normal);
   EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
 }
 
 TEST(WebSocket, AnAbandonedMessageIsWholeBeforeTheGoodbye) {
-  LiveServer server(table());
+  LiveServer server(socket_table());
   Client client(server.port(), "/half");
   client.stream.read_message_max(0);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -151,7 +151,7 @@ TEST(WebSocket, AnAbandonedMessageIsWholeBeforeTheGoodbye) {
 }
 
 TEST(WebSocket, ClientsThatVanishEndTheirHandler) {
-  LiveServer server(table());
+  LiveServer server(socket_table());
   for (const char* last_word : {"hello", "sleep"}) {
     ended = 0;
     Client client(server.port());
@@ -164,7 +164,7 @@ TEST(WebSocket, ClientsThatVanishEndTheirHandler) {
 }
 
 TEST(WebSocket, RefusesPlainRequests) {
-  LiveServer server(table());
+  LiveServer server(socket_table());
   RawClient client(server.port());
   EXPECT_EQ(client.ask(get("/ws")).status, 400);
 }
@@ -172,7 +172,7 @@ TEST(WebSocket, RefusesPlainRequests) {
 TEST(WebSocket, StopsWithItsServer) {
   http::ServerOptions options;
   options.grace = std::chrono::milliseconds(50);
-  LiveServer server(table(), options);
+  LiveServer server(socket_table(), options);
   Client client(server.port());
   EXPECT_EQ(client.ask("hello"), "hello");
   auto heard = std::async(std::launch::async, [&] { return client.closed_with(); });
@@ -184,7 +184,7 @@ TEST(WebSocket, StopsWithItsServer) {
 TEST(WebSocket, ASilentClientDoesNotHoldTheStop) {
   http::ServerOptions options;
   options.grace = std::chrono::milliseconds(50);
-  LiveServer server(table(), options);
+  LiveServer server(socket_table(), options);
   Client client(server.port());
   EXPECT_EQ(client.ask("hello"), "hello");
   server.server.stop();

@@ -1,0 +1,54 @@
+#include "gateway/http/accept.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+
+#include <boost/algorithm/string/predicate.hpp>
+
+#include "gateway/http/token.hpp"
+
+namespace sandgate::http {
+namespace {
+
+// Takes what stands before the separator off the text.
+std::string_view take_until(std::string_view& text, char separator) {
+  const size_t end = text.find(separator);
+  const std::string_view front = text.substr(0, end);
+  text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  return trimmed(front);
+}
+
+// What is no weight weighs as if it were absent.
+double weight_of(std::string_view parameters) {
+  while (!parameters.empty()) {
+    const std::string text(take_until(parameters, ';'));
+    if (!boost::istarts_with(text, "q=")) continue;
+    double weight = 1;
+    const char* const end = text.data() + text.size();
+    const auto [last, failure] = std::from_chars(text.data() + 2, end, weight);
+    return failure == std::errc() && last == end ? weight : 1;
+  }
+  return 1;
+}
+
+// The heaviest mention; empty: not named.
+std::optional<double> weight_in(std::string_view accept, std::string_view type) {
+  std::optional<double> heaviest;
+  while (!accept.empty()) {
+    std::string_view range = take_until(accept, ',');
+    if (!equal_ignoring_case(take_until(range, ';'), type)) continue;
+    heaviest = std::max(heaviest.value_or(0), weight_of(range));
+  }
+  return heaviest;
+}
+
+}  // namespace
+
+bool prefers(std::string_view accept, std::string_view wanted, std::string_view usual) {
+  const auto weight = weight_in(accept, wanted);
+  return weight && *weight > 0 && *weight > weight_in(accept, usual).value_or(0);
+}
+
+}  // namespace sandgate::http
