@@ -137,7 +137,8 @@ Task<void> BudgetStore::remove(TenantId tenant, std::string name, ChangeTrail tr
   auto work = [tenant, name, trail](pqxx::work& tx) {
     check_tenant(tx, tenant);
     const Json before = stored_settings(tx, tenant.value, name);
-    if (trail && !before.is_null()) trail(tx, before, nullptr);
+    if (before.is_null()) throw Error::not_found("budget", name);
+    if (trail) trail(tx, before, nullptr);
     tx.exec_params("DELETE FROM budget WHERE tenant = $1 AND name = $2", tenant.value, name);
   };
   co_await database_.run(std::move(work));

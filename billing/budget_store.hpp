@@ -22,7 +22,8 @@ class BudgetStore {
   // Replicas are told on kBudgetsChannel, so that it is enforced now and not at the next round.
   Task<Budget> put(Budget budget, ChangeTrail trail = {});
   Task<std::vector<Budget>> list(TenantId tenant);  // by name, windows up to date
-  Task<void> remove(TenantId tenant, std::string name, ChangeTrail trail = {});  // idempotent
+  // Throws Error(not_found).
+  Task<void> remove(TenantId tenant, std::string name, ChangeTrail trail = {});
 
   // Prepaid money; returns the tenant's new balance. Throws Error(invalid) unless positive.
   Task<Money> add_credits(TenantId tenant, Money money, std::string reason, ChangeTrail trail = {});

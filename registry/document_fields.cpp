@@ -16,10 +16,6 @@ bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-std::string item_path(const ObjectReader& reader, std::string_view name, size_t index) {
-  return reader.path_of(name) + "/" + std::to_string(index);
-}
-
 }  // namespace
 
 bool is_name(std::string_view text) {
@@ -107,9 +103,10 @@ std::optional<NetworkFields> read_network_fields(ObjectReader& parent, Problems&
       if (rule)
         fields.allow->push_back(to_string(*rule));
       else
-        problems.add(item_path(reader, "allow", i),
-                     "must be \"host:port\" with a port from 1 to 65535; the host is an ASCII "
-                     "name that may begin with \"*.\", or an address or CIDR block");
+        reader.item_problem(
+            "allow", i,
+            "must be \"host:port\" with a port from 1 to 65535; the host is an ASCII "
+            "name that may begin with \"*.\", or an address or CIDR block");
     }
   }
   reader.finish();
@@ -120,9 +117,10 @@ std::optional<std::vector<std::string>> read_names(ObjectReader& reader, std::st
   auto names = reader.texts(name, kMaxNames, {.min = 1, .max = 63});
   if (!names) return std::nullopt;
   std::set<std::string> seen;
-  for (const auto& item : *names) {
-    if (!is_name(item)) reader.problem(name, "'" + item + "' is not a name");
-    if (!seen.insert(item).second) reader.problem(name, "'" + item + "' appears twice");
+  for (size_t i = 0; i < names->size(); ++i) {
+    const std::string& item = (*names)[i];
+    if (!is_name(item)) reader.item_problem(name, i, "'" + item + "' is not a name");
+    if (!seen.insert(item).second) reader.item_problem(name, i, "'" + item + "' appears twice");
   }
   return names;
 }

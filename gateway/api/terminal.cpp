@@ -44,6 +44,7 @@ void TerminalHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> TerminalHandlers::attach(http::Request& request) {
+  request.require_websocket();
   const bool now = request.query.find("from") == "now";
   const uint64_t from =
       now ? kFromNow : static_cast<uint64_t>(request.query.integer("from", 0, INT64_MAX, 0));
@@ -57,6 +58,7 @@ Task<http::Response> TerminalHandlers::attach(http::Request& request) {
 }
 
 Task<http::Response> TerminalHandlers::terminal(http::Request& request) {
+  request.require_websocket();
   const Command command = terminal_command(request.query);
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::exec);
   require_verb(box, Verb::pty);

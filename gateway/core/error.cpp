@@ -47,6 +47,7 @@ Error Error::invalid(std::string path, std::string message) {
 }
 
 Error Error::not_found(std::string_view kind, std::string_view id) {
+  if (id.empty()) return Error(ErrorCode::not_found, "no such " + std::string(kind));
   return Error(ErrorCode::not_found, "no " + std::string(kind) + " '" + std::string(id) + "'");
 }
 

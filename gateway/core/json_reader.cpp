@@ -217,6 +217,10 @@ void ObjectReader::problem(std::string_view name, std::string message) {
   problems_.add(path_of(name), std::move(message));
 }
 
+void ObjectReader::item_problem(std::string_view name, size_t index, std::string message) {
+  problems_.add(path_of(name) + "/" + std::to_string(index), std::move(message));
+}
+
 void ObjectReader::require(std::string_view name) {
   if (!find(name)) problem(name, "is required");
 }

@@ -68,6 +68,7 @@ class ObjectReader {
 
   std::string path_of(std::string_view name) const;
   void problem(std::string_view name, std::string message);
+  void item_problem(std::string_view name, size_t index, std::string message);
   void require(std::string_view name);
   void finish();
 

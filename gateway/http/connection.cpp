@@ -195,8 +195,9 @@ Task<Response> Connection::answer(Request& request, const RequestParser& parser,
   if (!std::holds_alternative<UpgradeBody>(response.body)) co_return response;
   // Bytes behind the request would be lost to the new protocol.
   if (!request.asks_for_websocket() || !body.ended() || buffer_.size() > 0)
-    co_return problem(Error(ErrorCode::invalid, "this path answers WebSocket upgrades only"),
-                      request.id);
+    co_return problem(
+        Error(ErrorCode::invalid, "this path answers WebSocket upgrades (version 13) only"),
+        request.id);
   co_return response;
 }
 

@@ -1,8 +1,18 @@
 #include "gateway/http/message.hpp"
 
+#include "gateway/core/crypto.hpp"
 #include "gateway/http/token.hpp"
 
 namespace sandgate::http {
+namespace {
+
+// RFC 6455, 4.1: sixteen bytes in Base64.
+bool has_websocket_key(const Headers& headers) {
+  const auto key = base64_decode(headers.find("Sec-WebSocket-Key").value_or(""));
+  return key && key->size() == 16;
+}
+
+}  // namespace
 
 std::string_view to_string(Method method) {
   switch (method) {
@@ -51,7 +61,13 @@ bool Request::asks_for_websocket() const {
   const auto upgrade = headers.find("Upgrade");
   const auto connection = headers.find("Connection");
   return method == Method::get && upgrade && equal_ignoring_case(*upgrade, "websocket") &&
-         connection && has_token(*connection, "upgrade");
+         connection && has_token(*connection, "upgrade") &&
+         headers.find("Sec-WebSocket-Version") == "13" && has_websocket_key(headers);
+}
+
+void Request::require_websocket() const {
+  if (!asks_for_websocket())
+    throw Error(ErrorCode::invalid, "this path answers WebSocket upgrades (version 13) only");
 }
 
 Response Response::json(int status, const Json& value) {

@@ -91,6 +91,7 @@ struct Request {
   const TenantId& tenant() const;
   // Whether an UpgradeBody may answer this request.
   bool asks_for_websocket() const;
+  void require_websocket() const;  // Error(invalid) when it may not: before anything is done
 };
 
 // Where a streaming answer writes. write() returns when the client took the bytes (back-pressure)
