@@ -107,8 +107,8 @@ class Supervisor {
   void sweep_strays();
   LivePtr lookup(const std::string& id) const;
   LivePtr existing(const std::string& id) const;  // throws Error(not_found)
-  // busy, but not for as long as a copy takes: one sandbox must not hold up the threads that all
-  // have. Throws Error(conflict).
+  // busy, but not for as long as a copy or an end takes: one sandbox must not hold up the threads
+  // that all have. Throws Error(conflict).
   static std::unique_lock<std::timed_mutex> hold(Live& live);
   void check_alive(const Live& live) const;
   // Changes the record of a running sandbox here and in the journal. Throws Error(not_found).
