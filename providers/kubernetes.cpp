@@ -101,11 +101,8 @@ Task<std::vector<BackendSandbox>> KubernetesProvider::list() {
     boxes.insert(boxes.end(), more.begin(), more.end());
   }
   std::vector<BackendSandbox> all;
-  for (auto& box : boxes) {
-    // Nobody else would remove what ended by itself.
-    if (box.ended) co_await attempt(kill(box.sandbox.backend_id));
-    if (box.sandbox.state != BackendState::gone) all.push_back(std::move(box.sandbox));
-  }
+  for (auto& box : boxes)
+    if (box.ended || box.sandbox.state != BackendState::gone) all.push_back(std::move(box.sandbox));
   co_return all;
 }
 
