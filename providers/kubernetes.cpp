@@ -133,7 +133,8 @@ Task<std::unique_ptr<WebSocket>> KubernetesProvider::open_exec(std::string id,
   WebSocketCall call{.url = target.base_url + pod_path(name, settings_.rules) + "/exec" + query,
                      .allow_private = settings_.allow_private,
                      .tls = settings_.tls,
-                     .protocols = kExecProtocols};
+                     .protocols = kExecProtocols,
+                     .read_error = &kubernetes::read_error};
   if (!settings_.token.empty()) call.headers = {{target.auth_header, target.auth_value.reveal()}};
   co_return co_await open_web_socket("kubernetes", std::move(call));
 }

@@ -161,6 +161,22 @@ TEST_F(KubernetesCluster, ACommandsWordsAreNotInTheRequest) {
   loop_.run(provider().kill(box.backend_id));
 }
 
+TEST_F(KubernetesCluster, WhatItsRulesForbidIsNoFailureOfOurs) {
+  const auto box = std::get<BackendSandbox>(create(spec()));
+  Json fault{{"match", "GET .*/exec"}, {"kind", "status"}, {"status", 403}};
+  const auto refused = [&] {
+    vendor_->server().fault(fault);
+    const auto outcome = loop_.run(attempt(provider().exec(box.backend_id, {.argv = {"true"}})));
+    vendor_->server().clear_faults();
+    return std::get<Error>(outcome);
+  };
+  EXPECT_TRUE(are_credentials_refused(refused()));
+  fault["message"] = "admission webhook \"rules\" denied the request: no commands here";
+  EXPECT_EQ(refused().code, ErrorCode::invalid);
+  EXPECT_EQ(refused().provider, "kubernetes");
+  loop_.run(provider().kill(box.backend_id));
+}
+
 TEST_F(KubernetesCluster, ACertificateOfTheClustersOwnAuthorityOpensIt) {
   const Json tls = state()["tls"];
   const auto connect = [&](Json settings, Json credentials) {
