@@ -11,6 +11,7 @@ namespace sandgate::agentcore {
 namespace {
 
 constexpr int64_t kLongestSession = 28'800;
+constexpr char kWhoseSession = '-';  // between our id and the installation's
 constexpr std::string_view kStatusMark = "sandgate-status:";
 constexpr std::string_view kEnvironmentFile = "\"${HOME:-/tmp}/.sandgate_environment\"";
 
@@ -33,7 +34,8 @@ Json to_start(const CreateSpec& spec, const CreateRules& rules) {
   if (!spec.image.empty() && spec.image != rules.interpreter)
     throw Error(ErrorCode::no_capacity, "agentcore's deployment is for another interpreter");
   const int64_t life = std::max<int64_t>(spec.ttl.count(), rules.keep_alive_seconds);
-  return {{"name", spec.sandbox_id},
+  const std::string whose = spec.installation.empty() ? "" : kWhoseSession + spec.installation;
+  return {{"name", spec.sandbox_id + whose},
           {"sessionTimeoutSeconds", std::min(life, kLongestSession)},
           {"clientToken", to_token(spec.sandbox_id)}};
 }
@@ -42,8 +44,12 @@ Box to_box(const Json& session) {
   return reading("agentcore", [&] {
     Box box;
     box.sandbox.backend_id = session.at("sessionId").get<std::string>();
-    if (const auto ours = SandboxId::parse(text_of(session, "name")))
+    const std::string name = text_of(session, "name");
+    const size_t end = std::min(name.find(kWhoseSession), name.size());
+    if (const auto ours = SandboxId::parse(name.substr(0, end))) {
       box.sandbox.sandbox_id = ours->value;
+      if (end < name.size()) box.sandbox.installation = name.substr(end + 1);
+    }
     box.sandbox.isolation = Isolation::microvm;
     box.ended = text_of(session, "status") == "TERMINATED";
     return box;

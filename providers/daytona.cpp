@@ -103,11 +103,10 @@ Task<std::optional<BackendSandbox>> DaytonaProvider::find_by_tag(std::string san
 }
 
 Task<std::vector<BackendSandbox>> DaytonaProvider::list() {
-  std::vector<std::string> failed;
+  std::vector<BackendSandbox> failed;
   auto read = [&failed](const Json& document) { return daytona::to_page(document, failed); };
   auto all = co_await list_pages(api_, "/sandbox?limit=200", read);
-  // Nobody else would remove what failed.
-  for (const std::string& id : failed) co_await attempt(kill(id));
+  all.insert(all.end(), failed.begin(), failed.end());
   co_return all;
 }
 

@@ -60,7 +60,7 @@ Box to_box(const Json& document) {
   });
 }
 
-SandboxPage to_page(const Json& document, std::vector<std::string>& failed) {
+SandboxPage to_page(const Json& document, std::vector<BackendSandbox>& failed) {
   SandboxPage page;
   // Before cursors came, the answer was the list itself.
   const Json items = document.is_object() ? field_of(document, "items") : document;
@@ -68,8 +68,8 @@ SandboxPage to_page(const Json& document, std::vector<std::string>& failed) {
   for (const Json& item : items) {
     Box box = to_box(item);
     if (box.failed) box.sandbox.state = BackendState::gone;
-    if (box.failed && !box.sandbox.sandbox_id.empty()) failed.push_back(box.sandbox.backend_id);
-    page.sandboxes.push_back(std::move(box.sandbox));
+    const bool left = box.failed && !box.sandbox.sandbox_id.empty();
+    (left ? failed : page.sandboxes).push_back(std::move(box.sandbox));
   }
   page.next = next_query("cursor", text_of(document, "nextCursor"));
   return page;

@@ -27,8 +27,8 @@ struct Box {
   std::string toolbox_url;  // without the sandbox's id
 };
 Box to_box(const Json& document);
-// One answer of the list; the ids of those of ours that failed are added to `failed`.
-SandboxPage to_page(const Json& document, std::vector<std::string>& failed);
+// One answer of the list; those of ours that failed are added to `failed`, as gone.
+SandboxPage to_page(const Json& document, std::vector<BackendSandbox>& failed);
 
 // A line for the toolbox's execute, which takes one command without a shell's words.
 std::string execute_command(const std::string& line);

@@ -10,7 +10,7 @@ namespace sandgate {
 // as long again as the one before. How often to ask is the caller's to bound, by its own deadline.
 class GrowingPause {
  public:
-  explicit GrowingPause(std::chrono::milliseconds first = std::chrono::milliseconds(100),
+  explicit GrowingPause(std::chrono::milliseconds first = std::chrono::milliseconds(40),
                         std::chrono::milliseconds last = std::chrono::seconds(1))
       : next_(first), last_(last) {}
 

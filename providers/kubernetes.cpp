@@ -101,11 +101,8 @@ Task<std::vector<BackendSandbox>> KubernetesProvider::list() {
     boxes.insert(boxes.end(), more.begin(), more.end());
   }
   std::vector<BackendSandbox> all;
-  for (auto& box : boxes) {
-    // Nobody else would remove what ended by itself.
-    if (box.ended) co_await attempt(kill(box.sandbox.backend_id));
-    if (box.sandbox.state != BackendState::gone) all.push_back(std::move(box.sandbox));
-  }
+  for (auto& box : boxes)
+    if (box.ended || box.sandbox.state != BackendState::gone) all.push_back(std::move(box.sandbox));
   co_return all;
 }
 
@@ -136,7 +133,8 @@ Task<std::unique_ptr<WebSocket>> KubernetesProvider::open_exec(std::string id,
   WebSocketCall call{.url = target.base_url + pod_path(name, settings_.rules) + "/exec" + query,
                      .allow_private = settings_.allow_private,
                      .tls = settings_.tls,
-                     .protocols = kExecProtocols};
+                     .protocols = kExecProtocols,
+                     .read_error = &kubernetes::read_error};
   if (!settings_.token.empty()) call.headers = {{target.auth_header, target.auth_value.reveal()}};
   co_return co_await open_web_socket("kubernetes", std::move(call));
 }

@@ -8,6 +8,7 @@ namespace {
 
 constexpr const char* kNetworkLabel = "sandgate_network";
 constexpr const char* kMetadata = "sandgate/metadata";
+constexpr size_t kLongestName = 253;  // that a cluster takes; labels are shorter
 constexpr std::string_view kSandboxes = "sandboxes/", kPods = "pods/";
 
 // The first process: it ends at once when told to, and takes in orphans meanwhile.
@@ -204,9 +205,13 @@ Box to_box(const Json& document, const PodRules& rules) {
     const Json& metadata = document.at("metadata");
     const bool resource = document.at("spec").contains("podTemplate");
     Box box;
-    box.sandbox.backend_id =
-        std::string(resource ? kSandboxes : kPods) + metadata.at("name").get<std::string>();
+    const std::string name = metadata.at("name").get<std::string>();
+    box.sandbox.backend_id = std::string(resource ? kSandboxes : kPods) + name;
     read_tags(field_of(metadata, "labels"), box.sandbox);
+    // All of a list are held at once.
+    if (std::max({name.size(), box.sandbox.sandbox_id.size(), box.sandbox.installation.size()}) >
+        kLongestName)
+      throw not_its_api("kubernetes");
     box.sandbox.region = rules.region;
     if (resource)
       read_resource(document, rules, box);

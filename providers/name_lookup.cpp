@@ -1,8 +1,5 @@
 #include "providers/name_lookup.hpp"
 
-#include <netdb.h>
-
-#include <cstring>
 #include <list>
 #include <thread>
 
@@ -12,24 +9,6 @@ namespace sandgate {
 namespace {
 
 using Addresses = NameLookup::Addresses;
-
-Addresses ask_system(const std::string& host) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
-  addrinfo* list = nullptr;
-  if (getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) return {};
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, freeaddrinfo);
-  Addresses found;
-  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
-    asio::ip::tcp::endpoint endpoint;
-    if (one->ai_addrlen > endpoint.capacity()) continue;
-    std::memcpy(endpoint.data(), one->ai_addr, one->ai_addrlen);
-    endpoint.resize(one->ai_addrlen);
-    found.push_back(endpoint.address());
-  }
-  return found;
-}
 
 // Whose names they are, as far as a name tells.
 std::string domain_of(const std::string& host) {
@@ -119,7 +98,7 @@ struct NameLookup::State : std::enable_shared_from_this<State> {
   std::list<std::shared_ptr<Question>> waiting;
 };
 
-NameLookup::NameLookup() : NameLookup(&ask_system, {}) {}
+NameLookup::NameLookup() : NameLookup(&host_addresses, {}) {}
 NameLookup::NameLookup(Ask ask, Limits limits)
     : state_(std::make_shared<State>(std::move(ask), limits)) {}
 

@@ -2,9 +2,8 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "gateway/core/async.hpp"
+#include "gateway/core/host_addresses.hpp"
 
 namespace sandgate {
 
@@ -14,7 +13,7 @@ namespace sandgate {
 // Bounded, and fair to who asks for other names: see Limits.
 class NameLookup {
  public:
-  using Addresses = std::vector<asio::ip::address>;
+  using Addresses = HostAddresses;
   using Ask = std::function<Addresses(const std::string& host)>;  // blocks, throws nothing
   struct Limits {
     size_t at_once = 32;

@@ -97,7 +97,8 @@ Task<void> NorthflankProvider::kill(std::string id) {
 
 Task<std::shared_ptr<SharedSocket>> NorthflankProvider::connect(std::string id, std::string first) {
   WebSocketCall call{.url = settings_.api_url + "/v1/command-exec/" + service_path(id),
-                     .allow_private = settings_.allow_private};
+                     .allow_private = settings_.allow_private,
+                     .read_error = &northflank::read_error};
   auto opened = co_await open_web_socket("northflank", std::move(call));
   const auto executor = co_await asio::this_coro::executor;
   auto socket = std::make_shared<SharedSocket>(std::move(opened), executor);

@@ -29,6 +29,8 @@ constexpr Plan kPlans[] = {
 
 // What the vendor takes for an expiry.
 constexpr int64_t kLeastExpiry = 300, kMostExpiry = 604'800;
+// Before the installation's id, in the description.
+constexpr std::string_view kWhoseService = "Sandgate ";
 // A failure's wait beyond it is no answer anybody waits for.
 constexpr int64_t kMostWait = 3600;
 
@@ -62,12 +64,15 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
       {"external", std::move(source)},
       {"storage", {{"ephemeralStorage", {{"storageSize", spec.resources.disk_gib * 1024}}}}}};
   const int64_t life = std::max<int64_t>(spec.ttl.count(), rules.keep_alive_seconds);
-  return {
+  Json body{
       {"name", spec.sandbox_id},
       {"billing", {{"deploymentPlan", rules.plan.empty() ? to_plan(spec.resources) : rules.plan}}},
       {"deployment", std::move(deployment)},
       {"runtimeEnvironment", spec.env},
       {"createOptions", {{"expiryTime", std::clamp(life, kLeastExpiry, kMostExpiry)}}}};
+  if (!spec.installation.empty())
+    body["description"] = std::string(kWhoseService) + spec.installation;
+  return body;
 }
 
 const Json& data_of(const Json& document) {
@@ -83,6 +88,8 @@ Box to_box(const Json& service, Isolation isolation) {
     // Its name is our id; other services of the project have other names.
     if (const auto ours = SandboxId::parse(text_of(service, "name")))
       box.sandbox.sandbox_id = ours->value;
+    if (const std::string text = text_of(service, "description"); text.starts_with(kWhoseService))
+      box.sandbox.installation = text.substr(kWhoseService.size());
     box.sandbox.region = text_of(service.value("deployment", Json()), "region");
     if (service.value("servicePaused", Json()) == true) {
       box.sandbox.state = BackendState::paused;

@@ -26,7 +26,7 @@ class Provider {
   virtual Task<BackendSandbox> create(CreateSpec spec) = 0;
   virtual Task<std::optional<BackendSandbox>> find(std::string id) = 0;
   virtual Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) = 0;
-  virtual Task<std::vector<BackendSandbox>> list() = 0;  // those that carry one of our ids
+  virtual Task<std::vector<BackendSandbox>> list() = 0;  // with an id of ours; gone: left to kill()
   virtual Task<void> kill(std::string id) = 0;  // idempotent
 
   // Optional verbs: override exactly those that descriptor().verbs declares.

@@ -89,7 +89,8 @@ Task<void> SpritesProvider::kill(std::string id) { return api_.remove(sprite_pat
 Task<std::unique_ptr<WebSocket>> SpritesProvider::open(std::string id, std::string path) {
   WebSocketCall call{.url = settings_.api_url + sprite_path(id) + path,
                      .headers = {{"Authorization", bearer(settings_.token).reveal()}},
-                     .allow_private = settings_.allow_private};
+                     .allow_private = settings_.allow_private,
+                     .read_error = &sprites::read_error};
   co_return co_await open_web_socket("sprites", std::move(call));
 }
 

@@ -16,15 +16,19 @@ constexpr std::string_view kFromFile =
     R"sh(f=${TMPDIR:-/tmp}/.sandgate/$0.sh; l=$(cat "$f"); rm -f "$f"; eval "$l")sh";
 // The longest that the vendor could understand.
 constexpr const char* kForEver = "8760h";
+// Before the installation's id, in a label.
+constexpr std::string_view kWhoseSprite = "sandgate-";
 
 }  // namespace
 
 Json to_create(const CreateSpec& spec, const std::string& runtime) {
   if (!spec.network.allow.empty())
     throw Error(ErrorCode::unsupported, "sprites has no rules for hosts and ports");
+  Json labels = Json::array({"sandgate"});
+  if (!spec.installation.empty()) labels.push_back(std::string(kWhoseSprite) + spec.installation);
   return {{"name", spec.sandbox_id},
           {"environment", spec.env},
-          {"labels", Json::array({"sandgate"})},
+          {"labels", std::move(labels)},
           {"runtime", spec.image.empty() ? runtime : spec.image}};
 }
 
@@ -47,6 +51,9 @@ BackendSandbox to_sandbox(const Json& document) {
     if (is_id(SandboxId::kKind, sandbox.backend_id)) sandbox.sandbox_id = sandbox.backend_id;
     sandbox.isolation = Isolation::microvm;
     sandbox.region = text_of(document, "primary_region");
+    for (const Json& label : document.value("labels", Json::array()))
+      if (const auto text = label.get<std::string>(); text.starts_with(kWhoseSprite))
+        sandbox.installation = text.substr(kWhoseSprite.size());
     return sandbox;
   });
 }

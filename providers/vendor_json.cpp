@@ -40,8 +40,8 @@ const Json& list_of(std::string_view provider, const Json& document, const char*
 }
 
 bool may_have_key(std::string_view url, std::string_view api_url) {
-  return url.starts_with("https://") ||
-         (url.starts_with("http://") && api_url.starts_with("http://"));
+  if (url.starts_with("https://") || url.starts_with("wss://")) return true;
+  return api_url.starts_with("http://") && (url.starts_with("http://") || url.starts_with("ws://"));
 }
 
 void put_tags(Json& labels, std::string_view sandbox_id, std::string_view installation) {

@@ -55,6 +55,8 @@ class VercelProvider : public ShellProvider {
   // Ends a root's process whose stream was dropped, which run() cannot.
   void end_root(const std::string& id, const Command& command);
   bool allow_private() const { return settings_.allow_private; }
+  // Whether what opens a sandbox may go to that address.
+  bool may_be_told(const std::string& url) const { return may_have_key(url, settings_.api_url); }
 
  protected:
   Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path) override;

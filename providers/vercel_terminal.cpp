@@ -14,11 +14,12 @@ Task<void> VercelTerminal::start() {
   RestCall call{.method = "POST", .path = "/interactive", .json = Json::object()};
   const Json answer = co_await vercel_->call(sandbox_, std::move(call));
   const std::string url = text_of(answer, "url");
-  if (url.empty()) throw not_its_api("vercel");
+  if (!vercel_->may_be_told(url)) throw not_its_api("vercel");
   const vercel::Session session = co_await vercel_->session_of(sandbox_);
   WebSocketCall opening{.url = url + (url.find('?') == std::string::npos ? "?" : "&") +
                                "token=" + percent_encode(text_of(answer, "token")),
-                        .allow_private = vercel_->allow_private()};
+                        .allow_private = vercel_->allow_private(),
+                        .read_error = &vercel::read_error};
   socket_ = co_await open_web_socket("vercel", std::move(opening));
   starts();
   WebSocket::Message first{.text = true,

@@ -128,10 +128,11 @@ Task<void> BeastSocket::upgrade(std::string provider, Place place, WebSocketCall
   co_await stream_.async_handshake(answer, place.authority, place.target,
                                    asio::redirect_error(asio::use_awaitable, refused));
   if (refused == websocket::error::upgrade_declined) {
-    HttpFields headers;
+    HttpReply reply{static_cast<int>(answer.result_int()), {}, std::move(answer.body()), {}};
     for (const auto& field : answer)
-      headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
-    throw error_of_status(provider, static_cast<int>(answer.result_int()), headers);
+      reply.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+    throw call.read_error ? call.read_error(provider, reply)
+                          : error_of_status(provider, reply.status, reply.headers);
   }
   if (refused) throw boost::system::system_error(refused);
   protocol_ = answer[beast::http::field::sec_websocket_protocol];

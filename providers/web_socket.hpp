@@ -15,6 +15,8 @@ struct WebSocketCall {
   bool allow_private = false;  // as in HttpCall
   std::shared_ptr<const TlsIdentity> tls;  // as in HttpCall
   std::string protocols;  // subprotocols that are offered, "a, b"; empty: none
+  // Of an upgrade that is refused; null: the status says all.
+  Error (*read_error)(std::string_view provider, const HttpReply& reply) = nullptr;
 };
 
 // A connection to an upstream's WebSocket. One coroutine may read while another writes; dropping
@@ -36,7 +38,7 @@ class WebSocket {
   virtual Task<void> close() = 0;
 };
 
-// Throws Error as HttpClient does, and with the status's code when the upgrade is refused.
+// Throws Error as HttpClient does, and what the refusal of an upgrade stands for.
 Task<std::unique_ptr<WebSocket>> open_web_socket(std::string provider, WebSocketCall call);
 
 }  // namespace sandgate

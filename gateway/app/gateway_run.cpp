@@ -94,6 +94,8 @@ void Gateway::subscribe() {
     });
     if (verdict.turned) tell_breaker(deployment, verdict.breaker);
   });
+  // What failed with other credentials or settings says nothing of these.
+  deployments_.on_change([this](const std::string& deployment) { health_.returned(deployment); });
   breakers_.subscribe(notifications_, io_.executor());
   notifications_.subscribe("sandboxes",
                            [this](const std::string& id) { sandbox_cache_.on_notification(id); });

@@ -84,12 +84,17 @@ DeploymentPtr Deployments::make(const DeploymentRow& row) {
   }
 }
 
+void Deployments::on_change(std::function<void(const std::string& key)> callback) {
+  callback_ = std::move(callback);
+}
+
 Task<void> Deployments::reload() {
   const std::vector<DeploymentRow> rows = co_await store_.all();
   const auto before = snapshot();
   DeploymentSet set;
   for (const DeploymentPtr& one : fixed_) set.push_back(as_described_now(*one));
   std::map<std::string, int64_t> versions;
+  std::vector<std::string> changed;
   for (const DeploymentRow& row : rows) {
     const Deployment named{.name = row.name, .tenant = row.tenant};
     const auto same = [&](const DeploymentPtr& one) { return one->key() == named.key(); };
@@ -103,12 +108,15 @@ Task<void> Deployments::reload() {
     const bool unchanged =
         known != versions_.end() && known->second == row.version && old != before->end();
     const DeploymentPtr made = unchanged ? *old : make(row);
+    versions[named.key()] = row.version;
     if (!made) continue;
     set.push_back(made);
-    versions[named.key()] = row.version;
+    if (known != versions_.end() && known->second != row.version) changed.push_back(named.key());
   }
   versions_ = std::move(versions);
   publish(std::move(set));
+  if (!callback_) co_return;
+  for (const std::string& key : changed) callback_(key);
 }
 
 void Deployments::refresh() {

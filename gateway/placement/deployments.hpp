@@ -28,6 +28,10 @@ class Deployments {
   // What a tenant means by a name; null when there is none.
   DeploymentPtr find(const TenantId& tenant, std::string_view name) const;
 
+  // Called with the key of one whose row was changed, when its new Provider is in use. Set before
+  // use.
+  void on_change(std::function<void(const std::string& key)> callback);
+
   Task<void> reload();
   // Takes new copies of the descriptors; cheap, no I/O.
   void refresh();
@@ -43,6 +47,7 @@ class Deployments {
 
   DeploymentStore& store_;
   Factory factory_;
+  std::function<void(const std::string&)> callback_;
   DeploymentSet fixed_;
   mutable std::mutex mutex_;  // guards the pointer only
   std::shared_ptr<const DeploymentSet> set_;

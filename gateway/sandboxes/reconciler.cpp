@@ -107,7 +107,7 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
   Sightings now;
   size_t killed = 0;
   for (const BackendSandbox& one : listed) {
-    if (one.state == BackendState::gone || !is_orphan(one, *deployment, known)) continue;
+    if (!is_orphan(one, *deployment, known)) continue;
     const auto seen = before.find(one.backend_id);
     const auto since = seen == before.end() ? std::chrono::steady_clock::now() : seen->second;
     now.emplace(one.backend_id, since);
@@ -115,7 +115,10 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
     const auto age = std::chrono::steady_clock::now() - since;
     const Time first_seen =
         lifecycle_.parts().clock.now() - std::chrono::duration_cast<std::chrono::microseconds>(age);
-    auto killing = kill_orphan(lifecycle_, deployment, one, first_seen);
+    // Of what ended by itself something is there still, and costs nobody anything.
+    auto killing = one.state == BackendState::gone
+                       ? deployment->backend->kill(one.backend_id)
+                       : kill_orphan(lifecycle_, deployment, one, first_seen);
     const auto outcome = co_await attempt(std::move(killing));
     if (!std::holds_alternative<Error>(outcome)) ++killed;
   }

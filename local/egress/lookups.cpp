@@ -1,28 +1,6 @@
 #include "local/egress/lookups.hpp"
 
-#include <netdb.h>
-
-#include <cstring>
-
 namespace sandgate::egress {
-
-Addresses look_up(const std::string& name) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
-  addrinfo* list = nullptr;
-  if (getaddrinfo(name.c_str(), nullptr, &hints, &list) != 0) return {};
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, freeaddrinfo);
-  Addresses found;
-  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
-    asio::ip::tcp::endpoint endpoint;
-    if (one->ai_addrlen > endpoint.capacity()) continue;
-    std::memcpy(endpoint.data(), one->ai_addr, one->ai_addrlen);
-    endpoint.resize(one->ai_addrlen);
-    found.push_back(endpoint.address());
-  }
-  return found;
-}
 
 Lookups::Lookups(asio::io_context& loop, Limits limits, Find find)
     : loop_(loop), limits_(limits), find_(std::move(find)), threads_(limits.threads) {}

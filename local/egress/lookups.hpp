@@ -5,16 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "gateway/core/async.hpp"
+#include "gateway/core/host_addresses.hpp"
 
 namespace sandgate::egress {
 
-using Addresses = std::vector<asio::ip::address>;
-
-// As this machine's resolver says, blocking; empty when there is no such name.
-Addresses look_up(const std::string& name);
+using Addresses = HostAddresses;
 
 // Looks names up for all sandboxes. A lookup blocks its thread and cannot be called off, and whose
 // name it is decides how long: so a sandbox and a tenant have only so many of the threads,
@@ -30,7 +26,7 @@ class Lookups {
     std::string tenant, sandbox;
   };
 
-  Lookups(asio::io_context& loop, Limits limits, Find find = look_up);
+  Lookups(asio::io_context& loop, Limits limits, Find find = host_addresses);
 
   // No value: no answer in time.
   Task<std::optional<Addresses>> addresses_of(Asker asker, std::string name);

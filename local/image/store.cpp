@@ -16,13 +16,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kDraft = ".draft";
+
 // "sha256:…" as a directory name.
 std::string tree_name(const std::string& digest) { return digest.substr(digest.find(':') + 1); }
 
-void write_file(const fs::path& path, const std::string& text) {
-  fs::path draft = path.string() + ".draft";
-  std::ofstream(draft) << text;
-  fs::rename(draft, path);
+// Whole or not at all: what stood there before is good until then.
+void write_file(const std::string& path, const std::string& text) {
+  const std::string draft = path + std::string(kDraft);
+  const Fd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  const bool whole =
+      file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (!whole || fsync(file.get()) != 0 || ::rename(draft.c_str(), path.c_str()) != 0) {
+    unlink(draft.c_str());
+    throw Error(ErrorCode::no_capacity, path + " cannot be written: is the disk full?");
+  }
 }
 
 // Empty when it is broken.
@@ -39,7 +47,8 @@ std::optional<ImageInfo> described(std::ifstream& in) {
 }  // namespace
 
 bool is_image_name(std::string_view name) {
-  if (name.empty() || name.size() > 64 || name.front() == '.') return false;
+  if (name.empty() || name.size() > 64 || name.front() == '.' || name.ends_with(kDraft))
+    return false;
   return std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
   });
@@ -96,7 +105,7 @@ std::vector<std::string> ImageStore::names() const {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(directory_ + "/names")) {
     const std::string name = entry.path().filename();
-    if (is_image_name(name) && entry.path().extension() != ".draft") names.push_back(name);
+    if (is_image_name(name)) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -33,7 +33,7 @@ struct OpenImage {
   Fd lease;
 };
 
-// Lower-case letters, digits, '-', '_', '.', not first a '.', 64 at most.
+// Lower-case letters, digits, '-', '_', '.', not first a '.', 64 at most, not ".draft" last.
 bool is_image_name(std::string_view name);
 
 // Images below one directory, root's alone: trees by digest, names that point to them.

@@ -77,6 +77,9 @@ std::string read_cgroup_file(const char* path);
 std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
                                              const std::string& cgroups);
 
+// Whether there is the file by which a group's swap is limited, or no swap to use.
+bool swap_is_limited(const std::string& file, const char* swaps = "/proc/swaps");
+
 // Small files of control groups.
 void write_cgroup_file(const std::string& directory, const char* file, const std::string& text);
 // Whether it was taken.

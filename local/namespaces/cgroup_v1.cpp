@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "local/namespaces/cgroup.hpp"
 #include "local/namespaces/step_error.hpp"
@@ -178,14 +177,6 @@ bool reads_can_be_limited(const std::string& blkio, const DiskSpeed& speed) {
          try_cgroup_file(blkio, "blkio.throttle.read_bps_device", speed.device + " 0");
 }
 
-bool swap_is_limited(const std::string& memory) {
-  if (has_file(memory, "memory.memsw.limit_in_bytes")) return true;
-  std::istringstream swaps(read_cgroup_file("/proc/swaps"));
-  std::string line;
-  std::getline(swaps, line);
-  return !std::getline(swaps, line);
-}
-
 }  // namespace
 
 std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name, const DiskSpeed& speed) {
@@ -204,7 +195,7 @@ std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name, const DiskSp
   support.memory = has_file(parents.memory, "memory.limit_in_bytes");
   support.processes = has_file(parents.pids, "pids.max");
   support.freezer = has_file(parents.freezer, "freezer.state");
-  support.swap = support.memory && swap_is_limited(parents.memory);
+  support.swap = support.memory && swap_is_limited(parents.memory + "/memory.memsw.limit_in_bytes");
   support.disk_reads = reads_can_be_limited(parents.blkio, speed);
   if (!support.cpu && !support.memory && !support.processes) return nullptr;
   support.detail = "v1 below " + (support.memory ? parents.memory : parents.pids);

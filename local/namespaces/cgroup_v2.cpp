@@ -141,10 +141,12 @@ std::unique_ptr<CgroupTree> open_cgroup_v2(const std::string& name, const DiskSp
     if (!mount.v2) continue;
     for (const std::string& own : {above_leaf(mount.own_directory, name), mount.top_directory}) {
       if (!try_delegate(own, name)) continue;
-      const bool freezer = access((own + "/" + name + "/cgroup.freeze").c_str(), W_OK) == 0;
-      CgroupSupport support{2, true, true, true, freezer, true, "v2 below " + own};
-      support.disk_reads = support.disk_writes = disk_can_be_limited(own + "/" + name, speed);
-      return std::make_unique<CgroupV2>(own + "/" + name, support, speed);
+      const std::string parent = own + "/" + name;
+      const bool freezer = access((parent + "/cgroup.freeze").c_str(), W_OK) == 0;
+      const bool swap = swap_is_limited(parent + "/memory.swap.max");
+      CgroupSupport support{2, true, true, true, freezer, swap, "v2 below " + own};
+      support.disk_reads = support.disk_writes = disk_can_be_limited(parent, speed);
+      return std::make_unique<CgroupV2>(parent, support, speed);
     }
   }
   return nullptr;

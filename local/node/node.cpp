@@ -23,6 +23,9 @@
 namespace sandgate {
 namespace {
 
+// Sandboxes that are ended at once. Each waits for what its disk has yet to write.
+constexpr size_t kEndings = 8;
+
 void make_directories(const NodeSettings& settings) {
   std::filesystem::create_directories(settings.data_dir);
   std::filesystem::create_directories(settings.run_dir);
@@ -64,9 +67,10 @@ Fd listen_for_serve(const NodeSettings& settings) {
 }
 
 // A trial sandbox is part of it. What fails here fails again at every start.
-std::unique_ptr<Supervisor> make_supervisor(const NodeSettings& settings, asio::thread_pool& pool) {
+std::unique_ptr<Supervisor> make_supervisor(const NodeSettings& settings,
+                                            asio::thread_pool& endings) {
   try {
-    return std::make_unique<Supervisor>(settings, errands_on(pool));
+    return std::make_unique<Supervisor>(settings, errands_on(endings));
   } catch (const Error& failure) {
     throw Error(failure.code, std::string("this machine cannot run sandboxes: ") + failure.what() +
                                   ": see 'sandgate doctor', or set local.enabled to false");
@@ -78,10 +82,10 @@ void serve_until_told(const NodeSettings& settings) {
   // First: a start that is to be given up leaves no more than one that succeeded.
   asio::signal_set signals(loop, SIGTERM, SIGINT);
   signals.async_wait([&](boost::system::error_code, int) { loop.stop(); });
-  asio::thread_pool pool(settings.workers);
-  const auto owned = make_supervisor(settings, pool);
+  asio::thread_pool pool(settings.workers), endings(kEndings);
+  const auto owned = make_supervisor(settings, endings);
   Supervisor& supervisor = *owned;
-  NodeServer server(settings, supervisor, pool);
+  NodeServer server(settings, supervisor, pool, endings);
   Fd listener = listen_for_serve(settings);
   spawn_detached(loop.get_executor(),
                  [&]() -> Task<void> { co_await server.serve(listener.release()); });
@@ -89,6 +93,7 @@ void serve_until_told(const NodeSettings& settings) {
                            {"cgroups", supervisor.capabilities().cgroups.detail}});
   loop.run();
   pool.join();
+  endings.join();
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ Supervisor::LivePtr Supervisor::existing(const std::string& id) const {
 std::unique_lock<std::timed_mutex> Supervisor::hold(Live& live) {
   std::unique_lock busy(live.busy, std::defer_lock);
   while (!busy.try_lock_for(kBusyLook))
-    if (live.copying) throw Error(ErrorCode::conflict, "the sandbox's disk is being copied");
+    if (live.copying || live.ending)
+      throw Error(ErrorCode::conflict, "the sandbox's disk is being copied, or it ends");
   return busy;
 }
 

@@ -181,11 +181,9 @@ void add_notes(Descriptor& descriptor, const Capabilities& capabilities) {
   }
   if (!capabilities.disk_speed_lacks.empty())
     descriptor.notes.push_back(capabilities.disk_speed_lacks);
-  if (cgroups.version == 1) {
+  if (cgroups.memory) {
     descriptor.notes.push_back("out of memory ends one process of a sandbox, not all of them");
-  }
-  if (cgroups.memory && !cgroups.swap) {
-    descriptor.notes.push_back("swap is not limited on this machine");
+    if (!cgroups.swap) descriptor.notes.push_back("swap is not limited on this machine");
   }
   if (!cgroups.freezer) descriptor.notes.push_back("no freezer: sandboxes cannot be paused");
   if (!capabilities.no_egress.empty()) {

@@ -91,7 +91,7 @@ void Supervisor::try_out() {
     capabilities_.disk = disk;
     OpenImage image;
     image.root = check_fd(open(empty.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open image");
-    const LivePtr live = reserve(order, image.info);
+    const LivePtr live = reserve(order, image.info, Owner::known);
     std::optional<StepError> failure;
     {
       std::lock_guard busy(live->busy);

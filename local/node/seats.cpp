@@ -78,6 +78,7 @@ void Supervisor::rename(const LivePtr& seat, const SandboxOrder& order) {
     }
     sandboxes_.erase(from);
     seat->record = record;
+    seat->owned = true;
   }
   if (capabilities_.disk == DiskKind::loop) disks_.rename(from, order.id);
   journal_.hand_over(from, record);

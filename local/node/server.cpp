@@ -88,8 +88,8 @@ std::optional<Json> answer_network_verb(Supervisor& supervisor, const std::strin
 }  // namespace
 
 NodeServer::NodeServer(const NodeSettings& settings, Supervisor& supervisor,
-                       asio::thread_pool& pool)
-    : settings_(settings), supervisor_(supervisor), pool_(pool) {}
+                       asio::thread_pool& pool, asio::thread_pool& endings)
+    : settings_(settings), supervisor_(supervisor), pool_(pool), endings_(endings) {}
 
 Task<void> NodeServer::serve(int listener) {
   auto executor = co_await asio::this_coro::executor;
@@ -131,14 +131,18 @@ Task<void> NodeServer::answer(wire::Stream& stream, const Json& request) {
       result = co_await build_image(stream, id, params);
     } else {
       auto work = [this, verb, params] { return handle(verb, params); };
-      asio::thread_pool& pool = copies_a_disk(verb, params) ? copies_ : pool_;
-      result = co_await on_pool(pool, std::move(work));
+      result = co_await on_pool(pool_for(verb, params), std::move(work));
     }
     reply = {{"id", id}, {"result", std::move(result)}};
   } catch (...) {
     reply = failure_answer(id, std::current_exception());
   }
   co_await wire::send(stream, std::move(reply));
+}
+
+asio::thread_pool& NodeServer::pool_for(const std::string& verb, const Json& params) {
+  if (verb == "kill") return endings_;
+  return copies_a_disk(verb, params) ? copies_ : pool_;
 }
 
 Json NodeServer::describe_node() const {

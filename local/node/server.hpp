@@ -9,10 +9,12 @@
 namespace sandgate {
 
 // Answers requests on the node's socket: any number of connections at once, one request after the
-// other on each. Only root and serve's user are heard. What blocks runs on the pool.
+// other on each. Only root and serve's user are heard. What blocks runs on the pool, and on
+// `endings` what ends sandboxes.
 class NodeServer {
  public:
-  NodeServer(const NodeSettings& settings, Supervisor& supervisor, asio::thread_pool& pool);
+  NodeServer(const NodeSettings& settings, Supervisor& supervisor, asio::thread_pool& pool,
+             asio::thread_pool& endings);
 
   // Serves connections until cancelled or the listener breaks; takes over the listening socket.
   Task<void> serve(int listener);
@@ -24,11 +26,14 @@ class NodeServer {
   Task<Json> build_image(wire::Stream& stream, Json id, Json params);
   Json describe_node() const;
   void remove_image(const std::string& name);
+  // As long as a disk takes is too long for what all wait for.
+  asio::thread_pool& pool_for(const std::string& verb, const Json& params);
 
   const NodeSettings& settings_;
   Supervisor& supervisor_;
   asio::thread_pool& pool_;
-  asio::thread_pool copies_{2};  // of disks, which may take long: others need not wait for them
+  asio::thread_pool& endings_;
+  asio::thread_pool copies_{2};  // of disks
   int connections_ = 0;  // touched by the loop's thread only
   std::atomic<bool> building_{false};
   std::jthread builder_;  // told to stop when this ends

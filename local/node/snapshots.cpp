@@ -12,6 +12,8 @@
 namespace sandgate {
 namespace {
 
+constexpr std::chrono::seconds kCopyPatience{3};
+
 // An adopted sandbox has left us no other way to its file system.
 Fd open_root(const JournalRecord& record) {
   const std::string root = "/proc/" + std::to_string(record.pid) + "/root";
@@ -57,7 +59,9 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
   if (!capabilities_.can_snapshot())
     throw Error(ErrorCode::unsupported, "disks of this machine cannot be copied");
   LivePtr live = existing(id);
-  std::lock_guard busy(live->busy);
+  // Only so many are copied at once: one sandbox must not hold up the others' with a second.
+  const std::unique_lock busy(live->busy, kCopyPatience);
+  if (!busy) throw Error(ErrorCode::conflict, "the sandbox's disk is being copied, or it ends");
   const Copying copying(live->copying, true);
   check_alive(*live);
   if (auto made = snapshots_.find(snapshot_id)) {

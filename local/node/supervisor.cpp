@@ -108,8 +108,10 @@ void Supervisor::check_order(const SandboxOrder& order) const {
   if (order.ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
 }
 
-Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageInfo& image) {
+Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageInfo& image,
+                                        Owner owner) {
   auto live = std::make_shared<Live>();
+  live->owned = owner == Owner::known;
   JournalRecord& record = live->record;
   record.id = order.id;
   record.tenant_id = order.tenant_id;
@@ -186,7 +188,7 @@ JournalRecord Supervisor::create(const SandboxOrder& order) {
 }
 
 JournalRecord Supervisor::launch(const SandboxOrder& order, const OpenImage& image, Owner owner) {
-  LivePtr live = reserve(order, image.info);
+  LivePtr live = reserve(order, image.info, owner);
   std::lock_guard busy(live->busy);
   const Copying copying(live->copying, !order.snapshot.empty());
   try {
@@ -297,7 +299,7 @@ std::optional<JournalRecord> Supervisor::find(const std::string& id) const {
   LivePtr live = lookup(id);
   if (!live) return std::nullopt;
   std::lock_guard lock(mutex_);
-  if (live->record.state == RecordState::waiting) return std::nullopt;
+  if (!live->owned) return std::nullopt;
   return live->record;
 }
 
@@ -305,9 +307,7 @@ std::vector<JournalRecord> Supervisor::list() const {
   std::lock_guard lock(mutex_);
   std::vector<JournalRecord> records;
   for (const auto& [id, live] : sandboxes_) {
-    if (!live->gone && live->record.state != RecordState::waiting) {
-      records.push_back(live->record);
-    }
+    if (!live->gone && live->owned) records.push_back(live->record);
   }
   return records;
 }

@@ -74,6 +74,7 @@ class Supervisor {
     // Guarded by busy: taken down when we let go, not while somebody waits for the end.
     Fd disk, mounts;
     bool gone = false;  // guarded by Supervisor::mutex_: no longer to be seen
+    bool owned = true;  // guarded by Supervisor::mutex_: else a seat, which is nobody's to be seen
     bool overdue = false;  // guarded by Supervisor::mutex_: its time is over and it was told to end
     std::atomic<bool> ending{false};  // somebody waits for busy to end it
     std::atomic<bool> copying{false};  // busy is held for as long as a disk takes to copy
@@ -95,7 +96,7 @@ class Supervisor {
   void rename(const LivePtr& seat, const SandboxOrder& order);
   std::string make_seat(const SeatClass& seat_class);
   void end_seat(const std::string& seat);
-  LivePtr reserve(const SandboxOrder& order, const ImageInfo& image);
+  LivePtr reserve(const SandboxOrder& order, const ImageInfo& image, Owner owner);
   void start(Live& live, const SandboxOrder& order, const OpenImage& image, Owner owner);
   bool halt(const LivePtr& live);  // kills; false: it was gone already
   void end(const LivePtr& live);  // kills; then the traces go in the background
@@ -107,8 +108,8 @@ class Supervisor {
   void sweep_strays();
   LivePtr lookup(const std::string& id) const;
   LivePtr existing(const std::string& id) const;  // throws Error(not_found)
-  // busy, but not for as long as a copy takes: one sandbox must not hold up the threads that all
-  // have. Throws Error(conflict).
+  // busy, but not for as long as a copy or an end takes: one sandbox must not hold up the threads
+  // that all have. Throws Error(conflict).
   static std::unique_lock<std::timed_mutex> hold(Live& live);
   void check_alive(const Live& live) const;
   // Changes the record of a running sandbox here and in the journal. Throws Error(not_found).

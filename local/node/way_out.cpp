@@ -27,15 +27,16 @@ void Supervisor::open_way_out(const Live& live) {
 // The process of an earlier node may need a moment to let go of the same doors, and a program
 // inside may have taken one: who waits for that keeps nobody else waiting.
 void Supervisor::reopen_ways_out(std::vector<LivePtr> adopted, const std::stop_token& stop) {
-  for (int round = 1; round <= kRounds && !adopted.empty() && !stop.stop_requested(); ++round) {
+  for (int round = 1; !adopted.empty() && !stop.stop_requested(); ++round) {
     if (round > 1) std::this_thread::sleep_for(kRoundPause);
-    std::erase_if(adopted, [&](const LivePtr& live) { return reopen(*live, round == kRounds); });
+    std::erase_if(adopted, [&](const LivePtr& live) { return reopen(*live, round >= kRounds); });
   }
 }
 
-// False: perhaps later.
+// False: perhaps later. What holds a sandbox for long holds nobody else's way out.
 bool Supervisor::reopen(Live& live, bool last) {
-  std::lock_guard busy(live.busy);
+  const std::unique_lock busy(live.busy, std::try_to_lock);
+  if (!busy) return false;
   try {
     check_alive(live);
     if (!egress_.is_attached(live.record.id)) open_way_out(live);

@@ -235,6 +235,16 @@ JournalRecord LocalNode::record(const std::string& id) const {
       Json::parse(read_text(run_dir() + "/sandboxes/" + id + "/sandbox.json")));
 }
 
+bool is_dying(int64_t pid) {
+  constexpr uint64_t kKill = uint64_t{1} << (SIGKILL - 1);
+  std::ifstream in("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(in, line);)
+    if ((line.starts_with("ShdPnd:") || line.starts_with("SigPnd:")) &&
+        (std::strtoull(line.c_str() + 7, nullptr, 16) & kKill))
+      return true;
+  return false;
+}
+
 std::string compile_c(const std::string& source) {
   TempDirectory directory;
   std::string in = directory.path() + "/p.c", out = directory.path() + "/p";

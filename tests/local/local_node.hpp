@@ -71,6 +71,9 @@ class LocalNode {
   std::unique_ptr<LocalProvider> provider_;
 };
 
+// Whether a process was told to die and cannot yet.
+bool is_dying(int64_t pid);
+
 // Compiles a C program statically on this machine and returns the bytes of the executable.
 std::string compile_c(const std::string& source);
 

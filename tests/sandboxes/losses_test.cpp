@@ -91,6 +91,21 @@ TEST(Loss, IsAnOrphanFromWhenTheVendorSaysItWasMade) {
   EXPECT_TRUE(world.books_balance());
 }
 
+TEST(Loss, IsNoneOfWhatEndedAndLiesThere) {
+  LossWorld world;
+  const SandboxRecord box = world.create();
+  world.a->leave(box.backend_id);
+  const auto foreign = run(
+      world.a->create({.sandbox_id = SandboxId::make().value, .installation = "another0another0"}));
+  world.a->leave(foreign.backend_id);
+  EXPECT_EQ(world.sweep(), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::failed);
+  EXPECT_FALSE(world.a->has(box.id.value)) << "nobody else would remove it";
+  EXPECT_TRUE(world.a->has(foreign.sandbox_id)) << "another installation's";
+  EXPECT_EQ(world.lost(), 0);
+  EXPECT_EQ(world.sweep(), 0u);
+}
+
 TEST(Loss, OfAnOrphanIsBookedThoughItsKillerDied) {
   LossWorld world;
   const SandboxId id = SandboxId::make();

@@ -37,6 +37,11 @@ void FakeProvider::lose(const std::string& backend_id) {
   alive_.erase(backend_id);
 }
 
+void FakeProvider::leave(const std::string& backend_id) {
+  std::lock_guard lock(mutex_);
+  alive_.at(backend_id).state = BackendState::gone;
+}
+
 size_t FakeProvider::alive() const {
   std::lock_guard lock(mutex_);
   return alive_.size();

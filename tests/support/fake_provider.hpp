@@ -34,6 +34,7 @@ class FakeProvider : public Provider {
   void fail_states(Fault fault, ErrorCode code = ErrorCode::unavailable);
   void offer(Descriptor descriptor);
   void lose(const std::string& backend_id);  // it dies by itself
+  void leave(const std::string& backend_id);  // it dies by itself, and lies there until a kill
   void made_at(Time at) { made_at_ = at; }  // what lists say of those that come; at first nothing
 
   void count(SandboxMetrics totals);  // what metrics() says from now on; before, it refuses

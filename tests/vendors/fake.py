@@ -29,7 +29,7 @@ import urllib.parse
 from box import Box, descendants  # noqa: F401
 
 # How a matching request goes wrong. `match` is a regular expression on "METHOD /path".
-#   status      an answer with `status` and `headers`, nothing done
+#   status      an answer with `status`, `headers` and `message`, nothing done
 #   hang        no answer, nothing done
 #   reset       the connection breaks, nothing done
 #   half_body   done, but the answer breaks off in the middle of its body
@@ -202,7 +202,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if kind in ("hang", "reset"):
             return self.reset()
         if kind == "status":
-            body = self.fake.failure(fault["status"], "switched on")
+            body = self.fake.failure(fault["status"], fault.get("message", "switched on"))
             return self.answer(fault["status"], body, fault.get("headers", {}))
         request.fault = kind
         reply = self.fake.dispatch(request)

@@ -20,8 +20,7 @@ VendorLine agentcore_line() {
                           {"secret_access_key", "secret/key+0001"},
                           {"session_token", "session+token/0001=="}},
           .question = "(GET |POST .*/sessions/list$)",
-          .kill = "PUT .*stop",
-          .labels = false};
+          .kill = "PUT .*stop"};
 }
 
 VendorLine blaxel_line() {
@@ -122,8 +121,7 @@ VendorLine northflank_line() {
               [](const std::string& url) {
                 return Json{{"api_url", url}, {"team", "us"}, {"project", "sandboxes"}};
               },
-          .credentials = {{"api_token", "nf_0001"}},
-          .labels = false};
+          .credentials = {{"api_token", "nf_0001"}}};
 }
 
 VendorLine opensandbox_line() {
@@ -165,8 +163,7 @@ VendorLine sprites_line() {
               [](const std::string& url) {
                 return Json{{"api_url", url}};
               },
-          .credentials = {{"token", "org/1/0001"}},
-          .labels = false};
+          .credentials = {{"token", "org/1/0001"}}};
 }
 
 VendorLine vercel_line() {

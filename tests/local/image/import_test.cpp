@@ -1,8 +1,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -271,6 +273,28 @@ TEST_F(ImportTest, ABrokenNameTakesOnlyItselfAway) {
   EXPECT_TRUE(store().broken().empty());
   EXPECT_EQ(code_of([&] { store().remove("types"); }), ErrorCode::not_found);
   EXPECT_EQ(store().collect({}).size(), 1u);
+}
+
+TEST_F(ImportTest, WhatCannotBeWrittenLeavesTheImageThatWasThere) {
+  const ImageInfo image = imported({tar_of({{"file", Member::file, "one"}})});
+  const std::string draft = store().make_draft() + "/tree";
+  fs::create_directory(draft);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit full{1, before.rlim_max};
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &full);
+  const auto code = code_of([&] { store().add(image, draft); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, handler);
+  EXPECT_EQ(code, ErrorCode::no_capacity);
+  EXPECT_EQ(store().read("probe").digest, image.digest);
+  EXPECT_TRUE(store().broken().empty());
+}
+
+TEST_F(ImportTest, NoImageHasTheNameOfADraft) {
+  EXPECT_TRUE(is_image_name("draft"));
+  EXPECT_FALSE(is_image_name("probe.draft")) << "it would be written over by the next of probe";
 }
 
 TEST_F(ImportTest, AChangedTreeIsNoticed) {

@@ -9,11 +9,14 @@
 #include <thread>
 
 #include "gateway/core/ids.hpp"
+#include "local/namespaces/freezer.hpp"
 #include "local/namespaces/launcher.hpp"
 #include "tests/local/node/node_fixture.hpp"
 
 namespace sandgate::test {
 namespace {
+
+using namespace std::chrono_literals;
 
 class LifecycleTest : public NodeTest {};
 
@@ -35,6 +38,36 @@ TEST_F(LifecycleTest, ManyLivesLeaveNothing) {
   for (int i = 0; i < 200; ++i) run(node().provider().kill(node().create()));
   expect_clean(before);
   EXPECT_TRUE(eventually([&] { return descriptors(node().pid()) <= fds + 2; }));
+}
+
+TEST_F(LifecycleTest, EndsThatTakeLongKeepNobodyElseWaiting) {
+  if (!node().provider().descriptor().can(Verb::pause)) GTEST_SKIP() << "no freezer here";
+  constexpr std::ptrdiff_t kThreads = 4, kSlow = 6;  // of the node, for questions; more than these
+  std::vector<JournalRecord> slow;
+  for (std::ptrdiff_t i = 0; i < kSlow; ++i) {
+    slow.push_back(node().record(node().create()));
+    freeze(slow.back().cgroups, 5s);
+  }
+  const auto ends = [&](const std::string& id) {
+    try {
+      run(node().provider().kill(id));
+    } catch (const Error&) {
+      // not within anybody's patience
+    }
+  };
+  std::vector<std::thread> killers;
+  for (const JournalRecord& one : slow) killers.emplace_back([&] { ends(one.id); });
+  const auto dying = [&] {
+    return std::ranges::count_if(slow, [](const auto& one) { return is_dying(one.pid); });
+  };
+  const bool they_wait = eventually([&] { return dying() >= kThreads; });
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_NO_THROW(run(node().provider().kill(node().create()))) << "others come and go";
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s) << "and wait for no end, of ten seconds";
+  for (const JournalRecord& one : slow) thaw(one.cgroups);
+  for (std::thread& killer : killers) killer.join();
+  if (!they_wait) GTEST_SKIP() << "what is frozen dies on this machine";
+  EXPECT_TRUE(eventually([&] { return run(node().provider().list()).empty(); }));
 }
 
 TEST_F(LifecycleTest, AHundredAtOnce) {

@@ -6,6 +6,7 @@
 #include "gateway/core/ids.hpp"
 #include "local/image/import.hpp"
 #include "local/namespaces/cgroup.hpp"
+#include "local/namespaces/freezer.hpp"
 #include "local/node/image_garbage.hpp"
 #include "tests/local/image/oci_builder.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
@@ -243,6 +244,24 @@ TEST_F(SnapshotsTest, WhoeverWantsASandboxThatIsCopiedKeepsNobodyElseWaiting) {
   if (!still_copying) GTEST_SKIP() << "the disk was copied too fast to see";
   EXPECT_EQ(refused, 8);
   EXPECT_EQ(code_of(provider().resume(id)), std::nullopt);
+}
+
+TEST_F(SnapshotsTest, WhatHasToWaitForLongIsRefused) {
+  const std::string id = node().create();
+  const JournalRecord record = node().record(id);
+  if (!has_freezer(record.cgroups)) GTEST_SKIP() << "no freezer on this machine";
+  freeze(record.cgroups, 5s);
+  std::thread killer([&] { code_of(provider().kill(id)); });
+  bool waits = false;
+  for (int i = 0; i < 250 && !waits; ++i) {
+    std::this_thread::sleep_for(20ms);
+    waits = is_dying(record.pid);
+  }
+  const auto code = code_of(provider().snapshot(id, make_id("sn"), Keeps::disk, true));
+  thaw(record.cgroups);
+  killer.join();
+  if (!waits) GTEST_SKIP() << "what is frozen dies on this machine";
+  EXPECT_EQ(code, ErrorCode::conflict);
 }
 
 TEST_F(SnapshotsTest, AKillDoesNotWaitForTheCopy) {

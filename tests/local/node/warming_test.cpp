@@ -47,6 +47,20 @@ TEST_F(WarmingTest, WhoeverComesIsGivenOneThatWaits) {
   }
 }
 
+TEST_F(WarmingTest, OneBeingMadeIsNobodys) {
+  std::atomic<bool> over{false};
+  std::set<std::string> shown;
+  std::thread looker([&] {
+    while (!over)
+      for (const BackendSandbox& sandbox : run(node().provider().list()))
+        if (!sandbox.backend_id.starts_with("sb")) shown.insert(sandbox.backend_id);
+  });
+  warm_up();
+  over = true;
+  looker.join();
+  EXPECT_TRUE(shown.empty()) << *shown.begin();
+}
+
 TEST_F(WarmingTest, ItsSettingsAreBound) {
   warm_up();
   const auto before = waiting();

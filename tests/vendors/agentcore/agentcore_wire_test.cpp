@@ -52,7 +52,12 @@ TEST(AgentcoreWire, OnlySessionsNamedAsOursAreOurs) {
   EXPECT_EQ(box.sandbox.backend_id, "01A");
   EXPECT_EQ(box.sandbox.sandbox_id, ours);
   EXPECT_FALSE(box.ended);
+  EXPECT_EQ(box.sandbox.installation, "");
+  const Box named = to_box({{"sessionId", "01A"}, {"name", ours + "-0123456789abcdef"}});
+  EXPECT_EQ(named.sandbox.sandbox_id, ours);
+  EXPECT_EQ(named.sandbox.installation, "0123456789abcdef");
   EXPECT_EQ(to_box({{"sessionId", "01A"}, {"name", "session"}}).sandbox.sandbox_id, "");
+  EXPECT_EQ(to_box({{"sessionId", "01A"}, {"name", "my-session"}}).sandbox.installation, "");
   EXPECT_TRUE(to_box({{"sessionId", "01A"}, {"status", "TERMINATED"}}).ended);
 }
 

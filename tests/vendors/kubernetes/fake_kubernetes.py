@@ -59,7 +59,7 @@ class FakeKubernetes(fake.Fake):
         self.ending, self.policies, self.tls, self.words = {}, {}, None, []
 
     def failure(self, status, message):
-        if status == 403:  # a lack of permission; other rules say other words
+        if status == 403 and "webhook" not in message:  # a lack of permission
             message = f'pods is forbidden: User "tests" cannot create resource "pods": {message}'
         return status_document(message, reason=REASONS.get(status, "InternalError"), code=status)
 

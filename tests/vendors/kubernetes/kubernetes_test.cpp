@@ -4,7 +4,9 @@
 #include "gateway/core/settle.hpp"
 #include "providers/byte_sources.hpp"
 #include "providers/catalog.hpp"
+#include "providers/kubernetes.hpp"
 #include "tests/support/live_loop.hpp"
+#include "tests/vendors/one_answer.hpp"
 #include "tests/vendors/vendor_lines.hpp"
 
 // What a deployment's settings make of a Kubernetes cluster, beyond the suites of all vendors,
@@ -159,6 +161,22 @@ TEST_F(KubernetesCluster, ACommandsWordsAreNotInTheRequest) {
   loop_.run(provider().kill(box.backend_id));
 }
 
+TEST_F(KubernetesCluster, WhatItsRulesForbidIsNoFailureOfOurs) {
+  const auto box = std::get<BackendSandbox>(create(spec()));
+  Json fault{{"match", "GET .*/exec"}, {"kind", "status"}, {"status", 403}};
+  const auto refused = [&] {
+    vendor_->server().fault(fault);
+    const auto outcome = loop_.run(attempt(provider().exec(box.backend_id, {.argv = {"true"}})));
+    vendor_->server().clear_faults();
+    return std::get<Error>(outcome);
+  };
+  EXPECT_TRUE(are_credentials_refused(refused()));
+  fault["message"] = "admission webhook \"rules\" denied the request: no commands here";
+  EXPECT_EQ(refused().code, ErrorCode::invalid);
+  EXPECT_EQ(refused().provider, "kubernetes");
+  loop_.run(provider().kill(box.backend_id));
+}
+
 TEST_F(KubernetesCluster, ACertificateOfTheClustersOwnAuthorityOpensIt) {
   const Json tls = state()["tls"];
   const auto connect = [&](Json settings, Json credentials) {
@@ -178,6 +196,26 @@ TEST_F(KubernetesCluster, ACertificateOfTheClustersOwnAuthorityOpensIt) {
   connect({{"ca_certificate", tls["certificate"]}}, own);
   loop_.run(provider().kill(box.backend_id));
   EXPECT_EQ(state()["created"], 1);
+}
+
+TEST_F(KubernetesCluster, WhatEndedIsLeftToBeKilled) {
+  KubernetesSettings settings;
+  settings.form = KubernetesSettings::Form::pods;
+  OneAnswer cluster;
+  const auto pod = [](const char* name, const char* phase) {
+    return Json{{"metadata", {{"name", name}, {"labels", {{"sandgate_id", name}}}}},
+                {"spec", Json::object()},
+                {"status", {{"phase", phase}}}};
+  };
+  Json leaving = pod("c", "Running");
+  leaving["metadata"]["deletionTimestamp"] = "2027-01-15T08:00:01Z";
+  cluster.document = {{"items", {pod("a", "Failed"), pod("b", "Running"), leaving}}};
+  const auto alone = std::make_shared<KubernetesProvider>(cluster, loop_.executor(), settings);
+  const auto listed = loop_.run(alone->list());
+  ASSERT_EQ(listed.size(), 2u);
+  EXPECT_EQ(listed[0].state, BackendState::gone);
+  EXPECT_EQ(listed[1].state, BackendState::running);
+  EXPECT_EQ(cluster.last.method, "GET") << "it may be another installation's";
 }
 
 TEST_F(KubernetesCluster, RequestsFitTheResourcesDefinition) {

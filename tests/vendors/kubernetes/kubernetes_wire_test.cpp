@@ -81,6 +81,17 @@ TEST(KubernetesWire, IsolationIsWhatThePodHasAndTheOperatorVouchesFor) {
   EXPECT_EQ(to_box(pod, rules).sandbox.isolation, Isolation::process);
 }
 
+TEST(KubernetesWire, NamesAreNoLongerThanAClusterTakesThem) {
+  Json pod = pod_that_is("Running");
+  pod["metadata"]["name"] = std::string(253, 'a');
+  EXPECT_NO_THROW(to_box(pod, {}));
+  Json label = pod;
+  label["metadata"]["labels"]["sandgate_id"] = std::string(1 << 20, 'a');
+  EXPECT_THROW(to_box(label, {}), Error);
+  pod["metadata"]["name"] = std::string(1 << 20, 'a');
+  EXPECT_THROW(to_box(pod, {}), Error);
+}
+
 TEST(KubernetesWire, StatesOfPodsAndResources) {
   const auto waiting = [](const char* reason) {
     const Json container{{"state", {{"waiting", {{"reason", reason}}}}}};

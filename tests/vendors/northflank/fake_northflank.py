@@ -17,6 +17,7 @@ TOKEN = "nf_0001"
 PROJECT = r"/v1/(?:teams/[^/]+/)?projects/[^/]+"
 SERVICE = PROJECT + r"/services/([^/]+)"
 NAME = re.compile(r"[a-zA-Z]((-|\s)?[a-zA-Z0-9]+((-|\s)[a-zA-Z0-9]+)*)?")
+DESCRIPTION = re.compile(r"[a-zA-Z0-9 ]{0,200}")
 IMAGES = ("debian:12", "python:3.12")
 PLANS = ("nf-compute-20", "nf-compute-50", "nf-compute-100-1", "nf-compute-100-2", "nf-compute-200")
 
@@ -55,6 +56,7 @@ class FakeNorthflank(fake.Fake):
 
     def view(self, box):
         return {"id": box.id, "appId": f"/us/sandboxes/{box.id}", "name": box.name, "tags": [],
+                "description": box.asked.get("description", ""),
                 "projectId": "sandboxes", "serviceType": "deployment", "disabledCI": False,
                 "disabledCD": False,
                 "status": {"deployment": {"status": self.status(box), "reason": "DEPLOYING"}}}
@@ -68,6 +70,8 @@ class FakeNorthflank(fake.Fake):
             raise self.refuse(400, "no such image")
         if body["billing"]["deploymentPlan"] not in PLANS:
             raise self.refuse(400, "no such plan")
+        if not DESCRIPTION.fullmatch(body.get("description", "")):
+            raise self.refuse(400, "description is not valid")
         if not 300 <= body.get("createOptions", {}).get("expiryTime", 300) <= 604800:
             raise self.refuse(400, "expiryTime is out of range")
         service = re.sub(r"\s", "-", name).lower()

@@ -21,6 +21,7 @@ TEST(NorthflankWire, ACreateCarriesOurIdItsSizeAndItsEnd) {
   spec.network.fallback = NetworkDefault::allow;
   const Json body = to_create(spec, {.keep_alive_seconds = 300});
   EXPECT_EQ(body["name"], "sb1");
+  EXPECT_FALSE(body.contains("description"));
   EXPECT_EQ(body["billing"]["deploymentPlan"], "nf-compute-100-1");
   EXPECT_EQ(body["deployment"]["external"], (Json{{"imagePath", "debian:12"}}));
   EXPECT_EQ(body["deployment"]["storage"]["ephemeralStorage"]["storageSize"], 2048);

@@ -18,6 +18,10 @@ TEST(SpritesWire, ACreateIsNamedByOurId) {
   EXPECT_EQ(body["name"], kOurs);
   EXPECT_EQ(body["runtime"], "default");
   EXPECT_EQ(body["environment"], (Json{{"A", "1"}}));
+  EXPECT_EQ(body["labels"], Json::array({"sandgate"}));
+  spec.installation = "0123456789abcdef";
+  EXPECT_EQ(to_create(spec, "default")["labels"],
+            Json::array({"sandgate", "sandgate-0123456789abcdef"}));
   spec.image = "dev";
   EXPECT_EQ(to_create(spec, "default")["runtime"], "dev");
   spec.network.allow = {"example.com:443"};
@@ -35,6 +39,8 @@ TEST(SpritesWire, OnlyWhatHasAnIdOfOursIsOurs) {
   EXPECT_EQ(to_sandbox({{"name", kOurs}, {"primary_region", "ord"}}).sandbox_id, kOurs);
   EXPECT_EQ(to_sandbox({{"name", kOurs}, {"primary_region", "ord"}}).region, "ord");
   EXPECT_EQ(to_sandbox({{"name", "sbtheirs"}}).sandbox_id, "");
+  EXPECT_EQ(to_sandbox({{"name", kOurs}, {"labels", Json()}}).installation, "");
+  EXPECT_THROW(to_sandbox({{"name", kOurs}, {"labels", {1}}}), Error);
   EXPECT_THROW(to_sandbox({{"name", 7}}), Error);
   EXPECT_THROW(to_sandbox(Json::array()), Error);
 }
