@@ -10,6 +10,7 @@ constexpr size_t kSandboxesPerTransaction = 500;
 // Eight hours: a long outage is caught up in bounded transactions, not in one.
 constexpr size_t kPiecesPerTransaction = 32;
 constexpr std::chrono::seconds kFlushPatience{30};
+constexpr size_t kMostLooked = 20'000;  // sandboxes of which the last minute is worked out
 
 // One transaction's worth of flushing.
 struct Batch {
@@ -78,6 +79,16 @@ Meter::Measured measured_of(const SandboxMetrics& metrics) {
   return {.egress_bytes = metrics.egress_bytes,
           .active_cpu_micros = metrics.cpu_micros,
           .sampled_at = metrics.sampled_at};
+}
+
+std::vector<UsageEvent> Meter::unbooked(pqxx::work& tx, const std::optional<TenantId>& tenant) {
+  auto held = books_.look(tx);
+  if (clock_) held.now = clock_->now();
+  std::vector<UsageEvent> all;
+  for (MeteredLife& life : read_open(tx, tenant, kMostLooked))
+    for (UsageEvent& event : book(life, held.now, *held.prices, kPiecesPerTransaction))
+      all.push_back(std::move(event));
+  return all;
 }
 
 Task<size_t> Meter::flush(Database& database, std::chrono::seconds min_age) {

@@ -62,6 +62,10 @@ class Meter {
   // The same for one tenant, up to this moment.
   Task<size_t> flush_tenant(Database& database, TenantId tenant);
 
+  // What a flush would book now, for who only reads: nothing is written. Of all tenants when
+  // empty. To be added to what the same snapshot of the database has booked.
+  std::vector<UsageEvent> unbooked(pqxx::work& tx, const std::optional<TenantId>& tenant);
+
   // Awaited before every flush: what has to be in the books before anything else is.
   void set_prelude(std::function<Task<void>()> prelude) { prelude_ = std::move(prelude); }
 

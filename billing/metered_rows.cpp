@@ -81,6 +81,18 @@ std::optional<MeteredLife> lock_metered(pqxx::work& tx, const SandboxId& id) {
   return life_from(rows[0]);
 }
 
+std::vector<MeteredLife> read_open(pqxx::work& tx, const std::optional<TenantId>& tenant,
+                                   size_t most) {
+  const auto rows = run_prepared(tx,
+                                 "SELECT " + std::string(kLifeColumns) +
+                                     " FROM metered_sandbox WHERE state <> 'closed'" +
+                                     (tenant ? " AND tenant = $1" : " AND $1 = ''") + " LIMIT $2",
+                                 tenant ? tenant->value : "", most);
+  std::vector<MeteredLife> lives;
+  for (const auto& row : rows) lives.push_back(life_from(row));
+  return lives;
+}
+
 std::vector<MeteredLife> lock_due(pqxx::work& tx, const DueForBooking& due) {
   const auto rows = run_prepared(
       tx,

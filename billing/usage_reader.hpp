@@ -7,13 +7,14 @@
 
 namespace sandgate {
 
-// Usage up to this moment: books what runs before it reads, at most once a second per tenant.
+// Usage up to this moment. Reading writes nothing: what is not booked yet is worked out beside it.
 class UsageReader {
  public:
   UsageReader(Database& database, Meter& meter) : database_(database), meter_(meter) {}
 
   Task<UsageReport> read(UsageQuery query);
-  // Books what runs now for a tenant, or (empty) for all.
+  // Books what runs now for a tenant, or (empty) for all; at most once a second. For what is to be
+  // kept, such as invoices.
   Task<void> refresh(std::optional<TenantId> tenant);
 
  private:

@@ -114,7 +114,6 @@ Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   const auto format = usage_format_from(request.query.find("format").value_or("csv"));
   if (!format) throw Error::invalid("?format", "must be one of: csv, json, focus");
   const UsageExport wanted = export_from(request);
-  co_await reader_.refresh(wanted.tenant);
   http::Response response;
   response.content_type = content_type(*format);
   if (*format != UsageFormat::json)
