@@ -17,12 +17,29 @@ struct Batch {
   size_t sandboxes = 0, events = 0;
 };
 
+bool is_contradiction(const Error& error) {
+  return error.code == ErrorCode::conflict && error.details.contains("sandbox");
+}
+
 }  // namespace
 
 PriceBooks::Held Meter::hold(pqxx::work& tx) {
   auto held = books_.hold(tx);
   if (clock_) held.now = clock_->now();
   return held;
+}
+
+bool Meter::record_unless_contradicted(pqxx::work& tx, const std::vector<UsageEvent>& events) {
+  if (events.empty()) return true;
+  tx.exec("SAVEPOINT booking");
+  try {
+    usage_.record(tx, events);
+    return true;
+  } catch (const Error& error) {
+    if (!is_contradiction(error)) throw;
+    tx.exec("ROLLBACK TO SAVEPOINT booking");
+    return false;
+  }
 }
 
 void Meter::advance(pqxx::work& tx, MeteredLife& life, Time until, const PriceSnapshot& prices) {
@@ -53,8 +70,8 @@ void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals)
   const auto held = hold(tx);
   auto counters = lock_counters(tx, id);
   if (!counters) return;
-  usage_.record(tx, counters->take(totals, held.now, *held.prices));
-  update_counters(tx, *counters);
+  if (record_unless_contradicted(tx, counters->take(totals, held.now, *held.prices)))
+    update_counters(tx, *counters);
 }
 
 void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at,
@@ -62,16 +79,18 @@ void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended
   const auto held = hold(tx);
   auto life = lock_metered(tx, id);
   if (!life || life->closed) return;
+  const MeteredLife booked = *life;
   const Time end = std::min(ended_at.value_or(held.now), held.now);
   auto events = book(*life, end, *held.prices, SIZE_MAX);
-  life->closed = true;
   auto counters = totals ? lock_counters(tx, id) : std::nullopt;
   if (counters) {
     counters->ended_at = life->boundary;
     std::ranges::move(counters->take(*totals, held.now, *held.prices), std::back_inserter(events));
-    update_counters(tx, *counters);
   }
-  usage_.record(tx, events);
+  const bool recorded = record_unless_contradicted(tx, events);
+  if (recorded && counters) update_counters(tx, *counters);
+  if (!recorded) *life = booked;
+  life->closed = true;
   update_metered(tx, {*life});
 }
 
@@ -120,7 +139,7 @@ Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::s
     };
     auto booked = co_await attempt(database.run_within(kFlushPatience, std::move(work)));
     if (const Error* error = std::get_if<Error>(&booked)) {
-      if (error->code != ErrorCode::conflict || !error->details.contains("sandbox")) throw *error;
+      if (!is_contradiction(*error)) throw *error;
       due.except.insert(error->details["sandbox"].get<std::string>());
       continue;
     }

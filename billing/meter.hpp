@@ -51,7 +51,7 @@ class Meter {
   void observe(pqxx::work& tx, const SandboxId& id, const Measured& totals);
   // Books the rest up to `ended_at` (now when empty; never after now nor before what is booked
   // already), with the last totals if they were read, and stops metering. No effect when closed or
-  // never opened.
+  // never opened. What contradicts the books is left out.
   void close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at = std::nullopt,
              const std::optional<Measured>& totals = std::nullopt);
 
@@ -73,6 +73,9 @@ class Meter {
 
  private:
   PriceBooks::Held hold(pqxx::work& tx);
+  // False, and nothing is booked: they contradict what is (which is told of). Ends and readings are
+  // not held up by that, since nobody could ever get past it.
+  bool record_unless_contradicted(pqxx::work& tx, const std::vector<UsageEvent>& events);
   // Books up to `until` and stores where the metering stands.
   void advance(pqxx::work& tx, MeteredLife& life, Time until, const PriceSnapshot& prices);
   Task<size_t> flush(Database& database, std::string tenant, std::chrono::seconds min_age);
