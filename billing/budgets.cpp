@@ -82,7 +82,7 @@ std::optional<std::pair<OnExceeded, std::string>> verdict(const std::vector<Budg
 
 constexpr const char* kMeteredColumns =
     "m.sandbox, m.tenant, m.deployment, m.provider, m.region, m.state, m.milli_vcpu, m.memory_mib,"
-    " m.disk_gib, (extract(epoch FROM m.boundary) * 1000000)::bigint AS boundary_micros";
+    " m.disk_gib, m.own, (extract(epoch FROM m.boundary) * 1000000)::bigint AS boundary_micros";
 
 // What a metered sandbox is charged as it is now: a paused one for what it keeps.
 std::optional<Money> rate_now(const pqxx::row& row, const PriceSnapshot& prices, Time at) {
@@ -94,7 +94,8 @@ std::optional<Money> rate_now(const pqxx::row& row, const PriceSnapshot& prices,
                  .disk_gib = row["disk_gib"].as<int64_t>()};
   if (state != "running") size.milli_vcpu = 0;
   if (state == "paused_disk") size.memory_mib = 0;
-  return charge_per_hour(prices, {tenant, provider, deployment, region}, size, at);
+  const PriceScope scope{tenant, provider, deployment, region, row["own"].as<bool>()};
+  return charge_per_hour(prices, scope, size, at);
 }
 
 // What is set aside from here on, and how long that lasts which is, follows the prices of now.

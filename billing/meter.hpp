@@ -22,6 +22,7 @@ struct MeteredSandbox {
   Resources resources;
   Json metadata = Json::object();
   std::string key;  // id of the key that created it, when known
+  bool own = false;  // on a deployment of its tenant's own
 };
 
 // Running meters everything; paused meters disk, and memory only while memory is kept.

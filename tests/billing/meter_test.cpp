@@ -271,10 +271,10 @@ TEST_F(MeterTest, UnpricedProvidersHaveNoHourlyCostAndShippedOnesDo) {
   run(books.load());
   EXPECT_EQ(run(books.get("shipped")).size(), 1u);
   const auto hourly = books.snapshot()->cost_per_hour(
-      "local", "local", "local", {.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 1},
+      {"", "local", "local", "local"}, {.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 1},
       clock.now());
   EXPECT_EQ(hourly.value().to_string(), "0.045468");
-  EXPECT_FALSE(books.snapshot()->cost_per_hour("nobody", "x", "y", {}, clock.now()));
+  EXPECT_FALSE(books.snapshot()->cost_per_hour({"", "nobody", "x", "y"}, {}, clock.now()));
 }
 
 }  // namespace
