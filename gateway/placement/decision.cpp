@@ -118,6 +118,8 @@ std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard
   std::vector<Candidate> candidates;
   candidates.reserve(set.size());
   for (const DeploymentPtr& one : set) {
+    // Another tenant's are left out of every decision: no price of theirs is looked up.
+    if (one->tenant && *one->tenant != tenant) continue;
     candidates.push_back(
         {.deployment = one,
          .health = board.look(one->key()),

@@ -96,6 +96,19 @@ TEST(Account, WhatOneDeploymentUsesTheOtherLacks) {
   EXPECT_TRUE(decision.candidates.back().only_now);
 }
 
+TEST(Decision, LooksAtNoOtherTenantsDeployments) {
+  Accounts accounts;
+  Deployment foreign = *accounts.set[0];
+  foreign.tenant = TenantId::make();
+  accounts.set[0] = std::make_shared<const Deployment>(foreign);
+  const auto seen = [&](const TenantId& tenant) {
+    return candidates_of(accounts.set, accounts.board, PriceSnapshot(), tenant, Profile{},
+                         accounts.clock.now());
+  };
+  EXPECT_EQ(seen(*foreign.tenant).size(), 3u);
+  EXPECT_EQ(seen(TenantId::make()).size(), 2u);
+}
+
 TEST(Account, ARetryAfterRestsAllOfItsDeployments) {
   Accounts accounts;
   class Limiting : public FakeProvider {
