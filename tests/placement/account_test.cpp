@@ -109,6 +109,19 @@ TEST(Decision, LooksAtNoOtherTenantsDeployments) {
   EXPECT_EQ(seen(TenantId::make()).size(), 2u);
 }
 
+TEST(Account, WhatTheBreakerRefusesIsNoCreate) {
+  Accounts accounts;
+  Deployment limited = *accounts.set[0];
+  limited.account = std::make_shared<Account>();
+  limited.account_limits = {.creates_per_minute = 1};
+  accounts.set[0] = std::make_shared<const Deployment>(limited);
+  const Decision decision = accounts.decision();
+  for (int i = 0; i < 5; ++i) accounts.board.failed("a", Error(ErrorCode::unavailable, "away"));
+  const Placement placement = test::run(place(decision, {.sandbox_id = "x"}, accounts.board));
+  EXPECT_EQ(placement.placed->deployment->name, "b");
+  EXPECT_TRUE(limited.account->is_free(limited.account_limits));
+}
+
 TEST(Account, ARetryAfterRestsAllOfItsDeployments) {
   Accounts accounts;
   class Limiting : public FakeProvider {
