@@ -44,6 +44,10 @@ Task<size_t> ExportRunner::run_once() {
 Task<Delivery> ExportRunner::deliver(const ExportRow& row, std::vector<ExportEvent> events) {
   Delivery delivery;
   if (events.empty()) co_return delivery;
+  if (row.sealed_away) {
+    delivery.stopped = row.error;
+    co_return delivery;
+  }
   const ExportKind* kind = find_export_kind(row.kind);
   if (!kind) {
     delivery.stopped = "this release has no export of kind " + row.kind;
