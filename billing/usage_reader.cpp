@@ -28,6 +28,7 @@ Task<void> UsageReader::refresh(std::optional<TenantId> tenant) {
 }
 
 Task<UsageReport> UsageReader::read(UsageQuery query) {
+  const auto place = place_of(query.tenant);
   auto work = [&meter = meter_, query](pqxx::work& tx) {
     // As of one moment: what is booked while it reads would count twice.
     tx.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");

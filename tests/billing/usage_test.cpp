@@ -5,6 +5,7 @@
 #include "billing/usage_export.hpp"
 #include "billing/usage_reader.hpp"
 #include "tests/billing/billing_fixture.hpp"
+#include "tests/support/code_of.hpp"
 
 namespace sandgate {
 namespace {
@@ -132,6 +133,18 @@ TEST_F(UsageTest, ReadingWritesNothingAndIsUpToNow) {
   query.from = from_rfc3339("2026-11-01T00:00:00Z");
   EXPECT_EQ(run(reader.read(query)).total.meters.at("vcpu_second"), Decimal(40)) << "once";
   close(id);
+}
+
+TEST_F(UsageTest, OneTenantsReportsLeaveTheOthersTheirs) {
+  UsageReader reader(*database, meter);
+  const auto read = [&](const TenantId& whose) { run(reader.read({.tenant = whose})); };
+  std::vector<std::shared_ptr<void>> places;
+  for (int i = 0; i < 8; ++i) places.push_back(reader.place_of(tenant));
+  EXPECT_EQ(test::code_of([&] { read(tenant); }), ErrorCode::rate_limited);
+  EXPECT_FALSE(test::code_of([&] { read(TenantId::make()); }));
+  places.pop_back();
+  EXPECT_FALSE(test::code_of([&] { read(tenant); }));
+  EXPECT_FALSE(test::code_of([&] { read(tenant); })) << "it gave its place back";
 }
 
 TEST_F(UsageTest, ExportsEveryEventOnce) {
