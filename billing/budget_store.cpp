@@ -1,9 +1,11 @@
 #include "billing/budget_store.hpp"
 
+#include "billing/booked_through.hpp"
 #include "billing/budget_rows.hpp"
 #include "billing/known_tenant.hpp"
 #include "billing/ledger.hpp"
 #include "billing/price_rows.hpp"
+#include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
@@ -15,6 +17,34 @@ void check_timezone(pqxx::work& tx, const std::string& timezone) {
     throw Error::invalid("/timezone", "is not a time zone, such as \"Europe/Berlin\"");
 }
 
+// What was charged for since the start of a budget's window, of bookings up to a number.
+struct Counted {
+  int64_t through = 0;
+  std::string window_start, spent = "0";  // as SQL writes them
+};
+
+constexpr const char* kCount = R"sql(
+SELECT w.start, (SELECT coalesce(sum(charge), 0) FROM usage_event e
+    JOIN metered_sandbox m USING (sandbox)
+    WHERE e.tenant = $1 AND charge_currency = $2 AND interval_start >= w.start AND sequence <= $6
+    AND budget_subject(m.profile, m.key, m.metadata) @> $5::jsonb)
+FROM (SELECT budget_window_start($3, $4, clock_timestamp()) AS start) w)sql";
+
+Counted count_spent(pqxx::work& tx, const Budget& budget, int64_t through) {
+  const auto row =
+      tx.exec_params1(kCount, budget.tenant, budget.currency, std::string(to_string(budget.window)),
+                      budget.timezone, to_json(budget.applies_to).dump(), through);
+  return {through, row[0].as<std::string>(), row[1].as<std::string>()};
+}
+
+// A window that has ended since then is counted from its beginning: there is little in it.
+Counted still_right(pqxx::work& tx, const Budget& budget, Time now, Counted counted) {
+  const auto start =
+      tx.exec_params1("SELECT budget_window_start($1, $2, $3::timestamptz)",
+                      std::string(to_string(budget.window)), budget.timezone, to_rfc3339(now))[0];
+  return start.as<std::string>() == counted.window_start ? std::move(counted) : Counted{};
+}
+
 // Counters are worked out anew, so that changing a window or currency is the same as a new budget.
 constexpr const char* kPut = R"sql(
 INSERT INTO budget AS b (tenant, name, amount, currency, time_window, timezone, on_exceeded,
@@ -24,8 +54,9 @@ SELECT $1, $2, $3::numeric, $4, $5, $6, $7, $8::int[], $10::jsonb,
   CASE WHEN $5 = 'total' THEN (SELECT coalesce(sum(credit), 0) FROM ledger_entry
     JOIN ledger_transfer t ON t.id = transfer
     WHERE account = 'tenant/' || $1 || '/credits' AND t.currency = $4) ELSE 0 END,
-  (SELECT coalesce(sum(charge), 0) FROM usage_event e JOIN metered_sandbox m USING (sandbox)
-    WHERE e.tenant = $1 AND charge_currency = $4
+  $11::numeric + (SELECT coalesce(sum(charge), 0) FROM usage_event e
+    JOIN metered_sandbox m USING (sandbox)
+    WHERE e.tenant = $1 AND charge_currency = $4 AND sequence > $12
     AND budget_subject(m.profile, m.key, m.metadata) @> $10::jsonb
     AND interval_start >= budget_window_start($5, $6, $9::timestamptz)
     AND interval_start < coalesce(budget_window_end($5, $6, $9::timestamptz), 'infinity')),
@@ -94,16 +125,18 @@ Json stored_settings(pqxx::work& tx, const std::string& tenant, const std::strin
   return nullptr;
 }
 
-Budget put_in(pqxx::work& tx, const Budget& budget, const ChangeTrail& trail) {
+Budget put_in(pqxx::work& tx, const Budget& budget, Counted counted, const ChangeTrail& trail) {
   check_tenant(tx, TenantId{budget.tenant});
-  check_timezone(tx, budget.timezone);
-  // Nothing is booked meanwhile: what is counted now is all there is.
+  // Nothing is booked meanwhile: with what has come in since it was counted, it is all there is.
   const Time now = hold_publishing(tx);
+  plan_for_values(tx);
+  counted = still_right(tx, budget, now, std::move(counted));
   const Json before = stored_settings(tx, budget.tenant, budget.name);
   tx.exec_params(kPut, budget.tenant, budget.name, budget.amount.to_string(), budget.currency,
                  std::string(to_string(budget.window)), budget.timezone,
                  std::string(to_string(budget.on_exceeded)), array_of(budget.alert_at),
-                 to_rfc3339(now), to_json(budget.applies_to).dump());
+                 to_rfc3339(now), to_json(budget.applies_to).dump(), counted.spent,
+                 counted.through);
   auto budgets = lock_budgets(tx, {budget.tenant}, now);
   take_back(tx, budgets, named(budgets, budget.name));
   tell_thresholds(tx, budgets);
@@ -117,7 +150,17 @@ Budget put_in(pqxx::work& tx, const Budget& budget, const ChangeTrail& trail) {
 }  // namespace
 
 Task<Budget> BudgetStore::put(Budget budget, ChangeTrail trail) {
-  auto work = [budget, trail](pqxx::work& tx) { return put_in(tx, budget, trail); };
+  // Most of it before bookings are held off: there may be years of it.
+  const int64_t through = co_await booked_through(database_);
+  auto count = [budget, through](pqxx::work& tx) {
+    check_tenant(tx, TenantId{budget.tenant});
+    check_timezone(tx, budget.timezone);
+    return count_spent(tx, budget, through);
+  };
+  const Counted counted = co_await database_.report(kBudgetPatience, std::move(count));
+  auto work = [budget, counted, trail](pqxx::work& tx) {
+    return put_in(tx, budget, counted, trail);
+  };
   co_return co_await database_.run_within(kBudgetPatience, std::move(work));
 }
 

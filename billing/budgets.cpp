@@ -1,8 +1,11 @@
 #include "billing/budgets.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "billing/rating.hpp"
+#include "billing/sql_array.hpp"
+#include "gateway/core/log.hpp"
 #include "gateway/core/statement.hpp"
 
 namespace sandgate {
@@ -75,6 +78,48 @@ std::optional<std::pair<OnExceeded, std::string>> verdict(const std::vector<Budg
       strictest = &budget;
   if (!strictest) return std::nullopt;
   return std::pair(strictest->on_exceeded, strictest->name);
+}
+
+constexpr const char* kMeteredColumns =
+    "m.sandbox, m.tenant, m.deployment, m.provider, m.region, m.state, m.milli_vcpu, m.memory_mib,"
+    " m.disk_gib, m.own, (extract(epoch FROM m.boundary) * 1000000)::bigint AS boundary_micros";
+
+// What a metered sandbox is charged as it is now: a paused one for what it keeps.
+std::optional<Money> rate_now(const pqxx::row& row, const PriceSnapshot& prices, Time at) {
+  const auto text = [&](const char* name) { return row[name].as<std::string>(); };
+  const std::string tenant = text("tenant"), deployment = text("deployment"),
+                    provider = text("provider"), region = text("region"), state = text("state");
+  Resources size{.milli_vcpu = row["milli_vcpu"].as<int64_t>(),
+                 .memory_mib = row["memory_mib"].as<int64_t>(),
+                 .disk_gib = row["disk_gib"].as<int64_t>()};
+  if (state != "running") size.milli_vcpu = 0;
+  if (state == "paused_disk") size.memory_mib = 0;
+  const PriceScope scope{tenant, provider, deployment, region, row["own"].as<bool>()};
+  return charge_per_hour(prices, scope, size, at);
+}
+
+// What is set aside from here on, and how long that lasts which is, follows the prices of now.
+void reprice(pqxx::work& tx, std::vector<Reservation>& reservations, const PriceSnapshot& prices,
+             Time at) {
+  std::map<std::string, Reservation*> known;
+  SqlArray sandboxes;
+  for (Reservation& reservation : reservations) {
+    known[reservation.sandbox] = &reservation;
+    sandboxes.add(reservation.sandbox);
+  }
+  static const std::string kSql = "SELECT " + std::string(kMeteredColumns) +
+                                  " FROM metered_sandbox m WHERE m.sandbox = ANY ($1::text[])"
+                                  " AND m.state <> 'closed'";
+  for (const auto& row : run_prepared(tx, kSql, sandboxes.str())) {
+    Reservation& reservation = *known.at(row["sandbox"].as<std::string>());
+    const auto rate = rate_now(row, prices, at);
+    if (!rate || rate->currency != reservation.currency ||
+        rate->amount == reservation.charge_per_hour)
+      continue;
+    reservation.charge_per_hour = rate->amount;
+    reservation.covered_until =
+        from_micros(row["boundary_micros"].as<int64_t>()) + lasts(reservation.held, rate->amount);
+  }
 }
 
 }  // namespace
@@ -189,8 +234,13 @@ Task<std::vector<Halt>> Budgets::extend(Database& database) {
   std::vector<Halt> halts;
   for (const std::string& tenant : tenants) {
     auto work = [this, tenant](pqxx::work& tx) { return extend_tenant(tx, tenant); };
-    auto more = co_await database.run(std::move(work));
-    halts.insert(halts.end(), more.begin(), more.end());
+    auto extending = database.run(std::move(work));
+    const auto outcome = co_await attempt(std::move(extending));
+    if (const auto* more = std::get_if<std::vector<Halt>>(&outcome))
+      halts.insert(halts.end(), more->begin(), more->end());
+    else
+      log::warn("a tenant's budgets were not looked after",
+                {{"tenant", tenant}, {"reason", std::get<Error>(outcome).what()}});
   }
   co_return halts;
 }
@@ -201,6 +251,7 @@ std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tena
   auto budgets = lock_budgets(tx, {tenant}, at);
   adopt_uncovered(tx, tenant, *held.prices, at);
   auto running_out = lock_running_out(tx, tenant, at + kExtendBelow);
+  reprice(tx, running_out, *held.prices, at);
   std::vector<Halt> halts;
   for (Reservation& reservation : running_out) {
     const auto needed = std::min<std::chrono::seconds>(
@@ -224,22 +275,14 @@ std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tena
 
 void Budgets::adopt_uncovered(pqxx::work& tx, const std::string& tenant,
                               const PriceSnapshot& prices, Time at) {
-  const auto rows = tx.exec_params(
-      "SELECT m.sandbox, m.deployment, m.provider, m.region, m.milli_vcpu, m.memory_mib, "
-      "m.disk_gib,"
-      " budget_subject(m.profile, m.key, m.metadata) AS subject"
-      " FROM metered_sandbox m LEFT JOIN reservation r USING (sandbox)"
-      " WHERE m.tenant = $1 AND m.state <> 'closed' AND r.sandbox IS NULL",
-      tenant);
+  const auto rows =
+      tx.exec_params("SELECT " + std::string(kMeteredColumns) +
+                         ", budget_subject(m.profile, m.key, m.metadata) AS subject"
+                         " FROM metered_sandbox m LEFT JOIN reservation r USING (sandbox)"
+                         " WHERE m.tenant = $1 AND m.state <> 'closed' AND r.sandbox IS NULL",
+                     tenant);
   for (const auto& row : rows) {
-    const auto deployment = row["deployment"].as<std::string>(),
-               provider = row["provider"].as<std::string>(),
-               region = row["region"].as<std::string>();
-    const auto rate = charge_per_hour(prices, {tenant, provider, deployment, region},
-                                      {.milli_vcpu = row["milli_vcpu"].as<int64_t>(),
-                                       .memory_mib = row["memory_mib"].as<int64_t>(),
-                                       .disk_gib = row["disk_gib"].as<int64_t>()},
-                                      at);
+    const auto rate = rate_now(row, prices, at);
     if (!rate) continue;
     insert_reservation(tx, {.sandbox = row["sandbox"].as<std::string>(),
                             .tenant = tenant,

@@ -175,6 +175,20 @@ bool overlaps_issued(pqxx::work& tx, const Invoice& invoice) {
               .empty();
 }
 
+void hold_issuing(pqxx::work& tx, const TenantId& tenant) {
+  tx.exec_params("SELECT pg_advisory_xact_lock(hashtextextended('invoices/' || $1, 0))",
+                 tenant.value);
+}
+
+int64_t issued_through(pqxx::work& tx, const Invoice& invoice) {
+  return tx
+      .exec_params1(
+          "SELECT coalesce(max(through_sequence), 0) FROM invoice"
+          " WHERE tenant = $1 AND currency = $2 AND state = 'issued'",
+          invoice.tenant.value, invoice.currency)[0]
+      .as<int64_t>();
+}
+
 int64_t last_sequence(pqxx::work& tx) {
   // A sequence that was never drawn from shows its first value as its last.
   return tx.exec1("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM usage_sequence")[0]

@@ -23,7 +23,11 @@ std::vector<Invoice> read_invoices(pqxx::work& tx, const std::optional<TenantId>
                                    const std::optional<InvoiceId>& after, int64_t limit);
 void mark_issued(pqxx::work& tx, const Invoice& invoice, int64_t through);
 bool overlaps_issued(pqxx::work& tx, const Invoice& invoice);
-// The last event booked so far; exact while booking is held off.
+// Keeps other invoices of the tenant from being issued until the transaction ends.
+void hold_issuing(pqxx::work& tx, const TenantId& tenant);
+// What the issued invoices of the invoice's tenant and currency have seen; 0 without one.
+int64_t issued_through(pqxx::work& tx, const Invoice& invoice);
+// The last number drawn so far; bookings under way may come in below it (see booked_through).
 int64_t last_sequence(pqxx::work& tx);
 
 }  // namespace sandgate

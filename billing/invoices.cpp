@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "billing/booked_through.hpp"
 #include "billing/invoice_rows.hpp"
 #include "billing/known_tenant.hpp"
 #include "billing/ledger.hpp"
-#include "billing/price_rows.hpp"
 
 namespace sandgate {
 namespace {
@@ -53,15 +53,22 @@ Json trace_of(const Invoice& invoice) {
   return json;
 }
 
-Invoice issue_in(pqxx::work& tx, const InvoiceId& id, const ChangeTrail& trail) {
-  // Keeps usage from being booked: the sequence up to now is complete.
-  const Time now = hold_publishing(tx);
+bool has_ended(pqxx::work& tx, const Invoice& invoice) {
+  return tx.exec_params1("SELECT $1::timestamptz <= clock_timestamp()", to_rfc3339(invoice.to))[0]
+      .as<bool>();
+}
+
+// Empty when another was issued meanwhile that has seen more: what lies between would be on none.
+std::optional<Invoice> issue_in(pqxx::work& tx, const InvoiceId& id, int64_t through,
+                                const ChangeTrail& trail) {
   auto invoice = lock_invoice(tx, id);
   if (!invoice) throw Error::not_found("invoice", id.value);
   if (invoice->state == InvoiceState::issued) return *invoice;
-  if (invoice->to > now) throw Error::invalid("/to", "the invoice's time has not ended");
+  if (!has_ended(tx, *invoice)) throw Error::invalid("/to", "the invoice's time has not ended");
+  // Its credits and its late usage are on one invoice only.
+  hold_issuing(tx, invoice->tenant);
+  if (issued_through(tx, *invoice) > through) return std::nullopt;
   if (overlaps_issued(tx, *invoice)) throw covered();
-  const int64_t through = last_sequence(tx);
   compute_lines(tx, *invoice, through);
   replace_lines(tx, *invoice);
   post_rounding(tx, *invoice);
@@ -93,8 +100,12 @@ Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
 }
 
 Task<Invoice> Invoices::issue(InvoiceId id, ChangeTrail trail) {
-  auto work = [id, trail](pqxx::work& tx) { return issue_in(tx, id, trail); };
-  co_return co_await database_.report(kInvoicePatience, std::move(work));
+  for (;;) {
+    const int64_t through = co_await booked_through(database_);
+    auto work = [id, through, trail](pqxx::work& tx) { return issue_in(tx, id, through, trail); };
+    auto issued = co_await database_.report(kInvoicePatience, std::move(work));
+    if (issued) co_return std::move(*issued);
+  }
 }
 
 Task<Invoice> Invoices::get(InvoiceId id) {

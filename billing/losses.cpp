@@ -34,13 +34,16 @@ void Losses::book_late_end(pqxx::work& tx, const SandboxId& id, const std::strin
                            std::optional<Time> gone_at) {
   const auto held = hold(tx);
   auto life = lock_metered(tx, id);
-  if (!life || !life->closed) return;
+  // What its own vendor costs is the tenant's.
+  if (!life || !life->closed || life->own) return;
   const Time until = std::min(gone_at.value_or(held.now), held.now);
   life->ends_at.reset();
   book_stretch(tx, {.life = std::move(*life), .backend_id = backend_id}, until, *held.prices);
 }
 
-void Losses::note(pqxx::work& tx, const Orphan& orphan) { insert_orphan(tx, orphan); }
+void Losses::note(pqxx::work& tx, const Orphan& orphan) {
+  if (orphan.owner.empty()) insert_orphan(tx, orphan);
+}
 
 void Losses::end(pqxx::work& tx, const std::string& deployment, const std::string& owner,
                  const std::string& backend_id) {

@@ -12,7 +12,7 @@ namespace sandgate {
 struct Orphan {
   SandboxId id;  // as the backend carries it
   std::string backend_id, deployment, provider, region;
-  std::string owner;  // the tenant whose own deployment it is; empty: everybody's
+  std::string owner;  // the tenant whose own deployment it is, and whose cost; empty: everybody's
   MeterState state = MeterState::running;
   Resources resources;
   Time since;  // from when on nobody paid for it

@@ -10,11 +10,16 @@ constexpr size_t kSandboxesPerTransaction = 500;
 // Eight hours: a long outage is caught up in bounded transactions, not in one.
 constexpr size_t kPiecesPerTransaction = 32;
 constexpr std::chrono::seconds kFlushPatience{30};
+constexpr size_t kMostLooked = 20'000;  // sandboxes of which the last minute is worked out
 
 // One transaction's worth of flushing.
 struct Batch {
   size_t sandboxes = 0, events = 0;
 };
+
+bool is_contradiction(const Error& error) {
+  return error.code == ErrorCode::conflict && error.details.contains("sandbox");
+}
 
 }  // namespace
 
@@ -24,16 +29,30 @@ PriceBooks::Held Meter::hold(pqxx::work& tx) {
   return held;
 }
 
-void Meter::advance(pqxx::work& tx, MeteredLife& life, Time until,
+bool Meter::record_unless_contradicted(pqxx::work& tx, const std::vector<UsageEvent>& events) {
+  if (events.empty()) return true;
+  tx.exec("SAVEPOINT booking");
+  try {
+    usage_.record(tx, events);
+    return true;
+  } catch (const Error& error) {
+    if (!is_contradiction(error)) throw;
+    tx.exec("ROLLBACK TO SAVEPOINT booking");
+    return false;
+  }
+}
+
+bool Meter::advance(pqxx::work& tx, MeteredLife& life, Time until,
                     const std::optional<Measured>& totals, const PriceBooks::Held& held) {
   auto events = book(life, until, *held.prices, SIZE_MAX);
   auto counters = totals ? lock_counters(tx, life.id) : std::nullopt;
   if (counters) {
     counters->ended_at = life.boundary;
     std::ranges::move(counters->take(*totals, held.now, *held.prices), std::back_inserter(events));
-    update_counters(tx, *counters);
   }
-  usage_.record(tx, events);
+  const bool recorded = record_unless_contradicted(tx, events);
+  if (recorded && counters) update_counters(tx, *counters);
+  return recorded;
 }
 
 void Meter::open(pqxx::work& tx, const MeteredSandbox& sandbox) {
@@ -46,7 +65,8 @@ void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,
   auto life = lock_metered(tx, id);
   if (!life) throw Error::not_found("metered sandbox", id.value);
   if (life->closed) return;
-  advance(tx, *life, held.now, totals, held);
+  const MeteredLife booked = *life;
+  if (!advance(tx, *life, held.now, totals, held)) *life = booked;
   const bool ran = life->state == MeterState::running, runs = state == MeterState::running;
   if (ran && !runs) mark_pause(tx, id, held.now);
   if (!ran && runs) mark_resume(tx, id, held.now);
@@ -59,8 +79,8 @@ void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals)
   const auto held = hold(tx);
   auto counters = lock_counters(tx, id);
   if (!counters) return;
-  usage_.record(tx, counters->take(totals, held.now, *held.prices));
-  update_counters(tx, *counters);
+  if (record_unless_contradicted(tx, counters->take(totals, held.now, *held.prices)))
+    update_counters(tx, *counters);
 }
 
 void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at,
@@ -68,8 +88,9 @@ void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended
   const auto held = hold(tx);
   auto life = lock_metered(tx, id);
   if (!life || life->closed) return;
+  const MeteredLife booked = *life;
   const Time end = std::min(ended_at.value_or(held.now), held.now);
-  advance(tx, *life, end, totals, held);
+  if (!advance(tx, *life, end, totals, held)) *life = booked;
   life->closed = true;
   update_metered(tx, {*life});
 }
@@ -78,6 +99,16 @@ Meter::Measured measured_of(const SandboxMetrics& metrics) {
   return {.egress_bytes = metrics.egress_bytes,
           .active_cpu_micros = metrics.cpu_micros,
           .sampled_at = metrics.sampled_at};
+}
+
+std::vector<UsageEvent> Meter::unbooked(pqxx::work& tx, const std::optional<TenantId>& tenant) {
+  auto held = books_.look(tx);
+  if (clock_) held.now = clock_->now();
+  std::vector<UsageEvent> all;
+  for (MeteredLife& life : read_open(tx, tenant, kMostLooked))
+    for (UsageEvent& event : book(life, held.now, *held.prices, kPiecesPerTransaction))
+      all.push_back(std::move(event));
+  return all;
 }
 
 Task<size_t> Meter::flush(Database& database, std::chrono::seconds min_age) {
@@ -110,7 +141,7 @@ Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::s
     };
     auto booked = co_await attempt(database.run_within(kFlushPatience, std::move(work)));
     if (const Error* error = std::get_if<Error>(&booked)) {
-      if (error->code != ErrorCode::conflict || !error->details.contains("sandbox")) throw *error;
+      if (!is_contradiction(*error)) throw *error;
       due.except.insert(error->details["sandbox"].get<std::string>());
       continue;
     }

@@ -22,6 +22,7 @@ struct MeteredSandbox {
   Resources resources;
   Json metadata = Json::object();
   std::string key;  // id of the key that created it, when known
+  bool own = false;  // on a deployment of its tenant's own
 };
 
 // Running meters everything; paused meters disk, and memory only while memory is kept.
@@ -53,7 +54,7 @@ class Meter {
   void observe(pqxx::work& tx, const SandboxId& id, const Measured& totals);
   // Books the rest up to `ended_at` (now when empty; never after now nor before what is booked
   // already), with the last totals if they were read, and stops metering. No effect when closed or
-  // never opened.
+  // never opened. What contradicts the books is left out.
   void close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at = std::nullopt,
              const std::optional<Measured>& totals = std::nullopt);
 
@@ -64,6 +65,10 @@ class Meter {
   // The same for one tenant, up to this moment.
   Task<size_t> flush_tenant(Database& database, TenantId tenant);
 
+  // What a flush would book now, for who only reads: nothing is written. Of all tenants when
+  // empty. To be added to what the same snapshot of the database has booked.
+  std::vector<UsageEvent> unbooked(pqxx::work& tx, const std::optional<TenantId>& tenant);
+
   // Awaited before every flush: what has to be in the books before anything else is.
   void set_prelude(std::function<Task<void>()> prelude) { prelude_ = std::move(prelude); }
 
@@ -71,8 +76,11 @@ class Meter {
 
  private:
   PriceBooks::Held hold(pqxx::work& tx);
-  // Books the life up to `until` with what was counted.
-  void advance(pqxx::work& tx, MeteredLife& life, Time until, const std::optional<Measured>& totals,
+  // False, and nothing is booked: they contradict what is (which is told of). Ends and readings are
+  // not held up by that, since nobody could ever get past it.
+  bool record_unless_contradicted(pqxx::work& tx, const std::vector<UsageEvent>& events);
+  // Books the life up to `until` with what was counted; false as above.
+  bool advance(pqxx::work& tx, MeteredLife& life, Time until, const std::optional<Measured>& totals,
                const PriceBooks::Held& held);
   Task<size_t> flush(Database& database, std::string tenant, std::chrono::seconds min_age);
 

@@ -59,7 +59,7 @@ std::vector<UsageEvent> MeteredCounters::take(const Meter::Measured& totals, Tim
   if (until <= observed_at || totals.sampled_at <= read_at || now > until + kLateReading)
     return events;
   const auto pieces = running_until(until, prices);
-  const PriceScope scope{tenant, provider, deployment, region};
+  const PriceScope scope{tenant, provider, deployment, region, own};
   const auto count = [&](MeterKind meter, int64_t counted, auto quantity_of, Decimal& total) {
     const auto parts = shares(counted, pieces);
     for (size_t i = 0; i < pieces.size(); ++i) {
@@ -95,7 +95,7 @@ std::vector<UsageEvent> MeteredCounters::take(const Meter::Measured& totals, Tim
 std::optional<MeteredCounters> lock_counters(pqxx::work& tx, const SandboxId& id) {
   const auto rows = run_prepared(
       tx,
-      "SELECT tenant, deployment, provider, region, egress_bytes_seen, cpu_micros_seen,"
+      "SELECT tenant, deployment, provider, region, own, egress_bytes_seen, cpu_micros_seen,"
       " (extract(epoch FROM observed_at) * 1000000)::bigint AS observed_micros,"
       " (extract(epoch FROM counters_at) * 1000000)::bigint AS read_micros,"
       " (extract(epoch FROM boundary) * 1000000)::bigint AS boundary_micros,"
@@ -113,6 +113,7 @@ std::optional<MeteredCounters> lock_counters(pqxx::work& tx, const SandboxId& id
       .deployment = row["deployment"].as<std::string>(),
       .provider = row["provider"].as<std::string>(),
       .region = row["region"].as<std::string>(),
+      .own = row["own"].as<bool>(),
       .observed_at = from_micros(row["observed_micros"].as<int64_t>()),
       .read_at = from_micros(row["read_micros"].as<int64_t>()),
       .ended_at = row["closed"].as<bool>() ? std::optional(from_micros(boundary)) : std::nullopt,

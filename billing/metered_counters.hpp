@@ -9,6 +9,7 @@ namespace sandgate {
 struct MeteredCounters {
   SandboxId id;
   std::string tenant, deployment, provider, region;
+  bool own = false;  // see PriceScope
   Time observed_at;  // booked up to here
   Time read_at;  // of what was seen last, by its reader's clock
   std::optional<Time> ended_at;  // metering has ended

@@ -12,13 +12,14 @@ struct MeteredLife {
   std::string tenant, deployment, provider, region;
   MeterState state = MeterState::running;
   bool closed = false;
+  bool own = false;  // see PriceScope
   Resources resources;
   Time opened_at;
   Time boundary;  // everything before it is booked; nothing is while it is where it was opened
   std::optional<Time> ends_at;  // nothing is booked beyond it, however late it is ended
   Decimal vcpu_total, memory_total, disk_total;  // booked so far
 
-  PriceScope scope() const { return {tenant, provider, deployment, region}; }
+  PriceScope scope() const { return {tenant, provider, deployment, region, own}; }
 };
 
 // Books the life from its boundary towards `until`, cut and rated, and moves the boundary and the

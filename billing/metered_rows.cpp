@@ -7,7 +7,7 @@ namespace sandgate {
 namespace {
 
 constexpr const char* kLifeColumns =
-    "sandbox, tenant, deployment, provider, region, state, closed_as, milli_vcpu, memory_mib,"
+    "sandbox, tenant, deployment, provider, region, state, closed_as, own, milli_vcpu, memory_mib,"
     " disk_gib,"
     " (extract(epoch FROM opened_at) * 1000000)::bigint AS opened_micros,"
     " (extract(epoch FROM boundary) * 1000000)::bigint AS boundary_micros,"
@@ -25,6 +25,7 @@ MeteredLife life_from(const pqxx::row& row) {
       .region = row["region"].as<std::string>(),
       .state = meter_state_from(state == "closed" ? row["closed_as"].as<std::string>("") : state),
       .closed = state == "closed",
+      .own = row["own"].as<bool>(),
       .resources = {.milli_vcpu = row["milli_vcpu"].as<int64_t>(),
                     .memory_mib = row["memory_mib"].as<int64_t>(),
                     .disk_gib = row["disk_gib"].as<int64_t>()},
@@ -63,13 +64,13 @@ void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_a
       tx,
       "INSERT INTO metered_sandbox (sandbox, tenant, profile, profile_version, deployment,"
       " provider, region, metadata, state, milli_vcpu, memory_mib, disk_gib, opened_at, boundary,"
-      " observed_at, key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9, $10, $11,"
-      " $12::timestamptz, $12::timestamptz, $12::timestamptz, $13)"
+      " observed_at, key, own) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9, $10, $11,"
+      " $12::timestamptz, $12::timestamptz, $12::timestamptz, $13, $14)"
       " ON CONFLICT (sandbox) DO NOTHING",
       sandbox.id.value, sandbox.tenant.value, sandbox.profile, sandbox.profile_version,
       sandbox.deployment, sandbox.provider, sandbox.region, sandbox.metadata.dump(),
       sandbox.resources.milli_vcpu, sandbox.resources.memory_mib, sandbox.resources.disk_gib,
-      to_rfc3339(opened_at), sandbox.key);
+      to_rfc3339(opened_at), sandbox.key, sandbox.own);
 }
 
 std::optional<MeteredLife> lock_metered(pqxx::work& tx, const SandboxId& id) {
@@ -79,6 +80,18 @@ std::optional<MeteredLife> lock_metered(pqxx::work& tx, const SandboxId& id) {
       id.value);
   if (rows.empty()) return std::nullopt;
   return life_from(rows[0]);
+}
+
+std::vector<MeteredLife> read_open(pqxx::work& tx, const std::optional<TenantId>& tenant,
+                                   size_t most) {
+  const auto rows = run_prepared(tx,
+                                 "SELECT " + std::string(kLifeColumns) +
+                                     " FROM metered_sandbox WHERE state <> 'closed'" +
+                                     (tenant ? " AND tenant = $1" : " AND $1 = ''") + " LIMIT $2",
+                                 tenant ? tenant->value : "", most);
+  std::vector<MeteredLife> lives;
+  for (const auto& row : rows) lives.push_back(life_from(row));
+  return lives;
 }
 
 std::vector<MeteredLife> lock_due(pqxx::work& tx, const DueForBooking& due) {

@@ -20,6 +20,10 @@ void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_a
 // that in which it ended.
 std::optional<MeteredLife> lock_metered(pqxx::work& tx, const SandboxId& id);
 
+// Open ones, `most` at most, without locking them; of all tenants when empty.
+std::vector<MeteredLife> read_open(pqxx::work& tx, const std::optional<TenantId>& tenant,
+                                   size_t most);
+
 // Which open sandboxes to book.
 struct DueForBooking {
   Time booked_before;  // their boundary is before it

@@ -47,9 +47,18 @@ Task<void> PriceBooks::load() {
 
 PriceBooks::Held PriceBooks::hold(pqxx::work& tx) {
   const RatingHold held = hold_rating(tx);
+  return of_generation(tx, held.generation, held.now);
+}
+
+PriceBooks::Held PriceBooks::look(pqxx::work& tx) {
+  const RatingHold seen = look_at_rating(tx);
+  return of_generation(tx, seen.generation, seen.now);
+}
+
+PriceBooks::Held PriceBooks::of_generation(pqxx::work& tx, int64_t generation, Time now) {
   auto cached = snapshot();
-  if (cached->generation() == held.generation) return {std::move(cached), held.now};
-  return {adopt(read_price_versions(tx, std::nullopt)), held.now};
+  if (cached->generation() == generation) return {std::move(cached), now};
+  return {adopt(read_price_versions(tx, std::nullopt)), now};
 }
 
 Task<PriceVersion> PriceBooks::publish(PriceVersion draft, ChangeTrail trail) {

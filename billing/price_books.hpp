@@ -25,6 +25,8 @@ class PriceBooks {
     Time now;  // the database's clock, read after publishing was held off
   };
   Held hold(pqxx::work& tx);
+  // The same for who only looks: holds nothing off, so that what it works out is of its moment.
+  Held look(pqxx::work& tx);
 
   // Adds a version; `draft` without id and version. Throws Error(invalid) when it would be in
   // force before now and is not the book's first, or changes the book's kind, tenant or currency.
@@ -34,6 +36,7 @@ class PriceBooks {
   Task<std::vector<PriceVersion>> get(std::string book);
 
  private:
+  Held of_generation(pqxx::work& tx, int64_t generation, Time now);
   std::shared_ptr<const PriceSnapshot> adopt(std::vector<PriceVersion> versions);
 
   Database& database_;

@@ -53,8 +53,8 @@ void add_event(Groups& groups, const pqxx::row& row, const PriceSnapshot& prices
   const std::string tenant = text("tenant"), provider = text("provider"),
                     deployment = text("deployment"), region = text("region");
   const auto meter = meter_kind_from(text("meter")).value();
-  const Rated rated = rate(prices, {tenant, provider, deployment, region}, meter,
-                           from_micros(row["start_micros"].as<int64_t>()),
+  const Rated rated = rate(prices, {tenant, provider, deployment, region, row["own"].as<bool>()},
+                           meter, from_micros(row["start_micros"].as<int64_t>()),
                            number("quantity_before"), number("quantity"));
   const auto sums_of = [&](const std::string& charge_currency,
                            const std::string& cost_currency) -> Sums& {
@@ -76,7 +76,9 @@ size_t add_events(pqxx::work& tx, const PricePreview& wanted, Groups& groups) {
     const auto rows = tx.exec_params(
         "SELECT id, interval_start, (extract(epoch FROM interval_start) * 1000000)::bigint"
         " AS start_micros, tenant, provider, deployment, region, meter, quantity, quantity_before,"
-        " cost, cost_currency, charge, charge_currency FROM usage_event"
+        " cost, cost_currency, charge, charge_currency,"
+        " coalesce((SELECT own FROM metered_sandbox m WHERE m.sandbox = e.sandbox), false) AS own"
+        " FROM usage_event e"
         " WHERE (interval_start, id) > ($1::timestamptz, $2::uuid)"
         " AND interval_start < $3::timestamptz ORDER BY interval_start, id LIMIT $4",
         after, id, to_rfc3339(wanted.to), kPage);

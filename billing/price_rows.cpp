@@ -82,6 +82,25 @@ RatingHold hold_rating(pqxx::work& tx) {
   return {from_micros(row[0].as<int64_t>()), row[1].as<int64_t>()};
 }
 
+RatingHold look_at_rating(pqxx::work& tx) {
+  const auto row = run_prepared(tx,
+                                "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
+                                " (SELECT coalesce(max(id), 0) FROM price_version)")[0];
+  return {from_micros(row[0].as<int64_t>()), row[1].as<int64_t>()};
+}
+
+std::set<std::string> raters_of(pqxx::work& tx) {
+  static const std::string kSql =
+      "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1"
+      " AND mode = 'ShareLock' AND granted"
+      " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+      " AND (classid::bigint << 32) + objid::bigint = " +
+      std::string(kLock);
+  std::set<std::string> raters;
+  for (const auto& row : tx.exec(kSql)) raters.insert(row[0].as<std::string>());
+  return raters;
+}
+
 std::vector<PriceVersion> read_price_versions(pqxx::work& tx, std::optional<std::string> book) {
   const auto versions = tx.exec_params(
       "SELECT id, book, version, kind, tenant, currency, markup_percent,"

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct RatingHold {
   int64_t generation = 0;  // the newest version's id
 };
 RatingHold hold_rating(pqxx::work& tx);
+RatingHold look_at_rating(pqxx::work& tx);  // without keeping anybody out
+// The transactions that do so right now, by names that are never used again.
+std::set<std::string> raters_of(pqxx::work& tx);
 
 // By book and version; all books, or one (empty when there is none).
 std::vector<PriceVersion> read_price_versions(pqxx::work& tx, std::optional<std::string> book);

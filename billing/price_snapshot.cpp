@@ -18,7 +18,7 @@ Time end_of(const PriceVersion& version, const std::vector<PriceVersion>& all) {
 }
 
 bool applies(const PriceEntry& entry, const PriceScope& scope) {
-  return (entry.deployment.empty() || entry.deployment == scope.deployment) &&
+  return (entry.deployment.empty() ? !scope.own : entry.deployment == scope.deployment) &&
          (entry.region.empty() || entry.region == scope.region);
 }
 
@@ -66,7 +66,7 @@ const PriceSnapshot::Candidate* PriceSnapshot::best(const Candidates& candidates
 }
 
 std::optional<Price> PriceSnapshot::cost(const PriceScope& scope, MeterKind meter, Time at) const {
-  const Candidate* found = best(costs_, scope, meter, at);
+  const Candidate* found = scope.own ? nullptr : best(costs_, scope, meter, at);
   if (!found) return std::nullopt;
   return Price{found->entry, found->version->currency};
 }
@@ -90,6 +90,7 @@ PriceSnapshot::Charge PriceSnapshot::charge(const PriceScope& scope, MeterKind m
     if (const auto entries = charges_.find(tenant); entries != charges_.end())
       if (const Candidate* found = best(entries->second, scope, meter, at))
         return {.price = Price{found->entry, found->version->currency}};
+    if (scope.own) continue;
     if (const Candidate* found = best_markup(tenant, cost_currency, at))
       return {.markup = Markup{&*found->version->markup_percent, found->version->id}};
   }
@@ -112,11 +113,8 @@ std::array<std::pair<MeterKind, Decimal>, 4> quantities_per_hour(const Resources
            {MeterKind::disk_gib_second, disk_gib_seconds(resources.disk_gib, kHourMicros)}}};
 }
 
-std::optional<Decimal> PriceSnapshot::cost_per_hour(std::string_view provider,
-                                                    std::string_view deployment,
-                                                    std::string_view region,
+std::optional<Decimal> PriceSnapshot::cost_per_hour(const PriceScope& scope,
                                                     const Resources& resources, Time at) const {
-  const PriceScope scope{{}, provider, deployment, region};
   std::optional<Decimal> total;
   for (const auto& [meter, quantity] : quantities_per_hour(resources))
     if (const auto price = cost(scope, meter, at))

@@ -15,6 +15,9 @@ namespace sandgate {
 // Where something runs and for whom: what a price may depend on.
 struct PriceScope {
   std::string_view tenant, provider, deployment, region;
+  // A deployment of the tenant's own, whose vendor it pays itself: costs nothing, and is charged
+  // only by entries that name the deployment.
+  bool own = false;
 };
 
 // One price that applies, and where it is written.
@@ -54,8 +57,7 @@ class PriceSnapshot {
 
   // What an hour of running costs at `at`; minimums and included quantities are left out. Empty
   // when no cost price of that backend is known at all. (The charge per hour is in rating.)
-  std::optional<Decimal> cost_per_hour(std::string_view provider, std::string_view deployment,
-                                       std::string_view region, const Resources& resources,
+  std::optional<Decimal> cost_per_hour(const PriceScope& scope, const Resources& resources,
                                        Time at) const;
 
   // Moments strictly between the two when some price begins, ascending.

@@ -82,6 +82,7 @@ std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceSco
     if (!total) total = Money{Decimal(), part.currency};
     if (total->currency == part.currency) total->amount += part.amount;
   }
+  if (!total && scope.own) total = Money{Decimal(), std::string(kUnpriced)};
   return total;
 }
 

@@ -26,8 +26,8 @@ Rated rate(const PriceSnapshot& prices, const PriceScope& scope, MeterKind meter
            const Decimal& before, const Decimal& quantity);
 
 // What an hour of running is charged to the scope's tenant at `at`, without minimums and included
-// quantities. Empty when neither cost nor charge of that backend is known. Meters charged in
-// another currency than the first are left out.
+// quantities. Empty when neither cost nor charge of that backend is known; a tenant's own is free
+// then. Meters charged in another currency than the first are left out.
 std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceScope& scope,
                                      const Resources& resources, Time at);
 

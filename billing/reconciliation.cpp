@@ -51,8 +51,10 @@ Tallies booked(pqxx::work& tx, const VendorReport& report) {
   Tallies tallies;
   for (const auto& row :
        tx.exec_params("SELECT sandbox, meter, sum(quantity), sum(cost), sum(loss) FROM ("
-                      "  SELECT sandbox, meter, quantity, cost, 0 AS loss FROM usage_event"
-                      "  WHERE deployment = $1 AND interval_start >= $2::timestamptz"
+                      "  SELECT sandbox, meter, quantity, cost, 0 AS loss FROM usage_event e"
+                      "  WHERE NOT EXISTS (SELECT FROM metered_sandbox m"
+                      "    WHERE m.sandbox = e.sandbox AND m.own) AND deployment = $1 AND "
+                      "interval_start >= $2::timestamptz"
                       "  AND interval_start < $3::timestamptz UNION ALL"
                       "  SELECT sandbox, meter, quantity, cost, cost FROM loss_event"
                       "  WHERE deployment = $1 AND interval_start >= $2::timestamptz"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "billing/sql_array.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -52,12 +54,52 @@ std::string condition_of(pqxx::work& tx, const UsageQuery& query, const Span& sp
   const std::string column = rollup ? "day" : "interval_start";
   std::string condition = column + " >= " + time(span.from);
   if (!span.open) condition += " AND " + column + " < " + time(span.to);
-  if (query.tenant) condition += " AND u.tenant = " + tx.quote(query.tenant->value);
+  if (query.tenant) condition += " AND tenant = " + tx.quote(query.tenant->value);
   return condition;
 }
 
+// Rows as those of what is booked, with its sandbox's tenant, profile and place.
+std::string rows_of(pqxx::work& tx, const std::vector<UsageEvent>& events) {
+  SqlArray sandbox, meter, start, quantity, cost, cost_currency, charge, charge_currency;
+  for (const UsageEvent& event : events) {
+    sandbox.add(event.sandbox.value);
+    meter.add(to_string(event.meter));
+    start.add(to_rfc3339(event.interval.from));
+    quantity.add(event.quantity.to_string());
+    cost.add(event.rated.cost.amount.to_string());
+    cost_currency.add(event.rated.cost.currency);
+    charge.add(event.rated.charge.amount.to_string());
+    charge_currency.add(event.rated.charge.currency);
+  }
+  const auto array = [&](const SqlArray& values, const char* type) {
+    return tx.quote(values.str()) + "::" + type + "[]";
+  };
+  return "(SELECT i.*, (interval_start AT TIME ZONE 'UTC')::date AS day, m.tenant, m.profile,"
+         " m.deployment, m.provider FROM unnest(" +
+         array(sandbox, "text") + ", " + array(meter, "text") + ", " + array(start, "timestamptz") +
+         ", " + array(quantity, "numeric") + ", " + array(cost, "numeric") + ", " +
+         array(cost_currency, "text") + ", " + array(charge, "numeric") + ", " +
+         array(charge_currency, "text") +
+         ") AS i (sandbox, meter, interval_start, quantity, cost, cost_currency, charge,"
+         " charge_currency) JOIN metered_sandbox m USING (sandbox)) unbooked";
+}
+
+// What is asked about: usage in the span, of the tenant.
+std::string source_of(pqxx::work& tx, const UsageQuery& query, const Span& span, bool rollup,
+                      const std::vector<UsageEvent>& unbooked) {
+  const std::string columns =
+      "SELECT tenant, profile, deployment, provider, meter, quantity, cost, cost_currency, charge,"
+      " charge_currency, " +
+      std::string(rollup ? "day" : "interval_start, sandbox") + " FROM ";
+  const std::string condition = " WHERE " + condition_of(tx, query, span, rollup);
+  std::string source = columns + (rollup ? "usage_rollup" : "usage_event") + condition;
+  if (!unbooked.empty()) source += " UNION ALL " + columns + rows_of(tx, unbooked) + condition;
+  return "(" + source + ") u";
+}
+
 // One row per group, meter and pair of currencies.
-pqxx::result select(pqxx::work& tx, const UsageQuery& query, const Span& span) {
+pqxx::result select(pqxx::work& tx, const UsageQuery& query, const Span& span,
+                    const std::vector<UsageEvent>& unbooked) {
   const bool rollup = !needs_events(query, span);
   std::string columns, positions;
   for (size_t i = 0; i < query.group_by.size(); ++i) {
@@ -69,12 +111,12 @@ pqxx::result select(pqxx::work& tx, const UsageQuery& query, const Span& span) {
   return tx.exec("SELECT " + columns +
                  "u.meter, cost_currency, charge_currency, sum(quantity) AS quantity,"
                  " sum(cost) AS cost, sum(charge) AS charge FROM " +
-                 (rollup ? "usage_rollup u" : "usage_event u") +
+                 source_of(tx, query, span, rollup, unbooked) +
                  (columns.find("m.metadata") == std::string::npos
                       ? ""
                       : " JOIN metered_sandbox m USING (sandbox)") +
-                 " WHERE " + condition_of(tx, query, span, rollup) + " GROUP BY " + positions +
-                 " ORDER BY " + positions + " LIMIT " + std::to_string(kMaxRows + 1));
+                 " GROUP BY " + positions + " ORDER BY " + positions + " LIMIT " +
+                 std::to_string(kMaxRows + 1));
 }
 
 // Whether a row's quantities belong to an answer in this currency: some amount of it is in it, or
@@ -124,12 +166,13 @@ bool is_usage_field(std::string_view name) {
   return name.starts_with(kMetadata) && name.size() > kMetadata.size() && name.size() <= 128;
 }
 
-UsageReport read_usage(pqxx::work& tx, const UsageQuery& query) {
+UsageReport read_usage(pqxx::work& tx, const UsageQuery& query,
+                       const std::vector<UsageEvent>& unbooked) {
   for (const std::string& field : query.group_by)
     if (!is_usage_field(field))
       throw Error::invalid("?group_by", "'" + field + "' is not a field to group by");
   const Span span = span_of(tx, query);
-  const auto rows = select(tx, query, span);
+  const auto rows = select(tx, query, span, unbooked);
   if (rows.size() > kMaxRows)
     throw Error::invalid("?group_by", "makes too many groups: ask for less or for a shorter time");
   UsageReport report{.from = span.from, .to = span.to};

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "billing/decimal.hpp"
+#include "billing/usage_event.hpp"
 #include "gateway/core/database.hpp"
 #include "gateway/core/ids.hpp"
 #include "gateway/core/time.hpp"
@@ -41,8 +41,10 @@ struct UsageReport {
   UsageItem total;
 };
 
-// Reads the sums by day when they answer the question, else the events themselves. Throws
-// Error(invalid) for an unknown field, an empty span or more than 50 000 groups.
-UsageReport read_usage(pqxx::work& tx, const UsageQuery& query);
+// Reads the sums by day when they answer the question, else the events themselves; `unbooked` are
+// added as if they were booked. Throws Error(invalid) for an unknown field, an empty span or more
+// than 50 000 groups.
+UsageReport read_usage(pqxx::work& tx, const UsageQuery& query,
+                       const std::vector<UsageEvent>& unbooked = {});
 
 }  // namespace sandgate

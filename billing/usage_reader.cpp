@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::chrono::seconds kFresh{1};
 constexpr size_t kMaxRemembered = 10'000;
-constexpr std::chrono::seconds kRefreshPatience{30};
+constexpr std::chrono::seconds kReadPatience{30};
 
 }  // namespace
 
@@ -28,9 +28,13 @@ Task<void> UsageReader::refresh(std::optional<TenantId> tenant) {
 }
 
 Task<UsageReport> UsageReader::read(UsageQuery query) {
-  co_await refresh(query.tenant);
-  auto work = [query](pqxx::work& tx) { return read_usage(tx, query); };
-  co_return co_await database_.report(kRefreshPatience, std::move(work));
+  const auto place = place_of(query.tenant);
+  auto work = [&meter = meter_, query](pqxx::work& tx) {
+    // As of one moment: what is booked while it reads would count twice.
+    tx.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    return read_usage(tx, query, meter.unbooked(tx, query.tenant));
+  };
+  co_return co_await database_.report(kReadPatience, std::move(work));
 }
 
 }  // namespace sandgate

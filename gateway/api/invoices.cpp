@@ -4,6 +4,7 @@
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/span.hpp"
+#include "registry/call_claim.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -96,7 +97,11 @@ void InvoiceHandlers::add_routes(http::Routes& routes) {
 Task<http::Response> InvoiceHandlers::create(http::Request& request) {
   const Invoices::Order order = order_from(request);
   co_await usage_.refresh(order.tenant);
-  const Invoice invoice = co_await invoices_.draft(order);
+  // A repeat after a crash is told of the draft that is there.
+  const ChangeTrail trail = [claim = request.claim](pqxx::work& tx, const Json&, const Json& made) {
+    mark_effect(tx, claim, made.at("id").get<std::string>());
+  };
+  const Invoice invoice = co_await invoices_.draft(order, trail);
   co_return http::Response::json(201, to_json(invoice));
 }
 

@@ -58,6 +58,7 @@ Task<http::Response> LedgerHandlers::list(http::Request& request) {
     if (query.tenant) check_tenant(tx, *query.tenant);
     return read_ledger(tx, query);
   };
+  const auto place = places_.take(query.tenant ? query.tenant->value : "");
   const auto transfers = co_await database_.report(kLedgerPatience, std::move(work));
   co_return http::Response::json(
       200,
@@ -72,6 +73,7 @@ Task<http::Response> LedgerHandlers::balances(http::Request& request) {
     if (tenant) check_tenant(tx, *tenant);
     return read_balances(tx, tenant);
   };
+  const auto place = places_.take(tenant ? tenant->value : "");
   const auto balances = co_await database_.report(kLedgerPatience, std::move(work));
   Json items = Json::array();
   for (const AccountBalance& balance : balances) items.push_back(to_json(balance));

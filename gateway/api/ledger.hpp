@@ -1,5 +1,6 @@
 #pragma once
 #include "gateway/core/database.hpp"
+#include "gateway/core/report_places.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::api {
@@ -15,6 +16,7 @@ class LedgerHandlers {
 
  private:
   Database& database_;
+  ReportPlaces places_;
 };
 
 }  // namespace sandgate::api

@@ -20,9 +20,10 @@ std::optional<Decimal> price_for(const std::optional<TenantId>& tenant, const De
   const auto prices = parts.prices.snapshot();
   const Time now = parts.clock.now();
   const std::string region = one.region();
-  if (!tenant) return prices->cost_per_hour(one.provider, one.name, region, size, now);
-  const auto charge =
-      charge_per_hour(*prices, {tenant->value, one.provider, one.name, region}, size, now);
+  const PriceScope scope{tenant ? std::string_view(tenant->value) : std::string_view(),
+                         one.provider, one.name, region, one.tenant.has_value()};
+  if (!tenant) return prices->cost_per_hour(scope, size, now);
+  const auto charge = charge_per_hour(*prices, scope, size, now);
   return charge ? std::optional(charge->amount) : std::nullopt;
 }
 

@@ -114,13 +114,13 @@ Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   const auto format = usage_format_from(request.query.find("format").value_or("csv"));
   if (!format) throw Error::invalid("?format", "must be one of: csv, json, focus");
   const UsageExport wanted = export_from(request);
-  co_await reader_.refresh(wanted.tenant);
+  const auto place = reader_.place_of(wanted.tenant);
   http::Response response;
   response.content_type = content_type(*format);
   if (*format != UsageFormat::json)
     response.headers.emplace_back("Content-Disposition", "attachment; filename=\"usage.csv\"");
   response.body = http::StreamBody{
-      .produce = [&database = database_, wanted, format = *format](http::BodySink& sink) {
+      .produce = [&database = database_, wanted, place, format = *format](http::BodySink& sink) {
         return write_export(database, wanted, format, sink);
       }};
   co_return response;

@@ -13,6 +13,7 @@
 #include "gateway/core/migrate.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/events/outbox.hpp"
+#include "gateway/sandboxes/history.hpp"
 #include "gateway/supervisor/process_supervisor.hpp"
 
 namespace sandgate {
@@ -24,6 +25,7 @@ constexpr std::chrono::milliseconds kNodeStart{2000};
 // How soon an event is in the log while streams wait for it, and otherwise.
 constexpr std::chrono::milliseconds kEventsAwaited{40}, kEventsQuiet{250};
 constexpr int64_t kForgotAtOnce = 5000;
+constexpr int kSandboxesAtOnce = 500;
 constexpr std::chrono::milliseconds kClockDoubt{100};
 
 sigset_t block_signals() {
@@ -201,6 +203,12 @@ void Gateway::start_background_work() {
   repeat(io_.executor(), "prices", seconds(60), [this] { return prices_.load(); });
   repeat_until_none(io_.executor(), "idempotency keys", seconds(600),
                     [this] { return idempotency_.purge(); });
+  if (config_.history.retention_days > 0)
+    repeat_until_none(io_.executor(), "old sandboxes", std::chrono::hours(1), [this] {
+      const std::chrono::hours age(24 * config_.history.retention_days);
+      return database_.run(
+          [age](pqxx::work& tx) { return sandbox_rows::forget_ended(tx, age, kSandboxesAtOnce); });
+    });
 }
 
 void Gateway::reload() {

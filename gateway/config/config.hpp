@@ -74,6 +74,10 @@ struct Config {
     int64_t retention_days = 7;
   } events;
 
+  struct History {
+    int64_t retention_days = 0;  // 0: for ever
+  } history;
+
   struct Webhooks {
     bool allow_private = false;
   } webhooks;

@@ -235,6 +235,9 @@ std::vector<Option> event_options() {
   return {
       number("events.retention_days", "How long streams can go back.", 1, 3650,
              [](Config& c) -> int64_t& { return c.events.retention_days; }),
+      number("history.retention_days",
+             "How long sandboxes that ended are known, with their decisions; 0: for ever.", 0, 3650,
+             [](Config& c) -> int64_t& { return c.history.retention_days; }),
       flag("webhooks.allow_private",
            "Let webhooks and exports name receivers at private and loopback addresses.",
            [](Config& c) -> bool& { return c.webhooks.allow_private; }),

@@ -64,12 +64,12 @@ std::unique_ptr<pqxx::connection> connect(const Database::Options& options) {
 
 Database::Database(Options options)
     : options_(std::move(options)),
-      pool_(std::make_unique<asio::thread_pool>(options_.connections)),
-      report_pool_(std::make_unique<asio::thread_pool>(options_.report_connections)) {}
+      pool_(std::make_unique<Pool>(options_.connections, options_.max_waiting)),
+      reports_(std::make_unique<Pool>(options_.report_connections, options_.max_waiting_reports)) {}
 
 Database::~Database() {
-  pool_->join();
-  report_pool_->join();
+  pool_->threads.join();
+  reports_->threads.join();
 }
 
 // Outlives a caller that stops waiting: the pool thread still completes into it.
@@ -79,6 +79,12 @@ struct Database::Waiting {
   std::exception_ptr failure;
   bool done = false;
   std::atomic<bool> given_up{false};  // read on the pool thread: nobody waits for it any more
+
+  // Its caller, who goes when it is done, when its patience ends, or when it is cancelled.
+  struct Caller {
+    std::shared_ptr<Waiting> waiting;
+    ~Caller() { waiting->given_up = true; }
+  };
 
   static Task<bool> end(std::shared_ptr<Waiting> waiting, std::chrono::milliseconds limit) {
     boost::system::error_code ignored;
@@ -98,7 +104,7 @@ void Database::tell(std::shared_ptr<Waiting> waiting, std::exception_ptr failure
   });
 }
 
-void Database::run_job(Job job, std::shared_ptr<Waiting> waiting) {
+void Database::run_job(Pool& pool, Job job, std::shared_ptr<Waiting> waiting) {
   std::exception_ptr failure;
   try {
     if (!waiting->given_up) transact(job);
@@ -108,21 +114,22 @@ void Database::run_job(Job job, std::shared_ptr<Waiting> waiting) {
   job.work = nullptr;
   tell(std::move(waiting), std::move(failure));
   // Last: whoever sees that nothing is under way may take the caller's loop apart.
-  --waiting_;
+  --pool.waiting;
 }
 
 void Database::heard() { heard_ns_ = steady_ns(); }
 
-Task<void> Database::dispatch(asio::thread_pool& pool, Job job) {
+Task<void> Database::dispatch(Pool& pool, Job job) {
   const auto patience = job.patience;
-  if (steady_ns() < refused_until_ns_ || waiting_ >= options_.max_waiting) throw unavailable();
-  ++waiting_;
+  if (steady_ns() < refused_until_ns_ || pool.waiting >= pool.max_waiting) throw unavailable();
   const auto executor = co_await asio::this_coro::executor;
   const auto strand = asio::make_strand(executor);
   auto waiting = std::make_shared<Waiting>(strand);
+  const Waiting::Caller caller{waiting};
   const int64_t begin = steady_ns();
-  asio::post(pool, [this, waiting, job = std::move(job)]() mutable {
-    run_job(std::move(job), std::move(waiting));
+  ++pool.waiting;
+  asio::post(pool.threads, [this, &pool, waiting, job = std::move(job)]() mutable {
+    run_job(pool, std::move(job), std::move(waiting));
   });
   auto first = std::min(patience, options_.patience);
   if (silent()) first = std::min(first, options_.patience / kSilentShare);
@@ -132,7 +139,6 @@ Task<void> Database::dispatch(asio::thread_pool& pool, Job job) {
     done = co_await asio::co_spawn(strand, Waiting::end(waiting, rest), asio::use_awaitable);
   }
   if (!done && heard_ns_ < begin) silent_since_ns_ = steady_ns();
-  if (!done) waiting->given_up = true;
   if (!done) throw unavailable();
   if (waiting->failure) std::rethrow_exception(std::exchange(waiting->failure, nullptr));
 }

@@ -17,7 +17,7 @@ namespace sandgate {
 // failure or deadlock, so it must have no effect outside its transaction.
 //
 // The server is told the same limit of time as the caller: what nobody waits for ends there too,
-// and what was given up before it began never begins.
+// and what was given up before it began, by time or because its caller went, never begins.
 //
 // Failures: a broken, refused or overdue connection is Error(unavailable); Errors the lambda
 // throws pass through (and roll back); a unique violation nobody caught is Error(conflict);
@@ -29,6 +29,7 @@ class Database {
     size_t connections = 4;
     size_t report_connections = 2;
     size_t max_waiting = 1024;  // more callers than that are refused at once
+    size_t max_waiting_reports = 64;  // likewise, by themselves
     // From call to answer, then unavailable. While the server is silent (not one answer since
     // somebody's patience ended) callers wait a tenth of it.
     std::chrono::milliseconds patience{2000};
@@ -52,15 +53,15 @@ class Database {
   }
 
   // The same on connections of their own, for what callers ask to be read from long histories: any
-  // number of them leaves the others' connections free.
+  // number of them leaves the others their connections and their place in line.
   template <class F>
   auto report(std::chrono::milliseconds patience, F work) {
-    return run_on(*report_pool_, patience, std::move(work));
+    return run_on(*reports_, patience, std::move(work));
   }
 
   const Options& options() const { return options_; }
   // Transactions asked for and not ended. The loops of their callers must outlive them.
-  size_t under_way() const { return waiting_; }
+  size_t under_way() const { return pool_->waiting + reports_->waiting; }
 
  private:
   struct Waiting;
@@ -68,30 +69,35 @@ class Database {
     std::chrono::milliseconds patience;
     std::function<void(pqxx::work&)> work;
   };
+  struct Pool {
+    Pool(size_t connections, size_t most) : threads(connections), max_waiting(most) {}
+    asio::thread_pool threads;
+    const size_t max_waiting;
+    std::atomic<size_t> waiting{0};
+  };
 
   template <class F>
-  auto run_on(asio::thread_pool& pool, std::chrono::milliseconds patience, F work)
+  auto run_on(Pool& pool, std::chrono::milliseconds patience, F work)
       -> Task<std::invoke_result_t<F&, pqxx::work&>>;
   // These run on a pool thread: connect if needed, retry, translate failures.
   void transact(const Job& job);
   bool attempt_once(const Job& job, bool first);
-  void run_job(Job job, std::shared_ptr<Waiting> waiting);
+  void run_job(Pool& pool, Job job, std::shared_ptr<Waiting> waiting);
   static void tell(std::shared_ptr<Waiting> waiting, std::exception_ptr failure);
   void heard();
   bool silent() const { return silent_since_ns_ > heard_ns_; }
   // Hands a job to the pool and waits for its end, its patience at most.
-  Task<void> dispatch(asio::thread_pool& pool, Job job);
+  Task<void> dispatch(Pool& pool, Job job);
 
   Options options_;
-  std::atomic<size_t> waiting_{0};
   std::atomic<int64_t> refused_until_ns_{0};  // steady clock; a dead server is not asked in a storm
   std::atomic<int64_t> heard_ns_{0};  // when the server last answered anything
   std::atomic<int64_t> silent_since_ns_{0};  // when patience last ended without a word from it
-  std::unique_ptr<asio::thread_pool> pool_, report_pool_;
+  std::unique_ptr<Pool> pool_, reports_;
 };
 
 template <class F>
-auto Database::run_on(asio::thread_pool& pool, std::chrono::milliseconds patience, F work)
+auto Database::run_on(Pool& pool, std::chrono::milliseconds patience, F work)
     -> Task<std::invoke_result_t<F&, pqxx::work&>> {
   using R = std::invoke_result_t<F&, pqxx::work&>;
   // Jobs are named before they are awaited: see tests/style/awaited_temporaries.py.

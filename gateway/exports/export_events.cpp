@@ -1,7 +1,6 @@
 #include "gateway/exports/export_events.hpp"
 
 #include "billing/invoice_rows.hpp"
-#include "billing/price_rows.hpp"
 
 namespace sandgate {
 namespace {
@@ -23,11 +22,6 @@ std::vector<ExportEvent> events_from(const pqxx::result& rows) {
 
 }  // namespace
 
-int64_t booked_through(pqxx::work& tx) {
-  hold_publishing(tx);
-  return last_sequence(tx);
-}
-
 std::vector<ExportEvent> read_export_events(pqxx::work& tx, int64_t after, int64_t through) {
   return events_from(tx.exec_params("SELECT " + event_columns() +
                                         "FROM usage_event e WHERE sequence > $1 AND sequence <= $2"
@@ -47,7 +41,7 @@ std::vector<ExportEvent> read_retries(pqxx::work& tx, const std::string& name, i
 int64_t sequence_before(pqxx::work& tx, const std::string& since) {
   const auto row = tx.exec_params1(
       "SELECT min(sequence) - 1 FROM usage_event WHERE interval_start >= $1::timestamptz", since);
-  return row[0].is_null() ? booked_through(tx) : row[0].as<int64_t>();
+  return row[0].is_null() ? last_sequence(tx) : row[0].as<int64_t>();
 }
 
 }  // namespace sandgate

@@ -9,9 +9,6 @@
 // Booked events in the order of booking. Everything here runs in a transaction of the caller's.
 namespace sandgate {
 
-// The last number of which all before it can be seen too; waits for bookings under way.
-int64_t booked_through(pqxx::work& tx);
-
 // Events with after < sequence <= through, in order.
 std::vector<ExportEvent> read_export_events(pqxx::work& tx, int64_t after, int64_t through);
 

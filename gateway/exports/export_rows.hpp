@@ -19,6 +19,7 @@ struct ExportRow {
   int64_t cursor = 0, sent = 0, version = 0;
   int failures = 0;
   std::string error;  // why the last try failed; empty: it did not
+  bool sealed_away = false;  // under another master key: its secrets are not here
   Time next_try_at, created_at, updated_at;
   int64_t dead_letters = 0;
 };
@@ -43,7 +44,7 @@ bool remove(pqxx::work& tx, const std::string& name);
 
 // Names of those that are enabled, due and not worked on by another replica.
 std::vector<std::string> due(pqxx::work& tx);
-// Leases one for a minute; empty when somebody else was faster.
+// Leases one for longer than a round takes; empty when somebody else was faster.
 std::optional<ExportRow> take(pqxx::work& tx, const Vault& vault, const std::string& name);
 // What a round came to; gives the lease back.
 struct Round {

@@ -1,5 +1,6 @@
 #include "gateway/exports/export_runner.hpp"
 
+#include "billing/booked_through.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/exports/export_events.hpp"
 
@@ -27,7 +28,7 @@ std::chrono::seconds ExportRunner::backoff(int failures) {
 Task<size_t> ExportRunner::run_once() {
   const auto names = co_await database_.run([](pqxx::work& tx) { return export_rows::due(tx); });
   if (names.empty()) co_return 0;
-  const int64_t through = co_await database_.run([](pqxx::work& tx) { return booked_through(tx); });
+  const int64_t through = co_await booked_through(database_);
   size_t settled = 0;
   for (const std::string& name : names) {
     auto running = run_one(name, through);
@@ -43,6 +44,10 @@ Task<size_t> ExportRunner::run_once() {
 Task<Delivery> ExportRunner::deliver(const ExportRow& row, std::vector<ExportEvent> events) {
   Delivery delivery;
   if (events.empty()) co_return delivery;
+  if (row.sealed_away) {
+    delivery.stopped = row.error;
+    co_return delivery;
+  }
   const ExportKind* kind = find_export_kind(row.kind);
   if (!kind) {
     delivery.stopped = "this release has no export of kind " + row.kind;

@@ -1,5 +1,6 @@
 #include "gateway/exports/export_store.hpp"
 
+#include "billing/invoice_rows.hpp"
 #include "gateway/exports/export_events.hpp"
 
 namespace sandgate {
@@ -35,7 +36,7 @@ ExportRow put_in(pqxx::work& tx, const Vault& vault, const ExportStore::Draft& d
   find_export_kind(draft.kind)->validate(row.settings, row.secrets, problems);
   problems.throw_if_any();
   if (before.empty())
-    row.cursor = draft.since ? sequence_before(tx, to_rfc3339(*draft.since)) : booked_through(tx);
+    row.cursor = draft.since ? sequence_before(tx, to_rfc3339(*draft.since)) : last_sequence(tx);
   export_rows::write(tx, vault, row);
   const ExportRow after = stored(tx, vault, draft.name);
   if (trail) trail(tx, before.empty() ? Json() : trace_of(before[0]), trace_of(after));

@@ -103,13 +103,13 @@ void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId
   const Deployment& one = *candidate.deployment;
   const Resources& size = profile.resources;
   const std::string region = one.region();
-  const PriceScope scope{tenant.value, one.provider, one.name, region};
+  const PriceScope scope{tenant.value, one.provider, one.name, region, one.tenant.has_value()};
   const std::chrono::seconds ttl(profile.ttl_seconds);
   const auto charge = charge_per_hour(prices, scope, size, at);
   if (charge) candidate.price_per_hour = charge->amount;
   candidate.expected_price =
       charge_of_run(prices, scope, size, at, std::min(ttl, kLongestExpected));
-  candidate.cost_per_hour = prices.cost_per_hour(one.provider, one.name, region, size, at);
+  candidate.cost_per_hour = prices.cost_per_hour(scope, size, at);
 }
 
 std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard& board,
@@ -118,6 +118,8 @@ std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard
   std::vector<Candidate> candidates;
   candidates.reserve(set.size());
   for (const DeploymentPtr& one : set) {
+    // Another tenant's are left out of every decision: no price of theirs is looked up.
+    if (one->tenant && *one->tenant != tenant) continue;
     candidates.push_back(
         {.deployment = one,
          .health = board.look(one->key()),

@@ -129,7 +129,7 @@ void Creation::write_intention(pqxx::work& tx) {
 }
 
 Decimal Creation::start_charge(const SandboxRecord& placed) const {
-  const PriceScope scope{placed.tenant.value, placed.provider, placed.deployment, placed.region};
+  const PriceScope scope = price_scope_of(parts_.deployments, placed);
   return beyond_rate(*parts_.prices.snapshot(), scope, placed, parts_.clock.now(), placed.currency);
 }
 
@@ -141,7 +141,8 @@ PlannedCharge Creation::highest_charge() const {
     if (!candidate.eligible()) continue;
     const Deployment& one = *candidate.deployment;
     const std::string region = one.region();
-    const PriceScope scope{order_.tenant.value, one.provider, one.name, region};
+    const PriceScope scope{order_.tenant.value, one.provider, one.name, region,
+                           one.tenant.has_value()};
     auto charge = charge_per_hour(*prices, scope, record_.resources, at);
     if (!charge) continue;
     const Decimal start = beyond_rate(*prices, scope, record_, at, charge->currency);
@@ -177,7 +178,8 @@ SandboxRecord Creation::placed_record(const Placed& placed) const {
   record.isolation = placed.sandbox.isolation;
   record.region = placed.sandbox.region.empty() ? deployment.region() : placed.sandbox.region;
   const auto prices = parts_.prices.snapshot();
-  const PriceScope scope{record.tenant.value, record.provider, record.deployment, record.region};
+  const PriceScope scope{record.tenant.value, record.provider, record.deployment, record.region,
+                         deployment.tenant.has_value()};
   const Time now = parts_.clock.now();
   const auto charge = charge_per_hour(*prices, scope, record.resources, now);
   if (charge) {
@@ -210,7 +212,8 @@ std::optional<SandboxRecord> Creation::write_running(pqxx::work& tx,
                          .region = running->region,
                          .resources = running->resources,
                          .metadata = running->metadata,
-                         .key = record_.key});
+                         .key = record_.key,
+                         .own = price_scope_of(parts_.deployments, *running).own});
   return running;
 }
 

@@ -26,6 +26,12 @@ Error unknown_sandbox(const SandboxId& id) { return Error::not_found("sandbox", 
 
 }  // namespace
 
+PriceScope price_scope_of(const Deployments& deployments, const SandboxRecord& record) {
+  const auto deployment = deployments.find(record.tenant, record.deployment);
+  return {record.tenant.value, record.provider, record.deployment, record.region,
+          deployment && deployment->tenant.has_value()};
+}
+
 Decision Lifecycle::explain(const CreateOrder& order) const {
   const auto set = parts_.deployments.snapshot();
   const auto prices = parts_.prices.snapshot();

@@ -143,4 +143,7 @@ class Lifecycle {
   Settling settling_{parts_.cache, parts_.executor};
 };
 
+// What the price of a placed sandbox depends on; refers to the record.
+PriceScope price_scope_of(const Deployments& deployments, const SandboxRecord& record);
+
 }  // namespace sandgate

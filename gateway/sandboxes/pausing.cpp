@@ -37,9 +37,8 @@ std::optional<Money> Pausing::charge_of(const SandboxRecord& record,
                                         const Resources& metered) const {
   const auto& parts = lifecycle_.parts();
   const auto prices = parts.prices.snapshot();
-  return charge_per_hour(*prices,
-                         {record.tenant.value, record.provider, record.deployment, record.region},
-                         metered, parts.clock.now());
+  return charge_per_hour(*prices, price_scope_of(parts.deployments, record), metered,
+                         parts.clock.now());
 }
 
 void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {

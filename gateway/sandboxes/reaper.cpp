@@ -97,6 +97,10 @@ Task<size_t> Reaper::pause_due() {
 Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   const SandboxId id = record.id;
   const TenantId tenant = record.tenant;
+  // It may have waited in line for long: another gateway may have done it, and somebody undone it.
+  auto read = [id](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
+  const auto now = co_await lifecycle_.parts().database.run(std::move(read));
+  if (!now || now->state != record.state) co_return;
   auto work = pausing_.carry_out(std::move(record));
   const auto outcome = co_await attempt(std::move(work));
   const auto* error = std::get_if<Error>(&outcome);

@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <random>
+#include <thread>
 
+#include "billing/booked_through.hpp"
 #include "billing/budget_store.hpp"
 #include "billing/ledger.hpp"
+#include "billing/price_rows.hpp"
 #include "billing/reconciliation.hpp"
+#include "gateway/core/statement.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
 namespace sandgate {
@@ -132,6 +137,38 @@ TEST_F(InvoiceTest, AnIssuedOneIsAFactAndLateUsageAdjustsTheNext) {
   const Invoice third = draft("2026-11-15T00:00:00Z", "2026-11-16T00:00:00Z");
   EXPECT_TRUE(third.lines.empty());
   ask_the_oracle();
+}
+
+TEST_F(InvoiceTest, IssuingKeepsNobodyFromBooking) {
+  use(1000s);
+  const InvoiceId id = draft().id;
+  pqxx::connection other(database.url());
+  pqxx::work holding(other);
+  holding.exec_params("SELECT FROM invoice WHERE id = $1 FOR UPDATE", id.value);
+  std::thread issuing([&] { run(invoices.issue(id)); });
+  while (rows("SELECT FROM pg_locks WHERE NOT granted").empty()) std::this_thread::yield();
+  EXPECT_NO_THROW(use(500s));
+  holding.commit();
+  issuing.join();
+  EXPECT_EQ(rows("SELECT state FROM invoice"), std::vector<std::string>{"issued"});
+}
+
+TEST_F(InvoiceTest, ABookingUnderWayIsWaitedFor) {
+  use(1000s);
+  pqxx::connection other(database.url());
+  pqxx::work booking(other);
+  forget_prepared();
+  hold_rating(booking);
+  const auto drawn = booking.exec1("SELECT nextval('usage_sequence')")[0].as<int64_t>();
+  std::atomic<bool> booked = false;
+  std::thread waiting([&] {
+    EXPECT_GE(run(booked_through(*database)), drawn);
+    EXPECT_TRUE(booked);
+  });
+  for (int i = 0; i < 20; ++i) EXPECT_NO_THROW(use(1s));  // neither held off nor waited for
+  booked = true;
+  booking.commit();
+  waiting.join();
 }
 
 TEST_F(InvoiceTest, RefusesToIssueWhatHasNotEnded) {

@@ -96,6 +96,23 @@ TEST_F(MeterTest, IntervalsEndAtQuartersAndPriceChanges) {
                                 "2026-11-20 12:15:30+00|60|1.8"}));
 }
 
+TEST_F(MeterTest, AContradictionHoldsUpNoEnd) {
+  const auto id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  UsageBook book;
+  const UsageEvent other{.sandbox = id,
+                         .tenant = tenant.value,
+                         .meter = MeterKind::vcpu_second,
+                         .interval = {clock.now(), clock.now() + 7s},
+                         .quantity = Decimal(7),
+                         .rated = {.cost = {{}, "USD"}, .charge = {{}, "USD"}}};
+  run(database->run([&](pqxx::work& tx) { book.record(tx, {other}); }));
+  clock.advance(60s);
+  EXPECT_NO_THROW(close(id));
+  EXPECT_EQ(meter.conflicts(), 1u);
+  EXPECT_EQ(rows("SELECT state FROM metered_sandbox"), std::vector<std::string>{"closed"});
+  EXPECT_EQ(meters(), (Quantities{{"vcpu_second", "7"}})) << "nothing of the rest either";
+}
+
 TEST_F(MeterTest, ARepeatedEventIsSkippedAndAContradictionRefused) {
   const auto sandbox = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
   UsageEvent event{.sandbox = sandbox,
@@ -270,10 +287,10 @@ TEST_F(MeterTest, UnpricedProvidersHaveNoHourlyCostAndShippedOnesDo) {
   run(books.load());
   EXPECT_EQ(run(books.get("shipped")).size(), 1u);
   const auto hourly = books.snapshot()->cost_per_hour(
-      "local", "local", "local", {.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 1},
+      {"", "local", "local", "local"}, {.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 1},
       clock.now());
   EXPECT_EQ(hourly.value().to_string(), "0.045468");
-  EXPECT_FALSE(books.snapshot()->cost_per_hour("nobody", "x", "y", {}, clock.now()));
+  EXPECT_FALSE(books.snapshot()->cost_per_hour({"", "nobody", "x", "y"}, {}, clock.now()));
 }
 
 }  // namespace

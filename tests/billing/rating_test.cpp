@@ -61,6 +61,27 @@ TEST(Rating, FollowsEffectiveDates) {
             std::vector<Time>{at("2026-06-01T00:00:00Z")});
 }
 
+TEST(Rating, ATenantsOwnDeploymentCostsNothingAndIsChargedByItsNameAlone) {
+  const std::string fees =
+      R"({"kind":"charge","currency":"EUR","effective_from":"2026-01-01T00:00:00Z",
+          "markup_percent":"20","entries":[
+          {"provider":"acme","meter":"vcpu_second","unit_price":"0.7"},
+          {"provider":"*","deployment":"fee","meter":"vcpu_second","unit_price":"0.1"}]})";
+  const PriceSnapshot prices({book(1, "list", 1, kCost), book(2, "sell", 1, fees)});
+  const auto rated = [&](std::string_view deployment) {
+    return rate(prices, {"tn", "acme", deployment, "eu", true}, MeterKind::vcpu_second, kNow, 0, 1);
+  };
+  EXPECT_TRUE(rated("acme-1").cost.amount.is_zero());
+  EXPECT_FALSE(rated("acme-1").cost_entry);
+  EXPECT_TRUE(rated("acme-1").charge.amount.is_zero());
+  EXPECT_EQ(rated("fee").charge.amount.to_string(), "0.1");
+  EXPECT_TRUE(rated("fee").cost.amount.is_zero());
+  const Resources size{.milli_vcpu = 1000};
+  EXPECT_TRUE(
+      charge_per_hour(prices, {"tn", "acme", "x", "eu", true}, size, kNow)->amount.is_zero());
+  EXPECT_FALSE(prices.cost_per_hour({"tn", "acme", "x", "eu", true}, size, kNow));
+}
+
 TEST(Rating, ChargesByEntryThenMarkupThenCost) {
   const std::string everybody =
       R"({"kind":"charge","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
@@ -121,10 +142,11 @@ TEST(Rating, SplittingNeverChangesTheSum) {
 TEST(Rating, KnowsThePriceOfAnHour) {
   const PriceSnapshot prices({book(1, "list", 1, kCost)});
   const Resources size{.milli_vcpu = 2000, .memory_mib = 1024, .disk_gib = 1};
-  EXPECT_EQ(prices.cost_per_hour("acme", "x", "us", size, kNow).value().to_string(), "1800.072");
+  EXPECT_EQ(prices.cost_per_hour({"", "acme", "x", "us"}, size, kNow).value().to_string(),
+            "1800.072");
   EXPECT_EQ(charge_per_hour(prices, {"", "acme", "x", "us"}, size, kNow).value(),
             (Money{dec("1800.072"), "USD"}));
-  EXPECT_FALSE(PriceSnapshot().cost_per_hour("acme", "x", "us", size, kNow));
+  EXPECT_FALSE(PriceSnapshot().cost_per_hour({"", "acme", "x", "us"}, size, kNow));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "billing/usage_export.hpp"
 #include "billing/usage_reader.hpp"
 #include "tests/billing/billing_fixture.hpp"
+#include "tests/support/code_of.hpp"
 
 namespace sandgate {
 namespace {
@@ -107,6 +108,43 @@ TEST_F(UsageTest, AnswersPartsOfDaysFromTheEvents) {
                      .to = from_rfc3339("2026-11-20T00:00:00Z")}),
                Error);
   EXPECT_THROW(read({.group_by = {"tenant; DROP TABLE usage_event"}}), Error);
+}
+
+TEST_F(UsageTest, ReadingWritesNothingAndIsUpToNow) {
+  two_days();
+  const auto id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0}, {{"run", "44"}});
+  const auto events = [&] { return rows("SELECT count(*) FROM usage_event").at(0); };
+  const std::string before = events();
+  UsageReader reader(*database, meter);
+  clock.advance(40s);
+  UsageQuery query{.tenant = tenant, .from = from_rfc3339("2026-11-01T00:00:00Z")};
+  for (const char* field : {"profile", "day", "sandbox", "metadata.run"}) {
+    query.group_by = {field};
+    const auto report = run(reader.read(query));
+    EXPECT_EQ(report.total.meters.at("vcpu_second"), Decimal(40)) << field;
+    EXPECT_EQ(report.total.meters.at("sandbox_created"), Decimal(2)) << field;
+    EXPECT_EQ(report.total.charge.to_string(), "0.6") << field;
+  }
+  query.from = from_rfc3339("2026-11-20T00:00:50Z");
+  EXPECT_EQ(run(reader.read(query)).total.meters.contains("vcpu_second"), false)
+      << "it began before";
+  EXPECT_EQ(events(), before);
+  run(meter.flush_tenant(*database, tenant));
+  query.from = from_rfc3339("2026-11-01T00:00:00Z");
+  EXPECT_EQ(run(reader.read(query)).total.meters.at("vcpu_second"), Decimal(40)) << "once";
+  close(id);
+}
+
+TEST_F(UsageTest, OneTenantsReportsLeaveTheOthersTheirs) {
+  UsageReader reader(*database, meter);
+  const auto read = [&](const TenantId& whose) { run(reader.read({.tenant = whose})); };
+  std::vector<std::shared_ptr<void>> places;
+  for (int i = 0; i < 8; ++i) places.push_back(reader.place_of(tenant));
+  EXPECT_EQ(test::code_of([&] { read(tenant); }), ErrorCode::rate_limited);
+  EXPECT_FALSE(test::code_of([&] { read(TenantId::make()); }));
+  places.pop_back();
+  EXPECT_FALSE(test::code_of([&] { read(tenant); }));
+  EXPECT_FALSE(test::code_of([&] { read(tenant); })) << "it gave its place back";
 }
 
 TEST_F(UsageTest, ExportsEveryEventOnce) {

@@ -4,6 +4,7 @@
 
 #include "gateway/core/conninfo.hpp"
 #include "gateway/core/migrate.hpp"
+#include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
@@ -114,6 +115,50 @@ TEST(Database, ReportsLeaveTheOthersTheirConnections) {
   EXPECT_EQ(run(single.run([](pqxx::work&) { return 1; })), 1);
   EXPECT_GE(single.under_way(), 1u) << "the report goes on";
   busy.join();
+}
+
+TEST(Database, ACrowdOfReportsIsRefusedAndKeepsNobodyOut) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  Database single({.url = database.url(),
+                   .connections = 1,
+                   .report_connections = 1,
+                   .max_waiting = 1,
+                   .max_waiting_reports = 1});
+  const auto sleep = [](pqxx::work& tx) -> int { return tx.exec("SELECT pg_sleep(1)").size(); };
+  std::thread busy([&] { run(single.report(milliseconds(5000), sleep)); });
+  await_use(single);
+  EXPECT_EQ(code_of(single.report(milliseconds(5000), sleep)), ErrorCode::unavailable);
+  EXPECT_EQ(run(single.run([](pqxx::work&) { return 1; })), 1) << "not refused for the report";
+  EXPECT_GE(single.under_way(), 1u) << "the report goes on";
+  busy.join();
+}
+
+TEST(Database, WhoseCallerWentNeverBegins) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  Database single({.url = database.url(), .connections = 1});
+  run(single.run([](pqxx::work& tx) { tx.exec("CREATE TABLE t (a int)"); }));
+  while (single.under_way() > 0) std::this_thread::yield();
+  std::thread busy([&] { run(single.run([](pqxx::work& tx) { tx.exec("SELECT pg_sleep(1)"); })); });
+  await_use(single);
+  const auto leave = [&]() -> Task<bool> {
+    auto writing = single.run_within(milliseconds(10'000), [](pqxx::work& tx) -> int {
+      return tx.exec("INSERT INTO t VALUES (1)").affected_rows();
+    });
+    const auto written = co_await with_timeout(milliseconds(50), std::move(writing));
+    co_return written.has_value();
+  };
+  // Others hear of the server meanwhile, so that who waits goes on waiting.
+  std::atomic<bool> gone = false;
+  std::thread others([&] {
+    while (!gone) run(single.report(milliseconds(5000), [](pqxx::work&) { return 1; }));
+  });
+  EXPECT_FALSE(run(leave()));
+  gone = true;
+  others.join();
+  busy.join();
+  EXPECT_EQ(run(single.run(
+                [](pqxx::work& tx) { return tx.exec1("SELECT count(*) FROM t")[0].as<int>(); })),
+            0);
 }
 
 TEST(Conninfo, AddsLimitsThatAreNotThere) {

@@ -217,6 +217,20 @@ TEST_F(ExportsTest, SecretsAreSealedKeptAndNeverShown) {
   EXPECT_EQ(run(store.put(same, {})).secrets.at("api_key").reveal(), "sk_test_fake");
 }
 
+TEST_F(ExportsTest, OneSealedAwayIsShownAndWaits) {
+  put(settings({{tenant.value, "cus_one"}}));
+  use(1000s);
+  const Vault other{Secret(std::string(32, 'o'))};
+  ExportStore elsewhere{*database, other};
+  EXPECT_NE(run(elsewhere.list()).at(0).error, "");
+  ExportRunner stranger{*database, other, http, clock};
+  run(stranger.run_once());
+  EXPECT_EQ(row().failures, 1);
+  EXPECT_EQ(receiver.state()["taken"].size(), 0u);
+  drain();
+  EXPECT_EQ(received(), used());
+}
+
 TEST_F(ExportsTest, RefusesNonsenseAndSaysWhere) {
   const auto paths = [&](const Json& wanted, const std::string& kind) {
     ExportStore::Draft draft{.name = "bad", .kind = kind, .settings = wanted};

@@ -98,15 +98,16 @@ def amount(entry, event):
 
 def rate(prices, event):
     force = prices.in_force(int(event["interval_start"]), int(event["recorded_at"]))
-    entry = prices.pick(event, "cost", "", force)
+    own = event.get("own") == "t"
+    entry = None if own else prices.pick(event, "cost", "", force)
     cost = amount(entry, event) if entry else ZERO
     currency = prices.versions[entry["version_id"]]["currency"] if entry else "USD"
     for tenant in (event["tenant"], ""):
-        own = prices.pick(event, "charge", tenant, force)
-        if own:
-            charge_currency = prices.versions[own["version_id"]]["currency"]
-            return cost, currency, amount(own, event), charge_currency
-        markup = prices.markup(tenant, currency, force)
+        charged = prices.pick(event, "charge", tenant, force)
+        if charged and (charged["deployment"] or not own):
+            charge_currency = prices.versions[charged["version_id"]]["currency"]
+            return cost, currency, amount(charged, event), charge_currency
+        markup = None if own else prices.markup(tenant, currency, force)
         if markup:
             return cost, currency, cost * (100 + Decimal(markup["markup_percent"])) / 100, currency
     return cost, currency, cost, currency
@@ -253,7 +254,9 @@ def main():
         "SELECT id, sandbox, tenant, profile, deployment, provider, region, meter, quantity,"
         " quantity_before, cost, cost_currency, charge, charge_currency, sequence,"
         " (interval_start AT TIME ZONE 'UTC')::date AS day, " + MICROS.format("interval_start") +
-        ", " + MICROS.format("interval_end") + ", " + MICROS.format("recorded_at") + " FROM usage_event ORDER BY sequence"))
+        ", " + MICROS.format("interval_end") + ", " + MICROS.format("recorded_at") +
+        ", (SELECT own FROM metered_sandbox m WHERE m.sandbox = e.sandbox) AS own"
+        " FROM usage_event e ORDER BY sequence"))
     report = Report()
     prices = Prices(conninfo)
     check_events(report, prices, events)

@@ -96,6 +96,32 @@ TEST(Account, WhatOneDeploymentUsesTheOtherLacks) {
   EXPECT_TRUE(decision.candidates.back().only_now);
 }
 
+TEST(Decision, LooksAtNoOtherTenantsDeployments) {
+  Accounts accounts;
+  Deployment foreign = *accounts.set[0];
+  foreign.tenant = TenantId::make();
+  accounts.set[0] = std::make_shared<const Deployment>(foreign);
+  const auto seen = [&](const TenantId& tenant) {
+    return candidates_of(accounts.set, accounts.board, PriceSnapshot(), tenant, Profile{},
+                         accounts.clock.now());
+  };
+  EXPECT_EQ(seen(*foreign.tenant).size(), 3u);
+  EXPECT_EQ(seen(TenantId::make()).size(), 2u);
+}
+
+TEST(Account, WhatTheBreakerRefusesIsNoCreate) {
+  Accounts accounts;
+  Deployment limited = *accounts.set[0];
+  limited.account = std::make_shared<Account>();
+  limited.account_limits = {.creates_per_minute = 1};
+  accounts.set[0] = std::make_shared<const Deployment>(limited);
+  const Decision decision = accounts.decision();
+  for (int i = 0; i < 5; ++i) accounts.board.failed("a", Error(ErrorCode::unavailable, "away"));
+  const Placement placement = test::run(place(decision, {.sandbox_id = "x"}, accounts.board));
+  EXPECT_EQ(placement.placed->deployment->name, "b");
+  EXPECT_TRUE(limited.account->is_free(limited.account_limits));
+}
+
 TEST(Account, ARetryAfterRestsAllOfItsDeployments) {
   Accounts accounts;
   class Limiting : public FakeProvider {

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "gateway/core/notifications.hpp"
+#include "gateway/sandboxes/history.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate::test {
@@ -342,6 +343,29 @@ TEST(CachedAccess, TellsAnEndFromABreak) {
   EXPECT_EQ(judged(ErrorCode::not_found), ErrorCode::conflict);
   EXPECT_EQ(judged(ErrorCode::invalid), ErrorCode::invalid) << "has another reason";
   EXPECT_EQ(run(judge(TenantId::make(), ErrorCode::unavailable)), ErrorCode::unavailable);
+}
+
+TEST(History, ForgetsWhatEndedLongAgoButNotItsUsage) {
+  World world;
+  const SandboxRecord old = world.create(), young = world.create(), there = world.create();
+  for (const SandboxRecord& one : {old, young})
+    run(world.replica.lifecycle.kill(world.tenant, one.id));
+  world.sql("UPDATE sandbox SET ended_at = now() - interval '31 days' WHERE id = '" + old.id.value +
+            "' RETURNING 1");
+  const auto forget = [&] {
+    return run(world.database->run([](pqxx::work& tx) {
+      return sandbox_rows::forget_ended(tx, std::chrono::hours(24 * 30), 100);
+    }));
+  };
+  const std::string usage = world.sql("SELECT count(*) FROM usage_event");
+  EXPECT_EQ(forget(), 1u);
+  EXPECT_EQ(forget(), 0u);
+  for (const char* table : {"sandbox", "decision", "attempt"})
+    EXPECT_EQ(world.sql("SELECT count(*) FROM " + std::string(table)), "2") << table;
+  EXPECT_EQ(code_of(world.replica.lifecycle.get(world.tenant, old.id)), ErrorCode::not_found);
+  EXPECT_EQ(run(world.replica.lifecycle.get(world.tenant, there.id))->record.state,
+            SandboxState::running);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event"), usage);
 }
 
 }  // namespace

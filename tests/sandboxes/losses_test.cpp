@@ -57,6 +57,30 @@ TEST(Loss, IsWhatRunsOnWhileItsBackendDoesNotAnswer) {
   EXPECT_TRUE(world.books_balance());
 }
 
+TEST(Loss, IsNobodysOnADeploymentOfTheTenants) {
+  LossWorld world;
+  DeploymentSet fixed = world.fixed();
+  Deployment own = *fixed[0];
+  own.tenant = world.tenant;
+  fixed[0] = std::make_shared<const Deployment>(own);
+  test::Replica replica(world.database.url(), fixed);
+  run(replica.prices.load());
+  const SandboxRecord box = run(replica.lifecycle.create(world.order()));
+  EXPECT_EQ(box.deployment, "a");
+  EXPECT_EQ(box.charge_per_hour, "0") << "known, and nothing";
+  world.age(box.id, 100);
+  world.a->refuse_kills(true);
+  EXPECT_EQ(run(replica.lifecycle.kill(world.tenant, box.id)), EndResult::stopping);
+  world.age(box.id, 100);
+  world.a->refuse_kills(false);
+  EXPECT_EQ(run(replica.reaper(200s).finish()), 1u);
+  EXPECT_EQ(world.sql("SELECT sum(quantity) >= 100 FROM usage_event WHERE meter = 'vcpu_second'"),
+            "t");
+  EXPECT_EQ(world.sql("SELECT sum(cost + charge) FROM usage_event"), "0");
+  EXPECT_EQ(world.lost(), 0);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM ledger_transfer"), "0");
+}
+
 TEST(Loss, IsNoneWhenTheBackendEndsItAtOnce) {
   LossWorld world;
   const SandboxRecord box = world.create();

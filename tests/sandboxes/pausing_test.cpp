@@ -123,6 +123,24 @@ TEST_F(PausingWorld, TheEndOfTimePausesWhereTheProfileSaysSo) {
   EXPECT_GT(resume(box).expires_at, box.created_at + seconds(50)) << "its time begins again";
 }
 
+TEST_F(PausingWorld, APauseThatWaitedTooLongIsLeftAlone) {
+  const SandboxRecord box = world.create([](Profile& p) {
+    p.ttl_seconds = 60;
+    p.on_expiry = EndAction::pause;
+  });
+  // The loop that errands run on is busy: this one waits.
+  std::promise<void> go_on;
+  asio::post(world.replica.pool, [told = go_on.get_future().share()] { told.wait(); });
+  Reaper reaper(world.replica.lifecycle, {.ahead = seconds(100)});
+  EXPECT_EQ(run(reaper.pause_due()), 1u);
+  // Another gateway paused it meanwhile, and its tenant resumed it.
+  world.sql("UPDATE sandbox SET state = 'running', kept = NULL RETURNING id");
+  go_on.set_value();
+  run(reaper.rest());
+  EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::running);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+}
+
 TEST_F(PausingWorld, IdlenessPausesWhereTheProfileSaysSo) {
   const SandboxRecord box = world.create([](Profile& p) {
     p.idle_timeout_seconds = 60;

@@ -1,0 +1,86 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/billing/budget_fixture.hpp"
+
+namespace sandgate {
+namespace {
+
+using test::dec;
+using namespace std::chrono_literals;
+using test::run;
+
+class BudgetRoundsTest : public test::BudgetFixture {};
+
+TEST_F(BudgetRoundsTest, CountingALongPastKeepsNobodyFromBooking) {
+  for (int i = 0; i < 8; ++i) {
+    const auto id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+    clock.advance(100s);
+    close(id);
+  }
+  // 16 events at 0.2 s each are longer than anybody waits who books.
+  run(database->run([](pqxx::work& tx) {
+    tx.exec(R"(CREATE OR REPLACE FUNCTION budget_subject(profile text, key text, metadata jsonb)
+      RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+        PERFORM pg_sleep(0.2);
+        RETURN jsonb_build_object('profile', profile, 'key', key, 'metadata', metadata);
+      END $$)");
+  }));
+  std::thread putting(
+      [&] { put(R"({"amount":"2","currency":"USD","window":"total","on_exceeded":"deny"})"); });
+  while (rows("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'").empty())
+    std::this_thread::yield();
+  EXPECT_NO_THROW(open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0}));
+  putting.join();
+  EXPECT_EQ(budget().spent, dec("0.8"));
+}
+
+TEST_F(BudgetRoundsTest, SetsMoreAsideAtThePriceOfThatMoment) {
+  put(R"({"amount":"100","currency":"USD","window":"total","on_exceeded":"deny"})");
+  start(10h);
+  EXPECT_EQ(budget().reserved, dec("3.6"));
+  insert_version("list", "2026-11-20T12:30:00Z", R"({"kind":"cost","currency":"USD",
+    "effective_from":"2026-11-20T12:30:00Z",
+    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.002"}]})");
+  clock.advance(28min);
+  run(meter.flush(*database));
+  clock.advance(14min);  // twelve of them at the new price
+  run(meter.flush(*database));
+  EXPECT_EQ(budget().spent, dec("3.24"));
+  clock.advance(90s);
+  run(budgets.extend(*database));
+  EXPECT_EQ(budget().reserved, dec("0.36") + dec("7.2")) << "an hour of now";
+}
+
+TEST_F(BudgetRoundsTest, CoversThePausedForWhatTheyKeep) {
+  publish("disks", R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+    "entries":[{"provider":"acme","meter":"disk_gib_second","unit_price":"0.0001"}]})");
+  const auto id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 1});
+  change(id, MeterState::paused_disk, {.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 1});
+  put(R"({"amount":"100","currency":"USD","window":"total","on_exceeded":"deny"})");
+  run(budgets.extend(*database));
+  EXPECT_EQ(budget().reserved, dec("0.36"));
+}
+
+TEST_F(BudgetRoundsTest, OneTenantsTroubleIsNoOtherTenants) {
+  const std::string limit = R"({"amount":"100","currency":"USD","window":"total"})";
+  put(limit);
+  start(10h);
+  run(database->run([](pqxx::work& tx) { tx.exec("UPDATE reservation SET subject = '[]'"); }));
+  tenant = TenantId::make();
+  run(database->run([&](pqxx::work& tx) {
+    tx.exec_params("INSERT INTO tenant (id, name) VALUES ($1, 'other')", tenant.value);
+  }));
+  put(limit);
+  start(10h);
+  clock.advance(59min);
+  run(database->run([&](pqxx::work& tx) {
+    tx.exec("UPDATE reservation SET covered_until = '2026-11-20T13:00:00Z'");
+  }));
+  EXPECT_NO_THROW(run(budgets.extend(*database)));
+  EXPECT_EQ(budget().reserved, dec("7.2")) << "the other's is extended";
+}
+
+}  // namespace
+}  // namespace sandgate
