@@ -6,16 +6,9 @@
 namespace sandgate::api {
 namespace {
 
-// A limit can cut a character in two: that alone must not turn text into base64.
-std::string_view without_cut_character(std::string_view text, bool truncated) {
-  if (!truncated) return text;
-  for (size_t cut = 0; cut <= 3 && cut <= text.size(); ++cut)
-    if (is_utf8(text.substr(0, text.size() - cut))) return text.substr(0, text.size() - cut);
-  return text;
-}
-
 void put(Json& answer, const std::string& name, std::string_view bytes, bool truncated) {
-  const std::string_view text = without_cut_character(bytes, truncated);
+  // A limit can cut a character in two: that alone must not turn text into base64.
+  const std::string_view text = truncated ? without_cut_character(bytes) : bytes;
   if (is_utf8(text)) {
     answer[name] = text;
     return;

@@ -158,7 +158,7 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
   CreateOrder order =
       co_await order_from(request, std::move(body), std::move(reference), profiles_);
   co_await follow_snapshot(order, snapshots_);
-  order.scope_key = scope_key_of(order);
+  order.scope_key = request.session.empty() ? scope_key_of(order) : request.session;
   const Scopes::Met met = co_await scopes_.create(order);
   if (met.made) shadowing_.follow(order, met.sandbox.id);
   co_return http::Response::json(met.made ? 201 : 200, to_json(met.sandbox));

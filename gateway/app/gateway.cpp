@@ -148,6 +148,10 @@ Gateway::Gateway(const Config& config)
                   }),
       webhooks_api_(webhooks_, config.webhooks.allow_private),
       ports_api_(access_, lifecycle_, ports_, port_settings()),
+      mcp_sessions_(lifecycle_),
+      mcp_(
+          mcp_sessions_, [this](http::Request& request) { return dispatcher_->within(request); },
+          mcp_settings()),
       operations_api_(operations()) {}
 
 DeploymentSet Gateway::fixed_deployments() const {
@@ -217,6 +221,10 @@ ports::PortGate::Settings Gateway::gate_settings() const {
                     .tls = !config_.tls.certificate.empty()}};
 }
 
+mcp::Handlers::Settings Gateway::mcp_settings() const {
+  return {config_.mcp.profile, config_.mcp.origins, SANDGATE_VERSION};
+}
+
 void Gateway::add_routes() {
   audit_api_.add_routes(routes_);
   tenants_api_.add_routes(routes_);
@@ -245,6 +253,7 @@ void Gateway::add_routes() {
   events_api_.add_routes(routes_);
   webhooks_api_.add_routes(routes_);
   ports_api_.add_routes(routes_);
+  mcp_.add_routes(routes_);
   operations_api_.add_routes(routes_);
 }
 

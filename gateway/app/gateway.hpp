@@ -55,6 +55,7 @@
 #include "gateway/http/http_metrics.hpp"
 #include "gateway/http/request_rate.hpp"
 #include "gateway/http/server.hpp"
+#include "gateway/mcp/handlers.hpp"
 #include "gateway/placement/deployments.hpp"
 #include "gateway/placement/health_board.hpp"
 #include "gateway/placement/shared_breakers.hpp"
@@ -91,6 +92,7 @@ class Gateway {
   api::OperationsSources operations();
   api::PortHandlers::Settings port_settings() const;
   ports::PortGate::Settings gate_settings() const;
+  mcp::Handlers::Settings mcp_settings() const;
 
   void add_routes();
   void subscribe();
@@ -190,6 +192,8 @@ class Gateway {
   api::EventHandlers events_api_;
   api::WebhookHandlers webhooks_api_;
   api::PortHandlers ports_api_;
+  mcp::Sessions mcp_sessions_;
+  mcp::Handlers mcp_;
   api::OperationsHandlers operations_api_;
   http::Routes routes_;
   std::unique_ptr<http::HttpMetrics> metrics_;

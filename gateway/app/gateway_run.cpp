@@ -188,6 +188,7 @@ void Gateway::start_background_work() {
   keep_running(io_.executor(), "reconciler", [this] { return reconciler_.run(); });
   start_events();
   keep_running(io_.executor(), "port connections", [this] { return app_pool_.run(); });
+  repeat(io_.executor(), "mcp sessions", seconds(30), [this] { return mcp_sessions_.sweep(); });
   repeat(io_.executor(), "ports", seconds(600), [this] { return ports_.purge(); });
   repeat(io_.executor(), "metering", seconds(10),
          [this]() -> Task<void> { co_await meter_.flush(database_); });

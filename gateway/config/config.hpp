@@ -78,6 +78,11 @@ struct Config {
     int64_t retention_days = 0;  // 0: for ever
   } history;
 
+  struct Mcp {
+    std::string profile;  // of the sandboxes that sessions make; empty: they have none of their own
+    std::string origins;  // of browsers' pages that may speak it, separated by commas
+  } mcp;
+
   struct Webhooks {
     bool allow_private = false;
   } webhooks;

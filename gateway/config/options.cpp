@@ -220,6 +220,15 @@ std::vector<Option> port_options() {
   };
 }
 
+std::vector<Option> mcp_options() {
+  return {
+      text("mcp.profile", "Profile of the sandbox that an MCP session makes for itself.",
+           [](Config& c) -> std::string& { return c.mcp.profile; }),
+      text("mcp.origins", "Origins of browsers' pages that may speak MCP, with commas.",
+           [](Config& c) -> std::string& { return c.mcp.origins; }),
+  };
+}
+
 std::vector<Option> egress_options() {
   return {
       text("local.egress.private_cidrs",
@@ -249,8 +258,8 @@ std::vector<Option> event_options() {
 const std::vector<Option>& options() {
   static const std::vector<Option> kOptions = [] {
     auto all = server_options();
-    for (auto& more :
-         {local_options(), resource_options(), port_options(), egress_options(), event_options()})
+    for (auto& more : {local_options(), resource_options(), port_options(), mcp_options(),
+                       egress_options(), event_options()})
       all.insert(all.end(), more.begin(), more.end());
     return all;
   }();

@@ -54,4 +54,10 @@ std::string to_utf8(std::string_view bytes) {
   return text;
 }
 
+std::string_view without_cut_character(std::string_view text) {
+  for (size_t cut = 0; cut <= 3 && cut <= text.size(); ++cut)
+    if (is_utf8(text.substr(0, text.size() - cut))) return text.substr(0, text.size() - cut);
+  return text;
+}
+
 }  // namespace sandgate

@@ -23,4 +23,9 @@ class Admission {
   virtual std::shared_ptr<void> open_body(const Caller&) { return nullptr; }
 };
 
+// What a suspended tenant is told.
+inline Error tenant_is_suspended() {
+  return Error(ErrorCode::forbidden, "this tenant is suspended: it may only look and delete");
+}
+
 }  // namespace sandgate::http

@@ -63,6 +63,11 @@ void locate(Response& response, const Route& route) {
   response.headers.emplace_back("Location", std::string(route.made_below) + id.get<std::string>());
 }
 
+void check_role(const Caller& caller, const Route& route) {
+  if (!allows(caller.role, route.permission))
+    throw Error(ErrorCode::forbidden, "this key's role does not allow that");
+}
+
 Error answer_lost(const std::string& made) {
   return Error(ErrorCode::conflict,
                "the first request with this Idempotency-Key was carried out, but its answer was "
@@ -130,8 +135,7 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Ro
   request.params = std::move(match.params);
   if (route->permission != Permission::open) {
     request.caller = co_await services_.authenticator.authenticate(request);
-    if (!allows(request.caller.role, route->permission))
-      throw Error(ErrorCode::forbidden, "this key's role does not allow that");
+    check_role(request.caller, *route);
     if (services_.admission) services_.admission->admit(request.caller, *route);
   }
   if (route->idempotent_create) check_idempotency_key(request);
@@ -153,6 +157,17 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Ro
     if (permit) hold(response, std::move(permit));
   }
   co_return response;
+}
+
+Task<Response> Dispatcher::within(Request& request) {
+  auto match = routes_.match(request.method, split_target(request.target).path);
+  if (!match.route) throw Error(ErrorCode::not_found, "there is nothing at this path");
+  request.params = std::move(match.params);
+  check_role(request.caller, *match.route);
+  if (services_.admission && !services_.admission->may_go_on(request.caller, *match.route))
+    throw tenant_is_suspended();
+  if (match.route->idempotent_create) check_idempotency_key(request);
+  co_return co_await run(request, *match.route);
 }
 
 Task<std::shared_ptr<void>> Dispatcher::receive(Request& request, IncomingBody& body,

@@ -54,6 +54,9 @@ class Query {
   Query() = default;
   // Throws Error(invalid) for bad percent escapes or text that is not UTF-8.
   explicit Query(std::string_view encoded);
+  void add(std::string name, std::string value) {
+    items_.emplace_back(std::move(name), std::move(value));
+  }
   std::optional<std::string> find(std::string_view name) const;
   // "true" or "false", the latter when absent. Throws Error(invalid) with path "?name".
   bool flag(std::string_view name) const;
@@ -78,6 +81,9 @@ struct Request {
   TracePtr trace;  // the caller's, or null; what its handler does is part of it
   std::string claim;  // of this run under an Idempotency-Key, for mark_effect(); empty: none
   std::string earlier;  // what a run of the same call made whose answer was lost; empty: nothing
+  // Of a request within a session, see Dispatcher::within: what a create makes is the session's
+  // own, and all its creates meet in it. Empty: as the profile's scope says.
+  std::string session;
   std::chrono::steady_clock::time_point received;  // when its head had come
   std::string remote_address;
   Caller caller;

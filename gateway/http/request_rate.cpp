@@ -62,8 +62,7 @@ bool RequestRate::may_go_on(const Caller& caller, const Route& route) const {
 void RequestRate::admit(const Caller& caller, const Route& route) {
   // An operator is not counted against the tenant it acts for.
   if (!caller.tenant || caller.is_operator()) return;
-  if (!may_go_on(caller, route))
-    throw Error(ErrorCode::forbidden, "this tenant is suspended: it may only look and delete");
+  if (!may_go_on(caller, route)) throw tenant_is_suspended();
   const auto tenant = tenants_.last_known(*caller.tenant);
   if (!tenant || !tenant->limits.requests_per_second) return;
   const int64_t per_second = *tenant->limits.requests_per_second;

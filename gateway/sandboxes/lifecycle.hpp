@@ -36,7 +36,7 @@ struct CreateOrder {
   // What the body gave beyond the profile's, and what its snapshot brought: copies inherit it.
   std::map<std::string, std::string> env;
   Json wishes = Json::object();  // the body's tightenings, which copies of the sandbox inherit
-  std::string scope_key;  // see scope_key_of; a second one of it is a conflict
+  std::string scope_key;  // a session's id, or see scope_key_of; a second one of it is a conflict
   std::string snapshot_backend_id;  // with request.snapshot: its backend's word for it
   std::string key;  // id of the caller's key, empty when it has none
   std::string claim;  // of the request's run under an Idempotency-Key; see mark_effect

@@ -34,6 +34,8 @@ TABLE = [
     ("GET", "/version", EVERYBODY), ("GET", "/metrics", EVERYBODY), ("GET", "/openapi.json", EVERYBODY),
     # Both start or feed a program.
     ("GET", "/v1/sandboxes/{id}/processes/{pid}/attach", MAKERS), ("GET", "/v1/sandboxes/{id}/terminal", MAKERS),
+    # What a tool may do is judged tool by tool.
+    ("*", "/mcp", READERS),
     ("GET", "/v1/sandboxes*", READERS), ("*", "/v1/sandboxes*", MAKERS),
     ("GET", "/v1/snapshots*", READERS), ("*", "/v1/snapshots*", MAKERS),
     # Both ask and change nothing.

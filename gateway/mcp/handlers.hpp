@@ -1,0 +1,32 @@
+#pragma once
+#include "gateway/http/routes.hpp"
+#include "gateway/mcp/message.hpp"
+#include "gateway/mcp/tool_calls.hpp"
+
+namespace sandgate::mcp {
+
+// /mcp: POST takes one message, DELETE ends the session. GET is 405: nothing is sent unasked.
+class Handlers {
+ public:
+  struct Settings {
+    std::string profile;  // of sessions' own sandboxes; empty: they have none
+    std::string origins;  // see check_origin
+    std::string version;  // of this server
+  };
+  Handlers(Sessions& sessions, ToolCalls::Ask ask, Settings settings)
+      : sessions_(sessions), calls_(std::move(ask), settings.profile), settings_(settings) {}
+  void add_routes(http::Routes& routes);
+
+  Task<http::Response> post(http::Request& request);
+  Task<http::Response> remove(http::Request& request);
+
+ private:
+  Task<http::Response> initialize(http::Request& request, const Message& message);
+  Task<http::Response> call_tool(http::Request& request, Session& session, Message& message);
+
+  Sessions& sessions_;
+  ToolCalls calls_;
+  const Settings settings_;
+};
+
+}  // namespace sandgate::mcp

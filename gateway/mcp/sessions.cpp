@@ -1,0 +1,130 @@
+#include "gateway/mcp/sessions.hpp"
+
+#include "gateway/core/statement.hpp"
+#include "gateway/sandboxes/for_each.hpp"
+
+namespace sandgate::mcp {
+namespace {
+
+constexpr size_t kEndsAtOnce = 4;
+
+Error no_session() {
+  return Error(ErrorCode::not_found, "there is no such session: begin another with initialize");
+}
+
+SessionId id_of(const http::Request& request) {
+  const auto text = request.headers.find("Mcp-Session-Id");
+  if (!text) throw Error(ErrorCode::invalid, "the header Mcp-Session-Id is missing");
+  auto id = SessionId::parse(*text);
+  if (!id) throw no_session();
+  return std::move(*id);
+}
+
+void insert(pqxx::work& tx, const SessionId& id, const TenantId& tenant, const std::string& key) {
+  const auto open = tx.exec_params1(
+      "SELECT count(*) FROM (SELECT FROM mcp_session WHERE tenant = $1 AND ended_at IS NULL"
+      " LIMIT $2) AS sessions",
+      tenant.value, Sessions::kMostOpen);
+  if (open[0].as<int64_t>() >= Sessions::kMostOpen)
+    throw Error(ErrorCode::quota_exceeded, "the tenant has too many MCP sessions: end some");
+  tx.exec_params("INSERT INTO mcp_session (id, tenant, key) VALUES ($1, $2, $3)", id.value,
+                 tenant.value, key);
+}
+
+// With the sandbox that lives in its scope.
+constexpr const char* kFind =
+    "SELECT session.used_at < now() - interval '1 minute' AS stale, sandbox.id AS sandbox,"
+    " sandbox.state FROM mcp_session AS session LEFT JOIN sandbox ON"
+    " sandbox.tenant = session.tenant AND sandbox.scope_key = session.id"
+    " AND sandbox.scope_key <> '' AND sandbox.ended_at IS NULL"
+    " WHERE session.id = $1 AND session.tenant = $2 AND session.key = $3"
+    " AND session.ended_at IS NULL ORDER BY sandbox.state = 'stopping'";
+
+std::optional<Session> use(pqxx::work& tx, const SessionId& id, const TenantId& tenant,
+                           const std::string& key) {
+  const auto rows = run_prepared(tx, kFind, id.value, tenant.value, key);
+  if (rows.empty()) return std::nullopt;
+  if (rows[0]["stale"].as<bool>())
+    tx.exec_params("UPDATE mcp_session SET used_at = now() WHERE id = $1", id.value);
+  const auto state = rows[0]["state"].as<std::string>("stopping");
+  if (state == "stopping") return Session{id, "", false};
+  return Session{id, rows[0]["sandbox"].as<std::string>(), state == "running"};
+}
+
+}  // namespace
+
+Task<SessionId> Sessions::open(const http::Request& request) {
+  const SessionId id = SessionId::make();
+  auto work = [id, tenant = request.tenant(), key = request.caller.key_id](pqxx::work& tx) {
+    insert(tx, id, tenant, key);
+  };
+  co_await lifecycle_.parts().database.run(std::move(work));
+  co_return id;
+}
+
+Task<Session> Sessions::find(const http::Request& request) {
+  const SessionId id = id_of(request);
+  auto work = [id, tenant = request.tenant(), key = request.caller.key_id](pqxx::work& tx) {
+    return use(tx, id, tenant, key);
+  };
+  auto found = co_await lifecycle_.parts().database.run(std::move(work));
+  if (!found) throw no_session();
+  co_return std::move(*found);
+}
+
+std::vector<Sessions::Left> Sessions::left_behind(pqxx::work& tx, const std::string& session) {
+  const auto rows = tx.exec_params(
+      "SELECT sandbox.tenant, sandbox.id FROM mcp_session AS session JOIN sandbox ON"
+      " sandbox.tenant = session.tenant AND sandbox.scope_key = session.id"
+      " WHERE sandbox.scope_key <> '' AND sandbox.ended_at IS NULL"
+      " AND sandbox.state <> 'stopping' AND session.ended_at IS NOT NULL"
+      " AND ($1 = '' OR session.id = $1) LIMIT 500",
+      session);
+  std::vector<Left> left;
+  for (const auto& row : rows)
+    left.emplace_back(TenantId{row[0].as<std::string>()}, SandboxId{row[1].as<std::string>()});
+  return left;
+}
+
+Task<void> Sessions::end_sandboxes(std::vector<Left> left) {
+  auto end_one = [this](Left one) -> Task<void> {
+    co_await lifecycle_.kill(std::move(one.first), std::move(one.second));
+  };
+  co_await for_each(std::move(left), kEndsAtOnce, std::move(end_one));
+}
+
+// The row first: whatever happens then, the sweep finds what is left.
+Task<void> Sessions::end(const http::Request& request) {
+  const SessionId id = id_of(request);
+  auto work = [id, tenant = request.tenant(), key = request.caller.key_id](pqxx::work& tx) {
+    const auto ended = tx.exec_params(
+        "UPDATE mcp_session SET ended_at = now() WHERE id = $1 AND tenant = $2 AND key = $3"
+        " AND ended_at IS NULL",
+        id.value, tenant.value, key);
+    return ended.affected_rows() > 0;
+  };
+  const bool ended = co_await lifecycle_.parts().database.run(std::move(work));
+  if (!ended) throw no_session();
+  auto read = [id](pqxx::work& tx) { return left_behind(tx, id.value); };
+  auto left = co_await lifecycle_.parts().database.run(std::move(read));
+  co_await end_sandboxes(std::move(left));
+}
+
+Task<void> Sessions::sweep() {
+  auto work = [](pqxx::work& tx) {
+    tx.exec(
+        "UPDATE mcp_session SET ended_at = now() WHERE ended_at IS NULL"
+        " AND used_at < now() - interval '1 day'");
+    // A create that was on its way when its session ended is over by then.
+    tx.exec(
+        "DELETE FROM mcp_session WHERE ended_at < now() - interval '1 hour' AND NOT EXISTS"
+        " (SELECT FROM sandbox WHERE sandbox.tenant = mcp_session.tenant"
+        " AND sandbox.scope_key = mcp_session.id AND sandbox.scope_key <> ''"
+        " AND sandbox.ended_at IS NULL)");
+    return left_behind(tx, "");
+  };
+  auto left = co_await lifecycle_.parts().database.run(std::move(work));
+  co_await end_sandboxes(std::move(left));
+}
+
+}  // namespace sandgate::mcp

@@ -1,0 +1,154 @@
+#include "gateway/mcp/tool_calls.hpp"
+
+#include "gateway/http/problem.hpp"
+
+namespace sandgate::mcp {
+namespace {
+
+class GivenBytes : public ByteSource {
+ public:
+  explicit GivenBytes(std::string_view bytes) : left_(bytes) {}
+  Task<size_t> read(std::span<char> into) override {
+    const size_t count = left_.copy(into.data(), into.size());
+    left_.remove_prefix(count);
+    co_return count;
+  }
+
+ private:
+  std::string_view left_;
+};
+
+// Takes a file's first bytes; the rest is not asked for.
+class FirstBytes : public http::BodySink {
+ public:
+  struct Full {};
+  explicit FirstBytes(Answer& answer) : answer_(answer) {}
+  Task<void> write(std::span<const char> bytes) override {
+    const size_t count = std::min(bytes.size(), kFileBytes - answer_.bytes.size());
+    answer_.bytes.append(bytes.data(), count);
+    answer_.cut = count < bytes.size();
+    if (answer_.cut) throw Full{};
+    co_return;
+  }
+
+ private:
+  Answer& answer_;
+};
+
+Task<void> take_bytes(const http::StreamBody& body, Answer& answer) {
+  FirstBytes sink(answer);
+  try {
+    co_await body.produce(sink);
+  } catch (const FirstBytes::Full&) {
+  }
+}
+
+Json entry_of(const http::Response& response) {
+  for (const auto& [name, value] : response.headers)
+    if (name == "X-Sandgate-Entry") return Json::parse(value);
+  return Json::object();
+}
+
+// A refusal that its handler made an answer of.
+Error refusal_of(const Json& problem) {
+  const auto code = error_code_from(problem.value("code", ""));
+  return Error(code.value_or(ErrorCode::internal), problem.value("detail", "the call failed"));
+}
+
+http::Request request_for(const ToolCall& call, const Plan& plan, const std::string& box) {
+  http::Request request = call.origin;
+  request.method = plan.method;
+  request.target = (box.empty() ? "" : "/v1/sandboxes/" + box) + plan.path;
+  request.path = request.target;
+  for (const auto& [name, value] : plan.query) request.query.add(name, value);
+  if (!plan.body.is_null()) request.body = plan.body.dump();
+  // One byte more tells whether there is more.
+  if (plan.offset > 0)
+    request.headers.add("Range", "bytes=" + std::to_string(plan.offset) + "-" +
+                                     std::to_string(plan.offset + kFileBytes));
+  if (plan.repeatable && !call.idempotency_key.empty())
+    request.headers.add("Idempotency-Key", call.idempotency_key);
+  return request;
+}
+
+}  // namespace
+
+http::Request origin_of(const http::Request& request) {
+  http::Request origin;
+  origin.id = request.id;
+  origin.trace = request.trace;
+  origin.received = request.received;
+  origin.remote_address = request.remote_address;
+  origin.caller = request.caller;
+  for (const char* name : {"Host", "X-Forwarded-Proto"})
+    if (const auto value = request.headers.find(name))
+      origin.headers.add(name, std::string(*value));
+  return origin;
+}
+
+const std::string& ToolCalls::profile() const {
+  if (profile_.empty())
+    throw Error(ErrorCode::invalid,
+                "no profile is set for sandboxes of sessions (mcp.profile): make a sandbox with "
+                "sandbox_create and a profile, and give its sandbox_id");
+  return profile_;
+}
+
+Task<ToolCalls::Box> ToolCalls::box_for(std::shared_ptr<const ToolCall> call, const Plan& plan) {
+  if (plan.where == Where::nowhere) co_return Box{};
+  if (!plan.sandbox.empty()) co_return Box{plan.sandbox};
+  const bool if_there = plan.where == Where::own_if_there;
+  if (call->session.runs || (if_there && !call->session.sandbox.empty()))
+    co_return Box{call->session.sandbox};
+  if (if_there) throw Error(ErrorCode::not_found, "this session has no sandbox of its own now");
+  http::Request request = call->origin;
+  request.method = http::Method::post;
+  request.target = request.path = "/v1/sandboxes";
+  request.session = call->session.id.value;
+  request.body = Json{{"profile", profile()}}.dump();
+  auto asking = ask_(request);
+  const http::Response response = co_await std::move(asking);
+  const Json made = Json::parse(std::get<std::string>(response.body));
+  co_return Box{made.at("id").get<std::string>(), response.status == 201};
+}
+
+Task<Answer> ToolCalls::ask(std::shared_ptr<const ToolCall> call, const Plan& plan,
+                            std::string box) {
+  http::Request request = request_for(*call, plan, box);
+  GivenBytes bytes(plan.bytes ? std::string_view(*plan.bytes) : std::string_view());
+  if (plan.bytes) request.stream = &bytes;
+  auto asking = ask_(request);
+  const http::Response response = co_await std::move(asking);
+  Answer answer{.status = response.status};
+  if (const auto* stream = std::get_if<http::StreamBody>(&response.body)) {
+    answer.entry = entry_of(response);
+    co_await take_bytes(*stream, answer);
+    co_return answer;
+  }
+  const auto& text = std::get<std::string>(response.body);
+  if (!text.empty()) answer.json = Json::parse(text);
+  if (response.status >= 400) throw refusal_of(answer.json);
+  co_return answer;
+}
+
+Task<Json> ToolCalls::carry_out(std::shared_ptr<const ToolCall> call) {
+  Plan plan = call->tool->plan(call->arguments);
+  if (plan.needs_profile && !plan.body.contains("profile")) plan.body["profile"] = profile();
+  const Box box = co_await box_for(call, plan);
+  const Answer answer = co_await ask(call, plan, box.id);
+  Json shown = call->tool->show(answer, plan);
+  if (!box.id.empty()) shown["sandbox_id"] = box.id;
+  if (box.made) shown["new_sandbox"] = true;
+  co_return tool_result(shown);
+}
+
+Task<Json> ToolCalls::run(std::shared_ptr<const ToolCall> call) {
+  auto working = carry_out(call);
+  auto outcome = co_await attempt(std::move(working));
+  if (auto* done = std::get_if<Json>(&outcome)) co_return std::move(*done);
+  const Error& error = std::get<Error>(outcome);
+  co_return failed_result(
+      http::problem_document(error, http::status_of(error.code), call->origin.id));
+}
+
+}  // namespace sandgate::mcp

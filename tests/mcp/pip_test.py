@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""The protocol's pip client on the real program. Run as root; skipped (77) where it cannot be installed."""
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE + "/../support", HERE + "/../faults", HERE + "/../vendors"]
+sys.dont_write_bytecode = True
+
+from cases import main  # noqa: E402
+from server import Server  # noqa: E402
+from twin import CACHE, skip  # noqa: E402
+
+PACKAGE = "mcp==2.3.0"
+
+
+def python():
+    """An interpreter that has the client."""
+    folder = os.path.join(CACHE, PACKAGE)
+    program, done = folder + "/bin/python", folder + "/installed"
+    if os.path.exists(done):
+        return program
+    for words in ([sys.executable, "-m", "venv", folder], [program, "-m", "pip", "install", "--quiet", PACKAGE]):
+        ended = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+        if ended.returncode:
+            skip(f"{PACKAGE} cannot be installed: {(ended.stderr or ended.stdout).strip()[-300:]}")
+    open(done, "w").close()
+    return program
+
+
+def test_a_visit():
+    program = python()
+    with Server(settings={"mcp.profile": "test"}) as server:
+        server.profile("test", ttl_seconds=600)
+        _, client = server.tenant("pip", "developer")
+        ended = subprocess.run([program, HERE + "/pip_client.py", f"http://127.0.0.1:{server.port}/mcp", client.key],
+                               capture_output=True, text=True, timeout=120)
+        assert ended.returncode == 0, ended.stderr[-3000:]
+        seen = json.loads(ended.stdout)
+        assert seen["version"] == "2025-11-25" and seen["server"] == "sandgate", seen
+        assert "run_command" in seen["tools"] and len(seen["tools"]) == 9, seen
+        assert seen["ran"]["stdout"] == "42\n" and seen["ran"]["new_sandbox"] is True, seen
+        assert seen["wrong"] == [True, "not_found"] and seen["unknown"] == -32602, seen
+        assert seen["signs"] == [5], seen
+        # It ends its session when it leaves.
+        assert not client.ok("GET", "/v1/sandboxes?state=running")["items"]
+
+
+if __name__ == "__main__":
+    main(globals())

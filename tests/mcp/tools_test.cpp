@@ -1,0 +1,156 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "gateway/core/crypto.hpp"
+#include "gateway/mcp/tool.hpp"
+
+namespace sandgate::mcp {
+namespace {
+
+constexpr char kBox[] = "sb000000000000000000000000";
+
+Plan plan(const std::string& tool, const Json& arguments) {
+  return find_tool(tool)->plan(arguments);
+}
+Json show(const std::string& tool, const Answer& answer, const Plan& plan = {}) {
+  return find_tool(tool)->show(answer, plan);
+}
+// The pointers of what is wrong; "" for an Error without fields.
+std::set<std::string> wrong(const std::string& tool, const Json& arguments) {
+  try {
+    plan(tool, arguments);
+    return {};
+  } catch (const Error& error) {
+    std::set<std::string> paths;
+    for (const FieldProblem& field : error.fields) paths.insert(field.path);
+    return paths.empty() ? std::set<std::string>{""} : paths;
+  }
+}
+
+TEST(McpToolsTest, SchemasListWhatToolsTake) {
+  std::set<std::string> names;
+  for (const Tool& tool : tools()) {
+    const Json shown = to_json(tool);
+    names.insert(tool.name);
+    for (const char* schema : {"inputSchema", "outputSchema"}) {
+      EXPECT_EQ(shown.at(schema).at("type"), "object") << tool.name;
+      for (const Json& name : shown.at(schema).at("required"))
+        EXPECT_TRUE(shown.at(schema).at("properties").contains(name.get<std::string>()))
+            << tool.name << name;
+    }
+    EXPECT_EQ(shown.at("inputSchema").at("additionalProperties"), false) << tool.name;
+    // Whatever the schema requires is what the plan requires.
+    std::set<std::string> required;
+    for (const Json& name : tool.input.at("required"))
+      required.insert("/" + name.get<std::string>());
+    EXPECT_EQ(wrong(tool.name, Json::object()), required) << tool.name;
+    EXPECT_TRUE(wrong(tool.name, {{"surprise", 1}}).contains("/surprise")) << tool.name;
+    // Whatever the schema has, the plan knows.
+    for (const auto& [name, unused] : tool.input.at("properties").items())
+      EXPECT_TRUE(wrong(tool.name, {{name, Json::array()}}).contains("/" + name))
+          << tool.name << name;
+  }
+  EXPECT_EQ(names.size(), 9u);
+  EXPECT_EQ(find_tool("rm"), nullptr);
+}
+
+TEST(McpToolsTest, CommandsAreLinesForTheShell) {
+  const Plan one = plan("run_command", {{"command", "ls | wc"}, {"sandbox_id", kBox}});
+  EXPECT_EQ(one.method, http::Method::post);
+  EXPECT_EQ(one.path, "/exec");
+  EXPECT_EQ(one.sandbox, kBox);
+  EXPECT_EQ(one.body,
+            Json({{"shell", "ls | wc"}, {"timeout_ms", 50000}, {"max_output_bytes", 65536}}));
+  EXPECT_EQ(plan("run_command", {{"command", "x"}, {"timeout_ms", 7}}).body.at("timeout_ms"), 7);
+  EXPECT_EQ(wrong("run_command", {{"command", std::string(128 << 10, 'x')}}),
+            std::set<std::string>{"/command"});
+  EXPECT_EQ(wrong("run_command", {{"command", "x"}, {"timeout_ms", 0}}),
+            std::set<std::string>{"/timeout_ms"});
+}
+
+TEST(McpToolsTest, CodeIsAnArgumentAndNeverALine) {
+  const std::string code = "print('$HOME; \"')";
+  const auto argv = [&](const char* language) {
+    return plan("run_code", {{"language", language}, {"code", code}}).body.at("command");
+  };
+  EXPECT_EQ(argv("python"), Json({"python3", "-c", code}));
+  EXPECT_EQ(argv("javascript"), Json({"node", "-e", code}));
+  EXPECT_EQ(argv("node"), Json({"node", "-e", code}));
+  EXPECT_EQ(argv("bash"), Json({"bash", "-c", code}));
+}
+
+TEST(McpToolsTest, AnUnknownLanguageNamesTheKnown) {
+  try {
+    plan("run_code", {{"language", "cobol"}, {"code", "x"}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::invalid);
+    EXPECT_NE(error.fields.at(0).message.find("python, javascript, node, bash"), std::string::npos);
+  }
+}
+
+TEST(McpToolsTest, ASandboxIsNamedByItsIdOrNot) {
+  EXPECT_EQ(plan("read_file", {{"path", "a"}, {"sandbox_id", ""}}).sandbox, "");
+  EXPECT_EQ(plan("read_file", {{"path", "a"}, {"sandbox_id", nullptr}}).sandbox, "");
+  for (const char* id : {"sb1", "../../v1/keys", "tn000000000000000000000000"}) try {
+      plan("read_file", {{"path", "a"}, {"sandbox_id", id}});
+      FAIL() << id;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, ErrorCode::not_found);
+    }
+  EXPECT_EQ(plan("sandbox_kill", Json::object()).where, Where::own_if_there);
+}
+
+TEST(McpToolsTest, CutOutputSaysSo) {
+  const Json whole{{"exit_code", 0}, {"process_id", "pr"}, {"truncated", false}, {"stdout", "a"}};
+  const Json shown = show("run_command", {.json = whole});
+  EXPECT_FALSE(shown.contains("process_id"));
+  EXPECT_FALSE(shown.contains("notice"));
+  Json cut = whole;
+  cut["truncated"] = true;
+  EXPECT_TRUE(show("run_command", {.json = cut}).contains("notice"));
+}
+
+TEST(McpToolsTest, TextIsTextAndBytesAreBase64) {
+  const Json entry{{"path", "/a"}, {"size", 100}};
+  const auto read = [&](const std::string& bytes, bool cut) {
+    return show("read_file", {.bytes = bytes, .cut = cut, .entry = entry}, {.offset = 10});
+  };
+  const Json text = read("gr\xc3\xbc\xc3\x9f", false);
+  EXPECT_EQ(text.at("text"), "gr\xc3\xbc\xc3\x9f");
+  EXPECT_FALSE(text.contains("next_offset"));
+  // A character that the limit cut in two is read again, whole.
+  const Json cut = read("gr\xc3\xbc\xc3", true);
+  EXPECT_EQ(cut.at("text"), "gr\xc3\xbc");
+  EXPECT_EQ(cut.at("next_offset"), 14);
+  const std::string bytes("\xff\x00\xfe\xff\xff", 5);
+  const Json binary = read(bytes, true);
+  EXPECT_EQ(binary.at("base64"), base64_encode(bytes));
+  EXPECT_EQ(binary.at("next_offset"), 15);
+  EXPECT_FALSE(binary.contains("text"));
+}
+
+TEST(McpToolsTest, FilesAreWrittenFromTextOrBase64) {
+  EXPECT_EQ(plan("write_file", {{"path", "a"}, {"content", ""}}).bytes, "");
+  const std::string bytes("\x00\xff", 2);
+  const Json encoded{{"path", "a"}, {"content", base64_encode(bytes)}, {"encoding", "base64"}};
+  EXPECT_EQ(plan("write_file", encoded).bytes, bytes);
+  EXPECT_EQ(wrong("write_file", {{"path", "a"}, {"content", "%"}, {"encoding", "base64"}}),
+            std::set<std::string>{"/content"});
+  EXPECT_EQ(wrong("write_file", {{"path", "a"}, {"content", "x"}, {"encoding", "hex"}}),
+            std::set<std::string>{"/encoding"});
+}
+
+TEST(McpToolsTest, ResultsAreStructuredAndText) {
+  const Json result = tool_result({{"a", 1}});
+  EXPECT_EQ(result.at("structuredContent"), Json({{"a", 1}}));
+  EXPECT_EQ(result.at("content").at(0).at("text"), R"({"a":1})");
+  EXPECT_EQ(result.at("isError"), false);
+  const Json failed = failed_result({{"code", "conflict"}});
+  EXPECT_EQ(failed.at("isError"), true);
+  EXPECT_FALSE(failed.contains("structuredContent"));
+}
+
+}  // namespace
+}  // namespace sandgate::mcp

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""/mcp by hand: what HTTP and JSON-RPC refuse, whose sessions are whose, and two gateways of one database.
+Run as root; takes names of single tests."""
+import json
+import os
+import sys
+import threading
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE + "/../support", HERE + "/../faults"]
+sys.dont_write_bytecode = True
+
+from cases import main, wait_until  # noqa: E402
+from server import Client, Server  # noqa: E402
+
+PROFILE = {"limits": {"max_ttl_seconds": 3600}, "ttl_seconds": 600}
+
+
+class World:
+    """A server without a profile for sessions, and a tenant."""
+    server = None
+
+    def __init__(self):
+        if not World.server:
+            World.server = Server(settings={"mcp.origins": "https://app.example.com"}).start()
+            World.server.profile("test", **PROFILE)
+        self.tenant, self.owner = self.server.tenant("wire")
+
+
+def post(client, message, session=None, **headers):
+    body = message if isinstance(message, bytes) else json.dumps(message).encode()
+    sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+            **({"Mcp-Session-Id": session} if session else {}), **headers}
+    return client.call("POST", "/mcp", raw=body, headers=sent)
+
+
+def request(method, params=None, number=1):
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}
+
+
+def begin(client, version="2025-06-18", **headers):
+    answer = post(client, request("initialize", {"protocolVersion": version, "capabilities": {}}), **headers)
+    assert answer.status == 200, answer.body
+    return answer.headers["Mcp-Session-Id"], answer.json()["result"]
+
+
+def call(client, session, tool, headers=None, **args):
+    answer = post(client, request("tools/call", {"name": tool, "arguments": args}), session, **(headers or {}))
+    assert answer.status == 200, answer.body
+    return answer.json()["result"]
+
+
+def problem(result):
+    assert result["isError"], result
+    return json.loads(result["content"][0]["text"])
+
+
+def test_the_handshake():
+    client = World().owner
+    for asked, told in (("2025-03-26", "2025-03-26"), ("2025-11-25", "2025-11-25"), ("2024-11-05", "2025-11-25")):
+        session, result = begin(client, asked)
+        assert result["protocolVersion"] == told and session.startswith("ms") and len(session) == 26
+    told = post(client, {"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
+    assert (told.status, told.body) == (202, b"")
+    assert post(client, {"jsonrpc": "2.0", "id": 1, "result": {}}, session).status == 202
+    assert post(client, request("ping", number="a"), session).json() == {"jsonrpc": "2.0", "id": "a", "result": {}}
+    assert post(client, request("ping"), session, **{"MCP-Protocol-Version": "2025-06-18"}).status == 200
+    assert post(client, request("server/discover"), **{"MCP-Protocol-Version": "2026-07-28"}).status == 400
+    assert post(client, request("initialize")).json()["error"]["code"] == -32602
+    listening = client.call("GET", "/mcp", headers={"Accept": "text/event-stream", "Mcp-Session-Id": session})
+    assert listening.status == 405 and set(listening.headers["Allow"].split(", ")) == {"POST", "DELETE"}
+
+
+def test_sessions_are_of_one_key():
+    world = World()
+    session, _ = begin(world.owner)
+    assert post(world.owner, request("ping"), session).status == 200
+    colleague = world.server.key(world.tenant, "owner")
+    _, stranger = world.server.tenant("strangers")
+    for other in (colleague, stranger, world.server.operator(world.tenant)):
+        assert post(other, request("ping"), session).status == 404
+        assert other.call("DELETE", "/mcp", headers={"Mcp-Session-Id": session}).status == 404
+    assert post(Client(world.owner.host, world.owner.port, "sg_" + "0" * 40), request("ping"), session).status == 401
+    assert post(world.server.key(world.tenant, "billing"), request("ping"), session).status == 403
+    assert post(world.owner, request("ping")).status == 400
+    for unknown in ("ms" + "0" * 24, "x", session + "0"):
+        assert post(world.owner, request("ping"), unknown).status == 404
+    ended = world.owner.call("DELETE", "/mcp", headers={"Mcp-Session-Id": session})
+    assert (ended.status, ended.body) == (204, b"")
+    assert post(world.owner, request("ping"), session).status == 404
+    assert world.owner.call("DELETE", "/mcp").status == 400
+
+
+def test_hostile_bodies_are_refused():
+    client = World().owner
+    session, _ = begin(client)
+    for body in (b"", b"{", b"\xff\xfe", b"[" * 200_000, b'{"a":' * 100_000, b'{"id":1,"id":2}', b"null", b"7",
+                 json.dumps([request("ping")] * 2).encode(), json.dumps([]).encode(),
+                 json.dumps({**request("ping"), "id": "x" * 10_000}).encode(),
+                 b'{"jsonrpc":"2.0","id":1' + b"0" * 400 + b',"method":"ping"}',
+                 json.dumps({**request("ping"), "params": [1]}).encode(),
+                 json.dumps({**request("ping"), "method": "x" * 1000}).encode()):
+        answer = post(client, body, session)
+        assert answer.status == 400, (body[:60], answer.status)
+        told = answer.json()
+        assert told["jsonrpc"] == "2.0" and told["id"] is None and told["error"]["code"] in (-32700, -32600), told
+    assert post(client, b'"' + b"x" * (9 << 20) + b'"', session).status == 413
+    for params in ({"name": 7}, {"name": "x" * 100_000}, {}, {"name": "run_command", "arguments": [1]}):
+        assert post(client, request("tools/call", params), session).json()["error"]["code"] == -32602, params
+    deep = {}
+    for _ in range(40):
+        deep = {"a": deep}
+    assert problem(call(client, session, "run_command", command=deep))["code"] == "invalid"
+    assert post(client, request("ping"), session).status == 200
+
+
+def test_pages_of_foreign_sites_are_refused():
+    client = World().owner
+    for origin, status in (("http://evil.example", 403), ("null", 403), (f"http://{client.host}.evil.example", 403),
+                           ("http://localhost:6274", 200), ("https://app.example.com", 200)):
+        answer = post(client, request("initialize", {"protocolVersion": "2025-06-18"}), Origin=origin)
+        assert answer.status == status, (origin, answer.status)
+
+
+def test_without_a_profile_a_sandbox_has_to_be_named():
+    world = World()
+    session, _ = begin(world.owner)
+    for tool, args in (("run_command", {"command": "true"}), ("sandbox_create", {})):
+        told = problem(call(world.owner, session, tool, **args))
+        assert told["code"] == "invalid" and "mcp.profile" in told["detail"], told
+    box = call(world.owner, session, "sandbox_create", profile="test")["structuredContent"]["sandbox_id"]
+    ran = call(world.owner, session, "run_command", command="echo hi", sandbox_id=box)
+    assert ran["structuredContent"]["stdout"] == "hi\n"
+    # A sandbox is the tenant's, a session is not.
+    _, stranger = world.server.tenant("strangers")
+    theirs, _ = begin(stranger)
+    assert problem(call(stranger, theirs, "run_command", command="true", sandbox_id=box))["code"] == "not_found"
+
+
+def test_an_idempotency_key_makes_one_sandbox():
+    world = World()
+    session, _ = begin(world.owner)
+    made = [call(world.owner, session, "sandbox_create", {"Idempotency-Key": "once"}, profile="test") for _ in range(2)]
+    ids = [one["structuredContent"]["sandbox_id"] for one in made]
+    assert ids[0] == ids[1], ids
+    box = {"sandbox_id": ids[0], "port": 8000}
+    first, again = (call(world.owner, session, "expose_port", {"Idempotency-Key": "port"}, **box) for _ in range(2))
+    assert first["structuredContent"]["token"] == again["structuredContent"]["token"]
+    other = problem(call(world.owner, session, "sandbox_create", {"Idempotency-Key": "once"}, profile="test@1"))
+    assert other["code"] == "conflict"
+    # Simple clients write the same id each time.
+    assert call(world.owner, session, "sandbox_create", profile="test")["structuredContent"]["sandbox_id"] != ids[0]
+
+
+def test_a_message_counts_as_one_request():
+    world = World()
+    session, _ = begin(world.owner)
+    box = call(world.owner, session, "sandbox_create", profile="test")["structuredContent"]["sandbox_id"]
+    world.server.operator().ok("PUT", f"/v1/tenants/{world.tenant}/limits", {"requests_per_second": 2})
+
+    def at_once():
+        answers = [post(world.owner, request("tools/call", {"name": "run_command", "arguments": {
+            "command": "true", "sandbox_id": box}}), session) for _ in range(8)]
+        # What a tool asks within the gateway is not refused for it.
+        assert not any(answer.json()["result"]["isError"] for answer in answers if answer.status == 200)
+        return any(answer.status == 429 for answer in answers)
+
+    wait_until(at_once, 20, "the limit holds")
+
+
+def test_two_gateways_know_one_session():
+    with Server(settings={"mcp.profile": "test"}) as first:
+        key = open(first.home + "/master.key").read().strip()
+        url = f"host={first.home}/postgres user=sandgate dbname=sandgate"
+        with Server(settings={"database.url": url, "mcp.profile": "test"},
+                    environment={"SANDGATE_MASTER_KEY": key}) as second:
+            two_gateways(first, second)
+
+
+def two_gateways(first, second):
+    # A backend that both reach: what is local to one machine is not.
+    first.profile("inner", **PROFILE)
+    _, inner = first.tenant("inner", "developer")
+    first.operator().ok("PUT", "/v1/deployments/both", {
+        "provider": "sandgate", "enabled": True, "credentials": {"api_key": inner.key},
+        "settings": {"url": f"http://127.0.0.1:{first.port}", "profile": "inner"}})
+    first.profile("test", **PROFILE, placement={"only": ["both"]})
+    _, one = first.tenant("outer")
+    other = Client(second.host, second.port, one.key)
+    for client in (one, other):
+        wait_until(lambda: next((p for p in client.ok("GET", "/v1/providers")["items"]
+                                 if p["deployment"] == "both" and p["descriptor"]["verbs"]), None), 60, "it is known")
+    session, _ = begin(one)
+    results = []
+
+    def use(client):
+        own = Client(client.host, client.port, client.key)
+        results.append(call(own, session, "run_command", command="echo $$ >> seen; echo hi"))
+
+    threads = [threading.Thread(target=use, args=(client,)) for client in (one, other) * 3]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = [result["structuredContent"] for result in results]
+    assert len(found) == 6 and len({result["sandbox_id"] for result in found}) == 1, results
+    assert sum(result.get("new_sandbox", False) for result in found) == 1, results
+    seen = call(other, session, "read_file", path="seen")["structuredContent"]["text"]
+    assert len(seen.splitlines()) == 6, seen
+    assert other.call("DELETE", "/mcp", headers={"Mcp-Session-Id": session}).status == 204
+    assert post(one, request("ping"), session).status == 404
+    assert not one.ok("GET", "/v1/sandboxes?state=running")["items"]
+
+
+def run():
+    try:
+        main(globals())
+    finally:
+        if World.server:
+            World.server.close()
+
+
+if __name__ == "__main__":
+    run()
