@@ -148,7 +148,8 @@ Gateway::Gateway(const Config& config)
                   }),
       webhooks_api_(webhooks_, config.webhooks.allow_private),
       ports_api_(access_, lifecycle_, ports_, port_settings()),
-      operations_api_(operations()) {}
+      operations_api_(operations()),
+      e2b_(e2b_parts()) {}
 
 DeploymentSet Gateway::fixed_deployments() const {
   if (!local_) return {};
@@ -217,6 +218,24 @@ ports::PortGate::Settings Gateway::gate_settings() const {
                     .tls = !config_.tls.certificate.empty()}};
 }
 
+compat::e2b::Surface::Parts Gateway::e2b_parts() {
+  return {.lifecycle = lifecycle_,
+          .profiles = profile_resolver_,
+          .sandboxes = sandboxes_api_,
+          .pausing = pausing_api_,
+          .snapshots = snapshots_api_,
+          .ports = ports_,
+          .access = access_,
+          .cache = sandbox_cache_,
+          .tenants = tenant_directory_,
+          .admission = rate_,
+          .body_room = body_room_,
+          .clock = clock_,
+          .token_key = Secret(hmac_sha256_hex(master_key(config_), "e2b tokens")),
+          .domain = config_.ports.domain,
+          .body_bytes = static_cast<size_t>(config_.limits.body_bytes)};
+}
+
 void Gateway::add_routes() {
   audit_api_.add_routes(routes_);
   tenants_api_.add_routes(routes_);
@@ -246,6 +265,7 @@ void Gateway::add_routes() {
   webhooks_api_.add_routes(routes_);
   ports_api_.add_routes(routes_);
   operations_api_.add_routes(routes_);
+  e2b_.add_control_routes(routes_);
 }
 
 http::ServerOptions Gateway::server_options() const {
