@@ -6,7 +6,7 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-constexpr std::chrono::seconds kYoungEnough{1};
+constexpr std::chrono::seconds kApart{1};  // one reading and the next
 constexpr size_t kSlice = 256;  // tried before others on the loop get their turn
 
 // One of the searches that run.
@@ -34,58 +34,65 @@ Task<void> give_turn() {
 
 }  // namespace
 
-Task<std::vector<SandboxId>> LiveTokens::living() {
-  auto read = [](pqxx::work& tx) {
-    std::vector<SandboxId> ids;
-    for (const auto& row : run_prepared(tx,
-                                        "SELECT id FROM sandbox WHERE state IN ('running', "
-                                        "'paused') ORDER BY expires_at DESC LIMIT $1",
-                                        static_cast<int64_t>(kMost)))
-      ids.push_back(SandboxId{row[0].as<std::string>()});
-    return ids;
+Task<LiveTokens::Shared> LiveTokens::read() {
+  auto index = std::make_shared<Index>();
+  index->began = std::chrono::steady_clock::now();
+  auto work = [](pqxx::work& tx) {
+    return run_prepared(tx,
+                        "SELECT id FROM sandbox WHERE state IN ('running', 'paused')"
+                        " ORDER BY expires_at DESC LIMIT $1",
+                        static_cast<int64_t>(kMost));
   };
-  co_return co_await database_.run(std::move(read));
+  const pqxx::result rows = co_await database_.run(std::move(work));
+  for (const auto& row : rows) {
+    const SandboxId id{row[0].as<std::string>()};
+    index->entries.push_back({id, tokens_.token_of(id)});
+    if (index->entries.size() % kSlice == 0) co_await give_turn();
+  }
+  co_return index;
 }
 
-// The index as it is now; what was `seen` when it is too young to be read again.
-Task<std::shared_ptr<const LiveTokens::Index>> LiveTokens::renewed(
-    std::shared_ptr<const Index> seen) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto now = std::chrono::steady_clock::now();
-    if (index_ != seen || now - read_at_ < kYoungEnough) co_return index_;
-    read_at_ = now;
+Task<LiveTokens::Shared> LiveTokens::begun_after(std::chrono::steady_clock::time_point moment) {
+  for (;;) {
+    std::chrono::steady_clock::duration wait;
+    {
+      const std::lock_guard lock(mutex_);
+      if (index_->began >= moment) co_return index_;
+      const auto now = std::chrono::steady_clock::now();
+      wait = read_at_ + kApart - now;
+      if (wait.count() <= 0) read_at_ = now;
+    }
+    if (wait.count() <= 0) break;
+    co_await sleep_for(wait);
   }
-  const auto ids = co_await living();
-  auto fresh = std::make_shared<Index>();
-  for (const SandboxId& id : ids) {
-    fresh->push_back({id, tokens_.token_of(id)});
-    if (fresh->size() % kSlice == 0) co_await give_turn();
-  }
+  Shared fresh = co_await read();
   const std::lock_guard lock(mutex_);
   index_ = fresh;
-  co_return index_;
+  co_return fresh;
+}
+
+Task<std::optional<SandboxId>> LiveTokens::search(Shared index, const SignedFile& file,
+                                                  const std::string& signature) {
+  const Seat seat(searches_);
+  for (size_t i = 0; i < index->entries.size(); ++i) {
+    const Entry& entry = index->entries[i];
+    if (equal_in_constant_time(signature_of(file, entry.token), signature)) co_return entry.sandbox;
+    if (i % kSlice == kSlice - 1) co_await give_turn();
+  }
+  co_return std::nullopt;
 }
 
 Task<std::optional<SandboxId>> LiveTokens::find(SignedFile file, std::string signature) {
-  const Seat seat(searches_);
-  std::shared_ptr<const Index> index;
+  const auto came = std::chrono::steady_clock::now();
+  Shared index;
   {
     const std::lock_guard lock(mutex_);
     index = index_;
   }
-  for (int round = 0; round < 2; ++round) {
-    for (size_t i = 0; i < index->size(); ++i) {
-      const Entry& entry = (*index)[i];
-      if (equal_in_constant_time(signature_of(file, entry.token), signature))
-        co_return entry.sandbox;
-      if (i % kSlice == kSlice - 1) co_await give_turn();
-    }
-    const auto again = co_await renewed(index);
-    if (again == index) break;
-    index = again;
-  }
-  co_return std::nullopt;
+  const auto known = co_await search(index, file, signature);
+  if (known) co_return known;
+  index = co_await begun_after(came);
+  co_return co_await search(index, file, signature);
 }
 
 }  // namespace sandgate::compat::e2b

@@ -12,11 +12,11 @@
 namespace sandgate::compat::e2b {
 
 // Whose token a signature was made with, for addresses that do not say which sandbox they are for:
-// tried one by one over the sandboxes that live. What the index does not know is looked for in the
-// database at most once a second. Thread-safe.
+// tried one by one over the sandboxes that live. Who is not found waits, a second at most, for a
+// list that was read after he came; it is read once a second at most. Thread-safe.
 class LiveTokens {
  public:
-  static constexpr size_t kMost = 20'000;  // the youngest
+  static constexpr size_t kMost = 20'000;  // those that end last
   static constexpr int kMaxSearches = 4;  // at once: each costs up to kMost hashes
 
   LiveTokens(Database& database, const AccessTokens& tokens)
@@ -30,17 +30,23 @@ class LiveTokens {
     SandboxId sandbox;
     std::string token;
   };
-  using Index = std::vector<Entry>;
+  struct Index {
+    std::chrono::steady_clock::time_point began;  // its reading
+    std::vector<Entry> entries;
+  };
+  using Shared = std::shared_ptr<const Index>;
 
-  Task<std::shared_ptr<const Index>> renewed(std::shared_ptr<const Index> seen);
-  Task<std::vector<SandboxId>> living();
+  Task<std::optional<SandboxId>> search(Shared index, const SignedFile& file,
+                                        const std::string& signature);
+  Task<Shared> begun_after(std::chrono::steady_clock::time_point moment);
+  Task<Shared> read();
 
   Database& database_;
   const AccessTokens& tokens_;
   std::atomic<int> searches_{0};
-  std::mutex mutex_;
-  std::shared_ptr<const Index> index_ = std::make_shared<const Index>();
-  std::chrono::steady_clock::time_point read_at_{};
+  std::mutex mutex_;  // of what follows
+  Shared index_ = std::make_shared<const Index>();
+  std::chrono::steady_clock::time_point read_at_{};  // when the last reading began
 };
 
 }  // namespace sandgate::compat::e2b
