@@ -31,9 +31,9 @@ ErrorCode code_of_name(std::string_view name) {
 
 }  // namespace
 
-std::string envelope(const Json& message) {
-  const std::string text = message.dump();
-  std::string bytes(1, '\0');
+std::string envelope(const Json& message, bool last) {
+  const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string bytes(1, last ? static_cast<char>(kLastFlag) : '\0');
   for (int shift = 24; shift >= 0; shift -= 8)
     bytes.push_back(static_cast<char>(text.size() >> shift & 0xFF));
   return bytes + text;

@@ -8,12 +8,13 @@
 #include "providers/http_client.hpp"
 #include "providers/rest_api.hpp"
 
-// The Connect protocol (connectrpc.com) with its JSON codec, as a client: enveloped messages of a
-// stream, and errors by name. Bounded: a message beyond the limit is Error(unavailable).
+// The Connect protocol (connectrpc.com) with its JSON codec: enveloped messages of a stream, and,
+// as a client reads them, errors by name. Bounded: a message beyond the limit is
+// Error(unavailable).
 namespace sandgate::connect {
 
-// A message as the one envelope of a request body.
-std::string envelope(const Json& message);
+// A message in its envelope: of a request's body, or of an answer, which a `last` one ends.
+std::string envelope(const Json& message, bool last = false);
 
 struct Message {
   bool last = false;  // the end of the stream: its JSON may hold {"error":{…}}

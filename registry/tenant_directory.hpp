@@ -31,6 +31,14 @@ class TenantDirectory {
   std::shared_ptr<const Tenant> last_known(const TenantId& id) {
     return cache_.last_known(id.value);
   }
+  // Unknown while the database is away: then what runs goes on being reached.
+  Task<bool> is_suspended(TenantId id) {
+    if (const auto known = peek(id)) co_return *known && (*known)->suspended;
+    auto finding = find(std::move(id));
+    const auto found = co_await attempt(std::move(finding));
+    const auto* there = std::get_if<std::shared_ptr<const Tenant>>(&found);
+    co_return there != nullptr&&* there != nullptr && (*there)->suspended;
+  }
 
  private:
   Cache cache_;

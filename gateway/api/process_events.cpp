@@ -4,46 +4,14 @@
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
+#include "gateway/http/shared_sink.hpp"
 
 namespace sandgate::api {
 namespace {
 
 // Proxies commonly close a connection that was silent for 60 s.
 constexpr auto kKeepAlive = std::chrono::seconds(15);
-
-// Events and keep-alive comments on one sink, which takes one writer at a time. Lives on one
-// executor, so plain members are enough.
-class EventWriter {
- public:
-  EventWriter(http::BodySink& sink, asio::any_io_executor executor)
-      : sink_(sink), turn_(executor, asio::steady_timer::time_point::max()) {}
-
-  Task<void> write(std::string text) {
-    while (busy_) {
-      boost::system::error_code woken;
-      co_await turn_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    }
-    busy_ = true;
-    silent_ = false;
-    const std::span<const char> bytes(text);
-    co_await sink_.write(bytes);
-    busy_ = false;
-    turn_.cancel();
-  }
-
-  Task<void> keep_alive() {
-    for (;;) {
-      silent_ = true;
-      co_await sleep_for(kKeepAlive);
-      if (silent_ && !busy_) co_await write(":\n\n");
-    }
-  }
-
- private:
-  http::BodySink& sink_;
-  asio::steady_timer turn_;
-  bool busy_ = false, silent_ = true;
-};
+constexpr const char* kSignOfLife = ":\n\n";
 
 std::string event_text(std::string_view name, const Json& data) {
   return "event: " + std::string(name) + "\ndata: " + data.dump() + "\n\n";
@@ -63,7 +31,7 @@ std::string error_text(const Error& error, const std::string& request_id) {
                     http::problem_document(error, http::status_of(error.code), request_id));
 }
 
-Task<std::monostate> pump(const ProcessEvents& events, EventWriter& out) {
+Task<std::monostate> pump(const ProcessEvents& events, http::SharedSink& out) {
   std::string start = event_text("start", {{"process_id", events.process_id}});
   co_await out.write(std::move(start));
   for (;;) {
@@ -89,8 +57,8 @@ Task<std::monostate> pump(const ProcessEvents& events, EventWriter& out) {
 }
 
 Task<void> produce(std::shared_ptr<ProcessEvents> events, http::BodySink& sink) {
-  EventWriter out(sink, co_await asio::this_coro::executor);
-  auto writing = with_companion(pump(*events, out), out.keep_alive());
+  http::SharedSink out(sink, co_await asio::this_coro::executor);
+  auto writing = with_companion(pump(*events, out), out.keep_alive(kKeepAlive, kSignOfLife));
   if (events->input)
     writing = with_companion(std::move(writing), feed(*events->stream, *events->input));
   co_await std::move(writing);

@@ -61,8 +61,9 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
   sandbox_rows::Filter filter{.tenant = request.tenant(), .rows = page.rows_to_fetch()};
   for (const auto& [name, value] : request.query.items()) {
     if (name == "state") {
-      filter.state = sandbox_state_from(value);
-      if (!filter.state) throw Error::invalid("?state", "is not a state of a sandbox");
+      const auto state = sandbox_state_from(value);
+      if (!state) throw Error::invalid("?state", "is not a state of a sandbox");
+      filter.states = {*state};
     } else if (name == "profile") {
       filter.profile = value;
     } else if (name == "deployment") {

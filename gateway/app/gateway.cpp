@@ -152,7 +152,8 @@ Gateway::Gateway(const Config& config)
       mcp_(
           mcp_sessions_, [this](http::Request& request) { return dispatcher_->within(request); },
           mcp_settings()),
-      operations_api_(operations()) {}
+      operations_api_(operations()),
+      e2b_(e2b_parts()) {}
 
 DeploymentSet Gateway::fixed_deployments() const {
   if (!local_) return {};
@@ -225,6 +226,24 @@ mcp::Handlers::Settings Gateway::mcp_settings() const {
   return {config_.mcp.profile, config_.mcp.origins, SANDGATE_VERSION};
 }
 
+compat::e2b::Surface::Parts Gateway::e2b_parts() {
+  return {.lifecycle = lifecycle_,
+          .profiles = profile_resolver_,
+          .sandboxes = sandboxes_api_,
+          .pausing = pausing_api_,
+          .snapshots = snapshots_api_,
+          .ports = ports_,
+          .access = access_,
+          .cache = sandbox_cache_,
+          .tenants = tenant_directory_,
+          .admission = rate_,
+          .body_room = body_room_,
+          .clock = clock_,
+          .token_key = Secret(hmac_sha256_hex(master_key(config_), "e2b tokens")),
+          .domain = config_.ports.domain,
+          .body_bytes = static_cast<size_t>(config_.limits.body_bytes)};
+}
+
 void Gateway::add_routes() {
   audit_api_.add_routes(routes_);
   tenants_api_.add_routes(routes_);
@@ -255,6 +274,7 @@ void Gateway::add_routes() {
   ports_api_.add_routes(routes_);
   mcp_.add_routes(routes_);
   operations_api_.add_routes(routes_);
+  e2b_.add_control_routes(routes_);
 }
 
 http::ServerOptions Gateway::server_options() const {

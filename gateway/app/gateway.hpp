@@ -39,6 +39,7 @@
 #include "gateway/api/usage.hpp"
 #include "gateway/api/webhooks.hpp"
 #include "gateway/app/start_gate.hpp"
+#include "gateway/compat/e2b/surface.hpp"
 #include "gateway/config/config.hpp"
 #include "gateway/core/anchored_clock.hpp"
 #include "gateway/core/crypto.hpp"
@@ -91,6 +92,7 @@ class Gateway {
   api::DeploymentHandlers::Rules deployment_rules();
   api::OperationsSources operations();
   api::PortHandlers::Settings port_settings() const;
+  compat::e2b::Surface::Parts e2b_parts();
   ports::PortGate::Settings gate_settings() const;
   mcp::Handlers::Settings mcp_settings() const;
 
@@ -105,6 +107,7 @@ class Gateway {
   void start_events();
   void tell_breaker(const std::string& deployment, Breaker breaker);
   http::ServerOptions server_options() const;
+  void listen_for_e2b();
   void reload();
   Task<void> anchor_clock();
   Task<void> settle_outage();
@@ -195,12 +198,14 @@ class Gateway {
   mcp::Sessions mcp_sessions_;
   mcp::Handlers mcp_;
   api::OperationsHandlers operations_api_;
+  compat::e2b::Surface e2b_;
   http::Routes routes_;
   std::unique_ptr<http::HttpMetrics> metrics_;
   std::unique_ptr<http::Dispatcher> dispatcher_;
   std::unique_ptr<ports::PortGate> port_gate_;
   std::unique_ptr<StartGate> start_gate_;
-  std::unique_ptr<http::Server> server_;
+  std::unique_ptr<http::Responder> door_, e2b_door_;  // before the gate, by listener
+  std::unique_ptr<http::Server> server_, e2b_server_;  // the second may be null
 };
 
 }  // namespace sandgate

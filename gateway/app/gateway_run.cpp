@@ -37,9 +37,9 @@ sigset_t block_signals() {
   return set;
 }
 
-void write_listen_file(const Config& config, uint16_t port) {
-  const std::string path = config.listen_file(), fresh = path + ".new";
-  std::ofstream(fresh) << config.listen_address << ":" << port << "\n";
+void write_listen_file(const std::string& path, const std::string& address, uint16_t port) {
+  const std::string fresh = path + ".new";
+  std::ofstream(fresh) << address << ":" << port << "\n";
   std::rename(fresh.c_str(), path.c_str());
 }
 
@@ -216,6 +216,7 @@ void Gateway::reload() {
   log::info("reloading");
   try {
     if (!config_.tls.certificate.empty()) server_->reload_tls();
+    if (!config_.tls.certificate.empty() && e2b_server_) e2b_server_->reload_tls();
   } catch (const Error& error) {
     log::error("certificates kept as they were", {{"reason", error.what()}});
   }
@@ -234,9 +235,21 @@ void Gateway::listen() {
   port_gate_ = std::make_unique<ports::PortGate>(*dispatcher_, access_, ports_, app_pool_, clock_,
                                                  tenant_directory_, gate_settings());
   start_gate_ = std::make_unique<StartGate>(routes_, *dispatcher_, *port_gate_);
-  server_ = std::make_unique<http::Server>(io_, *start_gate_, server_options());
+  door_ = e2b_.door(*start_gate_, /*data_listener=*/false);
+  server_ = std::make_unique<http::Server>(io_, *door_, server_options());
   server_->start();
   log::info("listening", {{"address", config_.listen_address}, {"port", server_->port()}});
+}
+
+void Gateway::listen_for_e2b() {
+  if (config_.e2b.listen_address.empty()) return;
+  http::ServerOptions options = server_options();
+  options.address = config_.e2b.listen_address;
+  options.port = config_.e2b.listen_port;
+  e2b_door_ = e2b_.door(*start_gate_, /*data_listener=*/true);
+  e2b_server_ = std::make_unique<http::Server>(io_, *e2b_door_, std::move(options));
+  e2b_server_->start();
+  write_listen_file(config_.e2b_listen_file(), config_.e2b.listen_address, e2b_server_->port());
 }
 
 void Gateway::start() {
@@ -245,7 +258,8 @@ void Gateway::start() {
   notifications_.start();
   start_background_work();
   start_gate_->open();
-  write_listen_file(config_, server_->port());
+  listen_for_e2b();
+  write_listen_file(config_.listen_file(), config_.listen_address, server_->port());
   log::info("serving");
 }
 
@@ -265,6 +279,7 @@ void Gateway::run() {
   while (!told_to_stop && sigwait(&signals, &number) == 0 && number == SIGHUP) reload();
   log::info("stopping");
   event_bell_.close();
+  if (e2b_server_) e2b_server_->stop();
   server_->stop();
   try {
     wait(activity_->flush(true));

@@ -63,6 +63,11 @@ struct Config {
     int64_t silence_seconds = 300;
   } ports;
 
+  struct E2b {
+    std::string listen_address;  // empty: no listener for the data planes
+    uint16_t listen_port = 0;
+  } e2b;
+
   struct Limits {
     int64_t connections = 4096;
     int64_t header_bytes = 16384;
@@ -101,6 +106,7 @@ struct Config {
   // Holds "address:port" while the gateway accepts connections.
   std::string outage_journal() const { return gateway_directory() + "/outage.journal"; }
   std::string listen_file() const { return gateway_directory() + "/listen"; }
+  std::string e2b_listen_file() const { return gateway_directory() + "/listen_e2b"; }
   std::string node_socket() const { return home + "/run/node.sock"; }
   std::string local_run() const { return home + "/run"; }
   std::string master_key_file() const { return home + "/master.key"; }

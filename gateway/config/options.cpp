@@ -72,25 +72,43 @@ Option flag(std::string path, std::string description, std::function<bool&(Confi
           }};
 }
 
-std::string set_listen(Config& config, const std::string& value) {
+std::string set_address(std::string& address, uint16_t& port, const std::string& value) {
   const size_t colon = value.rfind(':');
-  unsigned port = 0;
+  unsigned number = 0;
   if (colon == std::string::npos || colon == 0) return "must be address:port";
   const char* end = value.data() + value.size();
-  const auto parsed = std::from_chars(value.data() + colon + 1, end, port);
-  if (parsed.ec != std::errc() || parsed.ptr != end || port > 65535)
+  const auto parsed = std::from_chars(value.data() + colon + 1, end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number > 65535)
     return "must end in a port from 0 to 65535";
-  config.listen_address = value.substr(0, colon);
-  if (config.listen_address.starts_with("[") && config.listen_address.ends_with("]"))
-    config.listen_address = config.listen_address.substr(1, config.listen_address.size() - 2);
-  config.listen_port = static_cast<uint16_t>(port);
+  address = value.substr(0, colon);
+  if (address.starts_with("[") && address.ends_with("]"))
+    address = address.substr(1, address.size() - 2);
+  port = static_cast<uint16_t>(number);
   return "";
 }
 
+std::string get_address(const std::string& address, uint16_t port) {
+  const bool v6 = address.find(':') != std::string::npos;
+  return (v6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
+}
+
+std::string set_listen(Config& config, const std::string& value) {
+  return set_address(config.listen_address, config.listen_port, value);
+}
+
 std::string get_listen(const Config& config) {
-  const bool v6 = config.listen_address.find(':') != std::string::npos;
-  return (v6 ? "[" + config.listen_address + "]" : config.listen_address) + ":" +
-         std::to_string(config.listen_port);
+  return get_address(config.listen_address, config.listen_port);
+}
+
+std::string set_data_listen(Config& config, const std::string& value) {
+  if (!value.empty()) return set_address(config.e2b.listen_address, config.e2b.listen_port, value);
+  config.e2b = {};
+  return "";
+}
+
+std::string get_data_listen(const Config& config) {
+  const auto& [address, port] = config.e2b;
+  return address.empty() ? "" : get_address(address, port);
 }
 
 std::string set_domain(Config& config, const std::string& value) {
@@ -217,6 +235,8 @@ std::vector<Option> port_options() {
        set_domain, [](const Config& c) { return c.ports.domain; }},
       number("ports.silence_seconds", "How long a port's program or client may say nothing.", 1,
              86400, [](Config& c) -> int64_t& { return c.ports.silence_seconds; }),
+      {"e2b.listen", "Address and port of sandboxes for E2B's clients; empty: none.",
+       set_data_listen, get_data_listen},
   };
 }
 

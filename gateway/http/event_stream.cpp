@@ -8,6 +8,8 @@
 namespace sandgate::http {
 namespace {
 
+constexpr const char* kSignOfLife = ": keep-alive\n\n";
+
 void append_line(std::string& text, std::string_view name, std::string_view value) {
   text.append(name).append(": ");
   for (const char c : value) text.push_back(c == '\n' || c == '\r' || c == '\0' ? ' ' : c);
@@ -35,9 +37,11 @@ Task<bool> produce_all(const EventStreamOptions& options,
 
 Task<void> serve(const EventStreamOptions& options,
                  const std::function<Task<void>(EventWriter&)>& produce, BodySink& sink) {
-  EventWriter writer(sink, co_await asio::this_coro::executor);
-  co_await with_companion(produce_all(options, produce, writer),
-                          writer.keep_alive(options.keep_alive));
+  SharedSink shared(sink, co_await asio::this_coro::executor);
+  EventWriter writer(shared);
+  auto both = with_companion(produce_all(options, produce, writer),
+                             shared.keep_alive(options.keep_alive, kSignOfLife));
+  co_await std::move(both);
 }
 
 }  // namespace
@@ -66,31 +70,6 @@ std::optional<uint64_t> last_event_id(const Request& request) {
   if (failure != std::errc() || end != text->data() + text->size())
     throw Error::invalid("Last-Event-ID", "must be the id of an event of this stream");
   return number;
-}
-
-Task<void> EventWriter::write(std::string text) {
-  while (writing_) co_await free_.async_wait(asio::as_tuple(asio::use_awaitable));
-  struct Turn {
-    EventWriter& writer;
-    explicit Turn(EventWriter& of) : writer(of) { writer.writing_ = true; }
-    ~Turn() {
-      writer.writing_ = false;
-      writer.free_.cancel();
-    }
-  };
-  const Turn turn(*this);
-  ++writes_;
-  co_await sink_.write(text);
-}
-
-Task<void> EventWriter::send(ServerEvent event) { return write(to_text(event)); }
-
-Task<void> EventWriter::keep_alive(std::chrono::milliseconds interval) {
-  for (;;) {
-    const uint64_t before = writes_;
-    co_await sleep_for(interval);
-    if (writes_ == before && !writing_) co_await write(": keep-alive\n\n");
-  }
 }
 
 Response event_stream(EventStreamOptions options, std::function<Task<void>(EventWriter&)> produce) {

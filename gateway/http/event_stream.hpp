@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gateway/http/message.hpp"
+#include "gateway/http/shared_sink.hpp"
 
 namespace sandgate::http {
 
@@ -26,21 +27,12 @@ std::optional<uint64_t> last_event_id(const Request& request);
 // Where the events of one stream go. For coroutines of one loop.
 class EventWriter {
  public:
-  EventWriter(BodySink& sink, asio::any_io_executor executor)
-      : sink_(sink), free_(std::move(executor), asio::steady_timer::time_point::max()) {}
-
+  explicit EventWriter(SharedSink& sink) : sink_(sink) {}
   // Returns when the client took the event.
-  Task<void> send(ServerEvent event);
-  // Sends a comment whenever nothing else was sent for `interval`. Never returns.
-  Task<void> keep_alive(std::chrono::milliseconds interval);
+  Task<void> send(ServerEvent event) { return sink_.write(to_text(event)); }
 
  private:
-  Task<void> write(std::string text);
-
-  BodySink& sink_;
-  asio::steady_timer free_;  // cancelled when a write ends
-  bool writing_ = false;
-  uint64_t writes_ = 0;
+  SharedSink& sink_;
 };
 
 // A text/event-stream answer. `produce` sends until it returns; an Error it throws goes out as a

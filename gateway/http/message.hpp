@@ -32,6 +32,7 @@ struct Caller {
   std::string key_id;  // empty for the operator key of the environment
   std::string key_name;
   bool suspended = false;  // of the tenant: creates and execs are refused
+  std::optional<SandboxId> sandbox;  // set: the only one of the tenant's it may touch
   bool is_operator() const { return role == Role::operator_; }
 };
 

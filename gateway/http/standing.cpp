@@ -59,6 +59,7 @@ void end_with_standing(Response& response, const Request& request, const Route& 
   if (route.permission == Permission::open) return;
   Request credentials;
   credentials.headers = request.headers;
+  credentials.target = request.target;
   const auto standing = std::make_shared<const Standing>(
       Standing{std::move(credentials), route, authenticator, admission});
   if (auto* stream = std::get_if<StreamBody>(&response.body))

@@ -46,26 +46,18 @@ Task<http::Response> PortGate::serve(http::Request& request, http::IncomingBody&
   co_return http::problem(http::as_error(failure, request.id), request.id);
 }
 
+Task<PortStore::Shared> PortGate::row_of(const SandboxId& sandbox, uint16_t port) {
+  if (auto known = ports_.peek(sandbox, port)) co_return std::move(*known);
+  co_return co_await ports_.find(sandbox, port);
+}
+
 Task<PortStore::Shared> PortGate::find(const PortAddress& address) {
-  auto known = ports_.peek(address.sandbox, address.port);
-  PortStore::Shared port;
-  if (known)
-    port = std::move(*known);
-  else
-    port = co_await ports_.find(address.sandbox, address.port);
+  PortStore::Shared port = co_await row_of(address.sandbox, address.port);
+  if (!port) port = co_await row_of(address.sandbox, kEveryPort);
   if (!port) throw not_open();
   if (port->expires_at && *port->expires_at <= clock_.now())
     throw Error(ErrorCode::not_found, "the port was open until " + to_rfc3339(*port->expires_at));
   co_return port;
-}
-
-// Unknown while the database is away: then what runs goes on being reached.
-Task<bool> PortGate::is_suspended(TenantId tenant) {
-  if (const auto known = tenants_.peek(tenant)) co_return *known && (*known)->suspended;
-  auto finding = tenants_.find(tenant);
-  const auto found = co_await attempt(std::move(finding));
-  const auto* there = std::get_if<std::shared_ptr<const Tenant>>(&found);
-  co_return there&&* there && (*there)->suspended;
 }
 
 Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody& body) {
@@ -77,7 +69,7 @@ Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody&
   check_token(*port, brought);
   // Whoever was let through uses the sandbox.
   http::Caller caller{.role = http::Role::developer, .tenant = port->tenant};
-  caller.suspended = co_await is_suspended(port->tenant);
+  caller.suspended = co_await tenants_.is_suspended(port->tenant);
   auto opening = access_.open(caller, address->sandbox.value, Verb::ports);
   auto opened = co_await attempt(std::move(opening));
   // With a sandbox its ports are closed.

@@ -8,8 +8,8 @@
 namespace sandgate::ports {
 
 // Stands before the API: what is for a port goes to the program in its sandbox, everything else
-// to `inner`. Only ports that were opened, only sandboxes that run, and never an address of the
-// client's choosing.
+// to `inner`. Only ports that were opened, by number or all at once, only sandboxes that run, and
+// never an address of the client's choosing.
 class PortGate final : public http::Responder {
  public:
   struct Settings {
@@ -34,7 +34,7 @@ class PortGate final : public http::Responder {
   Task<http::Response> serve(http::Request& request, http::IncomingBody& body);
   Task<http::Response> admit(http::Request& request, http::IncomingBody& body);
   Task<PortStore::Shared> find(const PortAddress& address);
-  Task<bool> is_suspended(TenantId tenant);
+  Task<PortStore::Shared> row_of(const SandboxId& sandbox, uint16_t port);
 
   http::Responder& inner_;
   SandboxAccess& access_;

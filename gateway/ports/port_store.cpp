@@ -121,12 +121,12 @@ Task<bool> PortStore::close(SandboxId sandbox, uint16_t port) {
 Task<std::vector<OpenPort>> PortStore::list(SandboxId sandbox) {
   auto work = [sandbox](pqxx::work& tx) {
     std::vector<OpenPort> ports;
-    for (const auto& row : run_prepared(
-             tx,
-             std::string("SELECT ") + kColumns +
-                 " FROM port WHERE sandbox = $1 AND (expires_at IS NULL OR expires_at > now())"
-                 " ORDER BY port",
-             sandbox.value))
+    for (const auto& row : run_prepared(tx,
+                                        std::string("SELECT ") + kColumns +
+                                            " FROM port WHERE sandbox = $1 AND port > 0 AND "
+                                            "(expires_at IS NULL OR expires_at > now())"
+                                            " ORDER BY port",
+                                        sandbox.value))
       ports.push_back(port_from(row));
     return ports;
   };

@@ -11,6 +11,9 @@
 
 namespace sandgate::ports {
 
+// Stands for every port that is not open by its own number.
+inline constexpr uint16_t kEveryPort = 0;
+
 enum class Access { token, everyone };  // "token", "public"
 
 // A port of a sandbox that is reachable from outside.
@@ -48,7 +51,8 @@ class PortStore {
   // Throws quota_exceeded and, for a key that is bound to another request, conflict.
   Task<Opened> open(OpenPort port, std::optional<std::chrono::seconds> lifetime, Repeat repeat);
   Task<bool> close(SandboxId sandbox, uint16_t port);  // whether it was open
-  Task<std::vector<OpenPort>> list(SandboxId sandbox);  // by number, without expired ones
+  // By number, without expired ones and without kEveryPort.
+  Task<std::vector<OpenPort>> list(SandboxId sandbox);
   // Forgets those of ended sandboxes and those that expired a day ago.
   Task<void> purge();
 

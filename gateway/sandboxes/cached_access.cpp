@@ -33,7 +33,8 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
   if (!caller.tenant)
     throw Error(ErrorCode::invalid, "an operator names the tenant with X-Sandgate-Tenant");
   const auto parsed = SandboxId::parse(id);
-  if (!parsed) throw Error::not_found("sandbox", id);
+  if (!parsed || (caller.sandbox && caller.sandbox != parsed))
+    throw Error::not_found("sandbox", id);
   if (caller.suspended && starts_programs(verb))
     throw Error(ErrorCode::forbidden, "the tenant is suspended");
   const auto known = co_await awake(caller, *parsed);

@@ -65,7 +65,7 @@ std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id);
 
 struct Filter {
   TenantId tenant;
-  std::optional<SandboxState> state;
+  std::vector<SandboxState> states;  // empty: any
   std::string profile, deployment;  // empty: any
   std::map<std::string, std::string> metadata;  // all of them
   std::optional<std::pair<Time, std::string>> after;  // created_at and id of the last one seen

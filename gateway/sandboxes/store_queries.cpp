@@ -139,7 +139,10 @@ std::vector<SandboxRecord> expected_on(pqxx::work& tx, const std::string& deploy
 std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter) {
   std::string sql =
       "SELECT " + columns() + " FROM sandbox WHERE tenant = " + tx.quote(filter.tenant.value);
-  if (filter.state) sql += " AND state = " + tx.quote(std::string(to_string(*filter.state)));
+  std::string states;
+  for (const SandboxState state : filter.states)
+    states += (states.empty() ? "" : ", ") + tx.quote(std::string(to_string(state)));
+  if (!states.empty()) sql += " AND state IN (" + states + ")";
   if (!filter.profile.empty()) sql += " AND profile = " + tx.quote(filter.profile);
   if (!filter.deployment.empty()) sql += " AND deployment = " + tx.quote(filter.deployment);
   if (!filter.metadata.empty())

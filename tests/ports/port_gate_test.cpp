@@ -71,5 +71,38 @@ TEST(PortGate, SaysWhoseTheSandboxIsAndWhetherTheyAreSuspended) {
   EXPECT_TRUE(access.asked.suspended);
 }
 
+TEST(PortGate, LeadsToEveryPortWhereAllAreOpen) {
+  sandgate::test::EventsWorld world;
+  Notifications notifications(world.database.url());
+  TenantDirectory tenants(world.tenants, notifications);
+  PortStore ports(*world.database, notifications);
+  const SandboxId box = world.add_sandbox(world.tenant), closed = world.add_sandbox(world.tenant);
+  const auto open = [&](uint16_t port, Access access, std::string hash) {
+    OpenPort row{.sandbox = box, .tenant = world.tenant, .port = port, .access = access};
+    row.token_hash = std::move(hash);
+    run(ports.open(row, std::nullopt, {}));
+  };
+  open(kEveryPort, Access::everyone, "");
+  open(81, Access::token, "0");
+  ClosedAccess access;
+  NoApi api;
+  AppPool pool;
+  SystemClock clock;
+  PortGate gate(api, access, ports, pool, clock, tenants, {});
+  const auto ask = [&](const SandboxId& id, const std::string& port) {
+    http::Request request;
+    request.target = "/p/" + id.value + "/" + port + "/";
+    NoBody body;
+    return run(gate.respond(request, body)).status;
+  };
+  EXPECT_EQ(ask(box, "80"), 409) << "let through, and the sandbox is paused";
+  EXPECT_EQ(ask(box, "81"), 401) << "what is open by its number is as that says";
+  EXPECT_EQ(ask(box, "0"), 404);
+  EXPECT_EQ(ask(closed, "80"), 404);
+  const auto listed = run(ports.list(box));
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0].port, 81);
+}
+
 }  // namespace
 }  // namespace sandgate::ports::test

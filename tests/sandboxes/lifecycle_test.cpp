@@ -326,6 +326,17 @@ TEST(CachedAccess, OpensRunningSandboxesOfTheTenantOnly) {
   EXPECT_EQ(world.row(made.id).state, SandboxState::failed);
 }
 
+TEST(CachedAccess, OpensNoOtherSandboxForACallerOfOne) {
+  World world;
+  CachedAccess access(world.replica.lifecycle, world.replica.activity);
+  const SandboxRecord own = world.create(), other = world.create();
+  http::Caller caller{.role = http::Role::developer, .tenant = world.tenant};
+  caller.sandbox = own.id;
+  EXPECT_EQ(run(access.open(caller, own.id.value, Verb::exec)).backend_id, own.backend_id);
+  const auto others = [&] { run(access.open(caller, other.id.value, Verb::exec)); };
+  EXPECT_EQ(code_of(others), ErrorCode::not_found);
+}
+
 TEST(CachedAccess, TellsAnEndFromABreak) {
   World world;
   CachedAccess access(world.replica.lifecycle, world.replica.activity);

@@ -36,7 +36,10 @@ VENDORS = [
 VENDOR_HOME = r"^(providers/(catalog\.cpp|VENDOR(_\w+)?\.(cpp|hpp|proto))|gateway/compat/VENDOR/)"
 
 # The API accepts every key under this vendor's prefix too, so the key's parser must know it.
-VENDOR_ALLOWED = {("registry/api_secret.cpp", "e2b")}
+VENDOR_ALLOWED = {("registry/api_secret.cpp", "e2b")} | {
+    # Where a compatibility surface is configured and put together.
+    (f"gateway/{name}", "e2b") for name in (
+        "app/gateway.cpp", "app/gateway.hpp", "app/gateway_run.cpp", "config/config.hpp", "config/options.cpp")}
 
 FLOAT = re.compile(r"\b(float|double|long double|std::sto[df]|strto[df]|std::atof)\b"
                    r"|\b\d+\.\d+(?!\.)[fFlL]?\b")

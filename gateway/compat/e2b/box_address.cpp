@@ -1,0 +1,28 @@
+#include "gateway/compat/e2b/box_address.hpp"
+
+#include <charconv>
+
+#include "gateway/ports/port_address.hpp"
+
+namespace sandgate::compat::e2b {
+
+std::optional<BoxAddress> address_by_host(const http::Request& request, std::string_view domain) {
+  if (!ports::is_for_port(request, domain)) return std::nullopt;
+  const auto address = ports::port_address(request, domain);
+  if (!address || !address->prefix.empty()) return std::nullopt;
+  return BoxAddress{address->sandbox, address->port};
+}
+
+std::optional<BoxAddress> box_address(const http::Request& request, std::string_view domain) {
+  if (auto address = address_by_host(request, domain)) return address;
+  const auto id = SandboxId::parse(request.headers.find(kBoxHeader).value_or(""));
+  if (!id) return std::nullopt;
+  BoxAddress address{*id};
+  const std::string_view port = request.headers.find("E2b-Sandbox-Port").value_or("");
+  if (port.empty()) return address;
+  const auto [end, failure] = std::from_chars(port.data(), port.data() + port.size(), address.port);
+  if (failure != std::errc() || end != port.data() + port.size()) return std::nullopt;
+  return address;
+}
+
+}  // namespace sandgate::compat::e2b

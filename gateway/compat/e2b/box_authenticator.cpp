@@ -1,0 +1,22 @@
+#include "gateway/compat/e2b/box_authenticator.hpp"
+
+#include "gateway/compat/e2b/box_address.hpp"
+
+namespace sandgate::compat::e2b {
+
+Task<http::Caller> BoxAuthenticator::authenticate(const http::Request& request) {
+  const auto address = box_address(request, domain_);
+  const auto token = request.headers.find(kTokenHeader);
+  if (!address || !token || !tokens_.opens(address->sandbox, *token))
+    throw Error(ErrorCode::unauthenticated, "send the sandbox's id and its access token");
+  const auto known = co_await sandboxes_.find(address->sandbox);
+  if (!known) throw wrong_state(SandboxState::stopped);
+  const SandboxRecord& record = known->record;
+  if (is_ended(record.state)) throw wrong_state(record);
+  http::Caller caller{.role = http::Role::developer, .tenant = record.tenant};
+  caller.sandbox = record.id;
+  caller.suspended = co_await tenants_.is_suspended(record.tenant);
+  co_return caller;
+}
+
+}  // namespace sandgate::compat::e2b

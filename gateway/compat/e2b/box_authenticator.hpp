@@ -1,0 +1,27 @@
+#pragma once
+#include "gateway/compat/e2b/access_token.hpp"
+#include "gateway/http/authenticator.hpp"
+#include "gateway/sandboxes/sandbox_cache.hpp"
+#include "registry/tenant_directory.hpp"
+
+namespace sandgate::compat::e2b {
+
+// Whoever brings a sandbox's token may use that sandbox and nothing else of its tenant's.
+class BoxAuthenticator final : public http::Authenticator {
+ public:
+  BoxAuthenticator(SandboxCache& sandboxes, TenantDirectory& tenants, const AccessTokens& tokens,
+                   std::string domain)
+      : sandboxes_(sandboxes), tenants_(tenants), tokens_(tokens), domain_(std::move(domain)) {}
+
+  // Throws Error(unauthenticated) also for sandboxes that never were, and wrong_state for one that
+  // has ended.
+  Task<http::Caller> authenticate(const http::Request& request) override;
+
+ private:
+  SandboxCache& sandboxes_;
+  TenantDirectory& tenants_;
+  const AccessTokens& tokens_;
+  const std::string domain_;
+};
+
+}  // namespace sandgate::compat::e2b

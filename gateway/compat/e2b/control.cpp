@@ -1,0 +1,214 @@
+#include "gateway/compat/e2b/control.hpp"
+
+#include "gateway/compat/e2b/sandbox_list.hpp"
+#include "gateway/compat/e2b/sandbox_view.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+constexpr int64_t kOldTimeout = 15, kTimeout = 300;  // seconds, of a body that names none
+constexpr int64_t kMostSeconds = INT32_MAX;
+constexpr int64_t kMostRefresh = 3600, kLeastRefresh = 15;
+
+bool is_new(const http::Request& request) { return request.path.starts_with("/e2b/v2/"); }
+
+// The same request with the body that a handler of the API reads.
+http::Request with_body(const http::Request& request, const Json& body) {
+  http::Request inner = request;
+  inner.body = body.dump();
+  return inner;
+}
+
+// The one member of a body, in seconds. Others are dropped where they say how to do what is done
+// anyway.
+int64_t seconds_of(const Json& body, std::string_view name, int64_t least, int64_t fallback) {
+  Problems problems;
+  ObjectReader reader(body, problems);
+  const auto seconds = reader.integer(name, least, kMostSeconds);
+  problems.throw_if_any();
+  return seconds.value_or(fallback);
+}
+
+}  // namespace
+
+// As it is now. What these clients do not see is not there.
+Task<SandboxRecord> Control::shown(const http::Request& request) {
+  const SandboxId id = api::sandbox_id_of(request);
+  const auto known = co_await parts_.lifecycle.get(request.tenant(), id);
+  if (!is_shown(known->record.state)) throw Error::not_found("sandbox", id.value);
+  co_return known->record;
+}
+
+Task<http::Response> Control::answer(const http::Request& request, int status) {
+  const SandboxRecord record = co_await shown(request);
+  const std::string token = parts_.tokens.token_of(record.id);
+  http::Response response =
+      http::Response::json(status, sandbox_json(record, token, parts_.domain));
+  response.headers.emplace_back("Cache-Control", "no-store");
+  co_return response;
+}
+
+// Names the profile that a snapshot's sandbox had, too.
+Task<std::shared_ptr<const Profile>> Control::profile_for(const http::Request& request,
+                                                          CreateRequest& create) {
+  if (create.snapshot) {
+    const auto snapshot = co_await snapshots_.find(request.tenant(), *create.snapshot);
+    const auto source = co_await parts_.lifecycle.get(request.tenant(), snapshot.sandbox);
+    create.profile = source->record.profile + "@" + std::to_string(source->record.profile_version);
+    create.body["snapshot"] = create.snapshot->value;
+  }
+  create.body["profile"] = create.profile;
+  const auto resolved = co_await parts_.profiles.resolve(request.tenant(), create.profile, "");
+  co_return resolved.profile;
+}
+
+Task<http::Response> Control::create(http::Request& request) {
+  CreateRequest create =
+      create_request_from(request.json(), is_new(request) ? kTimeout : kOldTimeout);
+  const auto profile = co_await profile_for(request, create);
+  check_honours(*profile, create);
+  http::Request inner = with_body(request, create.body);
+  const http::Response made = co_await parts_.sandboxes.create(inner);
+  const Json document = Json::parse(std::get<std::string>(made.body));
+  request.params["id"] = document.at("id").get<std::string>();
+  if (create.public_ports && !parts_.domain.empty()) {
+    ports::OpenPort every;
+    every.sandbox = api::sandbox_id_of(request);
+    every.tenant = request.tenant();
+    every.port = ports::kEveryPort;
+    every.access = ports::Access::everyone;
+    auto opening = parts_.ports.open(std::move(every), std::nullopt, ports::Repeat());
+    co_await std::move(opening);
+  }
+  co_return co_await answer(request, 201);
+}
+
+Task<http::Response> Control::list(http::Request& request) {
+  const ListRequest asked = list_request_from(request);
+  auto read = [filter = asked.filter](pqxx::work& tx) { return sandbox_rows::list(tx, filter); };
+  const auto rows = co_await parts_.lifecycle.parts().database.run(std::move(read));
+  co_return list_answer(rows, asked.limit, parts_.domain);
+}
+
+Task<http::Response> Control::get(http::Request& request) {
+  const SandboxRecord record = co_await shown(request);
+  Json document = detail_json(record, parts_.domain);
+  // Who may only look is shown no way in.
+  if (http::allows(request.caller.role, http::Permission::use_sandboxes))
+    document["envdAccessToken"] = parts_.tokens.token_of(record.id);
+  http::Response response = http::Response::json(200, document);
+  response.headers.emplace_back("Cache-Control", "no-store");
+  co_return response;
+}
+
+Task<http::Response> Control::remove(http::Request& request) {
+  co_await shown(request);
+  co_await parts_.sandboxes.remove(request);
+  co_return http::Response::empty(204);
+}
+
+// `only_longer`: an end that is later already stays.
+Task<void> Control::extend(const http::Request& request, int64_t seconds, bool only_longer) {
+  const SandboxRecord record = co_await shown(request);
+  const Time end = parts_.lifecycle.parts().clock.now() + std::chrono::seconds(seconds);
+  if (only_longer && record.expires_at >= end) co_return;
+  http::Request inner = with_body(request, {{"ttl_seconds", std::max<int64_t>(1, seconds)}});
+  co_await parts_.sandboxes.extend(inner);
+}
+
+Task<http::Response> Control::set_timeout(http::Request& request) {
+  const int64_t seconds = seconds_of(request.json(), "timeout", 0, kTimeout);
+  co_await extend(request, seconds, /*only_longer=*/false);
+  co_return http::Response::empty(204);
+}
+
+Task<http::Response> Control::refresh(http::Request& request) {
+  const int64_t asked = seconds_of(request.json_or_empty(), "duration", 0, kLeastRefresh);
+  const int64_t seconds = std::clamp(asked, kLeastRefresh, kMostRefresh);
+  co_await extend(request, seconds, /*only_longer=*/true);
+  co_return http::Response::empty(204);
+}
+
+Task<http::Response> Control::pause(http::Request& request) {
+  const Json body = request.json_or_empty();
+  Problems problems;
+  ObjectReader reader(body, problems);
+  const bool memory = reader.boolean("memory").value_or(true);
+  reader.finish();
+  problems.throw_if_any();
+  const SandboxRecord record = co_await shown(request);
+  if (record.state == SandboxState::paused) throw wrong_state(record);
+  http::Request inner = with_body(request, {{"keep", memory ? "memory" : "disk"}});
+  co_await parts_.pausing.pause(inner);
+  co_return http::Response::empty(204);
+}
+
+Task<void> Control::wake(const http::Request& request) {
+  http::Request inner = with_body(request, Json::object());
+  co_await parts_.pausing.resume(inner);
+}
+
+Task<http::Response> Control::resume(http::Request& request) {
+  const int64_t seconds = seconds_of(request.json_or_empty(), "timeout", 0, kOldTimeout);
+  const SandboxRecord record = co_await shown(request);
+  if (record.state == SandboxState::running) throw wrong_state(record);
+  co_await wake(request);
+  co_await extend(request, seconds, /*only_longer=*/true);
+  co_return co_await answer(request, 201);
+}
+
+Task<http::Response> Control::connect(http::Request& request) {
+  const int64_t seconds = seconds_of(request.json_or_empty(), "timeout", 0, kTimeout);
+  const SandboxRecord record = co_await shown(request);
+  const bool runs = record.state == SandboxState::running;
+  if (!runs) co_await wake(request);
+  co_await extend(request, seconds, /*only_longer=*/true);
+  co_return co_await answer(request, runs ? 200 : 201);
+}
+
+// What is now: no history is kept.
+Task<http::Response> Control::metrics(http::Request& request) {
+  const SandboxRecord record = co_await shown(request);
+  Json samples = Json::array();
+  if (record.state == SandboxState::running) {
+    const http::Response taken = co_await parts_.sandboxes.metrics(request);
+    const Json document = Json::parse(std::get<std::string>(taken.body));
+    samples.push_back(metrics_json(document, record.resources));
+  }
+  co_return http::Response::json(200, samples);
+}
+
+void Control::add_routes(http::Routes& routes) {
+  using http::BodyMode;
+  using http::Method;
+  using http::Permission;
+  using Answer = Task<http::Response> (Control::*)(http::Request&);
+  const auto add = [&](Method method, std::string path, Permission permission, Answer handler,
+                       bool creates = false) {
+    routes.add({.method = method,
+                .pattern = "/e2b" + path,
+                .permission = permission,
+                .body = method == Method::post ? BodyMode::buffered : BodyMode::none,
+                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
+                .idempotent_create = creates,
+                .takes_up = creates,
+                .secret_answer = creates});
+  };
+  const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
+  for (const char* version : {"", "/v2"}) {
+    const std::string all = std::string(version) + "/sandboxes";
+    add(Method::post, all, use, &Control::create, /*creates=*/true);
+    add(Method::get, all, read, &Control::list);
+    add(Method::post, all + "/{id}/connect", use, &Control::connect);
+  }
+  const std::string one = "/sandboxes/{id}";
+  add(Method::get, one, read, &Control::get);
+  add(Method::delete_, one, use, &Control::remove);
+  add(Method::post, one + "/timeout", use, &Control::set_timeout);
+  add(Method::post, one + "/refreshes", use, &Control::refresh);
+  add(Method::post, one + "/pause", use, &Control::pause);
+  add(Method::post, one + "/resume", use, &Control::resume);
+  add(Method::get, one + "/metrics", read, &Control::metrics);
+}
+
+}  // namespace sandgate::compat::e2b

@@ -1,0 +1,51 @@
+#pragma once
+#include <string>
+
+#include "gateway/api/pausing.hpp"
+#include "gateway/api/sandboxes.hpp"
+#include "gateway/compat/e2b/access_token.hpp"
+#include "gateway/compat/e2b/create_request.hpp"
+#include "gateway/ports/port_store.hpp"
+
+namespace sandgate::compat::e2b {
+
+// The control plane below /e2b: each call is read, carried out by the handlers of the API itself
+// and shown in these clients' words.
+class Control {
+ public:
+  struct Parts {
+    Lifecycle& lifecycle;
+    ProfileResolver& profiles;
+    api::SandboxHandlers& sandboxes;
+    api::PausingHandlers& pausing;
+    ports::PortStore& ports;
+    const AccessTokens& tokens;
+    std::string domain;  // hosts <port>-<id>.<domain>; empty: none
+  };
+  explicit Control(Parts parts) : parts_(std::move(parts)), snapshots_(parts_.lifecycle) {}
+  void add_routes(http::Routes& routes);
+
+  Task<http::Response> create(http::Request& request);
+  Task<http::Response> list(http::Request& request);
+  Task<http::Response> get(http::Request& request);
+  Task<http::Response> remove(http::Request& request);
+  Task<http::Response> set_timeout(http::Request& request);
+  Task<http::Response> refresh(http::Request& request);
+  Task<http::Response> pause(http::Request& request);
+  Task<http::Response> resume(http::Request& request);
+  Task<http::Response> connect(http::Request& request);
+  Task<http::Response> metrics(http::Request& request);
+
+ private:
+  Task<SandboxRecord> shown(const http::Request& request);
+  Task<void> wake(const http::Request& request);
+  Task<void> extend(const http::Request& request, int64_t seconds, bool only_longer);
+  Task<http::Response> answer(const http::Request& request, int status);
+  Task<std::shared_ptr<const Profile>> profile_for(const http::Request& request,
+                                                   CreateRequest& create);
+
+  const Parts parts_;
+  Snapshots snapshots_;
+};
+
+}  // namespace sandgate::compat::e2b

@@ -1,0 +1,85 @@
+#include "gateway/compat/e2b/create_request.hpp"
+
+#include <algorithm>
+
+namespace sandgate::compat::e2b {
+namespace {
+
+constexpr int64_t kMostTimeout = INT32_MAX;
+
+// Members that ask for something no profile of ours has; empty ones ask for nothing.
+constexpr std::string_view kUnknownHere[] = {"mcp", "iam", "volumeMounts"};
+
+bool asks_for_nothing(const Json* value) {
+  return !value || value->is_null() || (value->is_structured() && value->empty());
+}
+
+// "base", "base:stable" or the id of a snapshot.
+void read_template(ObjectReader& reader, CreateRequest& request) {
+  reader.require("templateID");
+  std::string name = reader.text("templateID", {.min = 1, .max = 256}).value_or("");
+  request.snapshot = SnapshotId::parse(name);
+  if (request.snapshot) return;
+  std::replace(name.begin(), name.end(), ':', '@');
+  request.profile = std::move(name);
+}
+
+void read_network(ObjectReader& parent, Problems& problems, CreateRequest& request) {
+  const Json* object = parent.object("network");
+  if (!object) return;
+  ObjectReader reader(*object, problems, parent.path_of("network"));
+  request.public_ports = reader.boolean("allowPublicTraffic").value_or(true);
+  for (const auto& [name, value] : object->items())
+    if (name != "allowPublicTraffic" && !asks_for_nothing(reader.any(name)))
+      reader.problem(name, "is the profile's to say: its network has the rules");
+}
+
+void read_life(ObjectReader& reader, Problems& problems, CreateRequest& request, int64_t timeout) {
+  request.body["ttl_seconds"] = reader.integer("timeout", 1, kMostTimeout).value_or(timeout);
+  request.auto_pause = reader.boolean("autoPause");
+  if (reader.boolean("autoPauseMemory") == false)
+    reader.problem("autoPauseMemory", "what a pause keeps is the backend's to say");
+  const Json* resume = reader.object("autoResume");
+  if (!resume) return;
+  ObjectReader inner(*resume, problems, reader.path_of("autoResume"));
+  request.auto_resume = inner.boolean("enabled");
+  inner.finish();
+}
+
+}  // namespace
+
+CreateRequest create_request_from(const Json& body, int64_t default_timeout) {
+  Problems problems;
+  ObjectReader reader(body, problems);
+  if (!body.is_object()) problems.throw_if_any();
+  CreateRequest request;
+  read_template(reader, request);
+  read_life(reader, problems, request, default_timeout);
+  read_network(reader, problems, request);
+  // There is no sandbox without a token: who asks for less than that gets more.
+  reader.boolean("secure");
+  if (const auto internet = reader.boolean("allow_internet_access"))
+    request.body["network"] = {{"default", *internet ? "allow" : "deny"}};
+  if (const Json* metadata = reader.object("metadata")) request.body["metadata"] = *metadata;
+  if (const Json* env = reader.object("envVars")) request.body["env"] = *env;
+  for (const std::string_view name : kUnknownHere)
+    if (!asks_for_nothing(reader.any(name))) reader.problem(name, "is not offered here");
+  reader.finish();
+  problems.throw_if_any();
+  return request;
+}
+
+void check_honours(const Profile& profile, const CreateRequest& request) {
+  Problems problems;
+  const bool pauses = profile.on_expiry == EndAction::pause;
+  if (request.auto_pause && *request.auto_pause != pauses)
+    problems.add("/autoPause", std::string("is the profile's to say: its on_expiry is ") +
+                                   std::string(to_string(profile.on_expiry)));
+  if (request.auto_resume && *request.auto_resume != profile.auto_resume)
+    problems.add("/autoResume/enabled",
+                 std::string("is the profile's to say: its auto_resume is ") +
+                     (profile.auto_resume ? "true" : "false"));
+  problems.throw_if_any();
+}
+
+}  // namespace sandgate::compat::e2b

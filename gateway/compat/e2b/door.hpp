@@ -1,0 +1,41 @@
+#pragma once
+#include "gateway/compat/e2b/live_tokens.hpp"
+#include "gateway/http/responder.hpp"
+
+namespace sandgate::compat::e2b {
+
+// Stands before the API and before the data planes, on each listener one: tells what is for which,
+// and words the failures of both as these clients read them.
+class Door final : public http::Responder {
+ public:
+  struct Settings {
+    std::string domain;  // hosts "<port>-<id>.<domain>"; empty: none
+    bool data_listener = false;  // whatever does not come by such a host is for a data plane
+  };
+  Door(http::Responder& api, http::Responder& data, const AccessTokens& tokens, LiveTokens& live,
+       const Clock& clock, Settings settings)
+      : api_(api),
+        data_(data),
+        tokens_(tokens),
+        live_(live),
+        clock_(clock),
+        settings_(std::move(settings)) {}
+
+  bool passes_on(const http::Request& request) const override;
+  Task<http::Response> respond(http::Request& request, http::IncomingBody& body) override;
+  http::Response refuse_method(const http::Request& request) override;
+
+ private:
+  bool is_for_data(const http::Request& request) const;
+  Task<http::Response> serve(http::Request& request, http::IncomingBody& body);
+  Task<void> take_signature(http::Request& request);
+
+  http::Responder& api_;
+  http::Responder& data_;
+  const AccessTokens& tokens_;
+  LiveTokens& live_;
+  const Clock& clock_;
+  const Settings settings_;
+};
+
+}  // namespace sandgate::compat::e2b

@@ -1,0 +1,130 @@
+#include "gateway/compat/e2b/multipart.hpp"
+
+#include <algorithm>
+
+#include "gateway/core/error.hpp"
+#include "gateway/http/token.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+constexpr size_t kLongestBoundary = 70;  // RFC 2046, 5.1.1
+constexpr size_t kLongestHead = 16 << 10;
+constexpr size_t kReadAhead = 64 << 10;
+constexpr std::string_view kDisposition = "content-disposition:";
+
+Error malformed(const char* what) {
+  return Error(ErrorCode::invalid, std::string("the multipart body ") + what);
+}
+
+// The value of a parameter, quoted or not.
+std::string parameter(std::string_view text, std::string_view name) {
+  const std::string wanted = std::string(name) + "=";
+  for (size_t at = text.find(wanted); at != std::string_view::npos;
+       at = text.find(wanted, at + 1)) {
+    if (at > 0 && text[at - 1] != ' ' && text[at - 1] != ';') continue;
+    std::string_view rest = text.substr(at + wanted.size());
+    if (rest.starts_with('"')) {
+      rest.remove_prefix(1);
+      return std::string(rest.substr(0, rest.find('"')));
+    }
+    return std::string(rest.substr(0, rest.find_first_of("; \t")));
+  }
+  return "";
+}
+
+// What browsers escape in names, and nothing else (WHATWG, multipart/form-data).
+std::string unescaped(std::string text) {
+  constexpr std::pair<std::string_view, char> kEscapes[] = {
+      {"%22", '"'}, {"%0D", '\r'}, {"%0A", '\n'}};
+  for (const auto& [escape, character] : kEscapes)
+    for (size_t at = 0; (at = text.find(escape, at)) != std::string::npos; ++at)
+      text.replace(at, escape.size(), 1, character);
+  return text;
+}
+
+}  // namespace
+
+std::string boundary_of(std::string_view content_type) {
+  std::string boundary = parameter(content_type, "boundary");
+  if (boundary.empty() || boundary.size() > kLongestBoundary)
+    throw malformed("has no usable boundary");
+  return boundary;
+}
+
+MultipartReader::Part part_from(std::string_view disposition) {
+  return {unescaped(parameter(disposition, "name")), unescaped(parameter(disposition, "filename"))};
+}
+
+// The first boundary may stand without a line before it.
+MultipartReader::MultipartReader(ByteSource& body, std::string_view boundary)
+    : body_(body), mark_("\r\n--" + std::string(boundary)), held_("\r\n"), in_part_(true) {}
+
+// Whether there was more.
+Task<bool> MultipartReader::fill() {
+  const size_t size = held_.size();
+  held_.resize(size + kReadAhead);
+  const std::span<char> room(held_.data() + size, kReadAhead);
+  const size_t count = co_await body_.read(room);
+  held_.resize(size + count);
+  co_return count > 0;
+}
+
+Task<size_t> MultipartReader::read(std::span<char> into) {
+  while (in_part_) {
+    const size_t mark = held_.find(mark_);
+    // Without a mark, its beginning may still be at the end of what is held.
+    const size_t plain = mark != std::string::npos     ? mark
+                         : held_.size() > mark_.size() ? held_.size() - mark_.size()
+                                                       : 0;
+    if (plain > 0) {
+      const size_t count = held_.copy(into.data(), std::min(plain, into.size()));
+      held_.erase(0, count);
+      co_return count;
+    }
+    if (mark == 0) {
+      held_.erase(0, mark_.size());
+      in_part_ = false;
+      break;
+    }
+    const bool more = co_await fill();
+    if (!more) throw malformed("is cut off");
+  }
+  co_return 0;
+}
+
+// The header lines up to the empty one; nothing after the last part.
+Task<std::optional<std::string>> MultipartReader::read_head() {
+  for (;;) {
+    if (held_.starts_with("--")) co_return std::nullopt;
+    const size_t end = held_.find("\r\n\r\n");
+    if (end != std::string::npos) {
+      std::string head = held_.substr(0, end);
+      held_.erase(0, end + 4);
+      co_return head;
+    }
+    if (held_.size() > kLongestHead) throw malformed("has a part with an endless head");
+    const bool more = co_await fill();
+    if (!more) throw malformed("is cut off");
+  }
+}
+
+Task<std::optional<MultipartReader::Part>> MultipartReader::next() {
+  std::string dropped(kReadAhead, '\0');
+  for (size_t count = 1; count > 0;) count = co_await read(dropped);
+  if (ended_) co_return std::nullopt;
+  const auto head = co_await read_head();
+  ended_ = !head;
+  in_part_ = !ended_;
+  if (ended_) co_return std::nullopt;
+  for (size_t at = 0; at < head->size();) {
+    const size_t end = std::min(head->find("\r\n", at), head->size());
+    const std::string_view line = std::string_view(*head).substr(at, end - at);
+    if (http::equal_ignoring_case(line.substr(0, kDisposition.size()), kDisposition))
+      co_return part_from(line);
+    at = end + 2;
+  }
+  throw malformed("has a part without Content-Disposition");
+}
+
+}  // namespace sandgate::compat::e2b

@@ -1,0 +1,235 @@
+#include "gateway/compat/e2b/processes.hpp"
+
+#include "gateway/api/exec.hpp"
+#include "gateway/api/judged.hpp"
+#include "gateway/compat/e2b/account.hpp"
+#include "gateway/compat/e2b/rpc.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+// 16 MiB of input as base64, and room for what is around it.
+constexpr size_t kMaxBodyBytes = 24 << 20;
+// Past everything a process wrote: only what comes after is shown.
+constexpr uint64_t kFromNow = UINT64_MAX;
+
+const SandboxId& box_of(const http::Request& request) { return *request.caller.sandbox; }
+
+// One process as an answer's messages.
+struct Followed {
+  OpenSandbox box;
+  std::unique_ptr<ProcessStream> stream;
+  uint32_t pid = 0;
+  bool pty = false;
+};
+
+Task<void> follow(std::shared_ptr<Followed> process, MessageWriter& out) {
+  const Json first = start_event(process->pid);
+  co_await out.send(first);
+  for (;;) {
+    auto outcome = co_await attempt(process->stream->next());
+    if (!std::holds_alternative<Error>(outcome) && !std::get<0>(outcome))
+      outcome = Error(ErrorCode::unavailable, "the output ended before the process did");
+    if (auto* failure = std::get_if<Error>(&outcome)) {
+      auto judging = judge(process->box, std::move(*failure));
+      const Error told = co_await std::move(judging);
+      throw told;
+    }
+    const ProcessEvent& event = *std::get<0>(outcome);
+    const auto* exit = std::get_if<ProcessExit>(&event);
+    if (exit && exit->timed_out) throw Error(ErrorCode::timeout, "the command took too long");
+    const Json message =
+        exit ? end_event(*exit) : output_event(std::get<OutputChunk>(event), process->pty);
+    co_await out.send(message);
+    if (exit) co_return;
+  }
+}
+
+http::Response stream_of(const http::Request& request, std::shared_ptr<Followed> process,
+                         std::chrono::milliseconds limit = {}) {
+  MessageStream stream;
+  stream.produce = [process](MessageWriter& out) { return follow(process, out); };
+  stream.sign_of_life = keep_alive_event();
+  stream.interval = ping_interval_of(request);
+  stream.limit = limit;
+  stream.request_id = request.id;
+  return message_stream(std::move(stream));
+}
+
+// Clients know an unknown account as one that could not log in.
+Error as_login(Error error) {
+  for (const FieldProblem& field : error.fields)
+    if (field.path == "/user") error.code = ErrorCode::unauthenticated;
+  return error;
+}
+
+// What cannot be done because the process has just ended: clients know it as one that is not there.
+Task<void> on_running(Task<void> work) {
+  const auto outcome = co_await attempt(std::move(work));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (error && error->code == ErrorCode::conflict)
+    throw Error(ErrorCode::not_found, "no such process runs");
+  if (error) throw *error;
+}
+
+// {"input":{"stdin":…}} or {"input":{"pty":…}}.
+Task<void> write_input(const OpenSandbox& box, const ProcessInfo& process, const Json& message) {
+  const Json input = object_of(message, "input");
+  const bool pty = input.contains("pty");
+  if (process.pty != pty)
+    throw Error(ErrorCode::invalid, pty ? "the process has no terminal" : "it is a terminal");
+  std::string bytes = bytes_of(input, pty ? "pty" : "stdin");
+  auto writing = box.provider->write_stdin(box.backend_id, process.id, std::move(bytes));
+  co_await on_running(std::move(writing));
+}
+
+// A process that took its input for closed from the start must not wait for any.
+Task<void> close_unless(bool open, ProcessStream& stream) {
+  if (!open) co_await attempt(stream.close_stdin());
+}
+
+}  // namespace
+
+Task<OpenSandbox> Processes::open(const http::Request& request, Verb verb) {
+  return access_.open(request.caller, box_of(request).value, verb);
+}
+
+// Throws Error(not_found) for one that has ended, too.
+Task<ProcessInfo> Processes::running(OpenSandbox box, Selector selector) {
+  const auto all = co_await box.provider->processes(box.backend_id);
+  for (const ProcessInfo& process : all)
+    if (process.state == ProcessState::running && selector.fits(process)) co_return process;
+  throw Error(ErrorCode::not_found, "no such process runs");
+}
+
+Task<http::Response> Processes::start(http::Request& request) {
+  const Json message = message_of(request);
+  StartOrder order = start_order_from(message, box_of(request));
+  Command& command = order.command;
+  command.user = account_of(request);
+  command.timeout = timeout_of(request);
+  auto process = std::make_shared<Followed>();
+  process->box = co_await open(request, Verb::exec);
+  if (command.pty) api::require_verb(process->box, Verb::pty);
+  // Found again by other connections where the backend can do that.
+  command.background = process->box.provider->descriptor().can(Verb::background);
+  process->pty = command.pty.has_value();
+  auto starting = process->box.provider->exec(process->box.backend_id, command);
+  auto started = co_await attempt(std::move(starting));
+  if (auto* error = std::get_if<Error>(&started)) throw as_login(std::move(*error));
+  process->stream = std::get<0>(std::move(started));
+  const std::string named = process->stream->process_id();
+  process->pid = pid_of(named.empty() ? command.process_id : named);
+  co_await close_unless(order.stdin_open || process->pty, *process->stream);
+  co_return stream_of(request, process);
+}
+
+Task<http::Response> Processes::connect(http::Request& request) {
+  const Json message = message_of(request);
+  const Selector selector = selector_from(message, box_of(request));
+  auto process = std::make_shared<Followed>();
+  process->box = co_await open(request, Verb::background);
+  const OpenSandbox& box = process->box;
+  const auto all = co_await box.provider->processes(box.backend_id);
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const ProcessInfo& one) { return selector.fits(one); });
+  if (found == all.end()) throw Error(ErrorCode::not_found, "no such process");
+  process->pid = pid_of(found->id);
+  process->pty = found->pty;
+  process->stream = co_await box.provider->attach(box.backend_id, found->id, kFromNow);
+  co_return stream_of(request, process, timeout_of(request));
+}
+
+Task<http::Response> Processes::list(http::Request& request) {
+  message_of(request);
+  const OpenSandbox box = co_await open(request, Verb::background);
+  const auto all = co_await box.provider->processes(box.backend_id);
+  Json processes = Json::array();
+  for (const ProcessInfo& process : all)
+    if (process.state == ProcessState::running) processes.push_back(process_json(process));
+  co_return http::Response::json(200, {{"processes", std::move(processes)}});
+}
+
+Task<http::Response> Processes::send_input(http::Request& request) {
+  const Json message = message_of(request);
+  const Selector selector = selector_from(message, box_of(request));
+  const OpenSandbox box = co_await open(request, Verb::stdin_);
+  const ProcessInfo process = co_await running(box, selector);
+  co_await write_input(box, process, message);
+  co_return http::Response::json(200, Json::object());
+}
+
+Task<http::Response> Processes::stream_input(http::Request& request) {
+  check_stream(request);
+  MessageSource messages(*request.stream);
+  const OpenSandbox box = co_await open(request, Verb::stdin_);
+  std::optional<ProcessInfo> process;
+  for (;;) {
+    const auto message = co_await messages.next();
+    if (!message) break;
+    if (message->contains("start")) {
+      const Selector selector = selector_from(object_of(*message, "start"), box.id);
+      process = co_await running(box, selector);
+    } else if (message->contains("data")) {
+      if (!process) throw Error(ErrorCode::invalid, "the stream does not begin with its start");
+      const Json data = object_of(*message, "data");
+      co_await write_input(box, *process, data);
+    }
+  }
+  co_return empty_stream();
+}
+
+Task<http::Response> Processes::close_stdin(http::Request& request) {
+  const Selector selector = selector_from(message_of(request), box_of(request));
+  const OpenSandbox box = co_await open(request, Verb::stdin_);
+  const ProcessInfo process = co_await running(box, selector);
+  co_await on_running(box.provider->close_stdin(box.backend_id, process.id));
+  co_return http::Response::json(200, Json::object());
+}
+
+Task<http::Response> Processes::send_signal(http::Request& request) {
+  const Json message = message_of(request);
+  const Selector selector = selector_from(message, box_of(request));
+  const int number = signal_from(message);
+  const OpenSandbox box = co_await open(request, Verb::signal);
+  const ProcessInfo process = co_await running(box, selector);
+  co_await on_running(box.provider->signal(box.backend_id, process.id, number));
+  co_return http::Response::json(200, Json::object());
+}
+
+Task<http::Response> Processes::update(http::Request& request) {
+  const Json message = message_of(request);
+  const Selector selector = selector_from(message, box_of(request));
+  const auto size = pty_size_from(message);
+  const OpenSandbox box = co_await open(request, Verb::pty);
+  const ProcessInfo process = co_await running(box, selector);
+  if (size) co_await on_running(box.provider->resize(box.backend_id, process.id, *size));
+  co_return http::Response::json(200, Json::object());
+}
+
+void Processes::add_routes(http::Routes& routes) {
+  using Answer = Task<http::Response> (Processes::*)(http::Request&);
+  const auto add = [&](std::string method, Answer answer,
+                       http::BodyMode body = http::BodyMode::buffered) {
+    routes.add({.method = http::Method::post,
+                .pattern = "/process.Process/" + method,
+                .permission = http::Permission::use_sandboxes,
+                .body = body,
+                .handler =
+                    [this, answer](http::Request& r) {
+                      r.params["id"] = box_of(r).value;
+                      return api::judged(access_, r, (this->*answer)(r));
+                    },
+                .max_body_bytes = kMaxBodyBytes});
+  };
+  add("Start", &Processes::start);
+  add("Connect", &Processes::connect);
+  add("List", &Processes::list);
+  add("SendInput", &Processes::send_input);
+  add("StreamInput", &Processes::stream_input, http::BodyMode::streamed);
+  add("CloseStdin", &Processes::close_stdin);
+  add("SendSignal", &Processes::send_signal);
+  add("Update", &Processes::update);
+}
+
+}  // namespace sandgate::compat::e2b

@@ -1,0 +1,31 @@
+#pragma once
+#include "gateway/compat/e2b/process_wire.hpp"
+#include "gateway/http/routes.hpp"
+#include "gateway/sandboxes/access.hpp"
+
+namespace sandgate::compat::e2b {
+
+// process.Process: programs in the caller's sandbox. They outlive the connection that started
+// them, and are found again by number or tag.
+class Processes {
+ public:
+  explicit Processes(SandboxAccess& access) : access_(access) {}
+  void add_routes(http::Routes& routes);
+
+  Task<http::Response> start(http::Request& request);
+  Task<http::Response> connect(http::Request& request);
+  Task<http::Response> list(http::Request& request);
+  Task<http::Response> send_input(http::Request& request);
+  Task<http::Response> stream_input(http::Request& request);
+  Task<http::Response> close_stdin(http::Request& request);
+  Task<http::Response> send_signal(http::Request& request);
+  Task<http::Response> update(http::Request& request);
+
+ private:
+  Task<OpenSandbox> open(const http::Request& request, Verb verb);
+  Task<ProcessInfo> running(OpenSandbox box, Selector selector);
+
+  SandboxAccess& access_;
+};
+
+}  // namespace sandgate::compat::e2b

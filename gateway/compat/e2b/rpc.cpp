@@ -1,0 +1,201 @@
+#include "gateway/compat/e2b/rpc.hpp"
+
+#include <charconv>
+
+#include "gateway/compat/e2b/wording.hpp"
+#include "gateway/core/crypto.hpp"
+#include "gateway/core/settle.hpp"
+#include "gateway/http/problem.hpp"
+#include "providers/connect_stream.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+constexpr std::string_view kUnaryType = "application/json",
+                           kStreamType = "application/connect+json";
+constexpr size_t kHeadSize = 5;
+constexpr size_t kPiece = 64 << 10;
+constexpr int64_t kLongestMs = 9'999'999'999;  // ten digits, as the protocol has it
+
+std::string_view media_type(const http::Request& request) {
+  const std::string_view type = request.headers.find("Content-Type").value_or("");
+  return type.substr(0, type.find_first_of("; "));
+}
+
+bool is_compressed(const http::Request& request, std::string_view header) {
+  return request.headers.find(header).value_or("identity") != "identity";
+}
+
+// The length of the message behind an envelope's first bytes.
+size_t message_length(std::string_view head) {
+  if (head.size() < kHeadSize) throw Error(ErrorCode::invalid, "the envelope is cut off");
+  if (head[0] & 1) throw Error(ErrorCode::unsupported, "compressed messages are not taken");
+  if (head[0] != 0) throw Error(ErrorCode::invalid, "the envelope has unknown flags");
+  size_t length = 0;
+  for (size_t i = 1; i < kHeadSize; ++i) length = length << 8 | static_cast<unsigned char>(head[i]);
+  return length;
+}
+
+std::string_view content_of_envelope(std::string_view body) {
+  if (message_length(body) != body.size() - kHeadSize)
+    throw Error(ErrorCode::invalid, "the envelope's length is not that of its message");
+  return body.substr(kHeadSize);
+}
+
+Json object_from(std::string_view text) {
+  Json message = parse_json(text);
+  if (!message.is_object()) throw Error(ErrorCode::invalid, "the message is no object");
+  return message;
+}
+
+http::Response stream_response() {
+  http::Response response;
+  response.content_type = kStreamType;
+  response.headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
+  return response;
+}
+
+std::optional<int64_t> header_number(const http::Request& request, std::string_view name) {
+  const auto text = request.headers.find(name);
+  if (!text) return std::nullopt;
+  int64_t number = 0;
+  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (failure != std::errc() || end != text->data() + text->size() || number < 0 ||
+      number > kLongestMs)
+    throw Error::invalid(std::string(name), "must be a whole number");
+  return number;
+}
+
+// Ends with the stream's own end, also when what it tells fails; only a client that is gone is
+// thrown.
+Task<std::monostate> produce_all(const MessageStream& stream, http::SharedSink& sink) {
+  MessageWriter writer(sink);
+  std::exception_ptr failure;
+  bool in_time = true;
+  try {
+    auto work = stream.produce(writer);
+    if (stream.limit.count() > 0) {
+      const auto done = co_await with_timeout(stream.limit, std::move(work));
+      in_time = done.has_value();
+    } else {
+      co_await std::move(work);
+    }
+  } catch (const boost::system::system_error&) {
+    throw;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  Json end = Json::object();
+  if (failure) end["error"] = connect_error(http::as_error(failure, stream.request_id));
+  if (!in_time) end["error"] = connect_error(Error(ErrorCode::timeout, "the time is over"));
+  std::string bytes = connect::envelope(end, /*last=*/true);
+  co_await sink.write(std::move(bytes));
+  co_return std::monostate();
+}
+
+Task<void> serve(std::shared_ptr<const MessageStream> stream, http::BodySink& sink) {
+  http::SharedSink shared(sink, co_await asio::this_coro::executor);
+  std::string sign = connect::envelope(stream->sign_of_life);
+  auto both = with_companion(produce_all(*stream, shared),
+                             shared.keep_alive(stream->interval, std::move(sign)));
+  co_await std::move(both);
+}
+
+}  // namespace
+
+Json message_of(const http::Request& request) {
+  const std::string_view type = media_type(request);
+  if (type != kUnaryType && type != kStreamType)
+    throw Error(ErrorCode::unsupported, "only Connect with JSON is spoken here");
+  if (is_compressed(request, "Content-Encoding") ||
+      is_compressed(request, "Connect-Content-Encoding"))
+    throw Error(ErrorCode::unsupported, "compressed messages are not taken");
+  const std::string_view text =
+      type == kStreamType ? content_of_envelope(request.body) : std::string_view(request.body);
+  return object_from(text);
+}
+
+void check_stream(const http::Request& request) {
+  if (media_type(request) != kStreamType || is_compressed(request, "Connect-Content-Encoding"))
+    throw Error(ErrorCode::unsupported, "only a stream of plain JSON messages is taken here");
+}
+
+// Whether there are that many; false at the end.
+Task<bool> MessageSource::hold(size_t bytes) {
+  std::string piece(kPiece, '\0');
+  while (held_.size() < bytes) {
+    const size_t count = co_await body_.read(piece);
+    if (count == 0 && held_.empty()) co_return false;
+    if (count == 0) throw Error(ErrorCode::invalid, "the envelope is cut off");
+    held_.append(piece, 0, count);
+  }
+  co_return true;
+}
+
+Task<std::optional<Json>> MessageSource::next() {
+  const bool more = co_await hold(kHeadSize);
+  if (!more) co_return std::nullopt;
+  const size_t length = message_length(held_);
+  if (length > kMost) throw Error(ErrorCode::too_large, "a message is larger than 4 MiB");
+  co_await hold(kHeadSize + length);
+  Json message = object_from(std::string_view(held_).substr(kHeadSize, length));
+  held_.erase(0, kHeadSize + length);
+  co_return message;
+}
+
+std::chrono::milliseconds timeout_of(const http::Request& request) {
+  return std::chrono::milliseconds(header_number(request, "Connect-Timeout-Ms").value_or(0));
+}
+
+std::chrono::milliseconds ping_interval_of(const http::Request& request) {
+  const int64_t seconds = header_number(request, "Keepalive-Ping-Interval").value_or(90);
+  return std::chrono::seconds(std::clamp<int64_t>(seconds, 1, 300));
+}
+
+std::string bytes_of(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || found->is_null()) return "";
+  auto bytes = found->is_string() ? base64_decode(found->get_ref<const std::string&>())
+                                  : std::optional<std::string>();
+  if (!bytes) throw Error::invalid(std::string("/") + name, "must be base64");
+  return std::move(*bytes);
+}
+
+int64_t number_of(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || found->is_null()) return 0;
+  if (const auto number = whole_number(*found)) return *number;
+  if (found->is_string()) {
+    const std::string& text = found->get_ref<const std::string&>();
+    int64_t number = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure == std::errc() && end == text.data() + text.size()) return number;
+  }
+  throw Error::invalid(std::string("/") + name, "must be an integer");
+}
+
+Json object_of(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_object() ? *found : Json::object();
+}
+
+Task<void> MessageWriter::send(const Json& message) {
+  return sink_.write(connect::envelope(message));
+}
+
+http::Response message_stream(MessageStream stream) {
+  const auto shared = std::make_shared<const MessageStream>(std::move(stream));
+  http::Response response = stream_response();
+  response.body = http::StreamBody{std::nullopt,
+                                   [shared](http::BodySink& sink) { return serve(shared, sink); }};
+  return response;
+}
+
+http::Response empty_stream() {
+  http::Response response = stream_response();
+  const Json nothing = Json::object();
+  response.body = connect::envelope(nothing) + connect::envelope(nothing, /*last=*/true);
+  return response;
+}
+
+}  // namespace sandgate::compat::e2b

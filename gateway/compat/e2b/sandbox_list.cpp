@@ -1,0 +1,85 @@
+#include "gateway/compat/e2b/sandbox_list.hpp"
+
+#include "gateway/api/page.hpp"
+#include "gateway/compat/e2b/sandbox_view.hpp"
+#include "gateway/http/percent.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+constexpr int64_t kMostItems = 100;
+
+std::string decoded(std::string text) {
+  auto plain = http::percent_decode(text);
+  if (!plain) throw Error::invalid("?metadata", "is not percent-encoded text");
+  return std::move(*plain);
+}
+
+std::vector<SandboxState> states_from(std::string_view text) {
+  std::vector<SandboxState> states;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(','), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (word == "running")
+      states.insert(states.end(), {SandboxState::running, SandboxState::resuming});
+    else if (word == "paused")
+      states.insert(states.end(), {SandboxState::paused, SandboxState::pausing});
+    else
+      throw Error::invalid("?state", "must be running or paused, or both with a comma");
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return states;
+}
+
+}  // namespace
+
+http::Query page_query_of(const http::Query& query) {
+  std::string text = "limit=" + std::to_string(query.integer("limit", 1, kMostItems, kMostItems));
+  // Cursors are safe in a URL; anything else is refused by its reader.
+  if (const auto token = query.find("nextToken"); token && !token->empty())
+    text += "&cursor=" + *token;
+  return http::Query(text);
+}
+
+std::map<std::string, std::string> metadata_from(std::string_view text) {
+  std::map<std::string, std::string> wanted;
+  const http::Query form(text);
+  for (const auto& [key, value] : form.items()) wanted[decoded(key)] = decoded(value);
+  return wanted;
+}
+
+ListRequest list_request_from(const http::Request& request) {
+  const api::PageRequest page = api::read_page(page_query_of(request.query), 2);
+  ListRequest list{.limit = static_cast<size_t>(page.limit)};
+  list.filter.tenant = request.tenant();
+  list.filter.rows = page.rows_to_fetch();
+  // The older of the two lists shows what runs.
+  const bool old = !request.path.starts_with("/e2b/v2/");
+  list.filter.states =
+      states_from(request.query.find("state").value_or(old ? "running" : "running,paused"));
+  list.filter.metadata = metadata_from(request.query.find("metadata").value_or(""));
+  list.filter.profile = request.query.find("template").value_or("");
+  if (const auto order = request.query.find("order"); order && *order != "desc")
+    throw Error::invalid("?order", "must be desc: the youngest come first");
+  if (request.query.find("startedAfter"))
+    throw Error::invalid("?startedAfter", "is not offered here");
+  if (!page.after.empty()) list.filter.after = {page.micros_after(0), page.after[1]};
+  return list;
+}
+
+http::Response list_answer(const std::vector<SandboxRecord>& rows, size_t limit,
+                           const std::string& domain) {
+  Json items = Json::array();
+  const size_t shown = std::min(rows.size(), limit);
+  for (size_t i = 0; i < shown; ++i) items.push_back(detail_json(rows[i], domain));
+  http::Response answer = http::Response::json(200, items);
+  if (rows.size() > shown && shown > 0) {
+    const SandboxRecord& last = rows[shown - 1];
+    const std::string token =
+        api::to_cursor({std::to_string(to_micros(last.created_at)), last.id.value});
+    answer.headers.emplace_back("X-Next-Token", token);
+  }
+  return answer;
+}
+
+}  // namespace sandgate::compat::e2b

@@ -1,0 +1,46 @@
+#include "gateway/compat/e2b/surface.hpp"
+
+#include "gateway/compat/e2b/box_address.hpp"
+
+namespace sandgate::compat::e2b {
+
+Surface::Surface(Parts parts)
+    : parts_(std::move(parts)),
+      tokens_(parts_.token_key),
+      control_({parts_.lifecycle, parts_.profiles, parts_.sandboxes, parts_.pausing, parts_.ports,
+                tokens_, parts_.domain}),
+      templates_(parts_.snapshots),
+      processes_(parts_.access),
+      filesystem_(parts_.access),
+      transfers_(parts_.access),
+      authenticator_(parts_.cache, parts_.tenants, tokens_, parts_.domain),
+      live_tokens_(parts_.lifecycle.parts().database, tokens_),
+      data_(routes_, {.authenticator = authenticator_,
+                      .admission = &parts_.admission,
+                      .body_bytes = parts_.body_bytes,
+                      .body_room = &parts_.body_room}) {
+  routes_.add({.method = http::Method::get,
+               .pattern = "/health",
+               .permission = http::Permission::open,
+               .handler = [this](http::Request& request) { return health(request); }});
+  processes_.add_routes(routes_);
+  filesystem_.add_routes(routes_);
+  transfers_.add_routes(routes_);
+}
+
+std::unique_ptr<http::Responder> Surface::door(http::Responder& api, bool data_listener) {
+  return std::make_unique<Door>(api, data_, tokens_, live_tokens_, parts_.clock,
+                                Door::Settings{parts_.domain, data_listener});
+}
+
+// Looking does not wake: a paused sandbox is as far away as an ended one.
+Task<http::Response> Surface::health(http::Request& request) {
+  const auto address = box_address(request, parts_.domain);
+  if (!address) throw Error(ErrorCode::invalid, "say which sandbox is meant");
+  const auto known = co_await parts_.cache.find(address->sandbox);
+  if (!known) throw wrong_state(SandboxState::stopped);
+  check_running(known->record);
+  co_return http::Response::empty(204);
+}
+
+}  // namespace sandgate::compat::e2b

@@ -1,0 +1,61 @@
+#pragma once
+#include <memory>
+
+#include "gateway/compat/e2b/box_authenticator.hpp"
+#include "gateway/compat/e2b/control.hpp"
+#include "gateway/compat/e2b/door.hpp"
+#include "gateway/compat/e2b/filesystem.hpp"
+#include "gateway/compat/e2b/processes.hpp"
+#include "gateway/compat/e2b/templates.hpp"
+#include "gateway/compat/e2b/transfers.hpp"
+#include "gateway/http/dispatch.hpp"
+
+namespace sandgate::compat::e2b {
+
+// All of the surface, put together: its control plane is routes of the API, its data planes have a
+// table of their own, and the doors lead to both.
+class Surface {
+ public:
+  struct Parts {
+    Lifecycle& lifecycle;
+    ProfileResolver& profiles;
+    api::SandboxHandlers& sandboxes;
+    api::PausingHandlers& pausing;
+    api::SnapshotHandlers& snapshots;
+    ports::PortStore& ports;
+    SandboxAccess& access;
+    SandboxCache& cache;
+    TenantDirectory& tenants;
+    http::Admission& admission;
+    http::BodyRoom& body_room;
+    const Clock& clock;
+    Secret token_key;
+    std::string domain;  // of ports' hosts; empty: none
+    size_t body_bytes = 1 << 20;  // of a JSON body, where its route says nothing else
+  };
+  explicit Surface(Parts parts);
+
+  void add_control_routes(http::Routes& routes) {
+    control_.add_routes(routes);
+    templates_.add_routes(routes);
+  }
+  // Before the API's own listener, or before one for data planes only. `api` must outlive it.
+  std::unique_ptr<http::Responder> door(http::Responder& api, bool data_listener);
+
+ private:
+  Task<http::Response> health(http::Request& request);
+
+  const Parts parts_;
+  const AccessTokens tokens_;
+  Control control_;
+  Templates templates_;
+  Processes processes_;
+  Filesystem filesystem_;
+  Transfers transfers_;
+  BoxAuthenticator authenticator_;
+  LiveTokens live_tokens_;
+  http::Routes routes_;
+  http::Dispatcher data_;
+};
+
+}  // namespace sandgate::compat::e2b

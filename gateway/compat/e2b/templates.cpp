@@ -1,0 +1,65 @@
+#include "gateway/compat/e2b/templates.hpp"
+
+#include "gateway/compat/e2b/sandbox_list.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+Json template_json(const Json& snapshot) {
+  Json names = Json::array();
+  if (const Json name = snapshot.value("name", Json()); name.is_string()) names.push_back(name);
+  return {{"snapshotID", snapshot.at("id")}, {"names", std::move(names)}};
+}
+
+Json document_of(const http::Response& answer) {
+  return Json::parse(std::get<std::string>(answer.body));
+}
+
+}  // namespace
+
+Task<http::Response> Templates::create(http::Request& request) {
+  const http::Response made = co_await snapshots_.create(request);
+  co_return http::Response::json(201, template_json(document_of(made)));
+}
+
+// A page may show fewer than it could: what is left out of it is none of the sandbox's.
+Task<http::Response> Templates::list(http::Request& request) {
+  const auto sandbox = request.query.find("sandboxID"), name = request.query.find("name");
+  http::Request inner = request;
+  inner.query = page_query_of(request.query);
+  const http::Response listed = co_await snapshots_.list(inner);
+  const Json page = document_of(listed), next = page.at("next_cursor");
+  Json shown = Json::array();
+  for (const Json& one : page.at("items"))
+    if ((!sandbox || one.at("sandbox") == *sandbox) && (!name || one.value("name", "") == *name))
+      shown.push_back(template_json(one));
+  http::Response answer = http::Response::json(200, shown);
+  if (next.is_string()) answer.headers.emplace_back("X-Next-Token", next.get<std::string>());
+  co_return answer;
+}
+
+Task<http::Response> Templates::remove(http::Request& request) {
+  return snapshots_.remove(request);
+}
+
+void Templates::add_routes(http::Routes& routes) {
+  using http::Method;
+  using http::Permission;
+  using Answer = Task<http::Response> (Templates::*)(http::Request&);
+  const auto add = [&](Method method, const char* pattern, Permission permission, Answer answer) {
+    const bool creates = method == Method::post;
+    routes.add({.method = method,
+                .pattern = pattern,
+                .permission = permission,
+                .body = creates ? http::BodyMode::buffered : http::BodyMode::none,
+                .handler = [this, answer](http::Request& r) { return (this->*answer)(r); },
+                .idempotent_create = creates,
+                .takes_up = creates});
+  };
+  const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
+  add(Method::post, "/e2b/sandboxes/{id}/snapshots", use, &Templates::create);
+  add(Method::get, "/e2b/snapshots", read, &Templates::list);
+  add(Method::delete_, "/e2b/templates/{id}", use, &Templates::remove);
+}
+
+}  // namespace sandgate::compat::e2b

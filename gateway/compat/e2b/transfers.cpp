@@ -1,0 +1,111 @@
+#include "gateway/compat/e2b/transfers.hpp"
+
+#include "gateway/api/file_download.hpp"
+#include "gateway/api/judged.hpp"
+#include "gateway/compat/e2b/account.hpp"
+#include "gateway/compat/e2b/file_wire.hpp"
+#include "gateway/compat/e2b/multipart.hpp"
+#include "gateway/http/token.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+constexpr uint32_t kNewFile = 0644;
+constexpr size_t kMostParts = 1000;
+constexpr std::string_view kMetadata = "x-metadata-";
+
+std::string path_of(const http::Request& request) {
+  const auto path = request.query.find("path");
+  if (!path || path->empty()) throw Error::invalid("?path", "is required");
+  return path_from(*path);
+}
+
+// What would be dropped is refused.
+void check_upload(const http::Request& request) {
+  if (request.headers.find("Content-Encoding").value_or("identity") != "identity")
+    throw Error(ErrorCode::invalid, "compressed uploads are not taken");
+  for (const auto& [name, value] : request.headers.fields())
+    if (http::equal_ignoring_case(name.substr(0, kMetadata.size()), kMetadata))
+      throw Error(ErrorCode::invalid, "files have no metadata here");
+}
+
+// Who writes a file anew keeps what may be done with it.
+Task<Json> write_one(const OpenSandbox& box, std::string path, ByteSource& bytes) {
+  auto looking = box.provider->stat(box.backend_id, path);
+  const auto there = co_await attempt(std::move(looking));
+  const auto* before = std::get_if<FileEntry>(&there);
+  const bool file = before && before->type == FileType::file;
+  const uint32_t mode = file ? before->mode & 0777 : kNewFile;
+  const FileEntry entry = co_await box.provider->write_file(box.backend_id, path, mode, bytes);
+  co_return written_json(entry);
+}
+
+}  // namespace
+
+Task<http::Response> Transfers::read(http::Request& request) {
+  check_own_account(request);
+  const std::string path = path_of(request);
+  const OpenSandbox box =
+      co_await access_.open(request.caller, request.caller.sandbox->value, Verb::files);
+  co_return co_await api::download(box, request, path);
+}
+
+// Each part is a file; its name is its path, unless the address has one.
+Task<Json> Transfers::write_parts(OpenSandbox box, const http::Request& request) {
+  const auto type = request.headers.find("Content-Type").value_or("");
+  MultipartReader parts(*request.stream, boundary_of(type));
+  const std::string given = request.query.find("path").value_or("");
+  Json written = Json::array();
+  for (;;) {
+    const auto part = co_await parts.next();
+    if (!part) break;
+    if (part->name != "file") continue;
+    const std::string path = path_from(given.empty() ? part->file_name : given);
+    if (path == ".") throw Error(ErrorCode::invalid, "a file of the upload has no name");
+    if (written.size() == kMostParts || (!given.empty() && !written.empty()))
+      throw Error(ErrorCode::invalid, "the upload has too many files");
+    Json item = co_await write_one(box, path, parts);
+    written.push_back(std::move(item));
+  }
+  co_return written;
+}
+
+Task<http::Response> Transfers::write(http::Request& request) {
+  check_own_account(request);
+  check_upload(request);
+  const std::string_view type = request.headers.find("Content-Type").value_or("");
+  const bool parts = type.starts_with("multipart/form-data");
+  const std::string path = parts ? "" : path_of(request);
+  const OpenSandbox box =
+      co_await access_.open(request.caller, request.caller.sandbox->value, Verb::files);
+  Json written = Json::array();
+  if (parts) {
+    written = co_await write_parts(box, request);
+  } else {
+    Json item = co_await write_one(box, path, *request.stream);
+    written.push_back(std::move(item));
+  }
+  co_return http::Response::json(200, written);
+}
+
+void Transfers::add_routes(http::Routes& routes) {
+  using http::BodyMode;
+  using http::Method;
+  using http::Permission;
+  using Answer = Task<http::Response> (Transfers::*)(http::Request&);
+  const auto add = [&](Method method, Permission permission, BodyMode body, Answer answer) {
+    routes.add({.method = method,
+                .pattern = "/files",
+                .permission = permission,
+                .body = body,
+                .handler = [this, answer](http::Request& r) {
+                  r.params["id"] = r.caller.sandbox->value;
+                  return api::judged(access_, r, (this->*answer)(r));
+                }});
+  };
+  add(Method::get, Permission::read_sandboxes, BodyMode::none, &Transfers::read);
+  add(Method::head, Permission::read_sandboxes, BodyMode::none, &Transfers::read);
+  add(Method::post, Permission::use_sandboxes, BodyMode::streamed, &Transfers::write);
+}
+
+}  // namespace sandgate::compat::e2b

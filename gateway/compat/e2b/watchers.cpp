@@ -1,0 +1,119 @@
+#include "gateway/compat/e2b/watchers.hpp"
+
+#include <algorithm>
+
+#include "gateway/compat/e2b/file_wire.hpp"
+#include "gateway/core/random.hpp"
+#include "gateway/core/settle.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::minutes kForgotten{10};
+constexpr std::chrono::seconds kLook{1};
+
+}  // namespace
+
+struct Watchers::Watcher {
+  OpenSandbox box;
+  std::unique_ptr<FileWatch> watch;
+  std::string directory;
+
+  std::mutex mutex;  // of what follows
+  std::deque<Json> events;
+  std::optional<Error> failure;
+  bool removed = false;
+  steady_clock::time_point asked_at = steady_clock::now();
+
+  bool is_over() {
+    const std::lock_guard lock(mutex);
+    return removed || steady_clock::now() - asked_at > kForgotten;
+  }
+
+  void keep(std::vector<Json> more) {
+    const std::lock_guard lock(mutex);
+    for (Json& event : more) events.push_back(std::move(event));
+    if (events.size() > kMaxEvents) throw Error(ErrorCode::unavailable, "events were not read");
+  }
+
+  void fail(Error error) {
+    const std::lock_guard lock(mutex);
+    failure = std::move(error);
+  }
+};
+
+std::string Watchers::add(asio::any_io_executor executor, OpenSandbox box,
+                          std::unique_ptr<FileWatch> watch, std::string directory) {
+  auto watcher = std::make_shared<Watcher>();
+  watcher->box = std::move(box);
+  watcher->box.activity.reset();
+  watcher->watch = std::move(watch);
+  watcher->directory = std::move(directory);
+  const std::string id = "wa" + random_hex(12);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto same = std::count_if(watchers_.begin(), watchers_.end(), [&](const auto& one) {
+      return one.second->box.id == watcher->box.id;
+    });
+    if (static_cast<size_t>(same) >= kMaxPerSandbox)
+      throw Error(ErrorCode::quota_exceeded, "the sandbox has too many watchers: remove one");
+    watchers_[id] = watcher;
+  }
+  spawn_detached(executor, [this, watcher, id] { return run(watcher, id); });
+  return id;
+}
+
+Task<void> Watchers::gather(Shared watcher) {
+  try {
+    for (;;) {
+      const auto change = co_await watcher->watch->next();
+      if (!change) throw Error(ErrorCode::not_found, "the directory is gone");
+      watcher->keep(change_events(*change, watcher->directory));
+    }
+  } catch (const Error& error) {
+    watcher->fail(error);
+  }
+}
+
+Task<void> Watchers::run(Shared watcher, std::string id) {
+  auto waiting = [](Shared of) -> Task<void> {
+    while (!of->is_over()) co_await sleep_for(kLook);
+  };
+  auto both = ends_beside(waiting(watcher), gather(watcher));
+  co_await std::move(both);
+  const std::lock_guard lock(mutex_);
+  watchers_.erase(id);
+}
+
+Watchers::Shared Watchers::find(const SandboxId& sandbox, const std::string& watcher) {
+  const std::lock_guard lock(mutex_);
+  const auto found = watchers_.find(watcher);
+  if (found == watchers_.end() || found->second->box.id != sandbox)
+    throw Error(ErrorCode::not_found, "no such watcher");
+  return found->second;
+}
+
+std::vector<Json> Watchers::take(const SandboxId& sandbox, const std::string& watcher) {
+  const Shared found = find(sandbox, watcher);
+  const std::lock_guard lock(found->mutex);
+  found->asked_at = steady_clock::now();
+  std::vector<Json> events(std::make_move_iterator(found->events.begin()),
+                           std::make_move_iterator(found->events.end()));
+  found->events.clear();
+  if (events.empty() && found->failure) throw *found->failure;
+  return events;
+}
+
+void Watchers::remove(const SandboxId& sandbox, const std::string& watcher) {
+  const Shared found = find(sandbox, watcher);
+  {
+    const std::lock_guard lock(found->mutex);
+    found->removed = true;
+  }
+  const std::lock_guard lock(mutex_);
+  watchers_.erase(watcher);
+}
+
+}  // namespace sandgate::compat::e2b

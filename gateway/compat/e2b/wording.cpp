@@ -1,0 +1,108 @@
+#include "gateway/compat/e2b/wording.hpp"
+
+#include "gateway/core/json_reader.hpp"
+#include "providers/connect_stream.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+constexpr std::string_view kStreamAnswer = "application/connect+json";
+// Clients know an ended sandbox by this sentence and by its status.
+constexpr std::string_view kGone = "The sandbox was not found";
+constexpr int kBadGateway = 502, kNoSpace = 507;
+
+struct ConnectCode {
+  std::string_view name;
+  int status;
+};
+
+ConnectCode connect_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid:
+    case ErrorCode::too_large:
+      return {"invalid_argument", 400};
+    case ErrorCode::unauthenticated:
+      return {"unauthenticated", 401};
+    case ErrorCode::forbidden:
+      return {"permission_denied", 403};
+    case ErrorCode::not_found:
+      return {"not_found", 404};
+    case ErrorCode::conflict:
+      return {"failed_precondition", 400};
+    case ErrorCode::unsupported:
+      return {"unimplemented", 501};
+    case ErrorCode::budget_exceeded:
+    case ErrorCode::quota_exceeded:
+    case ErrorCode::rate_limited:
+      return {"resource_exhausted", 429};
+    case ErrorCode::no_capacity:
+    case ErrorCode::unavailable:
+      return {"unavailable", 503};
+    case ErrorCode::timeout:
+      return {"deadline_exceeded", 504};
+    case ErrorCode::internal:
+      break;
+  }
+  return {"internal", 500};
+}
+
+bool is_gone(const Error& error) {
+  return error.code == ErrorCode::conflict && error.details.contains("state");
+}
+
+// What a client reads of an error is one line: the fields belong to it.
+Error error_of(const Json& problem) {
+  std::string message = problem.value("detail", "");
+  for (const Json& field : problem.value("fields", Json::array()))
+    if (const auto path = field.value("path", ""); message.find(path) == std::string::npos)
+      message += "; " + path + " " + field.value("message", "");
+  const auto code = error_code_from(problem.value("code", ""));
+  Error error(code.value_or(ErrorCode::internal), message);
+  if (problem.contains("state")) error.details = {{"state", problem["state"]}};
+  return error;
+}
+
+void put(http::Response& answer, int status, const Json& document) {
+  answer.status = status;
+  answer.content_type = "application/json";
+  answer.body = document.dump();
+}
+
+}  // namespace
+
+Shape shape_of(const http::Request& request) {
+  const bool call = request.path.starts_with("/process.Process/") ||
+                    request.path.starts_with("/filesystem.Filesystem/");
+  if (!call) return Shape::file;
+  const std::string_view type = request.headers.find("Content-Type").value_or("");
+  return type.starts_with(kStreamAnswer) ? Shape::stream : Shape::unary;
+}
+
+Json connect_error(const Error& error) {
+  if (is_gone(error)) return {{"code", "unavailable"}, {"message", kGone}};
+  return {{"code", connect_code(error.code).name}, {"message", error.what()}};
+}
+
+http::Response worded(http::Response answer, Shape shape, std::string_view sandbox) {
+  const auto* text = std::get_if<std::string>(&answer.body);
+  if (answer.content_type != "application/problem+json" || !text) return answer;
+  const Error error = error_of(Json::parse(*text));
+  if (shape == Shape::control) {
+    put(answer, answer.status, {{"code", answer.status}, {"message", error.what()}});
+  } else if (is_gone(error)) {
+    put(answer, kBadGateway, {{"code", kBadGateway}, {"message", kGone}, {"sandboxId", sandbox}});
+  } else if (shape == Shape::file) {
+    const int status = error.code == ErrorCode::quota_exceeded ? kNoSpace : answer.status;
+    put(answer, status, {{"code", status}, {"message", error.what()}});
+  } else if (shape == Shape::unary) {
+    put(answer, connect_code(error.code).status, connect_error(error));
+  } else {
+    answer.status = 200;
+    answer.content_type = kStreamAnswer;
+    const Json end{{"error", connect_error(error)}};
+    answer.body = connect::envelope(end, /*last=*/true);
+  }
+  return answer;
+}
+
+}  // namespace sandgate::compat::e2b

@@ -1,0 +1,87 @@
+// Creating, finding, keeping, pausing and ending sandboxes with the published client.
+import assert from 'node:assert/strict'
+import { AuthenticationError, NotFoundError, Sandbox } from 'e2b'
+
+const other = { apiKey: process.env.OTHER_KEY }
+const box = await Sandbox.create('base', {
+  timeoutMs: 60_000, metadata: { run: 'b c', sign: '100%' }, envs: { FROM_CREATE: 'yes' } })
+try {
+  const info = await box.getInfo()
+  assert.deepEqual(info.metadata, { run: 'b c', sign: '100%' })
+  assert.equal(info.state, 'running')
+  assert.equal(info.templateId, 'base')
+  assert.ok(info.endAt - Date.now() > 30_000 && info.endAt - Date.now() < 61_000)
+  assert.equal(await box.isRunning(), true)
+  assert.equal(box.getHost(3000), `3000-${box.sandboxId}.${process.env.BOX_DOMAIN}`)
+  assert.equal((await box.commands.run('echo $FROM_CREATE')).stdout, 'yes\n')
+
+  const list = async (query, opts) => (await Sandbox.list({ query, ...opts }).nextItems()).map((one) => one.sandboxId)
+  assert.deepEqual(await list({ metadata: { run: 'b c' } }), [box.sandboxId])
+  assert.deepEqual(await list({ metadata: { sign: '100%' } }), [box.sandboxId])
+  assert.deepEqual(await list({ metadata: { run: 'x' } }), [])
+  assert.deepEqual(await list({ state: ['paused'] }), [])
+  assert.deepEqual(await list({}, other), [])
+
+  const second = await Sandbox.create({ timeoutMs: 60_000 })
+  const pages = Sandbox.list({ limit: 1 })
+  const seen = [...await pages.nextItems()]
+  assert.equal(pages.hasNext, true)
+  seen.push(...await pages.nextItems())
+  assert.equal(pages.hasNext, false)
+  assert.deepEqual(seen.map((one) => one.sandboxId).sort(), [box.sandboxId, second.sandboxId].sort())
+  assert.equal(await second.kill(), true)
+
+  await box.setTimeout(120_000)
+  assert.ok((await box.getInfo()).endAt - Date.now() > 100_000)
+  // A connection makes the time longer, never shorter.
+  await Sandbox.connect(box.sandboxId, { timeoutMs: 10_000 })
+  assert.ok((await box.getInfo()).endAt - Date.now() > 90_000)
+
+  const again = await Sandbox.connect(box.sandboxId)
+  assert.equal((await again.commands.run('echo again')).stdout, 'again\n')
+  const metrics = await box.getMetrics()
+  assert.ok(metrics.length === 1 && metrics[0].memTotal > 0 && metrics[0].diskTotal > 0)
+
+  await assert.rejects(Sandbox.connect(box.sandboxId, other), NotFoundError)
+  await assert.rejects(Sandbox.getInfo(box.sandboxId, other), NotFoundError)
+  assert.equal(await Sandbox.kill(box.sandboxId, other), false)
+  await assert.rejects(Sandbox.connect('isnothing'), NotFoundError)
+  await assert.rejects(Sandbox.create('nothing'), /404/)
+  await assert.rejects(Sandbox.create('base', { apiKey: 'e2b_' + '0'.repeat(40) }), AuthenticationError)
+  await assert.rejects(Sandbox.create('base', { apiKey: process.env.VIEWER_KEY }))
+  await assert.rejects(Sandbox.create('base', { timeoutMs: 100 * 24 * 3600_000 }), /400|limit|beyond/)
+  await assert.rejects(Sandbox.create('base', { lifecycle: { onTimeout: 'pause' } }), /autoPause/)
+  await assert.rejects(Sandbox.create('base', { network: { denyOut: ['0.0.0.0/0'] } }), /denyOut/)
+
+  await box.files.write('kept', 'by a snapshot')
+  const snapshot = await box.createSnapshot().catch((error) => { console.log('snapshot: ' + error.message) })
+  if (snapshot) {
+    assert.deepEqual((await Sandbox.listSnapshots().nextItems()).map((one) => one.snapshotId), [snapshot.snapshotId])
+    const copy = await Sandbox.create(snapshot.snapshotId, { timeoutMs: 60_000 })
+    assert.equal(await copy.files.read('kept'), 'by a snapshot')
+    assert.equal(await copy.kill(), true)
+    assert.equal(await Sandbox.deleteSnapshot(snapshot.snapshotId), true)
+    assert.equal(await Sandbox.deleteSnapshot(snapshot.snapshotId), false)
+  }
+
+  // What runs inside is kept where the backend can keep it; else the client hears that it cannot.
+  const watch = await box.commands.run('sleep 600', { background: true, timeoutMs: 0 })
+  const paused = await box.pause().then(() => true, (error) => { console.log('pause: ' + error.message); return false })
+  if (paused) {
+    assert.equal(await box.isRunning(), false)
+    assert.equal((await box.getInfo()).state, 'paused')
+    assert.deepEqual(await list({ state: ['paused'] }), [box.sandboxId])
+    assert.equal(await box.pause(), false)
+    await assert.rejects(box.commands.run('true'))
+    await box.connect()
+    assert.equal(await box.isRunning(), true)
+    assert.ok((await box.commands.list()).some((one) => one.pid === watch.pid))
+  }
+} finally {
+  assert.equal(await box.kill(), true)
+}
+assert.equal(await Sandbox.kill(box.sandboxId), false)
+assert.equal(await box.isRunning(), false)
+await assert.rejects(box.commands.run('true'))
+await assert.rejects(box.files.read('/etc/hostname'))
+await assert.rejects(box.getInfo(), NotFoundError)

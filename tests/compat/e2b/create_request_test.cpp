@@ -1,0 +1,68 @@
+#include "gateway/compat/e2b/create_request.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gateway/core/error.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+std::string refused(const char* text) {
+  try {
+    create_request_from(Json::parse(text), 300);
+  } catch (const Error& error) {
+    return error.fields.empty() ? "" : error.fields.front().path;
+  }
+  return "taken";
+}
+
+TEST(CreateRequest, SpeaksOurWords) {
+  const auto made = create_request_from(
+      Json::parse(R"({"templateID":"base:stable","timeout":60,"metadata":{"a":"b"},"secure":true,
+        "envVars":{"X":"1"},"allow_internet_access":false,"autoPause":false,"mcp":null})"),
+      300);
+  EXPECT_EQ(made.profile, "base@stable");
+  EXPECT_EQ(made.body, Json::parse(R"({"ttl_seconds":60,"metadata":{"a":"b"},"env":{"X":"1"},
+    "network":{"default":"deny"}})"));
+  EXPECT_EQ(made.auto_pause, false);
+  EXPECT_TRUE(made.public_ports);
+}
+
+TEST(CreateRequest, HasTheServersDefaults) {
+  const auto made = create_request_from(Json::parse(R"({"templateID":"base"})"), 300);
+  EXPECT_EQ(made.body, Json::parse(R"({"ttl_seconds":300})"));
+}
+
+TEST(CreateRequest, KnowsASnapshotByItsForm) {
+  const SnapshotId id = SnapshotId::make();
+  const auto made = create_request_from({{"templateID", id.value}}, 300);
+  EXPECT_EQ(made.snapshot, id);
+}
+
+TEST(CreateRequest, RefusesWhatItCannotHonour) {
+  EXPECT_EQ(refused(R"({})"), "/templateID");
+  EXPECT_EQ(refused(R"({"templateID":"base","timeout":0})"), "/timeout");
+  EXPECT_EQ(refused(R"({"templateID":"base","mcp":{"x":{}}})"), "/mcp");
+  EXPECT_EQ(refused(R"({"templateID":"base","volumeMounts":[{"name":"v"}]})"), "/volumeMounts");
+  EXPECT_EQ(refused(R"({"templateID":"base","network":{"denyOut":["0.0.0.0/0"]}})"),
+            "/network/denyOut");
+  EXPECT_EQ(refused(R"({"templateID":"base","autoPauseMemory":false})"), "/autoPauseMemory");
+  EXPECT_EQ(refused(R"({"templateID":"base","future":1})"), "/future");
+  EXPECT_EQ(refused(R"({"templateID":"base","network":{"allowPublicTraffic":false,"denyOut":[]}})"),
+            "taken");
+}
+
+TEST(CreateRequest, LeavesTheEndToTheProfile) {
+  Profile kills, pauses;
+  pauses.on_expiry = EndAction::pause;
+  pauses.auto_resume = true;
+  const auto asks = [](const char* text) { return create_request_from(Json::parse(text), 300); };
+  const auto pausing = asks(R"({"templateID":"b","autoPause":true,"autoResume":{"enabled":true}})");
+  EXPECT_NO_THROW(check_honours(pauses, pausing));
+  EXPECT_THROW(check_honours(kills, pausing), Error);
+  EXPECT_THROW(check_honours(pauses, asks(R"({"templateID":"b","autoPause":false})")), Error);
+  EXPECT_NO_THROW(check_honours(pauses, asks(R"({"templateID":"b"})")));
+}
+
+}  // namespace
+}  // namespace sandgate::compat::e2b

@@ -1,0 +1,99 @@
+#include "gateway/compat/e2b/rpc.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gateway/compat/e2b/wording.hpp"
+#include "gateway/http/problem.hpp"
+#include "providers/connect_stream.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+http::Request request_of(std::string type, std::string body) {
+  http::Request request;
+  request.headers.add("Content-Type", std::move(type));
+  request.body = std::move(body);
+  return request;
+}
+
+std::optional<ErrorCode> refusal_of(const http::Request& request) {
+  try {
+    message_of(request);
+  } catch (const Error& error) {
+    return error.code;
+  }
+  return std::nullopt;
+}
+
+const std::string kStream = "application/connect+json", kUnary = "application/json";
+
+TEST(Rpc, TakesOneMessage) {
+  const Json message{{"a", 1}};
+  EXPECT_EQ(message_of(request_of(kStream, connect::envelope(message))), message);
+  EXPECT_EQ(message_of(request_of(kUnary + "; charset=utf-8", R"({"a":1})")), message);
+}
+
+TEST(Rpc, RefusesHostileEnvelopes) {
+  const std::string good = connect::envelope({{"a", 1}});
+  std::string compressed = good, strange = good, longer = good, endless = good;
+  compressed[0] = 1;
+  strange[0] = 4;
+  longer += "x";
+  endless[1] = '\xff';
+  EXPECT_EQ(refusal_of(request_of(kStream, compressed)), ErrorCode::unsupported);
+  for (const std::string& body : {strange, longer, endless, good.substr(0, 4),
+                                  good.substr(0, good.size() - 1), std::string(), good + good})
+    EXPECT_EQ(refusal_of(request_of(kStream, body)), ErrorCode::invalid);
+  EXPECT_EQ(refusal_of(request_of(kUnary, "[]")), ErrorCode::invalid);
+  EXPECT_EQ(refusal_of(request_of(kUnary, "{")), ErrorCode::invalid);
+  EXPECT_EQ(refusal_of(request_of("application/proto", "")), ErrorCode::unsupported);
+  auto encoded = request_of(kStream, good);
+  encoded.headers.add("Connect-Content-Encoding", "gzip");
+  EXPECT_EQ(refusal_of(encoded), ErrorCode::unsupported);
+}
+
+TEST(Rpc, ReadsTimes) {
+  http::Request request;
+  EXPECT_EQ(timeout_of(request).count(), 0);
+  request.headers.add("Connect-Timeout-Ms", "60000");
+  request.headers.add("Keepalive-Ping-Interval", "50");
+  EXPECT_EQ(timeout_of(request).count(), 60000);
+  EXPECT_EQ(ping_interval_of(request).count(), 50'000);
+  http::Request wrong;
+  wrong.headers.add("Connect-Timeout-Ms", "99999999999");
+  EXPECT_THROW(timeout_of(wrong), Error);
+}
+
+http::Response problem_of(const Error& error) { return http::problem(error, "rq"); }
+
+TEST(Wording, HasAShapeForEachKindOfCall) {
+  const Error error(ErrorCode::not_found, "no file");
+  const auto text = [](const http::Response& r) { return std::get<std::string>(r.body); };
+  const auto control = worded(problem_of(error), Shape::control, "");
+  EXPECT_EQ(control.status, 404);
+  EXPECT_EQ(Json::parse(text(control)), Json::parse(R"({"code":404,"message":"no file"})"));
+  const auto unary = worded(problem_of(error), Shape::unary, "");
+  EXPECT_EQ(unary.status, 404);
+  EXPECT_EQ(Json::parse(text(unary)), Json::parse(R"({"code":"not_found","message":"no file"})"));
+  const auto stream = worded(problem_of(error), Shape::stream, "");
+  EXPECT_EQ(stream.status, 200);
+  EXPECT_EQ(text(stream)[0], '\2');
+  const auto full = worded(problem_of(Error(ErrorCode::quota_exceeded, "disk")), Shape::file, "");
+  EXPECT_EQ(full.status, 507);
+}
+
+TEST(Wording, SaysThatASandboxIsGoneByAStatusOfItsOwn) {
+  Error error(ErrorCode::conflict, "the sandbox is stopped");
+  error.details = {{"state", "stopped"}};
+  for (const Shape shape : {Shape::file, Shape::unary, Shape::stream}) {
+    const auto answer = worded(problem_of(error), shape, "sb1");
+    EXPECT_EQ(answer.status, 502);
+    const Json told = Json::parse(std::get<std::string>(answer.body));
+    EXPECT_EQ(told["sandboxId"], "sb1");
+    EXPECT_EQ(told["message"], "The sandbox was not found");
+  }
+  EXPECT_EQ(worded(problem_of(error), Shape::control, "").status, 409);
+}
+
+}  // namespace
+}  // namespace sandgate::compat::e2b

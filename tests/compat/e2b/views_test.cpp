@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include "gateway/compat/e2b/account.hpp"
+#include "gateway/compat/e2b/box_address.hpp"
+#include "gateway/compat/e2b/file_wire.hpp"
+#include "gateway/compat/e2b/sandbox_list.hpp"
+#include "gateway/compat/e2b/sandbox_view.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+TEST(SandboxView, KnowsTwoStates) {
+  SandboxRecord record{.id = SandboxId::make(), .state = SandboxState::pausing, .profile = "base"};
+  record.resources.milli_vcpu = 1500;
+  const Json paused = detail_json(record, "");
+  EXPECT_EQ(paused["state"], "paused");
+  EXPECT_EQ(paused["cpuCount"], 2);
+  EXPECT_EQ(paused["domain"], Json());
+  EXPECT_FALSE(paused.contains("envdAccessToken"));
+  EXPECT_EQ(sandbox_json(record, "t", "d.example")["domain"], "d.example");
+  EXPECT_FALSE(is_shown(SandboxState::creating));
+  EXPECT_FALSE(is_shown(SandboxState::stopped));
+}
+
+TEST(SandboxList, DecodesMetadataOnceMoreThanTheQuery) {
+  const auto wanted = metadata_from("a=b%2520c&x%253Dy=1");
+  EXPECT_EQ(wanted, (std::map<std::string, std::string>{{"a", "b c"}, {"x=y", "1"}}));
+}
+
+TEST(SandboxList, OldListsShowWhatRuns) {
+  http::Request request;
+  request.caller.tenant = TenantId::make();
+  request.path = "/e2b/sandboxes";
+  EXPECT_EQ(list_request_from(request).filter.states.size(), 2u);
+  request.path = "/e2b/v2/sandboxes";
+  EXPECT_EQ(list_request_from(request).filter.states.size(), 4u);
+  request.query = http::Query("state=ended");
+  EXPECT_THROW(list_request_from(request), Error);
+  request.query = http::Query("limit=101");
+  EXPECT_THROW(list_request_from(request), Error);
+  request.query = http::Query("nextToken=zzz");
+  EXPECT_THROW(list_request_from(request), Error);
+}
+
+TEST(FileWire, ShowsAnEntry) {
+  const FileEntry entry{.name = "a", .path = "/x/a", .size = 5, .mode = 0751};
+  EXPECT_EQ(permissions_of(entry), "-rwxr-x--x");
+  EXPECT_EQ(entry_json(entry)["size"], "5");
+  EXPECT_EQ(entry_json(entry)["type"], "FILE_TYPE_FILE");
+}
+
+TEST(FileWire, ARenameIsTwoEventsAndALossIsTold) {
+  const FileChange renamed{.kind = FileChangeKind::rename, .path = "/d/n", .from = "/d/o"};
+  const auto events = change_events(renamed, "/d");
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0], Json::parse(R"({"name":"o","type":"EVENT_TYPE_RENAME"})"));
+  EXPECT_EQ(events[1], Json::parse(R"({"name":"n","type":"EVENT_TYPE_CREATE"})"));
+  EXPECT_THROW(change_events({.kind = FileChangeKind::overflow}, "/d"), Error);
+}
+
+TEST(Account, IsTheOwnOneOrNamed) {
+  http::Request request;
+  EXPECT_EQ(account_of(request), "");
+  request.headers.add("Authorization", "Basic dXNlcjo=");  // user:
+  EXPECT_EQ(account_of(request), "");
+  http::Request root;
+  root.headers.add("Authorization", "Basic cm9vdDo=");  // root:
+  EXPECT_EQ(account_of(root), "root");
+  EXPECT_THROW(check_own_account(root), Error);
+  http::Request wrong;
+  wrong.headers.add("Authorization", "Basic cm9vdDp4");  // root:x
+  EXPECT_THROW(account_of(wrong), Error);
+}
+
+TEST(Paths, BeginAtTheHome) {
+  EXPECT_EQ(path_from("~"), ".");
+  EXPECT_EQ(path_from("~/a"), "a");
+  EXPECT_EQ(path_from("/etc"), "/etc");
+  EXPECT_EQ(path_from("~root"), "~root");
+  EXPECT_THROW(path_from(std::string(5000, 'a')), Error);
+}
+
+TEST(BoxAddress, IsInTheHostOrInHeaders) {
+  const SandboxId id = SandboxId::make();
+  http::Request request;
+  request.target = "/files";
+  request.headers.add("Host", "49983-" + id.value + ".box.example");
+  ASSERT_TRUE(box_address(request, "box.example"));
+  EXPECT_EQ(box_address(request, "box.example")->sandbox, id);
+  EXPECT_FALSE(box_address(request, ""));
+  http::Request headers;
+  headers.target = "/p/x/1/";
+  headers.headers.add("E2b-Sandbox-Id", id.value);
+  headers.headers.add("E2b-Sandbox-Port", "49999");
+  EXPECT_EQ(box_address(headers, "box.example")->port, 49999);
+}
+
+}  // namespace
+}  // namespace sandgate::compat::e2b

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""What no published client sends: other tenants' tokens, hostile messages, hosts, keys of every role."""
+import base64
+import hashlib
+import json
+import threading
+import time
+import unittest
+import urllib.parse
+
+import world
+from world import envelope, messages
+
+STREAM = {"Content-Type": "application/connect+json"}
+
+
+class Wire(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.here = world.World()
+        cls.addClassCleanup(cls.here.server.close)
+        cls.box = cls.here.box(timeout=600)
+        cls.id, cls.token = cls.box["sandboxID"], cls.box["envdAccessToken"]
+        made = cls.here.control("POST", "/v2/sandboxes", {"templateID": "base", "timeout": 600}, cls.here.stranger)
+        cls.foreign = made.json()
+
+    def stream(self, method, body, headers=None):
+        return self.here.data("POST", "/process.Process/" + method, self.id, self.token, body, {**STREAM, **(headers or {})})
+
+    def run_line(self, line):
+        answer = self.stream("Start", envelope({"process": {"cmd": "/bin/sh", "args": ["-c", line]}, "stdin": False}))
+        found = messages(answer.body)
+        text = b"".join(base64.b64decode(part) for _, one in found
+                        for part in one.get("event", {}).get("data", {}).values())
+        return text.decode(), found
+
+    def test_a_stream_begins_with_its_start_and_ends_with_its_end(self):
+        text, found = self.run_line("echo hi; exit 2")
+        self.assertEqual(text, "hi\n")
+        self.assertIn("start", found[0][1]["event"])
+        self.assertEqual(found[-2][1]["event"]["end"]["exitCode"], 2)
+        self.assertEqual(found[-1], (2, {}))
+
+    def test_nobody_else_gets_in(self):
+        call = lambda token, box: self.here.rpc("filesystem.Filesystem/Stat", {"path": "."}, box, token)
+        self.assertEqual(call(self.token, self.id).status, 200)
+        foreign_id, foreign_token = self.foreign["sandboxID"], self.foreign["envdAccessToken"]
+        for token, box in ((None, self.id), ("", self.id), (foreign_token, self.id), (self.token, foreign_id),
+                           ("0" * 64, self.id), (self.token, "sb" + "0" * 24), (self.token, "nonsense"),
+                           (self.token, None), (self.here.client.key, self.id), (self.token.upper(), self.id)):
+            answer = call(token, box)
+            self.assertEqual((answer.status, answer.json()["code"]), (401, "unauthenticated"), (token, box))
+            files = self.here.data("GET", "/files?path=x", box, token)
+            self.assertEqual((files.status, files.json()["code"]), (401, 401), (token, box))
+        # A key is for the control plane, a token for one data plane.
+        self.assertEqual(self.here.data("GET", "/v1/sandboxes", self.id, self.token).status, 404)
+        keyed = self.here.data("GET", "/files?path=x", self.id, headers={"X-API-Key": self.here.client.key})
+        self.assertEqual(keyed.status, 401)
+        told = self.here.control("GET", "/sandboxes", headers={"X-API-Key": self.token, "X-Access-Token": self.token})
+        self.assertEqual((told.status, told.json()["code"]), (401, 401))
+
+    def test_what_is_no_message_is_refused(self):
+        good = {"process": {"cmd": "true"}}
+        for body, code in ((envelope(good, flags=1), "unimplemented"), (envelope(good, flags=2), "invalid_argument"),
+                           (envelope(good, flags=128), "invalid_argument"),
+                           (envelope(good, length=0xFFFFFFFF), "invalid_argument"),
+                           (envelope(good, length=3), "invalid_argument"), (b"", "invalid_argument"),
+                           (envelope(good)[:4], "invalid_argument"), (envelope(good) * 2, "invalid_argument"),
+                           (envelope(b"[1]"), "invalid_argument"), (envelope(b"\xff"), "invalid_argument"),
+                           (envelope({}), "invalid_argument"),
+                           (envelope(b"[" * 100_000), "invalid_argument")):
+            answer = self.stream("Start", body)
+            self.assertEqual(answer.status, 200, body[:40])
+            (flags, told), = messages(answer.body)
+            self.assertEqual((flags, told["error"]["code"]), (2, code), body[:40])
+        compressed = self.stream("Start", envelope(good), {"Connect-Content-Encoding": "gzip"})
+        self.assertEqual(messages(compressed.body)[0][1]["error"]["code"], "unimplemented")
+        large = self.stream("Start", envelope({"process": {"cmd": "x" * (25 << 20)}}))
+        self.assertEqual(messages(large.body)[0][1]["error"]["code"], "invalid_argument")
+        binary = self.here.data("POST", "/process.Process/List", self.id, self.token, b"\x0a\x01a",
+                                {"Content-Type": "application/proto"})
+        self.assertEqual((binary.status, binary.json()["code"]), (501, "unimplemented"))
+        self.assertEqual(self.here.rpc("process.Process/StreamInput", {}, self.id, self.token).status, 501)
+        for body in (envelope({"data": {}}), envelope({"start": {}}), envelope({"start": {}})[:7],
+                     envelope(b"", length=(4 << 20) + 1)):
+            answer = self.stream("StreamInput", body)
+            self.assertEqual(messages(answer.body)[0][1]["error"]["code"], "invalid_argument", body)
+
+    def test_uploads_that_are_not_whole_leave_nothing(self):
+        send = lambda body, kind: self.here.data("POST", "/files", self.id, self.token, body, {"Content-Type": kind})
+        kind = "multipart/form-data; boundary=XX"
+        head = b'--XX\r\nContent-Disposition: form-data; name="file"; filename="cut"\r\n\r\n'
+        for body in (b"", head + b"abc", b"--XX\r\nX: " + b"x" * 100_000, b"--XX\r\n\r\nabc\r\n--XX--"):
+            answer = send(body, kind)
+            self.assertEqual((answer.status, answer.json()["code"]), (400, 400), body[:60])
+        self.assertEqual(send(head + b"abc", "multipart/form-data").status, 400)
+        self.assertEqual(send(b"abc", "application/octet-stream").status, 400)
+        self.assertEqual(self.here.data("GET", "/files?path=cut", self.id, self.token).status, 404)
+        whole = send(head + b"abc\r\n--XX--\r\n", kind)
+        self.assertEqual(whole.json(), [{"name": "cut", "path": "/home/user/cut", "type": "file"}])
+        part = self.here.data("GET", "/files?path=cut", self.id, self.token, headers={"Range": "bytes=1-"})
+        self.assertEqual((part.status, part.body), (206, b"bc"))
+
+    def test_a_tag_names_a_process(self):
+        start = envelope({"process": {"cmd": "/bin/sh", "args": ["-c", "read a; echo got $a"]}, "tag": "mine"})
+        heard = []
+        follow = threading.Thread(target=lambda: heard.append(self.stream("Start", start)))
+        follow.start()
+        send = {"process": {"tag": "mine"}, "input": {"stdin": base64.b64encode(b"it\n").decode()}}
+        limit = time.monotonic() + 20
+        while (answer := self.here.rpc("process.Process/SendInput", send, self.id, self.token)).status == 404:
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.02)
+        self.assertEqual(answer.status, 200, answer.body)
+        follow.join(20)
+        self.assertIn(base64.b64encode(b"got it\n").decode(), heard[0].body.decode("latin1"))
+
+    def test_a_deadline_ends_the_command(self):
+        answer = self.stream("Start", envelope({"process": {"cmd": "sleep", "args": ["600"]}}), {"Connect-Timeout-Ms": "300"})
+        self.assertEqual(messages(answer.body)[-1][1]["error"]["code"], "deadline_exceeded")
+        listed = self.here.rpc("process.Process/List", {}, self.id, self.token).json()["processes"]
+        self.assertEqual([one for one in listed if one["config"]["cmd"] == "sleep"], [])
+
+    def test_silence_is_filled(self):
+        answer = self.stream("Start", envelope({"process": {"cmd": "sleep", "args": ["2.5"]}}), {"Keepalive-Ping-Interval": "1"})
+        self.assertTrue(any("keepalive" in one.get("event", {}) for _, one in messages(answer.body)))
+
+    def test_watchers_wait_to_be_asked(self):
+        call = lambda method, message: self.here.rpc("filesystem.Filesystem/" + method, message, self.id, self.token)
+        call("MakeDir", {"path": "watched"})
+        watcher = call("CreateWatcher", {"path": "watched"}).json()["watcherId"]
+        self.run_line("echo x > watched/new")
+        limit, seen = time.monotonic() + 20, []
+        while not any(one["type"] == "EVENT_TYPE_CREATE" and one["name"] == "new" for one in seen):
+            self.assertLess(time.monotonic(), limit, seen)
+            seen += call("GetWatcherEvents", {"watcherId": watcher}).json()["events"]
+        foreign = self.here.rpc("filesystem.Filesystem/GetWatcherEvents", {"watcherId": watcher},
+                                self.foreign["sandboxID"], self.foreign["envdAccessToken"])
+        self.assertEqual(foreign.status, 404)
+        self.assertEqual(call("RemoveWatcher", {"watcherId": watcher}).status, 200)
+        self.assertEqual(call("GetWatcherEvents", {"watcherId": watcher}).status, 404)
+        made = [call("CreateWatcher", {"path": "watched"}) for _ in range(17)]
+        self.assertEqual((made[15].status, made[16].status), (200, 429))
+
+    def test_hosts_lead_to_the_data_plane_and_to_ports(self):
+        client = self.here.server.operator()
+        client.key = None
+        host = lambda port: {"Host": f"{port}-{self.id}.{world.DOMAIN}"}
+        self.assertEqual(client.call("GET", "/health", headers=host(49983)).status, 204)
+        self.assertEqual(client.call("GET", "/files?path=x", headers=host(49983)).status, 401)
+        there = client.call("GET", "/files?path=/etc/hostname", headers={**host(49983), "X-Access-Token": self.token})
+        self.assertEqual(there.status, 200)
+        self.stream("Start", envelope({"process": {"cmd": "/bin/sh", "args": [
+            "-c", "echo page > index.html; python3 -m http.server 8123 >/dev/null 2>&1 &"]}, "stdin": False}))
+        limit = time.monotonic() + 30
+        while (page := client.call("GET", "/index.html", headers=host(8123))).status != 200:
+            self.assertLess(time.monotonic(), limit, page.body)
+            time.sleep(0.1)
+        self.assertEqual(page.body, b"page\n")
+        closed = self.here.box(timeout=60, network={"allowPublicTraffic": False})["sandboxID"]
+        answer = client.call("GET", "/", headers={"Host": f"8123-{closed}.{world.DOMAIN}"})
+        self.assertEqual(answer.status, 404)
+        other = self.here.data("GET", "/", self.id, self.token, headers={"E2b-Sandbox-Port": "49999"})
+        self.assertIn(other.status, (401, 404, 502))
+
+    def test_a_signature_is_for_one_path_and_way(self):
+        def sign(path, way, expiration="", token=self.token):
+            text = f"{path}:{way}::{token}" + (f":{expiration}" if expiration else "")
+            return "v1_" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+
+        def get(path, signature, expiration="", method="GET"):
+            query = {"path": path, "signature": signature} | ({"signature_expiration": expiration} if expiration else {})
+            return self.here.data(method, "/files?" + urllib.parse.urlencode(query))
+        self.run_line("echo signed > signed")
+        later = str(int(time.time()) + 60)
+        self.assertEqual(get("signed", sign("signed", "read")).body, b"signed\n")
+        self.assertEqual(get("signed", sign("signed", "read", later), later).status, 200)
+        for answer in (get("other", sign("signed", "read")), get("signed", sign("signed", "write")),
+                       get("signed", sign("signed", "read", later), str(int(later) + 1)),
+                       get("signed", sign("signed", "read", later)), get("signed", sign("signed", "read", "1"), "1"),
+                       get("signed", sign("signed", "read", "x"), "x"),
+                       get("signed", sign("signed", "read", token="0" * 64)), get("signed", "")):
+            self.assertEqual((answer.status, answer.json()["code"]), (401, 401))
+
+    def test_looking_shows_no_way_in(self):
+        viewer = self.here.server.key(self.here.tenant, "viewer")
+        seen = self.here.control("GET", "/sandboxes/" + self.id, client=viewer)
+        self.assertEqual(seen.status, 200)
+        self.assertNotIn("envdAccessToken", seen.json())
+        for method, path in (("POST", f"/sandboxes/{self.id}/connect"), ("DELETE", f"/sandboxes/{self.id}"),
+                             ("POST", f"/sandboxes/{self.id}/pause"), ("POST", "/sandboxes")):
+            answer = self.here.control(method, path, {} if method == "POST" else None, client=viewer)
+            self.assertEqual((answer.status, answer.json()["code"]), (403, 403), path)
+
+    def test_a_repeated_create_is_answered_once_more(self):
+        key = {"Idempotency-Key": "again-" + str(time.time())}
+        body = {"templateID": "base", "timeout": 60}
+        first = self.here.control("POST", "/sandboxes", body, headers=key)
+        second = self.here.control("POST", "/sandboxes", body, headers=key)
+        self.assertEqual((first.status, first.json()), (second.status, second.json()))
+        self.assertEqual(self.here.control("DELETE", "/sandboxes/" + first.json()["sandboxID"]).status, 204)
+
+    def test_the_suspended_start_nothing(self):
+        tenant, client = self.here.server.tenant("held", "developer")
+        made = self.here.control("POST", "/sandboxes", {"templateID": "base", "timeout": 60}, client).json()
+        operator = self.here.server.operator()
+        operator.ok("PATCH", "/v1/tenants/" + tenant, {"suspended": True})
+        answer = self.here.rpc("process.Process/List", {}, made["sandboxID"], made["envdAccessToken"])
+        self.assertEqual((answer.status, answer.json()["code"]), (403, "permission_denied"))
+        operator.ok("PATCH", "/v1/tenants/" + tenant, {"suspended": False})
+
+    def test_what_ended_answers_as_a_proxy_would(self):
+        made = self.here.box(timeout=60)
+        box, token = made["sandboxID"], made["envdAccessToken"]
+        self.assertEqual(self.here.control("DELETE", "/sandboxes/" + box).status, 204)
+        gone = self.here.control("DELETE", "/sandboxes/" + box)
+        self.assertEqual((gone.status, gone.json()["code"]), (404, 404))
+        for answer in (self.here.data("GET", "/health", box), self.here.rpc("process.Process/List", {}, box, token),
+                       self.here.data("GET", "/files?path=x", box, token),
+                       self.here.data("POST", "/process.Process/Start", box, token, envelope({"process": {"cmd": "a"}}), STREAM)):
+            self.assertEqual((answer.status, answer.json()["message"]), (502, "The sandbox was not found"))
+
+    def test_v1_sees_the_same_sandbox(self):
+        seen = self.here.client.ok("GET", "/v1/sandboxes/" + self.id)
+        self.assertEqual((seen["state"], seen["profile"]["name"]), ("running", "base"))
+        self.assertEqual(self.here.client.ok("GET", f"/v1/sandboxes/{self.id}/ports")["items"], [])
+
+
+if __name__ == "__main__":
+    world.need_root()
+    unittest.main(warnings="ignore")
