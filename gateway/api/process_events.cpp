@@ -31,9 +31,16 @@ std::string error_text(const Error& error, const std::string& request_id) {
                     http::problem_document(error, http::status_of(error.code), request_id));
 }
 
+Task<void> show(const ProcessEvents& events, http::SharedSink& out, std::string text) {
+  auto writing = out.write(std::move(text));
+  if (events.patience) writing = within(*events.patience, std::move(writing));
+  co_await std::move(writing);
+}
+
 Task<std::monostate> pump(const ProcessEvents& events, http::SharedSink& out) {
   std::string start = event_text("start", {{"process_id", events.process_id}});
-  co_await out.write(std::move(start));
+  auto starting = show(events, out, std::move(start));
+  co_await std::move(starting);
   for (;;) {
     auto outcome = co_await attempt(events.stream->next());
     std::string text;
@@ -51,7 +58,8 @@ Task<std::monostate> pump(const ProcessEvents& events, http::SharedSink& out) {
     } else {
       text = event_text("exit", to_json(std::get<ProcessExit>(event)));
     }
-    co_await out.write(std::move(text));
+    auto showing = show(events, out, std::move(text));
+    co_await std::move(showing);
     if (last) co_return std::monostate{};
   }
 }

@@ -14,6 +14,8 @@ struct ProcessEvents {
   std::string process_id;
   bool pty = false;  // its output is called "pty" then
   std::optional<std::string> input;  // written beside the output, then stdin is closed
+  // How long the client may not read before the stream ends; empty: for ever, the process waits.
+  std::optional<std::chrono::milliseconds> patience;
   OpenSandbox box;  // held until the stream ends
   std::string request_id;
 };

@@ -12,6 +12,8 @@ namespace sandgate::api {
 namespace {
 
 constexpr size_t kStdinPiece = 64 << 10;
+// Who may only look does not hold up a program by not reading what it says.
+constexpr std::chrono::milliseconds kOnlookersPatience{1000};
 
 // The byte to go on with: the header of a reconnecting reader wins over the query.
 uint64_t offset_of(const http::Request& request) {
@@ -85,10 +87,14 @@ Task<http::Response> ProcessHandlers::output(http::Request& request) {
   const std::string pid = request.param("pid");
   const ProcessInfo process = co_await process_of(box.provider, box.backend_id, pid);
   auto stream = co_await box.provider->attach(box.backend_id, pid, from);
+  std::optional<std::chrono::milliseconds> patience;
+  if (!http::allows(request.caller.role, http::Permission::use_sandboxes))
+    patience = kOnlookersPatience;
   co_return event_stream_of({.stream = std::move(stream),
                              .process_id = pid,
                              .pty = process.pty,
                              .input = std::nullopt,
+                             .patience = patience,
                              .box = box,
                              .request_id = request.id});
 }

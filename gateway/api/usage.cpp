@@ -115,6 +115,8 @@ Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   if (!format) throw Error::invalid("?format", "must be one of: csv, json, focus");
   const UsageExport wanted = export_from(request);
   const auto place = reader_.place_of(wanted.tenant);
+  // Events are facts with ids: what is told must be booked.
+  co_await reader_.refresh(wanted.tenant);
   http::Response response;
   response.content_type = content_type(*format);
   if (*format != UsageFormat::json)

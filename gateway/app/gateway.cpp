@@ -222,7 +222,7 @@ ports::PortGate::Settings Gateway::gate_settings() const {
                     .tls = !config_.tls.certificate.empty()}};
 }
 
-mcp::Handlers::Settings Gateway::mcp_settings() const {
+compat::mcp::Handlers::Settings Gateway::mcp_settings() const {
   return {config_.mcp.profile, config_.mcp.origins, SANDGATE_VERSION};
 }
 

@@ -40,6 +40,7 @@
 #include "gateway/api/webhooks.hpp"
 #include "gateway/app/start_gate.hpp"
 #include "gateway/compat/e2b/surface.hpp"
+#include "gateway/compat/mcp/handlers.hpp"
 #include "gateway/config/config.hpp"
 #include "gateway/core/anchored_clock.hpp"
 #include "gateway/core/crypto.hpp"
@@ -56,7 +57,6 @@
 #include "gateway/http/http_metrics.hpp"
 #include "gateway/http/request_rate.hpp"
 #include "gateway/http/server.hpp"
-#include "gateway/mcp/handlers.hpp"
 #include "gateway/placement/deployments.hpp"
 #include "gateway/placement/health_board.hpp"
 #include "gateway/placement/shared_breakers.hpp"
@@ -94,7 +94,7 @@ class Gateway {
   api::PortHandlers::Settings port_settings() const;
   compat::e2b::Surface::Parts e2b_parts();
   ports::PortGate::Settings gate_settings() const;
-  mcp::Handlers::Settings mcp_settings() const;
+  compat::mcp::Handlers::Settings mcp_settings() const;
 
   void add_routes();
   void subscribe();
@@ -104,6 +104,7 @@ class Gateway {
   void start();
   void ask_node();
   void start_background_work();
+  void start_forgetting();
   void start_events();
   void tell_breaker(const std::string& deployment, Breaker breaker);
   http::ServerOptions server_options() const;
@@ -195,8 +196,8 @@ class Gateway {
   api::EventHandlers events_api_;
   api::WebhookHandlers webhooks_api_;
   api::PortHandlers ports_api_;
-  mcp::Sessions mcp_sessions_;
-  mcp::Handlers mcp_;
+  compat::mcp::Sessions mcp_sessions_;
+  compat::mcp::Handlers mcp_;
   api::OperationsHandlers operations_api_;
   compat::e2b::Surface e2b_;
   http::Routes routes_;

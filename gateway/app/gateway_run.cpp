@@ -202,6 +202,12 @@ void Gateway::start_background_work() {
   repeat(io_.executor(), "partitions", std::chrono::hours(6),
          [this]() -> Task<void> { co_await create_usage_partitions(database_); });
   repeat(io_.executor(), "prices", seconds(60), [this] { return prices_.load(); });
+  start_forgetting();
+}
+
+// What is kept for a time only.
+void Gateway::start_forgetting() {
+  using std::chrono::seconds;
   repeat_until_none(io_.executor(), "idempotency keys", seconds(600),
                     [this] { return idempotency_.purge(); });
   if (config_.history.retention_days > 0)

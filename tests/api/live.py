@@ -4,6 +4,7 @@ names of single tests."""
 import json
 import os
 import signal
+import socket
 import sys
 import time
 from urllib.parse import quote
@@ -183,6 +184,18 @@ def test_a_reader_that_pauses_blocks_the_process_and_costs_no_memory():
         output, last = socket.rest()
         assert last["type"] == "exit" and len(output) == WANTED_MIB << 20, (last, len(output))
         assert socket.closed == 1000
+
+
+def test_an_onlooker_that_does_not_read_holds_nobody_up():
+    with Place() as place:
+        pid = place.background("sh", "-c", f"sleep 1; head -c {WANTED_MIB << 20} /dev/zero; touch done")
+        viewer = place.server.key(place.tenant, "viewer")
+        with socket.socket() as link:
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+            link.connect((place.server.host, place.server.port))
+            link.sendall(f"GET /v1/sandboxes/{place.box}/processes/{pid}/output HTTP/1.1\r\nHost: x\r\n"
+                         f"Authorization: Bearer {viewer.key}\r\n\r\n".encode())
+            wait_until(lambda: place.process(pid)["state"] == "exited", 15, "the program goes on")
 
 
 def test_input_is_taken_as_fast_as_the_process_reads():

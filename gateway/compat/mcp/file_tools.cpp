@@ -1,9 +1,9 @@
-#include "gateway/mcp/file_tools.hpp"
+#include "gateway/compat/mcp/file_tools.hpp"
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/utf8.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 constexpr TextRule kPath{1, 4095};
@@ -140,4 +140,4 @@ Tool list_files_tool() {
       .show = show_entries};
 }
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

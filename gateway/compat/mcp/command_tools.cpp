@@ -1,6 +1,6 @@
-#include "gateway/mcp/command_tools.hpp"
+#include "gateway/compat/mcp/command_tools.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 // Linux takes at most 128 KiB per argument, its NUL included.
@@ -112,4 +112,4 @@ Tool run_code_tool() {
           .show = show_outcome};
 }
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE + "/../support", HERE + "/../faults", HERE + "/../vendors"]
+sys.path[:0] = [HERE + "/../../support", HERE + "/../../faults", HERE + "/../../vendors"]
 
 from server import Client, Server  # noqa: E402
 from twin import npm_package  # noqa: E402

@@ -1,11 +1,11 @@
 #pragma once
-#include "gateway/mcp/tool.hpp"
+#include "gateway/compat/mcp/tool.hpp"
 
 // Files in a sandbox. Relative paths start at the home of its user.
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 
 Tool read_file_tool();
 Tool write_file_tool();
 Tool list_files_tool();
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

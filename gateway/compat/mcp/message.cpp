@@ -1,6 +1,6 @@
-#include "gateway/mcp/message.hpp"
+#include "gateway/compat/mcp/message.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 constexpr size_t kLongestId = 256;
@@ -61,4 +61,4 @@ Json error_of(const Json& id, RpcCode code, const std::string& message) {
           {"error", {{"code", static_cast<int>(code)}, {"message", message}}}};
 }
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

@@ -7,7 +7,7 @@
 #include "gateway/http/message.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 
 using SessionId = Id<'m', 's'>;
 
@@ -48,4 +48,4 @@ class Sessions {
   Lifecycle& lifecycle_;
 };
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE + "/../support", HERE + "/../faults", HERE + "/../vendors"]
+sys.path[:0] = [HERE + "/../../support", HERE + "/../../faults", HERE + "/../../vendors"]
 sys.dont_write_bytecode = True
 
 from cases import main  # noqa: E402

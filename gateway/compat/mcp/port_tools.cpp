@@ -1,6 +1,6 @@
-#include "gateway/mcp/port_tools.hpp"
+#include "gateway/compat/mcp/port_tools.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 Plan plan_expose(const Json& given) {
@@ -43,4 +43,4 @@ Tool expose_port_tool() {
       .show = show_exposed};
 }
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

@@ -1,11 +1,11 @@
 #pragma once
-#include "gateway/mcp/tool.hpp"
+#include "gateway/compat/mcp/tool.hpp"
 
 // Sandboxes themselves.
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 
 Tool sandbox_create_tool();
 Tool sandbox_list_tool();
 Tool sandbox_kill_tool();
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

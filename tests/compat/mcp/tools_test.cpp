@@ -2,10 +2,10 @@
 
 #include <set>
 
+#include "gateway/compat/mcp/tool.hpp"
 #include "gateway/core/crypto.hpp"
-#include "gateway/mcp/tool.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 constexpr char kBox[] = "sb000000000000000000000000";
@@ -153,4 +153,4 @@ TEST(McpToolsTest, ResultsAreStructuredAndText) {
 }
 
 }  // namespace
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

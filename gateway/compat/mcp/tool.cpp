@@ -1,11 +1,11 @@
-#include "gateway/mcp/tool.hpp"
+#include "gateway/compat/mcp/tool.hpp"
 
-#include "gateway/mcp/command_tools.hpp"
-#include "gateway/mcp/file_tools.hpp"
-#include "gateway/mcp/port_tools.hpp"
-#include "gateway/mcp/sandbox_tools.hpp"
+#include "gateway/compat/mcp/command_tools.hpp"
+#include "gateway/compat/mcp/file_tools.hpp"
+#include "gateway/compat/mcp/port_tools.hpp"
+#include "gateway/compat/mcp/sandbox_tools.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 Json result(const std::string& text, bool failed) {
@@ -95,4 +95,4 @@ Json result_schema(Where where, std::string_view properties, std::vector<std::st
   return schema;
 }
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

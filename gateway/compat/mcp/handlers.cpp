@@ -1,10 +1,10 @@
-#include "gateway/mcp/handlers.hpp"
+#include "gateway/compat/mcp/handlers.hpp"
 
+#include "gateway/compat/mcp/protocol.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/event_stream.hpp"
-#include "gateway/mcp/protocol.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 // A file of 6 MiB as base64, with room for the rest of its message.
@@ -127,4 +127,4 @@ Task<http::Response> Handlers::remove(http::Request& request) {
   co_return http::Response::empty(204);
 }
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

@@ -1,8 +1,8 @@
-#include "gateway/mcp/tool_calls.hpp"
+#include "gateway/compat/mcp/tool_calls.hpp"
 
 #include "gateway/http/problem.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 class GivenBytes : public ByteSource {
@@ -151,4 +151,4 @@ Task<Json> ToolCalls::run(std::shared_ptr<const ToolCall> call) {
       http::problem_document(error, http::status_of(error.code), call->origin.id));
 }
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

@@ -1,8 +1,8 @@
-#include "gateway/mcp/sessions.hpp"
+#include "gateway/compat/mcp/sessions.hpp"
 
 #include "tests/sandboxes/world.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 using test::code_of;
@@ -129,4 +129,4 @@ TEST_F(McpSessionsTest, AreNotWithoutNumber) {
 }
 
 }  // namespace
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

@@ -5,7 +5,7 @@
 #include "gateway/http/message.hpp"
 
 // What MCP over streamable HTTP asks of every request, and how a session begins. Pure.
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 
 // The revision to go on with: what the client asks for if it is known here, else the newest that
 // is.
@@ -23,4 +23,4 @@ void check_origin(const http::Headers& headers, std::string_view allowed);
 // The result of `initialize`. `own_sandbox`: whether sessions have one.
 Json initialize_result(std::string_view version, std::string_view server_version, bool own_sandbox);
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

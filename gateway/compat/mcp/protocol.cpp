@@ -1,11 +1,11 @@
-#include "gateway/mcp/protocol.hpp"
+#include "gateway/compat/mcp/protocol.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include "gateway/http/token.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 // Newest first.
@@ -83,4 +83,4 @@ Json initialize_result(std::string_view version, std::string_view server_version
       {"instructions", instructions}};
 }
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

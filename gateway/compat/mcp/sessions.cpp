@@ -1,9 +1,9 @@
-#include "gateway/mcp/sessions.hpp"
+#include "gateway/compat/mcp/sessions.hpp"
 
 #include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/for_each.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 constexpr size_t kEndsAtOnce = 4;
@@ -127,4 +127,4 @@ Task<void> Sessions::sweep() {
   co_await end_sandboxes(std::move(left));
 }
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

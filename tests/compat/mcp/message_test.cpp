@@ -1,8 +1,8 @@
-#include "gateway/mcp/message.hpp"
+#include "gateway/compat/mcp/message.hpp"
 
 #include <gtest/gtest.h>
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 int refusal(const std::string& body) {
@@ -51,4 +51,4 @@ TEST(McpMessageTest, ARefusalHasNoId) {
 }
 
 }  // namespace
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

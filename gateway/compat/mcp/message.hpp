@@ -5,7 +5,7 @@
 #include "gateway/core/json_reader.hpp"
 
 // JSON-RPC 2.0 as MCP uses it: one message per body, no batches. Pure.
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 
 // The error codes of JSON-RPC.
 enum class RpcCode : int {
@@ -33,4 +33,4 @@ Received receive(std::string_view body);
 Json result_of(const Json& id, Json result);
 Json error_of(const Json& id, RpcCode code, const std::string& message);
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

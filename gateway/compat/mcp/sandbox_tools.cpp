@@ -1,6 +1,6 @@
-#include "gateway/mcp/sandbox_tools.hpp"
+#include "gateway/compat/mcp/sandbox_tools.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 constexpr std::string_view kSummary = R"({
@@ -117,4 +117,4 @@ Tool sandbox_kill_tool() {
           .show = show_killed};
 }
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

@@ -10,7 +10,7 @@ import time
 import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../faults"]
+sys.path[:0] = [HERE, HERE + "/../../support", HERE + "/../../faults"]
 sys.dont_write_bytecode = True
 
 from cases import main, wait_until  # noqa: E402

@@ -7,7 +7,7 @@ import sys
 import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE + "/../support", HERE + "/../faults"]
+sys.path[:0] = [HERE + "/../../support", HERE + "/../../faults"]
 sys.dont_write_bytecode = True
 
 from cases import main, wait_until  # noqa: E402

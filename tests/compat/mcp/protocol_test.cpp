@@ -1,10 +1,10 @@
-#include "gateway/mcp/protocol.hpp"
+#include "gateway/compat/mcp/protocol.hpp"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/code_of.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 namespace {
 
 http::Headers with(const std::string& name, const std::string& value) {
@@ -68,4 +68,4 @@ TEST(McpProtocolTest, OffersToolsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

@@ -1,9 +1,9 @@
 #pragma once
+#include "gateway/compat/mcp/message.hpp"
+#include "gateway/compat/mcp/tool_calls.hpp"
 #include "gateway/http/routes.hpp"
-#include "gateway/mcp/message.hpp"
-#include "gateway/mcp/tool_calls.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 
 // /mcp: POST takes one message, DELETE ends the session. GET is 405: nothing is sent unasked.
 class Handlers {
@@ -29,4 +29,4 @@ class Handlers {
   const Settings settings_;
 };
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

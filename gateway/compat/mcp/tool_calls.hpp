@@ -3,10 +3,10 @@
 #include <memory>
 #include <string>
 
-#include "gateway/mcp/sessions.hpp"
-#include "gateway/mcp/tool.hpp"
+#include "gateway/compat/mcp/sessions.hpp"
+#include "gateway/compat/mcp/tool.hpp"
 
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 
 // One tools/call, with all it needs after its request is gone.
 struct ToolCall {
@@ -46,4 +46,4 @@ class ToolCalls {
 // What of a request goes into a ToolCall.
 http::Request origin_of(const http::Request& request);
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp

@@ -7,7 +7,7 @@
 
 // A tool is two pure functions around one request to the v1 API: what its arguments ask for, and
 // what of the answer a model is shown.
-namespace sandgate::mcp {
+namespace sandgate::compat::mcp {
 
 // The sandbox that a tool works in.
 enum class Where {
@@ -90,4 +90,4 @@ Plan plan_in(ArgumentReader& arguments, Where where, http::Method method, std::s
 Json arguments_schema(Where where, std::string_view properties, std::vector<std::string> required);
 Json result_schema(Where where, std::string_view properties, std::vector<std::string> required);
 
-}  // namespace sandgate::mcp
+}  // namespace sandgate::compat::mcp
