@@ -285,8 +285,13 @@ void Gateway::run() {
   while (!told_to_stop && sigwait(&signals, &number) == 0 && number == SIGHUP) reload();
   log::info("stopping");
   event_bell_.close();
-  if (e2b_server_) e2b_server_->stop();
-  server_->stop();
+  {
+    // Both at once: they share the time that is given them.
+    const std::jthread other([this] {
+      if (e2b_server_) e2b_server_->stop();
+    });
+    server_->stop();
+  }
   try {
     wait(activity_->flush(true));
   } catch (const Error& error) {

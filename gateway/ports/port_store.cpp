@@ -109,7 +109,17 @@ Task<Opened> PortStore::open(OpenPort port, std::optional<std::chrono::seconds> 
 
 Task<bool> PortStore::close(SandboxId sandbox, uint16_t port) {
   auto work = [sandbox, port](pqxx::work& tx) {
-    const auto rows = run_prepared(tx, "DELETE FROM port WHERE sandbox = $1 AND port = $2",
+    // Where every port is open, one that was closed must stay in mind.
+    const auto kept = run_prepared(tx,
+                                   "UPDATE port SET expires_at = now() WHERE sandbox = $1"
+                                   " AND port = $2 AND port > 0"
+                                   " AND (expires_at IS NULL OR expires_at > now()) AND EXISTS"
+                                   " (SELECT FROM port WHERE sandbox = $1 AND port = 0)",
+                                   sandbox.value, static_cast<int>(port));
+    if (kept.affected_rows() > 0) return true;
+    const auto rows = run_prepared(tx,
+                                   "DELETE FROM port WHERE sandbox = $1 AND port = $2 AND NOT"
+                                   " EXISTS (SELECT FROM port WHERE sandbox = $1 AND port = 0)",
                                    sandbox.value, static_cast<int>(port));
     return rows.affected_rows() > 0;
   };
@@ -138,7 +148,8 @@ Task<void> PortStore::purge() {
     tx.exec(R"sql(
       DELETE FROM port USING sandbox
       WHERE sandbox.id = port.sandbox AND (sandbox.ended_at < now() - interval '1 day'
-        OR port.expires_at < now() - interval '1 day'))sql");
+        OR port.expires_at < now() - interval '1 day' AND NOT EXISTS
+          (SELECT FROM port every WHERE every.sandbox = port.sandbox AND every.port = 0)))sql");
   };
   co_await database_.run(std::move(work));
 }

@@ -26,7 +26,8 @@ TEST(ShippedProfiles, AreValidAndDenyTheNetwork) {
     EXPECT_EQ(profile.name, name);
     EXPECT_FALSE(profile.description.empty()) << name;
     EXPECT_EQ(profile.image, "debian-12") << name;
-    EXPECT_EQ(profile.network.fallback == NetworkDefault::allow, is_for_other_clients(name)) << name;
+    EXPECT_EQ(profile.network.fallback == NetworkDefault::allow, is_for_other_clients(name))
+        << name;
     EXPECT_FALSE(profile.allow_root) << name;
     ++count;
   }

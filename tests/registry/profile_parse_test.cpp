@@ -132,7 +132,7 @@ constexpr std::pair<const char*, const char*> kWrong[] = {
     {"{name: a, placement: {strategy: weighted}}", "/placement/weights"},
     {"{name: a, placement: {weights: {a: 1}}}", "/placement/weights"},
     {"{name: a, placement: {strategy: weighted, weights: {a: 0}}}", "/placement/weights"},
-    {"{name: a, placement: {only: [x, x]}}", "/placement/only"},
+    {"{name: a, placement: {only: [x, x]}}", "/placement/only/1"},
     {"{name: a, placement: {max_cost_per_hour: 0.20}}", "/placement/max_cost_per_hour"},
     {"{name: a, placement: {max_cost_per_hour: '0'}}", "/placement/max_cost_per_hour"},
     {"{name: a, placement: {fallback: {attempts: 0}}}", "/placement/fallback/attempts"},

@@ -21,4 +21,11 @@ std::string signature_of(const SignedFile& file, std::string_view token) {
   return "v1_" + base64;
 }
 
+bool may_be_right(const SignedFile& file, std::string_view signature) {
+  constexpr size_t kLength = 46, kLongestPath = 4095, kLongestName = 64;
+  return signature.starts_with("v1_") && signature.size() == kLength &&
+         file.path.size() <= kLongestPath && file.user.size() <= kLongestName &&
+         file.expiration.size() <= kLongestName;
+}
+
 }  // namespace sandgate::compat::e2b

@@ -30,4 +30,7 @@ struct SignedFile {
 // The signature under a sandbox's token: "v1_" and base64 of a SHA-256, without padding.
 std::string signature_of(const SignedFile& file, std::string_view token);
 
+// Whether any token could make it right: what cannot be is not worth looking through them.
+bool may_be_right(const SignedFile& file, std::string_view signature);
+
 }  // namespace sandgate::compat::e2b

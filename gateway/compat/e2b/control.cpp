@@ -29,6 +29,12 @@ int64_t seconds_of(const Json& body, std::string_view name, int64_t least, int64
   return seconds.value_or(fallback);
 }
 
+// Before anything is woken: it would run on for a call that failed.
+void check_time(const SandboxRecord& record, int64_t seconds) {
+  if (seconds > record.max_ttl_seconds)
+    throw Error::invalid("/timeout", "must be at most " + std::to_string(record.max_ttl_seconds));
+}
+
 }  // namespace
 
 // As it is now. What these clients do not see is not there.
@@ -71,16 +77,26 @@ Task<http::Response> Control::create(http::Request& request) {
   const http::Response made = co_await parts_.sandboxes.create(inner);
   const Json document = Json::parse(std::get<std::string>(made.body));
   request.params["id"] = document.at("id").get<std::string>();
-  if (create.public_ports && !parts_.domain.empty()) {
-    ports::OpenPort every;
-    every.sandbox = api::sandbox_id_of(request);
-    every.tenant = request.tenant();
-    every.port = ports::kEveryPort;
-    every.access = ports::Access::everyone;
-    auto opening = parts_.ports.open(std::move(every), std::nullopt, ports::Repeat());
-    co_await std::move(opening);
-  }
+  // One that was there before (of its scope) keeps the ports that it has.
+  if (create.public_ports && !parts_.domain.empty() && made.status == 201)
+    co_await open_every_port(request);
   co_return co_await answer(request, 201);
+}
+
+// Who cannot be told of a sandbox cannot end it.
+Task<void> Control::open_every_port(const http::Request& request) {
+  ports::OpenPort every;
+  every.sandbox = api::sandbox_id_of(request);
+  every.tenant = request.tenant();
+  every.port = ports::kEveryPort;
+  every.access = ports::Access::everyone;
+  auto opening = parts_.ports.open(std::move(every), std::nullopt, ports::Repeat());
+  const auto outcome = co_await attempt(std::move(opening));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (!error) co_return;
+  auto ending = parts_.lifecycle.kill(request.tenant(), api::sandbox_id_of(request));
+  co_await attempt(std::move(ending));
+  throw *error;
 }
 
 Task<http::Response> Control::list(http::Request& request) {
@@ -152,6 +168,7 @@ Task<http::Response> Control::resume(http::Request& request) {
   const int64_t seconds = seconds_of(request.json_or_empty(), "timeout", 0, kOldTimeout);
   const SandboxRecord record = co_await shown(request);
   if (record.state == SandboxState::running) throw wrong_state(record);
+  check_time(record, seconds);
   co_await wake(request);
   co_await extend(request, seconds, /*only_longer=*/true);
   co_return co_await answer(request, 201);
@@ -161,6 +178,7 @@ Task<http::Response> Control::connect(http::Request& request) {
   const int64_t seconds = seconds_of(request.json_or_empty(), "timeout", 0, kTimeout);
   const SandboxRecord record = co_await shown(request);
   const bool runs = record.state == SandboxState::running;
+  check_time(record, seconds);
   if (!runs) co_await wake(request);
   co_await extend(request, seconds, /*only_longer=*/true);
   co_return co_await answer(request, runs ? 200 : 201);

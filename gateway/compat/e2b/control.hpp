@@ -38,6 +38,7 @@ class Control {
 
  private:
   Task<SandboxRecord> shown(const http::Request& request);
+  Task<void> open_every_port(const http::Request& request);
   Task<void> wake(const http::Request& request);
   Task<void> extend(const http::Request& request, int64_t seconds, bool only_longer);
   Task<http::Response> answer(const http::Request& request, int status);

@@ -68,6 +68,7 @@ Task<void> Door::take_signature(http::Request& request) {
   file.user = request.query.find("username").value_or("");
   file.writes = request.method == http::Method::post;
   file.expiration = request.query.find("signature_expiration").value_or("");
+  if (!may_be_right(file, *signature)) throw refused("the signature is not valid");
   const auto address = box_address(request, settings_.domain);
   std::optional<SandboxId> sandbox;
   if (address) {

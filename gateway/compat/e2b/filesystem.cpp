@@ -9,6 +9,7 @@ namespace sandgate::compat::e2b {
 namespace {
 
 constexpr int64_t kMostDepth = 64;
+constexpr size_t kMostEntries = 10'000;  // answered at once
 
 const SandboxId& sandbox_of(const http::Request& request) { return *request.caller.sandbox; }
 
@@ -83,6 +84,8 @@ Task<http::Response> Filesystem::list(http::Request& request) {
   const OpenSandbox box = co_await open(request, Verb::files);
   const auto entries =
       co_await box.provider->list_files(box.backend_id, path, static_cast<int>(depth));
+  if (entries.size() > kMostEntries)
+    throw Error(ErrorCode::too_large, "more than 10000 entries: list a smaller depth");
   Json items = Json::array();
   for (const FileEntry& entry : entries) items.push_back(entry_json(entry));
   co_return http::Response::json(200, {{"entries", std::move(items)}});

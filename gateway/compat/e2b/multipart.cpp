@@ -11,6 +11,7 @@ namespace {
 constexpr size_t kLongestBoundary = 70;  // RFC 2046, 5.1.1
 constexpr size_t kLongestHead = 16 << 10;
 constexpr size_t kReadAhead = 64 << 10;
+constexpr size_t kMostPartsRead = 2000;  // of any name
 constexpr std::string_view kDisposition = "content-disposition:";
 
 Error malformed(const char* what) {
@@ -110,8 +111,9 @@ Task<std::optional<std::string>> MultipartReader::read_head() {
 }
 
 Task<std::optional<MultipartReader::Part>> MultipartReader::next() {
-  std::string dropped(kReadAhead, '\0');
-  for (size_t count = 1; count > 0;) count = co_await read(dropped);
+  if (++parts_ > kMostPartsRead) throw malformed("has too many parts");
+  dropped_.resize(kReadAhead);
+  for (size_t count = 1; count > 0;) count = co_await read(dropped_);
   if (ended_) co_return std::nullopt;
   const auto head = co_await read_head();
   ended_ = !head;

@@ -32,6 +32,8 @@ class MultipartReader : public ByteSource {
   ByteSource& body_;
   const std::string mark_;  // "\r\n--boundary"
   std::string held_;  // read and not yet given away
+  std::string dropped_;  // of a part that nobody wants
+  size_t parts_ = 0;
   bool in_part_ = false, ended_ = false;
 };
 

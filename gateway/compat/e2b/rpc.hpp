@@ -28,7 +28,8 @@ class MessageSource {
   Task<bool> hold(size_t bytes);
 
   ByteSource& body_;
-  std::string held_;  // read and not yet given away
+  std::string held_;  // read; given away up to `taken_`
+  size_t taken_ = 0, messages_ = 0;
 };
 
 // Throws Error(unsupported) for a request that is no stream of messages.

@@ -23,6 +23,7 @@ struct Watchers::Watcher {
 
   std::mutex mutex;  // of what follows
   std::deque<Json> events;
+  size_t bytes = 0;  // of them, as text
   std::optional<Error> failure;
   bool removed = false;
   steady_clock::time_point asked_at = steady_clock::now();
@@ -34,8 +35,13 @@ struct Watchers::Watcher {
 
   void keep(std::vector<Json> more) {
     const std::lock_guard lock(mutex);
-    for (Json& event : more) events.push_back(std::move(event));
-    if (events.size() > kMaxEvents) throw Error(ErrorCode::unavailable, "events were not read");
+    for (Json& event : more) {
+      bytes += event.dump(-1, ' ', false, Json::error_handler_t::replace).size();
+      events.push_back(std::move(event));
+    }
+    if (events.size() <= kMaxEvents && bytes <= kMaxBytes) return;
+    events.clear();
+    throw Error(ErrorCode::unavailable, "events were not read");
   }
 
   void fail(Error error) {
@@ -102,6 +108,7 @@ std::vector<Json> Watchers::take(const SandboxId& sandbox, const std::string& wa
   std::vector<Json> events(std::make_move_iterator(found->events.begin()),
                            std::make_move_iterator(found->events.end()));
   found->events.clear();
+  found->bytes = 0;
   if (events.empty() && found->failure) throw *found->failure;
   return events;
 }

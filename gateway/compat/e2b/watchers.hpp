@@ -15,7 +15,7 @@ namespace sandgate::compat::e2b {
 // removed, were not asked for in ten minutes, or their sandbox's backend ends them. Thread-safe.
 class Watchers {
  public:
-  static constexpr size_t kMaxPerSandbox = 16, kMaxEvents = 4096;
+  static constexpr size_t kMaxPerSandbox = 16, kMaxEvents = 4096, kMaxBytes = 1 << 20;
 
   // Throws Error(quota_exceeded). `directory`: absolute, what names are relative to; `executor`: of
   // the loop that the watch was begun on. Waiting events do not count as use of the sandbox.

@@ -20,15 +20,30 @@ SessionId id_of(const http::Request& request) {
   return std::move(*id);
 }
 
+// Clients often go without a word. Those whose sandbox lives stay.
+int64_t end_idle(pqxx::work& tx, const TenantId& tenant) {
+  return tx
+      .exec_params(
+          "UPDATE mcp_session SET ended_at = now() WHERE id IN (SELECT id FROM mcp_session AS old"
+          " WHERE tenant = $1 AND ended_at IS NULL AND used_at < now() - interval '10 minutes'"
+          " AND NOT EXISTS (SELECT FROM sandbox WHERE sandbox.tenant = old.tenant"
+          " AND sandbox.scope_key = old.id AND sandbox.scope_key <> ''"
+          " AND sandbox.ended_at IS NULL) ORDER BY used_at LIMIT 100)",
+          tenant.value)
+      .affected_rows();
+}
+
 void insert(pqxx::work& tx, const SessionId& id, const TenantId& tenant, const std::string& key) {
   const auto open = tx.exec_params1(
       "SELECT count(*) FROM (SELECT FROM mcp_session WHERE tenant = $1 AND ended_at IS NULL"
       " LIMIT $2) AS sessions",
       tenant.value, Sessions::kMostOpen);
-  if (open[0].as<int64_t>() >= Sessions::kMostOpen)
-    throw Error(ErrorCode::quota_exceeded, "the tenant has too many MCP sessions: end some");
-  tx.exec_params("INSERT INTO mcp_session (id, tenant, key) VALUES ($1, $2, $3)", id.value,
-                 tenant.value, key);
+  if (open[0].as<int64_t>() < Sessions::kMostOpen || end_idle(tx, tenant) > 0) {
+    tx.exec_params("INSERT INTO mcp_session (id, tenant, key) VALUES ($1, $2, $3)", id.value,
+                   tenant.value, key);
+    return;
+  }
+  throw Error(ErrorCode::quota_exceeded, "the tenant has too many MCP sessions: end some");
 }
 
 // With the sandbox that lives in its scope.
