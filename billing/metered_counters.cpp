@@ -56,7 +56,8 @@ std::vector<UsageEvent> MeteredCounters::take(const Meter::Measured& totals, Tim
                                               const PriceSnapshot& prices) {
   std::vector<UsageEvent> events;
   const Time until = ended_at.value_or(now);
-  if (until <= observed_at || totals.sampled_at <= read_at || now > until + kLateReading)
+  if (until <= observed_at || totals.sampled_at <= read_at ||
+      totals.sampled_at > until + kLateReading)
     return events;
   const auto pieces = running_until(until, prices);
   const PriceScope scope{tenant, provider, deployment, region, own};

@@ -74,11 +74,8 @@ void apply(pqxx::work& tx, Lifecycle& lifecycle, const EndIntention& intention) 
   const sandbox_rows::Stop stop{.reason = intention.reason,
                                 .failure = intention.failure,
                                 .lease = std::chrono::milliseconds(0)};
-  if (sandbox_rows::set_stopping(tx, intention.sandbox, stop)) {
-    if (intention.counters)
-      lifecycle.parts().meter.observe(tx, intention.sandbox, *intention.counters);
-    lifecycle.end_charge(tx, intention.sandbox, intention.at);
-  }
+  if (sandbox_rows::set_stopping(tx, intention.sandbox, stop))
+    lifecycle.end_charge(tx, intention.sandbox, intention.at, intention.counters);
   if (intention.gone_at) lifecycle.end_row(tx, intention.sandbox, intention.gone_at);
 }
 

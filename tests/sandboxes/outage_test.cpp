@@ -35,11 +35,11 @@ struct OutageWorld : test::World {
       run(sleep_for(20ms));
     }
   }
-  std::string ended_at(const SandboxId& id) {
+  std::string ended_at(const SandboxId& id, const std::string& meter = "vcpu_second") {
     return sql(
         "SELECT (extract(epoch FROM max(interval_end)) * 1000000)::bigint FROM usage_event"
-        " WHERE meter = 'vcpu_second' AND sandbox = '" +
-        id.value + "'");
+        " WHERE meter = '" +
+        meter + "' AND sandbox = '" + id.value + "'");
   }
 
   test::TempDirectory directory;
@@ -51,6 +51,7 @@ TEST(Outage, AKillIsRememberedWithItsMoment) {
   OutageWorld world;
   const SandboxRecord killed = world.create(), living = world.create();
   run(world.replica.lifecycle.get(world.tenant, killed.id));
+  world.a->count({.cpu_micros = 1'000'000});
   TestDatabase::stop_cluster();
   const Time before = SystemClock().now();
   EXPECT_EQ(run(world.lifecycle->kill(world.tenant, killed.id)), EndResult::ended);
@@ -68,6 +69,7 @@ TEST(Outage, AKillIsRememberedWithItsMoment) {
   const Time end = from_micros(std::stoll(world.ended_at(killed.id)));
   EXPECT_GE(end, before);
   EXPECT_LE(end, after);
+  EXPECT_EQ(from_micros(std::stoll(world.ended_at(killed.id, "active_cpu_second"))), end);
   EXPECT_TRUE(world.metered(living.id));
   EXPECT_EQ(run(world.replica.reaper().finish()), 0u) << "it is known to be gone";
   EXPECT_EQ(world.row(killed.id).state, SandboxState::stopped);
