@@ -1,5 +1,8 @@
 #include "gateway/ports/returning.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "gateway/http/token.hpp"
 #include "gateway/ports/forwarding.hpp"
 
@@ -14,19 +17,21 @@ bool is_below_prefix(std::string_view path, std::string_view prefix) {
 
 // What would act on the whole origin, which other ports and the API share.
 bool reaches_beyond(std::string_view name) {
-  return equal_ignoring_case(name, "Service-Worker-Allowed") ||
-         equal_ignoring_case(name, "Clear-Site-Data");
+  constexpr std::array<std::string_view, 7> kNames{
+      "Service-Worker-Allowed", "Clear-Site-Data",           "NEL",    "Report-To",
+      "Reporting-Endpoints",    "Strict-Transport-Security", "Alt-Svc"};
+  return std::ranges::any_of(kNames, [&](auto one) { return equal_ignoring_case(name, one); });
 }
 
 void append_answered(std::string& head, const Returning& returning, std::string_view name,
                      std::string_view value) {
   const PortAddress& address = returning.address;
+  if (equal_ignoring_case(name, "Set-Cookie"))
+    return append_field(head, name, kept_cookie(value, address));
   if (address.prefix.empty()) return append_field(head, name, value);
   if (reaches_beyond(name)) return;
   if (equal_ignoring_case(name, "Location"))
     append_field(head, name, kept_location(value, address));
-  else if (equal_ignoring_case(name, "Set-Cookie"))
-    append_field(head, name, kept_cookie(value, address));
   else
     append_field(head, name, value);
 }
@@ -62,6 +67,7 @@ std::string kept_location(std::string_view location, const PortAddress& address)
 }
 
 std::string kept_cookie(std::string_view cookie, const PortAddress& address) {
+  const bool by_path = !address.prefix.empty();
   std::string kept, path = "/";
   for (bool first = true; first || !cookie.empty(); first = false) {
     const size_t end = std::min(cookie.find(';'), cookie.size());
@@ -69,14 +75,14 @@ std::string kept_cookie(std::string_view cookie, const PortAddress& address) {
     cookie.remove_prefix(std::min(end + 1, cookie.size()));
     const std::string_view name = part.substr(0, part.find('='));
     if (!first && equal_ignoring_case(name, "Domain")) continue;
-    if (!first && equal_ignoring_case(name, "Path")) {
+    if (!first && by_path && equal_ignoring_case(name, "Path")) {
       if (part.size() > name.size() + 1 && part[name.size() + 1] == '/')
         path = part.substr(name.size() + 1);
       continue;
     }
     kept.append(first ? "" : "; ").append(part);
   }
-  return kept + "; Path=" + kept_location(path, address);
+  return by_path ? kept + "; Path=" + kept_location(path, address) : kept;
 }
 
 std::string returned_head(const Returning& returning) {

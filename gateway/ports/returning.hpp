@@ -31,7 +31,7 @@ std::string returned_head(const Returning& returning);
 
 // "/login" below the prefix; other locations unchanged.
 std::string kept_location(std::string_view location, const PortAddress& address);
-// A Set-Cookie value whose path is below the prefix, for this host only.
+// A Set-Cookie value for this host only, whose path is below the prefix where there is one.
 std::string kept_cookie(std::string_view cookie, const PortAddress& address);
 
 }  // namespace sandgate::ports

@@ -94,6 +94,9 @@ TEST(Returning, KeepsLocationsAndCookiesBelowThePrefix) {
   EXPECT_EQ(kept_cookie("a=b; path=/c; Domain=x; HttpOnly", address),
             "a=b; HttpOnly; Path=/p/x/80/c");
   EXPECT_EQ(kept_cookie("domain=b;Path", address), "domain=b; Path=/p/x/80/");
+  const PortAddress by_host;
+  EXPECT_EQ(kept_cookie("a=b; Domain=example.com; Path=/c; Secure", by_host),
+            "a=b; Path=/c; Secure");
 }
 
 }  // namespace
