@@ -84,7 +84,7 @@ struct Config {
   } history;
 
   struct Mcp {
-    std::string profile;  // of the sandboxes that sessions make; empty: they have none of their own
+    std::string profile = "python";  // of the sandboxes that sessions make; empty: they make none
     std::string origins;  // of browsers' pages that may speak it, separated by commas
   } mcp;
 

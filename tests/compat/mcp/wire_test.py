@@ -22,7 +22,7 @@ class World:
 
     def __init__(self):
         if not World.server:
-            World.server = Server(settings={"mcp.origins": "https://app.example.com"}).start()
+            World.server = Server(settings={"mcp.profile": "", "mcp.origins": "https://app.example.com"}).start()
             World.server.profile("test", **PROFILE)
         self.tenant, self.owner = self.server.tenant("wire")
 
