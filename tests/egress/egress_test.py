@@ -10,9 +10,9 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../faults"]
 
-from cases import run_all, wait_until  # noqa: E402
+from cases import wait_until  # noqa: E402
 from upstreams import Echo, Web  # noqa: E402
-from world import World  # noqa: E402
+from world import World, require_root  # noqa: E402
 
 world = web = echo = None
 PROXY = 3128
@@ -327,14 +327,6 @@ print(len(held) >= 250)
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0:
-        print("SKIP needs root: the tests start real sandboxes")
-        sys.exit(77)
+    require_root()
     world, web, echo = World(), Web(), Echo()
-    try:
-        code = run_all(globals(), sys.argv[1:])
-        if code:
-            print(world.server.log()[-5000:])
-    finally:
-        world.close()
-    sys.exit(code)
+    world.run_tests(globals())

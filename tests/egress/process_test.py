@@ -9,9 +9,9 @@ from decimal import Decimal
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../faults"]
 
-from cases import run_all, wait_until  # noqa: E402
+from cases import wait_until  # noqa: E402
 from upstreams import Web  # noqa: E402
-from world import World  # noqa: E402
+from world import World, require_root  # noqa: E402
 
 world = web = None
 
@@ -94,14 +94,6 @@ def test_no_death_loses_a_byte_of_the_count():
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0:
-        print("SKIP needs root: the tests start real sandboxes")
-        sys.exit(77)
+    require_root()
     world, web = World(), Web()
-    try:
-        code = run_all(globals(), sys.argv[1:])
-        if code:
-            print(world.server.log()[-5000:])
-    finally:
-        world.close()
-    sys.exit(code)
+    world.run_tests(globals())

@@ -13,9 +13,9 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../faults"]
 
-from cases import run_all, wait_until  # noqa: E402
+from cases import wait_until  # noqa: E402
 from upstreams import Handler, Web  # noqa: E402
-from world import World  # noqa: E402
+from world import World, require_root  # noqa: E402
 
 world = web = None
 VALUE = "real-value-7f3a91c4d2"
@@ -256,9 +256,7 @@ def test_roles_and_tenants():
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0:
-        print("SKIP needs root: the tests start real sandboxes")
-        sys.exit(77)
+    require_root()
     try:
         socket.create_server(("127.0.0.1", 443)).close()
     except OSError as failure:
@@ -266,11 +264,4 @@ if __name__ == "__main__":
         sys.exit(77)
     world = World()
     web = Web(443, world.certificates.contexts["right"], Echoing)
-    try:
-        world.client.ok("PUT", "/v1/secrets/TOKEN", {"value": VALUE})
-        code = run_all(globals(), sys.argv[1:])
-        if code:
-            print(world.server.log()[-5000:])
-    finally:
-        world.close()
-    sys.exit(code)
+    world.run_tests(globals(), lambda: world.client.ok("PUT", "/v1/secrets/TOKEN", {"value": VALUE}))

@@ -7,10 +7,17 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../faults"]
 
+from cases import run_all  # noqa: E402
 from server import SOURCE, Server, ensure_image  # noqa: E402
 from upstreams import Certificates, scratch, wrapped_binary  # noqa: E402
 
 BINARY = os.environ.get("SANDGATE_BINARY", SOURCE + "/build/gateway/sandgate")
+
+
+def require_root():
+    if os.geteuid() != 0:
+        print("SKIP needs root: the tests start real sandboxes")
+        sys.exit(77)
 
 
 class World:
@@ -28,6 +35,18 @@ class World:
     def close(self):
         self.server.close()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+    def run_tests(self, cases, before=None):
+        """Runs a file's tests, or those that the command line names, and ends the program."""
+        try:
+            if before:
+                before()
+            code = run_all(cases, sys.argv[1:])
+            if code:
+                print(self.server.log()[-5000:])
+        finally:
+            self.close()
+        sys.exit(code)
 
     def box(self, *allow, default="deny", **fields):
         """A new sandbox whose profile allows the given rules; returns its id."""
