@@ -21,13 +21,8 @@ struct Watched {
 
 Task<void> send_changes(std::shared_ptr<Watched> watched, http::EventWriter& writer) {
   for (;;) {
-    auto outcome = co_await attempt(watched->watch->next());
-    if (auto* failure = std::get_if<Error>(&outcome)) {
-      auto judging = judge(watched->box, std::move(*failure));
-      const Error told = co_await std::move(judging);
-      throw told;
-    }
-    const auto& change = std::get<0>(outcome);
+    auto waiting = judged(watched->box, watched->watch->next());
+    const auto change = co_await std::move(waiting);
     if (!change) co_return;
     http::ServerEvent event = event_of(*change);
     co_await writer.send(std::move(event));

@@ -42,16 +42,12 @@ Task<std::monostate> pump(const ProcessEvents& events, http::SharedSink& out) {
   auto starting = show(events, out, std::move(start));
   co_await std::move(starting);
   for (;;) {
-    auto outcome = co_await attempt(events.stream->next());
+    const auto outcome = co_await attempt(next_event(events.box, *events.stream));
     std::string text;
     bool last = true;
-    if (!std::holds_alternative<Error>(outcome) && !std::get<0>(outcome))
-      outcome = Error(ErrorCode::unavailable, "the output ended before the process did");
-    if (auto* failure = std::get_if<Error>(&outcome)) {
-      auto judging = judge(events.box, std::move(*failure));
-      const Error told = co_await std::move(judging);
-      text = error_text(told, events.request_id);
-    } else if (const auto& event = *std::get<0>(outcome);
+    if (const auto* failure = std::get_if<Error>(&outcome)) {
+      text = error_text(*failure, events.request_id);
+    } else if (const ProcessEvent& event = std::get<0>(outcome);
                const auto* chunk = std::get_if<OutputChunk>(&event)) {
       text = chunk_text(*chunk, events.pty);
       last = false;

@@ -23,21 +23,15 @@ Task<std::optional<Error>> send_output(ProcessSocket& process, http::WebSocket& 
   const Json start{{"process_id", process.process_id}};
   co_await send(socket, "start", start);
   for (;;) {
-    auto outcome = co_await attempt(process.stream->next());
-    if (!std::holds_alternative<Error>(outcome) && !std::get<0>(outcome))
-      outcome = Error(ErrorCode::unavailable, "the output ended before the process did");
-    if (auto* failure = std::get_if<Error>(&outcome)) {
-      auto judging = judge(process.box, std::move(*failure));
-      const Error told = co_await std::move(judging);
-      co_return told;
-    }
-    const auto& event = std::get<0>(outcome);
-    if (const auto* exit = std::get_if<ProcessExit>(&*event)) {
+    auto outcome = co_await attempt(next_event(process.box, *process.stream));
+    if (auto* failure = std::get_if<Error>(&outcome)) co_return std::move(*failure);
+    const ProcessEvent& event = std::get<0>(outcome);
+    if (const auto* exit = std::get_if<ProcessExit>(&event)) {
       const Json result = to_json(*exit);
       co_await send(socket, "exit", result);
       co_return std::nullopt;
     }
-    const auto& chunk = std::get<OutputChunk>(*event);
+    const auto& chunk = std::get<OutputChunk>(event);
     http::WebSocketMessage message{false, std::string(1, static_cast<char>(chunk.channel))};
     message.bytes += chunk.bytes;
     co_await socket.write(std::move(message));

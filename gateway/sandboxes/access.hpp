@@ -49,9 +49,27 @@ inline bool says_ended(const Error& error) {
          (*state == "stopping" || *state == "stopped" || *state == "failed");
 }
 
-// judge() for a sandbox that is open.
-inline Task<Error> judge(const OpenSandbox& box, Error failure) {
-  return box.access->judge(box.tenant, box.id, std::move(failure));
+// What a call on an open sandbox gives. Throws why it really failed: see judge().
+template <class T>
+Task<T> judged(const OpenSandbox& box, Task<T> call) {
+  auto outcome = co_await attempt(std::move(call));
+  if (auto* failure = std::get_if<Error>(&outcome)) {
+    auto judging = box.access->judge(box.tenant, box.id, std::move(*failure));
+    const Error told = co_await std::move(judging);
+    throw told;
+  }
+  co_return std::get<0>(std::move(outcome));
+}
+
+// What its process does next, up to its end. Throws as judged(), and Error(unavailable) when the
+// output ends before the process.
+inline Task<ProcessEvent> next_event(const OpenSandbox& box, ProcessStream& process) {
+  auto waiting = [](ProcessStream& of) -> Task<ProcessEvent> {
+    auto event = co_await of.next();
+    if (!event) throw Error(ErrorCode::unavailable, "the output ended before the process did");
+    co_return std::move(*event);
+  };
+  return judged(box, waiting(process));
 }
 
 }  // namespace sandgate

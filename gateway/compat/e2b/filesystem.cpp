@@ -131,13 +131,8 @@ Task<http::Response> Filesystem::watch(http::Request& request) {
     const Json first{{"start", Json::object()}};
     co_await out.send(first);
     for (;;) {
-      auto outcome = co_await attempt(watched->watch->next());
-      if (auto* failure = std::get_if<Error>(&outcome)) {
-        auto judging = judge(watched->box, std::move(*failure));
-        const Error told = co_await std::move(judging);
-        throw told;
-      }
-      const auto& change = std::get<0>(outcome);
+      auto waiting = judged(watched->box, watched->watch->next());
+      const auto change = co_await std::move(waiting);
       if (!change) co_return;
       const std::vector<Json> events = change_events(*change, watched->directory);
       for (const Json& event : events) {

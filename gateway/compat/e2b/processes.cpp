@@ -27,15 +27,7 @@ Task<void> follow(std::shared_ptr<Followed> process, MessageWriter& out) {
   const Json first = start_event(process->pid);
   co_await out.send(first);
   for (;;) {
-    auto outcome = co_await attempt(process->stream->next());
-    if (!std::holds_alternative<Error>(outcome) && !std::get<0>(outcome))
-      outcome = Error(ErrorCode::unavailable, "the output ended before the process did");
-    if (auto* failure = std::get_if<Error>(&outcome)) {
-      auto judging = judge(process->box, std::move(*failure));
-      const Error told = co_await std::move(judging);
-      throw told;
-    }
-    const ProcessEvent& event = *std::get<0>(outcome);
+    const ProcessEvent event = co_await next_event(process->box, *process->stream);
     const auto* exit = std::get_if<ProcessExit>(&event);
     if (exit && exit->timed_out) throw Error(ErrorCode::timeout, "the command took too long");
     const Json message =
