@@ -204,8 +204,8 @@ class Gateway {
   std::unique_ptr<http::HttpMetrics> metrics_;
   std::unique_ptr<http::Dispatcher> dispatcher_;
   std::unique_ptr<ports::PortGate> port_gate_;
-  std::unique_ptr<StartGate> start_gate_;
-  std::unique_ptr<http::Responder> door_, e2b_door_;  // before the gate, by listener
+  std::unique_ptr<StartGate> start_gate_, e2b_gate_;
+  std::unique_ptr<http::Responder> door_, e2b_door_;  // before the gates, by listener
   std::unique_ptr<http::Server> server_, e2b_server_;  // the second may be null
 };
 

@@ -27,6 +27,7 @@ constexpr std::chrono::milliseconds kEventsAwaited{40}, kEventsQuiet{250};
 constexpr int64_t kForgotAtOnce = 5000;
 constexpr int kSandboxesAtOnce = 500;
 constexpr std::chrono::milliseconds kClockDoubt{100};
+const http::Routes kNothingEarly;
 
 sigset_t block_signals() {
   sigset_t set;
@@ -241,7 +242,8 @@ void Gateway::listen() {
   port_gate_ = std::make_unique<ports::PortGate>(*dispatcher_, access_, ports_, app_pool_, clock_,
                                                  tenant_directory_, gate_settings());
   start_gate_ = std::make_unique<StartGate>(routes_, *dispatcher_, *port_gate_);
-  door_ = e2b_.door(*start_gate_, /*data_listener=*/false);
+  e2b_gate_ = std::make_unique<StartGate>(kNothingEarly, e2b_.data(), e2b_.data());
+  door_ = e2b_.door(*start_gate_, *e2b_gate_, /*data_listener=*/false);
   server_ = std::make_unique<http::Server>(io_, *door_, server_options());
   server_->start();
   log::info("listening", {{"address", config_.listen_address}, {"port", server_->port()}});
@@ -252,7 +254,7 @@ void Gateway::listen_for_e2b() {
   http::ServerOptions options = server_options();
   options.address = config_.e2b.listen_address;
   options.port = config_.e2b.listen_port;
-  e2b_door_ = e2b_.door(*start_gate_, /*data_listener=*/true);
+  e2b_door_ = e2b_.door(*start_gate_, *e2b_gate_, /*data_listener=*/true);
   e2b_server_ = std::make_unique<http::Server>(io_, *e2b_door_, std::move(options));
   e2b_server_->start();
   write_listen_file(config_.e2b_listen_file(), config_.e2b.listen_address, e2b_server_->port());
@@ -264,6 +266,7 @@ void Gateway::start() {
   notifications_.start();
   start_background_work();
   start_gate_->open();
+  e2b_gate_->open();
   listen_for_e2b();
   write_listen_file(config_.listen_file(), config_.listen_address, server_->port());
   log::info("serving");

@@ -256,7 +256,7 @@ def test_a_gateway_without_its_database_listens_and_comes_to_life():
         port = free.getsockname()[1]
     with Server() as first:
         late = Server(settings={"database.url": f"host={directory} user=sandgate dbname=sandgate",
-                                "listen": f"127.0.0.1:{port}"},
+                                "listen": f"127.0.0.1:{port}", "ports.domain": "boxes.example.com"},
                       environment={"SANDGATE_MASTER_KEY": open(first.home + "/master.key").read().strip()})
         starting = threading.Thread(target=late.start)
         starting.start()
@@ -278,6 +278,10 @@ def test_a_gateway_without_its_database_listens_and_comes_to_life():
                 assert answer.status == 503 and answer.json()["code"] == "unavailable", (method, path, answer.body)
                 assert answer.headers["Content-Type"] == "application/problem+json" and answer.headers["Retry-After"]
                 assert time.monotonic() - begin < 2, (method, path)
+            host = {"Host": "49983-sb" + "0" * 24 + ".boxes.example.com"}
+            for path in ("/health", "/files?path=x", "/files?path=x&signature=v1_" + "A" * 43):
+                answer = asked.call("GET", path, headers=host)
+                assert answer.status == 503 and "starting" in answer.json()["message"], (path, answer.body)
             name = "/.s.PGSQL.5432"
             os.symlink(first.home + "/postgres" + name, directory + name)
             starting.join(60)

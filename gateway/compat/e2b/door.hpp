@@ -1,5 +1,6 @@
 #pragma once
-#include "gateway/compat/e2b/live_tokens.hpp"
+#include <string>
+
 #include "gateway/http/responder.hpp"
 
 namespace sandgate::compat::e2b {
@@ -12,14 +13,8 @@ class Door final : public http::Responder {
     std::string domain;  // hosts "<port>-<id>.<domain>"; empty: none
     bool data_listener = false;  // whatever does not come by such a host is for a data plane
   };
-  Door(http::Responder& api, http::Responder& data, const AccessTokens& tokens, LiveTokens& live,
-       const Clock& clock, Settings settings)
-      : api_(api),
-        data_(data),
-        tokens_(tokens),
-        live_(live),
-        clock_(clock),
-        settings_(std::move(settings)) {}
+  Door(http::Responder& api, http::Responder& data, Settings settings)
+      : api_(api), data_(data), settings_(std::move(settings)) {}
 
   bool passes_on(const http::Request& request) const override;
   Task<http::Response> respond(http::Request& request, http::IncomingBody& body) override;
@@ -28,13 +23,9 @@ class Door final : public http::Responder {
  private:
   bool is_for_data(const http::Request& request) const;
   Task<http::Response> serve(http::Request& request, http::IncomingBody& body);
-  Task<void> take_signature(http::Request& request);
 
   http::Responder& api_;
   http::Responder& data_;
-  const AccessTokens& tokens_;
-  LiveTokens& live_;
-  const Clock& clock_;
   const Settings settings_;
 };
 

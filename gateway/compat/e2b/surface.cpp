@@ -18,7 +18,8 @@ Surface::Surface(Parts parts)
       data_(routes_, {.authenticator = authenticator_,
                       .admission = &parts_.admission,
                       .body_bytes = parts_.body_bytes,
-                      .body_room = &parts_.body_room}) {
+                      .body_room = &parts_.body_room}),
+      signed_(data_, tokens_, live_tokens_, parts_.clock, parts_.domain) {
   routes_.add({.method = http::Method::get,
                .pattern = "/health",
                .permission = http::Permission::open,
@@ -28,9 +29,9 @@ Surface::Surface(Parts parts)
   transfers_.add_routes(routes_);
 }
 
-std::unique_ptr<http::Responder> Surface::door(http::Responder& api, bool data_listener) {
-  return std::make_unique<Door>(api, data_, tokens_, live_tokens_, parts_.clock,
-                                Door::Settings{parts_.domain, data_listener});
+std::unique_ptr<http::Responder> Surface::door(http::Responder& api, http::Responder& data,
+                                               bool data_listener) {
+  return std::make_unique<Door>(api, data, Door::Settings{parts_.domain, data_listener});
 }
 
 // Looking does not wake: a paused sandbox is as far away as an ended one.

@@ -6,6 +6,7 @@
 #include "gateway/compat/e2b/door.hpp"
 #include "gateway/compat/e2b/filesystem.hpp"
 #include "gateway/compat/e2b/processes.hpp"
+#include "gateway/compat/e2b/signed_addresses.hpp"
 #include "gateway/compat/e2b/templates.hpp"
 #include "gateway/compat/e2b/transfers.hpp"
 #include "gateway/http/dispatch.hpp"
@@ -39,8 +40,12 @@ class Surface {
     control_.add_routes(routes);
     templates_.add_routes(routes);
   }
-  // Before the API's own listener, or before one for data planes only. `api` must outlive it.
-  std::unique_ptr<http::Responder> door(http::Responder& api, bool data_listener);
+  // Who answers for data planes.
+  http::Responder& data() { return signed_; }
+  // Before the API's own listener, or before one for data planes only. `api` and `data`, which
+  // lead to the API and to data(), must outlive it.
+  std::unique_ptr<http::Responder> door(http::Responder& api, http::Responder& data,
+                                        bool data_listener);
 
  private:
   Task<http::Response> health(http::Request& request);
@@ -56,6 +61,7 @@ class Surface {
   LiveTokens live_tokens_;
   http::Routes routes_;
   http::Dispatcher data_;
+  SignedAddresses signed_;  // before it
 };
 
 }  // namespace sandgate::compat::e2b

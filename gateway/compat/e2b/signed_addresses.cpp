@@ -1,0 +1,64 @@
+#include "gateway/compat/e2b/signed_addresses.hpp"
+
+#include <charconv>
+
+#include "gateway/compat/e2b/box_address.hpp"
+#include "gateway/core/crypto.hpp"
+#include "gateway/http/problem.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+constexpr std::string_view kFiles = "/files";
+
+Error refused_signature(const char* message) { return Error(ErrorCode::unauthenticated, message); }
+
+bool is_over(const std::string& expiration, Time now) {
+  int64_t seconds = 0;
+  const char* last = expiration.data() + expiration.size();
+  const auto [end, failure] = std::from_chars(expiration.data(), last, seconds);
+  if (failure != std::errc() || end != last)
+    throw refused_signature("the signature's expiration is no time");
+  return seconds < to_micros(now) / 1'000'000;
+}
+
+SignedFile signed_file_from(const http::Request& request) {
+  SignedFile file;
+  file.path = request.query.find("path").value_or("");
+  file.user = request.query.find("username").value_or("");
+  file.writes = request.method == http::Method::post;
+  file.expiration = request.query.find("signature_expiration").value_or("");
+  return file;
+}
+
+}  // namespace
+
+Task<void> SignedAddresses::take_signature(http::Request& request) {
+  const auto signature = request.query.find("signature");
+  if (request.path != kFiles || !signature || request.headers.find(kTokenHeader)) co_return;
+  const SignedFile file = signed_file_from(request);
+  if (!may_be_right(file, *signature)) throw refused_signature("the signature is not valid");
+  const auto address = box_address(request, domain_);
+  std::optional<SandboxId> sandbox;
+  if (address) {
+    const std::string right = signature_of(file, tokens_.token_of(address->sandbox));
+    if (equal_in_constant_time(right, *signature)) sandbox = address->sandbox;
+  } else {
+    auto searching = live_.find(file, *signature);
+    sandbox = co_await std::move(searching);
+  }
+  if (!sandbox) throw refused_signature("the signature is not valid");
+  if (!file.expiration.empty() && is_over(file.expiration, clock_.now()))
+    throw refused_signature("signature is already expired");
+  if (!address) request.headers.add(std::string(kBoxHeader), sandbox->value);
+  request.headers.add(std::string(kTokenHeader), tokens_.token_of(*sandbox));
+}
+
+Task<http::Response> SignedAddresses::respond(http::Request& request, http::IncomingBody& body) {
+  auto signing = take_signature(request);
+  const auto taken = co_await attempt(std::move(signing));
+  if (const auto* error = std::get_if<Error>(&taken)) co_return http::problem(*error, request.id);
+  co_return co_await data_.respond(request, body);
+}
+
+}  // namespace sandgate::compat::e2b
