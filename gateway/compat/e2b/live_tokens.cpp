@@ -9,23 +9,14 @@ namespace {
 constexpr std::chrono::seconds kApart{1};  // one reading and the next
 constexpr size_t kSlice = 256;  // tried before others on the loop get their turn
 
-// One of the searches that run.
-class Seat {
- public:
-  explicit Seat(std::atomic<int>& taken) : taken_(taken) {
-    if (++taken_ <= LiveTokens::kMaxSearches) return;
-    --taken_;
-    Error error(ErrorCode::unavailable, "too many signed addresses are looked up: try again");
-    error.retry_after = std::chrono::seconds(1);
-    throw error;
-  }
-  ~Seat() { --taken_; }
-  Seat(const Seat&) = delete;
-  Seat& operator=(const Seat&) = delete;
-
- private:
-  std::atomic<int>& taken_;
-};
+// Whoever has one address of the newer kind has a whole network of them.
+std::string network_of(const std::string& address) {
+  boost::system::error_code failure;
+  const auto parsed = asio::ip::make_address(address, failure);
+  if (failure || !parsed.is_v6() || parsed.to_v6().is_v4_mapped()) return address;
+  const auto bytes = parsed.to_v6().to_bytes();
+  return std::string(bytes.begin(), bytes.begin() + 8);
+}
 
 Task<void> give_turn() {
   const auto executor = co_await asio::this_coro::executor;
@@ -33,6 +24,32 @@ Task<void> give_turn() {
 }
 
 }  // namespace
+
+// One of the searches that run.
+class LiveTokens::Seat {
+ public:
+  Seat(LiveTokens& of, const std::string& address) : of_(of) {
+    const std::lock_guard lock(of_.mutex_);
+    std::string network = network_of(address);
+    if (of_.searching_.size() < kMaxSearches && of_.searching_.count(network) < kMaxOfOne) {
+      place_ = of_.searching_.insert(std::move(network));
+      return;
+    }
+    Error error(ErrorCode::unavailable, "too many signed addresses are looked up: try again");
+    error.retry_after = std::chrono::seconds(1);
+    throw error;
+  }
+  ~Seat() {
+    const std::lock_guard lock(of_.mutex_);
+    of_.searching_.erase(place_);
+  }
+  Seat(const Seat&) = delete;
+  Seat& operator=(const Seat&) = delete;
+
+ private:
+  LiveTokens& of_;
+  std::multiset<std::string>::iterator place_;
+};
 
 Task<LiveTokens::Shared> LiveTokens::read() {
   auto index = std::make_shared<Index>();
@@ -72,8 +89,9 @@ Task<LiveTokens::Shared> LiveTokens::begun_after(std::chrono::steady_clock::time
 }
 
 Task<std::optional<SandboxId>> LiveTokens::search(Shared index, const SignedFile& file,
-                                                  const std::string& signature) {
-  const Seat seat(searches_);
+                                                  const std::string& signature,
+                                                  const std::string& address) {
+  const Seat seat(*this, address);
   for (size_t i = 0; i < index->entries.size(); ++i) {
     const Entry& entry = index->entries[i];
     if (equal_in_constant_time(signature_of(file, entry.token), signature)) co_return entry.sandbox;
@@ -82,17 +100,18 @@ Task<std::optional<SandboxId>> LiveTokens::search(Shared index, const SignedFile
   co_return std::nullopt;
 }
 
-Task<std::optional<SandboxId>> LiveTokens::find(SignedFile file, std::string signature) {
+Task<std::optional<SandboxId>> LiveTokens::find(SignedFile file, std::string signature,
+                                                std::string address) {
   const auto came = std::chrono::steady_clock::now();
   Shared index;
   {
     const std::lock_guard lock(mutex_);
     index = index_;
   }
-  const auto known = co_await search(index, file, signature);
+  const auto known = co_await search(index, file, signature, address);
   if (known) co_return known;
   index = co_await begun_after(came);
-  co_return co_await search(index, file, signature);
+  co_return co_await search(index, file, signature, address);
 }
 
 }  // namespace sandgate::compat::e2b

@@ -1,9 +1,10 @@
 #pragma once
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "gateway/compat/e2b/access_token.hpp"
@@ -17,13 +18,15 @@ namespace sandgate::compat::e2b {
 class LiveTokens {
  public:
   static constexpr size_t kMost = 20'000;  // those that end last
-  static constexpr int kMaxSearches = 4;  // at once: each costs up to kMost hashes
+  // At once: each costs up to kMost hashes. Of one caller's address (IPv6: its /64) fewer, so that
+  // nobody has all of them.
+  static constexpr size_t kMaxSearches = 16, kMaxOfOne = 4;
 
   LiveTokens(Database& database, const AccessTokens& tokens)
       : database_(database), tokens_(tokens) {}
 
-  // Empty: of none. Throws Error(unavailable) when too many search.
-  Task<std::optional<SandboxId>> find(SignedFile file, std::string signature);
+  // Empty: of none. `address`: whose search it is. Throws Error(unavailable) when too many search.
+  Task<std::optional<SandboxId>> find(SignedFile file, std::string signature, std::string address);
 
  private:
   struct Entry {
@@ -35,16 +38,17 @@ class LiveTokens {
     std::vector<Entry> entries;
   };
   using Shared = std::shared_ptr<const Index>;
+  class Seat;
 
   Task<std::optional<SandboxId>> search(Shared index, const SignedFile& file,
-                                        const std::string& signature);
+                                        const std::string& signature, const std::string& address);
   Task<Shared> begun_after(std::chrono::steady_clock::time_point moment);
   Task<Shared> read();
 
   Database& database_;
   const AccessTokens& tokens_;
-  std::atomic<int> searches_{0};
   std::mutex mutex_;  // of what follows
+  std::multiset<std::string> searching_;  // from where
   Shared index_ = std::make_shared<const Index>();
   std::chrono::steady_clock::time_point read_at_{};  // when the last reading began
 };

@@ -44,7 +44,7 @@ Task<void> SignedAddresses::take_signature(http::Request& request) {
     const std::string right = signature_of(file, tokens_.token_of(address->sandbox));
     if (equal_in_constant_time(right, *signature)) sandbox = address->sandbox;
   } else {
-    auto searching = live_.find(file, *signature);
+    auto searching = live_.find(file, *signature, request.remote_address);
     sandbox = co_await std::move(searching);
   }
   if (!sandbox) throw refused_signature("the signature is not valid");

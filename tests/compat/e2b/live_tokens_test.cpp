@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "tests/events/events_world.hpp"
 
 namespace sandgate::compat::e2b {
@@ -13,7 +15,7 @@ TEST(LiveTokens, FindsWhoseSignatureItIsAlsoOfThoseThatJustCame) {
   LiveTokens live(*world.database, tokens);
   const SignedFile file{.path = "a"};
   const auto whose = [&](const SandboxId& id) {
-    return sandgate::test::run(live.find(file, signature_of(file, tokens.token_of(id))));
+    return sandgate::test::run(live.find(file, signature_of(file, tokens.token_of(id)), "::1"));
   };
   const auto add = [&](const std::string& state) {
     const SandboxId id = world.add_sandbox(world.tenant);
@@ -27,7 +29,40 @@ TEST(LiveTokens, FindsWhoseSignatureItIsAlsoOfThoseThatJustCame) {
   EXPECT_EQ(whose(second), second);
   EXPECT_EQ(whose(first), first);
   EXPECT_EQ(whose(coming), std::nullopt);
-  EXPECT_EQ(sandgate::test::run(live.find(file, "v1_nonsense")), std::nullopt);
+  EXPECT_EQ(sandgate::test::run(live.find(file, "v1_nonsense", "::1")), std::nullopt);
+}
+
+TEST(LiveTokens, LookForOneAddressOnlySoOften) {
+  sandgate::test::EventsWorld world;
+  const SandboxId first = world.add_sandbox(world.tenant);
+  world.set_state(first, "running");
+  // Enough that a search gives way to others.
+  world.sql(
+      "CREATE TEMP TABLE more AS SELECT sandbox.* FROM sandbox, generate_series(1, 600);"
+      "UPDATE more SET id = 'sb' || substr(md5(random()::text), 1, 24);"
+      "INSERT INTO sandbox SELECT * FROM more; DROP TABLE more");
+  const AccessTokens tokens(Secret("key"));
+  LiveTokens live(*world.database, tokens);
+  const SignedFile file{.path = "a"};
+  const std::string right = signature_of(file, tokens.token_of(first));
+  EXPECT_EQ(sandgate::test::run(live.find(file, right, "2001:db8::1")), first);
+
+  sandgate::test::BorrowedLoop loop;
+  std::vector<std::future<std::optional<SandboxId>>> searches;
+  const auto search = [&](const std::string& signature, const std::string& address) {
+    searches.push_back(
+        asio::co_spawn(*loop, live.find(file, signature, address), asio::use_future));
+  };
+  for (size_t i = 0; i < LiveTokens::kMaxOfOne; ++i)
+    search("wrong", "2001:db8::" + std::to_string(i + 1));
+  search(right, "2001:db8::ff");
+  search(right, "2001:db8:0:1::1");
+  search(right, "192.0.2.1");
+  (*loop).run();
+  for (size_t i = 0; i < LiveTokens::kMaxOfOne; ++i) EXPECT_EQ(searches[i].get(), std::nullopt);
+  EXPECT_THROW(searches[LiveTokens::kMaxOfOne].get(), Error);
+  EXPECT_EQ(searches[LiveTokens::kMaxOfOne + 1].get(), first);
+  EXPECT_EQ(searches[LiveTokens::kMaxOfOne + 2].get(), first);
 }
 
 }  // namespace
