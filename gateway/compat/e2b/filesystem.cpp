@@ -146,10 +146,11 @@ Task<http::Response> Filesystem::watch(http::Request& request) {
 
 Task<http::Response> Filesystem::create_watcher(http::Request& request) {
   const Json message = message_of(request);
+  auto permit = admission_.open_stream(request.caller);
   const auto watched = co_await begin_watch(request, message);
   const auto executor = co_await asio::this_coro::executor;
-  const std::string id =
-      watchers_.add(executor, watched->box, std::move(watched->watch), watched->directory);
+  const std::string id = watchers_.add(executor, watched->box, std::move(watched->watch),
+                                       watched->directory, std::move(permit));
   co_return http::Response::json(200, {{"watcherId", id}});
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "gateway/compat/e2b/watchers.hpp"
-#include "gateway/http/routes.hpp"
+#include "gateway/http/admission.hpp"
 #include "gateway/sandboxes/access.hpp"
 
 namespace sandgate::compat::e2b {
@@ -8,7 +8,8 @@ namespace sandgate::compat::e2b {
 // filesystem.Filesystem: the files of the caller's sandbox, as its own account.
 class Filesystem {
  public:
-  explicit Filesystem(SandboxAccess& access) : access_(access) {}
+  Filesystem(SandboxAccess& access, http::Admission& admission)
+      : access_(access), admission_(admission) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> stat(http::Request& request);
@@ -27,6 +28,7 @@ class Filesystem {
   Task<std::shared_ptr<Watched>> begin_watch(const http::Request& request, const Json& message);
 
   SandboxAccess& access_;
+  http::Admission& admission_;
   Watchers watchers_;
 };
 

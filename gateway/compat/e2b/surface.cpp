@@ -11,7 +11,7 @@ Surface::Surface(Parts parts)
                 tokens_, parts_.domain}),
       templates_(parts_.snapshots),
       processes_(parts_.access),
-      filesystem_(parts_.access),
+      filesystem_(parts_.access, parts_.admission),
       transfers_(parts_.access),
       authenticator_(parts_.cache, parts_.tenants, tokens_, parts_.domain),
       live_tokens_(parts_.lifecycle.parts().database, tokens_),

@@ -20,6 +20,7 @@ struct Watchers::Watcher {
   OpenSandbox box;
   std::unique_ptr<FileWatch> watch;
   std::string directory;
+  std::shared_ptr<void> permit;
 
   std::mutex mutex;  // of what follows
   std::deque<Json> events;
@@ -51,12 +52,14 @@ struct Watchers::Watcher {
 };
 
 std::string Watchers::add(asio::any_io_executor executor, OpenSandbox box,
-                          std::unique_ptr<FileWatch> watch, std::string directory) {
+                          std::unique_ptr<FileWatch> watch, std::string directory,
+                          std::shared_ptr<void> permit) {
   auto watcher = std::make_shared<Watcher>();
   watcher->box = std::move(box);
   watcher->box.activity.reset();
   watcher->watch = std::move(watch);
   watcher->directory = std::move(directory);
+  watcher->permit = std::move(permit);
   const std::string id = "wa" + random_hex(12);
   {
     const std::lock_guard lock(mutex_);

@@ -18,9 +18,10 @@ class Watchers {
   static constexpr size_t kMaxPerSandbox = 16, kMaxEvents = 4096, kMaxBytes = 1 << 20;
 
   // Throws Error(quota_exceeded). `directory`: absolute, what names are relative to; `executor`: of
-  // the loop that the watch was begun on. Waiting events do not count as use of the sandbox.
+  // the loop that the watch was begun on; `permit` is held while it lasts. Waiting events do not
+  // count as use of the sandbox.
   std::string add(asio::any_io_executor executor, OpenSandbox box, std::unique_ptr<FileWatch> watch,
-                  std::string directory);
+                  std::string directory, std::shared_ptr<void> permit);
   // What came since the last time. Throws Error(not_found), and why the watch broke.
   std::vector<Json> take(const SandboxId& sandbox, const std::string& watcher);
   void remove(const SandboxId& sandbox, const std::string& watcher);  // throws Error(not_found)
