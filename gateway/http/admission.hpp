@@ -14,7 +14,8 @@ class Admission {
   // Throws Error(forbidden) for what a suspended tenant may not do, Error(rate_limited) with
   // retry_after for too many requests.
   virtual void admit(const Caller& caller, const Route& route) = 0;
-  // Whether what was admitted may go on: the tenant may have been suspended meanwhile.
+  // Whether what was admitted may go on: the tenant may have been suspended meanwhile, as far as
+  // is known without waiting.
   virtual bool may_go_on(const Caller&, const Route&) const { return true; }
   // Counts one streaming answer, streamed body or WebSocket of the caller for as long as what it
   // returns lives (null counts nothing). Throws Error(quota_exceeded) when there are too many.

@@ -167,7 +167,9 @@ Task<Response> Dispatcher::within(Request& request) {
   if (services_.admission && !services_.admission->may_go_on(request.caller, *match.route))
     throw tenant_is_suspended();
   if (match.route->idempotent_create) check_idempotency_key(request);
-  co_return co_await run(request, *match.route);
+  auto running =
+      while_admitted(run(request, *match.route), request.caller, *match.route, services_.admission);
+  co_return co_await std::move(running);
 }
 
 Task<std::shared_ptr<void>> Dispatcher::receive(Request& request, IncomingBody& body,

@@ -28,8 +28,9 @@ class Dispatcher final : public Responder {
   Task<Response> respond(Request& request, IncomingBody& body) override;
   Response refuse_method(const Request& request) override;
   // What a handler asks of another route in the name of its own caller (Request::caller): judged
-  // and run like what comes from outside, but neither authenticated nor counted again. The body is
-  // given, whole or as a stream. Throws what the route's handler throws.
+  // and run like what comes from outside, but neither authenticated nor counted again; it ends when
+  // its tenant is suspended meanwhile. The body is given, whole or as a stream. Throws what the
+  // route's handler throws.
   Task<Response> within(Request& request);
 
  private:

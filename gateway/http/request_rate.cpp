@@ -56,7 +56,9 @@ std::chrono::nanoseconds RequestRate::take(Bucket& bucket, int64_t per_second) c
 }
 
 bool RequestRate::may_go_on(const Caller& caller, const Route& route) const {
-  return !caller.suspended || caller.is_operator() || !needs_good_standing(route);
+  if (caller.is_operator() || !needs_good_standing(route)) return true;
+  const auto tenant = caller.tenant ? tenants_.last_known(*caller.tenant) : nullptr;
+  return !caller.suspended && !(tenant && tenant->suspended);
 }
 
 void RequestRate::admit(const Caller& caller, const Route& route) {

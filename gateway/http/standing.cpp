@@ -52,7 +52,22 @@ Task<void> watched(Task<void> stream, SharedStanding standing) {
   settled.take();
 }
 
+Task<void> until_refused(Caller caller, const Route& route, const Admission& admission) {
+  while (admission.may_go_on(caller, route)) co_await sleep_for(kLookAgain);
+}
+
 }  // namespace
+
+Task<Response> while_admitted(Task<Response> work, Caller caller, const Route& route,
+                              const Admission* admission) {
+  using namespace asio::experimental::awaitable_operators;
+  if (!admission) co_return co_await std::move(work);
+  Settled<Response> settled;
+  auto race = settle(std::move(work), settled) || until_refused(caller, route, *admission);
+  const auto winner = co_await std::move(race);
+  if (winner.index() == 1 && !settled.value) throw tenant_is_suspended();
+  co_return settled.take();
+}
 
 void end_with_standing(Response& response, const Request& request, const Route& route,
                        Authenticator& authenticator, const Admission* admission) {

@@ -11,4 +11,10 @@ namespace sandgate::http {
 void end_with_standing(Response& response, const Request& request, const Route& route,
                        Authenticator& authenticator, const Admission* admission);
 
+// The answer of `work`, which `caller` asked of `route`. Within a second or two after he may no
+// longer do this it is broken off with Error(forbidden), unless it is done by then. `admission` may
+// be null.
+Task<Response> while_admitted(Task<Response> work, Caller caller, const Route& route,
+                              const Admission* admission);
+
 }  // namespace sandgate::http

@@ -168,6 +168,26 @@ def test_a_message_counts_as_one_request():
     wait_until(at_once, 20, "the limit holds")
 
 
+def test_a_suspension_ends_what_runs():
+    world = World()
+    session, _ = begin(world.owner)
+    box = call(world.owner, session, "sandbox_create", profile="test")["structuredContent"]["sandbox_id"]
+    message = request("tools/call", {"name": "run_command", "_meta": {"progressToken": "t"}, "arguments": {
+        "command": "touch began; sleep 600", "sandbox_id": box}})
+    answers = []
+    own = Client(world.owner.host, world.owner.port, world.owner.key)
+    running = threading.Thread(target=lambda: answers.append(post(own, message, session)))
+    running.start()
+    began = f"/v1/sandboxes/{box}/files/stat?path=began"
+    wait_until(lambda: world.owner.call("GET", began).status == 200, 20, "the command runs")
+    world.server.operator().ok("PATCH", "/v1/tenants/" + world.tenant, {"suspended": True})
+    running.join(20)
+    assert not running.is_alive(), "it runs on"
+    told = [json.loads(line[6:]) for line in answers[0].body.decode().splitlines() if line.startswith("data: ")]
+    assert problem(told[-1]["result"])["code"] == "forbidden", told
+    world.server.operator().ok("PATCH", "/v1/tenants/" + world.tenant, {"suspended": False})
+
+
 def test_two_gateways_know_one_session():
     with Server(settings={"mcp.profile": "test"}) as first:
         key = open(first.home + "/master.key").read().strip()
