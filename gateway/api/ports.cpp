@@ -46,8 +46,8 @@ uint16_t port_param(const http::Request& request) {
   const std::string& text = request.param("port");
   const bool number = !text.empty() && text.size() <= 5 &&
                       text.find_first_not_of("0123456789") == std::string::npos;
-  const int port = number ? std::stoi(text) : 0;
-  if (port < 1 || port > 65535) throw Error::not_found("port", text);
+  const int port = number ? std::stoi(text) : -1;
+  if (port < 0 || port > 65535) throw Error::not_found("port", text);
   return static_cast<uint16_t>(port);
 }
 
@@ -75,11 +75,12 @@ Json PortHandlers::render(const http::Request& request, const ports::OpenPort& p
                           const Json& token) const {
   std::string url(ports::scheme_of(request, settings_.tls));
   url += "://";
+  const std::string number = port.port == ports::kEveryPort ? "{port}" : std::to_string(port.port);
   if (settings_.domain.empty())
     url.append(request.headers.find("Host").value_or("localhost"))
-        .append(ports::port_prefix(port.sandbox, port.port));
+        .append(ports::port_prefix(port.sandbox, number));
   else
-    url += ports::port_host(port.sandbox, port.port, settings_.domain);
+    url += ports::port_host(port.sandbox, number, settings_.domain);
   return {{"port", port.port},
           {"access", ports::to_string(port.access)},
           {"url", url + "/"},
@@ -120,7 +121,7 @@ Task<http::Response> PortHandlers::open(http::Request& request) {
 
 Task<http::Response> PortHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request.query, 1);
-  const int64_t after = page.after.empty() ? 0 : page.integer_after(0);
+  const int64_t after = page.after.empty() ? -1 : page.integer_after(0);
   const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
   std::vector<ports::OpenPort> rows;
   if (!is_ended(found->record.state)) rows = co_await store_.list(found->record.id);

@@ -75,19 +75,19 @@ std::optional<PortAddress> port_address(const http::Request& request, std::strin
     if (slash == rest.size()) return std::nullopt;
     address = named(rest.substr(0, slash), rest.substr(slash + 1, end - slash - 1));
     if (!address) return std::nullopt;
-    address->prefix = port_prefix(address->sandbox, address->port);
+    address->prefix = port_prefix(address->sandbox, std::to_string(address->port));
     address->path = rest.substr(end);
   }
   if (address) address->query = target.query;
   return address;
 }
 
-std::string port_host(const SandboxId& sandbox, uint16_t port, std::string_view domain) {
-  return std::to_string(port) + "-" + sandbox.value + "." + std::string(domain);
+std::string port_host(const SandboxId& sandbox, std::string_view port, std::string_view domain) {
+  return std::string(port) + "-" + sandbox.value + "." + std::string(domain);
 }
 
-std::string port_prefix(const SandboxId& sandbox, uint16_t port) {
-  return std::string(kPathForm) + sandbox.value + "/" + std::to_string(port);
+std::string port_prefix(const SandboxId& sandbox, std::string_view port) {
+  return std::string(kPathForm) + sandbox.value + "/" + std::string(port);
 }
 
 }  // namespace sandgate::ports

@@ -25,8 +25,8 @@ bool is_for_port(const http::Request& request, std::string_view domain);
 // Empty when the name of the port is malformed.
 std::optional<PortAddress> port_address(const http::Request& request, std::string_view domain);
 
-// "8080-sb….example.com", "/p/sb…/8080".
-std::string port_host(const SandboxId& sandbox, uint16_t port, std::string_view domain);
-std::string port_prefix(const SandboxId& sandbox, uint16_t port);
+// "8080-sb….example.com", "/p/sb…/8080". `port`: a number, or what stands for one.
+std::string port_host(const SandboxId& sandbox, std::string_view port, std::string_view domain);
+std::string port_prefix(const SandboxId& sandbox, std::string_view port);
 
 }  // namespace sandgate::ports

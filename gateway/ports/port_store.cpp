@@ -118,8 +118,9 @@ Task<bool> PortStore::close(SandboxId sandbox, uint16_t port) {
                                    sandbox.value, static_cast<int>(port));
     if (kept.affected_rows() > 0) return true;
     const auto rows = run_prepared(tx,
-                                   "DELETE FROM port WHERE sandbox = $1 AND port = $2 AND NOT"
-                                   " EXISTS (SELECT FROM port WHERE sandbox = $1 AND port = 0)",
+                                   "DELETE FROM port WHERE sandbox = $1 AND port = $2"
+                                   " AND (port = 0 OR NOT EXISTS"
+                                   " (SELECT FROM port WHERE sandbox = $1 AND port = 0))",
                                    sandbox.value, static_cast<int>(port));
     return rows.affected_rows() > 0;
   };
@@ -133,7 +134,7 @@ Task<std::vector<OpenPort>> PortStore::list(SandboxId sandbox) {
     std::vector<OpenPort> ports;
     for (const auto& row : run_prepared(tx,
                                         std::string("SELECT ") + kColumns +
-                                            " FROM port WHERE sandbox = $1 AND port > 0 AND "
+                                            " FROM port WHERE sandbox = $1 AND "
                                             "(expires_at IS NULL OR expires_at > now())"
                                             " ORDER BY port",
                                         sandbox.value))

@@ -51,7 +51,7 @@ class PortStore {
   // Throws quota_exceeded and, for a key that is bound to another request, conflict.
   Task<Opened> open(OpenPort port, std::optional<std::chrono::seconds> lifetime, Repeat repeat);
   Task<bool> close(SandboxId sandbox, uint16_t port);  // whether it was open
-  // By number, without expired ones and without kEveryPort.
+  // By number, kEveryPort first, without expired ones.
   Task<std::vector<OpenPort>> list(SandboxId sandbox);
   // Forgets those of ended sandboxes and those that expired a day ago.
   Task<void> purge();

@@ -100,8 +100,27 @@ TEST(PortGate, LeadsToEveryPortWhereAllAreOpen) {
   EXPECT_EQ(ask(box, "0"), 404);
   EXPECT_EQ(ask(closed, "80"), 404);
   const auto listed = run(ports.list(box));
+  ASSERT_EQ(listed.size(), 2u);
+  EXPECT_EQ(listed[0].port, kEveryPort);
+  EXPECT_EQ(listed[1].port, 81);
+}
+
+TEST(PortStore, ClosesEveryPortAtOnceAndWhatWasClosedBeforeStaysSo) {
+  sandgate::test::EventsWorld world;
+  Notifications notifications(world.database.url());
+  PortStore ports(*world.database, notifications);
+  const SandboxId box = world.add_sandbox(world.tenant);
+  for (const uint16_t port : {kEveryPort, uint16_t{81}, uint16_t{82}})
+    run(ports.open(
+        {.sandbox = box, .tenant = world.tenant, .port = port, .access = Access::everyone},
+        std::nullopt, {}));
+  EXPECT_TRUE(run(ports.close(box, 81)));
+  EXPECT_TRUE(run(ports.close(box, kEveryPort)));
+  EXPECT_FALSE(run(ports.close(box, kEveryPort)));
+  const auto listed = run(ports.list(box));
   ASSERT_EQ(listed.size(), 1u);
-  EXPECT_EQ(listed[0].port, 81);
+  EXPECT_EQ(listed[0].port, 82);
+  EXPECT_FALSE(run(ports.find(box, kEveryPort)));
 }
 
 }  // namespace

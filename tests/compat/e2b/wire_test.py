@@ -223,7 +223,20 @@ class Wire(unittest.TestCase):
     def test_v1_sees_the_same_sandbox(self):
         seen = self.here.client.ok("GET", "/v1/sandboxes/" + self.id)
         self.assertEqual((seen["state"], seen["profile"]["name"]), ("running", "base"))
-        self.assertEqual(self.here.client.ok("GET", f"/v1/sandboxes/{self.id}/ports")["items"], [])
+
+    def test_v1_sees_that_every_port_is_open_and_closes_it(self):
+        box = self.here.box(timeout=60)["sandboxID"]
+        ports = f"/v1/sandboxes/{box}/ports"
+        (every,) = self.here.client.ok("GET", ports)["items"]
+        self.assertEqual((every["port"], every["access"], every["token"]), (0, "public", None))
+        self.assertIn(f"://{{port}}-{box}.{world.DOMAIN}", every["url"])
+        outside = self.here.server.operator()
+        outside.key = None
+        ask = lambda: outside.call("GET", "/", headers={"Host": f"8123-{box}.{world.DOMAIN}"}).status
+        self.assertEqual(ask(), 503)
+        self.assertEqual(self.here.client.call("DELETE", ports + "/0").status, 204)
+        self.assertEqual(self.here.client.call("DELETE", ports + "/0").status, 404)
+        self.assertEqual((ask(), self.here.client.ok("GET", ports)["items"]), (404, []))
 
 
 if __name__ == "__main__":
