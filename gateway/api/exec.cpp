@@ -37,6 +37,21 @@ void require_verbs(const OpenSandbox& box, const ExecRequest& request) {
 
 }  // namespace
 
+Task<std::unique_ptr<ProcessStream>> start_program(const OpenSandbox& box, const Command& command) {
+  auto started = co_await attempt(box.provider->exec(box.backend_id, command));
+  if (auto* failure = std::get_if<Error>(&started)) {
+    // Asked again, because a backend may also use the words for something inside the sandbox.
+    if (failure->code == ErrorCode::not_found || failure->code == ErrorCode::conflict) {
+      const auto found = co_await attempt(box.provider->find(box.backend_id));
+      const auto* backend = std::get_if<std::optional<BackendSandbox>>(&found);
+      if (backend && !*backend)
+        co_await box.access->report_gone(box.id, "the backend no longer knows the sandbox");
+    }
+    throw *failure;
+  }
+  co_return std::move(std::get<0>(started));
+}
+
 void require_verb(const OpenSandbox& box, Verb verb) {
   const Descriptor descriptor = box.provider->descriptor();
   if (descriptor.can(verb)) return;
@@ -57,22 +72,6 @@ void ExecHandlers::add_routes(http::Routes& routes) {
               .max_body_bytes = kMaxBodyBytes});
 }
 
-Task<std::unique_ptr<ProcessStream>> ExecHandlers::start(const OpenSandbox& box,
-                                                         const Command& command) {
-  auto started = co_await attempt(box.provider->exec(box.backend_id, command));
-  if (auto* failure = std::get_if<Error>(&started)) {
-    // Asked again, because a backend may also use the words for something inside the sandbox.
-    if (failure->code == ErrorCode::not_found || failure->code == ErrorCode::conflict) {
-      const auto found = co_await attempt(box.provider->find(box.backend_id));
-      const auto* backend = std::get_if<std::optional<BackendSandbox>>(&found);
-      if (backend && !*backend)
-        co_await access_.report_gone(box.id, "the backend no longer knows the sandbox");
-    }
-    throw *failure;
-  }
-  co_return std::move(std::get<0>(started));
-}
-
 Task<http::Response> ExecHandlers::exec(http::Request& request) {
   const Json body = request.json();
   ExecRequest asked = exec_request_from(body);
@@ -81,7 +80,7 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
   require_verbs(box, asked);
   Command& command = asked.command;
   command.process_id = ProcessId::make().value;
-  auto stream = co_await start(box, command);
+  auto stream = co_await start_program(box, command);
   const std::string named = stream->process_id();
   const std::string process_id = named.empty() ? command.process_id : named;
 

@@ -19,10 +19,11 @@ class ExecHandlers {
   Task<http::Response> exec(http::Request& request);
 
  private:
-  Task<std::unique_ptr<ProcessStream>> start(const OpenSandbox& box, const Command& command);
-
   SandboxAccess& access_;
 };
+
+// A backend that turns out not to know the sandbox any more is reported.
+Task<std::unique_ptr<ProcessStream>> start_program(const OpenSandbox& box, const Command& command);
 
 // Throws Error(unsupported) when the sandbox's backend does not declare the verb.
 void require_verb(const OpenSandbox& box, Verb verb);

@@ -62,7 +62,7 @@ Task<http::Response> TerminalHandlers::terminal(http::Request& request) {
   const Command command = terminal_command(request.query);
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::exec);
   require_verb(box, Verb::pty);
-  auto stream = co_await box.provider->exec(box.backend_id, command);
+  auto stream = co_await start_program(box, command);
   const std::string named = stream->process_id();
   co_return web_socket_of({.box = box,
                            .stream = std::move(stream),

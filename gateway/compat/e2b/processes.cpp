@@ -106,7 +106,7 @@ Task<http::Response> Processes::start(http::Request& request) {
   // Found again by other connections where the backend can do that.
   command.background = process->box.provider->descriptor().can(Verb::background);
   process->pty = command.pty.has_value();
-  auto starting = process->box.provider->exec(process->box.backend_id, command);
+  auto starting = api::start_program(process->box, command);
   auto started = co_await attempt(std::move(starting));
   if (auto* error = std::get_if<Error>(&started)) throw as_login(std::move(*error));
   process->stream = std::get<0>(std::move(started));
