@@ -37,11 +37,6 @@ void Shadowing::follow(const CreateOrder& order, const SandboxId& sandbox) {
   }
   Shade shade{.id = SandboxId::make(), .beside = sandbox, .order = order, .outcome = "refused"};
   shade.order.profile_version = order.shadow->version;
-  if (order.shadow->request) {
-    shade.order.request = *order.shadow->request;
-    shade.decision = lifecycle_.explain(shade.order);
-    shade.outcome = shade.decision.eligible() > 0 ? "running" : "failed";
-  }
   auto work = [this, shade = std::move(shade)]() mutable -> Task<void> {
     auto casting = cast(std::move(shade));
     const auto outcome = co_await attempt(std::move(casting));
@@ -54,6 +49,11 @@ void Shadowing::follow(const CreateOrder& order, const SandboxId& sandbox) {
 
 Task<void> Shadowing::cast(Shade shade) {
   Database& database = lifecycle_.parts().database;
+  if (shade.order.shadow->request) {
+    shade.order.request = *shade.order.shadow->request;
+    shade.decision = lifecycle_.explain(shade.order);
+    shade.outcome = shade.decision.eligible() > 0 ? "running" : "failed";
+  }
   auto begin = [shade](pqxx::work& tx) {
     run_prepared(tx, kBegun, shade.id.value, shade.beside.value, shade.order.tenant.value,
                  shade.order.profile, shade.order.profile_version, shade.outcome,
