@@ -1,9 +1,13 @@
 #include "registry/deployment_store.hpp"
 
+#include "registry/quota.hpp"
 #include "registry/sql.hpp"
 
 namespace sandgate {
 namespace {
+
+constexpr Quota kDeployments{"deployments", "SELECT count(*) FROM deployment WHERE tenant = $1",
+                             DeploymentStore::kMostPerTenant};
 
 constexpr char kDeploymentColumns[] =
     "tenant, name, provider, settings, credentials, enabled, weight, version, created_at, "
@@ -82,18 +86,6 @@ void refuse_shadow(pqxx::work& tx, const DeploymentDraft& draft) {
                                          "and the operator's cannot have the same");
 }
 
-void check_room(pqxx::work& tx, const std::optional<TenantId>& tenant) {
-  if (!tenant) return;
-  // Counting needs a statement of its own after the lock.
-  tx.exec_params("SELECT pg_advisory_xact_lock(hashtextextended('deployments/' || $1, 0))",
-                 tenant->value);
-  const auto count =
-      tx.exec_params1("SELECT count(*) FROM deployment WHERE tenant = $1", tenant->value)[0];
-  if (count.as<int64_t>() >= DeploymentStore::kMostPerTenant)
-    throw Error(ErrorCode::quota_exceeded,
-                "at most " + std::to_string(DeploymentStore::kMostPerTenant) + " deployments");
-}
-
 void write_row(pqxx::work& tx, const Vault& vault, const DeploymentRow& row) {
   Json names = Json::array();
   for (const auto& [name, unused] : row.credentials) names.push_back(name);
@@ -147,10 +139,8 @@ Task<DeploymentRow> DeploymentStore::put(DeploymentDraft draft,
     lock_name(tx, draft.name);
     refuse_shadow(tx, draft);
     const auto before = find_row(tx, vault_, draft.tenant, draft.name);
-    if (!before)
-      check_room(tx, draft.tenant);
-    else if (farewell_ && before->provider != draft.provider)
-      farewell_(tx, *before);
+    if (!before && draft.tenant) check_quota(tx, kDeployments, draft.tenant->value);
+    if (before && farewell_ && before->provider != draft.provider) farewell_(tx, *before);
     DeploymentRow wanted{.name = draft.name,
                          .tenant = draft.tenant,
                          .provider = draft.provider,

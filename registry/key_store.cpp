@@ -2,11 +2,20 @@
 
 #include "gateway/core/statement.hpp"
 #include "registry/api_secret.hpp"
+#include "registry/quota.hpp"
 #include "registry/sql.hpp"
 
 namespace sandgate {
 namespace {
 
+constexpr Quota kLiveKeys{"keys that are valid",
+                          "SELECT count(*) FROM api_key WHERE tenant = $1 AND revoked_at IS NULL"
+                          " AND (expires_at IS NULL OR expires_at > now())",
+                          KeyStore::kMostPerTenant};
+constexpr Quota kSecretsOfKey{"secrets of a key at once: older ones are in their grace",
+                              "SELECT count(*) FROM api_key_secret WHERE key = $1"
+                              " AND (valid_until IS NULL OR valid_until > now())",
+                              KeyStore::kMostSecrets};
 constexpr char kKeyColumns[] =
     "api_key.id, api_key.tenant, api_key.name, role, api_key.created_at, expires_at, revoked_at ";
 
@@ -83,6 +92,7 @@ Task<NewApiKey> KeyStore::create(std::optional<TenantId> tenant, std::string nam
   return database_.run([=](pqxx::work& tx) {
     if (tenant && tx.exec_params("SELECT FROM tenant WHERE id = $1", tenant->value).empty())
       throw Error::not_found("tenant", tenant->value);
+    if (tenant) check_quota(tx, kLiveKeys, tenant->value);
     const auto row =
         tx.exec_params1(std::string("INSERT INTO api_key (id, tenant, name, role, expires_at) "
                                     "VALUES ($1, $2, $3, $4, $5) RETURNING ") +
@@ -139,6 +149,7 @@ Task<NewApiKey> KeyStore::rotate(KeyId id, std::chrono::seconds grace, Actor act
         "UPDATE api_key_secret SET valid_until = "
         "least(valid_until, now() + $2 * interval '1 second') WHERE key = $1",
         id.value, grace.count());
+    check_quota(tx, kSecretsOfKey, id.value);
     add_secret(tx, id, secret);
     record(tx, actor, "key.rotate", key, nullptr, {{"grace_seconds", grace.count()}});
     return std::pair(NewApiKey{key, secret}, std::move(hashes));

@@ -46,6 +46,9 @@ bool may_grant(std::string_view own, std::string_view other);
 
 class KeyStore {
  public:
+  static constexpr int64_t kMostPerTenant = 1000;  // neither revoked nor expired
+  static constexpr int64_t kMostSecrets = 16;  // of one key, those in their grace included
+
   explicit KeyStore(Database& database) : database_(database) {}
 
   // Called with the hash of each secret that changed its meaning through this object, before the
@@ -54,7 +57,8 @@ class KeyStore {
     changed_ = std::move(changed);
   }
 
-  // Throws Error(not_found) for an unknown tenant. Role "operator" if and only if no tenant.
+  // Throws Error(not_found) for an unknown tenant and Error(quota_exceeded) when it has
+  // kMostPerTenant. Role "operator" if and only if no tenant.
   Task<NewApiKey> create(std::optional<TenantId> tenant, std::string name, std::string role,
                          std::optional<Time> expires_at, Actor actor);
   // Keys of one tenant, or with an empty tenant all keys, oldest first; revoked ones included.
@@ -62,8 +66,8 @@ class KeyStore {
                                  std::optional<std::pair<Time, std::string>> after, int64_t limit);
   Task<std::optional<ApiKey>> find(KeyId id);
 
-  // A new secret for the same key; the old ones end after `grace`. Throws Error(not_found), or
-  // Error(conflict) for a revoked key.
+  // A new secret for the same key; the old ones end after `grace`. Throws Error(not_found),
+  // Error(conflict) for a revoked key, and Error(quota_exceeded) when it has kMostSecrets.
   Task<NewApiKey> rotate(KeyId id, std::chrono::seconds grace, Actor actor);
   // All of its secrets end now. Repeating it changes nothing. Throws Error(not_found).
   Task<void> revoke(KeyId id, Actor actor);

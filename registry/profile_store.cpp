@@ -1,10 +1,16 @@
 #include "registry/profile_store.hpp"
 
 #include "registry/profile_rows.hpp"
+#include "registry/quota.hpp"
 #include "registry/sql.hpp"
 
 namespace sandgate {
 namespace {
+
+// One that was just made for its first version has none yet.
+constexpr Quota kProfiles{"profiles, archived ones included",
+                          "SELECT count(*) FROM profile WHERE tenant = $1 AND latest > 0",
+                          ProfileStore::kMostPerTenant};
 
 struct Change {
   std::string action;
@@ -43,7 +49,11 @@ Task<Published> ProfileStore::publish(std::optional<TenantId> owner, Profile pro
                                       std::string channel, Actor actor) {
   return database_.run([=](pqxx::work& tx) {
     const ProfileHead head = profile_rows::locked_or_made(tx, owner, profile.name);
+    if (owner && head.latest == 0) check_quota(tx, kProfiles, owner->value);
     const bool changed = profile_rows::latest_hash(tx, head) != content_hash(profile);
+    if (changed && head.latest >= kMostVersions)
+      throw Error(ErrorCode::quota_exceeded,
+                  "at most " + std::to_string(kMostVersions) + " versions of a profile");
     if (changed) profile_rows::add_version(tx, head, profile, actor.key_id);
     const int64_t version = head.latest + (changed ? 1 : 0);
     if (!channel.empty()) profile_rows::set_channel(tx, head.id, channel, {.version = version});

@@ -44,10 +44,14 @@ std::string profile_topic(const std::optional<TenantId>& owner, std::string_view
 // What changes something throws Error(not_found) when the owner has no such profile.
 class ProfileStore {
  public:
+  // Archived ones included, because their versions stay.
+  static constexpr int64_t kMostPerTenant = 1000, kMostVersions = 10'000;
+
   explicit ProfileStore(Database& database) : database_(database) {}
 
   // Makes a new version unless the newest is the same, and points `channel` at it (empty: none),
-  // ending a canary and a shadow there.
+  // ending a canary and a shadow there. Throws Error(quota_exceeded) for one profile of a tenant,
+  // or one version, too many.
   Task<Published> publish(std::optional<TenantId> owner, Profile profile, std::string channel,
                           Actor actor);
   // Throws Error(invalid) for versions that do not exist.

@@ -1,12 +1,15 @@
 #include "registry/secret_store.hpp"
 
 #include "gateway/core/random.hpp"
+#include "registry/quota.hpp"
 #include "registry/sql.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr size_t kPlaceholderBytes = 20;
+constexpr Quota kSecrets{"secrets", "SELECT count(*) FROM secret WHERE tenant = $1",
+                         SecretStore::kMaxPerTenant};
 
 std::string secret_context(const std::string& tenant, const std::string& name) {
   return "secret/" + tenant + "/" + name;
@@ -31,16 +34,7 @@ std::string revision_part(const pqxx::row& row) {
 
 Task<void> SecretStore::put(TenantId tenant, std::string name, Secret value, Actor actor) {
   return database_.run([=, this](pqxx::work& tx) {
-    // One writer per tenant at a time, so that the count holds.
-    tx.exec_params("SELECT pg_advisory_xact_lock(hashtextextended('secret/' || $1, 0))",
-                   tenant.value);
-    if (!has_secret(tx, tenant, name)) {
-      const auto count =
-          tx.exec_params("SELECT count(*) FROM secret WHERE tenant = $1", tenant.value)[0][0]
-              .as<int64_t>();
-      if (count >= kMaxPerTenant)
-        throw Error(ErrorCode::quota_exceeded, "a tenant may have 1000 secrets");
-    }
+    if (!has_secret(tx, tenant, name)) check_quota(tx, kSecrets, tenant.value);
     const std::string sealed = vault_.seal(value, secret_context(tenant.value, name));
     tx.exec_params(
         "INSERT INTO secret (tenant, name, value) VALUES ($1, $2, $3) "

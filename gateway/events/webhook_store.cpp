@@ -1,9 +1,13 @@
 #include "gateway/events/webhook_store.hpp"
 
+#include "registry/quota.hpp"
 #include "registry/sql.hpp"
 
 namespace sandgate {
 namespace {
+
+constexpr Quota kWebhooks{"webhooks", "SELECT count(*) FROM webhook WHERE tenant = $1",
+                          WebhookStore::kMostPerTenant};
 
 constexpr char kWebhookColumns[] =
     "tenant, name, url, to_json(types) AS types, created_at, updated_at, last_success_at,"
@@ -39,15 +43,6 @@ std::optional<Webhook> find_webhook(pqxx::work& tx, const std::string& owner,
       owner, name);
   if (rows.empty()) return std::nullopt;
   return webhook_from(rows[0]);
-}
-
-void check_quota(pqxx::work& tx, const std::string& owner) {
-  tx.exec_params("SELECT pg_advisory_xact_lock(hashtextextended('webhooks/' || $1, 0))", owner);
-  const auto count =
-      tx.exec_params1("SELECT count(*) FROM webhook WHERE tenant = $1", owner)[0].as<int64_t>();
-  if (count >= WebhookStore::kMostPerTenant)
-    throw Error(ErrorCode::quota_exceeded,
-                "at most " + std::to_string(WebhookStore::kMostPerTenant) + " webhooks");
 }
 
 void write_webhook(pqxx::work& tx, const std::string& owner, const WebhookDraft& draft,
@@ -86,7 +81,7 @@ Task<Webhook> WebhookStore::put(WebhookDraft draft, Actor actor) {
   return database_.run([this, draft = std::move(draft), actor = std::move(actor)](pqxx::work& tx) {
     const std::string owner = owner_text(draft.tenant);
     const auto before = find_webhook(tx, owner, draft.name);
-    if (!before) check_quota(tx, owner);
+    if (!before) check_quota(tx, kWebhooks, owner);
     if (!before && !draft.secret) throw Error::invalid("/secret", "is required");
     std::optional<std::string> sealed;
     if (draft.secret) sealed = vault_.seal(*draft.secret, webhook_vault_context(owner, draft.name));

@@ -129,15 +129,6 @@ std::vector<SnapshotRecord> list(pqxx::work& tx, const Page& page) {
   return all_of(tx.exec(sql));
 }
 
-int64_t count_of(pqxx::work& tx, const TenantId& tenant) {
-  return run_prepared(tx,
-                      "SELECT count(*) FROM snapshot WHERE tenant = $1 AND NOT for_fork"
-                      " AND state <> 'removing'",
-                      tenant.value)
-      .front()[0]
-      .as<int64_t>();
-}
-
 std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most,
                                             std::chrono::milliseconds lease,
                                             std::chrono::milliseconds ahead) {

@@ -58,7 +58,6 @@ struct Page {
   int64_t rows = 50;
 };
 std::vector<SnapshotRecord> list(pqxx::work& tx, const Page& page);  // newest first
-int64_t count_of(pqxx::work& tx, const TenantId& tenant);  // with those being made
 
 // What is unfinished and due -> removing, leased to the caller for `lease`.
 std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most,

@@ -4,17 +4,21 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
-#include "gateway/core/statement.hpp"
 #include "gateway/events/outbox.hpp"
 #include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/given_env.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 #include "registry/call_claim.hpp"
+#include "registry/quota.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int64_t kMostSnapshots = 100;  // of one tenant
+// With those being made.
+constexpr Quota kSnapshots{"snapshots",
+                           "SELECT count(*) FROM snapshot WHERE tenant = $1 AND NOT for_fork"
+                           " AND state <> 'removing'",
+                           100};
 constexpr std::chrono::seconds kCopyPatience{300};
 constexpr std::chrono::seconds kCopyLease{360};
 constexpr std::chrono::seconds kForkLease{900};
@@ -22,15 +26,6 @@ constexpr std::chrono::seconds kRemovalLease{30}, kRemovalPatience{20};
 constexpr size_t kCopiesAtOnce = 8;
 constexpr std::chrono::seconds kMakerPatience{2};
 constexpr std::chrono::milliseconds kMakerPause{50};
-
-void check_room(pqxx::work& tx, const TenantId& tenant) {
-  // Counting needs a statement of its own after the lock.
-  run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended('snapshots/' || $1, 0))",
-               tenant.value);
-  if (snapshot_rows::count_of(tx, tenant) >= kMostSnapshots)
-    throw Error(ErrorCode::quota_exceeded,
-                "a tenant may keep " + std::to_string(kMostSnapshots) + " snapshots");
-}
 
 }  // namespace
 
@@ -67,7 +62,7 @@ Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted
             "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
   auto intend = [wanted, claim](pqxx::work& tx) {
     mark_effect(tx, claim, wanted.id.value);
-    if (!wanted.for_fork) check_room(tx, wanted.tenant);
+    if (!wanted.for_fork) check_quota(tx, kSnapshots, wanted.tenant.value);
     snapshot_rows::insert(tx, wanted, wanted.for_fork ? kForkLease : kCopyLease);
   };
   co_await database.run(std::move(intend));

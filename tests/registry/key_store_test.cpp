@@ -42,6 +42,32 @@ TEST(MayGrant, NobodyHandsOutMoreThanHeHas) {
   EXPECT_FALSE(may_grant("developer", "billing"));
 }
 
+TEST_F(KeyStoreTest, ATenantHasSoManyThatAreValid) {
+  auto fill = [this](pqxx::work& tx) {
+    tx.exec_params(
+        "INSERT INTO api_key (id, tenant, name, role) SELECT 'ky' || lpad(n::text, 24, '0'), $1,"
+        " 'k', 'viewer' FROM generate_series(1, $2) AS n",
+        tenant.value, KeyStore::kMostPerTenant);
+  };
+  run(database->run(fill));
+  const auto create = [this](std::optional<TenantId> owner, const char* role) {
+    return code_of(keys.create(owner, "k", role, std::nullopt, kActor));
+  };
+  EXPECT_EQ(create(tenant, "viewer"), ErrorCode::quota_exceeded);
+  EXPECT_EQ(create(std::nullopt, "operator"), std::nullopt);
+  run(keys.revoke(KeyId{"ky" + std::string(23, '0') + "1"}, kActor));
+  EXPECT_EQ(create(tenant, "viewer"), std::nullopt);
+}
+
+TEST_F(KeyStoreTest, AKeyHasSoManySecretsAtOnce) {
+  const KeyId id = run(keys.create(tenant, "k", "viewer", std::nullopt, kActor)).key.id;
+  for (int i = 1; i < KeyStore::kMostSecrets; ++i) run(keys.rotate(id, 1h, kActor));
+  EXPECT_EQ(code_of(keys.rotate(id, 1h, kActor)), ErrorCode::quota_exceeded);
+  // Without a grace the older ones are over.
+  run(keys.rotate(id, 0s, kActor));
+  run(keys.rotate(id, 1h, kActor));
+}
+
 TEST_F(KeyStoreTest, StoresOnlyAHash) {
   const NewApiKey made = run(keys.create(tenant, "ci", "developer", std::nullopt, kActor));
   EXPECT_EQ(find(made.secret)->key.tenant, tenant);

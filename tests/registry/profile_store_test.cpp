@@ -91,6 +91,27 @@ TEST(ProfileReference, HasThreeForms) {
     EXPECT_FALSE(profile_reference_from(text)) << text;
 }
 
+TEST_F(ProfileStoreTest, ATenantHasSoManyAndEachSoManyVersions) {
+  publish(60, tenant);
+  auto fill = [this](pqxx::work& tx) {
+    tx.exec_params(
+        "INSERT INTO profile (tenant, name, latest) SELECT $1, 'p' || n, 1"
+        " FROM generate_series(2, $2) AS n",
+        tenant.value, ProfileStore::kMostPerTenant);
+    tx.exec_params("UPDATE profile SET latest = $2 WHERE tenant = $1 AND name = 'python'",
+                   tenant.value, ProfileStore::kMostVersions - 1);
+  };
+  run(database->run(fill));
+  const auto refused = [this](int64_t ttl, const char* name) {
+    return code_of(store.publish(tenant, profile_with(ttl, name), "", kActor));
+  };
+  EXPECT_EQ(refused(60, "more"), ErrorCode::quota_exceeded);
+  EXPECT_EQ(refused(61, "python"), std::nullopt);
+  EXPECT_EQ(refused(62, "python"), ErrorCode::quota_exceeded);
+  EXPECT_EQ(refused(61, "python"), std::nullopt) << "the same again makes no version";
+  publish(60);  // the operator's own are not counted
+}
+
 TEST_F(ProfileStoreTest, PublishesVersionsAndNoticesWhatIsUnchanged) {
   const Published first = publish(60);
   EXPECT_TRUE(first.changed);

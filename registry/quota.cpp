@@ -1,0 +1,18 @@
+#include "registry/quota.hpp"
+
+#include "gateway/core/error.hpp"
+#include "gateway/core/statement.hpp"
+
+namespace sandgate {
+
+void check_quota(pqxx::work& tx, const Quota& quota, const std::string& owner) {
+  // Counting needs a statement of its own after the lock.
+  run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
+               quota.things + ("/" + owner));
+  const auto count = run_prepared(tx, quota.count, owner).front()[0].as<int64_t>();
+  if (count >= quota.most)
+    throw Error(ErrorCode::quota_exceeded,
+                "at most " + std::to_string(quota.most) + " " + quota.things);
+}
+
+}  // namespace sandgate
