@@ -9,14 +9,18 @@ namespace sandgate::delivery_rows {
 namespace {
 
 // The order of webhooks is drawn, so that none is always last when there is more than can be taken.
+// Those of one owner share 32, so that slow receivers hold up others' only when several owners have
+// them.
 constexpr char kTakeDue[] = R"sql(
   WITH due AS (
     SELECT d.webhook, d.position FROM
-      (SELECT id, failing_since FROM webhook
-        WHERE disabled_at IS NULL AND rest_until <= now() ORDER BY random()) w
+      (SELECT id, failing_since, rest_until,
+          least(8, greatest(1, 32 / count(*) OVER (PARTITION BY tenant))) AS most
+        FROM webhook WHERE disabled_at IS NULL ORDER BY random()) w
       CROSS JOIN LATERAL (SELECT webhook, position FROM webhook_delivery
-        WHERE webhook = w.id AND next_try_at <= now() ORDER BY next_try_at, position
-        LIMIT greatest(0, CASE WHEN w.failing_since IS NULL THEN 8 ELSE 1 END
+        WHERE webhook = w.id AND next_try_at <= now() AND w.rest_until <= now()
+        ORDER BY next_try_at, position
+        LIMIT greatest(0, CASE WHEN w.failing_since IS NULL THEN w.most ELSE 1 END
           - (SELECT count(*) FROM unnest($3::bigint[]) AS busy WHERE busy = w.id))
         FOR UPDATE SKIP LOCKED) d
     LIMIT $1),

@@ -20,7 +20,7 @@ class WebhookSender {
  public:
   struct Options {
     bool allow_private = false;
-    size_t at_once = 128;  // and eight to each webhook
+    size_t at_once = 128;  // eight to each webhook, and 32 to those of one owner
     std::chrono::milliseconds deadline{10'000};  // of one delivery, up to the answer's head
     std::chrono::milliseconds lease{60'000};  // must exceed deadline
     std::chrono::seconds patience{24 * 3600};

@@ -147,6 +147,18 @@ TEST_F(WebhookSenderTest, AFailingReceiverGetsOneRequestAtATime) {
   EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 20u);
 }
 
+TEST_F(WebhookSenderTest, OneOwnersReceiversDoNotTakeAllPlaces) {
+  for (int i = 1; i < 16; ++i)
+    run(store.put({.name = "w" + std::to_string(i),
+                   .tenant = tenant,
+                   .url = "https://example.com/hook",
+                   .secret = Secret("swordfish"),
+                   .types = {"*"}},
+                  kSetter));
+  happen(10);
+  EXPECT_EQ(run(sender.step()), 32u);
+}
+
 // A sender that is killed leaves its lease behind; nothing else tells of it.
 TEST_F(WebhookSenderTest, WhatAKilledSenderTookIsSentAfterItsLease) {
   happen();
