@@ -86,9 +86,15 @@ std::string contents(int descriptor) {
 StartedChild start(const ChildSpec& spec) {
   const int settings = spec.settings.empty() ? -1 : memory_file(spec.settings);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  const pid_t pid = spawn(spec, settings, null, -1);
-  close(null);
-  return {pid, settings};
+  try {
+    const pid_t pid = spawn(spec, settings, null, -1);
+    close(null);
+    return {pid, settings};
+  } catch (const Error&) {
+    close(null);
+    if (settings >= 0) close(settings);
+    throw;
+  }
 }
 
 std::string last_words(int settings) {

@@ -37,10 +37,24 @@ void ProcessSupervisor::add(ChildSpec spec, std::chrono::seconds stop_patience) 
   children_.push_back(std::move(child));
 }
 
+void ProcessSupervisor::put_off(Child& child, int failures) {
+  child.failures = std::min(failures, kMostDoublings);
+  child.start_again_at = steady_clock::now() + kFirstPause * (1 << child.failures);
+}
+
 void ProcessSupervisor::start_due() {
   for (Child& child : children_) {
     if (child.pid != 0 || steady_clock::now() < child.start_again_at) continue;
-    const StartedChild started = start(child.spec);
+    StartedChild started;
+    try {
+      started = start(child.spec);
+    } catch (const Error& error) {
+      // The machine is short of processes or descriptors: what runs must not end for it.
+      log::error("not started", {{"process", child.spec.name}, {"reason", error.what()}});
+      if (!child.proven && ++child.exits >= kMostExits) throw;
+      put_off(child, child.failures + 1);
+      continue;
+    }
     if (child.settings >= 0) close(child.settings);
     child.pid = started.pid;
     child.settings = started.settings;
@@ -52,8 +66,7 @@ void ProcessSupervisor::start_due() {
 void ProcessSupervisor::ended(Child& child, int status) {
   const bool was_stable = steady_clock::now() - child.started_at > kStable;
   child.proven = child.proven || was_stable;
-  child.failures = was_stable ? 0 : std::min(child.failures + 1, kMostDoublings);
-  child.start_again_at = steady_clock::now() + kFirstPause * (1 << child.failures);
+  put_off(child, was_stable ? 0 : child.failures + 1);
   child.pid = 0;
   log::warn("ended by itself",
             {{"process", child.spec.name},

@@ -43,6 +43,8 @@ class ProcessSupervisor {
   // Why a child that ended can never start; empty when it may.
   std::optional<std::string> hopeless(Child& child, int status);
   void ended(Child& child, int status);
+  // To be started after a pause that grows with its failures, one after the other.
+  static void put_off(Child& child, int failures);
   void stop_all();
   int milliseconds_to_next_start() const;
 

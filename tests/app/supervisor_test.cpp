@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
+#include <thread>
 
 #include "gateway/supervisor/account.hpp"
 #include "gateway/supervisor/process_supervisor.hpp"
@@ -21,13 +24,15 @@ ChildSpec shell(const std::string& script) {
 }
 
 // In a process of its own, which a supervisor takes over: its signals, its children.
-std::string failure_of(const std::string& script) {
+std::string failure_of(
+    const std::string& script, const std::function<void()>& before = [] {}) {
   int out[2];
   if (pipe(out) != 0) return "no pipe";
   const pid_t pid = fork();
   if (pid == 0) {
     std::string said = "it went on";
     try {
+      before();
       ProcessSupervisor supervisor;
       supervisor.add(shell(script), std::chrono::seconds(5));
       supervisor.run();
@@ -49,6 +54,26 @@ std::string failure_of(const std::string& script) {
 TEST(ProcessSupervisor, SaysLastWhyAChildCannotStart) {
   EXPECT_EQ(failure_of("printf 'no\\nroom' > /proc/self/fd/3; exit 2"), "no room");
   EXPECT_NE(failure_of("exit 2").find("'shell' cannot start"), std::string::npos);
+}
+
+TEST(ProcessSupervisor, TriesAgainWhenTheMachineHasNoRoomForAChild) {
+  // The limit holds in the process that supervises: what has room after its first failure runs.
+  const auto short_of_descriptors = [] {
+    const int free = dup(0);
+    close(free);
+    // One is left, for the supervisor's signals.
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const rlimit before = limit;
+    limit.rlim_cur = static_cast<rlim_t>(free) + 1;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    std::thread([before] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      setrlimit(RLIMIT_NOFILE, &before);
+    }).detach();
+  };
+  EXPECT_EQ(failure_of("printf 'it ran' > /proc/self/fd/3; exit 2", short_of_descriptors),
+            "it ran");
 }
 
 TEST(ProcessSupervisor, GivesUpWhatNeverRan) {
