@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "billing/budgets.hpp"
 #include "billing/rating.hpp"
 #include "billing/run_cost.hpp"
 #include "gateway/placement/filter.hpp"
@@ -10,8 +11,6 @@
 
 namespace sandgate {
 namespace {
-
-constexpr std::chrono::seconds kLongestExpected{3600};  // what a budget sets aside, too
 
 Json to_json(const Candidate& candidate) {
   Json price, expected, latency, score, rank;
@@ -108,7 +107,7 @@ void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId
   const auto charge = charge_per_hour(prices, scope, size, at);
   if (charge) candidate.price_per_hour = charge->amount;
   candidate.expected_price =
-      charge_of_run(prices, scope, size, at, std::min(ttl, kLongestExpected));
+      charge_of_run(prices, scope, size, at, std::min<std::chrono::seconds>(ttl, kSetAside));
   candidate.cost_per_hour = prices.cost_per_hour(scope, size, at);
 }
 
