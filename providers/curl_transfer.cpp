@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "providers/address_rules.hpp"
+#include "providers/aws_signature.hpp"
 
 namespace sandgate {
 namespace {
@@ -95,17 +96,15 @@ void CurlTransfer::set_options(bool whole_reply) {
 }
 
 void CurlTransfer::set_headers() {
-  for (const auto& [name, value] : call_.headers)
-    header_list_ = curl_slist_append(header_list_, (name + ": " + value).c_str());
-  // Waiting for "100 Continue" would cost a round trip, or a second where none comes. A signature
-  // would cover the header that is not sent.
-  if (!call_.signer) header_list_ = curl_slist_append(header_list_, "Expect:");
+  const auto add = [this](const HttpFields& fields) {
+    for (const auto& [name, value] : fields)
+      header_list_ = curl_slist_append(header_list_, (name + ": " + value).c_str());
+  };
+  add(call_.headers);
+  if (call_.signer) add(aws::signature_of(*call_.signer, call_, std::time(nullptr)));
+  // Waiting for "100 Continue" would cost a round trip, or a second where none comes.
+  header_list_ = curl_slist_append(header_list_, "Expect:");
   curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, header_list_);
-  if (!call_.signer) return;
-  const std::string scope = "aws:amz:" + call_.signer->region + ":" + call_.signer->service;
-  curl_easy_setopt(easy_, CURLOPT_AWS_SIGV4, scope.c_str());
-  curl_easy_setopt(easy_, CURLOPT_USERNAME, call_.signer->key_id.reveal().c_str());
-  curl_easy_setopt(easy_, CURLOPT_PASSWORD, call_.signer->key.reveal().c_str());
 }
 
 void CurlTransfer::set_body() {
