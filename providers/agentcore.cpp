@@ -11,13 +11,9 @@ namespace {
 constexpr auto kToolDeadline = std::chrono::seconds(70);
 
 RestTarget target_of_agentcore(const AgentcoreSettings& settings) {
-  RestTarget target{.provider = "agentcore",
-                    .base_url = settings.api_url,
-                    .allow_private = settings.allow_private};
-  if (!settings.session_token.empty())
-    target.headers = {{"X-Amz-Security-Token", settings.session_token.reveal()}};
-  target.signer = std::make_shared<AwsSigner>(AwsSigner{
-      settings.region, "bedrock-agentcore", settings.access_key_id, settings.secret_access_key});
+  RestTarget target = aws_target("agentcore", settings.api_url, settings.keys, settings.region,
+                                 "bedrock-agentcore");
+  target.allow_private = settings.allow_private;
   return target;
 }
 

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "providers/agentcore_wire.hpp"
+#include "providers/aws_keys.hpp"
 #include "providers/rest_api.hpp"
 #include "providers/shell_provider.hpp"
 
@@ -12,8 +13,7 @@ struct AgentcoreSettings {
   std::string region;
   agentcore::CreateRules rules;
   DescriptorLimits limits;
-  Secret access_key_id, secret_access_key;
-  Secret session_token;  // empty: the keys are lasting ones
+  AwsKeys keys;
   bool allow_private = false;  // an operator's deployment
 };
 

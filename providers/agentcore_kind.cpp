@@ -41,11 +41,7 @@ AgentcoreSettings read_agentcore(const Json& settings, const Json& credentials,
       reader.integer("keep_alive_seconds", 60, 28'800).value_or(result.rules.keep_alive_seconds);
   result.limits = read_limits(reader, kAgentcoreLimits);
   reader.finish();
-  ObjectReader keys(credentials, problems, "/credentials");
-  result.access_key_id = read_credential(keys, "access_key_id");
-  result.secret_access_key = read_credential(keys, "secret_access_key");
-  if (keys.has("session_token")) result.session_token = read_credential(keys, "session_token");
-  keys.finish();
+  result.keys = read_aws_keys(credentials, problems);
   return result;
 }
 
