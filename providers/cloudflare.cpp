@@ -8,7 +8,6 @@
 namespace sandgate {
 namespace {
 
-constexpr size_t kMaxCloudflareBoxes = 20'000;
 constexpr size_t kCloudflareWritten = 8 << 20;  // of a file at once; the bridge holds it in memory
 // A container that does not run is started first.
 constexpr auto kCloudflareStart = std::chrono::minutes(2);
@@ -55,12 +54,6 @@ Descriptor CloudflareProvider::descriptor() const {
                     "output is text: bytes that are no UTF-8 are lost"}};
 }
 
-void CloudflareProvider::remember(const std::string& id) {
-  std::lock_guard lock(mutex_);
-  if (known_.size() >= kMaxCloudflareBoxes) known_.clear();
-  known_.insert(id);
-}
-
 Task<void> CloudflareProvider::write(std::string id, std::string name, std::string bytes) {
   RestCall call{.method = "PUT",
                 .path = cloudflare::box_path(id) + "/file/" + name,
@@ -84,7 +77,7 @@ Task<BackendSandbox> CloudflareProvider::create(CreateSpec spec) {
     co_await kill(id);
     throw Error(ErrorCode::no_capacity, "cloudflare could not set the sandbox up");
   }
-  remember(id);
+  seen_.remember(id);
   co_return cloudflare_box(id);
 }
 
@@ -101,7 +94,7 @@ Task<std::optional<BackendSandbox>> CloudflareProvider::find(std::string id) {
     if (error->code == ErrorCode::not_found) co_return std::nullopt;
     throw *error;
   }
-  remember(id);
+  seen_.remember(id);
   co_return cloudflare_box(id);
 }
 
@@ -113,8 +106,7 @@ Task<std::vector<BackendSandbox>> CloudflareProvider::list() {
   // Starts nothing, but tells whether the worker answers.
   co_await api_.get("/v1/pool/stats");
   std::vector<BackendSandbox> all;
-  std::lock_guard lock(mutex_);
-  for (const std::string& id : known_) all.push_back(cloudflare_box(id));
+  for (const std::string& id : seen_.all()) all.push_back(cloudflare_box(id));
   co_return all;
 }
 
@@ -122,8 +114,7 @@ Task<void> CloudflareProvider::kill(std::string id) {
   RestCall call{.method = "DELETE", .path = cloudflare::box_path(id)};
   call.deadline = std::chrono::seconds(60);
   co_await api_.find(std::move(call));
-  std::lock_guard lock(mutex_);
-  known_.erase(id);
+  seen_.forget(id);
 }
 
 Task<ShellProvider::Ran> CloudflareProvider::run(std::string id, std::string line) {

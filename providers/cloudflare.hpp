@@ -1,9 +1,8 @@
 #pragma once
 #include <memory>
-#include <mutex>
-#include <set>
 
 #include "providers/cloudflare_wire.hpp"
+#include "providers/seen_sandboxes.hpp"
 #include "providers/shell_provider.hpp"
 
 namespace sandgate {
@@ -42,12 +41,10 @@ class CloudflareProvider : public ShellProvider {
 
  private:
   Task<void> write(std::string id, std::string name, std::string bytes);
-  void remember(const std::string& id);
 
   const CloudflareSettings settings_;
   RestApi api_;
-  std::mutex mutex_;
-  std::set<std::string> known_;  // bounded
+  SeenSandboxes seen_;
 };
 
 namespace cloudflare {
