@@ -10,12 +10,13 @@ constexpr auto kAsk = std::chrono::milliseconds(50);
 }  // namespace
 
 RunloopOutput::RunloopOutput(std::shared_ptr<RunloopProvider> owner, std::string execution,
-                             std::string stream)
-    : owner_(std::move(owner)), execution_(std::move(execution)), stream_(std::move(stream)) {}
+                             std::string name)
+    : owner_(std::move(owner)), execution_(std::move(execution)), name_(std::move(name)) {}
 
 Task<void> RunloopOutput::open() {
-  RestCall call{.path = execution_ + "/" + stream_ + "?offset=" + std::to_string(received_),
-                .headers = {{"Accept", "text/event-stream"}}};
+  RestCall call{
+      .path = execution_ + "/stream_" + name_ + "_updates?offset=" + std::to_string(received_),
+      .headers = {{"Accept", "text/event-stream"}}};
   call.deadline = std::chrono::seconds(30);
   std::unique_ptr<ByteSource> bytes = co_await owner_->api().stream(std::move(call));
   events_ = std::make_unique<EventReader>(std::move(bytes));
@@ -30,10 +31,12 @@ Task<std::optional<std::string>> RunloopOutput::next() {
       received_ += bytes->size();
       co_return bytes;
     }
+    if (whole_) co_return std::nullopt;
     // A proxy's idle limit, or a restart, ends a stream as the program's end does.
     const Json document = co_await owner_->api().get(execution_);
-    if (runloop::to_status(document)) co_return std::nullopt;
-    co_await pause.wait();
+    whole_ = runloop::to_status(document).has_value();
+    if (whole_ && text_of(document, name_).size() == received_) co_return std::nullopt;
+    if (!whole_) co_await pause.wait();
     co_await open();
   }
 }
@@ -51,8 +54,8 @@ Task<void> RunloopProcess::start() {
   if (id.empty()) throw Error(ErrorCode::unavailable, "runloop did not start the process");
   execution_ = box + "/executions/" + percent_encode(id);
   std::vector<std::unique_ptr<RunloopOutput>> outputs;
-  for (const char* stream : {"stream_stdout_updates", "stream_stderr_updates"}) {
-    outputs.push_back(std::make_unique<RunloopOutput>(runloop_, execution_, stream));
+  for (const char* name : {"stdout", "stderr"}) {
+    outputs.push_back(std::make_unique<RunloopOutput>(runloop_, execution_, name));
     co_await outputs.back()->open();
   }
   const auto executor = co_await asio::this_coro::executor;

@@ -14,8 +14,8 @@ namespace sandgate {
 class RunloopOutput {
  public:
   using Event = std::string;
-  // `execution`: the path of its resource.
-  RunloopOutput(std::shared_ptr<RunloopProvider> owner, std::string execution, std::string stream);
+  // `execution`: the path of its resource; `name`: "stdout" or "stderr".
+  RunloopOutput(std::shared_ptr<RunloopProvider> owner, std::string execution, std::string name);
 
   // Opens the stream. Before anything else.
   Task<void> open();
@@ -24,8 +24,9 @@ class RunloopOutput {
 
  private:
   const std::shared_ptr<RunloopProvider> owner_;
-  const std::string execution_, stream_;
+  const std::string execution_, name_;
   size_t received_ = 0;  // bytes
+  bool whole_ = false;  // opened when the program had ended
   std::unique_ptr<EventReader> events_;
 };
 

@@ -228,7 +228,9 @@ class FakeRunloop(fake.Fake):
             if offset >= skip and text:
                 data = json.dumps({"output": text, "offset": offset})
                 write(f"data: {data}\n\n".encode())
-                if request.fault == "cut":
+                if request.fault == "cut_at_end":
+                    self.finish(child)
+                if request.fault in ("cut", "cut_at_end"):
                     return write(b"")
             offset += len(text.encode())
         if held:

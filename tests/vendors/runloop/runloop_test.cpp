@@ -7,31 +7,47 @@
 namespace sandgate::test {
 namespace {
 
-TEST(Runloop, AStreamThatIsCutOffCleanlyIsTakenUpWhereItEnded) {
+struct RunloopRun {
+  std::string out;
+  std::optional<int> status;
+};
+
+// What a command prints while streams of output are cut in a way.
+RunloopRun run_while_cut(const std::string& shell, const std::string& kind, int times) {
   LiveLoop loop;
   const auto& lines = vendor_lines();
   const auto line =
       std::find_if(lines.begin(), lines.end(), [](const auto& l) { return l.name == "runloop"; });
-  ASSERT_NE(line, lines.end());
   Vendor vendor(*line, loop.executor());
   CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line->image};
   spec.network.fallback = NetworkDefault::allow;
   const auto box = loop.run(vendor.provider().create(std::move(spec)));
-  vendor.server().fault({{"match", "GET .*/stream_stdout_updates"}, {"kind", "cut"}, {"times", 2}});
-  Command command{.shell = "for i in 1 2 3 4; do echo ä$i; sleep 0.2; done; exit 3",
-                  .process_id = ProcessId::make().value};
+  vendor.server().fault(
+      {{"match", "GET .*/stream_stdout_updates"}, {"kind", kind}, {"times", times}});
+  Command command{.shell = shell, .process_id = ProcessId::make().value};
   auto stream = loop.run(vendor.provider().exec(box.backend_id, std::move(command)));
-  std::string out;
-  std::optional<int> status;
+  RunloopRun run;
   while (auto event = loop.run(stream->next())) {
     if (const auto* exit = std::get_if<ProcessExit>(&*event))
-      status = exit->exit_code;
+      run.status = exit->exit_code;
     else
-      out += std::get<OutputChunk>(*event).bytes;
+      run.out += std::get<OutputChunk>(*event).bytes;
   }
-  EXPECT_EQ(out, "ä1\nä2\nä3\nä4\n");
-  EXPECT_EQ(status, 3);
   loop.run(vendor.provider().kill(box.backend_id));
+  return run;
+}
+
+TEST(Runloop, AStreamThatIsCutOffCleanlyIsTakenUpWhereItEnded) {
+  const auto run =
+      run_while_cut("for i in 1 2 3 4; do echo ä$i; sleep 0.2; done; exit 3", "cut", 2);
+  EXPECT_EQ(run.out, "ä1\nä2\nä3\nä4\n");
+  EXPECT_EQ(run.status, 3);
+}
+
+TEST(Runloop, WhatWasPrintedBetweenACutAndTheEndIsNotLost) {
+  const auto run = run_while_cut("echo one; sleep 0.3; echo two; exit 3", "cut_at_end", 1);
+  EXPECT_EQ(run.out, "one\ntwo\n");
+  EXPECT_EQ(run.status, 3);
 }
 
 }  // namespace
