@@ -123,6 +123,11 @@ Task<std::vector<BackendSandbox>> VercelProvider::list() {
 }
 
 Task<void> VercelProvider::kill(std::string id) {
+  // The end of a sandbox that is to last is saved, and paid for. Whether it may be ended does not
+  // hang on it.
+  Json fleeting{{"persistent", false}};
+  auto updating = update(id, std::move(fleeting));
+  co_await attempt(std::move(updating));
   // A running session is stopped first, which takes seconds.
   RestCall call{.method = "DELETE", .path = named(id)};
   call.deadline = std::chrono::seconds(60);

@@ -79,7 +79,7 @@ class VercelProvider : public ShellProvider {
   Task<std::vector<vercel::Listed>> commands(std::string id);
   Task<vercel::Listed> listed(std::string id, std::string process);
   Task<uint64_t> length_of(std::string id, std::string command_id);
-  Task<void> set_tags(std::string id, Json tags);
+  Task<void> update(std::string id, Json fields);
   void remember(const vercel::Box& box);
 
   const VercelSettings settings_;

@@ -16,8 +16,8 @@ std::string vercel_snapshot_path(const std::string& snapshot) {
 
 }  // namespace
 
-Task<void> VercelProvider::set_tags(std::string id, Json tags) {
-  RestCall call{.method = "PATCH", .path = named(id), .json = std::move(tags)};
+Task<void> VercelProvider::update(std::string id, Json fields) {
+  RestCall call{.method = "PATCH", .path = named(id), .json = std::move(fields)};
   co_await api_.call(std::move(call));
 }
 
@@ -27,7 +27,7 @@ Task<Keeps> VercelProvider::pause(std::string id, Keeps) {
   // What this saves must not be taken for a snapshot that was meant to be and failed.
   if (box->saved_session == box->session.id) {
     Json tags = vercel::to_tags(box->sandbox, "", "");
-    co_await set_tags(id, std::move(tags));
+    co_await update(id, std::move(tags));
   }
   if (box->running) {
     sessions_.forget(id);
@@ -68,7 +68,7 @@ Task<BackendSnapshot> VercelProvider::snapshot(std::string id, std::string snaps
     const auto box = co_await box_of(id);
     if (!box) throw Error::not_found("sandbox", id);
     Json tags = vercel::to_tags(box->sandbox, snapshot_id, session.id);
-    co_await set_tags(id, std::move(tags));
+    co_await update(id, std::move(tags));
     RestCall call{.method = "POST",
                   .path = session_path(session.id, "/snapshot"),
                   .json = Json{{"expiration", lasting ? 0 : kVercelForkLife}}};

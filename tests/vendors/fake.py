@@ -83,7 +83,7 @@ class Fake:
 
     def __init__(self, specs=None):
         self.root = tempfile.mkdtemp(prefix="sandgate-fake-")
-        self.boxes, self.lock = {}, threading.RLock()
+        self.boxes, self.saved, self.lock = {}, {}, threading.RLock()
         self.faults, self.asked, self.violations, self.created = [], [], [], 0
         self.records = None  # of requests, while they are kept
         self.specs = specs or []
@@ -146,7 +146,7 @@ class Fake:
                 self.records, kept = [] if request.method == "POST" else None, self.records
                 return 200, kept or []
             return 200, {"boxes": sorted(self.boxes), "created": self.created, "asked": self.asked,
-                         "violations": self.violations}
+                         "saved": len(self.saved), "violations": self.violations}
 
     def fault_of(self, request):
         if request.path.startswith("/_fake/"):

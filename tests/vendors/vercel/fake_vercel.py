@@ -145,10 +145,13 @@ class FakeVercel(fake.Fake):
         box, body = self.named(request, name), request.json()
         box.metadata = body.get("tags", box.metadata)
         box.timeout = body.get("timeout", box.timeout)
+        box.persistent = body.get("persistent", box.persistent)
         return 200, {"sandbox": self.view(box)}
 
     def delete(self, request, name):
         box = self.named(request, name)
+        if box.state == "running" and box.persistent:
+            self.save(box, None)
         self.drop_box(name)
         return 200, {"sandbox": self.view(box)}
 

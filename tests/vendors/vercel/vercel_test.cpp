@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/core/ids.hpp"
 #include "gateway/core/settle.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/vendors/one_answer.hpp"
+#include "tests/vendors/vendor_lines.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -33,6 +35,24 @@ TEST(VercelTerminal, NothingGoesOutInTheClear) {
   EXPECT_EQ(refusal(safe, ""), not_told);
   EXPECT_NE(refusal(safe, "wss://127.0.0.1:1/tty"), not_told);
   EXPECT_NE(refusal(local, "ws://127.0.0.1:1/tty"), not_told) << "neither does the API";
+}
+
+TEST(Vercel, AKillLeavesNoSnapshotOfTheEnd) {
+  LiveLoop loop;
+  const auto& lines = vendor_lines();
+  const auto line =
+      std::find_if(lines.begin(), lines.end(), [](const auto& l) { return l.name == "vercel"; });
+  ASSERT_NE(line, lines.end());
+  Vendor vendor(*line, loop.executor());
+  for (const bool refused : {false, true}) {
+    if (refused) vendor.server().fault({{"match", "PATCH "}, {"kind", "status"}, {"status", 422}});
+    CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line->image};
+    spec.network.fallback = NetworkDefault::allow;
+    const auto box = loop.run(vendor.provider().create(std::move(spec)));
+    loop.run(vendor.provider().kill(box.backend_id));
+    EXPECT_EQ(vendor.server().state()["boxes"], Json::array());
+    EXPECT_EQ(vendor.server().state()["saved"], refused ? 1 : 0);
+  }
 }
 
 }  // namespace
