@@ -1,6 +1,7 @@
 #include "providers/catalog.hpp"
 
 #include "providers/agentcore_kind.hpp"
+#include "providers/agentcore_runtime_kind.hpp"
 #include "providers/blaxel_kind.hpp"
 #include "providers/cloudflare_kind.hpp"
 #include "providers/daytona_kind.hpp"
@@ -18,9 +19,11 @@ namespace sandgate {
 
 const std::vector<ProviderKind>& provider_kinds() {
   static const std::vector<ProviderKind> kKinds{
-      sandgate_kind(), agentcore_kind(),  blaxel_kind(), cloudflare_kind(), daytona_kind(),
-      e2b_kind(),      kubernetes_kind(), modal_kind(),  northflank_kind(), opensandbox_kind(),
-      runloop_kind(),  sprites_kind(),    vercel_kind(),
+      sandgate_kind(),   agentcore_kind(),   agentcore_runtime_kind(),
+      blaxel_kind(),     cloudflare_kind(),  daytona_kind(),
+      e2b_kind(),        kubernetes_kind(),  modal_kind(),
+      northflank_kind(), opensandbox_kind(), runloop_kind(),
+      sprites_kind(),    vercel_kind(),
   };
   return kKinds;
 }

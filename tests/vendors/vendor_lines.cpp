@@ -23,6 +23,27 @@ VendorLine agentcore_line() {
           .kill = "PUT .*stop"};
 }
 
+VendorLine agentcore_runtime_line() {
+  return {.name = "agentcore_runtime",
+          .script = "agentcore/fake_agentcore.py",
+          .specs = "aws-bedrock-agentcore",
+          .image = "tools-abcdefghij",
+          .create = "POST .*/commands$",
+          .exec = "POST .*/commands$",
+          .settings =
+              [](const std::string& url) {
+                return Json{
+                    {"api_url", url},
+                    {"control_url", url},
+                    {"runtime",
+                     "arn:aws:bedrock-agentcore:us-east-1:123456789012:runtime/tools-abcdefghij"}};
+              },
+          .credentials = agentcore_line().credentials,
+          .question = "(GET |POST .*/commands$)",
+          .kill = "POST .*/stopruntimesession$",
+          .labels = false};
+}
+
 VendorLine blaxel_line() {
   return {.name = "blaxel",
           .script = "blaxel/fake_blaxel.py",
@@ -186,9 +207,13 @@ std::ostream& operator<<(std::ostream& out, const VendorLine& line) { return out
 
 const std::vector<VendorLine>& vendor_lines() {
   static const std::vector<VendorLine> kLines{
-      agentcore_line(),   blaxel_line(),     cloudflare_line(), daytona_line(),
-      e2b_line(),         kubernetes_line(), modal_line(),      northflank_line(),
-      opensandbox_line(), runloop_line(),    sprites_line(),    vercel_line(),
+      agentcore_line(),  agentcore_runtime_line(),
+      blaxel_line(),     cloudflare_line(),
+      daytona_line(),    e2b_line(),
+      kubernetes_line(), modal_line(),
+      northflank_line(), opensandbox_line(),
+      runloop_line(),    sprites_line(),
+      vercel_line(),
   };
   return kLines;
 }

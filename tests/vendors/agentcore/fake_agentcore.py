@@ -1,53 +1,38 @@
 #!/usr/bin/env python3
-"""The data plane of Amazon Bedrock AgentCore: sessions of a Code Interpreter. Every request's
+"""Amazon Bedrock AgentCore: sessions of a Code Interpreter and of an agent runtime. Every request's
 signature is checked. Tools run as harshly as users found: under a terminal, both outputs in one,
 and without the command's status."""
-import json
 import os
-import struct
 import sys
 import time
-import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import fake  # noqa: E402
 import model_check  # noqa: E402
 import sigv4  # noqa: E402
+from event_messages import event  # noqa: E402
+from runtime_sessions import RuntimeSessions  # noqa: E402
 
 KEYS = {"AKIA0001": "secret/key+0001"}
 TOKEN = "session+token/0001=="
 INTERPRETER = r"/code-interpreters/([^/]+)"
 NAMES = {400: "ValidationException", 402: "ServiceQuotaExceededException",
          403: "AccessDeniedException", 404: "ResourceNotFoundException", 409: "ConflictException",
-         429: "ThrottlingException", 500: "InternalServerException"}
-
-
-def message(headers, payload):
-    """One message of an event stream; headers are texts."""
-    block = b"".join(struct.pack(">B", len(name)) + name.encode() + b"\x07"
-                     + struct.pack(">H", len(value)) + value.encode()
-                     for name, value in headers.items())
-    prelude = struct.pack(">II", 16 + len(block) + len(payload), len(block))
-    whole = prelude + struct.pack(">I", zlib.crc32(prelude)) + block + payload
-    return whole + struct.pack(">I", zlib.crc32(whole))
-
-
-def event(kind, document):
-    return message({":message-type": "event", ":event-type": kind,
-                    ":content-type": "application/json"}, json.dumps(document).encode())
+         424: "RuntimeClientError", 429: "ThrottlingException", 500: "InternalServerException"}
 
 
 def iso8601(seconds):
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-class FakeAgentcore(fake.Fake):
+class FakeAgentcore(RuntimeSessions, fake.Fake):
     routes = (
         ("PUT", INTERPRETER + r"/sessions/start", "start"),
         ("GET", INTERPRETER + r"/sessions/get", "get"),
         ("POST", INTERPRETER + r"/sessions/list", "list"),
         ("PUT", INTERPRETER + r"/sessions/stop", "stop"),
         ("POST", INTERPRETER + r"/tools/invoke", "invoke"),
+        *RuntimeSessions.runtime_routes,
     )
 
     def __init__(self, specs=None):
@@ -183,5 +168,7 @@ class FakeAgentcore(fake.Fake):
 
 
 if __name__ == "__main__":
-    fake.run(FakeAgentcore, [("bedrock-agentcore.service-2.json", "")],
+    control = r"/runtimes/[^/]+/$"
+    fake.run(FakeAgentcore, [("bedrock-agentcore.service-2.json", f"(?!{control})"),
+                             ("bedrock-agentcore-control.service-2.json", f"(?={control})")],
              checker=model_check.ModelCheck)

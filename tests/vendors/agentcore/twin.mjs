@@ -1,9 +1,9 @@
 // What the published client can do against the fake, each answer checked.
 import assert from 'node:assert/strict'
 import {
-  BedrockAgentCoreClient, GetCodeInterpreterSessionCommand, InvokeCodeInterpreterCommand,
-  ListCodeInterpreterSessionsCommand, StartCodeInterpreterSessionCommand,
-  StopCodeInterpreterSessionCommand,
+  BedrockAgentCoreClient, GetCodeInterpreterSessionCommand, InvokeAgentRuntimeCommandCommand,
+  InvokeCodeInterpreterCommand, ListCodeInterpreterSessionsCommand,
+  StartCodeInterpreterSessionCommand, StopCodeInterpreterSessionCommand, StopRuntimeSessionCommand,
 } from '@aws-sdk/client-bedrock-agentcore'
 
 const url = process.env.FAKE_URL
@@ -61,6 +61,46 @@ try {
 }
 const after = await client.send(new GetCodeInterpreterSessionCommand(session))
 assert.equal(after.status, 'TERMINATED')
+
+// ---- the runtime: a session that any command starts
+const runtime = { runtimeSessionId: 'sandgate-' + 'x'.repeat(26), qualifier: 'DEFAULT',
+  agentRuntimeArn: 'arn:aws:bedrock-agentcore:us-east-1:123456789012:runtime/tools-abcdefghij' }
+const run = async (command, timeout = 60) => {
+  const answer = await client.send(new InvokeAgentRuntimeCommandCommand({ ...runtime,
+    contentType: 'application/json', accept: 'application/vnd.amazon.eventstream',
+    body: { command, timeout } }))
+  assert.equal(answer.runtimeSessionId, runtime.runtimeSessionId)
+  const told = { stdout: '', stderr: '', parts: 0 }
+  for await (const { chunk } of answer.stream) {
+    if (!told.parts++) assert.deepEqual(chunk, { contentStart: {} })
+    told.stdout += chunk.contentDelta?.stdout ?? ''
+    told.stderr += chunk.contentDelta?.stderr ?? ''
+    told.stop = chunk.contentStop
+  }
+  return told
+}
+const ran = await run(`/bin/sh -c 'echo out; echo err >&2; echo kept >file; exit 7'`)
+assert.deepEqual([ran.stdout, ran.stderr, ran.stop],
+  ['out\n', 'err\n', { exitCode: 7, status: 'COMPLETED' }])
+assert.equal((await run(`/bin/sh -c "cat file; echo \\"it's\\""`)).stdout, "kept\nit's\n")
+assert.equal((await run('echo no; echo $shell')).stdout, 'no; echo $shell\n')
+assert.deepEqual((await run(`/bin/sh -c 'sleep 5'`, 1)).stop.status, 'TIMED_OUT')
+assert.equal((await state()).boxes.length, 1)
+const stop = { ...runtime, clientToken: 'sandgate-0123456789-0123456789-0123456789' }
+assert.equal((await client.send(new StopRuntimeSessionCommand(stop))).runtimeSessionId,
+  runtime.runtimeSessionId)
+await assert.rejects(client.send(new StopRuntimeSessionCommand({ ...runtime })),
+  { name: 'ResourceNotFoundException' })
+assert.equal((await run(`/bin/sh -c 'cat file'`)).stop.exitCode, 1)
+// A token that was used stops nothing.
+await client.send(new StopRuntimeSessionCommand(stop))
+assert.equal((await state()).boxes.length, 1)
+await client.send(new StopRuntimeSessionCommand({ ...runtime }))
+await assert.rejects(client.send(new InvokeAgentRuntimeCommandCommand({
+  ...runtime, qualifier: 'another', body: { command: 'true' } })),
+{ name: 'ResourceNotFoundException' })
+await fault({ match: 'POST .*/commands$', kind: 'status', status: 424, times: 1 })
+await assert.rejects(run('true'), { name: 'RuntimeClientError' })
 assert.deepEqual((await state()).boxes, [])
 console.log('the client and the fake agree')
 process.exit(0)
