@@ -159,6 +159,7 @@ Task<bool> Connection::exchange() {
   try {
     const bool another = co_await read_head(parser);
     if (!another) co_return false;
+    request.received = std::chrono::steady_clock::now();
     describe(request);
   } catch (const Error& error) {
     refusal = problem(error, parser.refusal(), request.id);
@@ -178,12 +179,6 @@ Task<bool> Connection::exchange() {
   framing.http11 = parser.is_http11();
   framing.keep_alive = can_continue(parser, body);
   const bool more = co_await send(request, response, framing);
-  if (context_.access_log)
-    log::debug("answered", {{"request_id", request.id},
-                            {"method", to_string(request.method)},
-                            {"path", request.path},
-                            {"status", response.status},
-                            {"trace_id", request.trace ? Json(request.trace->id()) : Json()}});
   if (buffer_.size() == 0 && buffer_.capacity() > kKeptBuffer) buffer_.shrink_to_fit();
   co_return more;
 }
@@ -221,8 +216,25 @@ Task<bool> Connection::send(const Request& request, Response& response, Framing 
   co_return more;
 }
 
+void Connection::note(const Request& request, const Response& response) const {
+  const bool failed = response.status >= 500;
+  const bool read = request.received != std::chrono::steady_clock::time_point();
+  if (!read || !(failed || context_.access_log)) return;
+  const auto took = std::chrono::steady_clock::now() - request.received;
+  (failed ? log::warn : log::debug)(
+      "answered", {{"request_id", request.id},
+                   {"trace_id", request.trace ? Json(request.trace->id()) : Json()},
+                   {"tenant", request.caller.tenant ? Json(request.caller.tenant->value) : Json()},
+                   {"method", to_string(request.method)},
+                   {"route", request.route},
+                   {"status", response.status},
+                   {"code", response.code ? Json(to_string(*response.code)) : Json()},
+                   {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
+}
+
 Task<void> Connection::send_text(const Request& request, const Response& response,
                                  Framing framing) {
+  note(request, response);
   const auto& body = std::get<std::string>(response.body);
   framing.length = body.size();
   out_.clear();
@@ -253,7 +265,10 @@ Task<bool> Connection::send_stream(const Request& request, Response& response, F
   } catch (...) {
     failure = std::current_exception();
   }
-  if (!failure) co_return framing.keep_alive;
+  if (!failure) {
+    note(request, response);
+    co_return framing.keep_alive;
+  }
   if (cancelled_ || sink.started()) {
     log::debug("stream broke off", {{"request_id", request.id}});
     // The run of this connection ends without a clean end of the body.

@@ -16,7 +16,7 @@ namespace sandgate::http {
 struct ConnectionContext {
   Responder& responder;
   Limits limits;
-  bool access_log = false;  // one debug line per answer
+  bool access_log = false;  // one line per answer, not only for those of 500 and more
 };
 
 // One client's connection: reads requests, has them answered in order, and ends. Lives on one
@@ -49,6 +49,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Task<Response> answer(Request& request, const RequestParser& parser, ConnectionBody& body);
   bool can_continue(const RequestParser& parser, ConnectionBody& body) const;
   Task<bool> send(const Request& request, Response& response, Framing framing);
+  // One line in the log about an answer, where it is worth one.
+  void note(const Request& request, const Response& response) const;
   Task<void> send_text(const Request& request, const Response& response, Framing framing);
   Task<bool> send_stream(const Request& request, Response& response, Framing framing);
   Task<void> upgrade(const Request& request, Response& response);

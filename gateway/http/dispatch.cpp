@@ -89,7 +89,6 @@ Response replayed(const StoredAnswer& stored, bool secret) {
 
 Task<Response> Dispatcher::respond(Request& request, IncomingBody& body) {
   const auto begin = std::chrono::steady_clock::now();
-  request.received = begin;
   const Route* route = nullptr;
   Response response;
   std::optional<Error> error;
@@ -132,6 +131,7 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Ro
   auto match = routes_.match(request.method, split_target(request.target).path);
   route = match.route;
   if (!route) co_return co_await refuse_path(request, std::move(match.allowed));
+  request.route = route->pattern;
   request.params = std::move(match.params);
   if (route->permission != Permission::open) {
     request.caller = co_await services_.authenticator.authenticate(request);

@@ -73,6 +73,7 @@ struct Request {
   Method method = Method::get;
   std::string target;  // as sent
   std::string path;  // decoded, without the query
+  std::string_view route;  // the pattern of what answers it; empty: nothing does
   std::map<std::string, std::string, std::less<>> params;  // {id} of the route's pattern
   Query query;
   Headers headers;
@@ -168,6 +169,7 @@ struct Response {
   // UpgradeBody is only valid for a request that asks for a WebSocket; with RelayBody nothing else
   // of the response counts.
   std::variant<std::string, StreamBody, UpgradeBody, RelayBody> body;
+  std::optional<ErrorCode> code;  // of the problem it tells, for the log
 
   static Response json(int status, const Json& value);
   static Response empty(int status);  // no body, no content type

@@ -69,6 +69,7 @@ Json problem_document(const Error& error, int status, std::string_view request_i
 Response problem(const Error& error, int status, std::string_view request_id) {
   Response response = Response::json(status, problem_document(error, status, request_id));
   response.content_type = "application/problem+json";
+  response.code = error.code;
   if (error.retry_after)
     response.headers.emplace_back("Retry-After", std::to_string(seconds_up(*error.retry_after)));
   if (status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"sandgate\"");

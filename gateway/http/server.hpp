@@ -18,7 +18,7 @@ struct ServerOptions {
   std::chrono::milliseconds bind_patience{3000};  // how long a taken port is tried again
   std::chrono::milliseconds grace{30'000};  // for answers in progress when stopping
   Limits limits;
-  bool access_log = false;  // one debug line per answer
+  bool access_log = false;  // one line per answer, not only for those of 500 and more
 };
 
 // One listening address and the connections that came through it, spread over the io threads.

@@ -37,6 +37,7 @@ http::Response PortGate::refuse_method(const http::Request& request) {
 }
 
 Task<http::Response> PortGate::serve(http::Request& request, http::IncomingBody& body) {
+  request.route = "/p/{id}/{port}";
   std::exception_ptr failure;
   try {
     co_return co_await admit(request, body);
@@ -68,9 +69,9 @@ Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody&
   const BroughtToken brought = brought_token(request, *address);
   check_token(*port, brought);
   // Whoever was let through uses the sandbox.
-  http::Caller caller{.role = http::Role::developer, .tenant = port->tenant};
-  caller.suspended = co_await tenants_.is_suspended(port->tenant);
-  auto opening = access_.open(caller, address->sandbox.value, Verb::ports);
+  request.caller = {.role = http::Role::developer, .tenant = port->tenant};
+  request.caller.suspended = co_await tenants_.is_suspended(port->tenant);
+  auto opening = access_.open(request.caller, address->sandbox.value, Verb::ports);
   auto opened = co_await attempt(std::move(opening));
   // With a sandbox its ports are closed.
   if (const auto* failure = std::get_if<Error>(&opened))

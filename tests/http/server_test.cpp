@@ -193,6 +193,35 @@ TEST(Server, AuthenticatesBeforeAnythingElse) {
   EXPECT_EQ(ask("TRACE", "/v1/things/1", "viewer").status, 405);
 }
 
+size_t times_in(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(Server, LogsEachAnswerThatIsItsOwnFailure) {
+  LiveServer server(table());
+  RawClient client(server.port());
+  testing::internal::CaptureStderr();
+  const Reply reply = client.ask(
+      "GET /v1/fail?hidden=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n"
+      "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n\r\n");
+  EXPECT_EQ(client.ask(get("/hello")).status, 200);
+  EXPECT_EQ(client.ask(get("/nowhere")).status, 404);
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(reply.status, 500);
+  EXPECT_EQ(times_in(text, "answered"), 1u) << text;
+  for (const std::string& part :
+       {"request_id=\"" + std::string(*reply.headers.find("X-Request-Id")) + "\"",
+        std::string("trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\""),
+        "tenant=\"" + test::WordAuthenticator::kTenant.value + "\"", std::string("method=\"GET\""),
+        std::string("route=\"/v1/fail\""), std::string("status=500"),
+        std::string("code=\"internal\""), std::string("ms=")})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  EXPECT_EQ(text.find("hidden"), std::string::npos);
+  EXPECT_EQ(text.find("Bearer"), std::string::npos);
+}
+
 TEST(Server, RefusesABodyWhereNoneBelongs) {
   LiveServer server(table());
   RawClient client(server.port());
