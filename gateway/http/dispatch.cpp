@@ -1,9 +1,12 @@
 #include "gateway/http/dispatch.hpp"
 
+#include <algorithm>
+
 #include "gateway/core/log.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/http/standing.hpp"
 #include "gateway/http/target.hpp"
+#include "gateway/http/token.hpp"
 
 namespace sandgate::http {
 namespace {
@@ -61,6 +64,15 @@ void locate(Response& response, const Route& route) {
   const Json id = made.is_object() ? made.value("id", Json()) : Json();
   if (!id.is_string()) return;
   response.headers.emplace_back("Location", std::string(route.made_below) + id.get<std::string>());
+}
+
+// Which of several is meant, nobody can know, and a proxy may take another than we.
+void check_single(const Headers& headers) {
+  for (const char* name : {"Authorization", "X-API-Key", "X-Sandgate-Tenant", "Idempotency-Key"}) {
+    const auto is_it = [&](const auto& field) { return equal_ignoring_case(field.first, name); };
+    if (std::count_if(headers.fields().begin(), headers.fields().end(), is_it) > 1)
+      throw Error::invalid(name, "must not come more than once");
+  }
 }
 
 void check_role(const Caller& caller, const Route& route) {
@@ -121,8 +133,14 @@ Response Dispatcher::refuse_method(const Request& request) {
 
 Task<Response> Dispatcher::refuse_path(Request& request, std::vector<Method> allowed) {
   // What paths exist is not told to strangers.
-  if (request.path.starts_with("/v1/"))
-    request.caller = co_await services_.authenticator.authenticate(request);
+  if (request.path.starts_with("/v1/")) {
+    auto checking = services_.authenticator.authenticate(request);
+    const auto outcome = co_await attempt(std::move(checking));
+    const auto* error = std::get_if<Error>(&outcome);
+    // Whom a key may act for matters on a path that is there.
+    if (error && (allowed.empty() || error->code != ErrorCode::not_found)) throw *error;
+    if (!error) request.caller = std::get<Caller>(outcome);
+  }
   if (!allowed.empty()) co_return wrong_method(allowed, request.id);
   throw Error(ErrorCode::not_found, "there is nothing at this path");
 }
@@ -130,6 +148,7 @@ Task<Response> Dispatcher::refuse_path(Request& request, std::vector<Method> all
 Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Route*& route) {
   auto match = routes_.match(request.method, split_target(request.target).path);
   route = match.route;
+  check_single(request.headers);
   if (!route) co_return co_await refuse_path(request, std::move(match.allowed));
   request.route = route->pattern;
   request.params = std::move(match.params);

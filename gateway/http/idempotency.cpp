@@ -15,7 +15,7 @@ constexpr size_t kLongestPath = 255;  // that is kept as it is: rows have an ind
 void check_idempotency_key(const Request& request) {
   const auto key = request.headers.find(kHeader);
   if (key && (key->empty() || key->size() > kMaxKey || !is_visible_ascii(*key)))
-    throw Error(ErrorCode::invalid, "Idempotency-Key must be 1 to 255 visible ASCII characters");
+    throw Error::invalid(std::string(kHeader), "must be 1 to 255 visible ASCII characters");
 }
 
 std::optional<IdempotentCall> idempotent_call(const Request& request) {

@@ -34,6 +34,11 @@ std::string_view to_string(Method method) {
   return "GET";
 }
 
+void Headers::set(std::string name, std::string value) {
+  std::erase_if(fields_, [&](const auto& field) { return equal_ignoring_case(field.first, name); });
+  add(std::move(name), std::move(value));
+}
+
 std::optional<std::string_view> Headers::find(std::string_view name) const {
   for (const auto& [key, value] : fields_)
     if (equal_ignoring_case(key, name)) return value;
@@ -53,7 +58,7 @@ Json Request::json_or_empty() const {
 
 const TenantId& Request::tenant() const {
   if (!caller.tenant)
-    throw Error(ErrorCode::invalid, "name the tenant to act for in the header X-Sandgate-Tenant");
+    throw Error::invalid("X-Sandgate-Tenant", "must name the tenant that an operator acts for");
   return *caller.tenant;
 }
 

@@ -42,6 +42,8 @@ class Headers {
   void add(std::string name, std::string value) {
     fields_.emplace_back(std::move(name), std::move(value));
   }
+  // In the place of all of this name.
+  void set(std::string name, std::string value);
   std::optional<std::string_view> find(std::string_view name) const;
   const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }
 

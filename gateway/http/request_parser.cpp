@@ -5,6 +5,7 @@
 
 #include <boost/beast/http/error.hpp>
 
+#include "gateway/http/target.hpp"
 #include "gateway/http/token.hpp"
 
 namespace sandgate::http {
@@ -33,6 +34,7 @@ std::optional<Method> method_from(beast::verb verb) {
   }
 }
 
+constexpr int kMostEmptyLines = 8;  // before a request line: from clients that end bodies with one
 // "0", an empty line after it, and nothing else.
 constexpr size_t kShortestChunks = 5;
 
@@ -52,15 +54,25 @@ void RequestParser::refuse(int status, std::string why, error_code& ec) {
   ec = beast::error::bad_value;
 }
 
+void RequestParser::refuse_field(std::string_view name, std::string why, error_code& ec) {
+  field_ = name;
+  refuse(400, std::move(why), ec);
+}
+
+Error RequestParser::too_long(std::string_view unread) {
+  const bool in_target = !line_done_ && unread.find(' ') != std::string_view::npos;
+  refusal_ = in_target ? 414 : 431;
+  return Error(ErrorCode::too_large,
+               in_target ? "the request's target is too long" : "the request's header is too long");
+}
+
 size_t RequestParser::parse_head(std::string_view bytes) {
   error_code failure;
   size_t used = 0;
-  // One empty line may come before the request line (RFC 9112, 2.2).
-  if (head_bytes_ == 0 && !empty_line_seen_) {
-    if (bytes == "\r") return 0;
-    empty_line_seen_ = bytes.starts_with("\r\n");
-    if (empty_line_seen_) used = 2;
-    if (used == bytes.size()) return used;
+  if (head_bytes_ == 0) {
+    for (; bytes.substr(used).starts_with("\r\n") && empty_lines_ < kMostEmptyLines; used += 2)
+      ++empty_lines_;
+    if (bytes.size() == used || bytes.substr(used) == "\r") return used;
   }
   // The parser takes the request line in one call and the fields in another.
   while (!head_done_) {
@@ -69,14 +81,12 @@ size_t RequestParser::parse_head(std::string_view bytes) {
     if (failure) break;
   }
   head_bytes_ += used;
-  const bool too_long = failure == beast::error::header_limit ||
-                        head_bytes_ + (head_done_ ? 0 : bytes.size() - used) > limits_.header_bytes;
-  if (too_long) {
-    refusal_ = 431;
-    throw Error(ErrorCode::too_large, "the request's header is too long");
-  }
+  if (failure == beast::error::header_limit ||
+      head_bytes_ + (head_done_ ? 0 : bytes.size() - used) > limits_.header_bytes)
+    throw too_long(bytes.substr(used));
   if (failure && failure != beast::error::need_more) {
     if (why_.empty()) why_ = "not valid HTTP: " + failure.message();
+    if (!field_.empty()) throw Error::invalid(field_, why_);
     throw Error(refusal_ == 400 ? ErrorCode::invalid : ErrorCode::too_large, why_);
   }
   if (head_done_) eager(true);
@@ -108,6 +118,7 @@ size_t RequestParser::take(string_view body, error_code& ec) {
 void RequestParser::on_request_impl(beast::verb method, string_view, string_view target,
                                     int version, error_code& ec) {
   const auto known = method_from(method);
+  line_done_ = true;
   knows_method_ = known.has_value();
   request_.method = known.value_or(Method::get);
   minor_ = version % 10;
@@ -119,12 +130,12 @@ void RequestParser::on_request_impl(beast::verb method, string_view, string_view
 void RequestParser::check_framing(field id, std::string_view value, error_code& ec) {
   if (id == field::content_length) {
     if (++lengths_ > 1 || value.find_first_not_of("0123456789") != std::string_view::npos)
-      refuse(400, "more than one Content-Length, or one that is no number", ec);
+      refuse_field("Content-Length", "must be one number", ec);
   } else if (id == field::transfer_encoding) {
     if (!equal_ignoring_case(trimmed(value), "chunked") || minor_ == 0)
-      refuse(400, "the only transfer encoding known here is chunked, in HTTP/1.1", ec);
+      refuse_field("Transfer-Encoding", "may only be chunked, in HTTP/1.1", ec);
   } else if (id == field::host) {
-    if (++hosts_ > 1) refuse(400, "more than one Host", ec);
+    if (++hosts_ > 1) refuse_field("Host", "must not come more than once", ec);
   } else if (id == field::expect) {
     expects_continue_ = minor_ == 1 && equal_ignoring_case(trimmed(value), "100-continue");
   }
@@ -142,7 +153,13 @@ void RequestParser::on_field_impl(field id, string_view name_text, string_view v
 }
 
 void RequestParser::on_header_impl(error_code& ec) {
-  if (minor_ == 1 && hosts_ == 0) return refuse(400, "the Host header is missing", ec);
+  if (minor_ == 1 && hosts_ == 0) return refuse_field("Host", "is required", ec);
+  if (const auto authority = authority_of(request_.target)) {
+    if (authority->empty() || authority->find('@') != std::string_view::npos)
+      return refuse(400, "the request target names no host", ec);
+    // What was sent as Host does not count then (RFC 9112, 3.2.2).
+    request_.headers.set("Host", std::string(*authority));
+  }
   head_done_ = true;
 }
 

@@ -20,7 +20,8 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
 
   RequestParser(Request& into, const Limits& limits);
 
-  // Takes head bytes; returns how many it used. Throws Error(invalid or too_large).
+  // Takes head bytes; returns how many it used. Throws Error(invalid or too_large). The Host of a
+  // target that has one of its own is that.
   size_t parse_head(std::string_view bytes);
   bool head_done() const { return head_done_; }
   // Takes body bytes and appends what they carry to `into`; stops when that is full. Returns how
@@ -36,6 +37,8 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
 
  private:
   void refuse(int status, std::string why, error_code& ec);
+  void refuse_field(std::string_view name, std::string why, error_code& ec);
+  Error too_long(std::string_view unread);
   void check_framing(field id, std::string_view value, error_code& ec);
   size_t take(string_view body, error_code& ec);
 
@@ -56,10 +59,10 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
   const Limits& limits_;
   std::span<char> into_;
   size_t taken_ = 0, head_bytes_ = 0;
-  int minor_ = 1, refusal_ = 400, lengths_ = 0, hosts_ = 0;
-  bool knows_method_ = true, expects_continue_ = false, head_done_ = false;
-  bool chunks_begun_ = false, empty_line_seen_ = false;
-  std::string why_;
+  int minor_ = 1, refusal_ = 400, lengths_ = 0, hosts_ = 0, empty_lines_ = 0;
+  bool knows_method_ = true, expects_continue_ = false;
+  bool line_done_ = false, head_done_ = false, chunks_begun_ = false;
+  std::string why_, field_;  // of a refusal; the field it is about, or empty
 };
 
 }  // namespace sandgate::http

@@ -16,17 +16,22 @@ bool strip_scheme(std::string_view& target, std::string_view scheme) {
 
 }  // namespace
 
+std::optional<std::string_view> authority_of(std::string_view target) {
+  if (!strip_scheme(target, "http://") && !strip_scheme(target, "https://")) return std::nullopt;
+  return target.substr(0, target.find_first_of("/?#"));
+}
+
 Target split_target(std::string_view target) {
-  if (strip_scheme(target, "http://") || strip_scheme(target, "https://")) {
-    target.remove_prefix(std::min(target.find_first_of("/?"), target.size()));
-    if (!target.starts_with('/')) return {"/", target.substr(std::min<size_t>(1, target.size()))};
-  }
-  if (target != "*" && !target.starts_with('/'))
-    throw Error(ErrorCode::invalid, "the request target is not a path");
-  const size_t end = std::min(target.find_first_of("?#"), target.size());
+  const auto authority = authority_of(target);
+  if (authority) target = target.substr(target.find("//") + 2 + authority->size());
   // A fragment never belongs on the wire.
   if (target.find('#') != std::string_view::npos)
     throw Error(ErrorCode::invalid, "the request target has a fragment");
+  if (authority && !target.starts_with('/'))
+    return {"/", target.substr(std::min<size_t>(1, target.size()))};
+  if (target != "*" && !target.starts_with('/'))
+    throw Error(ErrorCode::invalid, "the request target is not a path");
+  const size_t end = std::min(target.find('?'), target.size());
   return {target.substr(0, end), target.substr(std::min(end + 1, target.size()))};
 }
 

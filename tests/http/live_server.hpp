@@ -8,7 +8,8 @@
 
 namespace sandgate::test {
 
-// "Bearer admin" is an admin of kTenant, and so on for every role; anything else is refused.
+// "Bearer admin" is an admin of kTenant, and so on for every role, "Bearer stranger" one who names
+// a tenant that there is not; anything else is refused.
 class WordAuthenticator : public http::Authenticator {
  public:
   static inline const TenantId kTenant{"tnaaaaaaaaaaaaaaaaaaaaaaaa"};

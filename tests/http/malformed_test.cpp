@@ -75,6 +75,11 @@ std::vector<Malformed> malformed_heads() {
       {"long target", "GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", 414},
       {"long header", kGet + "X-A: " + std::string(20000, 'a') + "\r\n\r\n", 431},
       {"endless request line", std::string(30000, 'A'), 431},
+      {"endless target", "GET /" + std::string(30000, 'a'), 414},
+      {"target without a host", "GET http:///hello HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"target with a user", "GET http://a@x/hello HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"fragment of a target without path", "GET http://x#a HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"many empty lines", "\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n" + kGet + "\r\n", 400},
       {"many fields",
        [] {
          std::string text = kGet;
@@ -121,7 +126,22 @@ TEST(Malformed, OddButValidRequestsAreAnswered) {
   EXPECT_EQ(client.ask("\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
   client.send("\r");
   EXPECT_EQ(client.ask("\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
-  EXPECT_EQ(client.ask("\r\n\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 400);
+  EXPECT_EQ(client.ask("\r\n\r\n\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
+}
+
+TEST(Malformed, NamesTheFieldThatIsWrong) {
+  LiveServer server(table());
+  const std::pair<const char*, std::string> cases[] = {
+      {"Host", kGet + "Host: y\r\n\r\n"},
+      {"Host", "GET /hello HTTP/1.1\r\n\r\n"},
+      {"Content-Length", kPost + "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc"},
+      {"Transfer-Encoding", kPost + "Transfer-Encoding: gzip\r\n\r\n"}};
+  for (const auto& [name, bytes] : cases) {
+    RawClient client(server.port());
+    const Json problem = Json::parse(client.ask(bytes).body);
+    EXPECT_EQ(problem["code"], "invalid");
+    EXPECT_EQ(problem["fields"][0]["path"], name) << bytes;
+  }
 }
 
 TEST(Malformed, SlowHeadersAreCutOff) {

@@ -39,5 +39,20 @@ TEST(RequestParser, ABodyIsTheSameHoweverItIsCut) {
   }
 }
 
+// RFC 9112, 3.2.2.
+TEST(RequestParser, TheHostOfATargetCounts) {
+  const http::Limits limits;
+  const auto host_of = [&](const std::string& line) {
+    http::Request request;
+    http::RequestParser parser(request, limits);
+    parser.parse_head(line + "\r\nhost: b.test\r\n\r\n");
+    return std::string(request.headers.find("Host").value_or(""));
+  };
+  EXPECT_EQ(host_of("GET /x HTTP/1.1"), "b.test");
+  EXPECT_EQ(host_of("GET http://a.test:81/x?http://c HTTP/1.1"), "a.test:81");
+  EXPECT_EQ(host_of("GET HTTPS://a.test?x HTTP/1.1"), "a.test");
+  EXPECT_EQ(host_of("GET http://a.test HTTP/1.0"), "a.test");
+}
+
 }  // namespace
 }  // namespace sandgate

@@ -191,6 +191,21 @@ TEST(Server, AuthenticatesBeforeAnythingElse) {
   EXPECT_EQ(code(wrong), "invalid");
   EXPECT_EQ(wrong.headers.find("Allow"), "GET, HEAD, DELETE");
   EXPECT_EQ(ask("TRACE", "/v1/things/1", "viewer").status, 405);
+  EXPECT_EQ(ask("PUT", "/v1/things/1", "stranger").status, 405);
+  EXPECT_EQ(ask("GET", "/v1/things/1", "stranger").status, 404);
+  EXPECT_EQ(ask("PUT", "/v1/things/1", "wrong").status, 401);
+}
+
+TEST(Server, TakesOnlyOneOfWhatSaysWhoAsksForWhat) {
+  LiveServer server(table());
+  RawClient client(server.port());
+  for (const std::string name :
+       {"Authorization", "X-API-Key", "X-Sandgate-Tenant", "Idempotency-Key"}) {
+    const Reply reply = client.ask(get("/v1/things/1", name + ": a\r\n" + name + ": b\r\n"));
+    EXPECT_EQ(reply.status, 400) << name;
+    EXPECT_EQ(Json::parse(reply.body)["fields"][0]["path"], name);
+  }
+  EXPECT_EQ(client.ask(get("/v1/things/1", "Accept: a\r\nAccept: b\r\n")).status, 200);
 }
 
 size_t times_in(const std::string& text, const std::string& part) {
