@@ -20,19 +20,41 @@ std::string length_message(TextRule rule) {
 // Watches a parse for depth and duplicate members, which the parser itself lets pass.
 class Watcher {
  public:
-  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
+  using Event = Json::parse_event_t;
+
+  bool operator()(int depth, Event event, Json& parsed) {
     if (depth > kMaxDepth) throw Error(ErrorCode::invalid, "the JSON is nested too deeply");
-    if (event == Json::parse_event_t::object_start) seen_.emplace_back();
-    if (event == Json::parse_event_t::object_end) seen_.pop_back();
-    if (event == Json::parse_event_t::key &&
-        !seen_.back().insert(parsed.get_ref<const std::string&>()).second)
-      throw Error::invalid("/" + pointer_token(parsed.get_ref<const std::string&>()),
-                           "appears twice in one object");
+    if (event == Event::key) return enter(parsed.get_ref<const std::string&>());
+    if (event == Event::object_end || event == Event::array_end) {
+      open_.pop_back();
+      return true;
+    }
+    if (!open_.empty()) ++open_.back().values;
+    if (event != Event::value) open_.emplace_back();
     return true;
   }
 
  private:
-  std::vector<std::set<std::string>> seen_;
+  struct Open {
+    size_t values = 0;  // begun so far
+    const std::string* key = nullptr;  // the last; null in an array
+    std::set<std::string> seen;
+  };
+
+  bool enter(const std::string& key) {
+    const auto [at, added] = open_.back().seen.insert(key);
+    open_.back().key = &*at;
+    if (!added) throw Error::invalid(path(), "appears twice in one object");
+    return true;
+  }
+  std::string path() const {
+    std::string path;
+    for (const Open& one : open_)
+      path += "/" + (one.key ? pointer_token(*one.key) : std::to_string(one.values - 1));
+    return path;
+  }
+
+  std::vector<Open> open_;
 };
 
 }  // namespace
@@ -183,6 +205,7 @@ std::optional<std::map<std::string, std::string>> ObjectReader::text_map(std::st
            std::nullopt;
   std::map<std::string, std::string> values;
   for (const auto& [key, item] : member->items()) {
+    if (item.is_null()) continue;
     const std::string path = path_of(name) + "/" + pointer_token(key);
     if (!item.is_string())
       problems_.add(path, "must be a string");

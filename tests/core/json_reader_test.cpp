@@ -14,6 +14,30 @@ TEST(ParseJson, RefusesDepthDuplicatesAndBadText) {
   EXPECT_THROW(parse_json(""), Error);
 }
 
+TEST(ParseJson, NamesADuplicateByItsPlace) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"a":1,"a":2})", "/a"},
+      {R"({"b":{},"env":{"A":"1","A":"2"}})", "/env/A"},
+      {R"({"list":[1,[],{"x":1},{"name":1,"a/b":2,"a/b":3}]})", "/list/3/a~1b"},
+      {R"([[{"k":{},"k":1}]])", "/0/0/k"},
+      {R"({"a":{"b":1},"c":[{"d":1}],"a":2})", "/a"}};
+  for (const auto& [text, path] : cases) try {
+      parse_json(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      ASSERT_EQ(error.fields.size(), 1u) << text;
+      EXPECT_EQ(error.fields[0].path, path) << text;
+    }
+}
+
+TEST(ObjectReader, ANullMemberOfAMapIsAbsent) {
+  const Json document = parse_json(R"({"env":{"A":null,"B":"1"}})");
+  Problems problems;
+  ObjectReader reader(document, problems);
+  EXPECT_EQ(reader.text_map("env", 10), (std::map<std::string, std::string>{{"B", "1"}}));
+  EXPECT_TRUE(problems.empty());
+}
+
 TEST(ObjectReader, GathersEveryProblemWithItsPath) {
   const Json document = parse_json(R"({"name":7,"size":99,"vcpu":0.3,"list":["a",1],"odd/key":1})");
   Problems problems;
