@@ -181,6 +181,8 @@ struct FileEntry {
   uint32_t mode = 0;  // permission bits
   Time modified_at;
   std::optional<std::string> target;  // of a symlink
+  // Another whenever the content may be, though size and time are not; empty: the backend has none.
+  std::string revision = {};
 };
 
 // A stream of bytes that is pulled; 0 bytes means the end. Throws when it breaks before its end.

@@ -9,6 +9,8 @@
 namespace sandgate {
 namespace {
 
+constexpr size_t kLongestTag = 200;
+
 // The changes that another gateway tells.
 class RemoteWatch : public FileWatch {
  public:
@@ -34,10 +36,13 @@ std::string files_path(const std::string& id, const std::string& tail, const std
   return "/v1/sandboxes/" + percent_encode(id) + "/files" + tail + "?path=" + percent_encode(path);
 }
 
-FileEntry entry_of(const HttpFields& headers) {
-  const auto text = find_field(headers, "X-Sandgate-Entry");
-  const Json document = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
-  return wire::to_entry(document);
+// An entry, and what the tag beside it says of the content where that is a strong one.
+FileEntry entry_of(std::string_view text, const HttpFields& headers) {
+  FileEntry entry = wire::to_entry(Json::parse(text, nullptr, /*allow_exceptions=*/false));
+  const std::string_view tag = find_field(headers, "ETag").value_or("");
+  const bool strong = tag.size() > 2 && tag.starts_with('"') && tag.ends_with('"');
+  if (strong && tag.size() <= kLongestTag) entry.revision = tag.substr(1, tag.size() - 2);
+  return entry;
 }
 
 }  // namespace
@@ -56,7 +61,8 @@ Task<FileContent> SandgateProvider::read_file(std::string id, std::string path, 
   }
   auto& stream = std::get<0>(outcome);
   FileContent content;
-  content.entry = entry_of(stream->headers());
+  const auto text = find_field(stream->headers(), "X-Sandgate-Entry");
+  content.entry = entry_of(text.value_or(""), stream->headers());
   content.bytes = std::make_unique<OwnedBytes>(shared_from_this(), std::move(stream));
   co_return content;
 }
@@ -65,10 +71,12 @@ Task<FileEntry> SandgateProvider::write_file(std::string id, std::string path, u
                                              ByteSource& bytes) {
   char octal[8];
   std::snprintf(octal, sizeof(octal), "%04o", mode & 07777);
-  RestCall call{.method = "PUT", .path = files_path(id, "", path) + "&mode=" + octal};
+  const std::string address = files_path(id, "", path) + "&mode=" + octal;
+  RestCall call{.method = "PUT", .path = address};
   call.sends_file(bytes);
-  const Json document = co_await api_.call(std::move(call));
-  co_return wire::to_entry(document);
+  const HttpReply reply = co_await api_.send(std::move(call));
+  if (reply.status / 100 != 2) throw api_.failure(reply, address, /*sent=*/true);
+  co_return entry_of(reply.body, reply.headers);
 }
 
 Task<FileEntry> SandgateProvider::stat(std::string id, std::string path) {

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <ctime>
 
 #include "gateway/core/utf8.hpp"
 #include "gateway/http/token.hpp"
@@ -41,15 +42,28 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-bool lists_tag(std::string_view header, std::string_view tag, bool weakly) {
+bool is_weak(std::string_view tag) { return tag.starts_with("W/"); }
+std::string_view opaque_part(std::string_view tag) { return tag.substr(is_weak(tag) ? 2 : 0); }
+
+// Whether `matches` holds for an item of the list.
+template <class Matches>
+bool any_item(std::string_view header, Matches matches) {
   for (;;) {
     const size_t comma = header.find(',');
-    std::string_view item = trimmed(header.substr(0, comma));
-    if (weakly && item.starts_with("W/")) item.remove_prefix(2);
-    if (item == "*" || item == tag) return true;
+    const std::string_view item = trimmed(header.substr(0, comma));
+    if (item == "*" || matches(item)) return true;
     if (comma == std::string_view::npos) return false;
     header.remove_prefix(comma + 1);
   }
+}
+
+// The form that RFC 9110 has every sender use.
+std::optional<Time> date_from(std::string_view text) {
+  std::tm parts{};
+  const std::string date(trimmed(text));
+  const char* end = strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  if (!end || *end != '\0') return std::nullopt;
+  return from_micros(int64_t{timegm(&parts)} * 1'000'000);
 }
 
 bool is_attribute_character(unsigned char c) {
@@ -72,21 +86,38 @@ Json to_json(const FileEntry& entry) {
 }
 
 std::string entity_tag(const FileEntry& entry) {
-  char tag[48];
-  std::snprintf(tag, sizeof(tag), "\"%llx-%llx\"", static_cast<unsigned long long>(entry.size),
+  char text[48];
+  std::snprintf(text, sizeof(text), "%llx-%llx", static_cast<unsigned long long>(entry.size),
                 static_cast<unsigned long long>(to_micros(entry.modified_at)));
-  return tag;
+  const std::string& revision = entry.revision;
+  // It comes from a sandbox or from another's server.
+  const bool fits = !revision.empty() && http::is_visible_ascii(revision) &&
+                    revision.find_first_of("\",") == std::string::npos;
+  if (!fits) return "W/\"" + std::string(text) + "\"";
+  return "\"" + std::string(text) + "-" + revision + "\"";
 }
 
 bool names_tag(std::string_view header, std::string_view tag) {
-  return lists_tag(header, tag, /*weakly=*/true);
+  return any_item(header, [&](auto item) { return opaque_part(item) == opaque_part(tag); });
 }
 
-bool may_write(std::optional<std::string_view> if_match,
-               std::optional<std::string_view> if_none_match,
-               const std::optional<std::string>& tag) {
-  if (if_match && !(tag && lists_tag(*if_match, *tag, /*weakly=*/false))) return false;
-  return !(if_none_match && tag && lists_tag(*if_none_match, *tag, /*weakly=*/true));
+bool names_tag_strongly(std::string_view header, std::string_view tag) {
+  return any_item(header, [&](auto item) { return item == tag && !is_weak(tag); });
+}
+
+Conditions::Conditions(const http::Headers& headers)
+    : match(headers.find("If-Match")),
+      none_match(headers.find("If-None-Match")),
+      unmodified_since(headers.find("If-Unmodified-Since")) {}
+
+bool Conditions::expect(const std::optional<FileEntry>& there) const {
+  if (match) return there && names_tag_strongly(*match, entity_tag(*there));
+  const auto date = unmodified_since ? date_from(*unmodified_since) : std::nullopt;
+  return !date || !there || there->modified_at < *date + std::chrono::seconds(1);
+}
+
+bool Conditions::allow_write(const std::optional<FileEntry>& there) const {
+  return expect(there) && !(none_match && there && names_tag(*none_match, entity_tag(*there)));
 }
 
 std::optional<AskedRange> range_from(std::string_view header) {

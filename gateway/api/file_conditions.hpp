@@ -13,17 +13,27 @@ namespace sandgate::api {
 // {name,path,type,size,mode,modified_at,target?}; mode is octal text ("0644"), as PUT takes it.
 Json to_json(const FileEntry& entry);
 
-// A strong tag: it changes with size and modification time (microseconds).
+// Of size, modification time (microseconds) and revision; weak where there is no revision, since
+// the first two can be kept over a change.
 std::string entity_tag(const FileEntry& entry);
 
-// Whether an If-None-Match value names the tag ("*" names every one; weak comparison).
+// Whether an If-None-Match value names the tag ("*" names every one; weak comparison), and whether
+// an If-Match or If-Range value does (strong comparison, in which no weak tag is like another).
 bool names_tag(std::string_view header, std::string_view tag);
+bool names_tag_strongly(std::string_view header, std::string_view tag);
 
-// Whether a file may be written under If-Match and If-None-Match; `tag` is that of what is there,
-// empty for nothing. If-Match compares strongly.
-bool may_write(std::optional<std::string_view> if_match,
-               std::optional<std::string_view> if_none_match,
-               const std::optional<std::string>& tag);
+// What a request makes its effect depend on; refers to the request.
+struct Conditions {
+  std::optional<std::string_view> match, none_match, unmodified_since;
+
+  explicit Conditions(const http::Headers& headers);
+  bool any() const { return match || none_match || unmodified_since; }
+  // Whether what is there (empty: nothing) is what If-Match says; without it, whether it is not
+  // younger than If-Unmodified-Since. A date that cannot be read is none.
+  bool expect(const std::optional<FileEntry>& there) const;
+  // The same, and it is not what If-None-Match names.
+  bool allow_write(const std::optional<FileEntry>& there) const;
+};
 
 // One range of bytes as asked for; several ranges, or anything unreadable, count as no range.
 struct AskedRange {

@@ -27,17 +27,15 @@ Task<void> copy(ByteSource& source, http::BodySink& sink, std::optional<uint64_t
 
 // What the headers ask for, before the file is known.
 struct Asked {
-  std::optional<AskedRange> range;
-  std::optional<std::string_view> if_range, if_none_match;
-};
+  explicit Asked(const http::Headers& headers)
+      : if_range(headers.find("If-Range")), conditions(headers) {
+    if (const auto text = headers.find("Range")) range = range_from(*text);
+  }
 
-Asked asked_by(const http::Request& request) {
-  Asked asked;
-  if (const auto range = request.headers.find("Range")) asked.range = range_from(*range);
-  asked.if_range = request.headers.find("If-Range");
-  asked.if_none_match = request.headers.find("If-None-Match");
-  return asked;
-}
+  std::optional<AskedRange> range;
+  std::optional<std::string_view> if_range;
+  Conditions conditions;
+};
 
 void describe(http::Response& response, const FileEntry& entry) {
   response.content_type = "application/octet-stream";
@@ -77,6 +75,11 @@ class BegunBytes : public ByteSource {
 
 }  // namespace
 
+http::Response precondition_failed(const std::string& request_id) {
+  const Error error(ErrorCode::conflict, "the file is not as the request's conditions say");
+  return http::problem(error, 412, request_id);
+}
+
 Task<std::unique_ptr<ByteSource>> begun(std::unique_ptr<ByteSource> source) {
   std::string first(kFirstPart, '\0');
   size_t filled = 0;
@@ -95,7 +98,7 @@ http::StreamBody body_of(std::unique_ptr<ByteSource> source, std::optional<uint6
 }
 
 Task<http::Response> download(OpenSandbox box, const http::Request& request, std::string path) {
-  const Asked asked = asked_by(request);
+  const Asked asked(request.headers);
   // A range from the front is opened as asked; one from the end needs the size first.
   ByteRange range;
   if (asked.range) range = {asked.range->first.value_or(0), asked.range->last};
@@ -103,16 +106,18 @@ Task<http::Response> download(OpenSandbox box, const http::Request& request, std
   FileContent file = co_await box.provider->read_file(box.backend_id, path, range);
   const FileEntry entry = file.entry;
   const std::string tag = entity_tag(entry);
+  if (!asked.conditions.expect(entry)) co_return precondition_failed(request.id);
   http::Response response;
   describe(response, entry);
-  if (asked.if_none_match && names_tag(*asked.if_none_match, tag)) {
+  const auto if_none_match = asked.conditions.none_match;
+  if (if_none_match && names_tag(*if_none_match, tag)) {
     response.status = 304;
     co_return response;
   }
   std::optional<uint64_t> length = entry.size;
   // Files of /proc have no size but contents.
   if (entry.size == 0) length.reset();
-  if (asked.range && (!asked.if_range || *asked.if_range == tag)) {
+  if (asked.range && (!asked.if_range || names_tag_strongly(*asked.if_range, tag))) {
     const auto part = resolve(*asked.range, entry.size);
     if (!part) co_return not_satisfiable(entry.size, request.id);
     response.status = 206;

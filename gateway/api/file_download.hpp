@@ -4,9 +4,12 @@
 
 namespace sandgate::api {
 
-// GET and HEAD of a file's bytes: Range and If-Range, If-None-Match, entity tag. The file's entry
+// GET and HEAD of a file's bytes: Range and If-Range, conditions, entity tag. The file's entry
 // travels in X-Sandgate-Entry (ASCII JSON), so that a reader needs no second call for it.
 Task<http::Response> download(OpenSandbox box, const http::Request& request, std::string path);
+
+// 412 `conflict`: the file is not as the request's conditions say.
+http::Response precondition_failed(const std::string& request_id);
 
 // The same bytes after the first of them were read: what fails at once, fails as an answer. Throws
 // what reading throws.

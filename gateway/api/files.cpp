@@ -7,15 +7,14 @@
 #include "gateway/api/judged.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/core/crypto.hpp"
-#include "gateway/http/problem.hpp"
 
 namespace sandgate::api {
 namespace {
 
 constexpr size_t kMaxPath = 4095;  // PATH_MAX of Linux without its NUL
 constexpr int64_t kMaxDepth = 64;
+constexpr size_t kCursorParts = 2;
 constexpr uint32_t kDefaultMode = 0644;
-constexpr int kPreconditionFailed = 412;
 
 class NoBytes : public ByteSource {
  public:
@@ -41,32 +40,40 @@ uint32_t mode_of(const http::Query& query) {
   return static_cast<uint32_t>(mode);
 }
 
-// A page of entries that are sorted by path. The key is base64, because a path may be any bytes.
-Json page_of(const http::Query& query, const std::vector<FileEntry>& entries) {
-  const PageRequest page = read_page(query, 1);
+// A page of entries by path. Several may have the same, because names that are no UTF-8 can look
+// alike; so the key is the path (base64: it may be any bytes) and how many of it there have been.
+Json page_of(const http::Query& query, std::vector<FileEntry> entries) {
+  const PageRequest page = read_page(query, kCursorParts);
+  const auto by_path = [](const auto& a, const auto& b) { return a.path < b.path; };
+  std::stable_sort(entries.begin(), entries.end(), by_path);
   auto begin = entries.begin();
   if (!page.after.empty()) {
-    const auto after = base64_decode(page.after[0]);
-    if (!after) throw Error::invalid("?cursor", "is not a cursor of this list");
-    begin = std::upper_bound(begin, entries.end(), *after,
-                             [](const auto& path, const auto& entry) { return path < entry.path; });
+    const auto path = base64_decode(page.after[0]);
+    if (!path) throw Error::invalid("?cursor", "is not a cursor of this list");
+    const FileEntry last{.path = *path};
+    const auto [first, end] = std::equal_range(begin, entries.end(), last, by_path);
+    begin = first + std::min<int64_t>(page.integer_after(1), end - first);
   }
   const auto count = std::min<int64_t>(page.rows_to_fetch(), entries.end() - begin);
   const std::vector<FileEntry> rows(begin, begin + count);
+  const auto key = [&](const FileEntry& entry) {
+    const auto at = begin + (&entry - rows.data());
+    const auto first = std::lower_bound(entries.begin(), at, entry, by_path);
+    return std::vector{base64_encode(entry.path), std::to_string(at - first + 1)};
+  };
   return page_json(
-      page, rows, [](const FileEntry& entry) { return to_json(entry); },
-      [](const FileEntry& entry) { return std::vector{base64_encode(entry.path)}; });
+      page, rows, [](const FileEntry& entry) { return to_json(entry); }, key);
 }
 
-// The tag of the file that a write would replace, as a read would give it; empty: there is none.
-Task<std::optional<std::string>> tag_of(const OpenSandbox& box, std::string path) {
+// The file that a write would replace, as a read would give it; empty: there is none.
+Task<std::optional<FileEntry>> entry_at(const OpenSandbox& box, std::string path) {
   const ByteRange nothing{0, 0};
   auto reading = box.provider->read_file(box.backend_id, std::move(path), nothing);
   const auto outcome = co_await attempt(std::move(reading));
   const auto* error = std::get_if<Error>(&outcome);
   if (error && error->code != ErrorCode::not_found) throw *error;
   if (error) co_return std::nullopt;
-  co_return entity_tag(std::get<FileContent>(outcome).entry);
+  co_return std::get<FileContent>(outcome).entry;
 }
 
 // Backends name the member of a body; these routes take the same from the query.
@@ -120,14 +127,14 @@ Task<http::Response> FileHandlers::read(http::Request& request) {
 Task<http::Response> FileHandlers::write(http::Request& request) {
   const std::string path = path_of(request.query);
   const uint32_t mode = mode_of(request.query);
+  // A part of a file would be taken for the whole.
+  if (request.headers.find("Content-Range"))
+    throw Error::invalid("Content-Range", "has no place here: a file is written whole");
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
-  const auto if_match = request.headers.find("If-Match");
-  const auto if_none_match = request.headers.find("If-None-Match");
-  if (if_match || if_none_match) {
-    const auto tag = co_await tag_of(box, path);
-    const Error changed(ErrorCode::conflict, "the file is not as If-Match or If-None-Match say");
-    if (!may_write(if_match, if_none_match, tag))
-      co_return http::problem(changed, kPreconditionFailed, request.id);
+  const Conditions conditions(request.headers);
+  if (conditions.any()) {
+    const auto there = co_await entry_at(box, path);
+    if (!conditions.allow_write(there)) co_return precondition_failed(request.id);
   }
   NoBytes nothing;
   ByteSource& bytes = request.stream ? *request.stream : nothing;
@@ -149,10 +156,10 @@ Task<http::Response> FileHandlers::list(http::Request& request) {
   const std::string path =
       request.query.find("path").value_or("").empty() ? "." : path_of(request.query);
   const int depth = static_cast<int>(request.query.integer("depth", 1, kMaxDepth, 1));
-  read_page(request.query, 1);
+  read_page(request.query, kCursorParts);
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
-  const auto entries = co_await box.provider->list_files(box.backend_id, path, depth);
-  co_return http::Response::json(200, page_of(request.query, entries));
+  auto entries = co_await box.provider->list_files(box.backend_id, path, depth);
+  co_return http::Response::json(200, page_of(request.query, std::move(entries)));
 }
 
 Task<http::Response> FileHandlers::stat(http::Request& request) {

@@ -50,6 +50,7 @@ FileEntry to_file_entry(const Json& document) {
     entry.mode = static_cast<uint32_t>(reader.integer("mode", 0, 07777).value_or(0));
     entry.modified_at = read_time(reader, "modified_at");
     entry.target = reader.text("target", {.max = kMaxText});
+    entry.revision = reader.text("revision", {.max = 64}).value_or("");
     problems.throw_if_any();
     return entry;
   });

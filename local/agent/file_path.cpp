@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <vector>
 
 namespace sandgate::agent {
@@ -151,12 +152,17 @@ Place open_target(const std::string& path, bool create) {
 nlohmann::json entry_of(const struct stat& info, const std::string& path) {
   const int64_t seconds = std::clamp<int64_t>(info.st_mtim.tv_sec, kFirstSecond, kLastSecond);
   const int64_t modified = seconds * 1'000'000 + info.st_mtim.tv_nsec / 1000;
+  char revision[64];
+  std::snprintf(revision, sizeof revision, "%llx.%llx.%lx",
+                static_cast<unsigned long long>(info.st_ino),
+                static_cast<unsigned long long>(info.st_ctim.tv_sec), info.st_ctim.tv_nsec);
   return {{"name", path.size() > 1 ? path.substr(path.rfind('/') + 1) : path},
           {"path", path},
           {"type", type_name(info.st_mode)},
           {"size", S_ISDIR(info.st_mode) ? 0 : info.st_size},
           {"mode", info.st_mode & kPermissions},
-          {"modified_at", modified}};
+          {"modified_at", modified},
+          {"revision", revision}};
 }
 
 std::optional<nlohmann::json> describe_if_there(int directory, const std::string& name,

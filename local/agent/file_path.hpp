@@ -41,7 +41,8 @@ Place open_place(const std::string& path, bool create);
 // The same, but a final symlink is followed to the place it names (which need not exist).
 Place open_target(const std::string& path, bool create);
 
-// What a client sees of a file; a symlink's target is added by describe().
+// What a client sees of a file; a symlink's target is added by describe(). `revision` is another
+// for every change: nobody sets a file's ctime.
 nlohmann::json entry_of(const struct stat& info, const std::string& path);
 // The entry at a place, not following a final symlink; `path` is what the client sees.
 nlohmann::json describe(const Place& place, const std::string& path);

@@ -87,8 +87,9 @@ void gather(const File& parent, const std::string& name, const std::string& path
   if (!directory) return;
   for (const std::string& child : names_in(directory, kMaxListed, path)) {
     const std::string child_path = join(path, child);
-    const auto entry = describe_if_there(directory.get(), child, child_path);
+    auto entry = describe_if_there(directory.get(), child, child_path);
     if (!entry) continue;
+    entry->erase("revision");  // which a list has no use for
     listing.add(child_path, *entry);
     if (depth > 1 && (*entry)["type"] == "directory")
       gather(directory, child, child_path, depth - 1, listing);
@@ -110,7 +111,10 @@ void read_file(FileSession& session, FileRequest& request) {
     unsized.resize(read_fully(file, unsized.data(), unsized.size(), 0, path));
     info.st_size = static_cast<off_t>(unsized.size());
   }
-  session.reply(entry_of(info, path));
+  auto entry = entry_of(info, path);
+  // What has no size is made while it is read.
+  if (!unsized.empty()) entry.erase("revision");
+  session.reply(entry);
   const auto size = static_cast<uint64_t>(info.st_size);
   const uint64_t first = std::min(static_cast<uint64_t>(offset.value_or(0)), size);
   const uint64_t count = std::min(static_cast<uint64_t>(length.value_or(INT64_MAX)), size - first);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "providers/http_client.hpp"
+
 namespace sandgate::api {
 namespace {
 
@@ -26,26 +28,63 @@ TEST(FileConditions, RangesResolveAgainstTheSize) {
   EXPECT_FALSE(part("bytes=0-", 0));
 }
 
-TEST(FileConditions, TagsCompareWeakly) {
+TEST(FileConditions, TagsCompareAsTheirHeaderSays) {
   EXPECT_TRUE(names_tag("\"a\", W/\"b\"", "\"b\""));
+  EXPECT_TRUE(names_tag("\"b\"", "W/\"b\""));
   EXPECT_TRUE(names_tag("*", "\"b\""));
   EXPECT_FALSE(names_tag("\"a\"", "\"b\""));
+  EXPECT_TRUE(names_tag_strongly("\"a\" , \"b\"", "\"b\""));
+  EXPECT_TRUE(names_tag_strongly("*", "W/\"b\""));
+  EXPECT_FALSE(names_tag_strongly("W/\"b\"", "\"b\""));
+  EXPECT_FALSE(names_tag_strongly("W/\"b\"", "W/\"b\""));
+}
+
+TEST(FileConditions, OnlyARevisionMakesATagStrong) {
+  FileEntry entry{.size = 3, .modified_at = from_micros(1'700'000'000'000'000)};
+  EXPECT_EQ(entity_tag(entry), "W/\"3-60a24181e4000\"");
+  entry.revision = "1a.2b";
+  EXPECT_EQ(entity_tag(entry), "\"3-60a24181e4000-1a.2b\"");
+  for (const char* bad : {"a\"b", "a,b", "a b", "a\r\nb", "\xff"}) {
+    entry.revision = bad;
+    EXPECT_EQ(entity_tag(entry), "W/\"3-60a24181e4000\"");
+  }
+}
+
+// Of a request with these fields.
+Conditions conditions(const HttpFields& fields) {
+  static http::Headers headers;
+  headers = http::Headers();
+  for (const auto& [name, value] : fields) headers.add(name, value);
+  return Conditions(headers);
 }
 
 TEST(FileConditions, WritesAreAllowedByWhatIsThere) {
-  const std::string tag = "\"b\"", weak = "W/\"b\"", other = "\"a\"";
-  const std::optional<std::string> there(tag), none;
-  EXPECT_TRUE(may_write({}, {}, there));
-  EXPECT_TRUE(may_write(tag, {}, there));
-  EXPECT_TRUE(may_write("*", {}, there));
-  EXPECT_TRUE(may_write({}, "*", none));
-  EXPECT_TRUE(may_write({}, other, there));
-  EXPECT_FALSE(may_write(other, {}, there));
-  EXPECT_FALSE(may_write(weak, {}, there)) << "strong comparison";
-  EXPECT_FALSE(may_write("*", {}, none));
-  EXPECT_FALSE(may_write(tag, {}, none));
-  EXPECT_FALSE(may_write({}, "*", there));
-  EXPECT_FALSE(may_write({}, weak, there));
+  FileEntry file{.size = 3, .revision = "r"}, vague{.size = 3};
+  const std::optional<FileEntry> there(file), none;
+  const std::string tag = entity_tag(file), other = "\"a\"";
+  EXPECT_FALSE(conditions({}).any());
+  EXPECT_TRUE(conditions({}).allow_write(there));
+  EXPECT_TRUE(conditions({{"If-Match", tag}}).allow_write(there));
+  EXPECT_TRUE(conditions({{"If-Match", "*"}}).allow_write(there));
+  EXPECT_TRUE(conditions({{"If-None-Match", "*"}}).allow_write(none));
+  EXPECT_TRUE(conditions({{"If-None-Match", other}}).allow_write(there));
+  EXPECT_FALSE(conditions({{"If-Match", other}}).allow_write(there));
+  EXPECT_FALSE(conditions({{"If-Match", "W/" + tag}}).allow_write(there));
+  EXPECT_FALSE(conditions({{"If-Match", entity_tag(vague)}}).allow_write(vague));
+  EXPECT_FALSE(conditions({{"If-Match", "*"}}).allow_write(none));
+  EXPECT_FALSE(conditions({{"If-None-Match", "*"}}).allow_write(there));
+  EXPECT_FALSE(conditions({{"If-None-Match", "W/" + tag}}).allow_write(there));
+}
+
+TEST(FileConditions, AFileIsExpectedNotToBeYoungerThanADate) {
+  const FileEntry file{.modified_at = *from_rfc3339("2026-11-22T10:00:00.7Z"), .revision = "r"};
+  const auto expect = [&](const HttpFields& fields) { return conditions(fields).expect(file); };
+  EXPECT_TRUE(expect({{"If-Unmodified-Since", "Sun, 22 Nov 2026 10:00:00 GMT"}}));
+  EXPECT_FALSE(expect({{"If-Unmodified-Since", "Sun, 22 Nov 2026 09:59:59 GMT"}}));
+  EXPECT_TRUE(expect({{"If-Unmodified-Since", "yesterday"}})) << "which says nothing";
+  EXPECT_TRUE(expect(
+      {{"If-Match", entity_tag(file)}, {"If-Unmodified-Since", "Sun, 22 Nov 2026 09:59:59 GMT"}}))
+      << "the tag says more";
 }
 
 TEST(FileConditions, ANameCannotLeaveItsHeader) {

@@ -62,6 +62,59 @@ TEST_F(FilesApi, TagsDecide) {
             "0123456789");
 }
 
+TEST_F(FilesApi, AChangeThatKeepsSizeAndTimeHasAnotherTag) {
+  send("PUT", "/files?path=n", "aaa");
+  exec({{"shell", "touch -d @1700000000 n"}});
+  const std::string tag = field(send("GET", "/files?path=n"), "ETag");
+  EXPECT_TRUE(tag.starts_with('"')) << tag;
+  exec({{"shell", "printf bbb > n; touch -d @1700000000 n"}});
+  EXPECT_EQ(send("GET", "/files?path=n", "", {{"If-None-Match", tag}}).status, 200);
+  EXPECT_EQ(send("GET", "/files?path=n", "", {{"Range", "bytes=0-0"}, {"If-Range", tag}}).body,
+            "bbb");
+  EXPECT_EQ(send("PUT", "/files?path=n", "c", {{"If-Match", tag}}).status, 412);
+}
+
+TEST_F(FilesApi, ReadsKeepToTheirConditions) {
+  send("PUT", "/files?path=n", "0123456789");
+  const std::string tag = field(send("GET", "/files?path=n"), "ETag");
+  for (const char* method : {"GET", "HEAD"}) {
+    const auto ask = [&](const char* name, const std::string& value) {
+      return send(method, "/files?path=n", "", {{name, value}}).status;
+    };
+    EXPECT_EQ(ask("If-Match", tag), 200);
+    EXPECT_EQ(ask("If-Match", "*"), 200);
+    EXPECT_EQ(ask("If-Match", "\"x\""), 412);
+    EXPECT_EQ(ask("If-Match", "W/" + tag), 412);
+    EXPECT_EQ(ask("If-Unmodified-Since", "Sun, 06 Nov 1994 08:49:37 GMT"), 412);
+    EXPECT_EQ(ask("If-Unmodified-Since", "Thu, 06 Nov 2194 08:49:37 GMT"), 200);
+  }
+}
+
+TEST_F(FilesApi, APartIsNotTakenForTheWhole) {
+  send("PUT", "/files?path=n", "0123456789");
+  const auto part = send("PUT", "/files?path=n", "x", {{"Content-Range", "bytes 0-0/10"}});
+  EXPECT_EQ(part.status, 400);
+  EXPECT_EQ(Json::parse(part.body)["fields"][0]["path"], "Content-Range");
+  EXPECT_EQ(send("GET", "/files?path=n").body, "0123456789");
+}
+
+// Bytes that are no UTF-8 all look the same.
+TEST_F(FilesApi, ListsLoseNoneOfTheNamesThatLookAlike) {
+  exec({{"shell",
+         R"sh(for c in 303\\251 361 362 363 z; do : > "$(printf "\\$c")"; done; : > a)sh"}});
+  const size_t all = Json::parse(send("GET", "/files/list").body)["items"].size();
+  EXPECT_EQ(all, 6u);
+  size_t seen = 0;
+  std::string cursor;
+  for (bool more = true; more && seen <= all;) {
+    const Json page = Json::parse(send("GET", "/files/list?limit=1" + cursor).body);
+    seen += page["items"].size();
+    more = page["next_cursor"].is_string();
+    if (more) cursor = "&cursor=" + page["next_cursor"].get<std::string>();
+  }
+  EXPECT_EQ(seen, all);
+}
+
 TEST_F(FilesApi, ListsComeInPages) {
   for (const char* name : {"c", "a", "b"}) send("PUT", std::string("/files?path=") + name, "1");
   const Json first = Json::parse(send("GET", "/files/list?limit=2").body);

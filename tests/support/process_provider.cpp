@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "gateway/core/utf8.hpp"
 #include "tests/support/host_process.hpp"
 
 namespace sandgate::test {
@@ -53,8 +54,9 @@ FileEntry entry_at(const std::string& host, const std::string& home) {
   struct stat info;
   if (lstat(host.c_str(), &info) != 0) throw Error(ErrorCode::not_found, "no such file");
   FileEntry entry;
-  entry.name = fs::path(host).filename();
-  entry.path = "/" + fs::path(host).lexically_relative(home).string();
+  // As an agent tells them.
+  entry.name = to_utf8(fs::path(host).filename().string());
+  entry.path = "/" + to_utf8(fs::path(host).lexically_relative(home).string());
   entry.type = S_ISREG(info.st_mode)   ? FileType::file
                : S_ISDIR(info.st_mode) ? FileType::directory
                : S_ISLNK(info.st_mode) ? FileType::symlink
@@ -62,6 +64,8 @@ FileEntry entry_at(const std::string& host, const std::string& home) {
   entry.size = static_cast<uint64_t>(info.st_size);
   entry.mode = info.st_mode & 07777;
   entry.modified_at = from_micros(info.st_mtim.tv_sec * 1'000'000 + info.st_mtim.tv_nsec / 1000);
+  entry.revision = std::to_string(info.st_ino) + "." + std::to_string(info.st_ctim.tv_sec) + "." +
+                   std::to_string(info.st_ctim.tv_nsec);
   if (entry.type == FileType::symlink) entry.target = fs::read_symlink(host);
   return entry;
 }
