@@ -107,6 +107,7 @@ Gateway::Gateway(const Config& config)
       pausing_(lifecycle_),
       access_(lifecycle_, activity_),
       ports_(database_, notifications_),
+      app_pool_(std::max<size_t>(1, static_cast<size_t>(config.limits.connections) / 2)),
       event_log_(database_),
       webhooks_(database_, vault_),
       webhook_sender_(database_, vault_, curl_, clock_,

@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "gateway/core/ids.hpp"
 #include "gateway/ports/app_connection.hpp"
 
 namespace sandgate::ports {
 
 // Connections to programs in sandboxes that wait for the next request, by sandbox and port, each
-// on the loop it was made on. Bounded: at most kMaxIdle wait per port, kMaxBusy exchanges run.
-// Thread-safe.
+// on the loop it was made on. Bounded: at most kMaxIdle wait per port, kMaxBusy exchanges run, and
+// of one tenant's ports together as many as the pool was made for. Thread-safe.
 class AppPool {
  public:
   static constexpr size_t kMaxIdle = 64, kMaxBusy = 1024;  // per port
@@ -20,8 +21,9 @@ class AppPool {
   // One running exchange.
   class Seat {
    public:
-    Seat(AppPool& pool, std::string key) : pool_(pool), key_(std::move(key)) {}
-    ~Seat() { pool_.leave(key_); }
+    Seat(AppPool& pool, std::string key, TenantId tenant)
+        : pool_(pool), key_(std::move(key)), tenant_(std::move(tenant)) {}
+    ~Seat() { pool_.leave(key_, tenant_); }
     Seat(const Seat&) = delete;
     Seat& operator=(const Seat&) = delete;
     const std::string& key() const { return key_; }
@@ -29,11 +31,13 @@ class AppPool {
    private:
     AppPool& pool_;
     const std::string key_;
+    const TenantId tenant_;
   };
-  AppPool();
+  explicit AppPool(size_t most_of_tenant = 2 * kMaxBusy);
 
-  // Throws Error(unavailable) when the port has all the exchanges it may have.
-  std::unique_ptr<Seat> enter(std::string key);
+  // Throws Error(unavailable) when the port or its tenant has all the exchanges it may have: each
+  // holds a connection of a client, and those are for all tenants.
+  std::unique_ptr<Seat> enter(std::string key, const TenantId& tenant);
 
   // One that waits on this loop, not longer than `age`; null when there is none.
   std::unique_ptr<AppConnection> take(const std::string& key, const asio::any_io_executor& executor,
@@ -56,7 +60,7 @@ class AppPool {
     size_t busy = 0;
   };
 
-  void leave(const std::string& key);
+  void leave(const std::string& key, const TenantId& tenant);
   // Of those whose key begins so.
   template <class Goes>
   void remove(const std::string& prefix, Goes goes);
@@ -66,6 +70,8 @@ class AppPool {
   asio::ssl::context tls_{asio::ssl::context::tls_client};
   mutable std::mutex mutex_;
   std::map<std::string, Port> ports_;  // by key, so that a sandbox's are beside each other
+  const size_t most_of_tenant_;
+  std::map<std::string, size_t> busy_;  // exchanges of each tenant that has some
 };
 
 }  // namespace sandgate::ports

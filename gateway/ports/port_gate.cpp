@@ -80,8 +80,8 @@ Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody&
   auto relay = std::make_shared<Relay>(pool_, access_, std::move(box), *address, request, body,
                                        settings_.relay);
   if (brought.in_query && port->access == Access::token)
-    relay->cookie =
-        token_cookie(brought.token, *address, scheme_of(request, settings_.relay.tls) == "https");
+    relay->cookie = token_cookie(brought.tokens.front(), *address,
+                                 scheme_of(request, settings_.relay.tls) == "https");
   http::Response response;
   response.body =
       http::RelayBody{[relay](http::ClientSide& client) { return relay.get()->serve(client); }};

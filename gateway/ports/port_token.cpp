@@ -1,5 +1,7 @@
 #include "gateway/ports/port_token.hpp"
 
+#include <algorithm>
+
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/random.hpp"
 #include "gateway/http/token.hpp"
@@ -23,12 +25,16 @@ void each_pair(std::string_view list, char separator, Take take) {
   }
 }
 
-std::string_view value_in(std::string_view list, char separator) {
-  std::string_view found;
+void add_values(std::string_view list, char separator, size_t most,
+                std::vector<std::string_view>& found) {
   each_pair(list, separator, [&](std::string_view name, std::string_view value, std::string_view) {
-    if (name == kTokenParameter && found.empty()) found = value;
+    if (name == kTokenParameter && !value.empty() && found.size() < most) found.push_back(value);
   });
-  return found;
+}
+
+bool opens(const OpenPort& port, std::string_view token) {
+  return token.size() <= kLongestToken &&
+         equal_in_constant_time(sha256_hex(token), port.token_hash);
 }
 
 std::string without_token(std::string_view list, char separator, std::string_view glue) {
@@ -52,22 +58,27 @@ Secret make_token(const Secret& key, std::string_view what) {
 Secret make_token() { return Secret("sgp_" + random_hex(kTokenDigits / 2)); }
 
 BroughtToken brought_token(const http::Request& request, const PortAddress& address) {
-  if (const auto token = value_in(address.query, '&'); !token.empty()) return {token, true};
-  if (const auto token = request.headers.find(kTokenHeader)) return {*token, false};
-  for (const auto& [name, value] : request.headers.fields()) {
-    if (!http::equal_ignoring_case(name, "Cookie")) continue;
-    if (const auto token = value_in(value, ';'); !token.empty()) return {token, false};
+  BroughtToken brought;
+  add_values(address.query, '&', 1, brought.tokens);
+  brought.in_query = !brought.tokens.empty();
+  if (brought.in_query) return brought;
+  if (const auto token = request.headers.find(kTokenHeader)) {
+    if (!token->empty()) brought.tokens.push_back(*token);
+    return brought;
   }
-  return {};
+  for (const auto& [name, value] : request.headers.fields())
+    if (http::equal_ignoring_case(name, "Cookie"))
+      add_values(value, ';', kMostTokens, brought.tokens);
+  return brought;
 }
 
-void check_token(const OpenPort& port, const BroughtToken& token) {
+void check_token(const OpenPort& port, const BroughtToken& brought) {
   if (port.access == Access::everyone) return;
-  if (token.token.empty())
+  if (brought.tokens.empty())
     throw Error(ErrorCode::unauthenticated,
                 "this port needs its token: as ?sandgate_token= or in the header X-Sandgate-Token");
-  if (token.token.size() > kLongestToken ||
-      !equal_in_constant_time(sha256_hex(token.token), port.token_hash))
+  if (std::none_of(brought.tokens.begin(), brought.tokens.end(),
+                   [&](std::string_view token) { return opens(port, token); }))
     throw Error(ErrorCode::unauthenticated, "the token is not this port's");
 }
 

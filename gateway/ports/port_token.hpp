@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/core/secret.hpp"
 #include "gateway/ports/port_address.hpp"
@@ -17,14 +18,16 @@ inline constexpr std::string_view kTokenHeader = "X-Sandgate-Token";
 Secret make_token(const Secret& key, std::string_view what);
 Secret make_token();
 
-// The token a request brings and where it was.
+// What a request brings as its token, and where it was. Of cookies there can be several: programs
+// behind other ports may set some of that name.
 struct BroughtToken {
-  std::string_view token;  // refers to the request; empty: none
-  bool in_query = false;
+  std::vector<std::string_view> tokens;  // refer to the request; at most kMostTokens, none empty
+  bool in_query = false;  // then there is one
 };
+inline constexpr size_t kMostTokens = 8;
 BroughtToken brought_token(const http::Request& request, const PortAddress& address);
-// Throws Error(unauthenticated) unless the token opens the port.
-void check_token(const OpenPort& port, const BroughtToken& token);
+// Throws Error(unauthenticated) unless one of them opens the port.
+void check_token(const OpenPort& port, const BroughtToken& brought);
 
 // A query or a Cookie header without what is for us; the rest unchanged.
 std::string query_without_token(std::string_view query);

@@ -69,7 +69,7 @@ Error Relay::no_answer() const {
 
 Task<bool> Relay::serve(http::ClientSide& client) {
   client_ = &client;
-  seat_ = pool_.enter(box_.id.value + ":" + std::to_string(address_.port));
+  seat_ = pool_.enter(box_.id.value + ":" + std::to_string(address_.port), box_.tenant);
   co_await gather_body();
   client.on_alarm([this] {
     if (app_) app_->give_up();

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "gateway/core/crypto.hpp"
+#include "gateway/ports/app_pool.hpp"
 #include "gateway/ports/forwarding.hpp"
 #include "gateway/ports/port_token.hpp"
 #include "gateway/ports/returning.hpp"
@@ -54,6 +56,49 @@ TEST(PortToken, IsTakenOutOfQueriesAndCookies) {
   EXPECT_EQ(make_token(Secret("k"), "w").reveal(), make_token(Secret("k"), "w").reveal());
   EXPECT_NE(make_token(Secret("k"), "w").reveal(), make_token(Secret("l"), "w").reveal());
   EXPECT_EQ(make_token().reveal().size(), 44u);
+}
+
+bool opens(const http::Request& request, const std::string& token) {
+  const auto address = port_address(request, "");
+  const OpenPort port{.port = 80, .access = Access::token, .token_hash = sha256_hex(token)};
+  try {
+    check_token(port, brought_token(request, *address));
+    return true;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::unauthenticated);
+    return false;
+  }
+}
+
+// A program behind another port may set cookies of the same name for a longer path.
+TEST(PortToken, IsFoundBehindOthersOfItsName) {
+  const std::string path = std::string("/p/") + kId + "/80/";
+  http::Request request = request_for(path);
+  request.headers.add("Cookie", "sandgate_token=evil; a=1; sandgate_token=; sandgate_token=good");
+  EXPECT_TRUE(opens(request, "evil"));
+  EXPECT_TRUE(opens(request, "good"));
+  EXPECT_FALSE(opens(request, "1"));
+  request.headers.add("Cookie", "sandgate_token=more");
+  EXPECT_TRUE(opens(request, "more"));
+  http::Request many = request_for(path);
+  std::string cookies;
+  for (size_t i = 0; i < kMostTokens; ++i) cookies += "sandgate_token=x;";
+  many.headers.add("Cookie", cookies + "sandgate_token=good");
+  EXPECT_FALSE(opens(many, "good")) << "so many nobody tries";
+  http::Request asked = request_for(path + "?sandgate_token=bad");
+  asked.headers.add("Cookie", "sandgate_token=good");
+  EXPECT_FALSE(opens(asked, "good")) << "what is named in the address is meant";
+}
+
+TEST(AppPool, HoldsATenantToItsShare) {
+  AppPool pool(2);
+  const TenantId one = TenantId::make(), other = TenantId::make();
+  auto first = pool.enter("a:80", one);
+  const auto second = pool.enter("b:80", one);
+  EXPECT_THROW(pool.enter("c:80", one), Error);
+  EXPECT_NO_THROW(pool.enter("d:80", other));
+  first.reset();
+  EXPECT_NO_THROW(pool.enter("c:80", one));
 }
 
 TEST(Forwarding, MakesTheHeadAnew) {
