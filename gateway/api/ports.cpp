@@ -123,8 +123,8 @@ Task<http::Response> PortHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request.query, 1);
   const int64_t after = page.after.empty() ? -1 : page.integer_after(0);
   const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
-  std::vector<ports::OpenPort> rows;
-  if (!is_ended(found->record.state)) rows = co_await store_.list(found->record.id);
+  if (is_ended(found->record.state)) throw wrong_state(found->record);
+  auto rows = co_await store_.list(found->record.id);
   std::erase_if(rows, [&](const ports::OpenPort& port) { return port.port <= after; });
   const auto key = [](const ports::OpenPort& port) {
     return std::vector<std::string>{std::to_string(port.port)};
@@ -136,6 +136,7 @@ Task<http::Response> PortHandlers::list(http::Request& request) {
 Task<http::Response> PortHandlers::close(http::Request& request) {
   const uint16_t port = port_param(request);
   const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
+  if (is_ended(found->record.state)) throw wrong_state(found->record);
   const bool closed = co_await store_.close(found->record.id, port);
   if (!closed) throw Error::not_found("port", request.param("port"));
   co_return http::Response::empty(204);
