@@ -62,6 +62,7 @@ Task<void> LocalProvider::refresh() {
   Json answer = co_await ask("describe");
   Descriptor told = descriptor_from_json(answer.at("descriptor"));
   told.machine = settings_.machine;
+  told.workspaces = answer.value("workspaces", told.workspaces);
   auto fresh = std::make_shared<const Descriptor>(std::move(told));
   instance_ = answer.value("instance", "");
   std::lock_guard lock(mutex_);

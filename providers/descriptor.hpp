@@ -81,6 +81,8 @@ struct Descriptor {
   std::set<std::string>
       images;  // neutral names it runs as they are; empty: every image must be mapped
   std::vector<std::string> notes;
+  // With host_workspace: the directories of the host whose contents it shows. Told to nobody.
+  std::vector<std::string> workspaces;
 
   bool can(Verb verb) const { return verbs.contains(verb); }
 };

@@ -28,6 +28,7 @@ class Examination {
     walls();
     verbs();
     controls();
+    workspace();
     sizes();
     place();
     price();
@@ -80,6 +81,16 @@ class Examination {
           reject("control_missing:" + std::string(to_string(control)));
       }
     }
+  }
+
+  void workspace() {
+    const std::string& path = required_.workspace;
+    const auto shows = [&](const std::string& one) {
+      return path == one || path.starts_with(one + "/");
+    };
+    if (path.empty() || !enforces(Control::host_workspace)) return;
+    if (std::none_of(offered_.workspaces.begin(), offered_.workspaces.end(), shows))
+      reject("workspace_not_shown");
   }
 
   bool enforces(Control control) const {

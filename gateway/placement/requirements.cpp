@@ -45,6 +45,7 @@ Requirements requirements_of(const EffectiveRequest& request, const TenantId& te
           .persistence = profile.persistence,
           .verbs = verbs_of(profile),
           .controls = controls_of(profile),
+          .workspace = profile.workspace_path,
           .resources = profile.resources,
           .ttl_seconds = profile.ttl_seconds,
           .image = profile.image,

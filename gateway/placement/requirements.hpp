@@ -15,6 +15,7 @@ struct Requirements {
   Persistence persistence = Persistence::ephemeral;  // at least
   std::map<Verb, Keeps> verbs;  // with the least state each has to keep
   std::set<Control> controls;
+  std::string workspace;  // the directory of the host that is shown inside; empty: none
   Resources resources;
   int64_t ttl_seconds = 0;
   std::string image;  // neutral name

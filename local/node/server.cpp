@@ -150,6 +150,7 @@ Json NodeServer::describe_node() const {
   for (const ImageInfo& image : supervisor_.images().list()) descriptor.images.insert(image.name);
   static const std::string kInstance = random_hex(8);
   return {{"descriptor", sandgate::to_json(descriptor)},
+          {"workspaces", settings_.workspaces},
           {"sandboxes", sandboxes_dir(settings_)},
           {"instance", kInstance}};
 }

@@ -44,6 +44,18 @@ std::vector<std::string> reasons(const Requirements& required, Candidate one) {
   return candidates.front().rejected_because;
 }
 
+void show(Profile& profile, const std::string& path) {
+  profile.workspace = Workspace::read_only;
+  profile.workspace_path = path;
+}
+
+Descriptor showing(const std::string& path) {
+  Descriptor descriptor = deployment("one").descriptor;
+  descriptor.controls.insert(Control::host_workspace);
+  descriptor.workspaces = {path};
+  return descriptor;
+}
+
 struct FilterCase {
   std::string reason;
   std::function<void(Profile&)> profile;
@@ -72,6 +84,8 @@ std::vector<FilterCase> filter_cases() {
        },
        {}},
       {"control_missing:allow_debug", [](Profile& p) { p.allow_debug = true; }, {}},
+      {"workspace_not_shown", [](Profile& p) { show(p, "/srv/ab"); },
+       [](Deployment& d) { d.descriptor = showing("/srv/a"); }},
       {"control_missing:memory_limit",
        {},
        [](Deployment& d) { d.descriptor.controls.erase(Control::memory_limit); }},
@@ -94,6 +108,10 @@ TEST(Filter, NamesEveryReason) {
     EXPECT_EQ(found, std::vector<std::string>{one.reason});
   }
   EXPECT_TRUE(reasons(requirements(), candidate(deployment("one"))).empty());
+  Deployment below = deployment("one");
+  below.descriptor = showing("/srv/a");
+  const Requirements inside = requirements([](Profile& p) { show(p, "/srv/a/b"); });
+  EXPECT_TRUE(reasons(inside, candidate(std::move(below))).empty());
 }
 
 TEST(Filter, UnknownPricePassesOnlyWithoutACeilingAndHealthIsPassing) {
