@@ -75,19 +75,23 @@ UsageExport export_from(const http::Request& request) {
   return wanted;
 }
 
+Task<std::vector<UsageRow>> rows_after(Database& database, UsageExport wanted,
+                                       std::optional<UsageRow> last) {
+  auto work = [wanted, last](pqxx::work& tx) {
+    return read_usage_page(tx, wanted, last, kRowsPerPage);
+  };
+  co_return co_await database.report(kExportPatience, std::move(work));
+}
+
 Task<void> write_export(Database& database, UsageExport wanted, UsageFormat format,
-                        http::BodySink& sink) {
+                        std::vector<UsageRow> page, http::BodySink& sink) {
   std::string text = usage_header(format);
-  std::optional<UsageRow> last;
   for (;;) {
-    auto work = [wanted, last](pqxx::work& tx) {
-      return read_usage_page(tx, wanted, last, kRowsPerPage);
-    };
-    const auto page = co_await database.report(kExportPatience, std::move(work));
     for (const UsageRow& row : page) text += usage_line(format, row);
     if (!text.empty()) co_await sink.write(std::span<const char>(text.data(), text.size()));
     if (page.size() < kRowsPerPage) co_return;
-    last = page.back();
+    auto reading = rows_after(database, wanted, page.back());
+    page = co_await std::move(reading);
     text.clear();
   }
 }
@@ -117,13 +121,17 @@ Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   const auto place = reader_.place_of(wanted.tenant);
   // Events are facts with ids: what is told must be booked.
   co_await reader_.refresh(wanted.tenant);
+  // Read before the answer begins, so that an outage is one.
+  auto reading = rows_after(database_, wanted, std::nullopt);
+  auto first = co_await std::move(reading);
   http::Response response;
   response.content_type = content_type(*format);
   if (*format != UsageFormat::json)
     response.headers.emplace_back("Content-Disposition", "attachment; filename=\"usage.csv\"");
-  response.body = http::StreamBody{
-      .produce = [&database = database_, wanted, place, format = *format](http::BodySink& sink) {
-        return write_export(database, wanted, format, sink);
+  response.body =
+      http::StreamBody{.produce = [&database = database_, wanted, place, first = std::move(first),
+                                   format = *format](http::BodySink& sink) {
+        return write_export(database, wanted, format, first, sink);
       }};
   co_return response;
 }
