@@ -106,13 +106,17 @@ void check_programs(const Config& config, Problems& problems) {
     problems.add("/local/images", images + " is not a directory: name one, which may be missing");
 }
 
-void check_ways_out(const Config& config, const NodeSettings& node, Problems& problems) {
+// Of what is written, not of the machine: also while there are no local sandboxes.
+void check_blocks(const NodeSettings& node, Problems& problems) {
   for (const std::string& block : node.private_cidrs) try {
       egress::Reachable reachable(std::vector<std::string>{block});
     } catch (const Error&) {
       problems.add("/local/egress/private_cidrs",
                    "'" + block + "' is not a block, such as 10.1.0.0/16 or fd00::/8");
     }
+}
+
+void check_authorities(const Config& config, Problems& problems) {
   const std::string& authorities = config.local.egress.authorities;
   if (authorities.empty()) return;
   asio::ssl::context trusting(asio::ssl::context::tls_client);
@@ -138,10 +142,11 @@ void check_start(const Config& config, const SystemAccount& account) {
   check_home(config, account, problems);
   check_master_key(config, problems);
   check_listening(config, account, problems);
+  const NodeSettings node = node_settings(config);
+  check_blocks(node, problems);
   if (config.local.enabled) {
-    const NodeSettings node = node_settings(config);
     check_programs(config, problems);
-    check_ways_out(config, node, problems);
+    check_authorities(config, problems);
     check_workspaces(node, problems);
   }
   problems.throw_if_any();

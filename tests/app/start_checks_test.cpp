@@ -62,7 +62,8 @@ TEST_F(StartChecks, NameEverythingAtOnce) {
   EXPECT_EQ(paths(), (Paths{"/local/agent", "/local/images", "/local/workspaces",
                             "/local/egress/private_cidrs", "/local/egress/authorities", "/tls"}));
   set("local.enabled", "false");
-  EXPECT_EQ(paths(), Paths{"/tls"}) << "of a part that is not wanted nothing is";
+  EXPECT_EQ(paths(), (Paths{"/local/egress/private_cidrs", "/tls"}))
+      << "of a part that is not wanted only what is written is looked at";
 }
 
 TEST_F(StartChecks, AHomeTooLongForItsSockets) {
