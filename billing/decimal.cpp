@@ -64,8 +64,8 @@ std::optional<Decimal> Decimal::parse(std::string_view text) {
   return parse_digits(text, kMaxDigits);
 }
 
-std::optional<Decimal> Decimal::parse_signed(std::string_view text) {
-  return parse_either_sign(text, kMaxDigits);
+std::optional<Decimal> Decimal::parse_printed(std::string_view text) {
+  return parse_either_sign(text, kMostPrinted);
 }
 
 Decimal Decimal::from_sql(std::string_view text) {

@@ -22,8 +22,10 @@ class Decimal {
   // Outside text: digits with at most one point between digits ("0.0504"), not negative, no sign,
   // exponent, space or separator, at most 18 digits on either side. Empty otherwise.
   static std::optional<Decimal> parse(std::string_view text);
-  // The same with a leading '-' allowed ("-0" is not).
-  static std::optional<Decimal> parse_signed(std::string_view text);
+  // What to_string() printed, of whatever was added and multiplied: the same with a leading '-'
+  // allowed ("-0" is not) and at most kMostPrinted digits on either side.
+  static constexpr size_t kMostPrinted = 100;
+  static std::optional<Decimal> parse_printed(std::string_view text);
   // A NUMERIC as PostgreSQL prints it, of any length. Throws Error(internal) for anything else.
   static Decimal from_sql(std::string_view text);
 

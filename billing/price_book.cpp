@@ -19,7 +19,10 @@ std::optional<Decimal> read_decimal(ObjectReader& reader, std::string_view name,
   if (!text) return std::nullopt;
   const auto value = Decimal::parse(*text);
   if (!value)
-    reader.problem(name, "must be a decimal as a string, such as \"0.0504\", and not negative");
+    reader.problem(
+        name,
+        "must be a decimal as a string, such as \"0.0504\", not negative and with at most"
+        " 18 digits on either side of the point");
   else if (*value > Decimal(max))
     reader.problem(name, "must be at most " + std::to_string(max));
   else

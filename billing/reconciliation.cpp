@@ -10,9 +10,12 @@ constexpr std::chrono::minutes kReportPatience{2};
 
 Decimal read_amount(ObjectReader& reader, std::string_view name) {
   reader.require(name);
-  const auto text = reader.text(name, {.min = 1, .max = 64});
-  const auto value = text ? Decimal::parse_signed(*text) : std::nullopt;
-  if (text && !value) reader.problem(name, "must be a decimal as a string, such as \"12.5\"");
+  const auto text = reader.text(name, {.min = 1, .max = 256});
+  const auto value = text ? Decimal::parse_printed(*text) : std::nullopt;
+  if (text && !value)
+    reader.problem(name, "must be a decimal as a string, such as \"12.5\", with at most " +
+                             std::to_string(Decimal::kMostPrinted) +
+                             " digits on either side of the point");
   return value.value_or(Decimal());
 }
 

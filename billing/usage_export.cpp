@@ -184,7 +184,7 @@ std::string csv_field(std::string_view text) {
   std::string field(text);
   const bool formula =
       !field.empty() && std::string_view("=+-@\t\r").find(field[0]) != std::string_view::npos;
-  if (formula && !Decimal::parse_signed(field)) field.insert(0, 1, '\'');
+  if (formula && !Decimal::parse_printed(field)) field.insert(0, 1, '\'');
   if (field.find_first_of("\",\r\n") == std::string::npos) return field;
   std::string quoted = "\"";
   for (char c : field) quoted.append(c == '"' ? "\"\"" : std::string(1, c));

@@ -130,7 +130,9 @@ std::optional<std::string> read_price(ObjectReader& reader, std::string_view nam
   if (!member) return std::nullopt;
   if (member->is_string() && is_positive_decimal(member->get_ref<const std::string&>()))
     return member->get<std::string>();
-  reader.problem(name, "must be a decimal above 0 in quotes, like \"0.20\"");
+  reader.problem(name,
+                 "must be a decimal above 0 in quotes, like \"0.20\", with at most 12 digits on"
+                 " either side of the point");
   return std::nullopt;
 }
 

@@ -12,7 +12,7 @@
 namespace sandgate::test {
 
 // Throws std::bad_optional_access for what is not one.
-inline Decimal dec(std::string_view text) { return Decimal::parse_signed(text).value(); }
+inline Decimal dec(std::string_view text) { return Decimal::parse_printed(text).value(); }
 inline Time at(std::string_view text) { return from_rfc3339(text).value(); }
 
 // Time that moves only when told.

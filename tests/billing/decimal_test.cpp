@@ -25,8 +25,18 @@ TEST(Decimal, ReadsPlainDecimalsOnly) {
         "1234567890123456789", "0.1234567890123456789", "--1", "1_000", "٣"})
     EXPECT_FALSE(Decimal::parse(text)) << text;
   EXPECT_EQ(dec("-1.50").to_string(), "-1.5");
-  EXPECT_FALSE(Decimal::parse_signed("-0"));
-  EXPECT_FALSE(Decimal::parse_signed("- 1"));
+  EXPECT_FALSE(Decimal::parse_printed("-0"));
+  EXPECT_FALSE(Decimal::parse_printed("- 1"));
+}
+
+TEST(Decimal, ReadsAllThatItPrints) {
+  const Decimal price = Decimal::parse("0.000016800000000001").value();
+  const Decimal markup = Decimal::parse("1.330000000000000001").value();
+  const Decimal charge = price * markup * gib(1);
+  EXPECT_EQ(charge.to_string().size(), 2u + 18 + 18 + 30);
+  EXPECT_EQ(Decimal::parse_printed(charge.to_string()), charge);
+  EXPECT_EQ(Decimal::parse_printed((-charge).to_string()), -charge);
+  EXPECT_FALSE(Decimal::parse_printed("0." + std::string(101, '1')));
 }
 
 TEST(Decimal, ReadsWhatPostgresPrints) {

@@ -269,6 +269,21 @@ TEST_F(InvoiceTest, ReconciliationShowsTheDrift) {
   EXPECT_EQ(cpu["quantity"]["difference"], "100");
 }
 
+TEST_F(InvoiceTest, AVendorsBillMayRepeatEveryDigitOfOurs) {
+  use(std::chrono::seconds(1));
+  const std::string ours =
+      rows("SELECT cost * 1.000000000000000000001 FROM usage_event WHERE cost > 0")[0];
+  EXPECT_GT(ours.size(), 22u);
+  const auto bill = [](const std::string& amount) {
+    return vendor_report_from(parse_json(R"({"deployment":"acme-1","period":"2026-10","lines":[
+      {"meter":"vcpu_second","quantity":"1","amount":")" +
+                                         amount + "\"}]}"));
+  };
+  EXPECT_EQ(bill(ours).lines[0].amount, dec(ours));
+  EXPECT_EQ(bill("-" + ours).lines[0].amount, -dec(ours));
+  EXPECT_THROW(bill("0." + std::string(101, '1')), Error);
+}
+
 TEST_F(InvoiceTest, TheOracleAgreesOnRandomHistories) {
   std::mt19937_64 random(11);
   const TenantId first = tenant, second = TenantId::make();
