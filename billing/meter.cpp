@@ -2,6 +2,7 @@
 
 #include "billing/metered_counters.hpp"
 #include "billing/metered_rows.hpp"
+#include "gateway/core/log.hpp"
 
 namespace sandgate {
 namespace {
@@ -29,6 +30,19 @@ PriceBooks::Held Meter::hold(pqxx::work& tx) {
   return held;
 }
 
+std::vector<UsageEvent> Meter::take(MeteredCounters& counters, const Measured& totals,
+                                    const PriceBooks::Held& held) {
+  auto events = counters.take(totals, held.now, most_egress_, *held.prices);
+  if (!counters.is_cut) return events;
+  ++implausible_;
+  log::warn("a backend counted more than can be",
+            {{"sandbox", counters.id.value},
+             {"deployment", counters.deployment},
+             {"egress_bytes", totals.egress_bytes.value_or(0)},
+             {"cpu_micros", totals.active_cpu_micros.value_or(0)}});
+  return events;
+}
+
 bool Meter::record_unless_contradicted(pqxx::work& tx, const std::vector<UsageEvent>& events) {
   if (events.empty()) return true;
   tx.exec("SAVEPOINT booking");
@@ -48,7 +62,7 @@ bool Meter::advance(pqxx::work& tx, MeteredLife& life, Time until,
   auto counters = totals ? lock_counters(tx, life.id) : std::nullopt;
   if (counters) {
     counters->ended_at = life.boundary;
-    std::ranges::move(counters->take(*totals, held.now, *held.prices), std::back_inserter(events));
+    std::ranges::move(take(*counters, *totals, held), std::back_inserter(events));
   }
   const bool recorded = record_unless_contradicted(tx, events);
   if (recorded && counters) update_counters(tx, *counters);
@@ -79,8 +93,7 @@ void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals)
   const auto held = hold(tx);
   auto counters = lock_counters(tx, id);
   if (!counters) return;
-  if (record_unless_contradicted(tx, counters->take(totals, held.now, *held.prices)))
-    update_counters(tx, *counters);
+  if (record_unless_contradicted(tx, take(*counters, totals, held))) update_counters(tx, *counters);
 }
 
 void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at,

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 namespace sandgate {
 
+struct MeteredCounters;
 struct MeteredLife;
 
 // A sandbox as billing sees it.
@@ -34,7 +36,9 @@ enum class MeterState { running, paused_memory, paused_disk };
 // caught up.
 class Meter {
  public:
-  explicit Meter(PriceBooks& books, const Clock* clock = nullptr) : books_(books), clock_(clock) {}
+  // `most_egress` (Gbit/s): what a sandbox can send at most, whatever its backend's counter says.
+  explicit Meter(PriceBooks& books, const Clock* clock = nullptr, int64_t most_egress = 25)
+      : books_(books), clock_(clock), most_egress_(most_egress) {}
 
   // What a backend counted of a sandbox since it was opened.
   struct Measured {
@@ -49,8 +53,8 @@ class Meter {
               const std::optional<Measured>& totals = std::nullopt);
   // Books what was counted; the totals only grow, a smaller one (a restarted counter) starts
   // counting anew. A reading that is not newer than the last changes nothing, so that it may be
-  // booked again and by anybody. Of a closed sandbox only what was counted up to its end is booked,
-  // within seconds of it: what comes later is not its tenant's.
+  // booked again and by anybody. Of a closed sandbox only what was counted up to its end is booked:
+  // what comes later is not its tenant's. What can't be is left out (see MeteredCounters).
   void observe(pqxx::work& tx, const SandboxId& id, const Measured& totals);
   // Books the rest up to `ended_at` (now when empty; never after now nor before what is booked
   // already), with the last totals if they were read, and stops metering. No effect when closed or
@@ -73,9 +77,13 @@ class Meter {
   void set_prelude(std::function<Task<void>()> prelude) { prelude_ = std::move(prelude); }
 
   uint64_t conflicts() const { return usage_.conflicts(); }
+  uint64_t implausible() const { return implausible_; }  // readings, since the process began
 
  private:
   PriceBooks::Held hold(pqxx::work& tx);
+  // Of the readings, what can be; the rest is told of.
+  std::vector<UsageEvent> take(MeteredCounters& counters, const Measured& totals,
+                               const PriceBooks::Held& held);
   // False, and nothing is booked: they contradict what is (which is told of). Ends and readings are
   // not held up by that, since nobody could ever get past it.
   bool record_unless_contradicted(pqxx::work& tx, const std::vector<UsageEvent>& events);
@@ -86,7 +94,9 @@ class Meter {
 
   PriceBooks& books_;
   const Clock* clock_;
+  const int64_t most_egress_;
   UsageBook usage_;
+  std::atomic<uint64_t> implausible_{0};
   std::function<Task<void>()> prelude_;
 };
 

@@ -5,12 +5,16 @@
 namespace sandgate {
 namespace {
 
-// The last reading of a sandbox is on its way for that long.
+// A reading may be on its way for that long, and stands for a moment up to that far off.
 constexpr std::chrono::seconds kLateReading{5};
+constexpr int64_t kBytesPerMicroOfGbit = 125;
 
 int64_t increase(int64_t seen, int64_t reading) {
   return reading >= seen ? reading - seen : reading;
 }
+
+// Vendors give whole ones.
+int64_t processors(int64_t milli_vcpu) { return (milli_vcpu + 999) / 1000; }
 
 // Whole parts for each piece, in proportion to its length; they add up to `whole`.
 std::vector<int64_t> shares(int64_t whole, const std::vector<Interval>& pieces) {
@@ -37,7 +41,7 @@ std::optional<std::string> time_text(const std::optional<Time>& at) {
 
 }  // namespace
 
-std::vector<Interval> MeteredCounters::running_until(Time until,
+std::vector<Interval> MeteredCounters::running_until(Time until, Time sampled_at,
                                                      const PriceSnapshot& prices) const {
   std::vector<Interval> pieces;
   const auto add = [&](Time from, Time to) {
@@ -49,42 +53,57 @@ std::vector<Interval> MeteredCounters::running_until(Time until,
   if (resumed_at) add(std::max({*resumed_at, *paused_from, observed_at}), until);
   // Nothing ran: what was counted all the same belongs to where running stopped.
   if (pieces.empty()) pieces.push_back({observed_at, observed_at});
+  // It ran on beyond its end, until somebody came to it.
+  const bool ran = !paused_from || resumed_at;
+  if (ran && sampled_at > until + kLateReading) pieces.push_back({until, sampled_at});
   return pieces;
 }
 
+int64_t MeteredCounters::counted(int64_t seen, int64_t reading, int64_t per_micro,
+                                 Time sampled_at) {
+  const int64_t more = increase(seen, reading);
+  const Time since = std::min(std::max(read_at, opened_at), sampled_at);
+  const Time::duration span = sampled_at - since + kLateReading;
+  const Decimal::Integer most = Decimal::Integer(per_micro) * span.count();
+  if (more <= most) return more;
+  is_cut = true;
+  return static_cast<int64_t>(most);
+}
+
 std::vector<UsageEvent> MeteredCounters::take(const Meter::Measured& totals, Time now,
-                                              const PriceSnapshot& prices) {
+                                              int64_t most_egress, const PriceSnapshot& prices) {
   std::vector<UsageEvent> events;
   const Time until = ended_at.value_or(now);
   if (until <= observed_at || totals.sampled_at <= read_at ||
-      totals.sampled_at > until + kLateReading)
+      totals.sampled_at > std::max(now, until) + kLateReading)
     return events;
-  const auto pieces = running_until(until, prices);
+  const auto pieces = running_until(until, totals.sampled_at, prices);
   const PriceScope scope{tenant, provider, deployment, region, own};
-  const auto count = [&](MeterKind meter, int64_t counted, auto quantity_of, Decimal& total) {
-    const auto parts = shares(counted, pieces);
+  const auto count = [&](MeterKind meter, int64_t whole, auto quantity_of, Decimal& total) {
+    const auto parts = shares(whole, pieces);
     for (size_t i = 0; i < pieces.size(); ++i) {
-      if (parts[i] == 0) continue;
+      if (parts[i] == 0 || pieces[i].from >= until) continue;
       const Decimal quantity = quantity_of(parts[i]);
-      Rated rated = rate(prices, scope, meter, pieces[i].from, total, quantity);
       events.push_back({.sandbox = id,
                         .tenant = tenant,
                         .meter = meter,
                         .interval = pieces[i],
                         .quantity = quantity,
                         .before = total,
-                        .rated = std::move(rated)});
+                        .rated = rate(prices, scope, meter, pieces[i].from, total, quantity)});
       total += quantity;
     }
   };
   if (totals.egress_bytes && *totals.egress_bytes >= 0) {
-    count(MeterKind::egress_gib, increase(egress_bytes_seen, *totals.egress_bytes), gib,
-          egress_total);
+    const int64_t sent = counted(egress_bytes_seen, *totals.egress_bytes,
+                                 most_egress * kBytesPerMicroOfGbit, totals.sampled_at);
+    count(MeterKind::egress_gib, sent, gib, egress_total);
     egress_bytes_seen = *totals.egress_bytes;
   }
   if (totals.active_cpu_micros && *totals.active_cpu_micros >= 0) {
-    count(MeterKind::active_cpu_second, increase(cpu_micros_seen, *totals.active_cpu_micros),
-          seconds, cpu_total);
+    const int64_t busy = counted(cpu_micros_seen, *totals.active_cpu_micros, processors(milli_vcpu),
+                                 totals.sampled_at);
+    count(MeterKind::active_cpu_second, busy, seconds, cpu_total);
     cpu_micros_seen = *totals.active_cpu_micros;
   }
   observed_at = until;
@@ -96,7 +115,8 @@ std::vector<UsageEvent> MeteredCounters::take(const Meter::Measured& totals, Tim
 std::optional<MeteredCounters> lock_counters(pqxx::work& tx, const SandboxId& id) {
   const auto rows = run_prepared(
       tx,
-      "SELECT tenant, deployment, provider, region, own, egress_bytes_seen, cpu_micros_seen,"
+      "SELECT tenant, deployment, provider, region, own, milli_vcpu, egress_bytes_seen,"
+      " cpu_micros_seen, (extract(epoch FROM opened_at) * 1000000)::bigint AS opened_micros,"
       " (extract(epoch FROM observed_at) * 1000000)::bigint AS observed_micros,"
       " (extract(epoch FROM counters_at) * 1000000)::bigint AS read_micros,"
       " (extract(epoch FROM boundary) * 1000000)::bigint AS boundary_micros,"
@@ -115,6 +135,8 @@ std::optional<MeteredCounters> lock_counters(pqxx::work& tx, const SandboxId& id
       .provider = row["provider"].as<std::string>(),
       .region = row["region"].as<std::string>(),
       .own = row["own"].as<bool>(),
+      .milli_vcpu = row["milli_vcpu"].as<int64_t>(),
+      .opened_at = from_micros(row["opened_micros"].as<int64_t>()),
       .observed_at = from_micros(row["observed_micros"].as<int64_t>()),
       .read_at = from_micros(row["read_micros"].as<int64_t>()),
       .ended_at = row["closed"].as<bool>() ? std::optional(from_micros(boundary)) : std::nullopt,

@@ -77,7 +77,7 @@ Gateway::Gateway(const Config& config)
       deployment_rows_(database_, vault_, check_is_left),
       secrets_(database_, vault_),
       prices_(database_),
-      meter_(prices_),
+      meter_(prices_, nullptr, config.billing.most_egress_gbit_per_second),
       usage_(database_, meter_),
       budget_rows_(database_),
       budgets_(prices_),

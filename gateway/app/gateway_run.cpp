@@ -325,6 +325,8 @@ void Gateway::render_metrics(std::string& out) const {
         app_pool_.waiting());
   counter("sandgate_usage_conflicts_total", "Usage that contradicts what is booked.",
           meter_.conflicts());
+  counter("sandgate_implausible_counters_total",
+          "Readings of what backends count that say more than can be.", meter_.implausible());
   gauge("sandgate_event_streams", "Clients that listen to events.", event_bell_.listeners());
   counter("sandgate_events_total", "Events that were numbered.", event_log_.collected());
   webhook_sender_.render(out);

@@ -261,8 +261,45 @@ TEST_F(MeterTest, WhatIsCountedAfterTheEndIsNotTheTenants) {
   observe(prompt);
   clock.advance(60s);
   observe(late);
-  EXPECT_EQ(rows("SELECT sandbox, interval_end FROM usage_event WHERE meter = 'active_cpu_second'"),
-            std::vector<std::string>{prompt.value + "|2026-11-20 12:00:10+00"});
+  // Read 71 seconds after its beginning, of which it was its tenant's for 10.
+  const std::string end = "|2026-11-20 12:00:10+00|";
+  EXPECT_EQ(rows("SELECT sandbox, interval_end, trim_scale(quantity) FROM usage_event"
+                 " WHERE meter = 'active_cpu_second' ORDER BY quantity DESC"),
+            (std::vector<std::string>{prompt.value + end + "1", late.value + end + "0.140845"}));
+}
+
+TEST_F(MeterTest, WhatIsCountedWhilePausedAtTheEndIsNotSpreadBeyondIt) {
+  const auto sandbox = open({});
+  clock.advance(10s);
+  change(sandbox, MeterState::paused_disk, {});
+  clock.advance(10s);
+  close(sandbox);
+  clock.advance(60s);
+  run(database->run([&](pqxx::work& tx) {
+    meter.observe(tx, sandbox, {std::nullopt, 1'000'000, clock.now()});
+  }));
+  EXPECT_EQ(meters()["active_cpu_second"], "1");
+}
+
+TEST_F(MeterTest, WhatNoMachineDoesIsNotBooked) {
+  const auto sandbox = open({.milli_vcpu = 1500, .memory_mib = 0, .disk_gib = 0});
+  const auto observe = [&](int64_t bytes, int64_t micros) {
+    clock.advance(60s);
+    run(database->run([&](pqxx::work& tx) {
+      meter.observe(tx, sandbox, {bytes, micros, clock.now()});
+    }));
+  };
+  observe(60LL * 3'000'000'000, 120'000'000);  // 24 Gbit/s, and two processors
+  EXPECT_EQ(meters()["active_cpu_second"], "120");
+  EXPECT_EQ(meter.implausible(), 0u);
+  observe(int64_t{1} << 62, int64_t{1} << 62);
+  // What 65 seconds may come to: a reading may be five seconds off.
+  EXPECT_EQ(meters()["active_cpu_second"], "250");
+  const std::vector<std::string> sent{std::to_string(60LL * 3'000'000'000 + 65LL * 3'125'000'000)};
+  EXPECT_EQ(rows("SELECT trim_scale(sum(quantity) * 1024 * 1024 * 1024) FROM usage_event"
+                 " WHERE meter = 'egress_gib'"),
+            sent);
+  EXPECT_EQ(meter.implausible(), 1u);
 }
 
 TEST_F(MeterTest, PartitionsAreMadeAheadAndTakeOverWhatWaited) {
