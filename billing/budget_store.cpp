@@ -2,6 +2,8 @@
 
 #include "billing/booked_through.hpp"
 #include "billing/budget_rows.hpp"
+#include "billing/credits.hpp"
+#include "billing/invoice_rows.hpp"
 #include "billing/known_tenant.hpp"
 #include "billing/ledger.hpp"
 #include "billing/price_rows.hpp"
@@ -192,6 +194,7 @@ Task<Money> BudgetStore::add_credits(TenantId tenant, Money money, std::string r
   if (!(money.amount > Decimal())) throw Error::invalid("/amount", "must be more than zero");
   auto work = [tenant, money, reason, trail](pqxx::work& tx) {
     check_tenant(tx, tenant);
+    hold_issuing(tx, tenant);
     post(tx, move_money(money, reason, tenant, std::string(kPrepaid), credits_of(tenant)));
     tx.exec_params(
         "UPDATE budget SET credits = credits + $3::numeric"
@@ -201,7 +204,7 @@ Task<Money> BudgetStore::add_credits(TenantId tenant, Money money, std::string r
       trail(
           tx, nullptr,
           {{"amount", money.amount.to_string()}, {"currency", money.currency}, {"reason", reason}});
-    return Money{credit_balance(tx, credits_of(tenant), money.currency), money.currency};
+    return Money{pay_issued(tx, tenant, money.currency), money.currency};
   };
   co_return co_await database_.run(std::move(work));
 }

@@ -25,7 +25,8 @@ class BudgetStore {
   // Throws Error(not_found).
   Task<void> remove(TenantId tenant, std::string name, ChangeTrail trail = {});
 
-  // Prepaid money; returns the tenant's new balance. Throws Error(invalid) unless positive.
+  // Prepaid money, which first pays what issued invoices leave to pay. Returns what is left of all
+  // the tenant has. Throws Error(invalid) unless positive.
   Task<Money> add_credits(TenantId tenant, Money money, std::string reason, ChangeTrail trail = {});
 
  private:

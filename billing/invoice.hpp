@@ -29,7 +29,7 @@ struct Invoice {
   InvoiceState state = InvoiceState::draft;
   std::vector<InvoiceLine> lines;
   Decimal total;  // of the rounded amounts
-  Decimal credits_applied;  // paid ahead, set off when issued
+  Decimal credits_applied;  // set off when issued, and since
   Time created_at;
   std::optional<Time> issued_at;
 };

@@ -32,7 +32,8 @@ GROUP BY 1, 2, 3, 4, 5 HAVING sum(used.charge) <> 0
 ORDER BY 1 NULLS FIRST, 2, 3, 4, 5)sql";
 
 constexpr const char* kInvoiceColumns =
-    "id, tenant, currency, state, total, credits_applied,"
+    "id, tenant, currency, state, total, credits_applied + (SELECT coalesce(sum(amount), 0)"
+    " FROM invoice_payment p WHERE p.invoice = invoice.id) AS credits_applied,"
     " (extract(epoch FROM period_from) * 1000000)::bigint AS from_micros,"
     " (extract(epoch FROM period_to) * 1000000)::bigint AS to_micros,"
     " (extract(epoch FROM created_at) * 1000000)::bigint AS created_micros,"

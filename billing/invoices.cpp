@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "billing/booked_through.hpp"
+#include "billing/credits.hpp"
 #include "billing/invoice_rows.hpp"
 #include "billing/known_tenant.hpp"
 #include "billing/ledger.hpp"
@@ -39,12 +40,11 @@ void post_rounding(pqxx::work& tx, const Invoice& invoice) {
 }
 
 void apply_credits(pqxx::work& tx, Invoice& invoice) {
-  const Decimal balance = credit_balance(tx, credits_of(invoice.tenant), invoice.currency);
-  const Decimal applied = std::min(balance, invoice.total);
+  const Decimal left = pay_issued(tx, invoice.tenant, invoice.currency);
+  const Decimal applied = std::min(left, invoice.total);
   if (!(applied > Decimal())) return;
   invoice.credits_applied = applied;
-  post(tx, move_money({applied, invoice.currency}, "credits for " + invoice.id.value,
-                      invoice.tenant, credits_of(invoice.tenant), receivable_of(invoice.tenant)));
+  set_off(tx, invoice.tenant, {applied, invoice.currency}, invoice.id);
 }
 
 Json trace_of(const Invoice& invoice) {

@@ -43,6 +43,7 @@ constexpr const char* kRewrites[] = {
     "TRUNCATE reconciliation",
     "TRUNCATE loss_event",
     "TRUNCATE budget_event",
+    "TRUNCATE invoice_payment",
 };
 
 TEST_F(Immutability, FactsAreNotRewrittenByTheirOwner) {

@@ -187,6 +187,47 @@ TEST_F(InvoiceTest, SetsCreditsOffAndBalancesTheLedgerToTheInvoice) {
   ask_the_oracle();
 }
 
+TEST_F(InvoiceTest, CreditsThatComeLaterPayTheOldestInvoiceFirst) {
+  use(20'000s);
+  const Invoice first = run(invoices.issue(draft().id));
+  clock.set("2026-11-05T00:00:00Z");
+  use(20'000s);
+  const Invoice second =
+      run(invoices.issue(draft("2026-11-01T00:00:00Z", "2026-11-10T00:00:00Z").id));
+  const auto due = [&](const Invoice& invoice) {
+    return to_json(run(invoices.get(invoice.id)))["due"].get<std::string>();
+  };
+  EXPECT_EQ(second.total, dec("4.95"));
+  const auto give = [&](const char* amount) {
+    return run(budgets.add_credits(tenant, {dec(amount), "USD"}, "later")).amount;
+  };
+  EXPECT_EQ(give("5"), dec("0"));
+  EXPECT_EQ(due(first), "0.00");
+  EXPECT_EQ(due(second), "4.90");
+  EXPECT_EQ(-balance(receivable_of(tenant)), dec("4.90"));
+  EXPECT_EQ(run(budgets.add_credits(tenant, {dec("9"), "EUR"}, "other")).amount, dec("9"));
+  EXPECT_EQ(give("5"), dec("0.10")) << "what is left";
+  EXPECT_EQ(balance(credits_of(tenant)), dec("0.10"));
+  EXPECT_EQ(balance(receivable_of(tenant)), dec("0"));
+  EXPECT_EQ(run(invoices.list(tenant, std::nullopt, 10))[1].credits_applied, second.total);
+  for (const std::string change :
+       {"UPDATE invoice_payment SET amount = 1", "DELETE FROM invoice_payment"})
+    EXPECT_THROW(run(database->run([&](pqxx::work& tx) { tx.exec(change); })), Error) << change;
+  ask_the_oracle();
+}
+
+TEST_F(InvoiceTest, ParallelCreditsEachSayWhatIsLeftAfterThem) {
+  std::vector<std::string> left(8);
+  std::vector<std::thread> givers;
+  for (std::string& mine : left)
+    givers.emplace_back([&] {
+      mine = run(budgets.add_credits(tenant, {dec("1"), "USD"}, "one")).amount.to_string();
+    });
+  for (auto& giver : givers) giver.join();
+  std::sort(left.begin(), left.end());
+  EXPECT_EQ(left, (std::vector<std::string>{"1", "2", "3", "4", "5", "6", "7", "8"}));
+}
+
 TEST_F(InvoiceTest, IssuedRowsCannotBeChanged) {
   use(1000s);
   const Invoice issued = run(invoices.issue(draft().id));

@@ -248,6 +248,29 @@ def check_invoices(report, conninfo, events):
         report.same(f"total of {invoice['id']}", total, Decimal(invoice["total"]))
 
 
+def check_credits(report, conninfo):
+    """Credits pay issued invoices, the oldest first; none is left while something is to be paid."""
+    left, paid = defaultdict(lambda: ZERO), defaultdict(lambda: ZERO)
+    for row in rows(conninfo, "SELECT tenant, currency, reason, debit, credit FROM ledger_entry"
+                              " JOIN ledger_transfer ON id = transfer WHERE account LIKE 'tenant/%/credits'"):
+        left[row["tenant"], row["currency"]] += Decimal(row["credit"]) - Decimal(row["debit"])
+        if row["reason"].startswith("credits for in"):
+            paid[row["reason"].removeprefix("credits for ")] += Decimal(row["debit"])
+    later = defaultdict(lambda: ZERO)
+    for row in rows(conninfo, "SELECT invoice, amount FROM invoice_payment"):
+        later[row["invoice"]] += Decimal(row["amount"])
+    unpaid = set()  # tenant and currency, once an invoice is not paid in full
+    for row in rows(conninfo, "SELECT id, tenant, currency, total, credits_applied FROM invoice"
+                              " WHERE state = 'issued' ORDER BY issued_at, id"):
+        account, said = (row["tenant"], row["currency"]), Decimal(row["credits_applied"]) + later[row["id"]]
+        report.same(f"credits of {row['id']}", paid[row["id"]], said)
+        report.same(f"{row['id']} paid before an older one", False, said > 0 and account in unpaid)
+        report.same(f"{row['id']} paid too much", False, said > Decimal(row["total"]))
+        if said < Decimal(row["total"]):
+            unpaid.add(account)
+            report.same(f"credits left beside {row['id']}", True, left[account] <= 0)
+
+
 def main():
     conninfo = sys.argv[1]
     events = rows(conninfo, (
@@ -266,6 +289,7 @@ def main():
     check_ledger(report, conninfo, events)
     check_budgets(report, conninfo, events)
     check_invoices(report, conninfo, events)
+    check_credits(report, conninfo)
     for problem in report.problems[:50]:
         print(problem)
     print(f"{len(events)} events, {len(report.problems)} differences")

@@ -1,0 +1,38 @@
+#include "billing/credits.hpp"
+
+#include <algorithm>
+
+#include "billing/ledger.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr const char* kUnpaid = R"sql(
+SELECT id, total - credits_applied - paid.amount AS due FROM invoice i, LATERAL (
+  SELECT coalesce(sum(amount), 0) AS amount FROM invoice_payment p WHERE p.invoice = i.id) paid
+WHERE tenant = $1 AND currency = $2 AND state = 'issued' AND total > credits_applied + paid.amount
+ORDER BY issued_at, id)sql";
+
+}  // namespace
+
+int64_t set_off(pqxx::work& tx, const TenantId& tenant, const Money& money,
+                const InvoiceId& invoice) {
+  return post(tx, move_money(money, "credits for " + invoice.value, tenant, credits_of(tenant),
+                             receivable_of(tenant)));
+}
+
+Decimal pay_issued(pqxx::work& tx, const TenantId& tenant, const std::string& currency) {
+  Decimal credits = credit_balance(tx, credits_of(tenant), currency);
+  for (const auto& row : tx.exec_params(kUnpaid, tenant.value, currency)) {
+    const InvoiceId invoice{row["id"].as<std::string>()};
+    const Decimal paid = std::min(credits, Decimal::from_sql(row["due"].c_str()));
+    if (!(paid > Decimal())) break;
+    const int64_t transfer = set_off(tx, tenant, {paid, currency}, invoice);
+    tx.exec_params("INSERT INTO invoice_payment (transfer, invoice, amount) VALUES ($1, $2, $3)",
+                   transfer, invoice.value, paid.to_string());
+    credits -= paid;
+  }
+  return credits;
+}
+
+}  // namespace sandgate
