@@ -101,13 +101,51 @@ Task<SandboxRecord> Creation::run() {
   // The database may come to it after we gave up waiting: what it works on lives as long as it.
   auto write = [self = shared_from_this()](pqxx::work& tx) { self->write_intention(tx); };
   co_await parts_.database.run(std::move(write));
-  Placement placement = co_await place(decision_, spec(), parts_.board);
-  decision_.attempts = placement.attempts;
-  if (!placement.placed) {
-    co_await give_up(*placement.error);
-    throw *placement.error;
+  placing_since_ = std::chrono::steady_clock::now();
+  const Error another(ErrorCode::unavailable, "the backend answered with another's sandbox");
+  for (;;) {
+    Decision open = rest();
+    CreateSpec wanted = spec();
+    Placement placement = co_await place(std::move(open), std::move(wanted), parts_.board);
+    const bool tried = !placement.attempts.empty();
+    std::ranges::move(placement.attempts, std::back_inserter(decision_.attempts));
+    if (!placement.placed) {
+      const Error error = tried || decision_.attempts.empty() ? *placement.error : another;
+      co_await give_up(error);
+      throw error;
+    }
+    auto kept = co_await keep(*placement.placed);
+    if (kept) co_return std::move(*kept);
+    refuse(*placement.placed, another);
   }
-  co_return co_await keep(*placement.placed);
+}
+
+Decision Creation::rest() const {
+  Decision left = decision_;
+  if (decision_.attempts.empty()) return left;
+  std::erase_if(left.candidates, [&](const Candidate& candidate) {
+    return std::ranges::any_of(decision_.attempts, [&](const Attempt& attempt) {
+      return attempt.deployment == candidate.deployment->name;
+    });
+  });
+  Fallback& fallback = left.requirements.placement.fallback;
+  fallback.attempts -= static_cast<int64_t>(decision_.attempts.size());
+  const auto passed = std::chrono::steady_clock::now() - placing_since_;
+  fallback.deadline_ms -= std::chrono::duration_cast<std::chrono::milliseconds>(passed).count();
+  return left;
+}
+
+void Creation::refuse(const Placed& placed, const Error& error) {
+  log::error("a backend answered two creates with one sandbox",
+             {{"sandbox", record_.id.value},
+              {"deployment", placed.deployment->name},
+              {"backend_id", placed.sandbox.backend_id}});
+  for (Attempt& attempt : decision_.attempts) {
+    if (attempt.outcome != AttemptOutcome::created) continue;
+    attempt.outcome = AttemptOutcome::failed;
+    attempt.code = error.code;
+  }
+  parts_.board.failed(placed.deployment->key(), error);
 }
 
 void Creation::write_intention(pqxx::work& tx) {
@@ -192,7 +230,8 @@ SandboxRecord Creation::placed_record(const Placed& placed) const {
 
 std::optional<SandboxRecord> Creation::write_running(pqxx::work& tx,
                                                      const SandboxRecord& placed) const {
-  auto running = sandbox_rows::set_running(tx, placed, decision_.attempts);
+  const bool own = price_scope_of(parts_.deployments, placed).own;
+  auto running = sandbox_rows::set_running(tx, placed, own, decision_.attempts);
   if (!running) {
     // The commit of an earlier try may have gone through although its answer was lost.
     const auto found = sandbox_rows::find(tx, placed.id);
@@ -213,11 +252,11 @@ std::optional<SandboxRecord> Creation::write_running(pqxx::work& tx,
                          .resources = running->resources,
                          .metadata = running->metadata,
                          .key = record_.key,
-                         .own = price_scope_of(parts_.deployments, *running).own});
+                         .own = own});
   return running;
 }
 
-Task<SandboxRecord> Creation::keep(const Placed& placed) {
+Task<std::optional<SandboxRecord>> Creation::keep(const Placed& placed) {
   const SandboxRecord wanted = placed_record(placed);
   Error reason(ErrorCode::conflict, "the sandbox was ended while it was being created");
   for (int tries = 1; tries <= kKeepTries; ++tries) {
@@ -233,6 +272,7 @@ Task<SandboxRecord> Creation::keep(const Placed& placed) {
       co_return **written;
     }
     reason = std::get<Error>(outcome);
+    if (sandbox_rows::is_taken(reason)) co_return std::nullopt;
     if (reason.code != ErrorCode::unavailable) break;
     if (tries < kKeepTries) co_await sleep_for(kKeepPause);
   }

@@ -20,10 +20,15 @@ class Creation : public std::enable_shared_from_this<Creation> {
  private:
   void write_intention(pqxx::work& tx);
   CreateSpec spec() const;
-  // The row of the sandbox that a backend made. Throws when someone ended it meanwhile, or when
-  // the database does not answer: then the backend's sandbox is killed.
-  Task<SandboxRecord> keep(const Placed& placed);
+  // What is left to try, of candidates, attempts and time.
+  Decision rest() const;
+  // The row of the sandbox that a backend made; empty when it is another's already, which is left
+  // alone. Throws when someone ended it meanwhile, or when the database does not answer: then the
+  // backend's sandbox is killed.
+  Task<std::optional<SandboxRecord>> keep(const Placed& placed);
   std::optional<SandboxRecord> write_running(pqxx::work& tx, const SandboxRecord& placed) const;
+  // Counts as the backend's failure that it gave another's sandbox.
+  void refuse(const Placed& placed, const Error& error);
   Task<void> give_up(const Error& error);
   // What the database was told of it may be known by nobody: it ends, whatever the row says.
   Task<void> disown(const SandboxRecord& placed, const Error& reason);
@@ -36,6 +41,7 @@ class Creation : public std::enable_shared_from_this<Creation> {
   Decision decision_;
   SandboxRecord record_;
   SecretGrants secrets_;
+  std::chrono::steady_clock::time_point placing_since_;
   bool reserved_ = false;  // its tenant has budgets, which want to hear the real price
 };
 

@@ -71,19 +71,29 @@ void insert(pqxx::work& tx, const SandboxRecord& record, const Decision& decisio
                wishes.dump(), scope_key, record.profile_id);
 }
 
-std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& placed,
+bool is_taken(const Error& error) {
+  return error.code == ErrorCode::conflict && error.details.contains("taken");
+}
+
+std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& placed, bool own,
                                          const std::vector<Attempt>& attempts) {
   static const std::string kSql = std::string("WITH tried AS (") + kTried + R"sql()
     UPDATE sandbox SET state = 'running', deployment = $3, provider = $4, backend_id = $5,
       isolation = $6, region = $7, charge_per_hour = $8::numeric, currency = $9,
-      other_currencies = $10::text[],
+      other_currencies = $10::text[], deployment_owner = CASE WHEN $11 THEN tenant ELSE '' END,
       expires_at = now() + make_interval(secs => ttl_seconds), last_active_at = now()
     WHERE id = $1 AND state = 'creating' RETURNING )sql" +
                                   columns();
-  return first(run_prepared(
-      tx, kSql, placed.id.value, attempts_text(attempts), placed.deployment, placed.provider,
-      placed.backend_id, std::string(to_string(placed.isolation)), placed.region,
-      placed.charge_per_hour, placed.currency, sql_array_of(placed.other_currencies)));
+  try {
+    return first(run_prepared(
+        tx, kSql, placed.id.value, attempts_text(attempts), placed.deployment, placed.provider,
+        placed.backend_id, std::string(to_string(placed.isolation)), placed.region,
+        placed.charge_per_hour, placed.currency, sql_array_of(placed.other_currencies), own));
+  } catch (const pqxx::unique_violation&) {
+    Error error(ErrorCode::conflict, "another sandbox is the same one at its backend");
+    error.details = {{"taken", true}};
+    throw error;
+  }
 }
 
 bool set_not_created(pqxx::work& tx, const SandboxId& id, const SandboxFailure& failure,

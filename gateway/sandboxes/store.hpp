@@ -20,9 +20,11 @@ void insert(pqxx::work& tx, const SandboxRecord& record, const Decision& decisio
             std::chrono::milliseconds lease, const Json& wishes, const std::string& scope_key);
 
 // creating -> running, with all of `placed`'s backend fields and prices; expires_at counts from
-// now.
-std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& placed,
+// now. `own`: on a deployment of its tenant's own. Throws what is_taken knows when another sandbox,
+// which has not ended, is the same one at its backend.
+std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& placed, bool own,
                                          const std::vector<Attempt>& attempts);
+bool is_taken(const Error& error);
 // creating -> failed.
 bool set_not_created(pqxx::work& tx, const SandboxId& id, const SandboxFailure& failure,
                      const std::vector<Attempt>& attempts);

@@ -192,5 +192,32 @@ TEST(Accounts, TheReaperOfAnAttemptSparesWhatTheNextOneMade) {
   EXPECT_EQ(one.vendor->kills(), 0);
 }
 
+TEST(Accounts, ASandboxThatIsAnothersIsTheBackendsFailure) {
+  World world;
+  const SandboxRecord first = world.create();
+  world.a->fail_creates(FakeProvider::Fault::repeated);
+  const SandboxRecord second = world.create();
+  EXPECT_EQ(second.deployment, "b");
+  const auto attempts = [&](const std::string& of) {
+    return world.sql(
+        "SELECT string_agg(concat_ws(' ', deployment, outcome, code), ', '"
+        " ORDER BY ordinal) FROM attempt WHERE sandbox = " +
+        of);
+  };
+  EXPECT_EQ(attempts("'" + second.id.value + "'"), "a failed unavailable, b created");
+  const auto there = [](Profile& p) { p.placement.only = {"a"}; };
+  EXPECT_EQ(code_of([&] { world.create(there); }), ErrorCode::unavailable);
+  EXPECT_EQ(attempts("(SELECT id FROM sandbox WHERE state = 'failed')"), "a failed unavailable");
+  world.b->fail_creates(FakeProvider::Fault::error, ErrorCode::no_capacity);
+  EXPECT_EQ(code_of([&] { world.create(); }), ErrorCode::no_capacity) << "the last one's word";
+  EXPECT_EQ(world.a->kills(), 0) << "it is the first one's";
+  EXPECT_EQ(world.row(first.id).state, SandboxState::running);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM metered_sandbox"), "2");
+  // Another tenant's deployment of that name is another deployment.
+  world.sql("UPDATE sandbox SET deployment_owner = tenant WHERE id = '" + first.id.value +
+            "' RETURNING id");
+  EXPECT_EQ(world.create(there).backend_id, first.backend_id);
+}
+
 }  // namespace
 }  // namespace sandgate::test

@@ -105,6 +105,10 @@ Task<BackendSandbox> FakeProvider::create(CreateSpec spec) {
   if (fault == Fault::hang) co_await sleep_for(std::chrono::hours(1));
   if (fault == Fault::slow) co_await sleep_for(delay);
   if (fault == Fault::nonsense) co_return BackendSandbox{};
+  if (fault == Fault::repeated) {
+    std::lock_guard lock(mutex_);
+    co_return alive_.begin()->second;
+  }
   BackendSandbox made = make(spec);
   if (fault == Fault::lost_reply) throw Error(code, "switched to lose its reply");
   co_return made;
