@@ -33,6 +33,14 @@ std::string_view to_string(LossReason reason) {
   return reason == LossReason::late_end ? "late_end" : "orphan";
 }
 
+bool is_create_charged(pqxx::work& tx, const MeteredLife& life) {
+  return !run_prepared(tx,
+                       "SELECT FROM usage_event WHERE interval_start = $1::timestamptz"
+                       " AND sandbox = $2 AND meter = 'sandbox_created'",
+                       to_rfc3339(life.opened_at), life.id.value)
+              .empty();
+}
+
 void continue_losses(pqxx::work& tx, MeteredLife& life, const std::string& backend_id) {
   const auto rows = run_prepared(tx,
                                  "SELECT meter, sum(quantity),"

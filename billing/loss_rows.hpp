@@ -12,6 +12,8 @@ namespace sandgate {
 enum class LossReason { late_end, orphan };
 std::string_view to_string(LossReason reason);
 
+// Whether that it was created is booked as usage.
+bool is_create_charged(pqxx::work& tx, const MeteredLife& life);
 // Moves a life's boundary and totals on by what is booked as its loss already.
 void continue_losses(pqxx::work& tx, MeteredLife& life, const std::string& backend_id);
 

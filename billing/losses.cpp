@@ -38,6 +38,8 @@ void Losses::book_late_end(pqxx::work& tx, const SandboxId& id, const std::strin
   if (!life || !life->closed || life->own) return;
   const Time until = std::min(gone_at.value_or(held.now), held.now);
   life->ends_at.reset();
+  // Of one whose tenant was charged nothing, the create is a loss as well.
+  life->closed = life->boundary > life->opened_at || is_create_charged(tx, *life);
   book_stretch(tx, {.life = std::move(*life), .backend_id = backend_id}, until, *held.prices);
 }
 

@@ -103,7 +103,8 @@ void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended
   if (!life || life->closed) return;
   const MeteredLife booked = *life;
   const Time end = std::min(ended_at.value_or(held.now), held.now);
-  if (!advance(tx, *life, end, totals, held)) *life = booked;
+  const bool began = ended_at != kNeverBegan;
+  if (began && !advance(tx, *life, end, totals, held)) *life = booked;
   life->closed = true;
   update_metered(tx, {*life});
 }

@@ -56,6 +56,7 @@ class Meter {
   // booked again and by anybody. Of a closed sandbox only what was counted up to its end is booked:
   // what comes later is not its tenant's. What can't be is left out (see MeteredCounters).
   void observe(pqxx::work& tx, const SandboxId& id, const Measured& totals);
+  static constexpr Time kNeverBegan{};  // as an end: nothing is charged, not even the create
   // Books the rest up to `ended_at` (now when empty; never after now nor before what is booked
   // already), with the last totals if they were read, and stops metering. No effect when closed or
   // never opened. What contradicts the books is left out.

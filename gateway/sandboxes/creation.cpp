@@ -74,6 +74,12 @@ void hold_candidates(pqxx::work& tx, const TenantId& tenant, const Decision& dec
   throw error;
 }
 
+bool nothing_else_made(const std::vector<Attempt>& attempts) {
+  return std::ranges::all_of(attempts, [](const Attempt& attempt) {
+    return attempt.outcome == AttemptOutcome::created || attempt.outcome == AttemptOutcome::failed;
+  });
+}
+
 }  // namespace
 
 CreateSpec spec_of(const EffectiveRequest& request, const SandboxId& id, const TenantId& tenant) {
@@ -276,24 +282,33 @@ Task<std::optional<SandboxRecord>> Creation::keep(const Placed& placed) {
     if (reason.code != ErrorCode::unavailable) break;
     if (tries < kKeepTries) co_await sleep_for(kKeepPause);
   }
-  log::warn("a new sandbox is not kept", {{"sandbox", wanted.id.value}, {"reason", reason.what()}});
-  if (reason.code == ErrorCode::unavailable) co_await disown(wanted, reason);
-  // The reaper kills what this does not.
-  auto killing = placed.deployment->backend->kill(placed.sandbox.backend_id);
-  co_await attempt_within(kLateKillPatience, std::move(killing));
+  co_await undo(placed, reason);
   throw reason;
 }
 
-Task<void> Creation::disown(const SandboxRecord& placed, const Error& reason) {
-  if (!parts_.outage) co_return;
-  EndIntention intention{.tenant = placed.tenant,
-                         .sandbox = placed.id,
-                         .at = parts_.clock.now(),
+Task<void> Creation::undo(const Placed& placed, const Error& reason) {
+  log::warn("a new sandbox is not kept",
+            {{"sandbox", record_.id.value}, {"reason", reason.what()}});
+  const bool unknown = reason.code == ErrorCode::unavailable && parts_.outage;
+  EndIntention intention{.tenant = record_.tenant,
+                         .sandbox = record_.id,
+                         .at = Meter::kNeverBegan,
                          .reason = "failed",
                          .failure = SandboxFailure{"unavailable", reason.what()}};
-  auto remembering = parts_.outage->remember(std::move(intention));
-  co_await attempt(std::move(remembering));
-  parts_.cache.forget(placed.id);
+  if (unknown) {
+    auto remembering = parts_.outage->remember(intention);
+    co_await attempt(std::move(remembering));
+    parts_.cache.forget(record_.id);
+  }
+  auto killing = placed.deployment->backend->kill(placed.sandbox.backend_id);
+  const auto killed = co_await attempt_within(kLateKillPatience, std::move(killing));
+  const auto* error = std::get_if<Error>(&killed);
+  // The reaper kills what this does not, and what other attempts may have made.
+  if (!unknown || !nothing_else_made(decision_.attempts)) co_return;
+  if (error && error->code != ErrorCode::not_found) co_return;
+  intention.gone_at = parts_.clock.now();
+  auto noting = parts_.outage->remember(std::move(intention));
+  co_await attempt(std::move(noting));
 }
 
 Task<void> Creation::give_up(const Error& error) {

@@ -30,8 +30,9 @@ class Creation : public std::enable_shared_from_this<Creation> {
   // Counts as the backend's failure that it gave another's sandbox.
   void refuse(const Placed& placed, const Error& error);
   Task<void> give_up(const Error& error);
-  // What the database was told of it may be known by nobody: it ends, whatever the row says.
-  Task<void> disown(const SandboxRecord& placed, const Error& reason);
+  // Kills what a backend made. When nobody knows what the database heard of it, it ends whatever
+  // its row says, and its tenant, who was told of none, is charged nothing.
+  Task<void> undo(const Placed& placed, const Error& reason);
   SandboxRecord placed_record(const Placed& placed) const;
   PlannedCharge highest_charge() const;
   Decimal start_charge(const SandboxRecord& placed) const;

@@ -17,7 +17,7 @@ class Lifecycle;
 struct EndIntention {
   TenantId tenant;
   SandboxId sandbox;
-  Time at;  // when the charge ends
+  Time at;  // when the charge ends; see Meter::close
   std::string reason;  // killed, failed
   std::optional<SandboxFailure> failure;
   std::optional<Meter::Measured> counters;  // what its backend had counted by then

@@ -101,6 +101,19 @@ TEST_F(LossesTest, MinimumsThatTheTenantPaidAreNotOwedAgain) {
   EXPECT_EQ(balance("loss"), "-1") << "of 400 in all, 300 were paid for";
 }
 
+TEST_F(LossesTest, OneThatNobodyWasToldOfIsALossFromItsCreateOn) {
+  const auto id = open(kSize);
+  clock.advance(100s);
+  close(id, Meter::kNeverBegan);
+  EXPECT_TRUE(meters().empty());
+  clock.advance(100s);
+  for (int again = 0; again < 2; ++again) late_end(id, clock.now() - 100s);
+  EXPECT_EQ(lost("vcpu_second"), "200");
+  EXPECT_EQ(lost("sandbox_created"), "1");
+  EXPECT_EQ(balance("loss"), "-2.9");
+  EXPECT_EQ(balance(receivable_of(tenant)), "0");
+}
+
 TEST_F(LossesTest, OneThatRunsOrWasNeverMeteredLosesNothing) {
   const auto id = open(kSize);
   clock.advance(100s);

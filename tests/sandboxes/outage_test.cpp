@@ -119,13 +119,34 @@ TEST(Outage, ACreateThatCouldNotBeWrittenEndsWhateverItsRowSays) {
   TestDatabase::stop_cluster();
   EXPECT_EQ(test::code_of([&] { creating.get(); }), ErrorCode::unavailable);
   pool.join();
-  EXPECT_EQ(world.outage->records(), 1u);
+  EXPECT_EQ(world.outage->records(), 2u) << "that it ends, and that it did";
   EXPECT_EQ(world.a->alive(), 0u);
   TestDatabase::start_cluster();
-  EXPECT_EQ(world.settle(), 1u);
-  EXPECT_EQ(world.sql("SELECT state FROM sandbox"), "stopping");
-  run(world.replica.reaper().finish());
+  EXPECT_EQ(world.settle(), 2u);
   EXPECT_EQ(world.sql("SELECT state || failure_code FROM sandbox"), "failedunavailable");
+}
+
+// As when the commit went through and its answer did not.
+TEST(Outage, ACreateThatNobodyWasToldOfCostsItsTenantNothing) {
+  OutageWorld world;
+  const SandboxRecord box = world.create();
+  world.sql(
+      "UPDATE metered_sandbox SET opened_at = opened_at - interval '20 s', boundary ="
+      " boundary - interval '20 s', observed_at = observed_at - interval '20 s' RETURNING 1");
+  EndIntention end{.tenant = world.tenant,
+                   .sandbox = box.id,
+                   .at = Meter::kNeverBegan,
+                   .reason = "failed",
+                   .failure = SandboxFailure{"unavailable", "no answer"},
+                   .gone_at = SystemClock().now()};
+  run(world.outage->remember(end));
+  EXPECT_EQ(world.settle(), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::failed);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event"), "0");
+  EXPECT_EQ(
+      world.sql("SELECT count(DISTINCT meter) FROM loss_event WHERE meter IN ('sandbox_created',"
+                " 'vcpu_second')"),
+      "2");
 }
 
 TEST(Outage, WhoGoesAwayInTheMiddleHoldsUpNobody) {
