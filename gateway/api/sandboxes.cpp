@@ -132,15 +132,19 @@ Task<void> follow_snapshot(CreateOrder& order, Snapshots& snapshots) {
   co_await snapshots.begin_with(order, snapshot, disk);
 }
 
-// What an earlier run of the request made, when it got that far; else that is ended, whoever may
-// still be at work on it, and nothing is returned.
+// What an earlier run of the request made, when it got that far and its backend has it still: of
+// one that failed nobody was told. Else that is ended, whoever may still be at work on it, and
+// nothing is returned.
 Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request& request) {
   const auto id = SandboxId::parse(request.earlier);
   if (!id) co_return std::nullopt;
   const auto limit = std::chrono::steady_clock::now() + kTakeUpPatience;
   for (;;) {
-    const auto found = co_await lifecycle_.get(request.tenant(), *id);
+    const OutageJournal* outage = lifecycle_.parts().outage;
+    if (outage && outage->has(request.tenant(), *id)) co_return std::nullopt;
+    const auto found = co_await lifecycle_.refresh(request.tenant(), *id);
     const SandboxRecord& record = found->record;
+    if (record.failure) co_return std::nullopt;
     if (!record.backend_id.empty()) co_return record;
     if (record.state != SandboxState::creating) co_return std::nullopt;
     if (std::chrono::steady_clock::now() > limit) break;

@@ -231,7 +231,9 @@ Task<std::vector<SandboxRecord>> Snapshots::take_up_copies(TenantId tenant, std:
       if (copy.state == SandboxState::creating) unmade.push_back(copy.id);
     if (unmade.empty() || late) {
       for (const SandboxId& id : unmade) co_await lifecycle_.kill(tenant, id);
-      std::erase_if(copies, [](const SandboxRecord& copy) { return copy.backend_id.empty(); });
+      std::erase_if(copies, [](const SandboxRecord& copy) {
+        return copy.backend_id.empty() || copy.failure;
+      });
       auto forget = [snapshot](pqxx::work& tx) {
         snapshot_rows::give_up(tx, SnapshotId{snapshot}, kCopyLease);
       };

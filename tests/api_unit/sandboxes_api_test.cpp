@@ -3,6 +3,7 @@
 #include "gateway/api/network.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/ports.hpp"
+#include "gateway/api/sandboxes.hpp"
 #include "gateway/api/snapshots.hpp"
 #include "gateway/sandboxes/budget_guard.hpp"
 #include "tests/registry/registry_fixture.hpp"
@@ -94,6 +95,47 @@ TEST_F(SandboxesApiTest, ForksCountAgainstTheBudgetOfTheirKey) {
       world.tenant, "mine")));
   for (const Json& one : fork(box, 2)) EXPECT_EQ(one.at("error").at("code"), "budget_exceeded");
   EXPECT_EQ(world.a->alive(), 1u) << hour;
+}
+
+TEST_F(SandboxesApiTest, ARetryIsNotAnsweredWithWhatIsBeingEnded) {
+  test::TempDirectory directory;
+  OutageJournal outage({.path = directory.path() + "/outage.journal"});
+  Lifecycle::Parts parts = world.replica.parts(guard);
+  parts.outage = &outage;
+  Lifecycle keeping{parts};
+  SandboxHandlers handlers{keeping, resolver};
+  const auto again = [&](const SandboxRecord& earlier) {
+    http::Request request;
+    request.headers.add("Content-Type", "application/json");
+    request.body = R"({"profile":"data"})";
+    request.caller = {.role = http::Role::developer, .tenant = world.tenant};
+    request.earlier = earlier.id.value;
+    const auto response = run(handlers.create(request));
+    const Json made = Json::parse(std::get<std::string>(response.body));
+    EXPECT_TRUE(made["id"] == earlier.id.value || made["state"] == "running");
+    return made["id"].get<std::string>();
+  };
+  const SandboxRecord running = create(std::nullopt, kClosed);
+  EXPECT_EQ(again(running), running.id.value);
+  run(lifecycle.kill(world.tenant, running.id));
+  EXPECT_EQ(again(running), running.id.value) << "whoever ended it knew of it";
+
+  const SandboxRecord lost = create(std::nullopt, kClosed);
+  world.a->lose(lost.backend_id);
+  EXPECT_NE(again(lost), lost.id.value);
+  EXPECT_EQ(world.row(lost.id).state, SandboxState::failed);
+  EXPECT_NE(again(lost), lost.id.value);
+
+  const SandboxRecord disowned = create(std::nullopt, kClosed);
+  EndIntention end{.tenant = world.tenant,
+                   .sandbox = disowned.id,
+                   .reason = "failed",
+                   .failure = SandboxFailure{"unavailable", "no answer"}};
+  run(outage.remember(end));
+  EXPECT_NE(again(disowned), disowned.id.value) << "the row says that it runs";
+  run(outage.replay(keeping));
+  EXPECT_EQ(world.row(disowned.id).state, SandboxState::stopping);
+  EXPECT_NE(again(disowned), disowned.id.value);
 }
 
 TEST_F(SandboxesApiTest, ASandboxKeepsTheProfileItWasMadeWith) {
