@@ -6,6 +6,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/creation.hpp"
+#include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 
@@ -13,6 +14,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kKillPatience{10};
+constexpr size_t kKillsAtOnce = 64;
 constexpr std::chrono::seconds kReadingPatience{1};
 // How often, and how far apart, a row is looked at that may not have heard of its end yet.
 constexpr int kLooks = 3;
@@ -171,27 +173,32 @@ Task<bool> Lifecycle::kill_on(DeploymentPtr deployment, SandboxRecord record) {
 }
 
 Task<bool> Lifecycle::kill_everywhere(SandboxRecord record) {
+  if (!record.backend_id.empty()) co_return co_await kill_at(record.deployment, record);
   std::vector<std::string> holders = record.planned;
-  if (!record.backend_id.empty()) holders = {record.deployment};
   bool all = true;
-  for (const std::string& name : holders) {
-    const auto deployment = parts_.deployments.find(record.tenant, name);
-    if (!deployment) {
-      // Nothing can be asked: what is there lives on, until the deployment is back.
-      all = false;
-      log::warn("the deployment of a sandbox to kill is gone",
-                {{"sandbox", record.id.value}, {"deployment", name}});
-      continue;
-    }
-    auto killing = kill_on(deployment, record);
-    const auto outcome = co_await attempt_within(kKillPatience, std::move(killing));
-    const bool killed = std::holds_alternative<bool>(outcome);
-    if (!killed)
-      log::warn("a backend did not kill a sandbox",
-                {{"sandbox", record.id.value}, {"deployment", name}});
+  auto ask = [this, &record, &all](std::string name) -> Task<void> {
+    const bool killed = co_await kill_at(std::move(name), record);
     all = all && killed;
-  }
+  };
+  co_await for_each(std::move(holders), kKillsAtOnce, ask);
   co_return all;
+}
+
+Task<bool> Lifecycle::kill_at(std::string name, SandboxRecord record) {
+  const auto deployment = parts_.deployments.find(record.tenant, name);
+  if (!deployment) {
+    // Nothing can be asked: what is there lives on, until the deployment is back.
+    log::warn("the deployment of a sandbox to kill is gone",
+              {{"sandbox", record.id.value}, {"deployment", name}});
+    co_return false;
+  }
+  auto killing = kill_on(deployment, record);
+  const auto outcome = co_await attempt_within(kKillPatience, std::move(killing));
+  const bool killed = std::holds_alternative<bool>(outcome);
+  if (!killed)
+    log::warn("a backend did not kill a sandbox",
+              {{"sandbox", record.id.value}, {"deployment", name}});
+  co_return killed;
 }
 
 Task<std::optional<Meter::Measured>> Lifecycle::last_reading(SandboxRecord record) {

@@ -126,6 +126,9 @@ class Lifecycle {
  private:
   // True: certainly not there any more. Throws when the backend does not answer.
   Task<bool> kill_on(DeploymentPtr deployment, SandboxRecord record);
+  // The same by name, and false when it does not answer; wherever it may be, all at once: whoever
+  // asks has a lease that is not much longer than the patience with one.
+  Task<bool> kill_at(std::string deployment, SandboxRecord record);
   Task<bool> kill_everywhere(SandboxRecord record);
   // When its own time ended it at a backend that could not be asked to: later it cost nothing.
   // Empty when it is still there, or that is not known.

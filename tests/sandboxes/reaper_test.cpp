@@ -120,21 +120,26 @@ TEST(Reaper, EndsTheIdleButNotTheActive) {
   EXPECT_EQ(world.row(unused.id).state, SandboxState::stopped);
 }
 
+// A create's first step alone, under a lease of 30 seconds.
+SandboxRecord intend(World& world) {
+  Decision decision = world.replica.lifecycle.explain(world.order());
+  SandboxRecord record{.id = SandboxId::make(), .tenant = world.tenant, .profile = "python"};
+  record.profile_version = 3;
+  record.decision = decision.id;
+  record.ttl_seconds = record.max_ttl_seconds = 600;
+  record.planned = planned(decision);
+  auto write = [=](pqxx::work& tx) {
+    sandbox_rows::insert(tx, record, decision, seconds(30), Json::object(), "");
+  };
+  run(world.database->run(std::move(write)));
+  return record;
+}
+
 // What a gateway leaves that is killed between the steps of a create.
 TEST(Reaper, ResolvesACreateThatDiedAtAnyStep) {
   for (const bool backend_had_made_it : {false, true}) {
     World world;
-    const CreateOrder order = world.order();
-    Decision decision = world.replica.lifecycle.explain(order);
-    SandboxRecord record{.id = SandboxId::make(), .tenant = world.tenant, .profile = "python"};
-    record.profile_version = 3;
-    record.decision = decision.id;
-    record.ttl_seconds = record.max_ttl_seconds = 600;
-    record.planned = planned(decision);
-    auto write = [=](pqxx::work& tx) {
-      sandbox_rows::insert(tx, record, decision, seconds(30), Json::object(), "");
-    };
-    run(world.database->run(std::move(write)));
+    const SandboxRecord record = intend(world);
     if (backend_had_made_it) run(world.b->create({.sandbox_id = record.id.value}));
     EXPECT_EQ(run(world.replica.reaper().abandon()), 0u) << "its lease still runs";
     EXPECT_EQ(run(world.replica.reaper(seconds(31)).abandon()), 1u);
@@ -142,6 +147,21 @@ TEST(Reaper, ResolvesACreateThatDiedAtAnyStep) {
     EXPECT_EQ(world.b->alive(), 0u);
     EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event"), "0");
   }
+}
+
+TEST(Reaper, AsksAllThatMayHaveACreateAtOnce) {
+  World world;
+  const SandboxRecord record = intend(world);
+  for (const auto& backend : {world.a, world.b})
+    run(backend->create({.sandbox_id = record.id.value}));
+  world.a->hang_kills(true);
+  Reaper reaper(world.replica.lifecycle, {.ahead = seconds(31)});
+  EXPECT_EQ(run(reaper.abandon()), 1u);
+  while (world.a->kills() == 0 || world.b->alive() > 0) run(sleep_for(milliseconds(5)));
+  EXPECT_EQ(world.row(record.id).state, SandboxState::stopping);
+  world.a->hang_kills(false);
+  run(reaper.rest());
+  EXPECT_EQ(world.row(record.id).state, SandboxState::failed);
 }
 
 // A tenant's own backend, whose answers have no form that its adapter knows.
