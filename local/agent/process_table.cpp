@@ -13,7 +13,9 @@ constexpr size_t kMaxEndedOutput = 16 * 1024 * 1024;  // of all ended processes 
 }  // namespace
 
 void ProcessTable::check_room(const std::string& id) const {
-  if (by_id_.contains(id)) throw Error(ErrorCode::conflict, "the process id is taken");
+  const auto found = by_id_.find(id);
+  if (found != by_id_.end() && !found->second->ended())
+    throw Error(ErrorCode::conflict, "the process id is taken");
   if (by_pid_.size() >= kMaxAlive)
     throw Error(ErrorCode::quota_exceeded, "the sandbox runs too many commands at once");
 }
@@ -21,6 +23,7 @@ void ProcessTable::check_room(const std::string& id) const {
 std::shared_ptr<Process> ProcessTable::add(ProcessSettings settings, Spawned child) {
   const std::string id = settings.id;
   auto process = std::make_shared<Process>(loop_, std::move(settings), std::move(child));
+  std::erase(ended_, id);  // what it was the name of is forgotten
   by_id_[id] = process;
   by_pid_[process->pid()] = process;
   share_room();

@@ -14,7 +14,8 @@ class ProcessTable {
  public:
   explicit ProcessTable(Loop& loop) : loop_(loop) {}
 
-  // Throws Error: conflict when the id is taken, quota_exceeded when too many are alive.
+  // Throws Error: conflict when a living process has the id, quota_exceeded when too many are
+  // alive.
   void check_room(const std::string& id) const;
   std::shared_ptr<Process> add(ProcessSettings settings, Spawned child);
   std::shared_ptr<Process> get(const std::string& id) const;  // throws Error(not_found)

@@ -7,6 +7,10 @@
 namespace sandgate::test {
 namespace {
 
+Task<void> start_only(AgentClient client, Command command) {
+  const auto stream = co_await client.exec(std::move(command));
+}
+
 class BackgroundTest : public AgentTest {
  protected:
   std::string start_background(std::string line) {
@@ -39,6 +43,31 @@ TEST_F(BackgroundTest, RunsOnAndIsReadLater) {
   EXPECT_TRUE(ended.background);
   EXPECT_TRUE(ended.ended_at && *ended.ended_at >= ended.started_at);
   EXPECT_EQ(ended.command.back(), "echo one; sleep 0.2; echo two >&2; exit 4");
+}
+
+TEST_F(BackgroundTest, TheIdOfOneThatEndedIsFree) {
+  const auto named = [&](std::string line) {
+    Command command = shell(std::move(line));
+    command.process_id = "pr-named";
+    return command;
+  };
+  const auto start = [&](std::string line) {
+    Command command = named(std::move(line));
+    command.background = true;
+    return go([&]() -> Task<std::string> {
+      auto starting = start_only(client_, command);
+      co_return co_await refusal(std::move(starting));
+    });
+  };
+  for (int i = 0; i < 200; ++i)
+    EXPECT_EQ(exec(named("echo " + std::to_string(i))).exit.exit_code, 0);
+  EXPECT_EQ(attach("pr-named", 0).out, "199\n");
+  EXPECT_EQ(go([&] { return client_.processes(); }).size(), 1u);
+  EXPECT_EQ(start("sleep 60"), "none");
+  EXPECT_EQ(start("true"), "conflict");
+  go([&] { return client_.signal("pr-named", SIGKILL); });
+  ASSERT_TRUE(eventually([&] { return exited("pr-named"); }));
+  EXPECT_EQ(start("true"), "none");
 }
 
 TEST_F(BackgroundTest, KeepsTheNewestMegabyteWithoutAReader) {

@@ -188,10 +188,10 @@ TEST_F(ExecTest, StopsReadingWhenNobodyTakesTheOutput) {
 }
 
 TEST_F(ExecTest, RefusesATakenIdAndTooMuch) {
-  exec("true");
-  Command twin = shell("true");
-  twin.process_id = "pr1";
-  EXPECT_EQ(go([&] { return refusal(client_.exec(twin)); }), "conflict");
+  Command living = shell("sleep 100");
+  living.process_id = "twin";
+  const auto stream = go([&] { return client_.exec(living); });
+  EXPECT_EQ(go([&] { return refusal(client_.exec(living)); }), "conflict");
   Command big;
   big.process_id = "big";
   big.argv = {"true", std::string(200'000, 'x')};
