@@ -122,9 +122,7 @@ void Extraction::content(std::string_view bytes) {
 
 void Extraction::end() {
   if (!file_) return;
-  const timespec times[2] = {{0, UTIME_OMIT}, {entry_.mtime, 0}};
-  ::futimens(file_->descriptor(), times);
-  file_->commit(entry_.mode & 0777);
+  file_->commit(entry_.mode & 0777, {entry_.mtime, 0});
   file_.reset();
 }
 

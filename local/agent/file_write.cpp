@@ -29,9 +29,10 @@ std::string temporary_name() {
 
 // The kernel's own moves in steps of milliseconds, in which a file may change twice; size and time
 // are what tells its versions apart.
-bool set_precise_time(int file) {
-  timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};
-  return ::clock_gettime(CLOCK_REALTIME, &times[1]) == 0 && ::futimens(file, times) == 0;
+timespec precise_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return now;
 }
 
 void refuse_special(const Place& place) {
@@ -68,9 +69,11 @@ void PendingFile::write(std::string_view bytes) {
   }
 }
 
-void PendingFile::commit(uint32_t mode) {
+void PendingFile::commit(uint32_t mode, timespec modified) {
   const int directory = place_.directory.get();
-  if (::fchmod(file_.get(), mode) != 0 || !set_precise_time(file_.get())) throw path_error(path_);
+  if (::fchmod(file_.get(), mode) != 0) throw path_error(path_);
+  const timespec times[2] = {{0, UTIME_OMIT}, modified};
+  ::futimens(file_.get(), times);  // of an archive: refused, it is now
   if (::renameat(directory, temporary_.c_str(), directory, place_.name.c_str()) != 0)
     throw path_error(path_);
   temporary_.clear();
@@ -85,7 +88,7 @@ void write_file(FileSession& session, FileRequest& request) {
   PendingFile file(place, path);
   session.reply(nlohmann::json::object());
   for (std::string_view bytes; !(bytes = session.receive_bytes()).empty();) file.write(bytes);
-  file.commit(static_cast<uint32_t>(mode.value_or(kDefaultMode)));
+  file.commit(static_cast<uint32_t>(mode.value_or(kDefaultMode)), precise_time());
   session.reply(describe(place, path));
 }
 

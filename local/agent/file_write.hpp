@@ -1,4 +1,5 @@
 #pragma once
+#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -17,8 +18,7 @@ class PendingFile {
   PendingFile& operator=(const PendingFile&) = delete;
 
   void write(std::string_view bytes);
-  int descriptor() const { return file_.get(); }
-  void commit(uint32_t mode);
+  void commit(uint32_t mode, timespec modified);
 
  private:
   const Place& place_;

@@ -50,6 +50,12 @@ TEST_F(ArchiveTest, GoesRound) {
             "755\n751\n");
 }
 
+TEST_F(ArchiveTest, FilesKeepTheirTime) {
+  const std::string tar = member({.name = "file", .mode = 0644, .mtime = 1'000'000'000}, "text");
+  EXPECT_EQ(unpack(tar), "none");
+  EXPECT_EQ(exec("stat -c %Y out/file").out, "1000000000\n");
+}
+
 TEST_F(ArchiveTest, TakesWhatTheSystemPacks) {
   exec(
       "mkdir -p in/$(printf 'd%.0s' $(seq 1 90)); echo hard > in/a; ln in/a in/b; "
