@@ -67,6 +67,7 @@ int DiskStore::open_template(uint64_t bytes) {
     check(ftruncate(file.get(), static_cast<off_t>(bytes)), "size disk template");
     format(draft, path + ".layers", inodes(bytes));
     std::filesystem::remove_all(path + ".layers");
+    check(fsync(file.get()), "keep disk template");  // else a power cut leaves the name alone
     check(::rename(draft.c_str(), path.c_str()), "keep disk template");
   }
   Fd file = check_fd(open(path.c_str(), O_RDONLY | O_CLOEXEC), "open disk template");

@@ -30,7 +30,8 @@ void copy_disk(int from, int to, off_t size, const std::atomic<bool>* stop) {
   check(ftruncate(to, size), "size disk image");
   for (off_t at = 0; at < size;) {
     const off_t data = lseek(from, at, SEEK_DATA);
-    if (data < 0) break;  // holes to the end
+    if (data < 0 && errno == ENXIO) break;  // holes to the end
+    check(data, "read disk image");
     const off_t hole = check(lseek(from, data, SEEK_HOLE), "read disk image");
     copy_extent(from, to, data, hole, stop);
     at = hole;
