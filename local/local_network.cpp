@@ -8,7 +8,14 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kInstallPatience{5};
+constexpr std::chrono::seconds kInstallPatience{5}, kEgressPatience{5};
+
+// The process may hang, and nobody needs to wait for that.
+Task<Json> ask_egress(const NodeClient& egress, std::string verb, Json params) {
+  auto asking = egress.call(std::move(verb), std::move(params));
+  auto answer = within(kEgressPatience, std::move(asking));
+  co_return co_await std::move(answer);
+}
 
 NetworkVerdict verdict_from(const Json& json) {
   NetworkVerdict verdict;
@@ -36,9 +43,9 @@ Json secrets_json(const std::string& id, const SecretGrants& secrets) {
 
 Task<NetworkState> LocalProvider::network(std::string id) {
   Json params{{"id", id_of(id)}};
-  const Json policy = co_await node_.call("network", params);
+  const Json policy = co_await ask("network", params);
   NetworkState state{network_from(policy), {}};
-  auto asking = egress_.call("verdicts", std::move(params));
+  auto asking = ask_egress(egress_, "verdicts", std::move(params));
   const auto outcome = co_await attempt(std::move(asking));
   // One without a way out is not known there.
   if (const auto* verdicts = std::get_if<Json>(&outcome)) {
@@ -53,13 +60,15 @@ Task<void> LocalProvider::set_network(std::string id, NetworkPolicy policy) {
 }
 
 Task<std::map<std::string, std::string>> LocalProvider::secret_revisions() {
-  const Json answer = co_await egress_.call("revisions");
+  auto asking = ask_egress(egress_, "revisions", Json::object());
+  const Json answer = co_await std::move(asking);
   co_return answer.get<std::map<std::string, std::string>>();
 }
 
 Task<void> LocalProvider::set_secrets(std::string id, SecretGrants secrets) {
   Json params = secrets_json(id_of(id), secrets);
-  const Json answer = co_await egress_.call("set_secrets", std::move(params));
+  auto giving = ask_egress(egress_, "set_secrets", std::move(params));
+  const Json answer = co_await std::move(giving);
   auto installing = install_authority(agent(id), answer.at("certificate").get<std::string>());
   const auto outcome = co_await attempt_within(kInstallPatience, std::move(installing));
   if (const auto* failure = std::get_if<Error>(&outcome)) throw *failure;

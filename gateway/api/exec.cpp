@@ -11,7 +11,7 @@ namespace {
 
 // 16 MiB of stdin as base64, and room for the command and its environment.
 constexpr size_t kMaxBodyBytes = 24 << 20;
-constexpr std::chrono::seconds kLateExit{15};
+constexpr std::chrono::seconds kLateExit{10};
 
 bool wants_events(const http::Request& request) {
   const auto accept = request.headers.find("Accept").value_or("");
@@ -80,7 +80,13 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
   require_verbs(box, asked);
   Command& command = asked.command;
   command.process_id = ProcessId::make().value;
-  auto stream = co_await start_program(box, command);
+  // The agent ends what takes too long. Should it hang, or be starved by what it is to end, the
+  // caller at least is not kept.
+  const bool limited = command.timeout.count() > 0;
+  const auto limit = std::chrono::steady_clock::now() + command.timeout + kLateExit;
+  auto starting = start_program(box, command);
+  if (limited) starting = within(command.timeout + kLateExit, std::move(starting));
+  auto stream = co_await std::move(starting);
   const std::string named = stream->process_id();
   const std::string process_id = named.empty() ? command.process_id : named;
 
@@ -100,9 +106,7 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
     answer = with_companion(std::move(answer), feed(*stream, std::move(*asked.input)));
   else
     co_await attempt(stream->close_stdin());
-  // The agent ends what takes too long. Should it be starved by what it is to end, the caller at
-  // least is not kept.
-  if (command.timeout.count() > 0) answer = within(command.timeout + kLateExit, std::move(answer));
+  if (limited) answer = within(limit - std::chrono::steady_clock::now(), std::move(answer));
   const Json document = co_await std::move(answer);
   co_return http::Response::json(200, document);
 }

@@ -11,15 +11,17 @@ using agent::ClientConnection;
 constexpr size_t kMaxProcesses = 4096;
 
 // An operation with one answer.
-Task<Json> ask(std::string path, std::string operation, Json request) {
+Task<Json> ask(std::string path, std::string operation, Json request,
+               std::chrono::seconds patience = agent::kReplyPatience) {
   const auto connection =
       co_await ClientConnection::open(std::move(path), std::move(operation), std::move(request));
-  co_return co_await connection->receive_reply();
+  co_return co_await connection->receive_reply(patience);
 }
 
 // One whose answer says only that it was done.
-Task<void> tell(std::string path, std::string operation, Json request) {
-  co_await ask(std::move(path), std::move(operation), std::move(request));
+Task<void> tell(std::string path, std::string operation, Json request,
+                std::chrono::seconds patience = agent::kReplyPatience) {
+  co_await ask(std::move(path), std::move(operation), std::move(request), patience);
 }
 
 AgentStatus to_status(const Json& document) {
@@ -69,8 +71,10 @@ Task<void> bind_owner(std::string path, AgentConfiguration wanted) {
     throw Error(ErrorCode::unavailable, "the sandbox's agent did not take its settings");
 }
 
-Task<FileEntry> ask_entry(std::string path, std::string operation, Json request) {
-  const Json answer = co_await ask(std::move(path), std::move(operation), std::move(request));
+Task<FileEntry> ask_entry(std::string path, std::string operation, Json request,
+                          std::chrono::seconds patience = agent::kReplyPatience) {
+  const Json answer =
+      co_await ask(std::move(path), std::move(operation), std::move(request), patience);
   co_return agent::to_file_entry(answer);
 }
 
@@ -114,11 +118,11 @@ Task<FileEntry> AgentClient::make_directory(std::string path) const {
 }
 
 Task<FileEntry> AgentClient::move(std::string from, std::string to) const {
-  return ask_entry(path_, "move", {{"from", from}, {"to", to}});
+  return ask_entry(path_, "move", {{"from", from}, {"to", to}}, agent::kWorkPatience);
 }
 
 Task<void> AgentClient::remove(std::string path, bool recursive) const {
-  return tell(path_, "remove", {{"path", path}, {"recursive", recursive}});
+  return tell(path_, "remove", {{"path", path}, {"recursive", recursive}}, agent::kWorkPatience);
 }
 
 }  // namespace sandgate

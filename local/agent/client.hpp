@@ -22,7 +22,8 @@ struct AgentConfiguration {
 // Talks to the agent of one local sandbox; every call dials its socket anew. The agent is treated
 // as hostile: whatever it sends is checked and bounded. Calls may run concurrently, honour
 // cancellation (the connection closes) and do not refer to the client once they have begun.
-// Throws Error: a missing or refusing socket is not_found, a broken connection unavailable.
+// Throws Error: a missing or refusing socket is not_found, a broken connection unavailable, one
+// that says nothing timeout.
 // Copyable: it is only the socket's path ("/proc/self/fd/<n>/name" and long paths are fine).
 class AgentClient {
  public:

@@ -22,8 +22,6 @@ constexpr size_t kMaxSocketPath = 107;
 constexpr size_t kMaxMessage = 500;
 constexpr int kDialAttempts = 400;
 constexpr std::chrono::milliseconds kDialPause{5};  // while the agent's backlog is full
-// Beyond what removing a large tree takes: an agent that says nothing then, says nothing any more.
-constexpr std::chrono::seconds kReplyPatience{60};
 
 // What an agent may say; anything else would let a sandbox speak for the gateway.
 constexpr std::array kAgentCodes{
@@ -162,11 +160,14 @@ Task<Frame> ClientConnection::receive() {
   }
 }
 
-Task<Json> ClientConnection::receive_reply() {
+Task<Frame> ClientConnection::receive_within(std::chrono::seconds patience) {
   auto receiving = receive();
-  const auto outcome = co_await attempt_within(kReplyPatience, std::move(receiving));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
-  const Frame& frame = std::get<Frame>(outcome);
+  auto waiting = within(patience, std::move(receiving));
+  co_return co_await std::move(waiting);
+}
+
+Task<Json> ClientConnection::receive_reply(std::chrono::seconds patience) {
+  const Frame frame = co_await receive_within(patience);
   if (frame.type != FrameType::reply) throw broken();
   co_return checked([&] { return parse_json(frame.payload); });
 }
@@ -189,7 +190,7 @@ Task<StreamSocket> ClientConnection::receive_descriptor() {
 }
 
 Task<Json> ClientConnection::receive_piece(size_t& room) {
-  const Frame frame = co_await receive();
+  const Frame frame = co_await receive_within(kWorkPatience);
   if (frame.type == FrameType::end) co_return Json();
   if (frame.type != FrameType::items) throw broken();
   if (frame.payload.size() > room) throw Error(ErrorCode::too_large, "the list is too long");

@@ -10,6 +10,10 @@
 
 namespace sandgate::agent {
 
+// How long an agent that lives may take to answer, and to answer what is work: a program to start
+// beside others, a tree to remove, a disk to write.
+inline constexpr std::chrono::seconds kReplyPatience{20}, kWorkPatience{60};
+
 // One dialled connection to an agent, whose every byte is checked. One coroutine may receive while
 // another sends. Use it as a shared_ptr that each coroutine holds: closing it ends them.
 class ClientConnection {
@@ -23,7 +27,8 @@ class ClientConnection {
   // The next frame; the payload is valid until the next call. Throws what an error frame says, and
   // Error(unavailable) when the connection broke.
   Task<Frame> receive();
-  Task<Json> receive_reply();
+  // Throws Error(timeout) when nothing comes in time.
+  Task<Json> receive_reply(std::chrono::seconds patience = kReplyPatience);
   // The descriptor that comes beside a reply; what it is must be checked.
   Task<StreamSocket> receive_descriptor();
   // All objects of a list until its end, at most `max`, each as `made` of its JSON. Throws
@@ -40,6 +45,7 @@ class ClientConnection {
   void close();
 
  private:
+  Task<Frame> receive_within(std::chrono::seconds patience);
   // The next piece of a list, whose size `room` loses; null: there is no more.
   Task<Json> receive_piece(size_t& room);
 

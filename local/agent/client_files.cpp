@@ -118,7 +118,7 @@ Task<Json> upload(std::string socket, std::string operation, Json request, ByteS
     taken = co_await connection->send(frame);
   }
   if (taken) co_await connection->send_end();
-  co_return co_await connection->receive_reply();
+  co_return co_await connection->receive_reply(agent::kWorkPatience);
 }
 
 Task<FileEntry> upload_file(std::string socket, std::string path, uint32_t mode,

@@ -349,6 +349,25 @@ def test_a_frozen_node_is_given_up():
         server.close()
 
 
+def test_a_frozen_agent_is_given_up():
+    server, _, client = fresh()
+    box = create(client)["id"]
+    with open(f"{server.home}/run/sandboxes/{box}/sandbox.json") as entry:
+        agent = json.load(entry)["pid"]
+    try:
+        os.kill(agent, signal.SIGSTOP)
+        for path, body, limit in (("exec", {"command": ["true"], "timeout_ms": 1000}, 13),
+                                  ("files/list?path=.", None, 25)):
+            begin = time.monotonic()
+            answer = client.call("POST" if body else "GET", f"/v1/sandboxes/{box}/{path}", body)
+            took = time.monotonic() - begin
+            assert answer.status == 504 and answer.json()["code"] == "timeout", answer.body
+            assert took < limit, f"{path} took {took:.1f} s"
+        client.ok("DELETE", f"/v1/sandboxes/{box}")
+    finally:
+        server.close()
+
+
 def ends_with_one_line(arguments, *words, environment=None, user=None):
     binary = Server().binary
     argv = [binary, *arguments]
