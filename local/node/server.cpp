@@ -6,6 +6,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
+#include "gateway/core/settle.hpp"
 #include "local/egress/control_channel.hpp"
 #include "local/image/build.hpp"
 #include "local/namespaces/step_error.hpp"
@@ -129,9 +130,12 @@ Task<void> NodeServer::answer(wire::Stream& stream, const Json& request) {
     Json result;
     if (verb == "build_image") {
       result = co_await build_image(stream, id, params);
+    } else if (copies_a_disk(verb, params)) {
+      result = co_await copy(std::move(verb), std::move(params));
     } else {
+      asio::thread_pool& pool = verb == "kill" ? endings_ : pool_;
       auto work = [this, verb, params] { return handle(verb, params); };
-      result = co_await on_pool(pool_for(verb, params), std::move(work));
+      result = co_await on_pool(pool, std::move(work));
     }
     reply = {{"id", id}, {"result", std::move(result)}};
   } catch (...) {
@@ -140,9 +144,18 @@ Task<void> NodeServer::answer(wire::Stream& stream, const Json& request) {
   co_await wire::send(stream, std::move(reply));
 }
 
-asio::thread_pool& NodeServer::pool_for(const std::string& verb, const Json& params) {
-  if (verb == "kill") return endings_;
-  return copies_a_disk(verb, params) ? copies_ : pool_;
+Task<Json> NodeServer::copy(std::string verb, Json params) {
+  const std::string tenant = whose_disk(supervisor_, params);
+  co_await copy_turns_.take(tenant);
+  auto work = [this, verb = std::move(verb), params = std::move(params)] {
+    return handle(verb, params);
+  };
+  auto copying = on_pool(copies_, std::move(work));
+  Settled<Json> copied;
+  auto settling = settle(std::move(copying), copied);
+  co_await std::move(settling);
+  copy_turns_.give_back(tenant);
+  co_return copied.take();
 }
 
 Json NodeServer::describe_node() const {

@@ -4,6 +4,7 @@
 
 #include "gateway/core/async.hpp"
 #include "local/node/supervisor.hpp"
+#include "local/node/turns.hpp"
 #include "local/node/wire.hpp"
 
 namespace sandgate {
@@ -20,20 +21,24 @@ class NodeServer {
   Task<void> serve(int listener);
 
  private:
+  static constexpr size_t kCopies = 4;  // at once
+
   Task<void> converse(wire::Stream stream);
   Task<void> answer(wire::Stream& stream, const Json& request);
   Json handle(const std::string& verb, const Json& params);
   Task<Json> build_image(wire::Stream& stream, Json id, Json params);
   Json describe_node() const;
   void remove_image(const std::string& name);
-  // As long as a disk takes is too long for what all wait for.
-  asio::thread_pool& pool_for(const std::string& verb, const Json& params);
+  // As long as a disk takes is too long for what all wait for, and as what one tenant has copied
+  // for the others.
+  Task<Json> copy(std::string verb, Json params);
 
   const NodeSettings& settings_;
   Supervisor& supervisor_;
   asio::thread_pool& pool_;
   asio::thread_pool& endings_;
-  asio::thread_pool copies_{2};  // of disks
+  asio::thread_pool copies_{kCopies};  // of disks
+  Turns copy_turns_{kCopies, kCopies / 2};  // by tenant; touched by the loop's thread only
   int connections_ = 0;  // touched by the loop's thread only
   std::atomic<bool> building_{false};
   std::jthread builder_;  // told to stop when this ends

@@ -48,4 +48,10 @@ bool copies_a_disk(const std::string& verb, const Json& params) {
   return snapshot != params.end() && *snapshot != Json("");
 }
 
+std::string whose_disk(Supervisor& supervisor, const Json& params) {
+  if (params.contains("tenant")) return required_text(params, "tenant");
+  const auto record = supervisor.find(required_text(params, "id"));
+  return record ? record->tenant_id : "";
+}
+
 }  // namespace sandgate

@@ -12,5 +12,7 @@ std::optional<Json> answer_state_verb(Supervisor& supervisor, const std::string&
 
 // Whether a request may take as long as copying gigabytes does.
 bool copies_a_disk(const std::string& verb, const Json& params);
+// The tenant whose request that is; empty: nobody's.
+std::string whose_disk(Supervisor& supervisor, const Json& params);
 
 }  // namespace sandgate

@@ -1,0 +1,62 @@
+#include "local/node/turns.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace sandgate {
+namespace {
+
+class TurnsTest : public ::testing::Test {
+ protected:
+  void ask(std::string name) {
+    asio::co_spawn(
+        loop_,
+        [this, name]() -> Task<void> {
+          co_await turns_.take(name);
+          begun_ += name;
+        },
+        asio::detached);
+    settle();
+  }
+  void end(const std::string& name) {
+    turns_.give_back(name);
+    settle();
+  }
+  void settle() {
+    loop_.restart();
+    loop_.poll();
+  }
+
+  asio::io_context loop_{1};
+  Turns turns_{3, 2};
+  std::string begun_;
+};
+
+TEST_F(TurnsTest, NobodyHasAll) {
+  for (const char* name : {"a", "a", "a", "a"}) ask(name);
+  EXPECT_EQ(begun_, "aa");
+  ask("b");
+  EXPECT_EQ(begun_, "aab");
+  ask("b");
+  EXPECT_EQ(begun_, "aab") << "no more at once";
+}
+
+TEST_F(TurnsTest, WhoeverCameLaterWaitsForOneOfTheOthersOnly) {
+  for (const char* name : {"a", "a", "a", "a", "b", "b", "c"}) ask(name);
+  EXPECT_EQ(begun_, "aab");
+  end("a");
+  EXPECT_EQ(begun_, "aaba") << "first come";
+  end("a");
+  EXPECT_EQ(begun_, "aabab");
+  end("b");
+  EXPECT_EQ(begun_, "aababc") << "before the fourth of a";
+  end("b");
+  EXPECT_EQ(begun_, "aababca");
+  for (const char* name : {"a", "a", "c"}) end(name);
+  ask("c");
+  EXPECT_EQ(begun_, "aababcac");
+}
+
+}  // namespace
+}  // namespace sandgate
