@@ -72,6 +72,16 @@ Task<ExecResult> run_command(LocalProvider& provider, std::string id, Command co
   co_return result;
 }
 
+// Whether it takes its leave, which the first of a pid namespace does when all others have gone.
+bool is_exiting(int64_t pid) {
+  constexpr unsigned long kExiting = 4;
+  const std::string line = read_text("/proc/" + std::to_string(pid) + "/stat");
+  std::istringstream fields(line.substr(std::min(line.size(), line.rfind(')') + 1)));
+  std::string field;
+  for (int number = 3; number <= 9; ++number) fields >> field;
+  return (std::strtoul(field.c_str(), nullptr, 10) & kExiting) != 0;
+}
+
 int count_lines(const std::string& text, const std::string& needle) {
   std::istringstream lines(text);
   int count = 0;
@@ -111,8 +121,10 @@ LocalNode::LocalNode(uid_t serve_uid, size_t warm_sandboxes, std::string workspa
              chown(data_dir().c_str(), run_as_, run_as_) != 0) {
     throw std::runtime_error("the node's directory cannot be given away");
   }
-  provider_ = std::make_unique<LocalProvider>(LocalProviderSettings{
-      run_dir() + "/node.sock", run_dir() + "/sandboxes", run_dir() + "/egress.sock"});
+  provider_ = std::make_unique<LocalProvider>(
+      LocalProviderSettings{.node_socket = run_dir() + "/node.sock",
+                            .sandboxes_dir = run_dir() + "/sandboxes",
+                            .egress_socket = run_dir() + "/egress.sock"});
   start();
 }
 
@@ -235,6 +247,30 @@ JournalRecord LocalNode::record(const std::string& id) const {
       Json::parse(read_text(run_dir() + "/sandboxes/" + id + "/sandbox.json")));
 }
 
+const SmallDisk& LocalNode::move_to_small_disk(int mib) {
+  const std::string images = data_dir() + "/images";
+  const fs::path cache = fs::read_symlink(images);
+  stop();
+  disk_ = std::make_unique<SmallDisk>(data_dir(), mib);
+  fs::create_directory_symlink(cache, images);
+  start();
+  return *disk_;
+}
+
+FrozenDisk LocalNode::hold_at_disk(const JournalRecord& record) {
+  Command writer;
+  writer.process_id = make_id("pr");
+  writer.argv = {"/bin/bash", "-c", "while :; do echo x > ~/f; done"};
+  writer.background = true;
+  run(provider_->exec(record.id, std::move(writer)));
+  FrozenDisk frozen(disk_of(pid_, record.id));
+  for (int i = 0; !has_waiting_process(record); ++i) {
+    if (i > 1000) throw std::runtime_error("no process waits for the disk");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return frozen;
+}
+
 bool is_dying(int64_t pid) {
   constexpr uint64_t kKill = uint64_t{1} << (SIGKILL - 1);
   std::ifstream in("/proc/" + std::to_string(pid) + "/status");
@@ -242,7 +278,7 @@ bool is_dying(int64_t pid) {
     if ((line.starts_with("ShdPnd:") || line.starts_with("SigPnd:")) &&
         (std::strtoull(line.c_str() + 7, nullptr, 16) & kKill))
       return true;
-  return false;
+  return is_exiting(pid);
 }
 
 std::string compile_c(const std::string& source) {

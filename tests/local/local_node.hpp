@@ -8,6 +8,7 @@
 
 #include "local/local_provider.hpp"
 #include "local/node/journal.hpp"
+#include "tests/local/frozen_disk.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {
@@ -55,11 +56,16 @@ class LocalNode {
   void write(const std::string& id, const std::string& path, const std::string& bytes,
              uint32_t mode = 0644);
   JournalRecord record(const std::string& id) const;  // from the journal
+  // Starts the node anew, which had no sandboxes, with its data on a file system of so many MiB.
+  const SmallDisk& move_to_small_disk(int mib);
+  // Leaves the sandbox with a process that waits for its disk, and so cannot be ended meanwhile.
+  FrozenDisk hold_at_disk(const JournalRecord& record);
 
  private:
   void wait_until_up();
 
   TempDirectory directory_;
+  std::unique_ptr<SmallDisk> disk_;  // over data_dir()
   std::string name_;
   uid_t serve_uid_;
   size_t warm_sandboxes_;

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "gateway/core/ids.hpp"
-#include "local/namespaces/freezer.hpp"
 #include "local/namespaces/launcher.hpp"
 #include "tests/local/node/node_fixture.hpp"
 
@@ -41,12 +40,13 @@ TEST_F(LifecycleTest, ManyLivesLeaveNothing) {
 }
 
 TEST_F(LifecycleTest, EndsThatTakeLongKeepNobodyElseWaiting) {
-  if (!node().provider().descriptor().can(Verb::pause)) GTEST_SKIP() << "no freezer here";
+  if (!node().provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << "no disks of their own";
   constexpr std::ptrdiff_t kThreads = 4, kSlow = 6;  // of the node, for questions; more than these
   std::vector<JournalRecord> slow;
+  std::vector<FrozenDisk> frozen;
   for (std::ptrdiff_t i = 0; i < kSlow; ++i) {
     slow.push_back(node().record(node().create()));
-    freeze(slow.back().cgroups, 5s);
+    frozen.push_back(node().hold_at_disk(slow.back()));
   }
   const auto ends = [&](const std::string& id) {
     try {
@@ -60,13 +60,12 @@ TEST_F(LifecycleTest, EndsThatTakeLongKeepNobodyElseWaiting) {
   const auto dying = [&] {
     return std::ranges::count_if(slow, [](const auto& one) { return is_dying(one.pid); });
   };
-  const bool they_wait = eventually([&] { return dying() >= kThreads; });
+  EXPECT_TRUE(eventually([&] { return dying() >= kThreads; })) << "they wait";
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_NO_THROW(run(node().provider().kill(node().create()))) << "others come and go";
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s) << "and wait for no end, of ten seconds";
-  for (const JournalRecord& one : slow) thaw(one.cgroups);
+  frozen.clear();
   for (std::thread& killer : killers) killer.join();
-  if (!they_wait) GTEST_SKIP() << "what is frozen dies on this machine";
   EXPECT_TRUE(eventually([&] { return run(node().provider().list()).empty(); }));
 }
 
