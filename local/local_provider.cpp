@@ -56,6 +56,7 @@ LocalProvider::LocalProvider(LocalProviderSettings settings)
     : settings_(std::move(settings)),
       node_(settings_.node_socket),
       egress_(settings_.egress_socket),
+      space_(settings_.data_dir, settings_.disk_floor_mib),
       descriptor_(std::make_shared<const Descriptor>(unasked())) {}
 
 Task<void> LocalProvider::refresh() {
@@ -122,7 +123,8 @@ AgentClient LocalProvider::agent(const std::string& handle) const {
   std::error_code plain;
   const auto memory = std::filesystem::read_symlink(settings_.sandboxes_dir, plain);
   const std::string directory = memory.empty() ? settings_.sandboxes_dir : memory.string();
-  return AgentClient(directory + "/" + id + "/agent.sock");
+  return AgentClient(directory + "/" + id + "/agent.sock",
+                     [space = &space_] { return space->scarce(); });
 }
 
 Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {

@@ -5,6 +5,7 @@
 
 #include "local/agent/client.hpp"
 #include "local/node/client.hpp"
+#include "local/node/disk_space.hpp"
 #include "providers/provider.hpp"
 
 namespace sandgate {
@@ -16,6 +17,8 @@ struct LocalProviderSettings {
   // Whose node it is among gateways of one database: [a-z0-9]; empty where there is one only.
   std::string machine;
   std::function<void()> on_return;  // called when the node was away, or started anew, and is back
+  std::string data_dir;  // the node's; with the next what it keeps free. Empty: not looked at
+  int64_t disk_floor_mib = 0;
 };
 
 // This machine as a backend. Making and ending sandboxes is the node's work; exec and files go
@@ -33,6 +36,7 @@ class LocalProvider : public Provider {
   Task<void> keep_fresh();
 
   Descriptor descriptor() const override;
+  std::optional<DiskSpace::Look> disk() const { return space_.look(); }  // the node's
 
   Task<BackendSandbox> create(CreateSpec spec) override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
@@ -91,6 +95,7 @@ class LocalProvider : public Provider {
   const LocalProviderSettings settings_;
   const NodeClient node_;
   const NodeClient egress_;  // secrets' values go to that process alone
+  const DiskSpace space_;
   std::atomic<bool> missed_{false};  // a call found no node
   std::string instance_;  // of the node's process; refresh() only
   mutable std::mutex mutex_;

@@ -53,9 +53,9 @@ std::string machine_name(const Config& config) {
 std::shared_ptr<LocalProvider> local_provider(const Config& config, const std::string& machine,
                                               std::function<void()> on_return) {
   if (!config.local.enabled) return nullptr;
-  return std::make_shared<LocalProvider>(
-      LocalProviderSettings{config.node_socket(), config.local_run() + "/sandboxes",
-                            config.local_run() + "/egress.sock", machine, std::move(on_return)});
+  return std::make_shared<LocalProvider>(LocalProviderSettings{
+      config.node_socket(), config.local_run() + "/sandboxes", config.local_run() + "/egress.sock",
+      machine, std::move(on_return), config.local_data(), config.local.disk_floor_mib});
 }
 
 }  // namespace

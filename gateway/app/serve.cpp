@@ -124,6 +124,7 @@ NodeSettings node_settings(const Config& config) {
   settings.disk_read_mib = config.local.disk_read_mib_per_second;
   settings.disk_write_mib = config.local.disk_write_mib_per_second;
   settings.disk_operations = config.local.disk_operations_per_second;
+  settings.disk_floor_mib = config.local.disk_floor_mib;
   std::istringstream workspaces(config.local.workspaces);
   for (std::string one; std::getline(workspaces, one, ':');)
     if (!one.empty()) settings.workspaces.push_back(one);

@@ -48,6 +48,7 @@ struct Config {
     int64_t disk_read_mib_per_second = 1024;
     int64_t disk_write_mib_per_second = 1024;
     int64_t disk_operations_per_second = 16000;
+    int64_t disk_floor_mib = 0;  // 0: 1 GiB, or a twentieth of the file system where that is less
     std::string workspaces;
     struct Egress {
       std::string private_cidrs;  // separated by commas

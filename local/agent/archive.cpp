@@ -129,7 +129,7 @@ void write_archive(FileSession& session, FileRequest& request) {
       if (const auto* entry = std::get_if<TarEntry>(&*event)) extraction.begin(*entry);
       if (const auto* content = std::get_if<TarContent>(&*event))
         extraction.content(content->bytes);
-      if (std::holds_alternative<TarEntryEnd>(*event)) extraction.end();
+      if (std::holds_alternative<TarEntryEnd>(*event)) extraction.end(session.space_is_scarce());
     }
   }
   reader.finish();

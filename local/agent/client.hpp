@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,10 +25,14 @@ struct AgentConfiguration {
 // cancellation (the connection closes) and do not refer to the client once they have begun.
 // Throws Error: a missing or refusing socket is not_found, a broken connection unavailable, one
 // that says nothing timeout.
-// Copyable: it is only the socket's path ("/proc/self/fd/<n>/name" and long paths are fine).
+// Copyable: it is little more than the socket's path ("/proc/self/fd/<n>/name" and long paths are
+// fine).
 class AgentClient {
  public:
-  explicit AgentClient(std::string socket_path) : path_(std::move(socket_path)) {}
+  // While `scarce` says yes, what is uploaded is on the disk before the call returns; asked now and
+  // then during uploads only. Null: never.
+  explicit AgentClient(std::string socket_path, std::function<bool()> scarce = nullptr)
+      : path_(std::move(socket_path)), scarce_(std::move(scarce)) {}
 
   Task<AgentStatus> ping() const;
   // Once, of an agent that awaits its owner; else conflict. unavailable when it does not confirm.
@@ -60,6 +65,7 @@ class AgentClient {
 
  private:
   std::string path_;
+  std::function<bool()> scarce_;
 };
 
 }  // namespace sandgate

@@ -11,6 +11,19 @@ using agent::FrameType;
 
 constexpr size_t kMaxEntries = 100'000;
 constexpr uint32_t kPermissions = 0777;
+constexpr size_t kLookEvery = 256;  // frames: 16 MiB
+
+// Says once, when it is so, that the disk is full or nearly.
+struct Scarcity {
+  std::function<bool()> scarce;
+  bool told = false;
+
+  bool begins() {
+    const bool now = !told && scarce && scarce();
+    told = told || now;
+    return now;
+  }
+};
 
 struct DownloadState {
   std::shared_ptr<ClientConnection> connection;
@@ -103,13 +116,17 @@ Task<std::vector<FileEntry>> ask_list(std::string socket, std::string path, int 
 }
 
 // Streams the source after the agent accepted the request; the last answer.
-Task<Json> upload(std::string socket, std::string operation, Json request, ByteSource* source) {
+Task<Json> upload(std::string socket, std::string operation, Json request, ByteSource* source,
+                  std::function<bool()> scarce) {
   const auto connection =
       co_await ClientConnection::open(std::move(socket), std::move(operation), std::move(request));
   co_await connection->receive_reply();
   std::vector<char> buffer(agent::kHeaderBytes + agent::kMaxPayload);
+  const std::string settle = agent::frame(FrameType::bytes, "");
+  Scarcity scarcity{std::move(scarce)};
   bool taken = true;
-  while (taken) {
+  for (size_t count = 0; taken; ++count) {
+    if (count % kLookEvery == 0 && scarcity.begins()) taken = co_await connection->send(settle);
     const std::span<char> room(buffer.data() + agent::kHeaderBytes, agent::kMaxPayload);
     const size_t got = co_await source->read(room);
     if (got == 0) break;
@@ -117,20 +134,26 @@ Task<Json> upload(std::string socket, std::string operation, Json request, ByteS
     const std::string_view frame(buffer.data(), agent::kHeaderBytes + got);
     taken = co_await connection->send(frame);
   }
+  if (taken && scarcity.begins()) taken = co_await connection->send(settle);
   if (taken) co_await connection->send_end();
   co_return co_await connection->receive_reply(agent::kWorkPatience);
 }
 
-Task<FileEntry> upload_file(std::string socket, std::string path, uint32_t mode,
-                            ByteSource* source) {
+Task<FileEntry> upload_file(std::string socket, std::string path, uint32_t mode, ByteSource* source,
+                            std::function<bool()> scarce) {
   Json request{{"path", path}, {"mode", mode & kPermissions}};
-  const Json answer = co_await upload(std::move(socket), "write", std::move(request), source);
+  auto uploading =
+      upload(std::move(socket), "write", std::move(request), source, std::move(scarce));
+  const Json answer = co_await std::move(uploading);
   co_return agent::to_file_entry(answer);
 }
 
-Task<void> upload_archive(std::string socket, std::string path, ByteSource* source) {
+Task<void> upload_archive(std::string socket, std::string path, ByteSource* source,
+                          std::function<bool()> scarce) {
   Json request{{"path", path}};
-  co_await upload(std::move(socket), "archive_write", std::move(request), source);
+  auto uploading =
+      upload(std::move(socket), "archive_write", std::move(request), source, std::move(scarce));
+  co_await std::move(uploading);
 }
 
 }  // namespace
@@ -140,7 +163,7 @@ Task<FileContent> AgentClient::read_file(std::string path, ByteRange range) cons
 }
 
 Task<FileEntry> AgentClient::write_file(std::string path, uint32_t mode, ByteSource& bytes) const {
-  return upload_file(path_, std::move(path), mode, &bytes);
+  return upload_file(path_, std::move(path), mode, &bytes, scarce_);
 }
 
 Task<std::vector<FileEntry>> AgentClient::list_files(std::string path, int depth) const {
@@ -152,7 +175,7 @@ Task<std::unique_ptr<ByteSource>> AgentClient::read_archive(std::string path) co
 }
 
 Task<void> AgentClient::write_archive(std::string path, ByteSource& tar) const {
-  return upload_archive(path_, std::move(path), &tar);
+  return upload_archive(path_, std::move(path), &tar, scarce_);
 }
 
 }  // namespace sandgate

@@ -120,9 +120,9 @@ void Extraction::content(std::string_view bytes) {
   if (file_) file_->write(bytes);
 }
 
-void Extraction::end() {
+void Extraction::end(bool settled) {
   if (!file_) return;
-  file_->commit(entry_.mode & 0777, {entry_.mtime, 0});
+  file_->commit(entry_.mode & 0777, {entry_.mtime, 0}, settled);
   file_.reset();
 }
 

@@ -16,7 +16,7 @@ class Extraction {
 
   void begin(const TarEntry& entry);
   void content(std::string_view bytes);
-  void end();
+  void end(bool settled);  // as PendingFile::commit() has it
 
  private:
   Place place_of(const std::string& name, bool create);

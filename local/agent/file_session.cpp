@@ -34,6 +34,7 @@ std::string_view FileSession::receive_bytes() {
     if (frame.type == FrameType::end) return {};
     if (frame.type != FrameType::bytes) throw Error(ErrorCode::invalid, "only bytes may follow");
     if (!frame.payload.empty()) return frame.payload;
+    space_is_scarce_ = true;
   }
 }
 

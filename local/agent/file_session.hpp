@@ -20,6 +20,7 @@ class FileSession {
   Frame receive();
   // The next raw bytes the client streams; empty at its end. Valid until the next call.
   std::string_view receive_bytes();
+  bool space_is_scarce() const { return space_is_scarce_; }  // as the client said among them
 
   void reply(const nlohmann::json& document);
   void fail(const Error& error);  // best effort
@@ -36,6 +37,7 @@ class FileSession {
   int socket_;
   FrameParser parser_;
   std::string items_;
+  bool space_is_scarce_ = false;
 };
 
 }  // namespace sandgate::agent

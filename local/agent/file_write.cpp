@@ -69,14 +69,25 @@ void PendingFile::write(std::string_view bytes) {
   }
 }
 
-void PendingFile::commit(uint32_t mode, timespec modified) {
+// The kernel has taken the bytes; that the machine's disk had no place for them it tells only now.
+void PendingFile::settle(int descriptor) const {
+  if (::fsync(descriptor) == 0 || errno == EINVAL) return;  // or there is nothing to wait for
+  if (errno == EIO) errno = ENOSPC;
+  throw path_error(path_);
+}
+
+void PendingFile::commit(uint32_t mode, timespec modified, bool settled) {
   const int directory = place_.directory.get();
   if (::fchmod(file_.get(), mode) != 0) throw path_error(path_);
   const timespec times[2] = {{0, UTIME_OMIT}, modified};
   ::futimens(file_.get(), times);  // of an archive: refused, it is now
+  if (settled) settle(file_.get());
   if (::renameat(directory, temporary_.c_str(), directory, place_.name.c_str()) != 0)
     throw path_error(path_);
   temporary_.clear();
+  if (!settled) return;
+  const File names(open_safely(directory, ".", O_RDONLY | O_DIRECTORY));
+  if (names) settle(names.get());
 }
 
 void write_file(FileSession& session, FileRequest& request) {
@@ -88,7 +99,8 @@ void write_file(FileSession& session, FileRequest& request) {
   PendingFile file(place, path);
   session.reply(nlohmann::json::object());
   for (std::string_view bytes; !(bytes = session.receive_bytes()).empty();) file.write(bytes);
-  file.commit(static_cast<uint32_t>(mode.value_or(kDefaultMode)), precise_time());
+  file.commit(static_cast<uint32_t>(mode.value_or(kDefaultMode)), precise_time(),
+              session.space_is_scarce());
   session.reply(describe(place, path));
 }
 

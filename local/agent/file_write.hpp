@@ -18,9 +18,12 @@ class PendingFile {
   PendingFile& operator=(const PendingFile&) = delete;
 
   void write(std::string_view bytes);
-  void commit(uint32_t mode, timespec modified);
+  // `settled`: returns when the disk has it. Throws Error(quota_exceeded) when it has no place.
+  void commit(uint32_t mode, timespec modified, bool settled);
 
  private:
+  void settle(int descriptor) const;
+
   const Place& place_;
   const std::string path_;
   std::string temporary_;

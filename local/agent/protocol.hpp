@@ -27,7 +27,9 @@ enum class FrameType : uint8_t {
   items = 5,  // JSON array: a piece of a list
   output = 6,  // channel, offset, bytes of a process
   exit = 7,  // JSON: how the process ended; the last frame
-  bytes = 8,  // raw: of a file, an archive or standard input
+  // Raw: of a file, an archive or standard input. None at all, of the first two: what is made from
+  // now on is to be on the disk before it is acknowledged.
+  bytes = 8,
   end = 9,  // empty: no more bytes or items
 };
 

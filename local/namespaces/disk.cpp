@@ -75,15 +75,16 @@ int DiskStore::open_template(uint64_t bytes) {
 }
 
 Fd DiskStore::create(const std::string& id, uint64_t bytes) {
-  return create_from(id, open_template(bytes));
+  return create_from(id, open_template(bytes), [] {});
 }
 
-Fd DiskStore::create_from(const std::string& id, int original, const std::atomic<bool>* stop) {
+Fd DiskStore::create_from(const std::string& id, int original,
+                          const std::function<void()>& between) {
   struct stat status {};
   check(fstat(original, &status), "look at disk image");
   Fd image = check_fd(open(image_path(id).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600),
                       "make disk image");
-  copy_disk(original, image.get(), status.st_size, stop);
+  copy_disk(original, image.get(), status.st_size, between);
   return image;
 }
 

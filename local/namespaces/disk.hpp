@@ -1,6 +1,6 @@
 #pragma once
-#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,8 +19,8 @@ class DiskStore {
 
   // A new image for a sandbox, opened for reading and writing. Throws StepError.
   Fd create(const std::string& id, uint64_t bytes);
-  // As a copy of a whole image; StepError with ECANCELED when `stop` became true meanwhile.
-  Fd create_from(const std::string& id, int original, const std::atomic<bool>* stop = nullptr);
+  // As a copy of a whole image; `between` as copy_disk has it.
+  Fd create_from(const std::string& id, int original, const std::function<void()>& between);
   Fd open_image(const std::string& id) const;  // for reading; throws StepError
   void remove(const std::string& id);  // absent: nothing happens
   void rename(const std::string& id, const std::string& to);  // throws StepError

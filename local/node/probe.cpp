@@ -15,6 +15,7 @@
 #include "local/image/store.hpp"
 #include "local/namespaces/landlock.hpp"
 #include "local/node/ceilings.hpp"
+#include "local/node/disk_space.hpp"
 #include "local/node/egress_doors.hpp"
 
 namespace sandgate {
@@ -119,6 +120,17 @@ ProbeResult probe_disk_speed(const NodeSettings& settings, const CgroupSupport& 
           lacks.empty() || !speed.limits() ? ""
           : speed.device.empty()           ? "put home on a file system of a disk"
                                            : "boot with control groups of version 2"};
+}
+
+ProbeResult probe_disk_space(const NodeSettings& settings) {
+  const auto seen = DiskSpace(settings.data_dir, settings.disk_floor_mib).look();
+  if (!seen) return {"disk space", true, false, "cannot be seen from here", ""};
+  const bool ok = seen->free_bytes >= seen->floor_bytes;
+  const std::string detail = std::to_string(seen->free_bytes >> 20) + " MiB free below " +
+                             settings.data_dir + ", " + std::to_string(seen->floor_bytes >> 20) +
+                             " of them kept";
+  return {"disk space", ok, false, ok ? detail : detail + ": no sandboxes are made",
+          ok ? "" : "end sandboxes, remove snapshots and images, or enlarge the disk"};
 }
 
 ProbeResult probe_program(const char* name, const char* package) {
@@ -228,6 +240,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
       probe_program("mkfs.ext4", "e2fsprogs"),
       probe_program("mmdebstrap", "mmdebstrap"),
       probe_program("skopeo", "skopeo"),
+      probe_disk_space(settings),
       probe_disk_speed(settings, cgroups),
       probe_kvm()};
   std::ranges::move(probe_ceilings(), std::back_inserter(results));

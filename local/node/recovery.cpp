@@ -107,8 +107,11 @@ void Supervisor::try_out() {
     // may be gone before the pool comes to it.
     remove_traces(live);
     if (!failure) return;
+    const bool full = failure->number == ENOSPC || space_.below_floor();
     log::warn("trial sandbox failed",
               {{"step", failure->what()}, {"error", std::strerror(failure->number)}});
+    // Space comes back, and is made by ending what runs.
+    if (disk == DiskKind::loop && full) return;
     if (disk == DiskKind::memory) throw to_error(*failure);
     capabilities_.notes.push_back(std::string("no disk images here: ") + failure->what() + ": " +
                                   std::strerror(failure->number));

@@ -85,6 +85,7 @@ void Supervisor::rename(const LivePtr& seat, const SandboxOrder& order) {
 }
 
 std::string Supervisor::make_seat(const SeatClass& seat_class) {
+  require_space();
   SandboxOrder order;
   order.id = "seat-" + random_hex(kSeatBytes);
   order.image = seat_class.image;

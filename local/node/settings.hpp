@@ -27,6 +27,8 @@ struct NodeSettings {
   int64_t max_disk_gib = 64;
   // How fast one sandbox reads and writes the disk below data_dir, a second; 0: not limited.
   int64_t disk_read_mib = 1024, disk_write_mib = 1024, disk_operations = 16000;
+  // What the file system of data_dir keeps free; 0: 1 GiB, or a twentieth of it where that is less.
+  int64_t disk_floor_mib = 0;
   std::chrono::seconds ttl_grace{60};  // beyond a sandbox's ttl, when serve did not end it
   unsigned workers = 4;  // threads for blocking kernel work
   size_t warm_sandboxes = 16;  // started before anybody asks, together at most; 0: none

@@ -89,7 +89,7 @@ std::string SnapshotStore::document_path(const std::string& id) const {
 }
 
 StoredSnapshot SnapshotStore::add(StoredSnapshot snapshot, int disk, bool lasting,
-                                  const std::atomic<bool>& stop,
+                                  const std::function<void()>& between,
                                   const std::function<void()>& copied) {
   const std::string path = image_path(snapshot.id);
   Fd image =
@@ -97,7 +97,7 @@ StoredSnapshot SnapshotStore::add(StoredSnapshot snapshot, int disk, bool lastin
   try {
     struct stat status {};
     check(fstat(disk, &status), "look at disk image");
-    copy_disk(disk, image.get(), status.st_size, &stop);
+    copy_disk(disk, image.get(), status.st_size, between);
     copied();
     if (lasting) check(fsync(image.get()), "keep snapshot");
     check(fchmod(image.get(), 0400), "seal snapshot");

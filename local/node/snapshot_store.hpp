@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -40,10 +39,10 @@ class SnapshotStore {
   explicit SnapshotStore(std::string directory);
 
   // Copies a disk that nothing writes to. With `lasting` it survives a power cut once this
-  // returned. Throws StepError, ECANCELED when `stop` became true; nothing is left then.
+  // returned. Throws StepError, and what `between` throws (see copy_disk); nothing is left then.
   // `copied` is called when the disk may be written again.
-  StoredSnapshot add(StoredSnapshot snapshot, int disk, bool lasting, const std::atomic<bool>& stop,
-                     const std::function<void()>& copied);
+  StoredSnapshot add(StoredSnapshot snapshot, int disk, bool lasting,
+                     const std::function<void()>& between, const std::function<void()>& copied);
   std::optional<StoredSnapshot> find(const std::string& id) const;
   OpenSnapshot open(const std::string& id) const;  // throws Error(not_found)
   void remove(const std::string& id);  // absent: nothing happens

@@ -1,6 +1,4 @@
-#include <fcntl.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <cstring>
 
@@ -14,25 +12,13 @@ namespace {
 
 constexpr std::chrono::seconds kCopyPatience{3};
 
-// An adopted sandbox has left us no other way to its file system.
-Fd open_root(const JournalRecord& record) {
-  const std::string root = "/proc/" + std::to_string(record.pid) + "/root";
-  return Fd(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-}
-
-// Everything written inside reaches the disk image.
-void flush_disk(const JournalRecord& record) {
-  const Fd root = open_root(record);
-  if (!root) throw StepError("open root", errno);
-  check(syncfs(root.get()), "flush disk");
-}
-
 Error snapshot_error(const std::string& id, const StepError& failure) {
   log::warn("no snapshot",
             {{"sandbox", id}, {"step", failure.what()}, {"error", std::strerror(failure.number)}});
   if (failure.number == ECANCELED) return Error::not_found("sandbox", id);
   if (failure.number == EEXIST) return Error(ErrorCode::conflict, "this snapshot is being made");
-  const bool full = failure.number == ENOSPC || failure.number == EDQUOT;
+  // EIO: something written inside found no place.
+  const bool full = failure.number == ENOSPC || failure.number == EDQUOT || failure.number == EIO;
   return Error(full ? ErrorCode::no_capacity : ErrorCode::internal,
                std::string("the snapshot could not be made: ") + std::strerror(failure.number));
 }
@@ -68,6 +54,7 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
     if (made->sandbox_id == id) return *made;  // asked again after a lost answer
     throw Error(ErrorCode::conflict, "a snapshot of this id exists");
   }
+  require_space();
   const JournalRecord& record = live->record;
   StoredSnapshot wanted{.id = snapshot_id,
                         .sandbox_id = id,
@@ -78,12 +65,13 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
                         .created_at = clock_.now()};
   try {
     Fd disk = disks_.open_image(id);
-    flush_disk(record);  // most of it while the sandbox runs
+    flush_disk(*live);  // most of it while the sandbox runs
     if (!record.paused) stand_still(record);
     Standstill standstill(record);
-    flush_disk(record);
-    return snapshots_.add(std::move(wanted), disk.get(), lasting, live->ending,
-                          [&] { standstill.end(); });
+    flush_disk(*live);
+    return snapshots_.add(
+        std::move(wanted), disk.get(), lasting, [&] { check_copy(live->ending); },
+        [&] { standstill.end(); });
   } catch (const StepError& failure) {
     throw snapshot_error(id, failure);
   }
@@ -115,7 +103,7 @@ int64_t Supervisor::disk_used(const JournalRecord& record) const {
 Fd Supervisor::make_disk(const SandboxOrder& order, uint64_t bytes, const std::atomic<bool>& stop) {
   if (order.snapshot.empty()) return disks_.create(order.id, bytes);
   const OpenSnapshot original = snapshots_.open(order.snapshot);
-  return disks_.create_from(order.id, original.image.get(), &stop);
+  return disks_.create_from(order.id, original.image.get(), [&] { check_copy(stop); });
 }
 
 }  // namespace sandgate

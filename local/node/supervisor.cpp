@@ -60,6 +60,7 @@ void set_programs(LaunchSpec& spec, const SandboxOrder& order, const ImageInfo& 
 Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<void()>)> post)
     : settings_(std::move(settings)),
       post_(std::move(post)),
+      space_(settings_.data_dir, settings_.disk_floor_mib),
       images_(images_dir(settings_)),
       disks_(disks_dir(settings_)),
       snapshots_(snapshots_dir(settings_)),
@@ -71,7 +72,11 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       egress_(settings_),
       capabilities_(machine_capabilities(settings_, cgroups_->support())),
       pool_(settings_.warm_sandboxes, settings_.warm_floor),
-      watcher_([this](const std::string& id) { on_exit(id); }, [this] { end_expired(); }) {
+      watcher_([this](const std::string& id) { on_exit(id); },
+               [this] {
+                 end_expired();
+                 watch_space();
+               }) {
   capabilities_.no_egress = egress_.missing();
   recover();
   try_out();
@@ -178,6 +183,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
 
 JournalRecord Supervisor::create(const SandboxOrder& order) {
   check_order(order);
+  require_space();
   const OpenImage image = open_image(order);
   const bool own = !order.snapshot.empty() || !order.workspace.empty();  // nothing waits for it
   if (own) return launch(order, image, Owner::known);

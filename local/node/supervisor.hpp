@@ -13,6 +13,7 @@
 #include "local/namespaces/disk.hpp"
 #include "local/namespaces/launcher.hpp"
 #include "local/namespaces/seccomp_policy.hpp"
+#include "local/node/disk_space.hpp"
 #include "local/node/egress_host.hpp"
 #include "local/node/id_ranges.hpp"
 #include "local/node/journal.hpp"
@@ -122,6 +123,17 @@ class Supervisor {
   // The directory an order names, when the settings allow it. Throws Error(forbidden, not_found).
   Fd open_workspace(const SandboxOrder& order) const;
   Fd make_disk(const SandboxOrder& order, uint64_t bytes, const std::atomic<bool>& stop);
+  // Before what needs space on the disk of all begins. Throws Error(no_capacity).
+  void require_space() const;
+  // Between the pieces of a copy: throws StepError when it is to be given up.
+  void check_copy(const std::atomic<bool>& stop) const;
+  // The only way to the file system of an adopted sandbox. None: it is gone.
+  static Fd open_root(const JournalRecord& record);
+  // Everything written inside gets its place in the disk image. Called with live.busy held. Throws
+  // StepError; of an adopted sandbox nobody learns that something was lost before.
+  void flush_disk(const Live& live) const;
+  void watch_space();
+  void flush_all() const;
   // As df inside says: what was deleted is free again, though the image keeps its blocks.
   int64_t disk_used(const JournalRecord& record) const;
   void on_exit(const std::string& id);
@@ -134,6 +146,8 @@ class Supervisor {
 
   const NodeSettings settings_;
   const std::function<void(std::function<void()>)> post_;
+  const DiskSpace space_;
+  std::atomic<bool> scarce_{false};  // as the watcher's last look was
   SystemClock clock_;
   ImageStore images_;
   DiskStore disks_;

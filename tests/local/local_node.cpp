@@ -124,7 +124,8 @@ LocalNode::LocalNode(uid_t serve_uid, size_t warm_sandboxes, std::string workspa
   provider_ = std::make_unique<LocalProvider>(
       LocalProviderSettings{.node_socket = run_dir() + "/node.sock",
                             .sandboxes_dir = run_dir() + "/sandboxes",
-                            .egress_socket = run_dir() + "/egress.sock"});
+                            .egress_socket = run_dir() + "/egress.sock",
+                            .data_dir = data_dir()});
   start();
 }
 

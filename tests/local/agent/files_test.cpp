@@ -54,6 +54,18 @@ TEST_F(FilesTest, WritesAndReadsBytesUnchanged) {
   EXPECT_EQ(names("new/deep", 1), "new/deep/file.bin ");
 }
 
+TEST_F(FilesTest, WhereSpaceIsScarceBytesAreTheSame) {
+  int asked = 0;
+  const AgentClient careful(socket_path(), [&] { return ++asked > 2; });
+  const std::string bytes(40 << 20, 'b');
+  StringSource large(bytes), small("small");
+  EXPECT_EQ(go([&] { return careful.write_file("large", 0644, large); }).size, bytes.size());
+  EXPECT_EQ(asked, 3) << "now and then, and never again once it is";
+  EXPECT_EQ(read("large"), bytes);
+  EXPECT_EQ(go([&] { return careful.write_file("dir/small", 0640, small); }).mode, 0640u);
+  EXPECT_EQ(read("dir/small"), "small");
+}
+
 TEST_F(FilesTest, SaysWhyAFileCannotBeRead) {
   exec("mkdir dir; mkfifo pipe; touch secret; chmod 0 secret; ln -s loop loop");
   EXPECT_EQ(read_refusal("missing"), "not_found");

@@ -1,0 +1,60 @@
+// How a supervisor keeps what was acknowledged while the disk that all share fills up.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "gateway/core/log.hpp"
+#include "local/namespaces/step_error.hpp"
+#include "local/node/supervisor.hpp"
+
+namespace sandgate {
+
+Fd Supervisor::open_root(const JournalRecord& record) {
+  const std::string root = "/proc/" + std::to_string(record.pid) + "/root";
+  return Fd(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+void Supervisor::require_space() const {
+  const auto seen = space_.look();
+  if (capabilities_.disk != DiskKind::loop || !seen || seen->free_bytes >= seen->floor_bytes)
+    return;
+  throw Error(ErrorCode::no_capacity,
+              "the disk of this machine is full: " + std::to_string(seen->free_bytes >> 20) +
+                  " MiB are free, and " + std::to_string(seen->floor_bytes >> 20) + " stay so");
+}
+
+void Supervisor::check_copy(const std::atomic<bool>& stop) const {
+  if (stop) throw StepError("copy disk", ECANCELED);
+  if (space_.below_floor()) throw StepError("copy disk", ENOSPC);
+}
+
+// The file system itself tells what it lost; the layers over it do not.
+void Supervisor::flush_disk(const Live& live) const {
+  const Fd root = live.disk ? Fd(openat(live.disk.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+                            : open_root(live.record);
+  if (!root) throw StepError("open root", errno);
+  check(syncfs(root.get()), "flush disk");
+}
+
+// From now on uploads wait for their place; those acknowledged until now get theirs while there is
+// some.
+void Supervisor::watch_space() {
+  const bool scarce = space_.scarce();
+  if (scarce && !scarce_.exchange(true)) {
+    log::warn("the disk of sandboxes is filling up");
+    post_([this] { flush_all(); });
+  }
+  if (!scarce) scarce_ = false;
+}
+
+void Supervisor::flush_all() const {
+  for (const JournalRecord& record : list()) {
+    const Fd root = open_root(record);
+    if (root && syncfs(root.get()) != 0)
+      log::warn("a sandbox's disk is not flushed",
+                {{"sandbox", record.id}, {"error", std::strerror(errno)}});
+  }
+}
+
+}  // namespace sandgate

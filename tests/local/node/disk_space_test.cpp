@@ -1,0 +1,44 @@
+#include "local/node/disk_space.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/run.hpp"
+
+namespace sandgate::test {
+namespace {
+
+constexpr int64_t kAll = int64_t{1} << 40;  // MiB: more than any disk
+
+TEST(DiskSpace, LooksAtWhatIsThere) {
+  const TempDirectory directory;
+  const auto here = DiskSpace(directory.path(), 1).look();
+  ASSERT_TRUE(here);
+  EXPECT_GT(here->free_bytes, 0);
+  EXPECT_EQ(here->floor_bytes, 1 << 20);
+  const auto later = DiskSpace(directory.path() + "/not/yet", 0).look();
+  ASSERT_TRUE(later);
+  EXPECT_GT(later->free_bytes, 0);
+  EXPECT_GT(later->floor_bytes, 0);
+  EXPECT_LE(later->floor_bytes, int64_t{1} << 30);
+}
+
+TEST(DiskSpace, IsScarceBeforeItIsGone) {
+  const TempDirectory directory;
+  EXPECT_TRUE(DiskSpace(directory.path(), kAll).below_floor());
+  EXPECT_TRUE(DiskSpace(directory.path(), kAll).scarce());
+  EXPECT_FALSE(DiskSpace(directory.path(), 1).below_floor());
+  const auto here = DiskSpace(directory.path(), 1).look();
+  const DiskSpace nearly(directory.path(), (here->free_bytes >> 20) - 64);
+  EXPECT_FALSE(nearly.below_floor());
+  EXPECT_TRUE(nearly.scarce()) << "memory may hold more than 64 MiB that are to be written";
+}
+
+TEST(DiskSpace, WhatCannotBeSeenHindersNobody) {
+  const DiskSpace unknown("", 0);
+  EXPECT_FALSE(unknown.look());
+  EXPECT_FALSE(unknown.below_floor());
+  EXPECT_FALSE(unknown.scarce());
+}
+
+}  // namespace
+}  // namespace sandgate::test
