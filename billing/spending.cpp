@@ -71,7 +71,10 @@ void Spending::draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked) 
     const Drawn& sum = drawn[reservation.sandbox];
     const Decimal part = std::min(reservation.held, sum.charge);
     reservation.held -= part;
-    reservation.covered_until = sum.until + lasts(reservation.held, reservation.charge_per_hour);
+    // Beyond what was held nothing is paid, whatever it cost when it was set aside: also nothing.
+    reservation.covered_until = sum.until;
+    if (part == sum.charge)
+      reservation.covered_until += lasts(reservation.held, reservation.charge_per_hour);
     for (Budget& budget : budgets_)
       if (budget.tenant == reservation.tenant && budget.currency == reservation.currency &&
           budget.applies_to.holds_for(reservation.subject))

@@ -53,6 +53,25 @@ TEST_F(BudgetRoundsTest, SetsMoreAsideAtThePriceOfThatMoment) {
   EXPECT_EQ(budget().reserved, dec("0.36") + dec("7.2")) << "an hour of now";
 }
 
+TEST_F(BudgetRoundsTest, WhatWasFreeIsHeldToThePriceItGets) {
+  put(R"({"amount":"3","currency":"USD","window":"total","on_exceeded":"kill"})");
+  const auto id = open({.milli_vcpu = 0, .memory_mib = 0, .disk_gib = 1});
+  EXPECT_FALSE(reserve(id, 10h, "0"));
+  insert_version("disks", "2026-11-20T12:10:00Z", R"({"kind":"cost","currency":"USD",
+    "effective_from":"2026-11-20T12:10:00Z",
+    "entries":[{"provider":"acme","meter":"disk_gib_second","unit_price":"0.001"}]})");
+  clock.advance(11min);
+  run(meter.flush(*database));
+  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  EXPECT_EQ(budget().spent, dec("0.06"));
+  EXPECT_EQ(budget().reserved, dec("2.94")) << "what is left";
+  clock.advance(49min);
+  run(meter.flush(*database));
+  const auto halts = run(budgets.extend(*database));
+  ASSERT_EQ(halts.size(), 1u);
+  EXPECT_EQ(halts[0].action, OnExceeded::kill);
+}
+
 TEST_F(BudgetRoundsTest, CoversThePausedForWhatTheyKeep) {
   publish("disks", R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
     "entries":[{"provider":"acme","meter":"disk_gib_second","unit_price":"0.0001"}]})");
