@@ -136,15 +136,18 @@ bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
   auto budgets = lock_budgets(tx, {planned.tenant.value}, at);
   keep_those_for(budgets, planned.subject);
   if (budgets.empty()) return false;
-  const Money rate = planned.charge_per_hour.value_or(Money{Decimal(), budgets[0].currency});
+  Money rate = planned.charge_per_hour.value_or(Money{Decimal(), budgets[0].currency});
+  // Nothing is nothing in each currency.
+  const bool is_free = rate.amount.is_zero() && planned.charge_at_start.is_zero();
+  if (is_free) rate.currency = budgets[0].currency;
   const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
   const Decimal time = estimate(rate.amount, duration);
   const Money needed{time + planned.charge_at_start, rate.currency};
   for (const Budget& budget : budgets) {
     for (const std::string& other : planned.other_currencies)
       if (other != budget.currency) throw exceeded(budget, {Decimal(), other});
-    if (budget.currency != rate.currency || budget.remaining() < needed.amount ||
-        budget.remaining() <= Decimal())
+    const bool can_limit = is_free || budget.currency == rate.currency;
+    if (!can_limit || budget.remaining() < needed.amount || budget.remaining() <= Decimal())
       throw exceeded(budget, needed);
   }
   const Reservation reservation{.sandbox = planned.sandbox.value,

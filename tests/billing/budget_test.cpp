@@ -184,6 +184,15 @@ TEST_F(BudgetTest, WhatTurnsOutToBeFreeGivesBackInEachCurrency) {
   EXPECT_EQ(budget().reserved, dec("0"));
 }
 
+TEST_F(BudgetTest, WhatIsFreeIsSoInEachCurrency) {
+  put(R"({"amount":"10","currency":"EUR","window":"total"})");
+  EXPECT_FALSE(reserve(SandboxId::make(), 1h, "0"));
+  put(R"({"amount":"10","currency":"GBP","window":"total"})", "other");
+  EXPECT_FALSE(reserve(SandboxId::make(), 1h, "0"));
+  EXPECT_TRUE(reserve(SandboxId::make(), 1h, "0.1"));
+  EXPECT_EQ(rows("SELECT currency FROM reservation"), (std::vector<std::string>{"EUR", "EUR"}));
+}
+
 TEST_F(BudgetTest, CreditsArePrepaidMoneyOfATotalBudget) {
   put(R"({"amount":"0","currency":"USD","window":"total"})");
   EXPECT_TRUE(reserve(SandboxId::make()));
