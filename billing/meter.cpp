@@ -1,5 +1,7 @@
 #include "billing/meter.hpp"
 
+#include <algorithm>
+
 #include "billing/metered_counters.hpp"
 #include "billing/metered_rows.hpp"
 #include "gateway/core/log.hpp"
@@ -109,10 +111,10 @@ void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended
   update_metered(tx, {*life});
 }
 
-Meter::Measured measured_of(const SandboxMetrics& metrics) {
+Meter::Measured measured_of(const SandboxMetrics& metrics, Time received_at) {
   return {.egress_bytes = metrics.egress_bytes,
           .active_cpu_micros = metrics.cpu_micros,
-          .sampled_at = metrics.sampled_at};
+          .sampled_at = std::min(metrics.sampled_at, received_at)};
 }
 
 std::vector<UsageEvent> Meter::unbooked(pqxx::work& tx, const std::optional<TenantId>& tenant) {

@@ -101,6 +101,7 @@ class Meter {
   std::function<Task<void>()> prelude_;
 };
 
-Meter::Measured measured_of(const SandboxMetrics& metrics);
+// As of when it was received at the latest: its reader's clock may be ahead of everybody else's.
+Meter::Measured measured_of(const SandboxMetrics& metrics, Time received_at);
 
 }  // namespace sandgate

@@ -209,7 +209,7 @@ Task<std::optional<Meter::Measured>> Lifecycle::last_reading(SandboxRecord recor
   const auto outcome = co_await attempt_within(kReadingPatience, std::move(reading));
   const auto* metrics = std::get_if<SandboxMetrics>(&outcome);
   if (!metrics) co_return std::nullopt;
-  co_return measured_of(*metrics);
+  co_return measured_of(*metrics, parts_.clock.now());
 }
 
 Task<EndResult> Lifecycle::end_without_database(SandboxRecord record, EndIntention intention) {

@@ -63,7 +63,7 @@ Task<size_t> UsageSampler::sample_on(DeploymentPtr deployment) {
     // One that does not answer is read at the next round.
     const auto* metrics = std::get_if<SandboxMetrics>(&outcome);
     if (!metrics) co_return;
-    const Meter::Measured totals = measured_of(*metrics);
+    const Meter::Measured totals = measured_of(*metrics, lifecycle_.parts().clock.now());
     auto work = [this, id = one.id, totals](pqxx::work& tx) {
       lifecycle_.parts().meter.observe(tx, id, totals);
     };

@@ -318,6 +318,21 @@ TEST_F(MeterTest, PartitionsAreMadeAheadAndTakeOverWhatWaited) {
       Error);
 }
 
+TEST_F(MeterTest, AReadersClockThatIsAheadLosesNothing) {
+  const auto sandbox = open({});
+  const auto read = [&](int64_t micros, Time::duration ahead) {
+    clock.advance(10s);
+    SandboxMetrics metrics;
+    metrics.cpu_micros = micros;
+    metrics.sampled_at = clock.now() + ahead;
+    const auto totals = measured_of(metrics, clock.now());
+    run(database->run([&](pqxx::work& tx) { meter.observe(tx, sandbox, totals); }));
+    return meters()["active_cpu_second"];
+  };
+  EXPECT_EQ(read(1'000'000, 1h), "1");
+  EXPECT_EQ(read(2'000'000, -1s), "2") << "it was set right";
+}
+
 TEST_F(MeterTest, UnpricedProvidersHaveNoHourlyCostAndShippedOnesDo) {
   run(seed_prices(*database));
   run(seed_prices(*database));
