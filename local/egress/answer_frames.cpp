@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t kLongestHead = 64 * 1024;
 constexpr int kMostDigits = 15;
+constexpr size_t kMostFraming = 32;  // between two bytes that are said; honest ones are half of it
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 size_t hex_value(char c) { return kHexDigits.find(lower_case({&c, 1})); }
@@ -16,6 +17,14 @@ size_t hex_value(char c) { return kHexDigits.find(lower_case({&c, 1})); }
 }  // namespace
 
 AnswerFrames::Run AnswerFrames::next(std::string_view bytes) {
+  const Run run = read(bytes);
+  framing_ = run.is_framing ? framing_ + run.bytes : 0;
+  // Whoever waits for what is said next must not have to keep framing without end.
+  if (framing_ > kMostFraming) state_ = State::rest;
+  return run;
+}
+
+AnswerFrames::Run AnswerFrames::read(std::string_view bytes) {
   switch (state_) {
     case State::head:
       return read_head(bytes);
