@@ -49,9 +49,10 @@ std::optional<OpenPort> find_repeated(pqxx::work& tx, const Repeat& repeat) {
 }
 
 void check_room(pqxx::work& tx, const OpenPort& port) {
-  const auto others =
-      run_prepared(tx, "SELECT count(*) FROM port WHERE sandbox = $1 AND port <> $2",
-                   port.sandbox.value, static_cast<int>(port.port));
+  const auto others = run_prepared(tx,
+                                   "SELECT count(*) FROM port WHERE sandbox = $1 AND port <> $2"
+                                   " AND (expires_at IS NULL OR expires_at > now())",
+                                   port.sandbox.value, static_cast<int>(port.port));
   if (others[0][0].as<int64_t>() >= PortStore::kMaxPerSandbox)
     throw Error(ErrorCode::quota_exceeded, "a sandbox has at most 64 open ports: close one first");
 }
