@@ -81,6 +81,20 @@ TEST(Accounts, NothingIsPlacedOnWhatWasRemovedOrDisabledMeanwhile) {
   EXPECT_FALSE(hold({"eu"}));
 }
 
+TEST(Accounts, ACreateThatWasDecidedBeforeARemovalIsRefused) {
+  World world;
+  DeploymentSet removed = world.fixed();
+  for (DeploymentPtr& one : removed) {
+    Deployment stored = *one;
+    stored.stored = true;
+    one = std::make_shared<const Deployment>(std::move(stored));
+  }
+  Replica late(world.database.url(), removed);
+  EXPECT_EQ(code_of(late.lifecycle.create(world.order())), ErrorCode::unavailable);
+  EXPECT_EQ(world.a->alive() + world.b->alive(), 0u);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox"), "0");
+}
+
 TEST(Accounts, ACorrectedKeyIsTriedAtOnce) {
   World world;
   Accounts accounts(world);
