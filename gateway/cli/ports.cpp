@@ -5,7 +5,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string path_of(const std::string& id) { return "/v1/sandboxes/" + encoded(id) + "/ports"; }
+std::string ports_of(const std::string& id) { return "/v1/sandboxes/" + encoded(id) + "/ports"; }
 
 // Where a browser can be sent: the token becomes a cookie there.
 std::string link_of(const Json& port) {
@@ -32,7 +32,7 @@ void add_expose(CLI::App& group, const ContextPtr& context) {
   context->on(*command, [context, options] {
     Json body{{"port", options->port}, {"access", options->everyone ? "public" : "token"}};
     if (options->expires_in_seconds) body["expires_in_seconds"] = *options->expires_in_seconds;
-    const Json port = context->client().post(path_of(options->id), body);
+    const Json port = context->client().post(ports_of(options->id), body);
     context->show(port, [&](const Json& document) {
       context->console().out << printable(link_of(document)) << '\n';
     });
@@ -44,7 +44,7 @@ void add_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List the reachable ports of a sandbox");
   command->add_option("ID", *id, "The sandbox")->required();
   context->on(*command, [context, id] {
-    const std::vector<Json> ports = context->client().all(path_of(*id) + "?");
+    const std::vector<Json> ports = context->client().all(ports_of(*id) + "?");
     context->show_items(ports, [&](const std::vector<Json>& items) {
       Table table({">PORT", "ACCESS", "URL", "EXPIRES"});
       for (const Json& port : items)
@@ -66,7 +66,7 @@ void add_remove(CLI::App& group, const ContextPtr& context) {
   command->add_option("PORT", options->port, "The port")->required();
   context->on(*command, [context, options] {
     const std::string port = std::to_string(options->port);
-    context->client().remove(path_of(options->id) + "/" + port);
+    context->client().remove(ports_of(options->id) + "/" + port);
     context->show(Json{{"removed", options->port}},
                   [&](const Json&) { context->say("port " + port + " is closed"); });
   });

@@ -15,7 +15,6 @@
 namespace sandgate::agent {
 namespace {
 
-constexpr size_t kMaxNames = 1'000'000;
 constexpr int kMaxDepth = 256;
 constexpr size_t kSendBytes = 4 * kMaxPayload;
 
@@ -44,7 +43,7 @@ class Packing {
 
   void add_all(const File& directory, const std::string& prefix, int depth) {
     if (depth > kMaxDepth) throw Error(ErrorCode::too_large, "the directories are too deep");
-    for (const std::string& name : names_in(directory, kMaxNames, prefix))
+    for (const std::string& name : names_in(directory, kMostNames, prefix))
       add(directory, name, prefix + name, depth);
   }
 

@@ -9,16 +9,9 @@
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/json_reader.hpp"
+#include "local/agent/document_text.hpp"
 
 namespace sandgate::agent {
-namespace {
-
-std::string to_text(const nlohmann::json& document) {
-  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-}  // namespace
-
 Connection::Connection(Context& context, File socket, Start start, Closed closed)
     : context_(context),
       socket_(std::move(socket)),

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kFramesPerSend = 8;
 constexpr size_t kMaxListed = 100'000;  // entries
 constexpr size_t kMaxListedText = 16 * 1024 * 1024;  // bytes of paths and links's targets
-constexpr int64_t kMaxDepth = 64;
+constexpr int64_t kDeepestList = 64;
 constexpr size_t kMaxUnsized = 1024 * 1024;  // of files that procfs says are empty
 
 File open_for_reading(const std::string& path, struct stat& info) {
@@ -133,7 +133,7 @@ void stat_file(FileSession& session, FileRequest& request) {
 
 void list_files(FileSession& session, FileRequest& request) {
   const std::string path = request.path("path");
-  const auto depth = request.reader.integer("depth", 1, kMaxDepth);
+  const auto depth = request.reader.integer("depth", 1, kDeepestList);
   request.finish();
   const File root(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK));
   if (!root) throw path_error(path);

@@ -5,15 +5,12 @@
 #include <cerrno>
 
 #include "gateway/core/error.hpp"
+#include "local/agent/document_text.hpp"
 
 namespace sandgate::agent {
 namespace {
 
 constexpr size_t kItemBytes = 32 * 1024;
-
-std::string to_text(const nlohmann::json& document) {
-  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 }  // namespace
 

@@ -14,7 +14,6 @@
 namespace sandgate::agent {
 namespace {
 
-constexpr size_t kMaxNames = 1'000'000;
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
 constexpr size_t kCopyBytes = 1 << 30;  // per call
 
@@ -70,7 +69,7 @@ Level enter(int parent, const std::string& name, File& here, const std::string& 
   Level level{name, {}, {}};
   here = File(open_safely(parent, name.c_str(), kDirectory));
   if (!here || ::fstat(here.get(), &level.self) != 0) throw path_error(path);
-  level.left = names_in(here, kMaxNames, path);
+  level.left = names_in(here, kMostNames, path);
   return level;
 }
 
@@ -137,7 +136,7 @@ void copy_tree(const Place& from, const Place& to, const std::string& path) {
   if (!S_ISDIR(info.st_mode)) throw Error::invalid("/from", "holds a device, socket or pipe");
   if (::mkdirat(to.directory.get(), to.name.c_str(), 0700) != 0) throw path_error(path);
   const File source = open_directory(from, path), target = open_directory(to, path);
-  for (const std::string& name : names_in(source, kMaxNames, path))
+  for (const std::string& name : names_in(source, kMostNames, path))
     copy_tree(child_of(source, name), child_of(target, name), join(path, name));
   if (::fchmod(target.get(), info.st_mode & 0777) != 0) throw path_error(path);
 }

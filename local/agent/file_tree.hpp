@@ -6,6 +6,8 @@
 
 namespace sandgate::agent {
 
+constexpr size_t kMostNames = 1'000'000;  // in one directory
+
 // The names in a directory, sorted, without "." and "..". Throws Error(too_large) beyond `max`.
 std::vector<std::string> names_in(const File& directory, size_t max, const std::string& path);
 
