@@ -142,7 +142,8 @@ Task<Response> Dispatcher::refuse_path(Request& request, std::vector<Method> all
     if (!error) request.caller = std::get<Caller>(outcome);
   }
   if (!allowed.empty()) co_return wrong_method(allowed, request.id);
-  throw Error(ErrorCode::not_found, "there is nothing at this path");
+  const Error error(ErrorCode::not_found, "there is nothing at this path");
+  co_return problem(error, request.id);
 }
 
 Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Route*& route) {

@@ -71,9 +71,15 @@ Task<SandboxRecord> Lifecycle::create(CreateOrder order) {
   co_return co_await uncancelled(parts_.executor, std::move(work));
 }
 
-Task<CachedSandboxPtr> Lifecycle::get(TenantId tenant, SandboxId id) {
+Task<CachedSandboxPtr> Lifecycle::find(TenantId tenant, SandboxId id) {
   auto found = co_await parts_.cache.find(id);
-  if (!found || found->record.tenant != tenant) throw unknown_sandbox(id);
+  if (found && found->record.tenant != tenant) found = nullptr;
+  co_return found;
+}
+
+Task<CachedSandboxPtr> Lifecycle::get(TenantId tenant, SandboxId id) {
+  auto found = co_await find(std::move(tenant), id);
+  if (!found) throw unknown_sandbox(id);
   co_return found;
 }
 

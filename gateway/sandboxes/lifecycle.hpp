@@ -91,7 +91,8 @@ class Lifecycle {
   // The backend lost it: failed with backend_lost, meter closed. Only if it still runs there.
   Task<void> fail(SandboxId id, std::string detail);
 
-  // Throws not_found, also for another tenant's.
+  // Null when there is none, or it is another tenant's; get() throws not_found then.
+  Task<CachedSandboxPtr> find(TenantId tenant, SandboxId id);
   Task<CachedSandboxPtr> get(TenantId tenant, SandboxId id);
   // The same, asking the backend: one it does not know any more fails.
   Task<CachedSandboxPtr> refresh(TenantId tenant, SandboxId id);
