@@ -203,9 +203,11 @@ Task<http::Response> SandboxHandlers::remove(http::Request& request) {
       lifecycle_.parts().clock.now() - std::chrono::duration_cast<std::chrono::microseconds>(since);
   const EndResult result = co_await lifecycle_.kill(tenant, id, asked);
   if (result == EndResult::ended) co_return http::Response::empty(204);
-  // Without the database it is told as it was last seen.
+  // Without the database it is told as it was last seen, but for what was asked of it.
   const auto found = co_await lifecycle_.get_to_end(tenant, id);
-  co_return rendered(202, found->body);
+  SandboxRecord told = found->record;
+  if (!is_ended(told.state)) told.state = SandboxState::stopping;
+  co_return http::Response::json(202, to_json(told));
 }
 
 Task<http::Response> SandboxHandlers::extend(http::Request& request) {
