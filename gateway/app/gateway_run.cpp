@@ -283,10 +283,10 @@ void Gateway::start() {
   ask_node();
   subscribe();
   notifications_.start();
+  listen_for_e2b();  // what cannot be listened on ends the start before anybody is served
   start_background_work();
   start_gate_->open();
   e2b_gate_->open();
-  listen_for_e2b();
   write_listen_file(config_.listen_file(), config_.listen_address, server_->port());
   log::info("serving");
 }
