@@ -146,6 +146,25 @@ def test_an_end_in_an_outage_is_charged_at_its_moment():
         server.close()
 
 
+def test_an_end_that_nobody_confirms_in_an_outage_is_on_its_way():
+    server, _, client = fresh()
+    try:
+        box = create(client)["id"]
+        frozen = database_processes(server) + server.pids("node")
+        for pid in frozen:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            answer = client.call("DELETE", f"/v1/sandboxes/{box}")
+        finally:
+            for pid in frozen:
+                os.kill(pid, signal.SIGCONT)
+        assert answer.status == 202, answer.body
+        assert answer.json()["state"] == "stopping", answer.body
+        wait_until(lambda: client.ok("GET", f"/v1/sandboxes/{box}")["state"] == "stopped", 60, "it ended")
+    finally:
+        server.close()
+
+
 def test_the_first_operator_key_needs_only_the_database():
     server, _, _ = fresh()
     try:
