@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Starts that cannot be: each ends with one line that says what is wrong. Run as root."""
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, HERE + "/../support"]
+
+from cases import main  # noqa: E402
+from server import Server  # noqa: E402
+
+
+def ends_with_one_line(arguments, *words, environment=None, user=None):
+    binary = Server().binary
+    argv = [binary, *arguments]
+    if user:
+        argv = ["runuser", "-u", user, "--", *argv]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30,
+                          env={"PATH": os.environ["PATH"], **(environment or {})})
+    assert done.returncode not in (0, 124), done.stderr
+    last = done.stderr.rstrip().splitlines()[-1]
+    assert last.startswith("sandgate: error:") and all(word in last for word in words), done.stderr
+
+
+def test_bad_starts_say_what_is_wrong():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        server = Server(settings={"listen": f"127.0.0.1:{taken.getsockname()[1]}"})
+        try:
+            server.start(timeout=40)
+            raise AssertionError("started on a port in use")
+        except RuntimeError as failure:
+            assert "another program has the port" in str(failure).splitlines()[-1], failure
+            assert not os.path.exists(server.home + "/postgres"), "a database was made for nothing"
+        finally:
+            server.close()
+    ends_with_one_line(["serve", "--set", "log.level=loud"], "/log/level")
+    ends_with_one_line(["serve", "--set", "home=/proc/nowhere"], "/proc/nowhere")
+    ends_with_one_line(["serve", "--set", "run_as=nobody-of-that-name", "--set", "home=/tmp/sandgate-none"], "useradd")
+    ends_with_one_line(["serve", "--set", "run_as=root", "--set", "home=/tmp/sandgate-none"], "/run_as")
+    home = tempfile.mkdtemp(prefix="sandgate-", dir="/tmp")
+    serve = ["serve", "--set", "home=" + home, "--set", "listen=127.0.0.1:0"]
+    try:
+        ends_with_one_line([*serve, "--set", "local.agent=/nonexistent"], "/local/agent")
+        ends_with_one_line([*serve, "--set", "local.images=/bin/true"], "/local/images")
+        ends_with_one_line([*serve, "--set", "database.url=mysql://x"], "/database/url")
+        os.makedirs(home + "/elsewhere", mode=0o755)
+        os.symlink(home + "/elsewhere", home + "/gateway")
+        ends_with_one_line(serve, "/gateway", "symbolic link")
+        assert os.stat(home + "/elsewhere").st_uid == 0, "root gave away what a link led to"
+    finally:
+        shutil.rmtree(home)
+
+
+if __name__ == "__main__":
+    main(globals())
