@@ -165,6 +165,7 @@ bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
 }
 
 void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
+  if (!has_budgets(tx, planned.tenant.value)) return;
   change(tx, planned, Shortfall::take_what_is_there);
 }
 

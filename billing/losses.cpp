@@ -33,14 +33,15 @@ void Losses::book_stretch(pqxx::work& tx, Stretch stretch, Time until,
 void Losses::book_late_end(pqxx::work& tx, const SandboxId& id, const std::string& backend_id,
                            std::optional<Time> gone_at) {
   const auto held = hold(tx);
-  auto life = lock_metered(tx, id);
+  auto row = lock_metered(tx, id);
   // What its own vendor costs is the tenant's.
-  if (!life || !life->closed || life->own) return;
+  if (!row || !row->life.closed || row->life.own) return;
+  MeteredLife& life = row->life;
   const Time until = std::min(gone_at.value_or(held.now), held.now);
-  life->ends_at.reset();
+  life.ends_at.reset();
   // Of one whose tenant was charged nothing, the create is a loss as well.
-  life->closed = life->boundary > life->opened_at || is_create_charged(tx, *life);
-  book_stretch(tx, {.life = std::move(*life), .backend_id = backend_id}, until, *held.prices);
+  life.closed = life.boundary > life.opened_at || is_create_charged(tx, life);
+  book_stretch(tx, {.life = std::move(life), .backend_id = backend_id}, until, *held.prices);
 }
 
 void Losses::note(pqxx::work& tx, const Orphan& orphan) {
@@ -61,11 +62,11 @@ void Losses::end(pqxx::work& tx, const std::string& deployment, const std::strin
                    .boundary = orphan->since};
   // Minimums and roundings that its tenant paid are not owed again.
   const auto paid = orphan->placed ? lock_metered(tx, orphan->id) : std::nullopt;
-  if (paid && paid->closed) {
-    life.vcpu_total = paid->vcpu_total;
-    life.memory_total = paid->memory_total;
-    life.disk_total = paid->disk_total;
-    life.boundary = std::max(life.boundary, paid->boundary);
+  if (paid && paid->life.closed) {
+    life.vcpu_total = paid->life.vcpu_total;
+    life.memory_total = paid->life.memory_total;
+    life.disk_total = paid->life.disk_total;
+    life.boundary = std::max(life.boundary, paid->life.boundary);
   }
   if (!orphan->placed) life.opened_at = life.boundary;  // its create is a loss as well
   book_stretch(tx,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "billing/metered_counters.hpp"
 #include "billing/metered_rows.hpp"
 #include "gateway/core/log.hpp"
 
@@ -32,43 +31,40 @@ PriceBooks::Held Meter::hold(pqxx::work& tx) {
   return held;
 }
 
-std::vector<UsageEvent> Meter::take(MeteredCounters& counters, const Measured& totals,
+std::vector<UsageEvent> Meter::take(MeteredRow& row, const Measured& totals, Time until,
                                     const PriceBooks::Held& held) {
-  auto events = counters.take(totals, held.now, most_egress_, *held.prices);
-  if (!counters.is_cut) return events;
+  auto events = row.counters.take(row.life, totals, until, held, most_egress_);
+  if (!row.counters.is_cut) return events;
   ++implausible_;
   log::warn("a backend counted more than can be",
-            {{"sandbox", counters.id.value},
-             {"deployment", counters.deployment},
+            {{"sandbox", row.life.id.value},
+             {"deployment", row.life.deployment},
              {"egress_bytes", totals.egress_bytes.value_or(0)},
              {"cpu_micros", totals.active_cpu_micros.value_or(0)}});
   return events;
 }
 
-bool Meter::record_unless_contradicted(pqxx::work& tx, const std::vector<UsageEvent>& events) {
-  if (events.empty()) return true;
-  tx.exec("SAVEPOINT booking");
+void Meter::record(pqxx::work& tx, MeteredRow& row, MeteredRow next,
+                   const std::vector<UsageEvent>& events) {
   try {
-    usage_.record(tx, events);
-    return true;
+    if (!events.empty()) {
+      tx.exec("SAVEPOINT booking");
+      usage_.record(tx, events, row.has_budgets);
+    }
+    row = std::move(next);
   } catch (const Error& error) {
     if (!is_contradiction(error)) throw;
     tx.exec("ROLLBACK TO SAVEPOINT booking");
-    return false;
   }
 }
 
-bool Meter::advance(pqxx::work& tx, MeteredLife& life, Time until,
+void Meter::advance(pqxx::work& tx, MeteredRow& row, Time until,
                     const std::optional<Measured>& totals, const PriceBooks::Held& held) {
-  auto events = book(life, until, *held.prices, SIZE_MAX);
-  auto counters = totals ? lock_counters(tx, life.id) : std::nullopt;
-  if (counters) {
-    counters->ended_at = life.boundary;
-    std::ranges::move(take(*counters, *totals, held), std::back_inserter(events));
-  }
-  const bool recorded = record_unless_contradicted(tx, events);
-  if (recorded && counters) update_counters(tx, *counters);
-  return recorded;
+  MeteredRow next = row;
+  auto events = book(next.life, until, *held.prices, SIZE_MAX);
+  if (totals)
+    std::ranges::move(take(next, *totals, next.life.boundary, held), std::back_inserter(events));
+  record(tx, row, std::move(next), events);
 }
 
 void Meter::open(pqxx::work& tx, const MeteredSandbox& sandbox) {
@@ -78,37 +74,38 @@ void Meter::open(pqxx::work& tx, const MeteredSandbox& sandbox) {
 void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,
                    const Resources& resources, const std::optional<Measured>& totals) {
   const auto held = hold(tx);
-  auto life = lock_metered(tx, id);
-  if (!life) throw Error::not_found("metered sandbox", id.value);
-  if (life->closed) return;
-  const MeteredLife booked = *life;
-  if (!advance(tx, *life, held.now, totals, held)) *life = booked;
-  const bool ran = life->state == MeterState::running, runs = state == MeterState::running;
-  if (ran && !runs) mark_pause(tx, id, held.now);
-  if (!ran && runs) mark_resume(tx, id, held.now);
-  life->state = state;
-  life->resources = resources;
-  update_metered(tx, {*life});
+  auto row = lock_metered(tx, id);
+  if (!row) throw Error::not_found("metered sandbox", id.value);
+  if (row->life.closed) return;
+  advance(tx, *row, held.now, totals, held);
+  const bool ran = row->life.state == MeterState::running, runs = state == MeterState::running;
+  if (ran && !runs) row->counters.pause(held.now);
+  if (!ran && runs) row->counters.resume(held.now);
+  row->life.state = state;
+  row->life.resources = resources;
+  update_metered(tx, *row);
 }
 
 void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals) {
   const auto held = hold(tx);
-  auto counters = lock_counters(tx, id);
-  if (!counters) return;
-  if (record_unless_contradicted(tx, take(*counters, totals, held))) update_counters(tx, *counters);
+  auto row = lock_metered(tx, id);
+  if (!row) return;
+  MeteredRow next = *row;
+  const Time until = row->life.closed ? row->life.boundary : held.now;
+  const auto events = take(next, totals, until, held);
+  record(tx, *row, std::move(next), events);
+  update_metered(tx, *row);
 }
 
 void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at,
                   const std::optional<Measured>& totals) {
   const auto held = hold(tx);
-  auto life = lock_metered(tx, id);
-  if (!life || life->closed) return;
-  const MeteredLife booked = *life;
+  auto row = lock_metered(tx, id);
+  if (!row || row->life.closed) return;
   const Time end = std::min(ended_at.value_or(held.now), held.now);
-  const bool began = ended_at != kNeverBegan;
-  if (began && !advance(tx, *life, end, totals, held)) *life = booked;
-  life->closed = true;
-  update_metered(tx, {*life});
+  if (ended_at != kNeverBegan) advance(tx, *row, end, totals, held);
+  row->life.closed = true;
+  update_metered(tx, *row);
 }
 
 Meter::Measured measured_of(const SandboxMetrics& metrics, Time received_at) {

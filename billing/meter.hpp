@@ -11,8 +11,8 @@
 
 namespace sandgate {
 
-struct MeteredCounters;
 struct MeteredLife;
+struct MeteredRow;
 
 // A sandbox as billing sees it.
 struct MeteredSandbox {
@@ -82,14 +82,15 @@ class Meter {
 
  private:
   PriceBooks::Held hold(pqxx::work& tx);
-  // Of the readings, what can be; the rest is told of.
-  std::vector<UsageEvent> take(MeteredCounters& counters, const Measured& totals,
+  // Of the readings up to `until`, what can be; the rest is told of.
+  std::vector<UsageEvent> take(MeteredRow& row, const Measured& totals, Time until,
                                const PriceBooks::Held& held);
-  // False, and nothing is booked: they contradict what is (which is told of). Ends and readings are
-  // not held up by that, since nobody could ever get past it.
-  bool record_unless_contradicted(pqxx::work& tx, const std::vector<UsageEvent>& events);
-  // Books the life up to `until` with what was counted; false as above.
-  bool advance(pqxx::work& tx, MeteredLife& life, Time until, const std::optional<Measured>& totals,
+  // Books `events` and makes `row` what they lead to, unless they contradict what is booked (which
+  // is told of). Ends and readings are not held up by that, since nobody could ever get past it.
+  void record(pqxx::work& tx, MeteredRow& row, MeteredRow next,
+              const std::vector<UsageEvent>& events);
+  // Books the life up to `until` with what was counted.
+  void advance(pqxx::work& tx, MeteredRow& row, Time until, const std::optional<Measured>& totals,
                const PriceBooks::Held& held);
   Task<size_t> flush(Database& database, std::string tenant, std::chrono::seconds min_age);
 

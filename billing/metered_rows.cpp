@@ -15,6 +15,10 @@ constexpr const char* kLifeColumns =
     "  WHERE s.id = metered_sandbox.sandbox AND on_expiry = 'kill') AS ends_micros,"
     " vcpu_total, memory_total, disk_total";
 
+std::optional<Time> time_in(const pqxx::field& micros) {
+  return micros.is_null() ? std::nullopt : std::optional(from_micros(micros.as<int64_t>()));
+}
+
 MeteredLife life_from(const pqxx::row& row) {
   const auto state = row["state"].as<std::string>();
   return {
@@ -31,12 +35,36 @@ MeteredLife life_from(const pqxx::row& row) {
                     .disk_gib = row["disk_gib"].as<int64_t>()},
       .opened_at = from_micros(row["opened_micros"].as<int64_t>()),
       .boundary = from_micros(row["boundary_micros"].as<int64_t>()),
-      .ends_at = row["ends_micros"].is_null()
-                     ? std::nullopt
-                     : std::optional(from_micros(row["ends_micros"].as<int64_t>())),
+      .ends_at = time_in(row["ends_micros"]),
       .vcpu_total = Decimal::from_sql(row["vcpu_total"].c_str()),
       .memory_total = Decimal::from_sql(row["memory_total"].c_str()),
       .disk_total = Decimal::from_sql(row["disk_total"].c_str())};
+}
+
+constexpr const char* kCounterColumns =
+    "egress_bytes_seen, cpu_micros_seen, egress_total, cpu_total,"
+    " (extract(epoch FROM observed_at) * 1000000)::bigint AS observed_micros,"
+    " (extract(epoch FROM counters_at) * 1000000)::bigint AS read_micros,"
+    " (extract(epoch FROM paused_from) * 1000000)::bigint AS paused_micros,"
+    " (extract(epoch FROM resumed_at) * 1000000)::bigint AS resumed_micros";
+
+std::optional<std::string> time_text(const std::optional<Time>& at) {
+  return at ? std::optional(to_rfc3339(*at)) : std::nullopt;
+}
+
+MeteredCounters counters_from(const pqxx::row& row) {
+  return {.observed_at = from_micros(row["observed_micros"].as<int64_t>()),
+          .read_at = from_micros(row["read_micros"].as<int64_t>()),
+          .paused_from = time_in(row["paused_micros"]),
+          .resumed_at = time_in(row["resumed_micros"]),
+          .egress_bytes_seen = row["egress_bytes_seen"].as<int64_t>(),
+          .cpu_micros_seen = row["cpu_micros_seen"].as<int64_t>(),
+          .egress_total = Decimal::from_sql(row["egress_total"].c_str()),
+          .cpu_total = Decimal::from_sql(row["cpu_total"].c_str())};
+}
+
+std::string state_text(const MeteredLife& life) {
+  return std::string(life.closed ? "closed" : to_string(life.state));
 }
 
 }  // namespace
@@ -73,13 +101,34 @@ void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_a
       to_rfc3339(opened_at), sandbox.key, sandbox.own);
 }
 
-std::optional<MeteredLife> lock_metered(pqxx::work& tx, const SandboxId& id) {
-  const auto rows = run_prepared(
-      tx,
-      "SELECT " + std::string(kLifeColumns) + " FROM metered_sandbox WHERE sandbox = $1 FOR UPDATE",
-      id.value);
+std::optional<MeteredRow> lock_metered(pqxx::work& tx, const SandboxId& id) {
+  static const std::string kSql =
+      "SELECT " + std::string(kLifeColumns) + ", " + kCounterColumns +
+      ", EXISTS (SELECT FROM budget b WHERE b.tenant = metered_sandbox.tenant) AS has_budgets"
+      " FROM metered_sandbox WHERE sandbox = $1 FOR UPDATE";
+  const auto rows = run_prepared(tx, kSql, id.value);
   if (rows.empty()) return std::nullopt;
-  return life_from(rows[0]);
+  return MeteredRow{life_from(rows[0]), counters_from(rows[0]), rows[0]["has_budgets"].as<bool>()};
+}
+
+void update_metered(pqxx::work& tx, const MeteredRow& row) {
+  const auto& [life, counters, has_budgets] = row;
+  run_prepared(
+      tx, R"sql(
+    UPDATE metered_sandbox SET state = $2, milli_vcpu = $3, memory_mib = $4, disk_gib = $5,
+      boundary = $6::timestamptz, vcpu_total = $7::numeric, memory_total = $8::numeric,
+      disk_total = $9::numeric,
+      closed_as = CASE WHEN $2 = 'closed' AND state <> 'closed' THEN state ELSE closed_as END,
+      observed_at = $10::timestamptz, egress_bytes_seen = $11, cpu_micros_seen = $12,
+      egress_total = $13::numeric, cpu_total = $14::numeric, counters_at = $15::timestamptz,
+      paused_from = $16::timestamptz, resumed_at = $17::timestamptz
+    WHERE sandbox = $1)sql",
+      life.id.value, state_text(life), life.resources.milli_vcpu, life.resources.memory_mib,
+      life.resources.disk_gib, to_rfc3339(life.boundary), life.vcpu_total.to_string(),
+      life.memory_total.to_string(), life.disk_total.to_string(), to_rfc3339(counters.observed_at),
+      counters.egress_bytes_seen, counters.cpu_micros_seen, counters.egress_total.to_string(),
+      counters.cpu_total.to_string(), to_rfc3339(counters.read_at), time_text(counters.paused_from),
+      time_text(counters.resumed_at));
 }
 
 std::vector<MeteredLife> read_open(pqxx::work& tx, const std::optional<TenantId>& tenant,
@@ -114,7 +163,7 @@ void update_metered(pqxx::work& tx, const std::vector<MeteredLife>& lives) {
   SqlArray sandbox, state, milli_vcpu, memory_mib, disk_gib, boundary, vcpu, memory, disk;
   for (const MeteredLife& life : lives) {
     sandbox.add(life.id.value);
-    state.add(life.closed ? "closed" : to_string(life.state));
+    state.add(state_text(life));
     milli_vcpu.add(life.resources.milli_vcpu);
     memory_mib.add(life.resources.memory_mib);
     disk_gib.add(life.resources.disk_gib);

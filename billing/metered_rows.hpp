@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "billing/metered_life.hpp"
+#include "billing/metered_counters.hpp"
 
 // Metered sandboxes as rows. Everything here runs inside a transaction of the caller's.
 namespace sandgate {
@@ -16,9 +16,15 @@ MeterState meter_state_from(std::string_view text);
 // No effect when it is there already.
 void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_at);
 
-// Locks the row until the transaction ends; empty when there is none. The state of a closed one is
-// that in which it ended.
-std::optional<MeteredLife> lock_metered(pqxx::work& tx, const SandboxId& id);
+struct MeteredRow {
+  MeteredLife life;  // the state of a closed one is that in which it ended
+  MeteredCounters counters;
+  bool has_budgets = false;  // its tenant; certain while price publication is held off
+};
+// Locks the row until the transaction ends; empty when there is none.
+std::optional<MeteredRow> lock_metered(pqxx::work& tx, const SandboxId& id);
+// Stores all of a row that is locked.
+void update_metered(pqxx::work& tx, const MeteredRow& row);
 
 // Open ones, `most` at most, without locking them; of all tenants when empty.
 std::vector<MeteredLife> read_open(pqxx::work& tx, const std::optional<TenantId>& tenant,

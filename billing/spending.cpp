@@ -14,7 +14,7 @@ struct Drawn {
 
 }  // namespace
 
-Spending::Spending(pqxx::work& tx, const std::vector<UsageEvent>& events) {
+void Spending::lock(pqxx::work& tx, const std::vector<UsageEvent>& events) {
   std::set<std::string> tenants;
   Time latest;
   for (const UsageEvent& event : events) {

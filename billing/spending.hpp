@@ -11,8 +11,8 @@ namespace sandgate {
 // locked before the events are written, charged after.
 class Spending {
  public:
-  // Locks the budgets of the events' tenants; without any, charge() does nothing.
-  Spending(pqxx::work& tx, const std::vector<UsageEvent>& events);
+  // Locks the budgets of the events' tenants. Without it, or without any, charge() does nothing.
+  void lock(pqxx::work& tx, const std::vector<UsageEvent>& events);
 
   // Counts the charges as spent and takes them out of what was set aside for their sandboxes.
   void charge(pqxx::work& tx, const std::vector<UsageEvent>& booked);

@@ -124,10 +124,11 @@ std::vector<UsageEvent> only(const std::vector<UsageEvent>& events, const std::s
 
 }  // namespace
 
-size_t UsageBook::record(pqxx::work& tx, const std::vector<UsageEvent>& events) {
+size_t UsageBook::record(pqxx::work& tx, const std::vector<UsageEvent>& events, bool has_budgets) {
   if (events.empty()) return 0;
   const Columns c(events);
-  Spending spending(tx, events);
+  Spending spending;
+  if (has_budgets) spending.lock(tx, events);
   const auto row = run_prepared(
       tx, kRecord, c.id.str(), c.sandbox.str(), c.meter.str(), c.start.str(), c.end.str(),
       c.quantity.str(), c.before.str(), c.cost.str(), c.cost_currency.str(), c.cost_entry.str(),

@@ -13,8 +13,9 @@ class UsageBook {
   // Books events of metered sandboxes, any number in one statement. An event already booked with
   // the same content is skipped, so a replay changes nothing. Returns how many were new.
   // One booked with other content is Error(conflict), with details.sandbox, and an alarm: nobody
-  // but a broken or tampered writer makes one.
-  size_t record(pqxx::work& tx, const std::vector<UsageEvent>& events);
+  // but a broken or tampered writer makes one. `has_budgets` false: none of their tenants has any,
+  // as was read while price publication was held off.
+  size_t record(pqxx::work& tx, const std::vector<UsageEvent>& events, bool has_budgets = true);
 
   uint64_t conflicts() const { return conflicts_; }  // since the start of this process
 
