@@ -153,6 +153,16 @@ TEST_F(BudgetTest, WindowsFollowTheTenantsCalendar) {
             "2026-03-28 23:00:00+00|2026-03-29 22:00:00+00");
   EXPECT_EQ(window("day", "Europe/Berlin", "2026-10-25T12:00:00Z"),
             "2026-10-24 22:00:00+00|2026-10-25 23:00:00+00");
+  // Where clocks go back over midnight the day begins with the first of the two; where they go
+  // forward over it, with the first moment that there is.
+  EXPECT_EQ(window("day", "Atlantic/Azores", "2029-10-28T00:10:00Z"),
+            "2029-10-28 00:00:00+00|2029-10-29 01:00:00+00");
+  EXPECT_EQ(window("day", "Atlantic/Azores", "2029-10-27T23:59:00Z"),
+            "2029-10-27 00:00:00+00|2029-10-28 00:00:00+00");
+  EXPECT_EQ(window("month", "America/Havana", "2026-11-01T04:30:00Z"),
+            "2026-11-01 04:00:00+00|2026-12-01 05:00:00+00");
+  EXPECT_EQ(window("day", "America/Havana", "2026-03-08T12:00:00Z"),
+            "2026-03-08 05:00:00+00|2026-03-09 04:00:00+00");
   EXPECT_EQ(window("week", "UTC", "2026-11-20T12:00:00Z"),
             "2026-11-16 00:00:00+00|2026-11-23 00:00:00+00");
   EXPECT_EQ(window("month", "Asia/Kathmandu", "2026-01-31T18:30:00Z"),
