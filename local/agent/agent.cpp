@@ -17,7 +17,7 @@
 #include "local/agent/advantages.hpp"
 #include "local/agent/connection.hpp"
 #include "local/agent/context.hpp"
-#include "local/agent/netlink_gate.hpp"
+#include "local/agent/gate.hpp"
 #include "local/agent/requests.hpp"
 
 namespace sandgate::agent {
@@ -32,7 +32,7 @@ class Agent {
   explicit Agent(AgentSettings settings)
       : context_(std::move(settings)),
         listener_(context_.settings.listener),
-        netlink_gate_(context_.loop, context_.settings.netlink_requests) {}
+        gate_(context_.loop, context_.settings.gate_requests) {}
 
   int run() {
     protect();
@@ -99,7 +99,7 @@ class Agent {
 
   Context context_;
   File listener_, children_;
-  NetlinkGate netlink_gate_;
+  Gate gate_;
   Loop::Id listener_watch_ = 0;
   std::map<Connection*, std::unique_ptr<Connection>> connections_;
 };

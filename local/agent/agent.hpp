@@ -18,7 +18,7 @@ using Confine = bool (*)(const void* data, bool root);
 
 struct AgentSettings {
   int listener = -1;  // a listening unix stream socket; the agent owns it
-  int netlink_requests = -1;  // see NetlinkGate; the agent owns it
+  int gate_requests = -1;  // see Gate; the agent owns it
   Account account;  // an account of this name in /etc/passwd wins over these numbers
   std::map<std::string, std::string> env;  // of the sandbox: every command starts from it
   std::string workdir;  // where commands start that name no directory; empty: the account's home

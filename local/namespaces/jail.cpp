@@ -153,7 +153,9 @@ void settle_namespaces(const LaunchSpec& spec) {
   become_inner_root(spec.single_id);
   check(sethostname(spec.hostname.data(), spec.hostname.size()), "sethostname");
   check(setdomainname("", 0), "setdomainname");
-  if (stands(spec, "network")) bring_loopback_up();
+  if (!stands(spec, "network")) return;
+  bring_loopback_up();
+  bound_unaccepted();
 }
 
 void build_root(const LaunchSpec& spec) {
@@ -237,13 +239,13 @@ Fd enter_jail(const LaunchSpec& spec) {
   set_dumpable(!stands(spec, "dumpable"));
   if (stands(spec, "capabilities")) drop_capabilities();
   if (stands(spec, "landlock")) restrict_with_landlock();
-  Fd netlink_requests;
+  Fd gate_requests;
   if (stands(spec, "seccomp")) {
     install_seccomp(kFilterArgumentsFd);
-    netlink_requests = install_asking_seccomp(kFilterCallsFd);
+    gate_requests = install_asking_seccomp(kFilterCallsFd);
   }
   check(close_range(kFilterCallsFd, kFilterArgumentsFd, 0), "close filters");
-  return netlink_requests;
+  return gate_requests;
 }
 
 }  // namespace sandgate

@@ -15,7 +15,7 @@ void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&));
 // Called first thing inside: builds the root, then gives up every privilege. Afterwards the
 // process is pid 1, uid 0 of its own user namespace, with the agent's few capabilities, Landlock
 // and the seccomp filter, and the descriptors kListenerFd and kReportFd. Returns the one on which
-// the sandbox asks for netlink sockets, if it has to.
+// the sandbox asks for what is counted (see the agent's Gate), if it has to.
 Fd enter_jail(const LaunchSpec& spec);
 
 void send_report(const LaunchReport& report, int with_fd = -1);

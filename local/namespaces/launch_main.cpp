@@ -36,12 +36,12 @@ void report_failure(const std::exception& failure) {
 
 void run_inside(const LaunchSpec& spec) {
   try {
-    Fd netlink_requests = enter_jail(spec);
+    Fd gate_requests = enter_jail(spec);
     send_report({LaunchReport::Kind::ready, 0, "", 0});
     close(kReportFd);
     agent::AgentSettings settings;
     settings.listener = kListenerFd;
-    settings.netlink_requests = netlink_requests.release();
+    settings.gate_requests = gate_requests.release();
     settings.account = {spec.user, spec.uid, spec.gid, spec.home};
     settings.env = spec.env;
     settings.workdir = spec.workdir;

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <vector>
@@ -14,6 +15,10 @@
 namespace sandgate {
 
 namespace {
+
+int load(sock_fprog filter, unsigned flags) {
+  return static_cast<int>(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter));
+}
 
 // As the system call answers.
 int install(int program, unsigned flags) {
@@ -27,10 +32,22 @@ int install(int program, unsigned flags) {
     throw StepError("seccomp program read", EIO);
   }
   sock_fprog filter{static_cast<unsigned short>(count), instructions.data()};
-  return static_cast<int>(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter));
+  return load(filter, flags);
 }
 
 }  // namespace
+
+bool can_ask() {
+  const pid_t child = check(fork(), "fork");
+  if (child == 0) {
+    sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    _exit(load({1, &allow}, SECCOMP_FILTER_FLAG_NEW_LISTENER) < 0 ? 1 : 0);
+  }
+  int status = 0;
+  check(waitpid(child, &status, 0), "wait");
+  return status == 0;
+}
 
 void install_seccomp(int program) { check(install(program, 0), "seccomp"); }
 

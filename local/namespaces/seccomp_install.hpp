@@ -11,4 +11,7 @@ void install_seccomp(int program);
 // are. Empty where a filter from outside has taken that place: such calls are ENOSYS then.
 Fd install_asking_seccomp(int program);
 
+// Whether that place is free for what this process starts.
+bool can_ask();
+
 }  // namespace sandgate

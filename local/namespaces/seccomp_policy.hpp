@@ -5,8 +5,8 @@ namespace sandgate {
 
 // The system calls a sandbox may make, as two BPF programs the kernel runs one after the other
 // (the stricter answer counts): `calls` is an allowlist by number with EPERM for the rest (and the
-// agent is asked for netlink sockets: install_asking_seccomp), `arguments` forbids single uses of
-// allowed calls. Only the native architecture gets through; calls that programs probe and do
+// agent is asked for what its Gate counts: install_asking_seccomp), `arguments` forbids single uses
+// of allowed calls. Only the native architecture gets through; calls that programs probe and do
 // without answer ENOSYS.
 struct SeccompPrograms {
   Fd calls;  // sealed memfds of struct sock_filter

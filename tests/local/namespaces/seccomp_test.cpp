@@ -114,6 +114,56 @@ TEST_F(SeccompTest, NetlinkSocketsAreFewAtATime) {
   EXPECT_EQ(python(flood).out, "64 64\n");
 }
 
+// What is sent to a connection that nobody has accepted is charged to no control group either.
+TEST_F(SeccompTest, ListeningSocketsAreFewAtATime) {
+  const std::string flood =
+      "import errno, socket\n"
+      "def flood():\n"
+      "    kept = []\n"
+      "    try:\n"
+      "        for i in range(300):\n"
+      "            kept.append(socket.socket(socket.AF_INET6 if i % 2 else socket.AF_INET))\n"
+      "            kept[-1].bind(('::1' if i % 2 else '127.0.0.1', 0))\n"
+      "            kept[-1].listen(5)\n"
+      "    except OSError as error: assert error.errno == errno.EMFILE, error\n"
+      "    return len(kept) - 1\n"
+      "print(flood(), flood())\n";
+  EXPECT_EQ(python(flood).out, "64 64\n");
+}
+
+TEST_F(SeccompTest, WhatNobodyAcceptsStaysSmall) {
+  EXPECT_EQ(python("import socket\n"
+                   "s = socket.socket()\n"
+                   "s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)\n"
+                   "s.bind(('127.0.0.1', 0)); s.listen(65535)\n"
+                   "kept = []\n"
+                   "for i in range(300):\n"
+                   "    kept.append(socket.socket()); kept[-1].setblocking(False)\n"
+                   "    kept[-1].connect_ex(s.getsockname())\n"
+                   "there = sum(c.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1) == b'\\x01'\n"
+                   "            for c in kept)\n"
+                   "print(s.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF), there)\n")
+                .out,
+            "16384 257\n");
+}
+
+// The machine has room for so many compiled ones; their sandboxes are not charged for it.
+TEST_F(SeccompTest, FiltersOfOnesOwnAreFewAtATime) {
+  EXPECT_EQ(
+      python("import ctypes, errno\n"
+             "libc = ctypes.CDLL(None, use_errno=True)\n"
+             "class Filter(ctypes.Structure):\n"
+             "    _fields_ = [('n', ctypes.c_ushort), ('p', ctypes.c_char_p)]\n"
+             "allow = Filter(1, (6).to_bytes(4, 'little') + (0x7fff0000).to_bytes(4, 'little'))\n"
+             "libc.prctl(38, 1, 0, 0, 0)\n"
+             "print(libc.prctl(22, 2, ctypes.byref(allow)) == -1, end=' ')\n"
+             "many = 0\n"
+             "while many < 999 and libc.syscall(317, 1, 0, ctypes.byref(allow)) == 0: many += 1\n"
+             "print(many, ctypes.get_errno() == errno.EMFILE)\n")
+          .out,
+      "True 256 True\n");
+}
+
 TEST_F(SeccompTest, TerminalsCannotBeTypedInto) {
   EXPECT_EQ(c("int p = open(\"/dev/ptmx\", O_RDWR | O_NOCTTY); char x = 'x';\n"
               "if (p < 0) printf(\"no pty\");\n"
