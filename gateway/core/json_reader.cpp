@@ -17,6 +17,15 @@ std::string length_message(TextRule rule) {
          " bytes and no NUL";
 }
 
+// Where and why, of the library's "[json.exception.parse_error.101] parse error at line 1, column
+// 9: syntax error while parsing value - invalid literal; last read: '...'": what was read may be a
+// secret.
+std::string reason_of(std::string_view text) {
+  const size_t start = text.find("] ");
+  if (start != std::string_view::npos) text.remove_prefix(start + 2);
+  return std::string(text.substr(0, text.find("; last read: ")));
+}
+
 // Watches a parse for depth and duplicate members, which the parser itself lets pass.
 class Watcher {
  public:
@@ -66,12 +75,10 @@ Json parse_json(std::string_view text) {
                        [&](int depth, Json::parse_event_t event, Json& parsed) {
                          return watcher(depth, event, parsed);
                        });
-  } catch (const Json::exception& failure) {
-    const std::string what = failure.what();
-    // The library's "[json.exception.parse_error.101] " says nothing to a client.
-    const size_t start = what.find("] ");
-    throw Error::invalid(
-        "", "not valid JSON: " + (start == std::string::npos ? what : what.substr(start + 2)));
+  } catch (const Json::parse_error& failure) {
+    throw Error::invalid("", "not valid JSON: " + reason_of(failure.what()));
+  } catch (const Json::out_of_range&) {
+    throw Error::invalid("", "not valid JSON: a number is too large");
   }
 }
 

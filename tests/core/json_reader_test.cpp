@@ -14,6 +14,24 @@ TEST(ParseJson, RefusesDepthDuplicatesAndBadText) {
   EXPECT_THROW(parse_json(""), Error);
 }
 
+TEST(ParseJson, SaysWhereAndWhyButNotWhatItRead) {
+  const auto reason = [](std::string_view text) -> std::string {
+    try {
+      parse_json(text);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  EXPECT_NE(reason(R"({"value":"CANARY)").find("line 1, column 17"), std::string::npos);
+  EXPECT_NE(reason(R"({"value":"CANARY)").find("missing closing quote"), std::string::npos);
+  for (const char* text :
+       {R"({"value":"CANARY)", "{\"value\":\"CANARY\nmore\"}", R"({"value":"CANARY\u12"})",
+        "{\"value\":\"CANARY\xff\"}", R"({"value":CANARY})", R"(["CANARY" "CANARY"])"})
+    EXPECT_EQ(reason(text).find("CANARY"), std::string::npos) << reason(text);
+  EXPECT_LT(reason(std::string(2000, '9')).size(), 100u);
+}
+
 TEST(ParseJson, NamesADuplicateByItsPlace) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"a":1,"a":2})", "/a"},
