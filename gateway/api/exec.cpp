@@ -1,6 +1,5 @@
 #include "gateway/api/exec.hpp"
 
-#include "gateway/api/exec_answer.hpp"
 #include "gateway/api/judged.hpp"
 #include "gateway/api/process_events.hpp"
 #include "gateway/core/settle.hpp"
@@ -18,13 +17,13 @@ bool wants_events(const http::Request& request) {
   return http::prefers(accept, "text/event-stream", "application/json");
 }
 
-Task<Json> collect(ProcessStream& stream, std::string process_id, size_t limit) {
-  CollectedOutput output(limit);
+Task<http::Response> collect(ProcessStream& stream, std::string process_id,
+                             CollectedOutput output) {
   for (;;) {
     auto event = co_await stream.next();
     if (!event) throw Error(ErrorCode::unavailable, "the output ended before the process did");
     if (const auto* exit = std::get_if<ProcessExit>(&*event))
-      co_return output.answer(process_id, *exit);
+      co_return std::move(output).answer(process_id, *exit);
     output.add(std::get<OutputChunk>(*event));
   }
 }
@@ -72,6 +71,11 @@ void ExecHandlers::add_routes(http::Routes& routes) {
               .max_body_bytes = kMaxBodyBytes});
 }
 
+OutputSeat ExecHandlers::seat_for(const http::Request& request) const {
+  if (!room_) return nullptr;
+  return std::make_shared<http::BodyRoom::Seat>(*room_, request.tenant().value);
+}
+
 Task<http::Response> ExecHandlers::exec(http::Request& request) {
   const Json body = request.json();
   ExecRequest asked = exec_request_from(body);
@@ -101,14 +105,14 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
                                .input = std::move(asked.input),
                                .box = box,
                                .request_id = request.id});
-  Task<Json> answer = collect(*stream, process_id, asked.max_output_bytes);
+  CollectedOutput output(asked.max_output_bytes, seat_for(request));
+  Task<http::Response> answer = collect(*stream, process_id, std::move(output));
   if (asked.input)
     answer = with_companion(std::move(answer), feed(*stream, std::move(*asked.input)));
   else
     co_await attempt(stream->close_stdin());
   if (limited) answer = within(limit - std::chrono::steady_clock::now(), std::move(answer));
-  const Json document = co_await std::move(answer);
-  co_return http::Response::json(200, document);
+  co_return co_await std::move(answer);
 }
 
 }  // namespace sandgate::api

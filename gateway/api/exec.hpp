@@ -1,4 +1,5 @@
 #pragma once
+#include "gateway/api/exec_answer.hpp"
 #include "gateway/api/exec_request.hpp"
 #include "gateway/http/routes.hpp"
 #include "gateway/sandboxes/access.hpp"
@@ -13,13 +14,18 @@ namespace sandgate::api {
 // background it stays open for POST …/stdin unless the body has stdin of its own.
 class ExecHandlers {
  public:
-  explicit ExecHandlers(SandboxAccess& access) : access_(access) {}
+  // `room`: what gathered output counts in; null: in nothing. Both outlive it.
+  explicit ExecHandlers(SandboxAccess& access, http::BodyRoom* room = nullptr)
+      : access_(access), room_(room) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> exec(http::Request& request);
 
  private:
+  OutputSeat seat_for(const http::Request& request) const;
+
   SandboxAccess& access_;
+  http::BodyRoom* room_;
 };
 
 // A backend that turns out not to know the sandbox any more is reported.

@@ -1,19 +1,49 @@
 #include "gateway/api/exec_answer.hpp"
 
+#include <algorithm>
+
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/utf8.hpp"
 
 namespace sandgate::api {
 namespace {
 
-void put(Json& answer, const std::string& name, std::string_view bytes, bool truncated) {
+constexpr size_t kAtOnce = 256 << 10;
+constexpr size_t kOutputPiece = 48 << 10;  // a multiple of three: pieces of base64 join
+
+// What a stream is in JSON: as text, or as base64.
+struct Member {
+  std::string name;
+  std::string_view bytes;
+  bool is_text;
+};
+
+Member member_of(std::string name, std::string_view bytes, bool truncated) {
   // A limit can cut a character in two: that alone must not turn text into base64.
   const std::string_view text = truncated ? without_cut_character(bytes) : bytes;
-  if (is_utf8(text)) {
-    answer[name] = text;
-    return;
+  if (is_utf8(text)) return {std::move(name), text, true};
+  return {name + "_base64", bytes, false};
+}
+
+std::string encoded(const Member& member) {
+  return member.is_text ? std::string(member.bytes) : base64_encode(member.bytes);
+}
+
+Task<void> write_member(Member member, http::BodySink& sink) {
+  std::string piece = ",\"" + member.name + "\":\"";
+  co_await sink.write(piece);
+  for (std::string_view rest = member.bytes; !rest.empty();) {
+    Member part = member;
+    part.bytes = rest.substr(0, kOutputPiece);
+    if (part.is_text && part.bytes.size() < rest.size())
+      part.bytes = without_cut_character(part.bytes);
+    rest.remove_prefix(part.bytes.size());
+    const std::string quoted = Json(encoded(part)).dump();
+    piece.assign(quoted, 1, quoted.size() - 2);
+    co_await sink.write(piece);
   }
-  answer[name + "_base64"] = base64_encode(bytes);
+  piece = "\"";
+  co_await sink.write(piece);
 }
 
 }  // namespace
@@ -42,18 +72,40 @@ Json to_json(const ProcessInfo& process) {
 
 void CollectedOutput::add(const OutputChunk& chunk) {
   std::string& kept = chunk.channel == Channel::stderr_ ? err_ : out_;
-  const size_t room = limit_ - kept.size();
+  const size_t wanted = std::min(chunk.bytes.size(), limit_ - kept.size());
+  full_ = full_ || (seat_ && !seat_->try_grow_to(out_.size() + err_.size() + wanted));
+  const size_t room = full_ ? 0 : wanted;
   kept.append(chunk.bytes, 0, room);
   truncated_ = truncated_ || chunk.bytes.size() > room;
 }
 
-Json CollectedOutput::answer(const std::string& process_id, const ProcessExit& exit) const {
+Task<void> CollectedOutput::write(std::string head, http::BodySink& sink) const {
+  head.pop_back();  // its brace
+  co_await sink.write(head);
+  auto out = write_member(member_of("stdout", out_, truncated_), sink);
+  co_await std::move(out);
+  auto err = write_member(member_of("stderr", err_, truncated_), sink);
+  co_await std::move(err);
+  head = "}";
+  co_await sink.write(head);
+}
+
+http::Response CollectedOutput::answer(const std::string& process_id, const ProcessExit& exit) && {
   Json answer = to_json(exit);
   answer["process_id"] = process_id;
   answer["truncated"] = truncated_;
-  put(answer, "stdout", out_, truncated_);
-  put(answer, "stderr", err_, truncated_);
-  return answer;
+  if (out_.size() + err_.size() > kAtOnce) {
+    const auto output = std::make_shared<const CollectedOutput>(std::move(*this));
+    http::Response response;
+    response.body = http::StreamBody{
+        .produce = [output, head = answer.dump()](auto& sink) { return output->write(head, sink); },
+        .is_whole = true};
+    return response;
+  }
+  for (const Member& member :
+       {member_of("stdout", out_, truncated_), member_of("stderr", err_, truncated_)})
+    answer[member.name] = encoded(member);
+  return http::Response::json(200, answer);
 }
 
 }  // namespace sandgate::api

@@ -139,7 +139,7 @@ Gateway::Gateway(const Config& config)
       decisions_api_(lifecycle_, profile_resolver_),
       simulation_api_(lifecycle_, profile_resolver_),
       providers_api_(lifecycle_, profile_resolver_),
-      exec_api_(access_),
+      exec_api_(access_, &body_room_),
       processes_api_(access_),
       terminal_api_(access_),
       files_api_(access_),

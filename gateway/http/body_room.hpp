@@ -1,14 +1,17 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "gateway/core/error.hpp"
 #include "registry/bounded_map.hpp"
 
 namespace sandgate::http {
 
-// How much memory bodies may take that are read whole before their handler runs: small ones are
-// bounded by the number of connections, large ones by this. Thread-safe; must outlive its seats.
+// How much memory bodies may take that are read whole before their handler runs, or gathered whole
+// before they are sent: small ones are bounded by the number of connections, large ones by this.
+// Thread-safe; must outlive its seats.
 class BodyRoom {
  public:
   struct Options {
@@ -33,8 +36,13 @@ class BodyRoom {
     // The body takes `bytes` from now on. Throws Error(rate_limited) when its tenant has no room
     // for more, Error(unavailable) when nobody has; both with retry_after.
     void grow_to(size_t bytes);
+    // The same without throwing: false, and it takes what it took.
+    bool try_grow_to(size_t bytes) { return !take(bytes); }
 
    private:
+    // Why not, or nothing.
+    std::optional<ErrorCode> take(size_t bytes);
+
     BodyRoom& room_;
     const std::string tenant_;
     std::shared_ptr<std::atomic<size_t>> of_tenant_;  // null until it is counted

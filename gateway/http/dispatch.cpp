@@ -52,8 +52,13 @@ void hold(Response& response, std::shared_ptr<void> permit) {
     };
 }
 
+bool is_text(const Response& response) {
+  return std::holds_alternative<std::string>(response.body);
+}
+
 bool streams(const Response& response) {
-  return !std::holds_alternative<std::string>(response.body);
+  const auto* stream = std::get_if<StreamBody>(&response.body);
+  return stream ? !stream->is_whole : !is_text(response);
 }
 
 // A first answer and its replay say the same.
@@ -171,8 +176,9 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Ro
   Response response = co_await std::move(running);
   locate(response, *route);
   if (room) hold(response, std::move(room));
+  if (!streams(response)) co_return response;
   end_with_standing(response, request, *route, services_.authenticator, services_.admission);
-  if (streams(response) && services_.admission && request.caller.tenant) {
+  if (services_.admission && request.caller.tenant) {
     if (!permit) permit = services_.admission->open_stream(request.caller);
     if (permit) hold(response, std::move(permit));
   }
@@ -237,7 +243,7 @@ Task<Response> Dispatcher::run_once(Request& request, const Route& route, Idempo
   } catch (...) {
     failure = std::current_exception();
   }
-  if (failure || streams(response) || !is_final(response.status)) {
+  if (failure || !is_text(response) || !is_final(response.status)) {
     start.claim->release();
     if (failure) std::rethrow_exception(failure);
     co_return response;

@@ -115,6 +115,7 @@ class BodySink {
 struct StreamBody {
   std::optional<uint64_t> length;  // Content-Length; else chunked
   std::function<Task<void>(BodySink&)> produce;  // runs on the connection's executor
+  bool is_whole = false;  // all of it is there: an answer in pieces, which counts as no stream
 };
 
 struct WebSocketMessage {

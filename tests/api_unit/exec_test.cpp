@@ -47,6 +47,19 @@ TEST_F(ExecApi, TooMuchOutputIsCutAndTheProcessRunsToItsEnd) {
   EXPECT_EQ(answer["exit_code"], 5);
 }
 
+// In pieces, which cut neither a character nor three bytes of base64.
+TEST_F(ExecApi, MuchOutputComesWhole) {
+  const Json text = exec({{"shell", "yes 'a€\"\u0001' | head -c 700000; printf € >&2"}});
+  std::string expected;
+  while (expected.size() < 700000) expected += "a€\"\u0001\n";
+  EXPECT_EQ(text["stdout"], expected.substr(0, 700000));
+  EXPECT_EQ(text["stderr"], "€");
+  const Json bytes = exec({{"shell", "head -c 700000 /dev/zero | tr '\\0' '\\377'"}});
+  EXPECT_EQ(bytes["stdout_base64"], base64_encode(std::string(700000, '\377')));
+  EXPECT_EQ(bytes["stderr"], "");
+  EXPECT_EQ(bytes["truncated"], false);
+}
+
 TEST_F(ExecApi, EventsCarryOffsets) {
   const auto reply = send("POST", "/exec", R"({"shell":"printf abc; printf de >&2"})",
                           {{"Accept", "text/event-stream"}});

@@ -31,6 +31,14 @@ class Bytes : public IncomingBody {
   size_t left_;
 };
 
+TEST(BodyRoom, MayBeAskedForWithoutAnError) {
+  BodyRoom room({.free = 10, .all = 100, .of_one = 100});
+  BodyRoom::Seat seat(room, "a");
+  EXPECT_TRUE(seat.try_grow_to(100));
+  EXPECT_FALSE(seat.try_grow_to(101));
+  EXPECT_TRUE(seat.try_grow_to(100)) << "what it has it keeps";
+}
+
 TEST(BodyRoom, IsSharedAndGivenBack) {
   BodyRoom room({.free = 10, .all = 300, .of_one = 200});
   auto one = std::make_unique<BodyRoom::Seat>(room, "a");
