@@ -306,6 +306,8 @@ Task<SandboxRecord> Lifecycle::extend(TenantId tenant, SandboxId id, int64_t ttl
 }
 
 Task<void> Lifecycle::fail(SandboxId id, std::string detail) {
+  // It is gone because it was ended, which is to be booked as it was asked for.
+  if (parts_.outage && parts_.outage->has(id)) co_return;
   const sandbox_rows::Stop lost{.reason = "failed",
                                 .failure = SandboxFailure{"backend_lost", std::move(detail)},
                                 .placed_only = true};

@@ -103,14 +103,20 @@ OutageJournal::OutageJournal(DurableJournal::Options options) : journal_(std::mo
 void OutageJournal::note(const std::string& tenant, const std::string& sandbox, bool known) {
   const std::lock_guard lock(mutex_);
   if (known)
-    ended_.emplace(tenant, sandbox);
+    ended_.emplace(sandbox, tenant);
   else
-    ended_.erase({tenant, sandbox});
+    ended_.erase(sandbox);
+}
+
+bool OutageJournal::has(const SandboxId& sandbox) const {
+  const std::lock_guard lock(mutex_);
+  return ended_.contains(sandbox.value);
 }
 
 bool OutageJournal::has(const TenantId& tenant, const SandboxId& sandbox) const {
   const std::lock_guard lock(mutex_);
-  return ended_.contains({tenant.value, sandbox.value});
+  const auto found = ended_.find(sandbox.value);
+  return found != ended_.end() && found->second == tenant.value;
 }
 
 Task<void> OutageJournal::remember(EndIntention intention) {

@@ -1,8 +1,8 @@
 #pragma once
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "billing/meter.hpp"
@@ -32,7 +32,8 @@ class OutageJournal {
 
   // Resumes once it is on disk. Throws Error(unavailable) when it can't be: then it did not happen.
   Task<void> remember(EndIntention intention);
-  // Whether the tenant's sandbox is known to have ended, though not to the database.
+  // Whether the sandbox, or the tenant's, is known to have ended, though not to the database.
+  bool has(const SandboxId& sandbox) const;
   bool has(const TenantId& tenant, const SandboxId& sandbox) const;
   bool is_pending() const { return journal_.records() > 0; }
 
@@ -51,7 +52,7 @@ class OutageJournal {
 
   DurableJournal journal_;
   mutable std::mutex mutex_;
-  std::set<std::pair<std::string, std::string>> ended_;  // tenant, sandbox
+  std::map<std::string, std::string> ended_;  // its tenant, by sandbox
   std::atomic<bool> busy_{false};
   std::atomic<uint64_t> replayed_{0};
 };

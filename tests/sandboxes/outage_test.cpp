@@ -92,6 +92,20 @@ TEST(Outage, APausedSandboxIsEndedTooButNotOneThatWasNeverSeen) {
   EXPECT_EQ(world.sql("SELECT count(*) FROM loss_event"), "0");
 }
 
+// The sweep may come to the database before the journal does.
+TEST(Outage, WhoFindsItGoneDoesNotTakeItForLost) {
+  OutageWorld world;
+  const SandboxRecord box = world.create();
+  const Time asked = SystemClock().now();
+  run(world.outage->remember({world.tenant, box.id, asked, "killed", {}, {}, {}}));
+  run(world.lifecycle->fail(box.id, "the backend does not list it any more"));
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+  EXPECT_EQ(run(world.outage->replay(*world.lifecycle)), 1u);
+  EXPECT_EQ(world.sql("SELECT stop_reason FROM sandbox WHERE id = '" + box.id.value + "'"),
+            "killed");
+  EXPECT_EQ(from_micros(std::stoll(world.ended_at(box.id))), asked);
+}
+
 TEST(Outage, ARecordThatWasAppliedBeforeACrashIsNotAppliedAgain) {
   OutageWorld world;
   const SandboxRecord box = world.create();
