@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds kPausePatience{20};
 constexpr std::chrono::seconds kExtendPatience{5};
+constexpr int kPauseTries = 3;  // against others that pause and resume it at the same time
 constexpr std::chrono::seconds kPauseLease{30};  // of a maker that is at work
 constexpr std::chrono::seconds kSettlePatience{25};
 // Of a sandbox that waits paused for ever: its backend must not end it by its own clock.
@@ -65,23 +66,41 @@ Task<SandboxRecord> Pausing::settled(TenantId tenant, SandboxId id) {
 }
 
 Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {
-  const SandboxRecord record = co_await settled(tenant, id);
-  if (record.state == SandboxState::paused) co_return record;
-  if (record.state != SandboxState::running) throw wrong_state(record);
-  const auto deployment = lifecycle_.deployment_of(record);
-  check_can(deployment->descriptor, Verb::pause,
-            "the sandbox's backend cannot pause: " + record.provider);
-  auto work = [this, id, wish]() -> Task<SandboxRecord> { return begin_pause(id, wish); };
-  co_return co_await uncancelled(lifecycle_.parts().executor, std::move(work));
+  for (int tries = kPauseTries;; --tries) {
+    const SandboxRecord record = co_await settled(tenant, id);
+    if (record.state == SandboxState::paused) co_return record;
+    if (record.state != SandboxState::running || tries == 0) throw wrong_state(record);
+    const auto deployment = lifecycle_.deployment_of(record);
+    check_can(deployment->descriptor, Verb::pause,
+              "the sandbox's backend cannot pause: " + record.provider);
+    auto work = [this, id, wish]() -> Task<MaybeRecord> { return begin_pause(id, wish); };
+    const auto paused = co_await uncancelled(lifecycle_.parts().executor, std::move(work));
+    if (paused) co_return *paused;
+  }
 }
 
-Task<SandboxRecord> Pausing::begin_pause(SandboxId id, Keeps wish) {
+Task<Pausing::MaybeRecord> Pausing::set_out(SandboxId id, SandboxState state, Change change) {
+  auto changing = lifecycle_.parts().database.run(std::move(change));
+  const auto outcome = co_await attempt(std::move(changing));
+  lifecycle_.parts().cache.forget(id);
+  if (const auto* changed = std::get_if<MaybeRecord>(&outcome)) co_return *changed;
+  const Error& error = std::get<Error>(outcome);
+  if (error.code != ErrorCode::unavailable) throw error;
+  // It may have been committed all the same, and would stand still until its lease ends.
+  auto look =
+      lifecycle_.parts().database.run([id](pqxx::work& tx) { return sandbox_rows::find(tx, id); });
+  const auto found = co_await attempt(std::move(look));
+  const auto* record = std::get_if<MaybeRecord>(&found);
+  if (!record || !*record || (*record)->state != state) throw error;
+  co_return *record;
+}
+
+Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxId id, Keeps wish) {
   auto write = [id, wish](pqxx::work& tx) {
     return sandbox_rows::set_pausing(tx, id, wish, kPauseLease);
   };
-  const auto pausing = co_await lifecycle_.parts().database.run(std::move(write));
-  lifecycle_.parts().cache.forget(id);
-  if (!pausing) throw Error(ErrorCode::conflict, "the sandbox has just changed its state");
+  const auto pausing = co_await set_out(id, SandboxState::pausing, std::move(write));
+  if (!pausing) co_return std::nullopt;  // somebody else was faster
   co_return co_await carry_out(*pausing);
 }
 
@@ -109,8 +128,7 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
     spend.reserve(tx, *resuming, charge);
     return resuming;
   };
-  const auto resuming = co_await lifecycle_.parts().database.run(std::move(write));
-  lifecycle_.parts().cache.forget(id);
+  const auto resuming = co_await set_out(id, SandboxState::resuming, std::move(write));
   if (!resuming) co_return paused;  // somebody else was faster
   co_return co_await carry_out(*resuming);
 }
@@ -162,6 +180,16 @@ Task<SandboxRecord> Pausing::carry_out(SandboxRecord record) {
   throw *refusal;
 }
 
+Task<SandboxRecord> Pausing::keep(SandboxId id, SandboxState state, Change change) {
+  auto& parts = lifecycle_.parts();
+  const auto mark = parts.cache.mark_of(id);
+  const auto written = co_await parts.database.run(std::move(change));
+  const bool kept = written && written->state == state;
+  kept ? parts.cache.remember(*written, mark) : parts.cache.forget(id);
+  if (!kept) throw Error(ErrorCode::conflict, "the sandbox was ended meanwhile");
+  co_return *written;
+}
+
 Task<SandboxRecord> Pausing::keep_paused(SandboxId id, Keeps kept,
                                          std::optional<Meter::Measured> counters) {
   auto write = [this, id, kept, counters](pqxx::work& tx) {
@@ -171,11 +199,7 @@ Task<SandboxRecord> Pausing::keep_paused(SandboxId id, Keeps kept,
     reserve_paused(tx, *paused);
     return paused;
   };
-  const auto written = co_await lifecycle_.parts().database.run(std::move(write));
-  lifecycle_.parts().cache.forget(id);
-  if (!written || written->state != SandboxState::paused)
-    throw Error(ErrorCode::conflict, "the sandbox was ended meanwhile");
-  co_return *written;
+  co_return co_await keep(id, SandboxState::paused, std::move(write));
 }
 
 Task<SandboxRecord> Pausing::keep_running(SandboxId id) {
@@ -185,11 +209,7 @@ Task<SandboxRecord> Pausing::keep_running(SandboxId id) {
     lifecycle_.parts().meter.change(tx, id, MeterState::running, running->resources);
     return running;
   };
-  const auto written = co_await lifecycle_.parts().database.run(std::move(write));
-  lifecycle_.parts().cache.forget(id);
-  if (!written || written->state != SandboxState::running)
-    throw Error(ErrorCode::conflict, "the sandbox was ended meanwhile");
-  co_return *written;
+  co_return co_await keep(id, SandboxState::running, std::move(write));
 }
 
 // Nobody is at work on it any more. Unwritten, its lease only ends later.

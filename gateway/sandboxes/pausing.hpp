@@ -22,10 +22,16 @@ class Pausing {
   Task<SandboxRecord> carry_out(SandboxRecord record);
 
  private:
-  Task<SandboxRecord> begin_pause(SandboxId id, Keeps wish);
+  using MaybeRecord = std::optional<SandboxRecord>;
+  using Change = std::function<MaybeRecord(pqxx::work&)>;
+  // Writes the change to `state`, pausing or resuming; empty: somebody else was faster.
+  Task<MaybeRecord> set_out(SandboxId id, SandboxState state, Change change);
+  Task<MaybeRecord> begin_pause(SandboxId id, Keeps wish);
   Task<SandboxRecord> begin_resume(SandboxRecord paused);
   Task<SandboxRecord> settled(TenantId tenant, SandboxId id);
   Task<Outcome<Keeps>> ask_to_pause(DeploymentPtr deployment, SandboxRecord record);
+  // Writes the change to `state`, paused or running. Throws conflict where it came too late.
+  Task<SandboxRecord> keep(SandboxId id, SandboxState state, Change change);
   Task<SandboxRecord> keep_paused(SandboxId id, Keeps kept,
                                   std::optional<Meter::Measured> counters);
   Task<SandboxRecord> keep_running(SandboxId id);

@@ -80,6 +80,7 @@ TEST(Outage, APausedSandboxIsEndedTooButNotOneThatWasNeverSeen) {
   const SandboxRecord box = world.create();
   Pausing pausing(*world.lifecycle);
   run(pausing.pause(world.tenant, box.id, Keeps::memory));
+  world.lifecycle->parts().cache.forget(box.id);
   TestDatabase::stop_cluster();
   EXPECT_THROW(run(world.lifecycle->get(world.tenant, box.id)), Error) << "how it is now";
   EXPECT_THROW(run(world.lifecycle->kill(TenantId::make(), box.id)), Error);
