@@ -267,8 +267,8 @@ std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tena
     reservation.covered_until += lasts(more, reservation.charge_per_hour);
     if (reservation.covered_until >= std::min(at + kStopBelow, reservation.ends_at)) continue;
     if (const auto stop = verdict(budgets, reservation.subject))
-      halts.push_back(
-          {TenantId{tenant}, SandboxId{reservation.sandbox}, stop->first, stop->second});
+      halts.push_back({TenantId{tenant}, SandboxId{reservation.sandbox}, stop->first, stop->second,
+                       reservation.covered_until});
   }
   for (Budget& budget : budgets)
     if (!halts.empty() && budget.remaining() <= Decimal()) tell_exceeded(tx, budget);

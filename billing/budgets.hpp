@@ -29,6 +29,7 @@ struct Halt {
   SandboxId sandbox;
   OnExceeded action = OnExceeded::kill;  // never deny
   std::string budget;
+  Time covered_until;  // there is money for it until then
 };
 
 // Keeps tenants within their budgets. A tenant without any spends freely. Money is set aside for

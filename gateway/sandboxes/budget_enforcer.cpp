@@ -4,6 +4,12 @@
 #include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {
+namespace {
+
+// Two of the rounds there are a minute: who waits for another may come too late.
+constexpr std::chrono::seconds kLastRounds{30};
+
+}  // namespace
 
 Task<size_t> BudgetEnforcer::enforce() {
   const size_t count = co_await begin();
@@ -33,7 +39,9 @@ Task<void> BudgetEnforcer::stop(Halt halt) {
 
 Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
   const SandboxRecord& record = known->record;
-  if (record.state == SandboxState::paused || record.state == SandboxState::pausing) co_return true;
+  if (record.state == SandboxState::paused) co_return true;
+  const bool money_ends = halt.covered_until < lifecycle_.parts().clock.now() + kLastRounds;
+  if (record.state == SandboxState::pausing) co_return !money_ends;
   const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
   if (!pause_ || !deployment || !deployment->descriptor.can(Verb::pause)) co_return false;
   auto pausing = pause_(halt.tenant, halt.sandbox);
@@ -42,8 +50,8 @@ Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
   if (!error) co_return true;
   log::warn("a sandbox was not paused when its budget ended",
             {{"sandbox", halt.sandbox.value}, {"reason", error->what()}});
-  // What may yet work is tried again: the budget asks until it has stopped.
-  if (!is_final(*error)) co_return true;
+  // What may yet work is tried again while there is money: the budget is a limit first.
+  if (!is_final(*error)) co_return !money_ends;
   if (error->code != ErrorCode::conflict) co_return false;
   const auto now = co_await lifecycle_.get(halt.tenant, halt.sandbox);
   co_return now->record.state != SandboxState::running;

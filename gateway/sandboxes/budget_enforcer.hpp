@@ -20,9 +20,9 @@ class BudgetEnforcer {
         pause_(std::move(pause)),
         errands_(lifecycle.parts().executor) {}
 
-  // One round, for a job of at most a flush interval. Returns how many were stopped. One that its
-  // backend can't pause is killed, not one whose backend does not answer; one that is paused
-  // already stays so, and its storage is charged.
+  // One round, for a job of every 15 seconds. Returns how many were stopped. One that its backend
+  // can't pause is killed; one whose backend does not answer is, once its money is about to end.
+  // One that is paused already stays so, and its storage is charged.
   Task<size_t> enforce();
   // The same, without waiting for backends: one that hangs keeps no other tenant's money waiting.
   Task<size_t> begin();

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::chrono::seconds kLease{30};
 constexpr std::chrono::seconds kLookPatience{20};
+// Who does not answer may yet pause it: a few tries' time.
+constexpr std::chrono::seconds kPauseGrace{30};
 constexpr int kAllThereAre = 100'000;
 
 // The time as tests may shift it; $1 of stop_where.
@@ -93,7 +95,8 @@ Task<size_t> Reaper::pause_due() {
   co_return count;
 }
 
-// One that cannot be paused when its time is over is ended: it may not run on.
+// One that cannot be paused when its time is over is ended, also when nobody knows for long whether
+// it can: it may not run on.
 Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   const SandboxId id = record.id;
   const TenantId tenant = record.tenant;
@@ -104,10 +107,12 @@ Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   auto work = pausing_.carry_out(std::move(record));
   const auto outcome = co_await attempt(std::move(work));
   const auto* error = std::get_if<Error>(&outcome);
-  if (!error || !is_final(*error)) co_return;
+  const bool over = now->state == SandboxState::pausing && now->on_expiry == EndAction::pause &&
+                    now->expires_at + kPauseGrace < lifecycle_.parts().clock.now();
+  if (!error || !(is_final(*error) || over)) co_return;
   log::warn("a sandbox was not paused or resumed",
             {{"sandbox", id.value}, {"reason", error->what()}});
-  if (or_end) co_await lifecycle_.kill(tenant, id);
+  if (or_end || over) co_await lifecycle_.kill(tenant, id);
 }
 
 Task<size_t> Reaper::finish_pausing() { return take_half_paused(options_.batch, options_.ahead); }

@@ -5,6 +5,7 @@
 #include "gateway/sandboxes/budget_enforcer.hpp"
 #include "gateway/sandboxes/budget_guard.hpp"
 #include "gateway/sandboxes/for_each.hpp"
+#include "gateway/sandboxes/pause_rows.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate {
@@ -212,13 +213,33 @@ TEST(SandboxBudgets, ABackendThatHangsKeepsNobodysMoneyWaiting) {
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
 }
 
-TEST(SandboxBudgets, OnlyACertainRefusalToPauseEndsASandbox) {
+TEST(SandboxBudgets, APauseThatDoesNotComeEndsWithTheMoney) {
   test::World world;
   PayingReplica replica(world);
   const std::string rest = R"("currency":"USD","window":"total","on_exceeded":"pause"})";
   replica.put(world.tenant, R"({"amount":"9",)" + rest);
   const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  auto begin = [&](pqxx::work& tx) {
+    return sandbox_rows::set_pausing(tx, box.id, Keeps::memory, 30s);
+  };
+  run(replica.lifecycle.parts().database.run(begin));
+  replica.lifecycle.parts().cache.forget(box.id);
+  BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
+                          [](TenantId, SandboxId) -> Task<void> { co_return; });
+  run(enforcer.enforce());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::pausing) << "there is money";
   replica.put(world.tenant, R"({"amount":"0",)" + rest);
+  run(enforcer.enforce());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+}
+
+TEST(SandboxBudgets, ARefusalToPauseEndsASandboxAndSoDoesTheEndOfTheMoney) {
+  test::World world;
+  PayingReplica replica(world);
+  const std::string rest = R"("currency":"USD","window":"total","on_exceeded":"pause"})";
+  replica.put(world.tenant, R"({"amount":"9",)" + rest);
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  replica.put(world.tenant, R"({"amount":"0.08",)" + rest);  // 80 seconds
   ErrorCode code;
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
                           [&](TenantId, SandboxId) -> Task<void> {
@@ -234,6 +255,12 @@ TEST(SandboxBudgets, OnlyACertainRefusalToPauseEndsASandbox) {
   code = ErrorCode::conflict;
   run(enforcer.enforce());
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped) << "it runs on, refused";
+  replica.put(world.tenant, R"({"amount":"9",)" + rest);
+  const SandboxRecord other = run(replica.lifecycle.create(small_order(world)));
+  replica.put(world.tenant, R"({"amount":"0",)" + rest);
+  code = ErrorCode::unavailable;
+  run(enforcer.enforce());
+  EXPECT_EQ(world.row(other.id).state, SandboxState::stopped) << "there is nothing left";
 }
 
 }  // namespace

@@ -163,6 +163,30 @@ TEST_F(PausingWorld, WhatCannotBePausedWhenItsTimeIsOverEnds) {
   EXPECT_EQ(world.a->alive(), 0u);
 }
 
+TEST_F(PausingWorld, WhoDoesNotAnswerEndsASandboxWhoseTimeIsLongOver) {
+  const SandboxRecord box = world.create([](Profile& p) {
+    p.ttl_seconds = 60;
+    p.on_expiry = EndAction::pause;
+  });
+  const auto age = [&](const std::string& past) {
+    world.sql("UPDATE sandbox SET lease_until = now(), expires_at = now() - interval '" + past +
+              "' RETURNING id");
+  };
+  for (const ErrorCode code : {ErrorCode::unavailable, ErrorCode::rate_limited}) {
+    world.a->fail_states(Fault::error, code);
+    age("5 seconds");
+    auto reaper = world.replica.reaper();
+    run(reaper.pause_due());
+    EXPECT_FALSE(is_ended(world.row(box.id).state)) << "it may yet";
+  }
+  age("1 minute");
+  auto reaper = world.replica.reaper();
+  run(reaper.pause_due());
+  run(reaper.finish_pausing());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.a->alive(), 0u);
+}
+
 TEST_F(PausingWorld, TimeGoesOnForThePaused) {
   const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
   pause(box);
