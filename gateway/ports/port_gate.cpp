@@ -1,5 +1,6 @@
 #include "gateway/ports/port_gate.hpp"
 
+#include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/ports/port_token.hpp"
 
@@ -61,6 +62,13 @@ Task<PortStore::Shared> PortGate::find(const PortAddress& address) {
   co_return port;
 }
 
+Task<bool> PortGate::is_open(PortAddress address, std::string salt) {
+  auto finding = find(address);
+  const auto found = co_await attempt(std::move(finding));
+  if (const auto* error = std::get_if<Error>(&found)) co_return error->code != ErrorCode::not_found;
+  co_return std::get<PortStore::Shared>(found)->salt == salt;
+}
+
 Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody& body) {
   const auto address = port_address(request, settings_.domain);
   if (!address) throw not_open();
@@ -79,6 +87,9 @@ Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody&
   OpenSandbox box = std::get<OpenSandbox>(std::move(opened));
   auto relay = std::make_shared<Relay>(pool_, access_, std::move(box), *address, request, body,
                                        settings_.relay);
+  relay->still_open = [this, address = *address, salt = port->salt] {
+    return is_open(address, salt);
+  };
   if (brought.in_query && port->access == Access::token)
     relay->cookie = token_cookie(brought.tokens.front(), *address,
                                  scheme_of(request, settings_.relay.tls) == "https");

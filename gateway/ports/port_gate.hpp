@@ -34,6 +34,8 @@ class PortGate final : public http::Responder {
   Task<http::Response> serve(http::Request& request, http::IncomingBody& body);
   Task<http::Response> admit(http::Request& request, http::IncomingBody& body);
   Task<PortStore::Shared> find(const PortAddress& address);
+  // Whether the port is open as it was: opened anew, its earlier token has ended.
+  Task<bool> is_open(PortAddress address, std::string salt);
   Task<PortStore::Shared> row_of(const SandboxId& sandbox, uint16_t port);
 
   http::Responder& inner_;

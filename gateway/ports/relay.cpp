@@ -17,6 +17,7 @@ constexpr std::chrono::seconds kDialLimit{10};
 // takes only one that was just used.
 constexpr int kMostInterim = 16;  // answers of 1xx before the one that counts
 constexpr std::chrono::milliseconds kYoung{1000};
+constexpr std::chrono::seconds kLookEvery{1};
 
 std::string chunk_head(size_t bytes) {
   char text[20];
@@ -193,7 +194,22 @@ Task<size_t> Relay::hear() {
   hearing_ = false;
   client_->still_alarm();
   heard_ = heard_ || got > 0;
+  if (std::chrono::steady_clock::now() - looked_ > kLookEvery) co_await check_open();
   co_return got;
+}
+
+Task<void> Relay::check_open() {
+  looked_ = std::chrono::steady_clock::now();
+  const bool open = co_await still_open();
+  if (!open) throw cut_off();
+}
+
+Task<void> Relay::watch() {
+  for (bool open = true; open;) {
+    co_await sleep_for(kLookEvery);
+    open = co_await still_open();
+  }
+  app_->give_up();
 }
 
 Task<bool> Relay::read_head() {
@@ -230,6 +246,12 @@ Task<Relay::Ending> Relay::switch_protocol() {
   upgraded_ = true;
   const std::string head = answer_head({.upgrade = true});
   co_await pass(head, "", "");
+  auto passing = pass_both_ways();
+  auto watching = watch();
+  co_return co_await with_companion(std::move(passing), std::move(watching));
+}
+
+Task<Relay::Ending> Relay::pass_both_ways() {
   co_await tunnel(*client_, *app_, settings_.silence);
   co_return Ending::done;
 }

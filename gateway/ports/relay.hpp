@@ -1,5 +1,7 @@
 #pragma once
+#include <chrono>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +29,9 @@ class Relay {
         const http::Request& request, http::IncomingBody& body, RelaySettings settings);
 
   std::string cookie;  // to set along with the answer, or empty
+  // Whether the port is open yet, as it was for this request: asked about once a second for as long
+  // as something passes.
+  std::function<Task<bool>()> still_open;
 
   // See RelayBody. Throws Error: unavailable (nothing listens, the program left or spoke no HTTP)
   // and timeout.
@@ -44,6 +49,7 @@ class Relay {
   Task<void> upload_all();
   Task<bool> read_head();
   Task<Ending> switch_protocol();
+  Task<Ending> pass_both_ways();
   Task<void> deliver();
   Task<void> pass_length(std::string head, uint64_t length);
   Task<void> pass_chunks(std::string head);
@@ -51,6 +57,8 @@ class Relay {
   Task<void> pass(std::string_view head, std::string_view bytes, std::string_view tail);
   // Waits for the program; 0 when it ended the connection.
   Task<size_t> hear();
+  Task<void> check_open();
+  Task<void> watch();  // until the port is closed: then the connection is
 
   AnswerFraming framing() const;
   std::string answer_head(const AnswerFraming& framing) const;
@@ -76,6 +84,7 @@ class Relay {
   bool streams_ = false, uploaded_ = false;  // the request's body
   bool reused_ = false, heard_ = false, hearing_ = false;  // of the connection in use
   bool upgraded_ = false, keep_alive_ = false;
+  std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();  // whether open
   std::exception_ptr upload_failure_;  // the client's fault: ends the exchange
 };
 

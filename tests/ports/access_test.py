@@ -164,6 +164,33 @@ class PortsTest(PortsCase):
         self.assertEqual(self.get("/echo", token=token, prefix=prefix).status, 404)
         self.assertEqual(self.client.call("GET", f"/v1/sandboxes/{box}/ports").status, 409)
 
+    def test_a_closed_port_cuts_what_passes(self):
+        box = self.make_box()
+        self.start_app(box)
+        prefix = f"/p/{box}/{PORT}"
+        closings = {
+            "closed": lambda: self.client.ok("DELETE", f"/v1/sandboxes/{box}/ports/{PORT}"),
+            "opened anew": lambda: self.expose(box, PORT),
+            "expired": lambda: None,
+        }
+        for name, close in closings.items():
+            with self.subTest(name):
+                lifetime = {"expires_in_seconds": 2} if name == "expired" else {}
+                token = self.expose(box, PORT, **lifetime)["token"]
+                stream, head = self.websocket(f"X-Sandgate-Token: {token}\r\n", prefix + "/ws")
+                self.assertTrue(head.startswith(b"HTTP/1.1 101 "), head)
+                connection = self.connect()
+                connection.request("GET", prefix + "/endless", headers={"X-Sandgate-Token": token})
+                answer = connection.getresponse()
+                answer.read(100000)
+                close()
+                try:
+                    self.assertEqual(stream.read(1), b"")
+                except ConnectionResetError:
+                    pass
+                with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
+                    answer.read()
+
     def test_port_traffic_keeps_a_sandbox_awake(self):
         box = self.make_box(idle_timeout_seconds=3)
         self.start_app(box)
