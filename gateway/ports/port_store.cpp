@@ -49,6 +49,9 @@ std::optional<OpenPort> find_repeated(pqxx::work& tx, const Repeat& repeat) {
 }
 
 void check_room(pqxx::work& tx, const OpenPort& port) {
+  // Counting needs a snapshot taken after the lock: a statement of its own.
+  run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended('ports/' || $1, 0))",
+               port.sandbox.value);
   const auto others = run_prepared(tx,
                                    "SELECT count(*) FROM port WHERE sandbox = $1 AND port <> $2"
                                    " AND (expires_at IS NULL OR expires_at > now())",
