@@ -3,6 +3,7 @@
 #include "gateway/api/judged.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/pause_rows.hpp"
 #include "registry/tighten.hpp"
 
 namespace sandgate::api {
@@ -86,9 +87,16 @@ Task<http::Response> NetworkHandlers::put(http::Request& request) {
   auto reading = profiles_.version(found.record.profile_id, found.record.profile_version);
   const auto profile = co_await std::move(reading);
   const NetworkPolicy policy = tightened(*profile, body);
+  // For its copies. What is taken away is taken away first, whatever becomes of the row.
+  auto note = [id = found.record.id, body](pqxx::work& tx) {
+    sandbox_rows::set_network_wish(tx, id, body);
+  };
+  auto noting = lifecycle_.parts().database.run(std::move(note));
+  const auto noted = co_await attempt(std::move(noting));
   auto setting = found.deployment->backend->set_network(found.record.backend_id, policy);
   auto answering = within(kBackendPatience, std::move(setting));
   co_await std::move(answering);
+  if (const auto* error = std::get_if<Error>(&noted)) throw *error;
   co_return http::Response::json(200, policy_json(policy));
 }
 

@@ -89,4 +89,11 @@ Json wishes_of(pqxx::work& tx, const SandboxId& id) {
   return rows.empty() ? Json::object() : Json::parse(rows[0][0].as<std::string>());
 }
 
+void set_network_wish(pqxx::work& tx, const SandboxId& id, const Json& network) {
+  run_prepared(tx,
+               "UPDATE sandbox SET wishes = jsonb_set(wishes, '{network}', $2::jsonb)"
+               " WHERE id = $1",
+               id.value, network.dump());
+}
+
 }  // namespace sandgate::sandbox_rows

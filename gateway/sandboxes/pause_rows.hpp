@@ -25,5 +25,7 @@ std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condit
 void put_off_pausing(pqxx::work& tx, const SandboxId& id);
 // What a sandbox's create asked for; {} when unknown.
 Json wishes_of(pqxx::work& tx, const SandboxId& id);
+// What its copies are to ask for; no effect when it is not there.
+void set_network_wish(pqxx::work& tx, const SandboxId& id, const Json& network);
 
 }  // namespace sandgate::sandbox_rows
