@@ -182,7 +182,7 @@ Task<SandboxMetrics> SandgateProvider::metrics(std::string id) {
 Task<void> SandgateProvider::extend(std::string id, std::chrono::seconds ttl) {
   Json body{{"ttl_seconds", ttl.count()}};
   const Json document = co_await api_.post(sandbox_path(id) + "/extend", std::move(body));
-  wire::to_backend_sandbox(document);
+  if (wire::to_backend_sandbox(document).backend_id != id) throw not_its_api("sandgate");
 }
 
 }  // namespace sandgate

@@ -1,5 +1,7 @@
 #include "providers/sandgate_wire.hpp"
 
+#include <climits>
+
 #include "gateway/core/crypto.hpp"
 #include "providers/vendor_json.hpp"
 
@@ -14,12 +16,29 @@ Time time_at(const Json& document, const char* name) {
   return *time;
 }
 
+int64_t whole_at(const Json& document, const char* name, int64_t least, int64_t most) {
+  const auto number = whole_number(document.at(name));
+  if (!number || *number < least || *number > most) throw not_its_api("sandgate");
+  return *number;
+}
+
+int64_t count_at(const Json& document, const char* name) {
+  return whole_at(document, name, 0, INT64_MAX);
+}
+
+int64_t scaled_at(const Json& document, const char* name, double scale) {
+  const double value = document.at(name).get<double>() * scale;
+  if (!(value >= 0 && value < 0x1p62)) throw not_its_api("sandgate");
+  return static_cast<int64_t>(value);
+}
+
 ProcessExit to_exit(const Json& document) {
   ProcessExit exit;
-  exit.exit_code = document.at("exit_code").get<int>();
+  exit.exit_code = static_cast<int>(whole_at(document, "exit_code", INT_MIN, INT_MAX));
   exit.signal = text_of(document, "signal");
   exit.timed_out = document.value("timed_out", false);
-  exit.duration = std::chrono::milliseconds(document.value("duration_ms", int64_t{0}));
+  if (document.contains("duration_ms"))
+    exit.duration = std::chrono::milliseconds(count_at(document, "duration_ms"));
   return exit;
 }
 
@@ -167,7 +186,7 @@ BackendSnapshot to_backend_snapshot(const Json& document) {
   return reading("sandgate", [&] {
     return BackendSnapshot{.backend_id = document.at("id").get<std::string>(),
                            .kept = to_kept(document),
-                           .size_bytes = document.at("size_bytes").get<int64_t>()};
+                           .size_bytes = count_at(document, "size_bytes")};
   });
 }
 
@@ -194,7 +213,7 @@ FileEntry to_entry(const Json& document) {
     entry.name = document.at("name").get<std::string>();
     entry.path = document.at("path").get<std::string>();
     entry.type = to_file_type(document.at("type").get<std::string>());
-    entry.size = document.at("size").get<uint64_t>();
+    entry.size = static_cast<uint64_t>(count_at(document, "size"));
     const std::string mode = document.at("mode").get<std::string>();
     entry.mode = static_cast<uint32_t>(std::strtoul(mode.c_str(), nullptr, 8)) & 07777;
     entry.modified_at = time_at(document, "modified_at");
@@ -207,15 +226,12 @@ SandboxMetrics to_metrics(const Json& document) {
   return reading("sandgate", [&] {
     constexpr double kMib = 1 << 20;
     SandboxMetrics metrics;
-    metrics.cpu_micros = static_cast<int64_t>(document.at("cpu_seconds").get<double>() * 1e6);
-    const auto bytes = [&](const char* name) {
-      return static_cast<int64_t>(document.at(name).get<double>() * kMib);
-    };
-    metrics.memory_used_bytes = bytes("memory_used_mib");
-    metrics.memory_limit_bytes = bytes("memory_limit_mib");
-    metrics.disk_used_bytes = bytes("disk_used_mib");
-    metrics.egress_bytes = document.at("egress_bytes").get<int64_t>();
-    metrics.processes = document.at("processes").get<int64_t>();
+    metrics.cpu_micros = scaled_at(document, "cpu_seconds", 1e6);
+    metrics.memory_used_bytes = scaled_at(document, "memory_used_mib", kMib);
+    metrics.memory_limit_bytes = scaled_at(document, "memory_limit_mib", kMib);
+    metrics.disk_used_bytes = scaled_at(document, "disk_used_mib", kMib);
+    metrics.egress_bytes = count_at(document, "egress_bytes");
+    metrics.processes = count_at(document, "processes");
     metrics.sampled_at = time_at(document, "sampled_at");
     return metrics;
   });
