@@ -9,6 +9,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kKillPatience{30};
+constexpr size_t kLongestId = 1024;
 
 // No answer, or one that leaves open what happened.
 bool is_unknown(const Error& error) {
@@ -17,9 +18,16 @@ bool is_unknown(const Error& error) {
          error.code == ErrorCode::internal;
 }
 
+// As a row, an index and a step of a path take it.
+bool is_id(const std::string& text) {
+  const auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
+  return !text.empty() && text.size() <= kLongestId && text != "." && text != ".." &&
+         std::ranges::none_of(text, is_control);
+}
+
 // Whatever the status of the answer was: one that names no living sandbox is a failure.
 bool is_there(const BackendSandbox& made) {
-  return !made.backend_id.empty() && made.state != BackendState::gone;
+  return is_id(made.backend_id) && made.state != BackendState::gone;
 }
 
 // What a backend offers is one word, what it says it gave another.
