@@ -253,7 +253,9 @@ Error Race::final_error() const {
     full.provider = error.provider;
     error = full;
   }
-  if (error.code == ErrorCode::not_found) error = Error(ErrorCode::unsupported, error.what());
+  const bool may_be_the_snapshot = !spec_.snapshot.empty();
+  if (error.code == ErrorCode::not_found && !may_be_the_snapshot)
+    error = Error(ErrorCode::unsupported, error.what());
   Json attempts = Json::array();
   for (const Attempt& attempt : placement_.attempts) attempts.push_back(to_json(attempt));
   if (!error.details.is_object()) error.details = Json::object();
