@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "providers/address_rules.hpp"
@@ -28,6 +29,13 @@ Error failure_of(CURLcode code, bool address_refused, const std::string& peer) {
 void set_blob(CURL* easy, CURLoption option, const std::string& pem) {
   curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
   if (!pem.empty()) curl_easy_setopt(easy, option, &blob);
+}
+
+// Without asking whether it was served already.
+bool may_be_repeated(const HttpCall& call) {
+  if (call.method != "POST" && call.method != "PATCH") return true;
+  return std::any_of(call.headers.begin(), call.headers.end(),
+                     [](const auto& field) { return field.first == "Idempotency-Key"; });
 }
 
 // Drops what was consumed once it is worth the move.
@@ -312,7 +320,7 @@ int CurlTransfer::on_connected(void* self, char* remote, char*, int, int) {
   // libcurl sends a request again when a pooled connection ends before the reply, of which nobody
   // knows whether it was served.
   const bool again = std::exchange(transfer.sent_, true);
-  if (again && (call.method == "POST" || call.method == "PATCH")) return CURL_PREREQFUNC_ABORT;
+  if (again && !may_be_repeated(call)) return CURL_PREREQFUNC_ABORT;
   if (call.allow_private) return CURL_PREREQFUNC_OK;
   if (remote && is_public_address(std::string_view(remote))) return CURL_PREREQFUNC_OK;
   transfer.address_refused_ = true;
