@@ -83,7 +83,8 @@ Task<http::Response> ProviderHandlers::descriptor(http::Request& request) {
   const Decision decision = lifecycle_.explain(order);
   std::vector<Descriptor> able;
   for (const Candidate& candidate : decision.candidates)
-    if (candidate.eligible() || candidate.only_now)
+    // Of one that was never reached nobody knows what it can.
+    if ((candidate.eligible() || candidate.only_now) && candidate.deployment->descriptor.known)
       able.push_back(candidate.deployment->descriptor);
   if (able.empty()) throw nothing_eligible(decision);
   co_return http::Response::json(200, to_json(gateway_descriptor(order.request.profile, able)));
