@@ -15,7 +15,11 @@ namespace {
 constexpr std::chrono::seconds kBudgetPatience{30};
 
 void check_timezone(pqxx::work& tx, const std::string& timezone) {
-  if (tx.exec_params("SELECT FROM pg_timezone_names WHERE name = $1", timezone).empty())
+  // Three of the names mean what the database's machine is set to.
+  if (tx.exec_params("SELECT FROM pg_timezone_names WHERE name = $1"
+                     " AND name NOT IN ('localtime', 'posixrules', 'Factory')",
+                     timezone)
+          .empty())
     throw Error::invalid("/timezone", "is not a time zone, such as \"Europe/Berlin\"");
 }
 

@@ -4,6 +4,7 @@
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/span.hpp"
+#include "registry/document_fields.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -83,6 +84,9 @@ Task<http::Response> BudgetHandlers::list(http::Request& request) {
 Task<http::Response> BudgetHandlers::put(http::Request& request) {
   const TenantId tenant = tenant_of_path(request);
   const Budget wanted = budget_from(request.json(), tenant, name_of(request));
+  const auto& profile = wanted.applies_to.profile;
+  if (profile && !is_name(*profile))
+    throw Error::invalid("/applies_to/profile", "must be the name of a profile, without a version");
   const ChangeTrail trail = trail_of(request, tenant, "budget.set", wanted.name);
   const Budget budget = co_await budgets_.put(wanted, trail);
   co_return http::Response::json(200, to_json(budget));
