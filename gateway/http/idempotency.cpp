@@ -35,7 +35,7 @@ std::optional<IdempotentCall> idempotent_call(const Request& request) {
 }
 
 bool is_final(int status) {
-  return status < 500 && status != 401 && status != 403 && status != 429;
+  return status < 500 && status != 401 && status != 402 && status != 403 && status != 429;
 }
 
 }  // namespace sandgate::http
