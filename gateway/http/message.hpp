@@ -60,6 +60,7 @@ class Query {
   void add(std::string name, std::string value) {
     items_.emplace_back(std::move(name), std::move(value));
   }
+  // Throws Error(invalid) with path "?name" when it comes more than once.
   std::optional<std::string> find(std::string_view name) const;
   // "true" or "false", the latter when absent. Throws Error(invalid) with path "?name".
   bool flag(std::string_view name) const;

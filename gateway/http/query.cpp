@@ -33,9 +33,13 @@ Query::Query(std::string_view encoded) {
 }
 
 std::optional<std::string> Query::find(std::string_view name) const {
-  for (const auto& [key, value] : items_)
-    if (key == name) return value;
-  return std::nullopt;
+  std::optional<std::string> found;
+  for (const auto& [key, value] : items_) {
+    if (key != name) continue;
+    if (found) throw Error::invalid("?" + std::string(name), "must not come more than once");
+    found = value;
+  }
+  return found;
 }
 
 bool Query::flag(std::string_view name) const {
