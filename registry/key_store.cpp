@@ -142,6 +142,8 @@ Task<NewApiKey> KeyStore::rotate(KeyId id, std::chrono::seconds grace, Actor act
   auto work = [=](pqxx::work& tx) {
     const ApiKey key = locked_key(tx, id);
     if (key.revoked_at) throw Error(ErrorCode::conflict, "a revoked key cannot be rotated");
+    if (key.expires_at && *key.expires_at <= SystemClock().now())
+      throw Error(ErrorCode::conflict, "a key that has expired cannot be rotated");
     auto hashes = notify_secrets(tx, id);
     tx.exec_params("DELETE FROM api_key_secret WHERE key = $1 AND valid_until < now()", id.value);
     // An earlier rotation's grace is never made longer by a later one.
