@@ -64,8 +64,10 @@ Verdict verdict_of(const HttpReply& reply) {
   // It has the event from before: that is what was wanted.
   if (code == "duplicate_meter_event") return {};
   const std::string reason = std::to_string(reply.status) + " " + code + " " + message;
-  const bool passing = reply.status == 401 || reply.status == 403 || reply.status == 408 ||
-                       reply.status == 409 || reply.status == 429 || reply.status >= 500;
+  // A redirect is somebody's page between here and there: it says nothing of the event.
+  const bool passing = reply.status < 400 || reply.status == 401 || reply.status == 403 ||
+                       reply.status == 408 || reply.status == 409 || reply.status == 429 ||
+                       reply.status >= 500;
   Verdict verdict{passing ? Verdict::later : Verdict::refused, reason, {}};
   if (const auto wait = find_field(reply.headers, "Retry-After"))
     if (const auto seconds = Decimal::parse(*wait))

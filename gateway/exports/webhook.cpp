@@ -26,8 +26,8 @@ class WebhookExporter : public Exporter {
     }
     const std::string reason = "the receiver answered " + std::to_string(reply->status);
     const bool good = reply->status >= 200 && reply->status < 300;
-    const bool passing = reply->status == 408 || reply->status == 425 || reply->status == 429 ||
-                         reply->status >= 500;
+    const bool passing = (!good && reply->status < 400) || reply->status == 408 ||
+                         reply->status == 425 || reply->status == 429 || reply->status >= 500;
     if (passing) {
       delivery.stopped = reason;
       co_return delivery;
