@@ -20,7 +20,14 @@ size_t io_threads(const Config& config) {
 
 Secret master_key(const Config& config) {
   std::string hex = config.master_key.reveal();
-  if (hex.empty()) std::ifstream(config.master_key_file()) >> hex;
+  if (hex.empty()) {
+    std::ifstream file(config.master_key_file());
+    if (!file)
+      throw Error(ErrorCode::invalid, "the master key cannot be read: check that " +
+                                          config.master_key_file() +
+                                          " is there and belongs to the gateway's account");
+    file >> hex;
+  }
   const auto bytes = from_hex(hex);
   if (!bytes || bytes->size() != 32)
     throw Error(ErrorCode::invalid, "the master key must be 64 hex digits: check " +
