@@ -1,5 +1,6 @@
 #include "billing/budget_rows.hpp"
 
+#include "billing/price_rows.hpp"
 #include "billing/sql_array.hpp"
 #include "gateway/core/statement.hpp"
 
@@ -49,6 +50,16 @@ Budget roll_window(pqxx::work& tx, const Budget& budget, Time at) {
       budget.id, to_rfc3339(at)));
 }
 
+std::vector<Budget> in_their_windows(pqxx::work& tx, const pqxx::result& rows, Time at) {
+  std::vector<Budget> budgets;
+  for (const auto& row : rows) {
+    budgets.push_back(budget_from(row));
+    Budget& budget = budgets.back();
+    if (budget.window_end && at >= *budget.window_end) budget = roll_window(tx, budget, at);
+  }
+  return budgets;
+}
+
 void insert_event(pqxx::work& tx, const Budget& budget, const std::string& type, int threshold) {
   const Json data{{"budget", budget.name},
                   {"threshold", threshold},
@@ -61,8 +72,16 @@ void insert_event(pqxx::work& tx, const Budget& budget, const std::string& type,
 
 }  // namespace
 
-bool has_budgets(pqxx::work& tx, const std::string& tenant) {
-  return !run_prepared(tx, "SELECT FROM budget WHERE tenant = $1 LIMIT 1", tenant).empty();
+HeldBudgets hold_budgets(pqxx::work& tx, const std::string& tenant, const Clock* clock) {
+  // The function has ended, with its locks held, before the clock is read.
+  static const std::string kSql = "SELECT " + std::string(kBudgetColumns) +
+                                  ", (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "
+                                  "now_micros FROM hold_budgets(" +
+                                  std::to_string(kRatingLock) + ", $1)";
+  const auto rows = run_prepared(tx, kSql, tenant);
+  if (rows.empty()) return {};
+  const Time now = clock ? clock->now() : from_micros(rows[0]["now_micros"].as<int64_t>());
+  return {now, in_their_windows(tx, rows, now)};
 }
 
 std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& tenants, Time at) {
@@ -71,13 +90,7 @@ std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& te
                                      " FROM budget WHERE tenant = ANY ($1::text[])"
                                      " ORDER BY id FOR UPDATE",
                                  sql_array_of(tenants));
-  std::vector<Budget> budgets;
-  for (const auto& row : rows) {
-    budgets.push_back(budget_from(row));
-    Budget& budget = budgets.back();
-    if (budget.window_end && at >= *budget.window_end) budget = roll_window(tx, budget, at);
-  }
-  return budgets;
+  return in_their_windows(tx, rows, at);
 }
 
 void update_budgets(pqxx::work& tx, const std::vector<Budget>& budgets) {

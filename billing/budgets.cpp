@@ -63,6 +63,26 @@ void set_aside(std::vector<Budget>& budgets, const Reservation& reservation,
     if (pays_for(budget, reservation)) budget.reserved += amount;
 }
 
+SetAside aside_of(const std::vector<Budget>& budgets, const Reservation& reservation,
+                  const Decimal& amount) {
+  SetAside aside{.amount = amount};
+  for (const Budget& budget : budgets)
+    if (pays_for(budget, reservation)) aside.budgets.push_back(budget.id);
+  return aside;
+}
+
+// For the first hour at most, and what a start alone costs; from when on is not said yet.
+Reservation reservation_of(const PlannedSpending& planned) {
+  const Money rate = planned.charge_per_hour.value_or(Money());
+  const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
+  return {.sandbox = planned.sandbox.value,
+          .tenant = planned.tenant.value,
+          .currency = rate.currency,
+          .charge_per_hour = rate.amount,
+          .held = estimate(rate.amount, duration) + planned.charge_at_start,
+          .subject = planned.subject};
+}
+
 std::chrono::seconds whole_seconds_up(Time from, Time to) {
   return std::chrono::ceil<std::chrono::seconds>(std::max(to, from) - from);
 }
@@ -131,41 +151,33 @@ PriceBooks::Held Budgets::hold(pqxx::work& tx) {
 }
 
 bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
-  if (!has_budgets(tx, planned.tenant.value)) return false;
-  const Time at = hold(tx).now;
-  auto budgets = lock_budgets(tx, {planned.tenant.value}, at);
+  Reservation reservation = reservation_of(planned);
+  const Decimal time = reservation.held - planned.charge_at_start;
+  const auto covers = lasts(time, reservation.charge_per_hour);
+  if (planned.charge_per_hour && planned.other_currencies.empty()) {
+    const auto done = reserve_at_once(tx, reservation, covers, planned.ttl, clock_);
+    if (!done || *done) return done.has_value();
+  }
+  auto [at, budgets] = hold_budgets(tx, planned.tenant.value, clock_);
   keep_those_for(budgets, planned.subject);
   if (budgets.empty()) return false;
-  Money rate = planned.charge_per_hour.value_or(Money{Decimal(), budgets[0].currency});
   // Nothing is nothing in each currency.
-  const bool is_free = rate.amount.is_zero() && planned.charge_at_start.is_zero();
-  if (is_free) rate.currency = budgets[0].currency;
-  const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
-  const Decimal time = estimate(rate.amount, duration);
-  const Money needed{time + planned.charge_at_start, rate.currency};
+  const bool is_free = reservation.held.is_zero();
+  if (is_free || !planned.charge_per_hour) reservation.currency = budgets[0].currency;
   for (const Budget& budget : budgets) {
     for (const std::string& other : planned.other_currencies)
       if (other != budget.currency) throw exceeded(budget, {Decimal(), other});
-    const bool can_limit = is_free || budget.currency == rate.currency;
-    if (!can_limit || budget.remaining() < needed.amount || budget.remaining() <= Decimal())
-      throw exceeded(budget, needed);
+    const bool can_limit = is_free || budget.currency == reservation.currency;
+    if (!can_limit || budget.remaining() < reservation.held || budget.remaining() <= Decimal())
+      throw exceeded(budget, {reservation.held, reservation.currency});
   }
-  const Reservation reservation{.sandbox = planned.sandbox.value,
-                                .tenant = planned.tenant.value,
-                                .currency = rate.currency,
-                                .charge_per_hour = rate.amount,
-                                .held = needed.amount,
-                                .covered_until = at + lasts(time, rate.amount),
-                                .ends_at = at + planned.ttl,
-                                .subject = planned.subject};
-  set_aside(budgets, reservation, needed.amount);
-  update_budgets(tx, budgets);
-  insert_reservation(tx, reservation);
+  reservation.covered_until = at + covers;
+  reservation.ends_at = at + planned.ttl;
+  insert_reservation(tx, reservation, aside_of(budgets, reservation, reservation.held));
   return true;
 }
 
 void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
-  if (!has_budgets(tx, planned.tenant.value)) return;
   change(tx, planned, Shortfall::take_what_is_there);
 }
 
@@ -174,12 +186,11 @@ void Budgets::lengthen(pqxx::work& tx, const PlannedSpending& planned) {
 }
 
 void Budgets::change(pqxx::work& tx, const PlannedSpending& planned, Shortfall shortfall) {
-  const auto prices = hold(tx);
-  const Time at = prices.now;
-  auto budgets = lock_budgets(tx, {planned.tenant.value}, at);
+  const auto [at, budgets] = hold_budgets(tx, planned.tenant.value, clock_);
   if (budgets.empty()) return;
   // One that began before its tenant had budgets is held to them from here on.
-  if (shortfall == Shortfall::refuse) adopt_uncovered(tx, planned.tenant.value, *prices.prices, at);
+  if (shortfall == Shortfall::refuse)
+    adopt_uncovered(tx, planned.tenant.value, *hold(tx).prices, at);
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
   Reservation& reservation = found[0];
@@ -199,25 +210,20 @@ void Budgets::change(pqxx::work& tx, const PlannedSpending& planned, Shortfall s
       if (pays_for(budget, reservation) && budget.remaining() < more)
         throw exceeded(budget, {more, reservation.currency});
   if (!more.is_negative()) more = std::min(more, left);
-  set_aside(budgets, reservation, more);
   reservation.held += more;
   const Decimal for_time = std::max(reservation.held - start, Decimal());
   reservation.covered_until = at + lasts(for_time, reservation.charge_per_hour);
   reservation.ends_at = at + planned.ttl;
-  update_reservations(tx, found);
-  update_budgets(tx, budgets);
+  update_reservations(tx, found, aside_of(budgets, reservation, more));
 }
 
 void Budgets::settle(pqxx::work& tx, const SandboxId& id) {
   const auto rows = run_prepared(tx, "SELECT tenant FROM reservation WHERE sandbox = $1", id.value);
   if (rows.empty()) return;
-  hold(tx);
-  auto budgets = lock_budgets(tx, {rows[0][0].as<std::string>()}, Time());
+  const auto budgets = hold_budgets(tx, rows[0][0].as<std::string>(), clock_).budgets;
   const auto found = lock_reservations(tx, {id.value});
   if (found.empty()) return;
-  set_aside(budgets, found[0], -found[0].held);
-  if (!budgets.empty()) update_budgets(tx, budgets);
-  delete_reservation(tx, id.value);
+  delete_reservation(tx, id.value, aside_of(budgets, found[0], -found[0].held));
 }
 
 Task<std::vector<Halt>> Budgets::extend(Database& database) {

@@ -8,9 +8,6 @@
 namespace sandgate {
 namespace {
 
-// Any constant of its own: shared by those that rate, exclusive to those that publish.
-constexpr std::string_view kLock = "7306086894398169449";
-
 std::optional<Decimal> optional_decimal(const pqxx::field& field) {
   if (field.is_null()) return std::nullopt;
   return Decimal::from_sql(field.c_str());
@@ -70,14 +67,14 @@ void insert_entries(pqxx::work& tx, int64_t version_id, const std::vector<PriceE
 
 Time hold_publishing(pqxx::work& tx) {
   // Two statements in one round trip: the clock is read after the lock is held.
-  const auto row = tx.exec("SELECT pg_advisory_xact_lock(" + std::string(kLock) +
+  const auto row = tx.exec("SELECT pg_advisory_xact_lock(" + std::to_string(kRatingLock) +
                            "); SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
   return from_micros(row[0][0].as<int64_t>());
 }
 
 RatingHold hold_rating(pqxx::work& tx) {
   static const std::string kSql =
-      "SELECT now_micros, generation FROM hold_rating(" + std::string(kLock) + ")";
+      "SELECT now_micros, generation FROM hold_rating(" + std::to_string(kRatingLock) + ")";
   const auto row = run_prepared(tx, kSql)[0];
   return {from_micros(row[0].as<int64_t>()), row[1].as<int64_t>()};
 }
@@ -95,7 +92,7 @@ std::set<std::string> raters_of(pqxx::work& tx) {
       " AND mode = 'ShareLock' AND granted"
       " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
       " AND (classid::bigint << 32) + objid::bigint = " +
-      std::string(kLock);
+      std::to_string(kRatingLock);
   std::set<std::string> raters;
   for (const auto& row : tx.exec(kSql)) raters.insert(row[0].as<std::string>());
   return raters;

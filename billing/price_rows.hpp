@@ -10,6 +10,10 @@
 // Price versions as rows. Everything here runs inside a transaction of the caller's.
 namespace sandgate {
 
+// The advisory lock shared by those that rate and exclusive to those that publish: any constant of
+// its own.
+inline constexpr int64_t kRatingLock = 7306086894398169449;
+
 // Waits for the transactions that rate usage, and keeps new ones out until this one ends. Returns
 // the database's clock after that: usage is rated up to a moment before it, and not beyond.
 Time hold_publishing(pqxx::work& tx);

@@ -1,4 +1,5 @@
 #include "billing/budget_rows.hpp"
+#include "billing/price_rows.hpp"
 #include "billing/sql_array.hpp"
 #include "gateway/core/statement.hpp"
 
@@ -26,6 +27,17 @@ std::vector<Reservation> reservations_from(const pqxx::result& rows) {
   return reservations;
 }
 
+// Goes before the change of the reservation itself, whose own parameters follow these two.
+const std::string kAside =
+    "WITH counted AS (UPDATE budget SET reserved = reserved + $1::numeric"
+    " WHERE id = ANY ($2::bigint[])) ";
+
+std::string ids_of(const SetAside& aside) {
+  SqlArray ids;
+  for (const int64_t id : aside.budgets) ids.add(id);
+  return ids.str();
+}
+
 }  // namespace
 
 std::optional<BudgetSubject> metered_subject(pqxx::work& tx, const std::string& sandbox) {
@@ -36,14 +48,30 @@ std::optional<BudgetSubject> metered_subject(pqxx::work& tx, const std::string& 
   return budget_subject_from(Json::parse(rows[0][0].c_str()));
 }
 
-void insert_reservation(pqxx::work& tx, const Reservation& r) {
-  run_prepared(
-      tx,
+std::optional<bool> reserve_at_once(pqxx::work& tx, const Reservation& r,
+                                    std::chrono::microseconds covers, std::chrono::seconds lives,
+                                    const Clock* clock) {
+  static const std::string kSql =
+      "SELECT set_aside(" + std::to_string(kRatingLock) +
+      ", $1, $2, $3, $4::numeric, $5::numeric, $6::bigint * interval '1 microsecond',"
+      " $7::bigint * interval '1 second', $8::jsonb, $9::timestamptz)";
+  const auto told = clock ? std::optional(to_rfc3339(clock->now())) : std::nullopt;
+  const auto done = run_prepared(
+      tx, kSql, r.tenant, r.sandbox, r.currency, r.charge_per_hour.to_string(), r.held.to_string(),
+      covers.count(), static_cast<int64_t>(lives.count()), to_json(r.subject).dump(), told)[0][0];
+  return done.is_null() ? std::nullopt : std::optional(done.as<bool>());
+}
+
+void insert_reservation(pqxx::work& tx, const Reservation& r, const SetAside& aside) {
+  static const std::string kSql =
+      kAside +
       "INSERT INTO reservation (sandbox, tenant, currency, charge_per_hour, held, covered_until,"
       " ends_at, subject)"
-      " VALUES ($1, $2, $3, $4::numeric, $5::numeric, $6::timestamptz, $7::timestamptz, $8::jsonb)",
-      r.sandbox, r.tenant, r.currency, r.charge_per_hour.to_string(), r.held.to_string(),
-      to_rfc3339(r.covered_until), to_rfc3339(r.ends_at), to_json(r.subject).dump());
+      " VALUES ($3, $4, $5, $6::numeric, $7::numeric, $8::timestamptz, $9::timestamptz,"
+      " $10::jsonb)";
+  run_prepared(tx, kSql, aside.amount.to_string(), ids_of(aside), r.sandbox, r.tenant, r.currency,
+               r.charge_per_hour.to_string(), r.held.to_string(), to_rfc3339(r.covered_until),
+               to_rfc3339(r.ends_at), to_json(r.subject).dump());
 }
 
 std::vector<Reservation> lock_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes) {
@@ -63,7 +91,8 @@ std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& ten
                    tenant, to_rfc3339(moment), kMaxAtOnce));
 }
 
-void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reservations) {
+void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reservations,
+                         const SetAside& aside) {
   SqlArray sandbox, rate, held, covered, ends;
   for (const Reservation& r : reservations) {
     sandbox.add(r.sandbox);
@@ -72,17 +101,20 @@ void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reserva
     covered.add(to_rfc3339(r.covered_until));
     ends.add(to_rfc3339(r.ends_at));
   }
-  run_prepared(tx,
-               "UPDATE reservation r SET charge_per_hour = u.rate, held = u.held,"
-               " covered_until = u.covered, ends_at = u.ends"
-               " FROM unnest($1::text[], $2::numeric[], $3::numeric[], $4::timestamptz[],"
-               " $5::timestamptz[]) AS u (sandbox, rate, held, covered, ends)"
-               " WHERE r.sandbox = u.sandbox",
-               sandbox.str(), rate.str(), held.str(), covered.str(), ends.str());
+  static const std::string kSql =
+      kAside +
+      "UPDATE reservation r SET charge_per_hour = u.rate, held = u.held,"
+      " covered_until = u.covered, ends_at = u.ends"
+      " FROM unnest($3::text[], $4::numeric[], $5::numeric[], $6::timestamptz[],"
+      " $7::timestamptz[]) AS u (sandbox, rate, held, covered, ends)"
+      " WHERE r.sandbox = u.sandbox";
+  run_prepared(tx, kSql, aside.amount.to_string(), ids_of(aside), sandbox.str(), rate.str(),
+               held.str(), covered.str(), ends.str());
 }
 
-void delete_reservation(pqxx::work& tx, const std::string& sandbox) {
-  run_prepared(tx, "DELETE FROM reservation WHERE sandbox = $1", sandbox);
+void delete_reservation(pqxx::work& tx, const std::string& sandbox, const SetAside& aside) {
+  static const std::string kSql = kAside + "DELETE FROM reservation WHERE sandbox = $3";
+  run_prepared(tx, kSql, aside.amount.to_string(), ids_of(aside), sandbox);
 }
 
 }  // namespace sandgate
