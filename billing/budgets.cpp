@@ -270,11 +270,16 @@ std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tena
     const Decimal more = std::min(wanted, available(budgets, reservation).value_or(wanted));
     set_aside(budgets, reservation, more);
     reservation.held += more;
-    reservation.covered_until += lasts(more, reservation.charge_per_hour);
-    if (reservation.covered_until >= std::min(at + kStopBelow, reservation.ends_at)) continue;
-    if (const auto stop = verdict(budgets, reservation.subject))
-      halts.push_back({TenantId{tenant}, SandboxId{reservation.sandbox}, stop->first, stop->second,
-                       reservation.covered_until});
+    const Time covered = reservation.covered_until + lasts(more, reservation.charge_per_hour);
+    // Free by the hour, but something else of it was charged beyond what was held.
+    const bool overdrawn = reservation.charge_per_hour.is_zero() && reservation.covered_until <= at;
+    const bool covers = covered >= std::min(at + kStopBelow, reservation.ends_at) && !overdrawn;
+    const auto stop = covers ? std::nullopt : verdict(budgets, reservation.subject);
+    // Where nothing is charged any money lasts: left as it is, it comes again until it has stopped.
+    if (!stop || !overdrawn) reservation.covered_until = covered;
+    if (stop)
+      halts.push_back(
+          {TenantId{tenant}, SandboxId{reservation.sandbox}, stop->first, stop->second, covered});
   }
   for (Budget& budget : budgets)
     if (!halts.empty() && budget.remaining() <= Decimal()) tell_exceeded(tx, budget);
@@ -298,7 +303,7 @@ void Budgets::adopt_uncovered(pqxx::work& tx, const std::string& tenant,
                             .tenant = tenant,
                             .currency = rate->currency,
                             .charge_per_hour = rate->amount,
-                            .covered_until = at,
+                            .covered_until = at + lasts(Decimal(), rate->amount),
                             .ends_at = at + kUnknownEnd,
                             .subject = budget_subject_from(Json::parse(row["subject"].c_str()))});
   }

@@ -82,6 +82,26 @@ TEST_F(BudgetRoundsTest, CoversThePausedForWhatTheyKeep) {
   EXPECT_EQ(budget().reserved, dec("0.36"));
 }
 
+TEST_F(BudgetRoundsTest, StopsWhatIsChargedForItsTrafficAlone) {
+  publish("traffic", R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+    "entries":[{"provider":"acme","meter":"egress_gib","unit_price":"1"}]})");
+  put(R"({"amount":"2","currency":"USD","window":"total","on_exceeded":"kill"})");
+  const auto id = open({.milli_vcpu = 0, .memory_mib = 0, .disk_gib = 1});
+  EXPECT_FALSE(reserve(id, 10h, "0"));
+  const auto send = [&](int64_t gib_in_all) {
+    clock.advance(60s);
+    run(database->run([&](pqxx::work& tx) {
+      meter.observe(tx, id, {.egress_bytes = gib_in_all << 30, .sampled_at = clock.now()});
+    }));
+    return run(budgets.extend(*database)).size();
+  };
+  EXPECT_EQ(send(1), 0u);
+  EXPECT_EQ(send(2), 1u) << "nothing is left";
+  EXPECT_EQ(run(budgets.extend(*database)).size(), 1u) << "until it has stopped";
+  put(R"({"amount":"3","currency":"USD","window":"total","on_exceeded":"kill"})");
+  EXPECT_EQ(run(budgets.extend(*database)).size(), 0u);
+}
+
 TEST_F(BudgetRoundsTest, OneTenantsTroubleIsNoOtherTenants) {
   const std::string limit = R"({"amount":"100","currency":"USD","window":"total"})";
   put(limit);
