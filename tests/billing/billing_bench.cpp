@@ -1,6 +1,6 @@
 // Usage events per second into PostgreSQL, what a budget adds to a create at 50 a second, and a
 // report over the sums of ten million events. Prints one JSON line per figure. Usage: billing_bench
-// [SANDBOXES]
+// [SANDBOXES [SECONDS]]: how many are metered, and for how long at least without a pause.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -41,13 +41,30 @@ void fill(Database& database, int sandboxes) {
   }));
 }
 
-void measure_events(test::TestDatabase& database, PriceBooks& books, int sandboxes) {
+struct SetClock : Clock {
+  Time value = SystemClock().now();
+  Time now() const override { return value; }
+};
+
+// A minute of every sandbox is due at once, again and again.
+void measure_events(test::TestDatabase& database, PriceBooks& books, int sandboxes, int seconds) {
   fill(*database, sandboxes);
-  Meter meter(books);
+  SetClock clock;
+  Meter meter(books, &clock);
   size_t events = 0;
-  const int64_t ms = timed<Milliseconds>([&] { events = test::run(meter.flush(*database)); });
-  std::printf("{\"name\":\"usage_events_per_second\",\"events\":%zu,\"value\":%lld}\n", events,
-              static_cast<long long>(events) * 1000 / std::max<int64_t>(ms, 1));
+  int64_t ms = 0;
+  do {
+    ms += timed<Milliseconds>([&] { events += test::run(meter.flush(*database)); });
+    clock.value += std::chrono::minutes(1);
+  } while (ms < int64_t{seconds} * 1000);
+  const auto row = test::run(database->run_within(std::chrono::minutes(1), [](pqxx::work& tx) {
+    return tx.exec1("SELECT count(*), (SELECT sum(events) FROM usage_rollup) FROM usage_event");
+  }));
+  std::printf(
+      "{\"name\":\"usage_events_per_second\",\"events\":%zu,\"ms\":%lld,\"rows\":%lld,"
+      "\"in_sums\":%lld,\"value\":%lld}\n",
+      events, static_cast<long long>(ms), row[0].as<long long>(), row[1].as<long long>(),
+      static_cast<long long>(events) * 1000 / std::max<int64_t>(ms, 1));
 }
 
 constexpr size_t kCreates = 500;
@@ -60,7 +77,8 @@ void print_quantiles(const char* name, std::vector<int64_t> micros) {
               static_cast<long long>(micros[micros.size() * 99 / 100]));
 }
 
-// What the reservation takes inside the transaction of a create, 50 of them a second.
+// What the reservation takes inside the transactions of a create, 50 of them a second: the one that
+// writes the intention, and the one that knows where it runs at which price.
 void measure_reservation(test::TestDatabase& database, PriceBooks& books, bool with_budget) {
   const TenantId tenant = TenantId::make();
   Budgets budgets(books);
@@ -72,19 +90,24 @@ void measure_reservation(test::TestDatabase& database, PriceBooks& books, bool w
     test::run(store.put(budget_from(
         parse_json(R"({"amount":"1000000","currency":"USD","window":"month","timezone":"UTC"})"),
         tenant, "all")));
-  std::vector<int64_t> micros;
+  std::vector<int64_t> reserving, placing;
   auto next = std::chrono::steady_clock::now();
   for (size_t i = 0; i < kCreates; ++i) {
     std::this_thread::sleep_until(next += kBetweenCreates);
+    const PlannedSpending planned{tenant, SandboxId::make(), Money{Decimal(1), "USD"},
+                                  std::chrono::seconds(600)};
+    bool reserved = false;
     test::run(database->run([&](pqxx::work& tx) {
-      micros.push_back(timed<Microseconds>([&] {
-        budgets.reserve(
-            tx,
-            {tenant, SandboxId::make(), Money{Decimal(1), "USD"}, std::chrono::seconds(600), {}});
+      reserving.push_back(timed<Microseconds>([&] { reserved = budgets.reserve(tx, planned); }));
+    }));
+    test::run(database->run([&](pqxx::work& tx) {
+      placing.push_back(timed<Microseconds>([&] {
+        if (reserved) budgets.adjust(tx, planned);
       }));
     }));
   }
-  print_quantiles(with_budget ? "reserve_us_with_budget" : "reserve_us_without_budget", micros);
+  print_quantiles(with_budget ? "reserve_us_with_budget" : "reserve_us_without_budget", reserving);
+  if (with_budget) print_quantiles("adjust_us", placing);
 }
 
 // The sums of ten million events: 50 tenants, 30 days, 3 profiles, 3 meters, 16 shards of writers.
@@ -102,7 +125,7 @@ void fill_rollups(test::TestDatabase& database) {
 
 void measure_query(test::TestDatabase& database) {
   fill_rollups(database);
-  UsageQuery query{.group_by = {"profile", "day"}};
+  UsageQuery query{.group_by = {"tenant", "day"}};
   query.from = std::chrono::floor<std::chrono::days>(SystemClock().now()) - std::chrono::days(29);
   for (const bool one_tenant : {true, false}) {
     if (one_tenant) query.tenant = TenantId{"tn" + std::string(23, '0') + "7"};
@@ -126,7 +149,8 @@ int main(int argc, char** argv) {
   test::TestDatabase database;
   PriceBooks books(*database);
   test::run(seed_prices(*database));
-  measure_events(database, books, argc > 1 ? std::atoi(argv[1]) : 20'000);
+  measure_events(database, books, argc > 1 ? std::atoi(argv[1]) : 20'000,
+                 argc > 2 ? std::atoi(argv[2]) : 1);
   measure_reservation(database, books, false);
   measure_reservation(database, books, true);
   measure_query(database);

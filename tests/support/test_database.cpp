@@ -42,9 +42,10 @@ class Cluster {
   }
 
   void start() {
-    // Durability is not what these tests are about, and fsync would dominate their time.
-    shell(postgres_bin() + "/pg_ctl -D " + data() +
-          " -w -o \"-c listen_addresses= -c fsync=off -k " + directory_.path() + "\" start");
+    // Durability is not what tests are about, and fsync would dominate their time.
+    const std::string fsync = std::getenv("SANDGATE_TEST_FSYNC") ? "on" : "off";
+    shell(postgres_bin() + "/pg_ctl -D " + data() + " -w -o \"-c listen_addresses= -c fsync=" +
+          fsync + " -k " + directory_.path() + "\" start");
   }
   void stop() { shell(postgres_bin() + "/pg_ctl -D " + data() + " -m immediate -w stop"); }
 
