@@ -7,21 +7,13 @@
 #include "billing/known_tenant.hpp"
 #include "billing/ledger.hpp"
 #include "billing/price_rows.hpp"
+#include "billing/timezone.hpp"
 #include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kBudgetPatience{30};
-
-void check_timezone(pqxx::work& tx, const std::string& timezone) {
-  // Three of the names mean what the database's machine is set to.
-  if (tx.exec_params("SELECT FROM pg_timezone_names WHERE name = $1"
-                     " AND name NOT IN ('localtime', 'posixrules', 'Factory')",
-                     timezone)
-          .empty())
-    throw Error::invalid("/timezone", "is not a time zone, such as \"Europe/Berlin\"");
-}
 
 // What was charged for since the start of a budget's window, of bookings up to a number.
 struct Counted {

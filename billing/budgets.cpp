@@ -278,8 +278,8 @@ std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tena
     // Where nothing is charged any money lasts: left as it is, it comes again until it has stopped.
     if (!stop || !overdrawn) reservation.covered_until = covered;
     if (stop)
-      halts.push_back(
-          {TenantId{tenant}, SandboxId{reservation.sandbox}, stop->first, stop->second, covered});
+      halts.push_back({TenantId{tenant}, SandboxId{reservation.sandbox}, stop->first, stop->second,
+                       reservation.covered_until});
   }
   for (Budget& budget : budgets)
     if (!halts.empty() && budget.remaining() <= Decimal()) tell_exceeded(tx, budget);

@@ -7,6 +7,7 @@
 #include "billing/invoice_rows.hpp"
 #include "billing/known_tenant.hpp"
 #include "billing/ledger.hpp"
+#include "billing/timezone.hpp"
 
 namespace sandgate {
 namespace {
@@ -86,6 +87,11 @@ Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
     Invoice invoice{
         .id = InvoiceId::make(), .tenant = order.tenant, .from = order.from, .to = order.to};
     check_tenant(tx, order.tenant);
+    if (order.timezone) {
+      check_timezone(tx, *order.timezone);
+      invoice.from = moment_in(tx, *order.timezone, order.from);
+      invoice.to = moment_in(tx, *order.timezone, order.to);
+    }
     invoice.currency = order.currency ? *order.currency : currency_of(charged_in(tx, invoice));
     if (overlaps_issued(tx, invoice)) throw covered();
     compute_lines(tx, invoice, last_sequence(tx));

@@ -18,9 +18,12 @@ class Invoices {
   struct Order {
     TenantId tenant;
     Time from, to;
+    // Both are moments of this time zone's calendar and clock, written as if it were UTC.
+    std::optional<std::string> timezone;
     std::optional<std::string> currency;  // default: USD when there is any, else the first by name
   };
-  // Throws Error(conflict) when an issued invoice covers part of that time.
+  // Throws Error(conflict) when an issued invoice covers part of that time, Error(invalid) for a
+  // time zone that nobody knows.
   Task<Invoice> draft(Order order, ChangeTrail trail = {});
   // Works the lines out anew, fixes them, sets off credits. Throws Error(invalid) when its time has
   // not ended, Error(conflict) when part of it is on an issued invoice. Idempotent.

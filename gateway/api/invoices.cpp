@@ -37,6 +37,7 @@ Invoices::Order order_from(const http::Request& request) {
     if (reader.has("from") || reader.has("to"))
       reader.problem("period", "is instead of from and to");
     if (month) std::tie(order.from, order.to) = *month;
+    order.timezone = reader.text("timezone", {.min = 1, .max = 64});
   } else {
     reader.require("from");
     reader.require("to");

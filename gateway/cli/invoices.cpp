@@ -50,18 +50,20 @@ void add_invoice_show(CLI::App& group, const ContextPtr& context) {
 
 void add_invoice_create(CLI::App& group, const ContextPtr& context) {
   struct Options {
-    std::string tenant, period, from, to, currency;
+    std::string tenant, period, timezone, from, to, currency;
   };
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("create", "Draft an invoice");
   command->add_option("TENANT", options->tenant, "The tenant")->required();
   command->add_option("--period", options->period, "A month, as 2026-10");
+  command->add_option("--timezone", options->timezone, "Whose month it is, as Europe/Berlin");
   command->add_option("--from", options->from, "First moment, as 2026-11-01T00:00:00Z");
   command->add_option("--to", options->to, "The moment after the last");
   command->add_option("--currency", options->currency, "Absent: USD, or the only one there is");
   context->on_operator(*command, [context, options] {
     Json body{{"tenant", options->tenant}};
     if (!options->period.empty()) body["period"] = options->period;
+    if (!options->timezone.empty()) body["timezone"] = options->timezone;
     if (!options->from.empty()) body["from"] = options->from;
     if (!options->to.empty()) body["to"] = options->to;
     if (!options->currency.empty()) body["currency"] = options->currency;

@@ -177,6 +177,18 @@ TEST_F(InvoiceTest, RefusesToIssueWhatHasNotEnded) {
   EXPECT_THROW(run(invoices.get(InvoiceId::make())), Error);
 }
 
+TEST_F(InvoiceTest, AMonthIsTheTenantsOwn) {
+  const auto [from, to] = *month_from("2026-10");
+  const auto of = [&](const char* zone) {
+    return run(invoices.draft({.tenant = tenant, .from = from, .to = to, .timezone = zone}));
+  };
+  const Invoice berlin = of("Europe/Berlin");  // its clocks went back in between
+  EXPECT_EQ(berlin.from, at("2026-09-30T22:00:00Z"));
+  EXPECT_EQ(berlin.to, at("2026-10-31T23:00:00Z"));
+  EXPECT_EQ(of("Asia/Kathmandu").from, at("2026-09-30T18:15:00Z"));
+  EXPECT_THROW(of("Mars/Olympus"), Error);
+}
+
 TEST_F(InvoiceTest, SetsCreditsOffAndBalancesTheLedgerToTheInvoice) {
   run(budgets.add_credits(tenant, {dec("5"), "USD"}, "trial"));
   use(86'400s);

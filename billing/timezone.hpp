@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+
+#include <pqxx/pqxx>
+
+#include "gateway/core/time.hpp"
+
+namespace sandgate {
+
+// Throws Error(invalid) at /timezone unless the database knows it.
+void check_timezone(pqxx::work& tx, const std::string& timezone);
+
+// The moment at which clocks of a time zone show what `shown` is in UTC.
+Time moment_in(pqxx::work& tx, const std::string& timezone, Time shown);
+
+}  // namespace sandgate
