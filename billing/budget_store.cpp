@@ -192,10 +192,7 @@ Task<Money> BudgetStore::add_credits(TenantId tenant, Money money, std::string r
     check_tenant(tx, tenant);
     hold_issuing(tx, tenant);
     post(tx, move_money(money, reason, tenant, std::string(kPrepaid), credits_of(tenant)));
-    tx.exec_params(
-        "UPDATE budget SET credits = credits + $3::numeric"
-        " WHERE tenant = $1 AND currency = $2 AND time_window = 'total'",
-        tenant.value, money.currency, money.amount.to_string());
+    raise_budgets(tx, tenant, money);
     if (trail)
       trail(
           tx, nullptr,

@@ -8,9 +8,10 @@ namespace sandgate {
 namespace {
 
 constexpr const char* kUnpaid = R"sql(
-SELECT id, total - credits_applied - paid.amount AS due FROM invoice i, LATERAL (
-  SELECT coalesce(sum(amount), 0) AS amount FROM invoice_payment p WHERE p.invoice = i.id) paid
-WHERE tenant = $1 AND currency = $2 AND state = 'issued' AND total > credits_applied + paid.amount
+SELECT id, total - credits_applied - settled.amount AS due FROM invoice i, LATERAL (
+  SELECT (SELECT coalesce(sum(amount), 0) FROM invoice_payment p WHERE p.invoice = i.id)
+    + (SELECT coalesce(sum(amount), 0) FROM credit_note n WHERE n.invoice = i.id) AS amount) settled
+WHERE tenant = $1 AND currency = $2 AND state = 'issued' AND total > credits_applied + settled.amount
 ORDER BY issued_at, id)sql";
 
 }  // namespace
@@ -19,6 +20,13 @@ int64_t set_off(pqxx::work& tx, const TenantId& tenant, const Money& money,
                 const InvoiceId& invoice) {
   return post(tx, move_money(money, "credits for " + invoice.value, tenant, credits_of(tenant),
                              receivable_of(tenant)));
+}
+
+void raise_budgets(pqxx::work& tx, const TenantId& tenant, const Money& money) {
+  tx.exec_params(
+      "UPDATE budget SET credits = credits + $3::numeric"
+      " WHERE tenant = $1 AND currency = $2 AND time_window = 'total'",
+      tenant.value, money.currency, money.amount.to_string());
 }
 
 Decimal pay_issued(pqxx::work& tx, const TenantId& tenant, const std::string& currency) {

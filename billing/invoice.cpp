@@ -1,5 +1,7 @@
 #include "billing/invoice.hpp"
 
+#include <algorithm>
+
 #include "billing/currency.hpp"
 #include "billing/usage_export.hpp"
 
@@ -69,6 +71,14 @@ std::string_view to_string(InvoiceState state) {
   return state == InvoiceState::draft ? "draft" : "issued";
 }
 
+Decimal Invoice::credited() const {
+  Decimal sum;
+  for (const InvoiceCredit& note : credit_notes) sum += note.amount;
+  return sum;
+}
+
+Decimal Invoice::due() const { return std::max(total - credits_applied - credited(), Decimal()); }
+
 Json to_json(const Invoice& invoice) {
   Json lines = Json::array();
   for (const InvoiceLine& line : invoice.lines) lines.push_back(to_json(line, invoice));
@@ -85,7 +95,12 @@ Json to_json(const Invoice& invoice) {
   if (invoice.issued_at) {
     json["issued_at"] = to_rfc3339(*invoice.issued_at);
     json["credits_applied"] = money(invoice.credits_applied, invoice);
-    json["due"] = money(invoice.total - invoice.credits_applied, invoice);
+    json["due"] = money(invoice.due(), invoice);
+    for (const InvoiceCredit& note : invoice.credit_notes)
+      json["credit_notes"].push_back({{"id", note.id},
+                                      {"amount", money(note.amount, invoice)},
+                                      {"reason", note.reason},
+                                      {"created_at", to_rfc3339(note.created_at)}});
   }
   return json;
 }
@@ -131,6 +146,9 @@ std::string to_html(const Invoice& invoice) {
           escaped(invoice.currency) + "</strong></p>\n";
   if (!invoice.credits_applied.is_zero())
     html += "<p>Paid from credits " + money(invoice.credits_applied, invoice) + "</p>\n";
+  for (const InvoiceCredit& note : invoice.credit_notes)
+    html += "<p>Taken back " + money(note.amount, invoice) + ", " + to_rfc3339(note.created_at) +
+            ", " + note.id + ": " + escaped(note.reason) + "</p>\n";
   return html + "</body></html>\n";
 }
 

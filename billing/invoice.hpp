@@ -20,6 +20,14 @@ struct InvoiceLine {
 
 enum class InvoiceState { draft, issued };
 
+// A part of an issued invoice that was taken back.
+struct InvoiceCredit {
+  std::string id;  // of the credit note
+  Decimal amount;
+  std::string reason;
+  Time created_at;
+};
+
 struct Invoice {
   InvoiceId id;
   TenantId tenant;
@@ -30,8 +38,12 @@ struct Invoice {
   std::vector<InvoiceLine> lines;
   Decimal total;  // of the rounded amounts
   Decimal credits_applied;  // set off when issued, and since
+  std::vector<InvoiceCredit> credit_notes;  // by age
   Time created_at;
   std::optional<Time> issued_at;
+
+  Decimal credited() const;  // by credit notes
+  Decimal due() const;  // left to pay, never negative
 };
 
 std::string_view to_string(InvoiceState state);

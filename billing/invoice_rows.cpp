@@ -65,6 +65,16 @@ InvoiceLine invoice_line_from(const pqxx::row& row) {
   return line;
 }
 
+void read_credit_notes(pqxx::work& tx, Invoice& invoice) {
+  for (const auto& row : tx.exec_params(
+           "SELECT id, amount, reason, (extract(epoch FROM created_at) * 1000000)::bigint"
+           " AS created_micros FROM credit_note WHERE invoice = $1 ORDER BY created_at, id",
+           invoice.id.value))
+    invoice.credit_notes.push_back(
+        {row["id"].as<std::string>(), Decimal::from_sql(row["amount"].c_str()),
+         row["reason"].as<std::string>(), from_micros(row["created_micros"].as<int64_t>())});
+}
+
 std::optional<Invoice> read_where(pqxx::work& tx, const InvoiceId& id, const std::string& lock) {
   const auto rows = tx.exec_params(
       "SELECT " + std::string(kInvoiceColumns) + " FROM invoice WHERE id = $1" + lock, id.value);
@@ -75,6 +85,7 @@ std::optional<Invoice> read_where(pqxx::work& tx, const InvoiceId& id, const std
     invoice.lines.push_back(invoice_line_from(row));
     invoice.lines.back().amount = Decimal::from_sql(row["amount"].c_str());
   }
+  read_credit_notes(tx, invoice);
   return invoice;
 }
 
@@ -155,7 +166,10 @@ std::vector<Invoice> read_invoices(pqxx::work& tx, const std::optional<TenantId>
       tenant ? std::optional(tenant->value) : std::nullopt,
       after ? std::optional(after->value) : std::nullopt, limit);
   std::vector<Invoice> invoices;
-  for (const auto& row : rows) invoices.push_back(invoice_from(row));
+  for (const auto& row : rows) {
+    invoices.push_back(invoice_from(row));
+    read_credit_notes(tx, invoices.back());
+  }
   return invoices;
 }
 

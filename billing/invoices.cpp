@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "billing/booked_through.hpp"
+#include "billing/credit_note.hpp"
 #include "billing/credits.hpp"
 #include "billing/invoice_rows.hpp"
 #include "billing/known_tenant.hpp"
@@ -112,6 +113,16 @@ Task<Invoice> Invoices::issue(InvoiceId id, ChangeTrail trail) {
     auto issued = co_await database_.report(kInvoicePatience, std::move(work));
     if (issued) co_return std::move(*issued);
   }
+}
+
+Task<Invoice> Invoices::credit(InvoiceId id, Decimal amount, std::string reason,
+                               ChangeTrail trail) {
+  auto work = [id, amount, reason, trail](pqxx::work& tx) {
+    const Invoice credited = credit_invoice(tx, id, amount, reason);
+    if (trail) trail(tx, nullptr, trace_of(credited));
+    return credited;
+  };
+  co_return co_await database_.run(std::move(work));
 }
 
 Task<Invoice> Invoices::get(InvoiceId id) {

@@ -28,6 +28,8 @@ class Invoices {
   // Works the lines out anew, fixes them, sets off credits. Throws Error(invalid) when its time has
   // not ended, Error(conflict) when part of it is on an issued invoice. Idempotent.
   Task<Invoice> issue(InvoiceId id, ChangeTrail trail = {});
+  // Takes back a part of an issued one: see credit_invoice.
+  Task<Invoice> credit(InvoiceId id, Decimal amount, std::string reason, ChangeTrail trail = {});
   Task<Invoice> get(InvoiceId id);  // throws Error(not_found)
   // By age, without lines; of all tenants when empty.
   Task<std::vector<Invoice>> list(std::optional<TenantId> tenant, std::optional<InvoiceId> after,

@@ -52,6 +52,25 @@ Invoices::Order order_from(const http::Request& request) {
   return order;
 }
 
+struct CreditOrder {
+  Decimal amount;
+  std::string reason;
+};
+
+CreditOrder credit_order_from(const Json& body) {
+  Problems problems;
+  ObjectReader reader(body, problems);
+  for (const std::string_view name : {"amount", "reason"}) reader.require(name);
+  const auto text = reader.text("amount", {.min = 1, .max = 64});
+  const auto amount = text ? Decimal::parse(*text) : std::nullopt;
+  if (text && !amount) reader.problem("amount", "must be a decimal as a string, such as \"12.5\"");
+  CreditOrder order{.reason = reader.text("reason", {.min = 1, .max = 500}).value_or("")};
+  if (amount) order.amount = *amount;
+  reader.finish();
+  problems.throw_if_any();
+  return order;
+}
+
 InvoiceId id_from(std::string_view text) {
   const auto id = InvoiceId::parse(text);
   if (!id) throw Error::not_found("invoice", text);
@@ -93,6 +112,13 @@ void InvoiceHandlers::add_routes(http::Routes& routes) {
               [this](http::Request& request) { return get(request); }});
   routes.add({Method::post, "/v1/invoices/{id}/issue", Permission::operate, BodyMode::buffered,
               [this](http::Request& request) { return issue(request); }});
+  routes.add({.method = Method::post,
+              .pattern = "/v1/invoices/{id}/credit-notes",
+              .permission = Permission::operate,
+              .body = BodyMode::buffered,
+              .handler = [this](http::Request& request) { return credit(request); },
+              .idempotent_create = true,
+              .made_below = "/v1/invoices/"});
 }
 
 Task<http::Response> InvoiceHandlers::create(http::Request& request) {
@@ -119,9 +145,8 @@ Task<http::Response> InvoiceHandlers::list(http::Request& request) {
 Task<http::Response> InvoiceHandlers::get(http::Request& request) {
   std::string id = request.param("id");
   const std::string ending = take_ending(id);
-  const Invoice invoice = co_await invoices_.get(id_from(id));
-  if (request.caller.tenant && *request.caller.tenant != invoice.tenant)
-    throw Error::not_found("invoice", id);
+  const InvoiceId wanted = id_from(id);
+  const Invoice invoice = co_await own(request, wanted);
   http::Response response = http::Response::json(200, to_json(invoice));
   if (ending == ".csv") {
     response.content_type = "text/csv; charset=utf-8";
@@ -135,11 +160,31 @@ Task<http::Response> InvoiceHandlers::get(http::Request& request) {
   co_return response;
 }
 
+Task<Invoice> InvoiceHandlers::own(const http::Request& request, InvoiceId id) {
+  Invoice invoice = co_await invoices_.get(id);
+  if (request.caller.tenant && *request.caller.tenant != invoice.tenant)
+    throw Error::not_found("invoice", id.value);
+  co_return invoice;
+}
+
+Task<http::Response> InvoiceHandlers::credit(http::Request& request) {
+  const InvoiceId id = id_from(request.param("id"));
+  const CreditOrder order = credit_order_from(request.json());
+  const Invoice known = co_await own(request, id);
+  const ChangeTrail told = trail_of(request, known.tenant, "invoice.credit", id.value);
+  // A repeat after a crash is told of the invoice, which has its credit note.
+  const ChangeTrail trail = [told, id, claim = request.claim](pqxx::work& tx, const Json& before,
+                                                              const Json& after) {
+    told(tx, before, after);
+    mark_effect(tx, claim, id.value);
+  };
+  const Invoice invoice = co_await invoices_.credit(id, order.amount, order.reason, trail);
+  co_return http::Response::json(201, to_json(invoice));
+}
+
 Task<http::Response> InvoiceHandlers::issue(http::Request& request) {
   const InvoiceId id = id_from(request.param("id"));
-  const Invoice draft = co_await invoices_.get(id);
-  if (request.caller.tenant && *request.caller.tenant != draft.tenant)
-    throw Error::not_found("invoice", id.value);
+  const Invoice draft = co_await own(request, id);
   co_await usage_.refresh(draft.tenant);
   const ChangeTrail trail = trail_of(request, draft.tenant, "invoice.issue", id.value);
   const Invoice invoice = co_await invoices_.issue(id, trail);

@@ -5,7 +5,7 @@
 
 namespace sandgate::api {
 
-// /v1/invoices. A tenant drafts and reads its own; the operator issues.
+// /v1/invoices. A tenant drafts and reads its own; the operator issues and takes back.
 class InvoiceHandlers {
  public:
   InvoiceHandlers(Invoices& invoices, UsageReader& usage) : invoices_(invoices), usage_(usage) {}
@@ -15,8 +15,12 @@ class InvoiceHandlers {
   Task<http::Response> list(http::Request& request);
   Task<http::Response> get(http::Request& request);  // {id}, {id}.csv or {id}.html
   Task<http::Response> issue(http::Request& request);
+  Task<http::Response> credit(http::Request& request);  // the operator alone
 
  private:
+  // Throws Error(not_found) for another tenant's.
+  Task<Invoice> own(const http::Request& request, InvoiceId id);
+
   Invoices& invoices_;
   UsageReader& usage_;
 };

@@ -82,6 +82,25 @@ void add_invoice_issue(CLI::App& group, const ContextPtr& context) {
   });
 }
 
+void add_invoice_credit(CLI::App& group, const ContextPtr& context) {
+  struct Options {
+    std::string id, amount, reason;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = group.add_subcommand("credit", "Take back a part of an issued invoice");
+  command->add_option("ID", options->id, "The invoice")->required();
+  command->add_option("--amount", options->amount, "In the invoice's currency")->required();
+  command->add_option("--reason", options->reason, "For the tenant to read")->required();
+  context->on_operator(*command, [context, options] {
+    const Json body{{"amount", options->amount}, {"reason", options->reason}};
+    context->show(context->client().post(invoice_path(options->id) + "/credit-notes", body),
+                  [&](const Json& invoice) {
+                    context->say("taken back; due " + cell(invoice, "/due") + " " +
+                                 cell(invoice, "/currency"));
+                  });
+  });
+}
+
 }  // namespace
 
 void add_invoice_commands(CLI::App& app, const ContextPtr& context) {
@@ -91,6 +110,7 @@ void add_invoice_commands(CLI::App& app, const ContextPtr& context) {
   add_invoice_show(*group, context);
   add_invoice_create(*group, context);
   add_invoice_issue(*group, context);
+  add_invoice_credit(*group, context);
 }
 
 }  // namespace sandgate::cli

@@ -46,6 +46,18 @@ TEST(MoneyCommands, AskInACurrency) {
             Json::parse(R"({"tenant":"tn1","period":"2026-10","currency":"EUR"})"));
 }
 
+TEST(MoneyCommands, TakeBackAPartOfAnInvoice) {
+  ScriptedServer server(
+      [](const auto&) { return ScriptedServer::json(201, R"({"due":"7.50","currency":"USD"})"); });
+  const Told told =
+      tell(server.url(), {"invoices", "credit", "in1", "--amount", "2.5", "--reason", "down"});
+  EXPECT_EQ(told.output, "taken back; due 7.50 USD\n");
+  ASSERT_EQ(server.requests.size(), 1u);
+  EXPECT_EQ(server.requests[0].target, "/v1/invoices/in1/credit-notes");
+  EXPECT_EQ(Json::parse(server.requests[0].body),
+            Json::parse(R"({"amount":"2.5","reason":"down"})"));
+}
+
 TEST(MoneyCommands, ABookThatIsAMarkupShowsIt) {
   ScriptedServer server([](const auto&) {
     return ScriptedServer::json(200, R"({"next_cursor":null,"items":[

@@ -259,6 +259,9 @@ def check_credits(report, conninfo):
     later = defaultdict(lambda: ZERO)
     for row in rows(conninfo, "SELECT invoice, amount FROM invoice_payment"):
         later[row["invoice"]] += Decimal(row["amount"])
+    taken_back = defaultdict(lambda: ZERO)
+    for row in rows(conninfo, "SELECT invoice, amount FROM credit_note"):
+        taken_back[row["invoice"]] += Decimal(row["amount"])
     unpaid = set()  # tenant and currency, once an invoice is not paid in full
     for row in rows(conninfo, "SELECT id, tenant, currency, total, credits_applied FROM invoice"
                               " WHERE state = 'issued' ORDER BY issued_at, id"):
@@ -266,7 +269,8 @@ def check_credits(report, conninfo):
         report.same(f"credits of {row['id']}", paid[row["id"]], said)
         report.same(f"{row['id']} paid before an older one", False, said > 0 and account in unpaid)
         report.same(f"{row['id']} paid too much", False, said > Decimal(row["total"]))
-        if said < Decimal(row["total"]):
+        report.same(f"{row['id']} taken back too much", False, taken_back[row["id"]] > Decimal(row["total"]))
+        if said + taken_back[row["id"]] < Decimal(row["total"]):
             unpaid.add(account)
             report.same(f"credits left beside {row['id']}", True, left[account] <= 0)
 
