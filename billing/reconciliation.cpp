@@ -1,5 +1,8 @@
 #include "billing/reconciliation.hpp"
 
+#include <algorithm>
+
+#include "billing/csv.hpp"
 #include "billing/invoice.hpp"
 
 namespace sandgate {
@@ -33,6 +36,11 @@ VendorLine vendor_line_from(const Json& item, Problems& problems, const std::str
   line.amount = read_amount(reader, "amount");
   reader.finish();
   return line;
+}
+
+bool is_vendor_column(std::string_view name) {
+  static constexpr std::string_view kColumns[] = {"sandbox", "meter", "quantity", "amount"};
+  return std::ranges::find(kColumns, name) != std::end(kColumns);
 }
 
 Json to_json(const Tally& ours, const Tally& theirs) {
@@ -94,6 +102,22 @@ VendorReport vendor_report_from(const Json& body) {
   reader.finish();
   problems.throw_if_any();
   return report;
+}
+
+VendorReport vendor_report_from_csv(std::string_view text, const std::string& deployment,
+                                    const std::string& period) {
+  const auto rows = read_csv(text);
+  if (rows.empty()) throw Error::invalid("", "the first row has to name the columns");
+  Json lines = Json::array();
+  for (size_t i = 1; i < rows.size(); ++i) {
+    Json line = Json::object();
+    for (size_t column = 0; column < std::min(rows[i].size(), rows[0].size()); ++column)
+      if (is_vendor_column(rows[0][column]) && !rows[i][column].empty())
+        line[rows[0][column]] = rows[i][column];
+    lines.push_back(std::move(line));
+  }
+  return vendor_report_from(
+      {{"deployment", deployment}, {"period", period}, {"lines", std::move(lines)}});
 }
 
 Json compare(const Tallies& ours, const VendorReport& report) {

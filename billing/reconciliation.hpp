@@ -27,6 +27,10 @@ struct VendorReport {
 
 // Reads the body of POST /v1/reconciliations. Throws Error(invalid).
 VendorReport vendor_report_from(const Json& body);
+// The same from CSV: its first row names the columns meter, quantity, amount and perhaps sandbox;
+// what others hold is left out. Paths count lines as the JSON's do, from 0.
+VendorReport vendor_report_from_csv(std::string_view text, const std::string& deployment,
+                                    const std::string& period);
 
 // Quantity and cost, of one side.
 struct Tally {

@@ -7,6 +7,18 @@ namespace {
 
 constexpr size_t kMaxReconciliationBytes = 32 << 20;
 
+// JSON, or CSV with the deployment and the period in the query.
+VendorReport report_in(const http::Request& request) {
+  const auto type = request.headers.find("Content-Type");
+  if (!type || !type->starts_with("text/csv")) return vendor_report_from(request.json());
+  const auto asked = [&](const char* name) {
+    const auto value = request.query.find(name);
+    if (!value) throw Error::invalid(std::string("?") + name, "is required");
+    return *value;
+  };
+  return vendor_report_from_csv(request.body, asked("deployment"), asked("period"));
+}
+
 }  // namespace
 
 void ReconciliationHandlers::add_routes(http::Routes& routes) {
@@ -20,7 +32,7 @@ void ReconciliationHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> ReconciliationHandlers::create(http::Request& request) {
-  const VendorReport report = vendor_report_from(request.json());
+  const VendorReport report = report_in(request);
   const auto known = deployments_.snapshot();
   const bool configured =
       std::ranges::any_of(*known, [&](const auto& one) { return one->name == report.deployment; });

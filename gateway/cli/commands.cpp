@@ -12,6 +12,7 @@
 #include "gateway/cli/ports.hpp"
 #include "gateway/cli/prices.hpp"
 #include "gateway/cli/profiles.hpp"
+#include "gateway/cli/reconciliations.hpp"
 #include "gateway/cli/run.hpp"
 #include "gateway/cli/sandboxes.hpp"
 #include "gateway/cli/shell.hpp"
@@ -49,6 +50,7 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code,
   cli::add_invoice_commands(app, context);
   cli::add_ledger_commands(app, context);
   cli::add_export_commands(app, context);
+  cli::add_reconcile_command(app, context);
   cli::add_completion_command(app, context);
 }
 

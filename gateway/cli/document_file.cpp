@@ -8,12 +8,14 @@
 
 namespace sandgate::cli {
 
-Json document_in(const std::string& path) {
+std::string text_in(const std::string& path) {
   using Bytes = std::istreambuf_iterator<char>;
-  if (path == "-") return yaml_to_json(std::string{Bytes(std::cin), {}});
+  if (path == "-") return std::string{Bytes(std::cin), {}};
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error(ErrorCode::not_found, "cannot read " + path);
-  return yaml_to_json(std::string{Bytes(file), {}});
+  return std::string{Bytes(file), {}};
 }
+
+Json document_in(const std::string& path) { return yaml_to_json(text_in(path)); }
 
 }  // namespace sandgate::cli

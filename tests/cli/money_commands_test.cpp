@@ -58,6 +58,22 @@ TEST(MoneyCommands, TakeBackAPartOfAnInvoice) {
             Json::parse(R"({"amount":"2.5","reason":"down"})"));
 }
 
+TEST(MoneyCommands, SendAVendorsBillAsItIs) {
+  const std::string file = std::filesystem::temp_directory_path() / "bill.csv";
+  std::ofstream(file) << "meter,quantity,amount\n";
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(200, R"({"items":[{"sandbox":null,"meter":"vcpu_second","ours":"1",
+      "theirs":"2","difference":"1","loss":"0"}],"total":{"difference":"1"}})");
+  });
+  const Told told =
+      tell(server.url(), {"reconcile", "acme-1", "--period", "2026-10", "-f", file.c_str()});
+  EXPECT_NE(told.output.find("vcpu_second\t1\t2\t1\t0"), std::string::npos) << told.output;
+  ASSERT_EQ(server.requests.size(), 1u);
+  EXPECT_EQ(server.requests[0].target, "/v1/reconciliations?deployment=acme-1&period=2026-10");
+  EXPECT_EQ(server.requests[0].body, "meter,quantity,amount\n");
+  std::filesystem::remove(file);
+}
+
 TEST(MoneyCommands, ABookThatIsAMarkupShowsIt) {
   ScriptedServer server([](const auto&) {
     return ScriptedServer::json(200, R"({"next_cursor":null,"items":[

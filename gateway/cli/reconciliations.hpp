@@ -1,0 +1,9 @@
+#pragma once
+#include "gateway/cli/context.hpp"
+
+namespace sandgate::cli {
+
+// reconcile
+void add_reconcile_command(CLI::App& app, const ContextPtr& context);
+
+}  // namespace sandgate::cli
