@@ -52,6 +52,25 @@ void print_usage(const Console& console, const Json& usage) {
                 << '\n';
 }
 
+void add_usage_export(CLI::App& group, const ContextPtr& context) {
+  struct Options {
+    std::string from, to, format = "csv";
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = group.add_subcommand("export", "Write every event, as it comes");
+  command->add_option("--format", options->format, "csv, json (a line each) or focus")
+      ->capture_default_str();
+  command->add_option("--from", options->from, "First moment; absent: of this month");
+  command->add_option("--to", options->to, "The moment after the last; absent: now");
+  context->on_operator(*command, [context, options] {
+    Call call{.path = "/v1/usage/export?format=" + encoded(options->format)};
+    if (!options->from.empty()) call.path += "&from=" + encoded(options->from);
+    if (!options->to.empty()) call.path += "&to=" + encoded(options->to);
+    call.download = [&](std::string_view bytes) { context->console().out << bytes; };
+    context->client().call(std::move(call));
+  });
+}
+
 }  // namespace
 
 void add_usage_command(CLI::App& app, const ContextPtr& context) {
@@ -67,7 +86,9 @@ void add_usage_command(CLI::App& app, const ContextPtr& context) {
       ->add_option("--by", options->group_by,
                    "tenant, profile, deployment, meter, metadata.NAME, day; commas between")
       ->capture_default_str();
-  context->on_operator(*command, [context, options] {
+  add_usage_export(*command, context);
+  context->on_operator(*command, [context, options, command] {
+    if (!command->get_subcommands().empty()) return;
     std::string path = "/v1/usage?group_by=" + encoded(options->group_by);
     if (!options->from.empty()) path += "&from=" + encoded(options->from);
     if (!options->to.empty()) path += "&to=" + encoded(options->to);

@@ -46,6 +46,15 @@ TEST(MoneyCommands, AskInACurrency) {
             Json::parse(R"({"tenant":"tn1","period":"2026-10","currency":"EUR"})"));
 }
 
+TEST(MoneyCommands, WriteEveryEvent) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "one line\n"); });
+  const Told told =
+      tell(server.url(), {"usage", "export", "--format", "focus", "--from", "2026-11-01"});
+  EXPECT_EQ(told.output, "one line\n");
+  ASSERT_EQ(server.requests.size(), 1u);
+  EXPECT_EQ(server.requests[0].target, "/v1/usage/export?format=focus&from=2026-11-01");
+}
+
 TEST(MoneyCommands, TakeBackAPartOfAnInvoice) {
   ScriptedServer server(
       [](const auto&) { return ScriptedServer::json(201, R"({"due":"7.50","currency":"USD"})"); });
