@@ -119,8 +119,8 @@ std::vector<std::string> due(pqxx::work& tx) {
 
 std::optional<ExportRow> take(pqxx::work& tx, const Vault& vault, const std::string& name) {
   const auto rows = tx.exec_params(
-      // 200 events, eight at once, ten seconds each, take four.
-      "UPDATE export SET lease_until = now() + interval '5 minutes' WHERE name = $1"
+      // 200 retries and 200 events, eight at once, ten seconds each, take nine.
+      "UPDATE export SET lease_until = now() + interval '10 minutes' WHERE name = $1"
       " AND enabled AND next_try_at <= now() AND lease_until <= now() RETURNING " +
           std::string(kExportColumns),
       name);

@@ -1,5 +1,8 @@
 #include "gateway/exports/export_store.hpp"
 
+#include <algorithm>
+
+#include "billing/booked_through.hpp"
 #include "billing/invoice_rows.hpp"
 #include "gateway/exports/export_events.hpp"
 
@@ -22,7 +25,7 @@ Json trace_of(const ExportRow& row) {
 }
 
 ExportRow put_in(pqxx::work& tx, const Vault& vault, const ExportStore::Draft& draft,
-                 const ChangeTrail& trail) {
+                 const ChangeTrail& trail, int64_t through) {
   const auto before = export_rows::read(tx, vault, draft.name);
   if (!before.empty() && before[0].kind != draft.kind)
     throw Error(ErrorCode::conflict, "the export is of kind " + before[0].kind);
@@ -36,7 +39,8 @@ ExportRow put_in(pqxx::work& tx, const Vault& vault, const ExportStore::Draft& d
   find_export_kind(draft.kind)->validate(row.settings, row.secrets, problems);
   problems.throw_if_any();
   if (before.empty())
-    row.cursor = draft.since ? sequence_before(tx, to_rfc3339(*draft.since)) : last_sequence(tx);
+    row.cursor = draft.since ? std::min(sequence_before(tx, to_rfc3339(*draft.since)), through)
+                             : last_sequence(tx);
   export_rows::write(tx, vault, row);
   const ExportRow after = stored(tx, vault, draft.name);
   if (trail) trail(tx, before.empty() ? Json() : trace_of(before[0]), trace_of(after));
@@ -46,7 +50,13 @@ ExportRow put_in(pqxx::work& tx, const Vault& vault, const ExportStore::Draft& d
 }  // namespace
 
 Task<ExportRow> ExportStore::put(Draft draft, ChangeTrail trail) {
-  auto work = [this, draft, trail](pqxx::work& tx) { return put_in(tx, vault_, draft, trail); };
+  // What is booked at this moment is of the past too, with numbers drawn before others that can be
+  // seen already.
+  int64_t through = 0;
+  if (draft.since) through = co_await booked_through(database_);
+  auto work = [this, draft, trail, through](pqxx::work& tx) {
+    return put_in(tx, vault_, draft, trail, through);
+  };
   co_return co_await database_.run(std::move(work));
 }
 

@@ -1,9 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "billing/meter.hpp"
+#include "billing/price_rows.hpp"
+#include "gateway/core/statement.hpp"
 #include "gateway/exports/export_runner.hpp"
 #include "gateway/exports/export_store.hpp"
 #include "tests/exports/receiver.hpp"
+#include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/test_database.hpp"
 
@@ -91,6 +96,19 @@ TEST_F(ExportsTest, SendsEveryEventOnceAndAddsUp) {
   use(10s);
   drain();
   EXPECT_EQ(received(), used());
+}
+
+TEST_F(ExportsTest, ThePastHasWhatIsBookedAtThatMoment) {
+  pqxx::connection other(database.url());
+  pqxx::work booking(other);
+  forget_prepared();
+  hold_rating(booking);
+  std::thread putting([&] { put(settings({{tenant.value, "cus_one"}})); });
+  for (int i = 0; i < 20; ++i) use(10s);
+  EXPECT_EQ(test::code_of([&] { row(); }), ErrorCode::not_found) << "it waits";
+  booking.commit();
+  putting.join();
+  EXPECT_NO_THROW(row());
 }
 
 TEST_F(ExportsTest, ALostAnswerOrACrashSendsAgainAndCountsOnce) {
