@@ -32,8 +32,7 @@ Span span_of(pqxx::work& tx, const UsageQuery& query) {
 }
 
 std::string column_of(pqxx::work& tx, const std::string& field, bool rollup) {
-  if (field == "day")
-    return rollup ? "day::text" : "((interval_start AT TIME ZONE 'UTC')::date)::text";
+  if (field == "day") return rollup ? "day" : "(interval_start AT TIME ZONE 'UTC')::date";
   if (field.starts_with(kMetadata))
     return "m.metadata ->> " + tx.quote(field.substr(kMetadata.size()));
   return "u." + field;  // one of the fixed names: see is_usage_field
