@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Money under kill -9 and outages of the database, against the real program: no budget overspent, no
-reservation left behind, every end charged at its moment. Run as root; takes the names of single tests."""
+"""Money under kill -9 and outages of the database, against the real program: every end charged at its moment. Run as
+root; takes the names of single tests."""
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from datetime import datetime, timezone
 from decimal import Decimal
@@ -15,8 +14,6 @@ sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../bench"]
 
 from cases import main, wait_until  # noqa: E402
 from faults_test import again, create, fresh, journals, psql, run  # noqa: E402
-
-PAID_FOR = 5
 
 
 def database_processes(server):
@@ -42,61 +39,6 @@ def end_all(client):
     while running := client.ok("GET", "/v1/sandboxes?state=running&limit=100")["items"]:
         for record in running:
             client.ok("DELETE", f"/v1/sandboxes/{record['id']}")
-
-
-def test_a_budget_pays_for_exactly_as_many_while_the_gateway_is_killed():
-    server, tenant, client = fresh()
-    try:
-        one = create(client, ttl_seconds=600)
-        end_all(client)
-        spent = Decimal(client.ok("GET", "/v1/usage")["total"]["charge"])
-        each = Decimal(one["cost"]["estimated_per_hour"]) / 6
-        # A tenth over: what the sandboxes use while the test runs is spent.
-        amount = spent + each * PAID_FOR + each / 10
-        server.operator().ok("PUT", f"/v1/tenants/{tenant}/budgets/all",
-                             {"amount": f"{amount:.9f}", "currency": one["cost"]["currency"], "window": "total"})
-        refused = []
-
-        def storm():
-            own = server.operator()
-            own.key = client.key
-            for _ in range(8):
-                try:
-                    own.port = server.port
-                    answer = own.call("POST", "/v1/sandboxes", {"profile": "test", "ttl_seconds": 600})
-                    if answer.status == 402:
-                        refused.append(answer.json()["code"])
-                except Exception:
-                    own.close()
-                    time.sleep(0.2)
-
-        threads = [threading.Thread(target=storm) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        time.sleep(0.15)
-        listening = restarted_worker(server, client)
-        wait_until(listening, 20, "the gateway is back")
-        for thread in threads:
-            thread.join()
-        wait_until(lambda: psql(server, "SELECT count(*) FROM sandbox WHERE state IN ('creating', 'stopping')") == "0",
-                   150, "what the killed gateway had begun is settled")
-        alive = int(psql(server, "SELECT count(*) FROM sandbox WHERE state = 'running'"))
-        budget = client.ok("GET", f"/v1/tenants/{tenant}/budgets")["items"][0]
-        assert 0 < alive <= PAID_FOR, f"{alive} run on a budget for {PAID_FOR}"
-        assert Decimal(budget["spent"]) + Decimal(budget["reserved"]) <= amount, budget
-        # What the crash had taken is free again: exactly the rest fits.
-        more = 0
-        while client.call("POST", "/v1/sandboxes", {"profile": "test", "ttl_seconds": 600}).status == 201:
-            more += 1
-        assert alive + more == PAID_FOR, f"{alive} and {more} more on a budget for {PAID_FOR}"
-        assert set(refused) <= {"budget_exceeded"}, refused
-        end_all(client)
-        # What a killed gateway was making is found by asking the backend, which takes its time.
-        wait_until(lambda: not journals(server), 180, "nothing left of the sandboxes")
-        assert psql(server, "SELECT count(*) || ' ' || coalesce(sum(held), 0) FROM reservation") == "0 0"
-        assert psql(server, "SELECT reserved = 0 FROM budget") == "t"
-    finally:
-        server.close()
 
 
 def test_an_end_in_an_outage_is_charged_at_its_moment():
