@@ -2,6 +2,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 
 #include "local/namespaces/fd.hpp"
 
@@ -11,5 +12,9 @@ namespace sandgate {
 // Paths longer than a socket address holds are fine. Replaces a socket left behind.
 // Throws StepError.
 Fd listen_on(const std::string& directory, const std::string& name, uid_t owner);
+
+// The process that answers `question` at the socket directory/name, by the kernel's word and as a
+// pidfd; none when nobody does within two seconds.
+Fd open_server_of(const std::string& directory, const std::string& name, std::string_view question);
 
 }  // namespace sandgate

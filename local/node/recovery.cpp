@@ -12,7 +12,10 @@
 #include <set>
 
 #include "gateway/core/log.hpp"
+#include "local/agent/protocol.hpp"
+#include "local/namespaces/step_error.hpp"
 #include "local/node/launch_failure.hpp"
+#include "local/node/listener.hpp"
 #include "local/node/supervisor.hpp"
 #include "local/node/sweep.hpp"
 
@@ -29,6 +32,17 @@ Fd open_first_process(const JournalRecord& record) {
   const auto pid = static_cast<pid_t>(record.pid);
   if (pidfd && process_start_time(pid) != record.start_time) pidfd.reset();
   return pidfd;
+}
+
+// A node that died between a sandbox's start and the entry that names its process left no more
+// than the socket at which its agent answers.
+Fd open_unnamed_process(const std::string& directory) {
+  const Json ping{{"protocol", agent::kProtocolVersion}, {"operation", "ping"}};
+  try {
+    return open_server_of(directory, "agent.sock", agent::request_frames(ping.dump()));
+  } catch (const StepError&) {
+    return {};
+  }
 }
 
 }  // namespace
@@ -55,8 +69,9 @@ Supervisor::LivePtr Supervisor::adopt(const JournalRecord& record) {
 // Its first process takes all others along; where ids or groups are its own, they tell of those
 // that were never written down.
 void Supervisor::sweep(const JournalRecord& record) {
-  if (const Fd first = open_first_process(record))
-    syscall(SYS_pidfd_send_signal, first.get(), SIGKILL, nullptr, 0);
+  Fd first = open_first_process(record);
+  if (record.pid == 0) first = open_unnamed_process(journal_.directory_of(record.id));
+  if (first) syscall(SYS_pidfd_send_signal, first.get(), SIGKILL, nullptr, 0);
   if (record.id_base != 0) kill_id_range(record.id_base);
   remove_cgroups(record.cgroups);
   disks_.remove(record.id);

@@ -161,6 +161,25 @@ TEST_F(RootlessTest, AKilledNodeLeavesNoSandboxThatWaits) {
   close(watched);
 }
 
+TEST_F(RootlessTest, AKilledNodeLeavesNoSandboxThatItDidNotName) {
+  CreateSpec spec = node().spec();
+  spec.image = "busybox";
+  JournalRecord record = node().record(node().create(spec));
+  const int watched = static_cast<int>(syscall(SYS_pidfd_open, record.pid, 0));
+  ASSERT_GE(watched, 0);
+  node_->kill();
+  record.pid = 0;
+  record.start_time = 0;
+  record.state = RecordState::creating;
+  std::ofstream(node().run_dir() + "/sandboxes/" + record.id + "/sandbox.json")
+      << to_json(record).dump();
+  node_->start();
+  pollfd ended{watched, POLLIN, 0};
+  EXPECT_EQ(poll(&ended, 1, 10'000), 1) << "it was swept";
+  close(watched);
+  EXPECT_EQ(output("echo still"), "still\n") << "the other one was not";
+}
+
 TEST_F(RootlessTest, ARestartedNodeKnowsItsSandboxes) {
   node().kill();
   node().start();
