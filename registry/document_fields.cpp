@@ -1,6 +1,7 @@
 #include "registry/document_fields.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "gateway/core/network_rule.hpp"
@@ -37,14 +38,41 @@ bool is_image(std::string_view text) {
 }
 
 bool is_header_name(std::string_view text) {
-  static const std::set<std::string, std::less<>> kReserved{
-      "connection", "content-length",    "expect", "host", "keep-alive", "proxy-connection", "te",
-      "trailer",    "transfer-encoding", "upgrade"};
+  // Fields of framing, then those that servers show or note down.
+  static const std::set<std::string, std::less<>> kReserved{"connection",
+                                                            "content-length",
+                                                            "expect",
+                                                            "host",
+                                                            "keep-alive",
+                                                            "te",
+                                                            "trailer",
+                                                            "upgrade",
+                                                            "proxy-connection",
+                                                            "transfer-encoding",
+                                                            "user-agent",
+                                                            "referer",
+                                                            "origin",
+                                                            "from",
+                                                            "via",
+                                                            "forwarded",
+                                                            "traceparent",
+                                                            "tracestate",
+                                                            "baggage",
+                                                            "x-request-id",
+                                                            "x-trace-id",
+                                                            "x-real-ip",
+                                                            "x-amzn-trace-id",
+                                                            "x-correlation-id"};
+  constexpr std::array<std::string_view, 3> kReservedStarts{"x-forwarded-", "x-b3-", "sec-"};
   if (text.empty() || text.size() > 128) return false;
   std::string lower(text);
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return !kReserved.contains(lower) && std::all_of(text.begin(), text.end(), [](char c) {
+  const bool reserved =
+      kReserved.contains(lower) ||
+      std::any_of(kReservedStarts.begin(), kReservedStarts.end(),
+                  [&](std::string_view start) { return lower.starts_with(start); });
+  return !reserved && std::all_of(text.begin(), text.end(), [](char c) {
     return is_letter(c) || is_digit(c) ||
            std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
   });

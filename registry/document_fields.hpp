@@ -23,7 +23,7 @@ bool is_name(std::string_view text);
 bool is_env_name(std::string_view text);
 // 1 to 512 printable ASCII bytes without spaces.
 bool is_image(std::string_view text);
-// A header that may carry a secret: an HTTP token, but none that frames or routes the request.
+// A header that may carry a secret: an HTTP token, but none of framing, routing, logs or traces.
 bool is_header_name(std::string_view text);
 
 // `resources`, each member only when given. over() fills the rest from a base.

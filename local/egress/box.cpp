@@ -109,9 +109,21 @@ void Box::set_policy(Policy policy) {
 
 void Box::set_secrets(SecretGrants secrets) {
   secrets_ = std::move(secrets);
+  needles_.clear();
   std::set<std::string> hosts;
   for (const SecretGrant& grant : secrets_.grants) hosts.insert(grant.host);
   if (authority_) authority_->keep_only(hosts);
+}
+
+PlacedSecrets Box::put_secrets(RequestHead& head, const std::string& host) {
+  PlacedSecrets placed = egress::put_secrets(head, host, secrets_);
+  const auto [known, is_new] = needles_.try_emplace(host);
+  if (is_new) {
+    for (const SecretGrant& grant : secrets_.grants)
+      if (grant.host == host) known->second.push_back(std::make_shared<const Needle>(grant.value));
+  }
+  placed.hidden.insert(placed.hidden.end(), known->second.begin(), known->second.end());
+  return placed;
 }
 
 Authority& Box::authority() {

@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "local/egress/authority.hpp"
 #include "local/egress/byte_count.hpp"
 #include "local/egress/lookups.hpp"
+#include "local/egress/mask.hpp"
 #include "local/egress/policy.hpp"
 #include "local/egress/reachable.hpp"
 #include "local/egress/secret_header.hpp"
@@ -82,6 +84,9 @@ class Box : public std::enable_shared_from_this<Box> {
   Surroundings& around() { return around_; }
   SyntheticNames& names() { return names_; }
   const SecretGrants& secrets() const { return secrets_; }
+  // As put_secrets() of secret_header.hpp; `hidden` are also all values that the host may know, of
+  // this request or an earlier one.
+  PlacedSecrets put_secrets(RequestHead& head, const std::string& host);
   Authority& authority();
   const std::deque<Verdict>& verdicts() const { return verdicts_; }
 
@@ -99,6 +104,7 @@ class Box : public std::enable_shared_from_this<Box> {
   const std::string id_, tenant_;
   Policy policy_;
   SecretGrants secrets_;
+  std::map<std::string, Needles> needles_;  // of hosts spoken to since secrets_ changed
   SyntheticNames names_;
   std::unique_ptr<Authority> authority_;  // made when first needed
   std::set<Connection*> connections_;

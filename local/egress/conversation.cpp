@@ -97,9 +97,15 @@ Task<void> speak_for_client(ConnectionPtr connection, TlsStream& client) {
   if (received.result.state == HeadState::incomplete) co_return;
   if (received.result.state == HeadState::malformed) wrong = received.result.reason;
   if (wrong.empty() && !is_for(received.result.head, target, kHttps)) wrong = "other_host";
+  PlacedSecrets placed;
+  if (wrong.empty()) {
+    placed = connection->box->put_secrets(received.result.head, target.host);
+    wrong = placed.wrong;
+  }
   if (!wrong.empty()) {
     note_refusal(*connection, "http", wrong);
-    auto refusing = refuse(client, wrong == "other_host" ? 403 : 400, to_string(target), wrong);
+    const bool malformed = received.result.state == HeadState::malformed;
+    auto refusing = refuse(client, malformed ? 400 : 403, to_string(target), wrong);
     co_return co_await std::move(refusing);
   }
   TlsStream upstream(connection->upstream, connection->box->around().upstream_tls);
@@ -114,11 +120,8 @@ Task<void> speak_for_client(ConnectionPtr connection, TlsStream& client) {
     auto refusing = refuse(client, 502, to_string(target), "unreachable");
     co_return co_await std::move(refusing);
   }
-  // Copied: the set may be replaced while the exchange goes on.
-  const SecretGrants secrets = connection->box->secrets();
-  auto hidden = put_secrets(received.result.head, target.host, secrets);
   auto forwarding = forward(connection, client, upstream, std::move(received.result.head),
-                            std::move(received.rest), Mask(std::move(hidden)));
+                            std::move(received.rest), Mask(std::move(placed.hidden)));
   co_await std::move(forwarding);
 }
 

@@ -3,29 +3,35 @@
 #include <algorithm>
 
 namespace sandgate::egress {
-namespace {
 
-// How many bytes at the end of `text` are the beginning of `value`.
-size_t begun_at_end(std::string_view text, std::string_view value) {
-  for (size_t length = std::min(text.size(), value.size() - 1); length > 0; --length)
-    if (text.ends_with(value.substr(0, length))) return length;
-  return 0;
+Needle::Needle(Secret text) : value(std::move(text)), borders(value.reveal().size()) {
+  const std::string& word = value.reveal();
+  for (size_t at = 1, border = 0; at < word.size(); ++at) {
+    while (border > 0 && word[at] != word[border]) border = borders[border - 1];
+    if (word[at] == word[border]) ++border;
+    borders[at] = static_cast<uint32_t>(border);
+  }
 }
 
-}  // namespace
+bool Mask::Search::step(char next) {
+  const std::string& word = needle->value.reveal();
+  while (found > 0 && word[found] != next) found = needle->borders[found - 1];
+  if (word[found] == next) ++found;
+  if (found < word.size()) return false;
+  found = needle->borders.back();
+  return true;
+}
 
-Mask::Mask(std::vector<Secret> values) : values_(std::move(values)) {
-  std::erase_if(values_, [](const Secret& value) { return value.empty(); });
+Mask::Mask(Needles values) {
+  for (auto& needle : values)
+    if (!needle->value.empty()) searches_.push_back({std::move(needle)});
 }
 
 std::string Mask::pass(std::string_view bytes) {
   if (!hides()) return std::string(bytes);
   take(bytes);
   size_t keep = 0;
-  for (const Secret& value : values_) {
-    hide(value.reveal());
-    keep = std::max(keep, begun_at_end(said_, value.reveal()));
-  }
+  for (const Search& search : searches_) keep = std::max(keep, search.found);
   return release(keep);
 }
 
@@ -34,30 +40,36 @@ std::string Mask::rest() { return release(0); }
 void Mask::take(std::string_view bytes) {
   while (!bytes.empty()) {
     const auto [count, is_framing] = frames_.next(bytes);
-    if (!is_framing) {
-      for (size_t i = 0; i < count; ++i) places_.push_back(bytes_.size() + i);
-      said_.append(bytes.substr(0, count));
-    }
+    const size_t begin = bytes_.size();
     bytes_.append(bytes.substr(0, count));
+    if (!is_framing)
+      for (size_t place = begin; place < bytes_.size(); ++place) say(place);
     bytes.remove_prefix(count);
   }
 }
 
-void Mask::hide(const std::string& value) {
-  for (size_t at = said_.find(value); at != std::string::npos; at = said_.find(value, at)) {
-    for (const size_t end = at + value.size(); at < end; ++at)
-      said_[at] = bytes_[places_[at]] = '*';
-  }
+void Mask::say(size_t place) {
+  const char said = bytes_[place];
+  places_.push_back(place);
+  for (Search& search : searches_)
+    if (search.step(said)) hide(search);
+}
+
+// What overlaps with the one before is hidden already.
+void Mask::hide(Search& search) {
+  const size_t begin = places_.size() - search.needle->value.reveal().size();
+  for (size_t i = std::max(search.hidden, begin); i < places_.size(); ++i) bytes_[places_[i]] = '*';
+  search.hidden = places_.size();
 }
 
 std::string Mask::release(size_t kept_back) {
-  const size_t said = said_.size() - kept_back;
+  const size_t said = places_.size() - kept_back;
   const size_t end = kept_back == 0 ? bytes_.size() : places_[said];
   std::string out = bytes_.substr(0, end);
   bytes_.erase(0, end);
-  said_.erase(0, said);
   places_.erase(places_.begin(), places_.begin() + static_cast<ptrdiff_t>(said));
   for (size_t& place : places_) place -= end;
+  for (Search& search : searches_) search.hidden -= std::min(search.hidden, said);
   return out;
 }
 

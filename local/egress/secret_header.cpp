@@ -9,26 +9,62 @@ namespace {
 
 constexpr std::string_view kBasic = "basic ";
 
-bool replace_all(std::string& text, const std::string& from, const std::string& to) {
-  bool found = false;
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-    found = true;
+// Each may be replaced by 16 KiB, so a head full of them would take the memory that all share.
+constexpr size_t kMostPlaces = 8;
+// How all placeholders begin.
+constexpr size_t kStart = 4;
+
+using Grants = std::vector<const SecretGrant*>;
+
+// Those whose values belong in this header of a request to the host.
+Grants grants_for(const SecretGrants& secrets, std::string_view host, const std::string& header) {
+  Grants found;
+  for (const SecretGrant& grant : secrets.grants) {
+    if (grant.host == host && grant.placeholder.size() > kStart && !grant.value.empty() &&
+        lower_case(grant.header) == header)
+      found.push_back(&grant);
   }
   return found;
 }
 
-// Empty when the placeholder is not in it; else the text that tells the value from now on.
-Secret put_into(std::string& value, const SecretGrant& grant) {
-  if (replace_all(value, grant.placeholder, grant.value.reveal())) return grant.value;
-  if (!lower_case(value.substr(0, kBasic.size())).starts_with(kBasic)) return {};
-  auto credential = base64_decode(std::string_view(value).substr(kBasic.size()));
-  if (!credential || !replace_all(*credential, grant.placeholder, grant.value.reveal())) return {};
-  const Secret encoded(base64_encode(*credential));
-  OPENSSL_cleanse(credential->data(), credential->size());
-  value.replace(kBasic.size(), std::string::npos, encoded.reveal());
-  return encoded;
-}
+// Replaces the placeholders of one text, and counts them.
+class Placing {
+ public:
+  // Whether there was one. The text is read once: a value is never taken for a placeholder.
+  bool put_into(std::string& text, const Grants& grants) {
+    const std::string start = grants.front()->placeholder.substr(0, kStart);
+    bool found = false;
+    for (size_t at = text.find(start); at != std::string::npos && wrong_.empty();
+         at = text.find(start, at)) {
+      const auto grant = std::find_if(grants.begin(), grants.end(), [&](const SecretGrant* one) {
+        return text.compare(at, one->placeholder.size(), one->placeholder) == 0;
+      });
+      if (grant == grants.end()) wrong_ = "unknown_placeholder";
+      if (++places_ > kMostPlaces) wrong_ = "too_many_placeholders";
+      if (!wrong_.empty()) break;
+      const std::string& value = (*grant)->value.reveal();
+      text.replace(at, (*grant)->placeholder.size(), value);
+      at += value.size();
+      found = true;
+    }
+    return found;
+  }
+  // The credential that tells a value from now on, if it is one.
+  Secret put_into_basic(std::string& field, const Grants& grants) {
+    if (lower_case(field.substr(0, kBasic.size())) != kBasic) return {};
+    auto credential = base64_decode(std::string_view(field).substr(kBasic.size()));
+    if (!credential || !put_into(*credential, grants)) return {};
+    Secret encoded(base64_encode(*credential));
+    OPENSSL_cleanse(credential->data(), credential->size());
+    field.replace(kBasic.size(), std::string::npos, encoded.reveal());
+    return encoded;
+  }
+  std::string_view wrong() const { return wrong_; }
+
+ private:
+  size_t places_ = 0;
+  std::string_view wrong_;
+};
 
 bool echoes_by_purpose(const std::string& method) {
   const std::string lower = lower_case(method);
@@ -42,20 +78,18 @@ bool has_grant_for(const SecretGrants& secrets, std::string_view host) {
                      [&](const SecretGrant& grant) { return grant.host == host; });
 }
 
-std::vector<Secret> put_secrets(RequestHead& head, std::string_view host,
-                                const SecretGrants& secrets) {
-  std::vector<Secret> hidden;
-  for (const SecretGrant& grant : secrets.grants) {
-    if (grant.host != host || grant.placeholder.empty() || grant.value.empty()) continue;
-    hidden.push_back(grant.value);
-    if (echoes_by_purpose(head.method)) continue;
-    for (HeaderField& field : head.fields) {
-      if (lower_case(field.name) != lower_case(grant.header)) continue;
-      Secret told = put_into(field.value, grant);
-      if (!told.empty() && told.reveal() != grant.value.reveal()) hidden.push_back(std::move(told));
-    }
+PlacedSecrets put_secrets(RequestHead& head, std::string_view host, const SecretGrants& secrets) {
+  PlacedSecrets placed;
+  if (echoes_by_purpose(head.method)) return placed;
+  Placing placing;
+  for (HeaderField& field : head.fields) {
+    const Grants grants = grants_for(secrets, host, lower_case(field.name));
+    if (grants.empty() || placing.put_into(field.value, grants)) continue;
+    Secret told = placing.put_into_basic(field.value, grants);
+    if (!told.empty()) placed.hidden.push_back(std::make_shared<const Needle>(std::move(told)));
   }
-  return hidden;
+  placed.wrong = placing.wrong();
+  return placed;
 }
 
 }  // namespace sandgate::egress

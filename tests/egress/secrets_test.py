@@ -107,10 +107,22 @@ def test_every_other_place_keeps_the_placeholder():
     for method in ("TRACE", "OPTIONS"):
         curl(sandbox, "-X", method, '-H "Authorization: $TOKEN"', f"https://{HOST}/method")
         assert heard_header() == [word], method
-    # A word like it, and half of it.
-    curl(sandbox, f'-H "Authorization: {word[:-1]}"', f"https://{HOST}/half")
-    assert heard_header() == [word[:-1]]
     world.end(sandbox)
+
+
+def test_words_like_placeholders_go_nowhere():
+    sandbox, other = box(), box()
+    before = len(web.heard)
+    # Half of it, that of another sandbox, and more of them than a request needs.
+    for word, reason in ((placeholder(sandbox)[:-1], "unknown_placeholder"), (placeholder(other), "unknown_placeholder"),
+                         (" ".join(["$TOKEN"] * 9), "too_many_placeholders")):
+        done = curl(sandbox, f'-H "Authorization: {word}"', f"https://{HOST}/half")
+        assert reason in done["stdout"] and VALUE not in done["stdout"], done
+    assert len(web.heard) == before
+    curl(sandbox, '-H "Authorization: $TOKEN"', f"https://{HOST}/control")
+    assert heard_header() == [VALUE]
+    for each in (sandbox, other):
+        world.end(each)
 
 
 def test_no_other_host_gets_it():
