@@ -172,13 +172,14 @@ void build_root(const LaunchSpec& spec) {
 }
 
 // Standard streams of the agent lead nowhere; beyond them only the listed descriptors stay.
-void close_descriptors() {
+void close_descriptors(const LaunchSpec& spec) {
   Fd null = check_fd(open("/dev/null", O_RDWR), "open /dev/null");
   for (int fd : {0, 1, 2}) check(dup2(null.get(), fd), "standard streams");
   null.reset();
   check(close_range(kSpecFd, kSpecFd, 0), "close descriptors");
   check(close_range(kImageFd, kImageFd, 0), "close descriptors");
-  check(close_range(kFilterArgumentsFd + 1, ~0U, 0), "close descriptors");
+  if (stands(spec, "descriptors"))
+    check(close_range(kFilterArgumentsFd + 1, ~0U, 0), "close descriptors");
 }
 
 // What an ordinary account can do: no loop devices, no device nodes, no id-mapped mounts. The child
@@ -233,7 +234,7 @@ Fd enter_jail(const LaunchSpec& spec) {
   settle_namespaces(spec);
   build_root(spec);
   if (stands(spec, "limits")) apply_rlimits(spec.disk_bytes);
-  close_descriptors();
+  close_descriptors(spec);
   join_own_keyring();
   if (stands(spec, "no_new_privs")) forbid_new_privileges();
   set_dumpable(!stands(spec, "dumpable"));

@@ -60,11 +60,13 @@ void run_inside(const LaunchSpec& spec) {
 
 int launch() {
   try {
+    prctl(PR_SET_NAME, "sandgate-agent");  // not the number of the descriptor it was started by
     LaunchSpec spec = read_spec();
     // An ordinary account must still write its child's id map; the child closes itself later.
     if (!spec.single_id) check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable");
-    check(close_range(static_cast<unsigned>(kFirstCgroup + spec.cgroup_fds), ~0U, 0),
-          "close descriptors");
+    if (stands(spec, "descriptors"))
+      check(close_range(static_cast<unsigned>(kFirstCgroup + spec.cgroup_fds), ~0U, 0),
+            "close descriptors");
     start_jailed(spec, run_inside);
     return 0;
   } catch (const std::exception& failure) {

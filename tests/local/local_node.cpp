@@ -13,6 +13,7 @@
 
 #include "gateway/core/ids.hpp"
 #include "local/image/build.hpp"
+#include "local/namespaces/step_error.hpp"
 
 extern char** environ;
 
@@ -41,6 +42,32 @@ std::string read_text(const fs::path& path) {
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
+}
+
+// A descriptor of the machine that the node starts with, as a careless parent's child would.
+constexpr int kCareless = 300;
+
+// The ids of sandboxes end where the egress process has its own.
+constexpr uint32_t kEgressOffset = 4095 * 65536u;
+
+// Whose a process is, also when it is dead and nobody has looked; 0 when it is gone.
+uint32_t uid_of(const fs::path& process) {
+  const std::string status = read_text(process / "status");
+  const size_t at = status.find("\nUid:\t");
+  return at == std::string::npos
+             ? 0
+             : static_cast<uint32_t>(std::strtoul(status.c_str() + at + 6, nullptr, 10));
+}
+
+// The first id that the machine gave the node of this journal; the highest when it has none.
+uint32_t claimed_base(const std::string& sandboxes) {
+  std::error_code ignored;
+  for (const auto& claim : fs::directory_iterator("/run/sandgate-nodes", ignored)) {
+    const Json json = Json::parse(read_text(claim.path()), nullptr, /*allow_exceptions=*/false);
+    if (json.is_object() && json.value("sandboxes", "") == sandboxes)
+      return json.value("id_base", UINT32_MAX);
+  }
+  return UINT32_MAX;
 }
 
 class TextSource : public ByteSource {
@@ -167,6 +194,8 @@ void LocalNode::start() {
     words.insert(words.begin(),
                  {"/usr/bin/setpriv", "--reuid", id, "--regid", id, "--clear-groups"});
   }
+  const Fd directory = check_fd(open(data_dir().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open");
+  const Fd careless = check_fd(fcntl(directory.get(), F_DUPFD, kCareless), "leave open");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -291,29 +320,47 @@ std::string compile_c(const std::string& source) {
   return read_text(out);
 }
 
-HostState host_state(const std::string& node_name) {
+bool LocalNode::leaks_into(const std::string& id) const {
+  const auto open_by = [&](int64_t pid) {
+    std::error_code none;
+    const fs::path file = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(kCareless);
+    return fs::read_symlink(file, none) == fs::path(data_dir());
+  };
+  if (!open_by(pid_)) throw std::runtime_error("the node itself has nothing that could leak");
+  return open_by(record(id).pid);
+}
+
+HostState LocalNode::host_state() const {
   HostState state;
   state.mounts = count_lines(read_text("/proc/self/mountinfo"), " ");
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/sys/block", ignored)) {
-    if (fs::exists(entry.path() / "loop/backing_file")) ++state.loops;
+    if (read_text(entry.path() / "loop/backing_file").starts_with(data_dir())) ++state.loops;
   }
   for (fs::recursive_directory_iterator it("/sys/fs/cgroup", ignored), end; it != end;
        it.increment(ignored)) {
-    if (it->path().parent_path().filename() == "sandgate-" + node_name && it->is_directory()) {
+    if (it->path().parent_path().filename() == "sandgate-" + name_ && it->is_directory()) {
       ++state.cgroups;
     }
   }
+  const uint32_t base = claimed_base(run_dir() + "/sandboxes");
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-    std::string comm = read_text(entry.path() / "comm");
-    if (comm == "sandgate-agent\n" || comm.rfind("memfd:sandgate", 0) == 0) ++state.processes;
+    const uint32_t uid = uid_of(entry.path());
+    if (uid >= base && uid - base < kEgressOffset) ++state.processes;
+  }
+  if (pid_ < 0) return state;
+  for (const auto& entry :
+       fs::directory_iterator("/proc/" + std::to_string(pid_) + "/fd", ignored)) {
+    const std::string held = fs::read_symlink(entry.path(), ignored);
+    if (held.starts_with("net:[") || held.starts_with("mnt:[")) ++state.namespaces;
   }
   return state;
 }
 
 std::ostream& operator<<(std::ostream& out, const HostState& state) {
   return out << state.mounts << " mounts, " << state.loops << " loops, " << state.cgroups
-             << " control groups, " << state.processes << " processes";
+             << " control groups, " << state.processes << " processes, " << state.namespaces
+             << " namespaces";
 }
 
 }  // namespace sandgate::test

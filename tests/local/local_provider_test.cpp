@@ -77,6 +77,28 @@ TEST_F(LocalProviderTest, RefusesHostileWords) {
   CreateSpec spec = node_->spec();
   spec.sandbox_id = std::string(5000, 'a');
   EXPECT_THROW(node_->create(spec), Error);
+  const std::string good = node_->create();
+  const std::string long_word(5000, 'a');
+  for (const std::string& user :
+       {std::string("0\n0"), std::string("root:"), std::string("user:root"), std::string("0:0"),
+        std::string("../user"), std::string("user\0", 5), long_word}) {
+    EXPECT_THROW(node_->shell(good, "true", user), Error) << user;
+  }
+  EXPECT_EQ(node_->shell(good, "id -un", "user").out, "user\n") << "the control";
+  for (const std::string& cwd :
+       {std::string("\n"), std::string("/home/user\n"), std::string("/home/user\0/x", 13),
+        std::string("/proc/self/fd/0"), std::string("/proc/1/root"), long_word}) {
+    Command command{.argv = {"/bin/pwd"}};
+    command.cwd = cwd;
+    EXPECT_THROW(node_->exec(good, command), Error) << cwd;
+  }
+  for (const std::string& name :
+       {std::string(), std::string("A=B"), std::string("A\0B", 3), std::string("A\nB\0", 4)}) {
+    Command command{.argv = {"/usr/bin/env"}};
+    command.env[name] = "value";
+    EXPECT_THROW(node_->exec(good, command), Error) << name;
+  }
+  run(node_->provider().kill(good));
   for (const char* image : {"", "..", "../names/debian-12", "nothing", "debian-12/", ".x"}) {
     spec = node_->spec();
     spec.image = image;

@@ -37,7 +37,8 @@ constexpr Attack kAttacks[] = {
      "seccomp,capabilities,landlock"},
     {"mount control groups",
      "unshare -UrmC mount -t cgroup -o memory x /mnt 2>/dev/null && "
-     "echo broken || echo refused"},
+     "echo broken || echo refused",
+     "seccomp,capabilities,landlock"},
     {"mount in a user namespace of its own",
      "unshare -Urm mount -t tmpfs x /mnt 2>/dev/null && echo broken || echo refused",
      "seccomp,capabilities,landlock"},

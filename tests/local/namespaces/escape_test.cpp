@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -36,7 +37,19 @@ TEST_F(EscapeTest, EveryWallHolds) {
   }
 }
 
+// What is looked for inside is there to be found outside.
+TEST_F(EscapeTest, TheHostsEnvironmentIsSeenFromTheHost) {
+  const auto& all = attacks();
+  const auto found = std::find_if(all.begin(), all.end(), [](const Attack& one) {
+    return std::string_view(one.what) == "find the host's environment";
+  });
+  ASSERT_NE(found, all.end());
+  EXPECT_EQ(system(("bash -c \"" + std::string("[ $(") + found->line + ") = broken ]\"").c_str()),
+            0);
+}
+
 TEST_F(EscapeTest, NoDescriptorLeaksIn) {
+  EXPECT_FALSE(node().leaks_into(id()));
   EXPECT_EQ(
       python("import os\nprint(sorted(int(f) for f in os.listdir('/proc/self/fd'))[:-1])").out,
       "[0, 1, 2]\n");
@@ -119,6 +132,13 @@ TEST_F(EscapeTest, SetuidProgramsGiveNothing) {
   EXPECT_EQ(output("/usr/local/bin/suid-id -u"), "1000");
 }
 
+TEST_F(EscapeTest, NoMountGivesPrivilegesOrDevices) {
+  EXPECT_EQ(output("awk '$6 !~ /nosuid/ {print $5}' /proc/self/mountinfo"), "");
+  EXPECT_EQ(output("awk '($5 == \"/\" || $5 == \"/dev/shm\") && $6 !~ /nodev/ {print $5}' "
+                   "/proc/self/mountinfo"),
+            "");
+}
+
 TEST_F(EscapeTest, WritesStayInTheSandbox) {
   output("echo changed > /etc/hostname; rm -f /usr/bin/less", "root");
   std::string tree = node().data_dir() + "/images/trees";
@@ -165,9 +185,20 @@ TEST_F(EscapeTest, KillingEverybodyLeavesTheAgent) {
 }
 
 TEST_F(EscapeTest, OrphansAreReaped) {
-  shell("for i in $(seq 100); do (true & ) ; done");
-  EXPECT_EQ(output("sleep 0.2; grep -l zombie /proc/[0-9]*/status 2>/dev/null | wc -l", "root"),
-            "0");
+  // Far more than the sandbox may have at a time.
+  const std::string program = compile_c(
+      "#include <stdio.h>\n#include <sys/wait.h>\n#include <unistd.h>\n"
+      "int main(void) { for (int i = 0; i < 10000; i++) {\n"
+      " pid_t p; while ((p = fork()) < 0) usleep(1000);\n"
+      " if (p == 0) { fork(); _exit(0); }\n"
+      " waitpid(p, 0, 0); }\n"
+      "puts(\"over\"); return 0; }\n");
+  node().write(id(), "/home/user/orphans", program, 0755);
+  EXPECT_EQ(output("~/orphans"), "over");
+  EXPECT_EQ(output("for i in $(seq 100); do grep -qs zombie /proc/[0-9]*/status || exit 0; "
+                   "sleep 0.05; done; echo left",
+                   "root"),
+            "");
 }
 
 TEST_F(EscapeTest, TheMachineLooksLikeASandbox) {

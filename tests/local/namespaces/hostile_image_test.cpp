@@ -77,7 +77,7 @@ class HostileImageTest : public ::testing::Test {
 LocalNode* HostileImageTest::node_ = nullptr;
 
 TEST_F(HostileImageTest, MountPointsThatAreLinksAreNotFollowed) {
-  const HostState before = host_state(node().name());
+  const HostState before = node().host_state();
   for (const std::string name : {"dev", "proc"}) {
     for (const std::string& target : {outside(), std::string("../../../.."), std::string("etc"),
                                       std::string("/proc/self/fd"), std::string("missing")}) {
@@ -99,7 +99,7 @@ TEST_F(HostileImageTest, MountPointsThatAreLinksAreNotFollowed) {
     EXPECT_EQ(tried(made, "true"), "refused") << name;
   }
   EXPECT_TRUE(fs::is_empty(outside()));
-  EXPECT_EQ(host_state(node().name()).mounts, before.mounts);
+  EXPECT_EQ(node().host_state().mounts, before.mounts);
 }
 
 // What masks are laid over comes from our own /dev and a fresh /proc, whatever the image has there.

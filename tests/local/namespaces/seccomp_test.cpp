@@ -1,13 +1,22 @@
 #include "tests/local/namespaces/sandbox_fixture.hpp"
+#include "tests/local/namespaces/weak_node.hpp"
 
 namespace sandgate::test {
 namespace {
 
 class SeccompTest : public SandboxTest {
  protected:
-  // Runs a C program's main body inside as the given user; returns what it prints.
-  static std::string c(const std::string& body, const std::string& user = "") {
-    std::string program = compile_c(
+  static void TearDownTestSuite() {
+    delete weak_;
+    weak_ = nullptr;
+    SandboxTest::TearDownTestSuite();
+  }
+  static WeakNode& weak() {
+    if (weak_ == nullptr) weak_ = new WeakNode;
+    return *weak_;
+  }
+  static std::string program(const std::string& body) {
+    return compile_c(
         "#define _GNU_SOURCE\n#include <errno.h>\n#include <sched.h>\n#include <signal.h>\n"
         "#include <stdio.h>\n#include <stdint.h>\n#include <string.h>\n#include <unistd.h>\n"
         "#include <fcntl.h>\n#include <stdlib.h>\n#include <pthread.h>\n#include <sys/ioctl.h>\n"
@@ -16,11 +25,31 @@ class SeccompTest : public SandboxTest {
         "static void *work(void *x) { return x; }\n"
         "int main(void) {\n" +
         body + "\nreturn 0; }\n");
-    node().write(id(), "/home/user/attack", program, 0755);
-    ExecResult result = shell("/home/user/attack", user);
+  }
+  static std::string printed(LocalNode& where, const std::string& sandbox, const std::string& bytes,
+                             const std::string& user) {
+    where.write(sandbox, "/home/user/attack", bytes, 0755);
+    ExecResult result = where.shell(sandbox, "/home/user/attack", user);
     return result.out + result.err;
   }
+  // What a C program's main body prints inside as the given user.
+  static std::string c(const std::string& body, const std::string& user = "") {
+    return printed(node(), id(), program(body), user);
+  }
+  // It prints this because of the filter: without it, something else.
+  static void expect_filtered(const std::string& body, const std::string& expected,
+                              const std::string& user = "") {
+    const std::string bytes = program(body);
+    EXPECT_EQ(printed(node(), id(), bytes, user), expected) << user;
+    EXPECT_NE(printed(weak().node(), weak().without("seccomp"), bytes, user), expected)
+        << "the control, " << user;
+  }
+
+ private:
+  static WeakNode* weak_;
 };
+
+WeakNode* SeccompTest::weak_ = nullptr;
 
 constexpr const char* kForbidden =
     "mount umount2 pivot_root chroot fsopen fsconfig fsmount fspick move_mount open_tree "
@@ -39,30 +68,31 @@ TEST_F(SeccompTest, ForbiddenCallsAnswerEperm) {
             ", 0, 0, 0, 0, 0, 0); if (r != -1 || errno != EPERM) printf(\"" + name +
             " %ld %d\\n\", r, errno); }\n#endif\n";
   }
-  for (const char* user : {"", "root"}) EXPECT_EQ(c(body, user), "") << user;
+  for (const char* user : {"", "root"}) expect_filtered(body, "", user);
 }
 
 TEST_F(SeccompTest, ProbedCallsAnswerEnosys) {
-  EXPECT_EQ(c("for (int i = 0; i < 3; i++) { long r = syscall(425 + i, 0, 0, 0); "
-              "printf(\"%d \", r == -1 && errno == ENOSYS); }\n"
-              "printf(\"%d \", syscall(SYS_clone3, 0, 0) == -1 && errno == ENOSYS);\n"
-              "printf(\"%d\", syscall(500, 0, 0) == -1 && errno == ENOSYS);"),
-            "1 1 1 1 1");
+  expect_filtered(
+      "for (int i = 0; i < 3; i++) { long r = syscall(425 + i, 0, 0, 0); "
+      "printf(\"%d \", r == -1 && errno == ENOSYS); }\n"
+      "printf(\"%d \", syscall(SYS_clone3, 0, 0) == -1 && errno == ENOSYS);\n"
+      "printf(\"%d\", syscall(500, 0, 0) == -1 && errno == ENOSYS);",
+      "1 1 1 1 1");
 }
 
 TEST_F(SeccompTest, NoNamespaceByAnyWay) {
-  EXPECT_EQ(
-      c("unsigned long flags[] = {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, "
-        "CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWTIME};\n"
-        "for (int i = 0; i < 8; i++) {\n"
-        " for (int high = 0; high < 33; high += 32) {\n"
-        "  unsigned long f = flags[i] | (high ? 1ul << 63 | 1ul << 32 : 0);\n"
-        "  if (syscall(SYS_unshare, f) != -1 || errno != EPERM) printf(\"unshare %lx\\n\", f);\n"
-        "  if (flags[i] == CLONE_NEWTIME) continue;\n"
-        "  long r = syscall(SYS_clone, f | SIGCHLD, 0, 0, 0, 0);\n"
-        "  if (r == 0) _exit(0);\n"
-        "  if (r != -1 || errno != EPERM) printf(\"clone %lx\\n\", f);\n"
-        " } }"),
+  expect_filtered(
+      "unsigned long flags[] = {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, "
+      "CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWTIME};\n"
+      "for (int i = 0; i < 8; i++) {\n"
+      " for (int high = 0; high < 33; high += 32) {\n"
+      "  unsigned long f = flags[i] | (high ? 1ul << 63 | 1ul << 32 : 0);\n"
+      "  if (syscall(SYS_unshare, f) != -1 || errno != EPERM) printf(\"unshare %lx\\n\", f);\n"
+      "  if (flags[i] == CLONE_NEWTIME) continue;\n"
+      "  long r = syscall(SYS_clone, f | SIGCHLD, 0, 0, 0, 0);\n"
+      "  if (r == 0) _exit(0);\n"
+      "  if (r != -1 || errno != EPERM) printf(\"clone %lx\\n\", f);\n"
+      " } }",
       "");
 }
 
@@ -74,29 +104,30 @@ TEST_F(SeccompTest, ThreadsAndProcessesWork) {
 }
 
 TEST_F(SeccompTest, OnlyOrdinarySocketFamilies) {
-  EXPECT_EQ(c("for (int f = 0; f <= 64; f++) for (int t = 1; t <= 3; t += 1)\n"
-              " for (int high = 0; high < 2; high++) {\n"
-              "  long family = f | (high ? 1l << 40 : 0);\n"
-              "  long r = syscall(SYS_socket, family, t, 0);\n"
-              "  if (r >= 0) { close(r); if (f != 1 && f != 2 && f != 10 && f != 16) "
-              "printf(\"%d/%d \", f, t); }\n"
-              "  else if (errno != EPERM && f != 1 && f != 2 && f != 10 && f != 16) "
-              "printf(\"%d/%d:%d \", f, t, errno); }\n"
-              "for (int p = 1; p < 32; p++) if (syscall(SYS_socket, 16, 3, p) != -1) "
-              "printf(\"netlink %d \", p);\n"
-              "if (syscall(SYS_socket, 16, 3, 0) < 0) printf(\"no route netlink\");"),
-            "");
+  expect_filtered(
+      "for (int f = 0; f <= 64; f++) for (int t = 1; t <= 3; t += 1)\n"
+      " for (int high = 0; high < 2; high++) {\n"
+      "  long family = f | (high ? 1l << 40 : 0);\n"
+      "  long r = syscall(SYS_socket, family, t, 0);\n"
+      "  if (r >= 0) { close(r); if (f != 1 && f != 2 && f != 10 && f != 16) "
+      "printf(\"%d/%d \", f, t); }\n"
+      "  else if (errno != EPERM && f != 1 && f != 2 && f != 10 && f != 16) "
+      "printf(\"%d/%d:%d \", f, t, errno); }\n"
+      "for (int p = 1; p < 32; p++) if (syscall(SYS_socket, 16, 3, p) != -1) "
+      "printf(\"netlink %d \", p);\n"
+      "if (syscall(SYS_socket, 16, 3, 0) < 0) printf(\"no route netlink\");",
+      "");
   EXPECT_EQ(python("import socket\nprint(len(socket.if_nameindex()))").out, "1\n");
 }
 
 TEST_F(SeccompTest, SocketsTakeNoFilters) {
-  EXPECT_EQ(
-      c("unsigned long long one = 6; struct { unsigned short n; void *p; } f = {1, &one};\n"
-        "int s = socket(2, 2, 0); int options[] = {26, 50, 51, 52};\n"
-        "for (int i = 0; i < 4; i++) for (int high = 0; high < 2; high++) {\n"
-        " long r = syscall(SYS_setsockopt, s, 1, options[i] | (high ? 1l << 40 : 0), &f, 16l);\n"
-        " if (r != -1 || errno != EPERM) printf(\"%d:%d \", options[i], errno); }\n"
-        "int size = 65536; if (setsockopt(s, 1, 8, &size, 4)) printf(\"no size\");"),
+  expect_filtered(
+      "unsigned long long one = 6; struct { unsigned short n; void *p; } f = {1, &one};\n"
+      "int s = socket(2, 2, 0); int options[] = {26, 50, 51, 52};\n"
+      "for (int i = 0; i < 4; i++) for (int high = 0; high < 2; high++) {\n"
+      " long r = syscall(SYS_setsockopt, s, 1, options[i] | (high ? 1l << 40 : 0), &f, 16l);\n"
+      " if (r != -1 || errno != EPERM) printf(\"%d:%d \", options[i], errno); }\n"
+      "int size = 65536; if (setsockopt(s, 1, 8, &size, 4)) printf(\"no size\");",
       "");
 }
 
@@ -112,6 +143,7 @@ TEST_F(SeccompTest, NetlinkSocketsAreFewAtATime) {
       "    return len(kept)\n"
       "print(flood(), flood())\n";
   EXPECT_EQ(python(flood).out, "64 64\n");
+  EXPECT_EQ(weak().node().python(weak().without("seccomp"), flood).out, "300 300\n");
 }
 
 // What is sent to a connection that nobody has accepted is charged to no control group either.
@@ -165,28 +197,31 @@ TEST_F(SeccompTest, FiltersOfOnesOwnAreFewAtATime) {
 }
 
 TEST_F(SeccompTest, TerminalsCannotBeTypedInto) {
-  EXPECT_EQ(c("int p = open(\"/dev/ptmx\", O_RDWR | O_NOCTTY); char x = 'x';\n"
-              "if (p < 0) printf(\"no pty\");\n"
-              "unsigned long r[] = {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCSTI | 1ul << 32, "
-              "TIOCLINUX | 1ul << 63};\n"
-              "for (int fd = 0; fd < 4; fd++) for (int i = 0; i < 5; i++) {\n"
-              " long n = syscall(SYS_ioctl, fd == 3 ? p : fd, r[i], &x);\n"
-              " if (n != -1 || errno != EPERM) printf(\"%d %lx %d\\n\", fd, r[i], errno); }"),
-            "");
+  expect_filtered(
+      "int p = open(\"/dev/ptmx\", O_RDWR | O_NOCTTY); char x = 'x';\n"
+      "if (p < 0) printf(\"no pty\");\n"
+      "unsigned long r[] = {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCSTI | 1ul << 32, "
+      "TIOCLINUX | 1ul << 63};\n"
+      "for (int fd = 0; fd < 4; fd++) for (int i = 0; i < 5; i++) {\n"
+      " long n = syscall(SYS_ioctl, fd == 3 ? p : fd, r[i], &x);\n"
+      " if (n != -1 || errno != EPERM) printf(\"%d %lx %d\\n\", fd, r[i], errno); }",
+      "");
 }
 
 TEST_F(SeccompTest, OtherArchitecturesAreRefused) {
-  EXPECT_EQ(c("long r = syscall(0x40000000 + 39); printf(\"%d \", r == -1 && errno == ENOSYS);\n"
-              "long e; __asm__ volatile(\"int $0x80\" : \"=a\"(e) : \"a\"(20) : \"memory\");\n"
-              "printf(\"%d\", e < 0);"),
-            "1 1");
+  expect_filtered(
+      "long r = syscall(0x40000000 + 39); printf(\"%d \", r == -1 && errno == ENOSYS);\n"
+      "long e; __asm__ volatile(\"int $0x80\" : \"=a\"(e) : \"a\"(20) : \"memory\");\n"
+      "printf(\"%d\", e < 0);",
+      "1 1");
 }
 
 TEST_F(SeccompTest, AddressRandomizationStays) {
-  EXPECT_EQ(c("printf(\"%d \", syscall(SYS_personality, 0x0040000) == -1 && errno == EPERM);\n"
-              "printf(\"%d \", syscall(SYS_personality, 0x0040000 | 1ul << 32) == -1);\n"
-              "printf(\"%d\", syscall(SYS_personality, 0xffffffff) != -1);"),
-            "1 1 1");
+  expect_filtered(
+      "printf(\"%d \", syscall(SYS_personality, 0x0040000) == -1 && errno == EPERM);\n"
+      "printf(\"%d \", syscall(SYS_personality, 0x0040000 | 1ul << 32) == -1);\n"
+      "printf(\"%d\", syscall(SYS_personality, 0xffffffff) != -1);",
+      "1 1 1");
 }
 
 TEST_F(SeccompTest, DebuggingNeedsTheProfilesWord) {

@@ -1,5 +1,5 @@
 // The positive controls: a launcher that leaves walls out, and attacks that then succeed.
-#include <signal.h>
+#include <fcntl.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -7,12 +7,11 @@
 
 #include <cstring>
 #include <fstream>
-#include <map>
 
 #include "local/namespaces/fd.hpp"
 #include "local/namespaces/landlock.hpp"
 #include "tests/local/namespaces/attacks.hpp"
-#include "tests/local/namespaces/sandbox_fixture.hpp"
+#include "tests/local/namespaces/weak_node.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -20,38 +19,23 @@ namespace {
 class WallsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (LocalNode::reason_to_skip().empty())
-      node_ = new LocalNode(0, 0, "", LocalNode::weak_agent());
+    if (LocalNode::reason_to_skip().empty()) weak_ = new WeakNode;
   }
   static void TearDownTestSuite() {
-    delete node_;
-    node_ = nullptr;
+    delete weak_;
+    weak_ = nullptr;
   }
   void SetUp() override {
-    if (node_ == nullptr) GTEST_SKIP() << LocalNode::reason_to_skip();
+    if (weak_ == nullptr) GTEST_SKIP() << LocalNode::reason_to_skip();
   }
-  static LocalNode& node() { return *node_; }
-
-  // A sandbox without these walls; made once for each set of them.
-  static const std::string& without(const std::string& walls) {
-    std::string& id = made_[walls];
-    if (id.empty()) {
-      CreateSpec spec = node_->spec();
-      spec.allow_root = true;
-      spec.resources.processes = 1000;
-      spec.env["SANDGATE_WITHOUT"] = walls;
-      id = node_->create(spec);
-    }
-    return id;
-  }
+  static LocalNode& node() { return weak_->node(); }
+  static const std::string& without(const std::string& walls) { return weak_->without(walls); }
 
  private:
-  static LocalNode* node_;
-  static std::map<std::string, std::string> made_;
+  static WeakNode* weak_;
 };
 
-LocalNode* WallsTest::node_ = nullptr;
-std::map<std::string, std::string> WallsTest::made_;
+WeakNode* WallsTest::weak_ = nullptr;
 
 TEST_F(WallsTest, EveryAttackSucceedsWithoutItsWalls) {
   for (const Attack& attack : attacks()) {
@@ -88,7 +72,35 @@ TEST_F(WallsTest, LandlockIsASecondNet) {
   if (landlock_abi() == 0) GTEST_SKIP() << "this kernel has no Landlock";
   const char* line = "mount -t tmpfs x /mnt 2>&1 | grep -c 'denied\\|not permitted'";
   EXPECT_EQ(node().shell(without("seccomp,capabilities"), line, "root").out, "1\n");
+  const int mounts = node().host_state().mounts;
   EXPECT_EQ(node().shell(without("seccomp,capabilities,landlock"), line, "root").out, "0\n");
+  EXPECT_EQ(node().host_state().mounts, mounts) << "and yet stays inside";
+}
+
+TEST_F(WallsTest, DescriptorsLeakWithoutTheirWall) {
+  EXPECT_TRUE(node().leaks_into(without("descriptors")));
+  EXPECT_FALSE(node().leaks_into(without("none")));
+}
+
+TEST_F(WallsTest, MountsGivePrivilegesWithoutTheirWall) {
+  const char* line = "awk '$6 !~ /nosuid/ {print $5}' /proc/self/mountinfo";
+  EXPECT_EQ(node().shell(without("nosuid"), line).out, "/\n");
+  EXPECT_EQ(node().shell(without("none"), line).out, "");
+}
+
+// Whoever comes to see what the launcher runs finds a copy in memory that nobody can change.
+TEST_F(WallsTest, TheLaunchersProgramIsSealed) {
+  const char* look = "readlink /proc/1/exe || echo refused";
+  EXPECT_EQ(node().shell(without("none"), look, "root").out, "refused\n");
+  const std::string& seen = without("dumpable,capabilities");
+  EXPECT_EQ(node().shell(seen, look, "root").out, "/memfd:sandgate-agent (deleted)\n");
+  const auto seals_of = [](const std::string& path) {
+    const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    return fcntl(file.get(), F_GET_SEALS);
+  };
+  EXPECT_EQ(seals_of("/proc/" + std::to_string(node().record(seen).pid) + "/exe"),
+            F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+  EXPECT_EQ(seals_of(node().agent_binary()), -1) << "the file that it is a copy of";
 }
 
 // Names of abstract sockets belong to the network namespace; Landlock's scope holds without it.

@@ -32,7 +32,14 @@ TEST_F(LifecycleTest, ManyLivesLeaveNothing) {
   run(node().provider().kill(node().create()));
   HostState before;
   ASSERT_TRUE(eventually([&] { return images_left() == 0; }));
-  before = host_state(node().name());
+  before = node().host_state();
+  const std::string seen = node().create();
+  const HostState with = node().host_state();
+  EXPECT_GT(with.processes, before.processes) << "the control: what lives is seen";
+  EXPECT_GT(with.cgroups, before.cgroups);
+  EXPECT_GT(with.namespaces, before.namespaces);
+  EXPECT_EQ(with.loops > before.loops, images_left() > 0);
+  run(node().provider().kill(seen));
   int fds = descriptors(node().pid());
   for (int i = 0; i < 200; ++i) run(node().provider().kill(node().create()));
   expect_clean(before);
@@ -131,7 +138,7 @@ TEST_F(LifecycleTest, AStrangerWithTheSamePidIsLeftAlone) {
 }
 
 TEST_F(LifecycleTest, ARestartedNodeSweepsWhatDied) {
-  HostState before = host_state(node().name());
+  HostState before = node().host_state();
   std::string died = node().create(), lives = node().create();
   JournalRecord record = node().record(died);
   node().kill();
@@ -147,7 +154,7 @@ TEST_F(LifecycleTest, ARestartedNodeSweepsWhatDied) {
 }
 
 TEST_F(LifecycleTest, ANodeKilledWhileCreatingLeavesNothing) {
-  HostState before = host_state(node().name());
+  HostState before = node().host_state();
   for (int round = 0; round < 6; ++round) {
     kill_amid_creates(std::chrono::milliseconds(60 + 37 * round));
     node().start();
@@ -160,7 +167,7 @@ TEST_F(LifecycleTest, ANodeKilledWhileCreatingLeavesNothing) {
 }
 
 TEST_F(LifecycleTest, ADeadAgentIsADeadSandbox) {
-  HostState before = host_state(node().name());
+  HostState before = node().host_state();
   std::string id = node().create();
   ::kill(static_cast<pid_t>(node().record(id).pid), SIGKILL);
   EXPECT_TRUE(eventually([&] { return !run(node().provider().find(id)); }));

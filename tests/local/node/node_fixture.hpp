@@ -44,9 +44,9 @@ class NodeTest : public ::testing::Test {
       return !std::filesystem::exists(journal) || std::filesystem::is_empty(journal);
     };
     EXPECT_TRUE(eventually([&] {
-      return host_state(node().name()).within(before) && images_left() == 0 && left();
+      return node().host_state().within(before) && images_left() == 0 && left();
     })) << before
-        << " became " << host_state(node().name()) << ", " << images_left() << " disks"
+        << " became " << node().host_state() << ", " << images_left() << " disks"
         << (left() ? "" : ", entries in the journal");
   }
   // kill -9 of the node while it makes one sandbox after the other.

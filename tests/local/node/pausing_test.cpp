@@ -86,15 +86,15 @@ TEST_F(PausingTest, APausedProcessStandsStillAndGoesOn) {
 }
 
 TEST_F(PausingTest, KillEndsThePausedAndLeavesNothing) {
-  ASSERT_TRUE(eventually([&] { return host_state(node().name()).cgroups == 0; }));
-  const HostState before = host_state(node().name());
+  ASSERT_TRUE(eventually([&] { return node().host_state().cgroups == 0; }));
+  const HostState before = node().host_state();
   const std::string id = counting(node().spec());
   run(provider().pause(id, Keeps::memory));
   const auto begin = std::chrono::steady_clock::now();
   run(provider().kill(id));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);
   EXPECT_EQ(state(id), BackendState::gone);
-  EXPECT_TRUE(eventually([&] { return host_state(node().name()).within(before); }));
+  EXPECT_TRUE(eventually([&] { return node().host_state().within(before); }));
 }
 
 TEST_F(PausingTest, TheTtlOfThePausedGoesOn) {

@@ -1,0 +1,17 @@
+#include "tests/local/namespaces/weak_node.hpp"
+
+namespace sandgate::test {
+
+const std::string& WeakNode::without(const std::string& walls) {
+  std::string& id = made_[walls];
+  if (id.empty()) {
+    CreateSpec spec = node_.spec();
+    spec.allow_root = true;
+    spec.resources.processes = 1000;
+    spec.env["SANDGATE_WITHOUT"] = walls;
+    id = node_.create(spec);
+  }
+  return id;
+}
+
+}  // namespace sandgate::test
