@@ -250,12 +250,12 @@ def amid_kills(context, report):
         client.ok("DELETE", f"/v1/sandboxes/{living}")
     killed = f"{churn.killed['agent']} agents and {churn.killed['node']} nodes killed"
     report.add(f"{count} create/exec/delete, per second", count / seconds, "1/s", killed)
-    report.add("failed where nothing was killed", sum(churn.other.values()), "", target="0", ok=not churn.other)
+    report.add("failures that no kill explains", sum(churn.other.values()), "", target="0", ok=not churn.other)
     report.add("left behind amid kills (kinds of things)", len(left), "", target="0", ok=not left)
     print("one that lives would be seen by:", ", ".join(control) or "nothing")
     print("failed where something was killed:", dict(churn.hit))
     if churn.other:
-        print("failed otherwise:", dict(churn.other))
+        print("not explained:", dict(churn.other))
     if left:
         print("left behind:", left)
 
