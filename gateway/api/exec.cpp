@@ -45,6 +45,9 @@ Task<std::unique_ptr<ProcessStream>> start_program(const OpenSandbox& box, const
       const auto* backend = std::get_if<std::optional<BackendSandbox>>(&found);
       if (backend && !*backend)
         co_await box.access->report_gone(box.id, "the backend no longer knows the sandbox");
+      // It may have died this moment, which its backend has yet to hear.
+      if (backend && *backend && failure->code == ErrorCode::not_found)
+        failure->code = ErrorCode::unavailable;
     }
     throw *failure;
   }
