@@ -38,6 +38,7 @@ class Session {
     spawn([this] { return receive(); });
     spawn([this] { return read_keys(); });
     spawn([this] { return watch_window(); });
+    io_.restart();  // it stopped if it had nothing left to do once the connection was open
     io_.run();
     if (failure_) std::rethrow_exception(failure_);
     if (!exit_code_)
@@ -138,7 +139,7 @@ std::unique_ptr<WebSocket> connect(asio::io_context& io, const Client& client,
   call.allow_private = true;
   auto opening = open_web_socket("the gateway", std::move(call));
   auto opened = asio::co_spawn(io, std::move(opening), asio::use_future);
-  // Not to the end of all work: an open connection watches for its peer's silence.
+  // Not to the end of all work: an open connection may watch for its peer's silence.
   while (opened.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
   try {
     return opened.get();
