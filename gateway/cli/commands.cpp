@@ -1,5 +1,8 @@
 #include "gateway/cli/commands.hpp"
 
+#include <algorithm>
+#include <iostream>
+
 #include "gateway/cli/budgets.hpp"
 #include "gateway/cli/completion.hpp"
 #include "gateway/cli/copy.hpp"
@@ -25,6 +28,29 @@ namespace sandgate {
 namespace {
 
 constexpr int kUsageError = 2;
+
+// CLI11 tells what is missing before it tells what it does not know, and a mistyped command leaves
+// one missing.
+bool told_unknown(const CLI::App& app, const CLI::ParseError& error) {
+  if (!dynamic_cast<const CLI::RequiredError*>(&error) &&
+      !dynamic_cast<const CLI::ExtrasError*>(&error))
+    return false;
+  const std::vector<std::string> words = app.remaining(/*recurse=*/true);
+  const auto unknown = std::ranges::find_if(words, [](const auto& word) { return word != "--"; });
+  if (unknown == words.end()) return false;
+  const CLI::App* command = &app;
+  std::string name = app.get_name();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += " " + command->get_name();
+  }
+  std::cerr << "sandgate: '" << cli::printable(*unknown) << "' is no command or option of '" << name
+            << "'";
+  if (command->get_option_no_throw("COMMAND"))
+    std::cerr << "; a program that takes options goes after --";
+  std::cerr << "\nRun with --help for more information.\n";
+  return true;
+}
 
 }  // namespace
 
@@ -58,7 +84,7 @@ int run_command_line(CLI::App& app, int argc, const char* const* argv, const Exi
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
+    return told_unknown(app, error) || app.exit(error) != 0 ? kUsageError : 0;
   }
   return exit_code;
 }

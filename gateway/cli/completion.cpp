@@ -3,8 +3,11 @@
 namespace sandgate::cli {
 namespace {
 
+// Without those that --help does not show: nobody types them.
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App* command) { return !command->get_name().empty(); });
+  return app.get_subcommands([](const CLI::App* command) {
+    return !command->get_name().empty() && !command->get_group().empty();
+  });
 }
 
 // The words that may follow: subcommands and long options.

@@ -34,6 +34,28 @@ TEST(CommandLine, WrongUsageIsTwo) {
   EXPECT_EQ(run(kNobody, {"list", "--no-such-option"}), 2);
 }
 
+std::string complaint(std::vector<const char*> arguments) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run(kNobody, std::move(arguments)), 2);
+  std::string text = testing::internal::GetCapturedStderr();
+  return text.substr(0, text.find('\n'));
+}
+
+TEST(CommandLine, AnUnknownWordIsNamed) {
+  EXPECT_EQ(complaint({"frobnicate"}),
+            "sandgate: 'frobnicate' is no command or option of 'sandgate'");
+  EXPECT_EQ(complaint({"--versoin"}),
+            "sandgate: '--versoin' is no command or option of 'sandgate'");
+  EXPECT_EQ(complaint({"port", "frob"}),
+            "sandgate: 'frob' is no command or option of 'sandgate port'");
+  EXPECT_EQ(complaint({"show", "--bogus"}),
+            "sandgate: '--bogus' is no command or option of 'sandgate show'");
+  EXPECT_EQ(complaint({"exec", "sb1", "ls", "-la"}),
+            "sandgate: '-la' is no command or option of 'sandgate exec'; a program that takes "
+            "options goes after --");
+  EXPECT_EQ(complaint({"run", "--"}), "COMMAND is required");
+}
+
 TEST(CommandLine, HelpIsZero) { EXPECT_EQ(run(kNobody, {"run", "--help"}), 0); }
 
 TEST(CommandLine, AnErrorIsOne) { EXPECT_EQ(run(kNobody, {"list"}), 1); }
@@ -145,10 +167,12 @@ TEST(Completion, NamesCommandsOfEveryLevel) {
   CLI::App app{"Sandgate", "sandgate"};
   ExitCode exit_code = 0;
   add_client_commands(app, exit_code);
+  app.add_subcommand("inner", "Started by another")->group("");
 
   const std::string bash = cli::bash_completion(app);
   EXPECT_NE(bash.find("'profiles') words='apply list"), std::string::npos);
   EXPECT_NE(bash.find("'profiles apply') words='"), std::string::npos);
+  EXPECT_EQ(bash.find("inner"), std::string::npos) << "--help does not show it either";
   EXPECT_NE(cli::zsh_completion(app).find("bashcompinit"), std::string::npos);
   EXPECT_NE(cli::fish_completion(app).find("-a rollback"), std::string::npos);
 }
