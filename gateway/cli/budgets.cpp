@@ -56,7 +56,8 @@ Json BudgetOptions::body() const {
             {"window", window},
             {"on_exceeded", on_exceeded},
             {"alert_at", alert_at}};
-  if (!timezone.empty()) body["timezone"] = timezone;
+  if (!timezone.empty() || window != "total")
+    body["timezone"] = timezone.empty() ? "UTC" : timezone;
   Json scope = Json::object();
   if (!profile.empty()) scope["profile"] = profile;
   if (!key.empty()) scope["key"] = key;
@@ -75,7 +76,7 @@ void add_budget_set(CLI::App& group, const ContextPtr& context) {
   command->add_option("--window", options->window, "day, week, month or total")
       ->capture_default_str();
   command->add_option("--timezone", options->timezone,
-                      "Whose calendar, say Europe/Berlin; needed but for total");
+                      "Whose calendar, say Europe/Berlin; absent: UTC");
   command->add_option("--on-exceeded", options->on_exceeded, "deny, pause or kill")
       ->capture_default_str();
   command->add_option("--alert-at", options->alert_at, "Percent, commas between")->delimiter(',');

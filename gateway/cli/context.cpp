@@ -1,5 +1,7 @@
 #include "gateway/cli/context.hpp"
 
+#include <cmath>
+
 namespace sandgate::cli {
 
 Context::Context(Environment environment, Console console, ExitCode& exit_code)
@@ -78,12 +80,18 @@ std::string cell(const Json& document, const char* path) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+std::string rounded_cell(const Json& document, const char* path) {
+  const Json::json_pointer pointer(path);
+  if (!document.contains(pointer) || !document.at(pointer).is_number()) return cell(document, path);
+  return std::to_string(std::llround(document.at(pointer).get<double>()));
+}
+
 std::string time_cell(const Json& document, const char* path) {
   std::string text = cell(document, path);
   if (text.size() < 20 || text[10] != 'T') return text;
   text.resize(19);
   text[10] = ' ';
-  return text;
+  return text + 'Z';
 }
 
 }  // namespace sandgate::cli

@@ -57,7 +57,9 @@ using ContextPtr = std::shared_ptr<Context>;
 // A member as text for a table: text as it is, numbers and booleans as JSON, null or absent as "-".
 // `path` is a JSON Pointer.
 std::string cell(const Json& document, const char* path);
-// "2026-11-20T08:09:10.123456Z" as "2026-11-20 08:09:10"; other texts unchanged.
+// The same, a number without its fraction.
+std::string rounded_cell(const Json& document, const char* path);
+// "2026-11-20T08:09:10.123456Z" as "2026-11-20 08:09:10Z"; other texts unchanged.
 std::string time_cell(const Json& document, const char* path);
 
 }  // namespace sandgate::cli

@@ -25,7 +25,7 @@ void add_deployment_list(CLI::App& group, const ContextPtr& context) {
         table.add({cell(item, "/deployment"), cell(item, "/provider"),
                    cell(item, "/descriptor/isolation"), cell(item, "/enabled"),
                    cell(item, "/health/breaker"), cell(item, "/price_per_hour"),
-                   cell(item, "/latency_p50_ms")});
+                   rounded_cell(item, "/latency_p50_ms")});
       table.print(context->console(), "No deployments. `sandgate deployments set` adds one.");
     });
   });

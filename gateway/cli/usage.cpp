@@ -34,7 +34,7 @@ void print_usage(const Console& console, const Json& usage) {
     columns.push_back(name);
   }
   const std::string currency = cell(usage, "/currency");
-  columns.insert(columns.end(), {"USED", ">COST " + currency, ">CHARGE " + currency});
+  columns.insert(columns.end(), {">COST " + currency, ">CHARGE " + currency, "USED"});
   Table table(columns);
   for (const Json& item : items) {
     std::vector<std::string> row;
@@ -42,7 +42,7 @@ void print_usage(const Console& console, const Json& usage) {
       const Json value = item.value(name, Json());
       row.push_back(value.is_string() ? value.get<std::string>() : "-");
     }
-    row.insert(row.end(), {meters_text(item), cell(item, "/cost"), cell(item, "/charge")});
+    row.insert(row.end(), {cell(item, "/cost"), cell(item, "/charge"), meters_text(item)});
     table.add(row);
   }
   table.print(console, "Nothing was used in that time.");
