@@ -6,8 +6,9 @@
 #include "gateway/core/error.hpp"
 
 // `sandgate serve` supervises three processes: an embedded database, `node` (root: makes
-// sandboxes, parses no HTTP) and `worker` (unprivileged: the gateway; its parts are the members of
-// Gateway in app/gateway.hpp). Every other command is a client of the API or works on this machine.
+// sandboxes, parses no HTTP; its child `egress` carries their bytes out) and `worker`
+// (unprivileged: the gateway; its parts are the members of Gateway in app/gateway.hpp). Every other
+// command is a client of the API or works on this machine.
 int main(int argc, char** argv) {
   CLI::App app("One HTTP API over every agent sandbox", "sandgate");
   app.set_version_flag("--version", SANDGATE_VERSION);

@@ -6,10 +6,11 @@
 #include <array>
 #include <iostream>
 
+#include "gateway/supervisor/child.hpp"
+
 namespace sandgate {
 namespace {
 
-constexpr int kSettingsDescriptor = 3;
 constexpr int kOutOfTheWay = 100;  // programs of sandboxes are handed the low numbers
 int words_descriptor = -1;
 

@@ -3,7 +3,7 @@
 
 namespace sandgate {
 
-// What a supervisor hands to its children (ChildSpec::settings): the configuration on descriptor 3.
+// The configuration that a supervisor hands to its children (ChildSpec::settings).
 // Throws Error(invalid) when there is none.
 Config config_from_supervisor();
 // Why this process cannot start: for the supervisor, which says it last of all.

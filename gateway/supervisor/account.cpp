@@ -16,7 +16,7 @@ namespace sandgate {
 namespace {
 
 SystemAccount from_passwd(const passwd& entry) {
-  return {entry.pw_name, entry.pw_dir, entry.pw_uid, entry.pw_gid};
+  return {entry.pw_name, entry.pw_uid, entry.pw_gid};
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ std::optional<SystemAccount> find_account(const std::string& name) {
 SystemAccount current_account() {
   const passwd* entry = getpwuid(geteuid());
   if (entry) return from_passwd(*entry);
-  return {std::to_string(geteuid()), "/", geteuid(), getegid()};
+  return {std::to_string(geteuid()), geteuid(), getegid()};
 }
 
 void ensure_directory(const std::string& path, const SystemAccount& owner, mode_t mode, Link link) {

@@ -8,7 +8,7 @@ namespace sandgate {
 
 // A user of this machine that a process may become.
 struct SystemAccount {
-  std::string name, home;
+  std::string name;
   uid_t uid = 0;
   gid_t gid = 0;
 };

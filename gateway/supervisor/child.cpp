@@ -18,7 +18,6 @@
 namespace sandgate {
 namespace {
 
-constexpr int kSettingsDescriptor = 3;
 constexpr size_t kMostWords = 2048;
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {

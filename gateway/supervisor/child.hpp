@@ -1,4 +1,5 @@
 #pragma once
+#include <signal.h>
 #include <sys/types.h>
 
 #include <string>
@@ -8,15 +9,17 @@
 
 namespace sandgate {
 
+// Where a child finds its settings, and leaves its last words in their place.
+constexpr int kSettingsDescriptor = 3;
+
 // A process the supervisor keeps running.
 struct ChildSpec {
   std::string name;  // in the log
   std::vector<std::string> argv;  // argv[0] is the program
   std::vector<std::string> environment;
   SystemAccount account;
-  std::string settings;  // readable by the child as descriptor 3; not in its argv or environ
-  int stop_signal = 15;
-  bool restart = true;  // when it ends by itself
+  std::string settings;  // readable at kSettingsDescriptor; not in its argv or environ
+  int stop_signal = SIGTERM;
   bool reloads = false;  // on SIGHUP, which would end a program that does not know it
 };
 

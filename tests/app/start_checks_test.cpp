@@ -76,7 +76,7 @@ TEST_F(StartChecks, AHomeThatTheGatewaysAccountCannotReach) {
   mkdir(closed.c_str(), 0700);
   chmod(directory.path().c_str(), 0755);
   set("home", closed + "/home");
-  const SystemAccount stranger{"stranger", "/", 64'000, 64'000};
+  const SystemAccount stranger{"stranger", 64'000, 64'000};
   EXPECT_NE(problems(stranger)["/home"].find("chmod o+x " + closed), std::string::npos);
   chmod(closed.c_str(), 0711);
   EXPECT_EQ(problems(stranger).count("/home"), 0u);
