@@ -2,18 +2,18 @@
 
 #include <iostream>
 
+#include "gateway/app/doctor.hpp"
 #include "gateway/app/gateway.hpp"
 #include "gateway/app/image_commands.hpp"
+#include "gateway/app/node_settings.hpp"
 #include "gateway/app/serve.hpp"
 #include "gateway/app/settings_descriptor.hpp"
 #include "gateway/app/settings_flags.hpp"
-#include "gateway/core/durable_journal.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
 #include "gateway/supervisor/process_supervisor.hpp"
 #include "local/egress/egress.hpp"
 #include "local/node/node.hpp"
-#include "local/node/probe.hpp"
 
 namespace sandgate {
 namespace {
@@ -54,49 +54,6 @@ int run_migrate(const SettingsFlags& flags) {
   return 0;
 }
 
-// What an outage of the database left on this machine's disk.
-ProbeResult probe_outage_journal(const std::string& path) {
-  ProbeResult result{.name = "outage journal", .ok = true, .detail = "nothing waits"};
-  try {
-    const auto look = DurableJournal::look(path);
-    if (look && look->records > 0) {
-      result.ok = false;
-      result.detail =
-          std::to_string(look->records) + " records of ended sandboxes wait for the database";
-      result.fix = "start the database; the gateway then writes them by itself";
-    }
-  } catch (const Error& error) {
-    result.ok = false;
-    result.detail = error.what();
-    result.fix = "move " + path + " away after a look at it";
-  }
-  return result;
-}
-
-int run_doctor(const SettingsFlags& flags, bool as_json) {
-  const Config config = flags.load();
-  auto results = probe_machine(node_settings(config));
-  results.push_back(probe_outage_journal(config.outage_journal()));
-  bool usable = true;
-  Json list = Json::array();
-  for (const ProbeResult& result : results) {
-    usable = usable && (result.ok || !result.required);
-    list.push_back(to_json(result));
-    if (as_json) continue;
-    std::cout << (result.ok         ? "ok       "
-                  : result.required ? "MISSING  "
-                                    : "missing  ")
-              << result.name << ": " << result.detail << "\n";
-    if (!result.ok && !result.fix.empty()) std::cout << "         fix: " << result.fix << "\n";
-  }
-  if (as_json)
-    std::cout << Json{{"usable", usable}, {"checks", list}}.dump(2) << "\n";
-  else
-    std::cout << (usable ? "this machine can run sandboxes\n"
-                         : "this machine cannot run sandboxes yet\n");
-  return usable ? 0 : 1;
-}
-
 }  // namespace
 
 void add_server_commands(CLI::App& app, int& exit_code) {
@@ -128,7 +85,7 @@ void add_server_commands(CLI::App& app, int& exit_code) {
   const auto as_json = std::make_shared<bool>(false);
   doctor_command->add_flag("--json", *as_json, "Print JSON");
   doctor_command->callback(
-      [doctor_flags, as_json, &exit_code] { exit_code = run_doctor(*doctor_flags, *as_json); });
+      [doctor_flags, as_json, &exit_code] { exit_code = doctor(doctor_flags->load(), *as_json); });
 
   add_image_commands(app, exit_code);
 }

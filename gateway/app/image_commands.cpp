@@ -6,14 +6,15 @@
 #include <filesystem>
 #include <iostream>
 
-#include "gateway/app/serve.hpp"
+#include "gateway/app/node_settings.hpp"
 #include "gateway/app/settings_flags.hpp"
+#include "gateway/cli/context.hpp"
+#include "gateway/cli/table.hpp"
 #include "local/image/build.hpp"
 #include "local/image/import.hpp"
 #include "local/image/store.hpp"
 #include "local/node/client.hpp"
 #include "local/node/image_garbage.hpp"
-#include "local/node/settings.hpp"
 
 namespace sandgate {
 namespace {
@@ -134,14 +135,17 @@ int verify(const SettingsFlags& flags, const std::string& name) {
 
 int list(const SettingsFlags& flags, bool as_json) {
   Json images = Json::array();
+  cli::Table table({"NAME", "DIGEST", ">MIB", "CREATED"});
   const ImageStore store = open_store(settings_of(flags));
   for (const ImageInfo& image : store.list()) {
     images.push_back(to_json(image));
-    if (!as_json)
-      std::cout << image.name << "  " << image.digest.substr(0, 19) << "  "
-                << image.size_bytes / (1 << 20) << " MiB  " << to_rfc3339(image.created_at) << "\n";
+    table.add({image.name, image.digest.substr(0, 19), std::to_string(image.size_bytes >> 20),
+               cli::time_cell(images.back(), "/created_at")});
   }
-  if (as_json) std::cout << Json{{"items", images}}.dump(2) << "\n";
+  if (as_json)
+    std::cout << Json{{"items", images}}.dump(2) << "\n";
+  else
+    table.print(cli::Console::standard(), "No images. `sandgate image build debian-12` makes one.");
   for (const std::string& name : store.broken())
     std::cerr << name << " has a broken description: remove it, and make it again\n";
   return 0;

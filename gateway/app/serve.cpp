@@ -7,14 +7,12 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <sstream>
 
 #include "gateway/app/start_checks.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
 #include "gateway/supervisor/embedded_postgres.hpp"
 #include "gateway/supervisor/process_supervisor.hpp"
-#include "local/node/settings.hpp"
 
 namespace sandgate {
 namespace {
@@ -60,16 +58,6 @@ ChildSpec own_program(const std::string& command, const Config& config,
   return spec;
 }
 
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  std::istringstream in(list);
-  for (std::string word; std::getline(in, word, ',');) {
-    std::erase(word, ' ');
-    if (!word.empty()) words.push_back(word);
-  }
-  return words;
-}
-
 void prepare_directories(const Config& config, const SystemAccount& account) {
   const SystemAccount self = current_account();
   ensure_directory(config.gateway_directory(), account, 0700);
@@ -109,31 +97,6 @@ class HomeLock {
 };
 
 }  // namespace
-
-NodeSettings node_settings(const Config& config) {
-  NodeSettings settings;
-  // Control groups of several servers on one machine must not meet.
-  settings.name = config.local.name;
-  settings.data_dir = config.local_data();
-  settings.run_dir = config.local_run();
-  settings.image_store = config.local.images;
-  settings.agent_binary = config.local.agent;
-  settings.id_base = static_cast<uint32_t>(config.local.uid_base);
-  settings.warm_sandboxes = static_cast<size_t>(config.local.warm_sandboxes);
-  settings.warm_floor = static_cast<size_t>(config.local.warm_floor);
-  settings.disk_read_mib = config.local.disk_read_mib_per_second;
-  settings.disk_write_mib = config.local.disk_write_mib_per_second;
-  settings.disk_operations = config.local.disk_operations_per_second;
-  settings.disk_floor_mib = config.local.disk_floor_mib;
-  std::istringstream workspaces(config.local.workspaces);
-  for (std::string one; std::getline(workspaces, one, ':');)
-    if (!one.empty()) settings.workspaces.push_back(one);
-  settings.private_cidrs = words_of(config.local.egress.private_cidrs);
-  settings.egress_authorities = config.local.egress.authorities;
-  if (geteuid() == 0)
-    if (const auto account = find_account(config.run_as)) settings.serve_uid = account->uid;
-  return settings;
-}
 
 int serve(const Config& config) {
   const SystemAccount account = service_account(config);

@@ -9,8 +9,4 @@ namespace sandgate {
 // when something that only an operator can fix is missing.
 int serve(const Config& config);
 
-// The node's settings that follow from the configuration; `serve_uid` is who may talk to it.
-struct NodeSettings;
-NodeSettings node_settings(const Config& config);
-
 }  // namespace sandgate

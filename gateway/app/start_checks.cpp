@@ -8,13 +8,12 @@
 #include <fstream>
 #include <sstream>
 
-#include "gateway/app/serve.hpp"
+#include "gateway/app/node_settings.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/ids.hpp"
 #include "gateway/http/bind.hpp"
 #include "gateway/http/tls.hpp"
 #include "local/egress/reachable.hpp"
-#include "local/node/settings.hpp"
 #include "local/node/volatile_directory.hpp"
 
 namespace sandgate {
