@@ -164,9 +164,10 @@ ProbeResult probe_images(const NodeSettings& settings) {
 
 ProbeResult probe_egress() {
   const std::string missing = try_egress_doors();
-  return {"egress", missing.empty(), false,
-          missing.empty() ? "rules by name, transparent" : missing + ": sandboxes reach nothing",
-          missing.empty() ? "" : "use Linux 5.9 or later with CONFIG_BPF_SYSCALL and CONFIG_IPV6"};
+  if (missing.empty()) return {"egress", true, false, "rules by name, transparent", ""};
+  return {"egress", false, false, missing + ": sandboxes reach nothing",
+          geteuid() == 0 ? "use Linux 5.9 or later with CONFIG_BPF_SYSCALL and CONFIG_IPV6"
+                         : "run as root"};
 }
 
 ProbeResult probe_kvm() {
