@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::minutes kBuildPatience{60};
+constexpr int kNoSuchProgram = 127;  // unshare's exit code for what it cannot find
 constexpr const char* kPackages =
     "bash,coreutils,findutils,grep,sed,gawk,tar,gzip,procps,less,python3,python3-pip,"
     "python3-venv,nodejs,git,curl,ca-certificates";
@@ -108,6 +109,18 @@ void clean_tree(const std::string& tree, const std::string& suite) {
   }
 }
 
+// What mmdebstrap is to install; names are checked, since they stand on its command line.
+std::string packages_of(const BuildOrder& order) {
+  static const std::regex kPackage("[a-z0-9][a-z0-9+.-]*"), kSuite("[a-z]+");
+  if (!std::regex_match(order.suite, kSuite)) throw Error::invalid("/suite", "is not a suite");
+  std::string packages = kPackages;
+  for (const std::string& package : order.extra_packages) {
+    if (!std::regex_match(package, kPackage)) throw Error::invalid("/packages", "is not a package");
+    packages += "," + package;
+  }
+  return packages;
+}
+
 }  // namespace
 
 void prepare_tree(const std::string& tree, const ImageInfo& info) {
@@ -125,17 +138,14 @@ void prepare_tree(const std::string& tree, const ImageInfo& info) {
 
 ImageInfo build_image(ImageStore& store, const BuildOrder& order,
                       std::function<void(std::string_view)> progress, const std::stop_token& stop) {
-  static const std::regex kPackage("[a-z0-9][a-z0-9+.-]*"), kSuite("[a-z]+");
-  if (!std::regex_match(order.suite, kSuite)) throw Error::invalid("/suite", "is not a suite");
-  std::string packages = kPackages;
-  for (const std::string& package : order.extra_packages) {
-    if (!std::regex_match(package, kPackage)) throw Error::invalid("/packages", "is not a package");
-    packages += "," + package;
-  }
+  if (!is_image_name(order.name)) throw Error::invalid("/name", "is not an image name");
+  const std::string packages = packages_of(order);
   std::string draft = store.make_draft(), tree = draft + "/tree", last;
   progress("installing Debian packages");
+  // It mounts into the tree: in a namespace that ends with it nothing of that is left behind,
+  // however it ends.
   int code = run_program(
-      {"mmdebstrap", "--mode=root", "--variant=minbase", "--skip=output/dev",
+      {"unshare", "--mount", "mmdebstrap", "--mode=root", "--variant=minbase", "--skip=output/dev",
        "--aptopt=Apt::Install-Recommends false", "--include=" + packages, order.suite, tree},
       kBuildPatience,
       [&](const std::string& line) {
@@ -145,7 +155,9 @@ ImageInfo build_image(ImageStore& store, const BuildOrder& order,
       stop);
   if (code != 0) {
     fs::remove_all(draft);
-    throw Error(ErrorCode::unavailable, "mmdebstrap failed: " + last);
+    throw Error(ErrorCode::unavailable, code == kNoSuchProgram
+                                            ? "mmdebstrap is missing: apt-get install mmdebstrap"
+                                            : "mmdebstrap failed: " + last);
   }
   ImageInfo info;
   info.name = order.name;

@@ -106,7 +106,7 @@ int run_program(const std::vector<std::string>& arguments, std::chrono::seconds 
   if (!in_time) kill(-pid, SIGKILL);
   int status = 0;
   waitpid(pid, &status, 0);
-  if (!in_time) throw Error(ErrorCode::timeout, arguments[0] + " took too long");
+  if (!in_time) throw Error(ErrorCode::timeout, "it took too long");
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
