@@ -4,6 +4,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/http/problem.hpp"
+#include "gateway/http/role.hpp"
 #include "gateway/http/standing.hpp"
 #include "gateway/http/target.hpp"
 #include "gateway/http/token.hpp"
@@ -81,8 +82,12 @@ void check_single(const Headers& headers) {
 }
 
 void check_role(const Caller& caller, const Route& route) {
-  if (!allows(caller.role, route.permission))
-    throw Error(ErrorCode::forbidden, "this key's role does not allow that");
+  if (allows(caller.role, route.permission)) return;
+  std::string able;
+  for (const auto& [role, name] : kRoleNames)
+    if (allows(role, route.permission)) able += (able.empty() ? "" : ", ") + std::string(name);
+  throw Error(ErrorCode::forbidden, "a key of the role " + std::string(to_string(caller.role)) +
+                                        " may not do that; these may: " + able);
 }
 
 Error answer_lost(const std::string& made) {

@@ -58,7 +58,9 @@ Json Request::json_or_empty() const {
 
 const TenantId& Request::tenant() const {
   if (!caller.tenant)
-    throw Error::invalid("X-Sandgate-Tenant", "must name the tenant that an operator acts for");
+    throw Error::invalid("X-Sandgate-Tenant",
+                         "must name the tenant that an operator acts for "
+                         "(--tenant of the command line)");
   return *caller.tenant;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <optional>
 #include <string_view>
 
@@ -6,7 +7,14 @@
 
 namespace sandgate::http {
 
-// Roles as the API and the database write them: "owner", …, "operator".
+// Roles as the API and the database write them.
+constexpr std::array<std::pair<Role, std::string_view>, 6> kRoleNames{
+    {{Role::owner, "owner"},
+     {Role::admin, "admin"},
+     {Role::developer, "developer"},
+     {Role::billing, "billing"},
+     {Role::viewer, "viewer"},
+     {Role::operator_, "operator"}}};
 std::string_view to_string(Role role);
 std::optional<Role> role_from(std::string_view text);
 
