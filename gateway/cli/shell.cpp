@@ -1,5 +1,7 @@
 #include "gateway/cli/shell.hpp"
 
+#include <unistd.h>
+
 #include "gateway/cli/raw_terminal.hpp"
 #include "gateway/cli/terminal_session.hpp"
 
@@ -14,6 +16,11 @@ void add_shell_command(CLI::App& app, const ContextPtr& context) {
   command->add_option("ID", options->id, "The sandbox")->required();
   command->add_option("--command", options->command, "Run this instead of the shell");
   context->on(*command, [context, options] {
+    // A shell without a terminal may never learn that its input has ended.
+    if (!isatty(STDIN_FILENO))
+      throw Error(ErrorCode::invalid,
+                  "a shell needs a terminal: to run what comes from elsewhere, use 'sandgate exec "
+                  "-i ID -- sh'");
     const Client client = context->client();
     // A wrong id or key is told apart here, in words; a refused upgrade has none.
     client.get("/v1/sandboxes/" + encoded(options->id));
