@@ -1,6 +1,7 @@
 #include "gateway/api/pausing.hpp"
 
 #include "gateway/api/sandboxes.hpp"
+#include "gateway/http/admission.hpp"
 
 namespace sandgate::api {
 
@@ -22,7 +23,7 @@ Task<http::Response> PausingHandlers::pause(http::Request& request) {
 }
 
 Task<http::Response> PausingHandlers::resume(http::Request& request) {
-  if (request.caller.suspended) throw Error(ErrorCode::forbidden, "the tenant is suspended");
+  if (request.caller.suspended) throw http::tenant_is_suspended();
   const SandboxId id = sandbox_id_of(request);
   const Json body = request.json_or_empty();
   Problems problems;

@@ -2,6 +2,7 @@
 
 #include "gateway/api/judged.hpp"
 #include "gateway/api/page.hpp"
+#include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
 
 namespace sandgate::api {
@@ -156,7 +157,7 @@ Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request&
 }
 
 Task<http::Response> SandboxHandlers::create(http::Request& request) {
-  if (request.caller.suspended) throw Error(ErrorCode::forbidden, "the tenant is suspended");
+  if (request.caller.suspended) throw http::tenant_is_suspended();
   const auto made = co_await take_up(request);
   if (made) co_return http::Response::json(201, to_json(*made));
   Json body = request.json();

@@ -3,6 +3,7 @@
 #include "gateway/api/page.hpp"
 #include "gateway/api/pausing.hpp"
 #include "gateway/api/sandboxes.hpp"
+#include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 
@@ -19,7 +20,7 @@ SnapshotId snapshot_id_of(const http::Request& request) {
 }
 
 void check_may_create(const http::Request& request) {
-  if (request.caller.suspended) throw Error(ErrorCode::forbidden, "the tenant is suspended");
+  if (request.caller.suspended) throw http::tenant_is_suspended();
 }
 
 Json copy_json(const Outcome<SandboxRecord>& copy, const std::string& request_id) {

@@ -1,5 +1,6 @@
 #include "gateway/sandboxes/cached_access.hpp"
 
+#include "gateway/http/admission.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate {
@@ -35,8 +36,7 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
   const auto parsed = SandboxId::parse(id);
   if (!parsed || (caller.sandbox && caller.sandbox != parsed))
     throw Error::not_found("sandbox", id);
-  if (caller.suspended && starts_programs(verb))
-    throw Error(ErrorCode::forbidden, "the tenant is suspended");
+  if (caller.suspended && starts_programs(verb)) throw http::tenant_is_suspended();
   const auto known = co_await awake(caller, *parsed);
   const SandboxRecord& record = known->record;
   check_running(record);
