@@ -2,8 +2,8 @@
 
 #include "billing/currency.hpp"
 #include "gateway/api/audit.hpp"
-#include "gateway/api/page.hpp"
-#include "gateway/api/span.hpp"
+#include "gateway/api/named_resource.hpp"
+#include "gateway/api/tenant_scope.hpp"
 #include "registry/document_fields.hpp"
 
 namespace sandgate::api {
@@ -13,12 +13,7 @@ constexpr int64_t kMaxCredits = 1'000'000'000'000;
 
 std::string name_of(const http::Request& request) {
   const std::string& name = request.param("name");
-  const bool good =
-      !name.empty() && name.size() <= 63 && std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-      });
-  if (!good)
-    throw Error::invalid("", "a budget's name has 1 to 63 characters of a-z, 0-9, '-', '_', '.'");
+  check_name(name, "a budget");
   return name;
 }
 

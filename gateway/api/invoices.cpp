@@ -3,7 +3,7 @@
 #include "billing/currency.hpp"
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
-#include "gateway/api/span.hpp"
+#include "gateway/api/tenant_scope.hpp"
 #include "registry/call_claim.hpp"
 
 namespace sandgate::api {

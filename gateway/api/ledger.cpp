@@ -4,6 +4,7 @@
 #include "billing/ledger.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/span.hpp"
+#include "gateway/api/tenant_scope.hpp"
 
 namespace sandgate::api {
 namespace {

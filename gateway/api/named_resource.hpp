@@ -39,6 +39,14 @@ class NamedRoutes {
   http::Permission reading_, changing_;
 };
 
+// Throws Error(invalid), which says whose name it is ("a budget"), unless it has 1 to 63 characters
+// of a-z, 0-9, '-', '_' and '.': names are part of URLs.
+inline void check_name(std::string_view name, const std::string& whose) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
+  if (name.empty() || name.size() > 63 || name.find_first_not_of(kAllowed) != name.npos)
+    throw Error::invalid("", whose + "'s name has 1 to 63 characters of a-z, 0-9, '-', '_', '.'");
+}
+
 // The name that a page begins after; empty for the first one.
 inline std::string name_after(const PageRequest& page) {
   return page.after.empty() ? std::string() : page.after[0];

@@ -4,6 +4,7 @@
 #include "billing/price_preview.hpp"
 #include "billing/shipped_prices.hpp"
 #include "gateway/api/audit.hpp"
+#include "gateway/api/named_resource.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/span.hpp"
 
@@ -11,18 +12,6 @@ namespace sandgate::api {
 namespace {
 
 constexpr size_t kMaxBookBytes = 8 << 20;
-
-// Names are part of a URL.
-bool is_book_name(std::string_view name) {
-  return !name.empty() && name.size() <= 63 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-  });
-}
-
-void check_book_name(const std::string& book) {
-  if (!is_book_name(book))
-    throw Error::invalid("", "a book's name has 1 to 63 characters of a-z, 0-9, '-', '_', '.'");
-}
 
 // ?period=2026-10, or ?from and ?to (now if it is left out); else the last whole month (UTC).
 std::pair<Time, Time> span_of_preview(const http::Query& query, Time now) {
@@ -122,7 +111,7 @@ Task<http::Response> PriceHandlers::get(http::Request& request) {
 
 Task<http::Response> PriceHandlers::publish(http::Request& request) {
   const std::string& book = request.param("book");
-  check_book_name(book);
+  check_name(book, "a book");
   if (book == kShippedBook)
     throw Error(ErrorCode::conflict,
                 "the shipped book comes with Sandgate: publish another, which goes before it");
@@ -135,7 +124,7 @@ Task<http::Response> PriceHandlers::publish(http::Request& request) {
 
 Task<http::Response> PriceHandlers::preview(http::Request& request) {
   const std::string& book = request.param("book");
-  check_book_name(book);
+  check_name(book, "a book");
   PricePreview wanted{.draft = price_version_from(request.json(), book)};
   std::tie(wanted.from, wanted.to) = span_of_preview(request.query, SystemClock().now());
   const Json answer = co_await preview_prices(database_, wanted);

@@ -3,6 +3,7 @@
 #include "billing/currency.hpp"
 #include "billing/usage_export.hpp"
 #include "gateway/api/span.hpp"
+#include "gateway/api/tenant_scope.hpp"
 
 namespace sandgate::api {
 namespace {
