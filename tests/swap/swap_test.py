@@ -13,44 +13,36 @@ from decimal import Decimal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [os.path.join(ROOT, "tests", "faults"), os.path.join(ROOT, "tests", "support")]
+sys.path[:0] = [os.path.join(ROOT, "tests", folder) for folder in ("faults", "support", "vendors")]
 sys.dont_write_bytecode = True
 
 from cases import wait_until  # noqa: E402
+from deployments import VENDORS, Fake  # noqa: E402
 from server import Server, ensure_image  # noqa: E402
 
 KEY = "key-of-the-extension"
 CONTROLS = ["network_allow", "cpu_limit", "memory_limit", "process_limit", "disk_limit"]
-FAKES = os.path.join(ROOT, "tests", "vendors")
-# Deployment: its kind, what serves it, settings by the URL, credentials, the image's name there.
-BACKENDS = {
-    "own-server": ("sandgate", [os.path.join(ROOT, "docs", "extension", "example.py"), "--until-eof",
-                                *(word for name in CONTROLS for word in ("--control", name))],
-                   lambda url: {"url": url, "profile": "any"}, {"api_key": KEY}, None),
-    "vendor-one": ("e2b", [FAKES + "/e2b/fake_e2b.py", "--specs", ""],
-                   lambda url: {"api_url": url, "sandbox_url": url},
-                   {"api_key": "e2b_00000000000000000000000000000001"}, "base"),
-    "vendor-two": ("daytona", [FAKES + "/daytona/fake_daytona.py", "--specs", ""],
-                   lambda url: {"api_url": url + "/api", "process_limit": True}, {"api_key": "dtn_0001"},
-                   "daytona-small"),
-    "vendor-three": ("runloop", [FAKES + "/runloop/fake_runloop.py", "--specs", ""],
-                     lambda url: {"api_url": url}, {"api_key": "ak_0001"}, "tools"),
-}
+OWN_SERVER = [os.path.join(ROOT, "docs", "extension", "example.py"), "--until-eof",
+              *(word for name in CONTROLS for word in ("--control", name))]
 # Meters of backends that measure; those of size and time are everywhere the same.
 MEASURED = {"active_cpu_second", "egress_gib"}
 PROFILE = {"isolation": "process", "resources": {"vcpu": 1, "memory_mib": 256, "disk_gib": 1},
            "network": {"default": "allow"}, "requires": ["exec", "files"]}
 
 
-@contextlib.contextmanager
-def serving(words):
-    process = subprocess.Popen([sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                               env={**os.environ, "EXTENSION_KEY": KEY})
-    try:
-        yield process.stdout.readline().split()[1]
-    finally:
-        process.stdin.close()
-        process.wait(20)
+class OwnServer:
+    """The example of an extension: a backend of somebody's own."""
+    image = None
+
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, *OWN_SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env={**os.environ, "EXTENSION_KEY": KEY})
+        self.deployment = {"provider": "sandgate", "credentials": {"api_key": KEY},
+                           "settings": {"url": self.process.stdout.readline().split()[1], "profile": "any"}}
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(20)
 
 
 def offered(server, name):
@@ -93,7 +85,7 @@ def check_usage(lines, name, kind, prices):
 
 
 def main():
-    wanted = sys.argv[1:] or [*BACKENDS, "local"]
+    wanted = sys.argv[1:] or ["own-server", *VENDORS, "local"]
     if os.geteuid() != 0:
         print("skipped: needs root")
         return 77
@@ -102,17 +94,22 @@ def main():
     server = Server()
     with contextlib.ExitStack() as stack:
         stack.callback(server.close)
-        kinds = {"local": "local"} if "local" in wanted else {}
-        urls = {name: stack.enter_context(serving(BACKENDS[name][1])) for name in wanted if name in BACKENDS}
+        kinds, images, backends = {}, {}, {}
+        for name in wanted:
+            if name == "local":
+                kinds[name] = name
+                continue
+            backend = OwnServer() if name == "own-server" else Fake(name)
+            stack.callback(backend.close)
+            kinds[name] = backend.deployment["provider"]
+            if backend.image:
+                images[kinds[name]] = backend.image
+            backends[name] = backend.deployment
         server.start()
         tenant, client = server.tenant("swapper", "developer")
-        for name, url in urls.items():
-            kind, _, settings, credentials, _ = BACKENDS[name]
-            kinds[name] = kind
-            server.operator().ok("PUT", f"/v1/deployments/{name}", {
-                "provider": kind, "settings": settings(url), "credentials": credentials})
+        for name, deployment in backends.items():
+            server.operator().ok("PUT", f"/v1/deployments/{name}", deployment)
         prices = set_prices(server, kinds)
-        images = {backend[0]: backend[4] for backend in BACKENDS.values() if backend[4]}
         seen, charged = {}, {}
         for name, kind in kinds.items():
             verbs = wait_until(lambda: offered(server, name), 30, f"{name} tells what it can do")
