@@ -35,14 +35,13 @@ def npm_package(vendor, package):
     return folder
 
 
-def node(vendor, package, environment):
-    """Runs <vendor>/twin.mjs; `environment` makes the client's variables from the fake's URL. Ends
+def node(vendor, package, environment, script="twin.mjs"):
+    """Runs <vendor>/<script>; `environment` makes the client's variables from the fake's URL. Ends
     the program with its status."""
     folder = npm_package(vendor, package)
-    script = os.path.join(HERE, vendor, "twin.mjs")
     # Modules are looked for beside the script that imports them.
-    copy = os.path.join(folder, "twin.mjs")
-    shutil.copyfile(script, copy)
+    copy = os.path.join(folder, script)
+    shutil.copyfile(os.path.join(HERE, vendor, script), copy)
     server = subprocess.Popen(
         [sys.executable, os.path.join(HERE, vendor, f"fake_{vendor}.py")],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

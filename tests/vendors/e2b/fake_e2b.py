@@ -50,6 +50,7 @@ class FakeE2b(fake.Fake):
         ("POST", r"/filesystem\.Filesystem/(\w+)", "filesystem"),
         ("GET", r"/files", "download"),
         ("POST", r"/files", "upload"),
+        ("POST", r"/execute", "execute"),
     )
 
     def __init__(self, specs=None):
@@ -248,6 +249,23 @@ class FakeE2b(fake.Fake):
             end["exitCode"] = status
         write(envelope(0, {"event": {"end": end}}))
         write(envelope(2, {}))
+        return write(b"")
+
+    def execute(self, request):
+        """The interpreter beside envd, which here forgets what it ran."""
+        body = request.json()
+        child = self.envd_box(request).run(["python3", "-c", body["code"]], None, body.get("env_vars"), stdin=False)
+        write = request.stream({"Content-Type": "application/x-ndjson"})
+
+        def tell(kind, **more):
+            write(json.dumps({"type": kind, **more}).encode() + b"\n")
+        for channel, data in child.follow():
+            tell(channel, text=data.decode(), timestamp=time.time_ns())
+        if child.status:
+            trace = child.text("stderr").decode()
+            name, _, value = trace.strip().rpartition("\n")[2].partition(": ")
+            tell("error", name=name, value=value, traceback=trace)
+        tell("number_of_executions", execution_count=1)
         return write(b"")
 
     def entry(self, path):
