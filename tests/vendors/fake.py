@@ -8,8 +8,6 @@ A fake is a module with a class derived from Fake; run(cls) is its main program.
   POST   /_fake/faults  one fault, see FAULTS; applies to the next `times` matching requests
   DELETE /_fake/faults
   GET    /_fake/state   what was asked and what exists
-  POST   /_fake/record  from now on keeps requests whole, with their answers
-  GET    /_fake/record  those
 """
 import argparse
 import http.server
@@ -85,7 +83,6 @@ class Fake:
         self.root = tempfile.mkdtemp(prefix="sandgate-fake-")
         self.boxes, self.saved, self.lock = {}, {}, threading.RLock()
         self.faults, self.asked, self.violations, self.created = [], [], [], 0
-        self.records = None  # of requests, while they are kept
         self.specs = specs or []
         self.stopped = threading.Event()
 
@@ -142,9 +139,6 @@ class Fake:
             if request.path == "/_fake/faults":
                 self.faults = [] if request.method == "DELETE" else self.faults + [request.json()]
                 return 200, {}
-            if request.path == "/_fake/record":
-                self.records, kept = [] if request.method == "POST" else None, self.records
-                return 200, kept or []
             return 200, {"boxes": sorted(self.boxes), "created": self.created, "asked": self.asked,
                          "saved": len(self.saved), "violations": self.violations}
 
@@ -209,15 +203,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if kind == "lost_reply":
             return self.reset()
         if reply is not None:
-            if self.fake.records is not None and not path.startswith("/_fake/"):
-                self.record(request, reply)
             self.answer(*reply, manner=kind)
-
-    def record(self, request, reply):
-        status, value = reply[0], reply[1]
-        text = value.decode("latin-1") if isinstance(value, bytes) else json.dumps(value)
-        self.fake.records.append({"method": request.method, "target": self.path, "headers": dict(request.headers),
-                                  "body": request.body.decode("latin-1"), "status": status, "reply": text})
 
     def answer(self, status, value, headers=None, manner=""):
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
