@@ -86,6 +86,8 @@ def check_usage(lines, name, kind, prices):
 
 def main():
     wanted = sys.argv[1:] or ["own-server", *VENDORS, "local"]
+    pages = [page.removesuffix(".md") for page in os.listdir(os.path.join(ROOT, "docs", "providers"))]
+    assert sorted(pages) == sorted(VENDORS), "a vendor has no line in tests/vendors/deployments.py"
     if os.geteuid() != 0:
         print("skipped: needs root")
         return 77
