@@ -359,4 +359,4 @@ def part_of(media, data, path):
 
 if __name__ == "__main__":
     fake.run(FakeE2b, [("openapi.yml", r"(?=/(v2/)?(sandboxes|snapshots|templates))"),
-                       ("envd.yaml", r"(?=/files)")])
+                       ("envd.yaml", r"(?=/files$)")])
