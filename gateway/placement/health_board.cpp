@@ -71,6 +71,11 @@ bool HealthBoard::admit(const std::string& deployment) {
   return true;
 }
 
+void HealthBoard::withdrawn(const std::string& deployment) {
+  std::lock_guard lock(mutex_);
+  entries_[deployment].probing = false;
+}
+
 void HealthBoard::note(Entry& entry, Time now, bool failed) {
   entry.recent.push_back({now, failed});
   while (entry.recent.size() > kRecent || entry.recent.front().at < now - kWindow)

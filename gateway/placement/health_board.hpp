@@ -47,8 +47,9 @@ class HealthBoard {
 
   Health look(const std::string& deployment) const;
   // Asks to send one attempt now: false while open, and in half-open for all but the one probe.
-  // Every admitted attempt ends in exactly one of the two below.
+  // Every admitted attempt ends in exactly one of the three below.
   bool admit(const std::string& deployment);
+  void withdrawn(const std::string& deployment);  // not sent after all
   void succeeded(const std::string& deployment, std::chrono::milliseconds took);
   // `error` tells what counts: unavailable, timeout and internal do; a full, limiting or
   // disagreeing backend works. Its retry_after rests the deployment.

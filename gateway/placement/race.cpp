@@ -93,14 +93,13 @@ bool Race::over(Steady::time_point now) const { return now >= deadline_; }
 bool Race::start_next() {
   while (more()) {
     const DeploymentPtr deployment = decision_.candidates[next_++].deployment;
-    // Asked before the board is, whose one probe it may be; taken after, so that no refusal of the
-    // board counts as a create.
-    Account* account = deployment->account.get();
-    if (account && !account->is_free(deployment->account_limits)) continue;
     if (!board_.admit(deployment->key())) continue;
     Account::Slot slot;
-    if (account) slot = account->take(deployment->account_limits);
-    if (account && !slot) continue;
+    if (deployment->account) slot = deployment->account->take(deployment->account_limits);
+    if (deployment->account && !slot) {
+      board_.withdrawn(deployment->key());
+      continue;
+    }
     auto flight = std::make_shared<Flight>();
     flight->deployment = deployment;
     flight->slot = std::move(slot);

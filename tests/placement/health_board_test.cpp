@@ -96,5 +96,17 @@ TEST(HealthBoard, OneProbeAtATimeAndOneThatNeverReportsIsGivenUp) {
   EXPECT_EQ(heard, (std::vector<Breaker>{Breaker::open, Breaker::closed}));
 }
 
+TEST(HealthBoard, AProbeThatWasNotSentLeavesItsPlaceToTheNext) {
+  FakeClock clock;
+  HealthBoard board(clock);
+  board.failed("a", credentials_refused("a"));
+  clock.advance(seconds(31));
+  EXPECT_TRUE(board.admit("a"));
+  board.withdrawn("a");
+  EXPECT_EQ(board.look("a").breaker, Breaker::half_open);
+  EXPECT_TRUE(board.admit("a"));
+  EXPECT_FALSE(board.admit("a"));
+}
+
 }  // namespace
 }  // namespace sandgate
