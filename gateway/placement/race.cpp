@@ -4,6 +4,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/placement/unwanted.hpp"
 
 namespace sandgate {
 namespace {
@@ -211,9 +212,10 @@ void Race::give_up_overdue(Steady::time_point now) {
 }
 
 void Race::kill_late(const DeploymentPtr& deployment, std::string backend_id) {
-  auto work = [deployment, backend_id = std::move(backend_id)]() -> Task<void> {
-    auto killing = deployment->backend->kill(backend_id);
-    const auto outcome = co_await attempt_within(kKillPatience, std::move(killing));
+  auto work = [deployment, backend_id = std::move(backend_id),
+               ours = spec_.sandbox_id]() -> Task<void> {
+    auto ending = end_unwanted(deployment, backend_id, ours);
+    const auto outcome = co_await attempt_within(kKillPatience, std::move(ending));
     // Whether this works or not, the reaper makes sure.
     if (std::holds_alternative<Error>(outcome))
       log::warn("a late sandbox was not killed at once", {{"deployment", deployment->name}});

@@ -7,6 +7,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/placement/unwanted.hpp"
 #include "gateway/sandboxes/given_env.hpp"
 #include "gateway/sandboxes/scopes.hpp"
 #include "gateway/sandboxes/tenant_admission.hpp"
@@ -300,9 +301,9 @@ Task<void> Creation::undo(const Placed& placed, const Error& reason) {
     co_await attempt(std::move(remembering));
     parts_.cache.forget(record_.id);
   }
-  auto killing = placed.deployment->backend->kill(placed.sandbox.backend_id);
-  const auto killed = co_await attempt_within(kLateKillPatience, std::move(killing));
-  const auto* error = std::get_if<Error>(&killed);
+  auto ending = end_unwanted(placed.deployment, placed.sandbox.backend_id, record_.id.value);
+  const auto ended = co_await attempt_within(kLateKillPatience, std::move(ending));
+  const auto* error = std::get_if<Error>(&ended);
   // The reaper kills what this does not, and what other attempts may have made.
   if (!unknown || !nothing_else_made(decision_.attempts)) co_return;
   if (error && error->code != ErrorCode::not_found) co_return;

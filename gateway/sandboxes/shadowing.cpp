@@ -4,6 +4,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/placement/unwanted.hpp"
 #include "gateway/sandboxes/creation.hpp"
 
 namespace sandgate {
@@ -78,9 +79,9 @@ Task<void> Shadowing::place_it(Shade& shade) {
   if (!placement.placed) co_return;
   const DeploymentPtr deployment = placement.placed->deployment;
   shade.decision.chosen = deployment->name;
-  auto killing = deployment->backend->kill(placement.placed->sandbox.backend_id);
-  const auto killed = co_await attempt_within(kShadowKillPatience, std::move(killing));
-  if (std::holds_alternative<Error>(killed))
+  auto ending = end_unwanted(deployment, placement.placed->sandbox.backend_id, shade.id.value);
+  const auto ended = co_await attempt_within(kShadowKillPatience, std::move(ending));
+  if (std::holds_alternative<Error>(ended))
     log::warn("a shadow's sandbox was not killed at once", {{"deployment", deployment->name}});
 }
 

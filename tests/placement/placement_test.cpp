@@ -302,6 +302,18 @@ TEST(Place, AHedgeRacesAndTheLateOneIsKilled) {
   EXPECT_EQ(trio.fake(1).alive(), 1u);
 }
 
+TEST(Place, ALateOneThatIsSomebodyElsesLivesOn) {
+  Trio trio;
+  test::run(trio.fake(0).create({.sandbox_id = "theirs"}));
+  trio.fake(0).fail_creates(Fault::repeated, ErrorCode::unavailable, milliseconds(200));
+  const Placement placement =
+      trio.place([](Profile& p) { p.placement.fallback.hedge_after_ms = 30; });
+  ASSERT_TRUE(placement.placed);
+  EXPECT_EQ(placement.placed->deployment->name, "b");
+  EXPECT_EQ(trio.fake(0).creates(), 2);
+  EXPECT_TRUE(trio.fake(0).has("theirs"));
+}
+
 TEST(Place, ThreeBrokenOfThirtyNeverFailACreate) {
   FakeClock clock;
   HealthBoard board(clock);

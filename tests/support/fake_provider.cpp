@@ -103,7 +103,7 @@ Task<BackendSandbox> FakeProvider::create(CreateSpec spec) {
       throw Error::not_found("snapshot", spec.snapshot);
   }
   if (fault == Fault::hang) co_await sleep_for(std::chrono::hours(1));
-  if (fault == Fault::slow) co_await sleep_for(delay);
+  if (fault == Fault::slow || fault == Fault::repeated) co_await sleep_for(delay);
   if (fault == Fault::nonsense) co_return BackendSandbox{};
   if (fault == Fault::repeated) {
     std::lock_guard lock(mutex_);

@@ -20,7 +20,7 @@ class FakeProvider : public Provider {
     lost_reply,  // create makes a sandbox and throws `code`
     slow,  // create takes `delay`
     nonsense,  // create answers with what is no sandbox, nothing is made
-    repeated,  // create answers with one that is there already, nothing is made
+    repeated,  // create answers with one that is there already, after `delay`; nothing is made
   };
 
   explicit FakeProvider(std::string name) : offered_(capable(name)) {}
