@@ -4,6 +4,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
+#include "gateway/sandboxes/shadowing.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {
@@ -193,6 +194,11 @@ Task<size_t> Reaper::resolve_unknown() {
   co_return taken.size();
 }
 
+Task<size_t> Reaper::close_shadows() {
+  auto close = [this](pqxx::work& tx) { return close_lost_shadows(tx, options_.ahead); };
+  co_return co_await lifecycle_.parts().database.run(std::move(close));
+}
+
 Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char* name) {
   while (true) {
     if (options_.hold && options_.hold()) {
@@ -226,7 +232,8 @@ Task<void> Reaper::run() {
             every(options_.unknown_every, &Reaper::clean_snapshots, "clean_snapshots") &&
             every(options_.stopping_every, &Reaper::finish, "finish") &&
             every(options_.stopping_every, &Reaper::abandon, "abandon") &&
-            every(options_.unknown_every, &Reaper::resolve_unknown, "resolve_unknown"));
+            every(options_.unknown_every, &Reaper::resolve_unknown, "resolve_unknown") &&
+            every(options_.unknown_every, &Reaper::close_shadows, "close_shadows"));
 }
 
 }  // namespace sandgate

@@ -39,6 +39,7 @@ class Reaper {
   Task<size_t> finish();  // stopping and due for another try
   // Attempts whose outcome nobody knows: looks for the orphan for 2 minutes and kills it.
   Task<size_t> resolve_unknown();
+  Task<size_t> close_shadows();  // whose gateway died
 
   Task<void> run();  // all of them until cancelled
   Task<void> rest() const { return errands_.rest(); }  // before it is destroyed

@@ -17,6 +17,11 @@ constexpr char kBegun[] = R"sql(
   VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, CASE WHEN $6 <> 'running' THEN now() END))sql";
 constexpr char kEnded[] = R"sql(
   UPDATE shadow SET outcome = $2, document = $3::jsonb, finished_at = now() WHERE id = $1)sql";
+// A placement has ten minutes at most.
+constexpr char kLost[] = R"sql(
+  UPDATE shadow SET outcome = 'unknown', finished_at = now()
+  WHERE outcome = 'running' AND created_at <= now() + make_interval(secs => $1 / 1000.0)
+    - interval '15 minutes')sql";
 
 }  // namespace
 
@@ -83,6 +88,10 @@ Task<void> Shadowing::place_it(Shade& shade) {
   const auto ended = co_await attempt_within(kShadowKillPatience, std::move(ending));
   if (std::holds_alternative<Error>(ended))
     log::warn("a shadow's sandbox was not killed at once", {{"deployment", deployment->name}});
+}
+
+size_t close_lost_shadows(pqxx::work& tx, std::chrono::milliseconds ahead) {
+  return static_cast<size_t>(run_prepared(tx, kLost, ahead.count()).affected_rows());
 }
 
 std::vector<std::string> shadows_among(pqxx::work& tx, const std::vector<std::string>& ids) {

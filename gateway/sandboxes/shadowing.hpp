@@ -34,6 +34,9 @@ class Shadowing {
   std::atomic<uint64_t> left_out_{0};
 };
 
+// Notes that nobody knows what became of those whose gateway died: their time, as shifted by
+// `ahead`, is over. Returns how many.
+size_t close_lost_shadows(pqxx::work& tx, std::chrono::milliseconds ahead);
 // {version, outcome, decision} of the shadow beside a sandbox's create; empty when it had none.
 std::optional<Json> find_shadow(pqxx::work& tx, const SandboxId& sandbox);
 // Those of the ids that are shadows'.

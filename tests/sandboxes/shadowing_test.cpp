@@ -89,6 +89,29 @@ TEST(Shadowing, WhatCannotBeKilledIsAnOrphanThatTheSweepEnds) {
   EXPECT_EQ(world.a->alive(), 1u);
 }
 
+TEST(Shadowing, WhatItsBackendRepeatsLivesOn) {
+  ShadowWorld world;
+  const auto on_b = [](Profile& p) { p.placement.order = {"b", "a"}; };
+  const SandboxRecord theirs = world.create(on_b);
+  world.b->fail_creates(ShadowFault::repeated);
+  EXPECT_EQ(world.follow(world.shadowed())["outcome"], "created");
+  EXPECT_TRUE(world.b->has(theirs.id.value));
+}
+
+TEST(Shadowing, OneWhoseGatewayDiedIsUnknownOnceItsTimeIsOver) {
+  ShadowWorld world;
+  const SandboxId beside = SandboxId::make();
+  world.sql(
+      "INSERT INTO shadow (id, sandbox, tenant, profile, version, outcome, document) VALUES ('" +
+      SandboxId::make().value + "', '" + beside.value + "', '" + world.tenant.value +
+      "', 'python', 4, 'running', '{\"chosen\": null}') RETURNING id");
+  EXPECT_EQ(run(world.replica.reaper(std::chrono::minutes(14)).close_shadows()), 0u);
+  EXPECT_EQ(world.shadow_beside(beside)["outcome"], "running");
+  EXPECT_EQ(run(world.replica.reaper(std::chrono::minutes(16)).close_shadows()), 1u);
+  EXPECT_EQ(world.shadow_beside(beside)["outcome"], "unknown");
+  EXPECT_EQ(world.sql("SELECT finished_at IS NOT NULL FROM shadow"), "t");
+}
+
 TEST(Shadowing, NeitherRestoresNorMoreThanAFewAtOnceAreFollowed) {
   ShadowWorld world;
   CreateOrder restore = world.shadowed();

@@ -29,6 +29,7 @@ class WholeSteps {
   Task<size_t> abandon() { return whole(reaper_, &Reaper::abandon); }
   Task<size_t> finish() { return whole(reaper_, &Reaper::finish); }
   Task<size_t> resolve_unknown() { return whole(reaper_, &Reaper::resolve_unknown); }
+  Task<size_t> close_shadows() { return whole(reaper_, &Reaper::close_shadows); }
 
  private:
   static Task<size_t> whole(std::shared_ptr<Reaper> reaper, Task<size_t> (Reaper::*step)()) {
