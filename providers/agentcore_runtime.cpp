@@ -81,12 +81,8 @@ Task<BackendSandbox> AgentcoreRuntimeProvider::create(CreateSpec spec) {
 }
 
 Task<std::optional<BackendSandbox>> AgentcoreRuntimeProvider::find(std::string id) {
-  const std::string nothing = "true";
-  const auto outcome = co_await attempt(run(id, nothing));
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    if (error->code == ErrorCode::not_found) co_return std::nullopt;
-    throw *error;
-  }
+  const bool there = co_await answers(id);
+  if (!there) co_return std::nullopt;
   seen_.remember(id);
   co_return box(id);
 }

@@ -88,12 +88,8 @@ Task<std::optional<BackendSandbox>> CloudflareProvider::find(std::string id) {
   if (!document) co_return std::nullopt;
   const Json runs = document->is_object() ? document->value("running", Json()) : Json();
   if (runs != true) throw Error(ErrorCode::unavailable, "the cloudflare container does not answer");
-  const std::string nothing = "true";
-  const auto outcome = co_await attempt(run(id, nothing));
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    if (error->code == ErrorCode::not_found) co_return std::nullopt;
-    throw *error;
-  }
+  const bool there = co_await answers(id);
+  if (!there) co_return std::nullopt;
   seen_.remember(id);
   co_return cloudflare_box(id);
 }

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/settle.hpp"
 #include "providers/byte_sources.hpp"
 #include "providers/shell_command.hpp"
 
@@ -166,6 +167,14 @@ Task<void> ShellProvider::signal_by_line(std::string id, std::string process, in
   const std::string line = shell::signal_line(process, number);
   const Ran ran = co_await run(std::move(id), line);
   if (ran.status != 0) throw Error::not_found("process", process);
+}
+
+Task<bool> ShellProvider::answers(std::string id) {
+  const std::string nothing = "true";
+  const auto outcome = co_await attempt(run(std::move(id), nothing));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (error && error->code != ErrorCode::not_found) throw *error;
+  co_return !error;
 }
 
 Task<void> ShellProvider::check_directory(std::string id, const Command& command) {

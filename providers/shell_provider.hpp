@@ -52,6 +52,9 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
   virtual Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path);
   virtual Task<void> upload(std::string id, std::string path, ByteSource& bytes);
 
+  // Whether a line runs there, for vendors that tell of a sandbox no other way.
+  Task<bool> answers(std::string id);
+
   // Throws Error(invalid, "/cwd") when the command names a directory that is not there.
   Task<void> check_directory(std::string id, const Command& command);
 
