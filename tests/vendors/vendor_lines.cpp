@@ -47,7 +47,7 @@ VendorLine agentcore_runtime_line() {
 VendorLine blaxel_line() {
   return {.name = "blaxel",
           .script = "blaxel/fake_blaxel.py",
-          .specs = "",
+          .specs = "blaxel",
           .image = "tools",
           .create = "POST /v0/sandboxes$",
           .exec = "POST .*/process$",
@@ -55,7 +55,8 @@ VendorLine blaxel_line() {
               [](const std::string& url) {
                 return Json{{"api_url", url + "/v0"}, {"workspace", "sandgate"}};
               },
-          .credentials = {{"api_key", "bl_0001"}}};
+          .credentials = {{"api_key", "bl_0001"}},
+          .described = "/sbx/any/process"};
 }
 
 VendorLine cloudflare_line() {
@@ -104,7 +105,7 @@ VendorLine e2b_line() {
 VendorLine kubernetes_line() {
   return {.name = "kubernetes",
           .script = "kubernetes/fake_kubernetes.py",
-          .specs = "",
+          .specs = "k8s-agent-sandbox",
           .image = "tools",
           .create = "POST /apis/agents.x-k8s.io/v1beta1/namespaces/default/sandboxes$",
           .exec = "GET .*/exec",
@@ -148,7 +149,7 @@ VendorLine northflank_line() {
 VendorLine opensandbox_line() {
   return {.name = "opensandbox",
           .script = "opensandbox/fake_opensandbox.py",
-          .specs = "",
+          .specs = "opensandbox",
           .image = "tools",
           .create = "POST /v1/sandboxes$",
           .exec = "POST .*/pty$",

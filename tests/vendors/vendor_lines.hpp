@@ -23,6 +23,7 @@ struct VendorLine {
   // Those that only ask, and those that end a sandbox.
   std::string question = "GET ";
   std::string kill = "(DELETE|POST .*(shutdown|terminate|stop))";
+  std::string described = {};  // a path of its API description; empty: that of `create`
   bool labels = true;  // false: its sandboxes carry a name and nothing else
 };
 
