@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <tuple>
 
 namespace sandgate {
 namespace {
@@ -49,8 +50,9 @@ void by_price(std::vector<Candidate*>& eligible) {
     if (one->expected_price && one->expected_price->currency == currency) priced.push_back(one);
   }
   // Where the tenant pays the same, what costs us less.
-  const auto price_of = [](const Candidate* one) {
-    return std::pair(one->expected_price->amount, one->cost_per_hour.value_or(Decimal()));
+  const Decimal free;
+  const auto price_of = [&](const Candidate* one) {
+    return std::tie(one->expected_price->amount, one->cost_per_hour ? *one->cost_per_hour : free);
   };
   std::sort(priced.begin(), priced.end(),
             [&](const Candidate* a, const Candidate* b) { return price_of(a) < price_of(b); });
