@@ -8,9 +8,10 @@
 namespace sandgate::egress {
 namespace {
 
-constexpr size_t kMaxConnections = 256, kMaxVerdicts = 256;
+constexpr size_t kMaxVerdicts = 256;
 constexpr int kLogLinesPerSecond = 10;
 constexpr std::chrono::seconds kFirstPatience{15};
+constexpr auto kWaited = asio::as_tuple(asio::use_awaitable);
 
 uint32_t random_start() {
   std::array<uint8_t, 4> bytes{};
@@ -32,11 +33,13 @@ Json to_json(const Verdict& verdict) {
 Connection::Connection(std::shared_ptr<Box> of, Socket socket)
     : box(std::move(of)), client(std::move(socket)), upstream(box->around().loop) {
   box->connections_.insert(this);
+  box->descriptors_->take(box->tenant_);
   touch(kFirstPatience);
 }
 
 Connection::~Connection() {
   box->connections_.erase(this);
+  box->descriptors_->give_back(box->tenant_);
   box->room_.cancel();
 }
 
@@ -55,18 +58,24 @@ void Connection::count_sent(size_t bytes) { box->bytes_.add(bytes); }
 
 Box::Box(Surroundings& around, std::string id, std::string tenant, Policy policy, Fd byte_count)
     : around_(around),
+      descriptors_(around.descriptors),
       id_(std::move(id)),
       tenant_(std::move(tenant)),
       policy_(std::move(policy)),
       names_(random_start()),
-      room_(around.loop),
+      room_(around.loop, std::chrono::steady_clock::time_point::max()),
       patrol_(around.loop),
-      bytes_(std::move(byte_count)) {}
+      bytes_(std::move(byte_count)) {
+  descriptors_->open_doors();
+}
+
+Box::~Box() { descriptors_->close_doors(); }
 
 void Box::serve_on(Fd listener, bool v6, Talk talk) {
   if (!listener) return;
   auto acceptor = std::make_shared<Acceptor>(around_.loop);
   acceptor->assign(v6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4(), listener.release());
+  acceptor->non_blocking(true);
   acceptors_.push_back(acceptor);
   auto self = shared_from_this();
   spawn_detached(around_.loop.get_executor(),
@@ -151,24 +160,27 @@ void Box::note(std::string target, std::string_view way, bool allowed, std::stri
   verdicts_.push_back({SystemClock().now(), std::move(target), way, allowed, reason});
 }
 
-// Where there is no room, connections wait in the kernel's queue.
+bool Box::has_room() const {
+  return connections_.size() < kMaxConnections && descriptors_->has_place(tenant_);
+}
+
+// Where there is no room, connections wait in the kernel's queue. Room is looked for right before
+// one is taken out: a listener that nobody calls holds none.
 Task<void> Box::welcome(std::shared_ptr<Acceptor> acceptor, Talk talk) {
   auto self = shared_from_this();
-  for (;;) {
-    while (connections_.size() >= kMaxConnections && !closed_) {
-      room_.expires_after(std::chrono::seconds(1));
-      co_await room_.async_wait(asio::as_tuple(asio::use_awaitable));
-    }
+  while (!closed_) {
+    auto [error] = co_await acceptor->async_wait(Acceptor::wait_read, kWaited);
+    while (!closed_ && !has_room()) co_await room_.async_wait(kWaited);
     if (closed_) co_return;
-    auto [error, socket] = co_await acceptor->async_accept(asio::as_tuple(asio::use_awaitable));
-    if (closed_) co_return;
-    if (error) {  // out of descriptors, say
+    Socket socket(around_.loop);
+    if (!error) acceptor->accept(socket, error);
+    if (!error) {
+      auto connection = std::make_shared<Connection>(self, std::move(socket));
+      spawn_detached(around_.loop.get_executor(),
+                     [connection, talk] { return converse(connection, talk); });
+    } else if (error != asio::error::would_block) {  // the machine is out of descriptors, say
       co_await sleep_for(std::chrono::milliseconds(50));
-      continue;
     }
-    auto connection = std::make_shared<Connection>(self, std::move(socket));
-    spawn_detached(around_.loop.get_executor(),
-                   [connection, talk] { return converse(connection, talk); });
   }
 }
 
@@ -188,7 +200,8 @@ Task<void> Box::patrol() {
   auto self = shared_from_this();
   while (!closed_) {
     patrol_.expires_after(std::chrono::seconds(1));
-    co_await patrol_.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_await patrol_.async_wait(kWaited);
+    room_.cancel();  // another sandbox may have made some
     const auto now = std::chrono::steady_clock::now();
     for (Connection* connection : connections_)
       if (connection->deadline < now) connection->cut();

@@ -10,6 +10,7 @@
 #include "gateway/core/time.hpp"
 #include "local/egress/authority.hpp"
 #include "local/egress/byte_count.hpp"
+#include "local/egress/descriptor_room.hpp"
 #include "local/egress/lookups.hpp"
 #include "local/egress/mask.hpp"
 #include "local/egress/policy.hpp"
@@ -25,6 +26,7 @@ namespace sandgate::egress {
 struct Surroundings {
   asio::io_context& loop;
   Lookups& lookups;
+  std::shared_ptr<DescriptorRoom> descriptors;
   Reachable reachable;
   asio::ssl::context& upstream_tls;  // trusts the public authorities
 };
@@ -68,6 +70,7 @@ class Box : public std::enable_shared_from_this<Box> {
  public:
   // Throws StepError.
   Box(Surroundings& around, std::string id, std::string tenant, Policy policy, Fd byte_count);
+  ~Box();
 
   void open(Doors doors);  // begins to serve
   void close();  // cuts everything; the sandbox is gone
@@ -95,12 +98,14 @@ class Box : public std::enable_shared_from_this<Box> {
   using Acceptor = asio::ip::tcp::acceptor;
   using Talk = Task<void> (*)(std::shared_ptr<Connection>);
 
+  bool has_room() const;
   Task<void> welcome(std::shared_ptr<Acceptor> acceptor, Talk talk);
   static Task<void> converse(std::shared_ptr<Connection> connection, Talk talk);
   Task<void> patrol();
   void serve_on(Fd listener, bool v6, Talk talk);
 
   Surroundings& around_;
+  const std::shared_ptr<DescriptorRoom> descriptors_;
   const std::string id_, tenant_;
   Policy policy_;
   SecretGrants secrets_;
@@ -110,7 +115,7 @@ class Box : public std::enable_shared_from_this<Box> {
   std::set<Connection*> connections_;
   std::vector<std::shared_ptr<Acceptor>> acceptors_;
   std::shared_ptr<asio::ip::udp::socket> dns_;
-  asio::steady_timer room_;  // fires when a connection ends
+  asio::steady_timer room_;  // cancelled when there may be room for a connection
   asio::steady_timer patrol_;
   std::deque<Verdict> verdicts_;
   std::chrono::steady_clock::time_point log_window_;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "gateway/core/log.hpp"
+#include "local/egress/descriptor_room.hpp"
 #include "local/egress/lockdown.hpp"
 #include "local/egress/server.hpp"
 #include "local/namespaces/step_error.hpp"
@@ -35,9 +36,13 @@ void trust_public_authorities(asio::ssl::context& tls, const std::string& more) 
   asio::ssl::context tls(asio::ssl::context::tls_client);
   trust_public_authorities(tls, settings.value("authorities", std::string()));
   Reachable reachable(settings.at("private_cidrs").get<std::vector<std::string>>());
+  const size_t descriptors = raise_descriptor_limit(kMostDescriptors);
   lock_down(settings.at("uid").get<uid_t>());
   Lookups lookups(loop, {});  // only now: the filter holds for threads made later
-  Server server({loop, lookups, std::move(reachable), tls}, Fd(kControlFd), Fd(kListenerFd),
+  const auto room = std::make_shared<DescriptorRoom>(descriptors);
+  log::info("egress process ready",
+            {{"descriptors", descriptors}, {"connections", room->connections()}});
+  Server server({loop, lookups, room, std::move(reachable), tls}, Fd(kControlFd), Fd(kListenerFd),
                 settings.at("serve_uid").get<uid_t>());
   spawn_detached(loop.get_executor(), [&] { return server.obey(); });
   spawn_detached(loop.get_executor(), [&] { return server.listen(); });

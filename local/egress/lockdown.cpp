@@ -19,18 +19,7 @@
 namespace sandgate::egress {
 namespace {
 
-constexpr rlim_t kMostDescriptors = 1 << 18;
 constexpr uint64_t kSocketType = 0xf;  // without SOCK_CLOEXEC and SOCK_NONBLOCK
-
-// As many descriptors as this machine gives without asking for more.
-void set_limits() {
-  rlimit files{};
-  check(getrlimit(RLIMIT_NOFILE, &files), "resource limit");
-  files.rlim_cur = files.rlim_max = std::min(files.rlim_max, kMostDescriptors);
-  check(setrlimit(RLIMIT_NOFILE, &files), "resource limit");
-  const rlimit none{0, 0};
-  check(setrlimit(RLIMIT_CORE, &none), "resource limit");
-}
 
 // Kernel arguments of 32 bits arrive in 64-bit registers, whose upper half must not decide.
 constexpr uint64_t kLow = 0xffffffff;
@@ -92,7 +81,8 @@ std::vector<std::string> readable_places() {
 }  // namespace
 
 void lock_down(uid_t uid) {
-  set_limits();
+  const rlimit none{0, 0};
+  check(setrlimit(RLIMIT_CORE, &none), "resource limit");
   check(chdir("/"), "working directory");
   if (geteuid() == 0) {
     check(setgroups(0, nullptr), "groups");

@@ -20,8 +20,9 @@ class ServerTest : public ::testing::Test {
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
     node_ = Fd(pair[0]);
     Unix::acceptor listener(loop_, path_);
-    server_.emplace(Surroundings{loop_, lookups_, Reachable(), tls_}, Fd(pair[1]),
-                    Fd(listener.release()), getuid());
+    server_.emplace(
+        Surroundings{loop_, lookups_, std::make_shared<DescriptorRoom>(1024), Reachable(), tls_},
+        Fd(pair[1]), Fd(listener.release()), getuid());
     spawn_detached(loop_.get_executor(), [this] { return server_->listen(); });
   }
 
