@@ -55,7 +55,9 @@ std::optional<ControlMessage> receive_control(int socket) {
       received.fds.emplace_back(fd);
     }
   }
-  if (got <= 0 || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) return std::nullopt;
+  if (got <= 0 || (message.msg_flags & MSG_TRUNC)) return std::nullopt;
+  received.lost = message.msg_flags & MSG_CTRUNC;
+  if (received.lost) received.fds.clear();
   text.resize(static_cast<size_t>(got));
   try {
     received.body = parse_json(text);

@@ -8,12 +8,13 @@
 
 // Between the node and its egress process: a seqpacket socket pair, each packet a JSON object and
 // up to eight descriptors. The node sends {seq, verb, id, …}; the egress process answers {ack:
-// seq}.
+// seq}, and later {again: id} when it had no room for the doors of that sandbox.
 namespace sandgate::egress {
 
 struct ControlMessage {
   Json body;
   std::vector<Fd> fds;
+  bool lost = false;  // there were descriptors, and no room for them
 };
 
 // Blocks while the other side does not read. Throws Error(unavailable).

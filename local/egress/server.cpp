@@ -9,6 +9,7 @@ namespace sandgate::egress {
 namespace {
 
 constexpr size_t kMaxGrants = 64;
+constexpr std::chrono::seconds kAgainIn{1};
 
 std::string text_of(const Json& object, const char* name) {
   const auto found = object.is_object() ? object.find(name) : object.end();
@@ -85,13 +86,24 @@ void Server::handle(ControlMessage message) {
 }
 
 void Server::attach(const std::string& id, ControlMessage message) {
-  if (boxes_.contains(id) || message.fds.size() != 5) return;
+  if (boxes_.contains(id)) return;
+  if (message.lost) return ask_again(id);
+  if (message.fds.size() != 5) return;
   Policy policy(network_from(message.body.at("network")));
   auto box = std::make_shared<Box>(around_, id, text_of(message.body, "tenant"), std::move(policy),
                                    std::move(message.fds[4]));
   box->open({std::move(message.fds[0]), std::move(message.fds[1]), std::move(message.fds[2]),
              std::move(message.fds[3])});
   boxes_.emplace(id, std::move(box));
+}
+
+// Out of descriptors: what this costs is the way out of one sandbox for a while.
+void Server::ask_again(const std::string& id) {
+  log::error("no descriptors for a sandbox's way out", {{"sandbox", id}});
+  spawn_detached(around_.loop.get_executor(), [this, id]() -> Task<void> {
+    co_await sleep_for(kAgainIn);
+    send_control(control_.native_handle(), {{"again", id}});
+  });
 }
 
 Task<void> Server::listen() {

@@ -25,6 +25,7 @@ class Server {
   bool obey_waiting();  // every order that is there already; false: the node is gone
   void handle(ControlMessage message);
   void attach(const std::string& id, ControlMessage message);
+  void ask_again(const std::string& id);
   Task<void> converse(wire::Stream stream);
   Json answer(const Json& request);
   Json take_secrets(const Json& params);

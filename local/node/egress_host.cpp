@@ -82,6 +82,8 @@ void EgressHost::live_with(std::unique_lock<std::mutex>& lock) {
 void EgressHost::hear(const Json& packet) {
   try {
     if (packet.contains("ack")) last_done_ = packet.at("ack").get<uint64_t>();
+    const auto lost = attached_.find(packet.value("again", std::string()));
+    if (lost != attached_.end()) tell_of(lost->first, lost->second);
   } catch (const Json::exception& nonsense) {
     log::error("egress process talks nonsense", {{"reason", nonsense.what()}});
   }

@@ -1,6 +1,8 @@
 #include "local/egress/server.hpp"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,6 +13,21 @@ namespace {
 
 using sandgate::test::TempDirectory;
 using Unix = asio::local::stream_protocol;
+
+// As long as it lives, this process can open only so many more descriptors.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t more) {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const Fd lowest(dup(0));
+    const rlimit few{static_cast<rlim_t>(lowest.get()) + more, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
 
 // The server with its two sockets, one end of each in our hand. It obeys the node only by the way.
 class ServerTest : public ::testing::Test {
@@ -35,6 +52,21 @@ class ServerTest : public ::testing::Test {
                  {{"seq", 1}, {"verb", "attach"}, {"id", id}, {"tenant", ""}, {"network", network}},
                  {doors.dns_udp.get(), doors.dns_tcp.get(), doors.proxy.get(), doors.any.get(),
                   count.get()});
+  }
+
+  // Obeys the node until it has been answered; what it was told.
+  Json hear() {
+    pollfd answer{node_.get(), POLLIN, 0};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (poll(&answer, 1, 0) == 0 && std::chrono::steady_clock::now() < end)
+      loop_.run_one_for(std::chrono::milliseconds(100));
+    if (poll(&answer, 1, 0) == 0) return "nothing";
+    auto message = receive_control(node_.get());
+    return message ? message->body : Json("the end");
+  }
+
+  void obey() {
+    spawn_detached(loop_.get_executor(), [this] { return server_->obey(); });
   }
 
   Json ask(std::string verb, Json params) {
@@ -79,6 +111,19 @@ TEST_F(ServerTest, KnowsWhatTheNodeSaidBeforeServeAsks) {
   const Json answer = ask("set_secrets", grants);
   EXPECT_TRUE(answer.contains("result")) << answer;
   EXPECT_EQ(ask("revisions", Json::object())["result"], (Json{{"sb1", "r1"}}));
+}
+
+TEST_F(ServerTest, OutlivesAnOrderThatLostItsDescriptors) {
+  obey();
+  attach("sb1");
+  {
+    const FewDescriptors few(2);
+    EXPECT_EQ(hear(), (Json{{"ack", 1}}));
+  }
+  EXPECT_EQ(hear(), (Json{{"again", "sb1"}}));
+  attach("sb1");
+  EXPECT_EQ(hear(), (Json{{"ack", 1}}));
+  EXPECT_EQ(ask("verdicts", {{"id", "sb1"}})["result"], Json::array());
 }
 
 TEST_F(ServerTest, DoesNotKnowOthers) {
