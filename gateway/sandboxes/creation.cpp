@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds kLeaseSlack{15};  // over the placement's own deadline
 constexpr std::chrono::seconds kLateKillPatience{10};
+constexpr std::chrono::minutes kUntilRunning{2};
 constexpr int kKeepTries = 4;
 constexpr std::chrono::milliseconds kKeepPause{250};
 
@@ -51,7 +52,11 @@ Decimal beyond_rate(const PriceSnapshot& prices, const PriceScope& scope,
                     const SandboxRecord& record, Time at, const std::string& currency) {
   const auto time =
       std::min<std::chrono::seconds>(std::chrono::seconds(record.ttl_seconds), kSetAside);
-  return charge_at_start(prices, scope, record.resources, at, currency) +
+  const auto start = [&](Time begun) {
+    return charge_at_start(prices, scope, record.resources, begun, currency);
+  };
+  // It begins to run, and is rated, somewhat later than it is paid for.
+  return std::max(start(at), start(at + kUntilRunning)) +
          charge_of_rises(prices, scope, record.resources, at, time, currency);
 }
 
