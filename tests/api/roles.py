@@ -50,7 +50,8 @@ TABLE = [
     ("GET", "/v1/tenants/{id}/budgets*", MONEY_READERS), ("GET", "/v1/tenants*", KEYS), ("*", "/v1/tenants*", OPERATOR),
     ("GET", "/v1/usage*", KEYS),
     ("GET", "/v1/prices*", MONEY_READERS), ("*", "/v1/prices*", OPERATOR),
-    ("POST", "/v1/invoices/{id}/issue", OPERATOR), ("POST", "/v1/invoices", MONEY),
+    ("POST", "/v1/invoices/{id}/issue", OPERATOR), ("POST", "/v1/invoices/{id}/credit-notes", OPERATOR),
+    ("POST", "/v1/invoices", MONEY),
     ("GET", "/v1/invoices*", MONEY_READERS), ("GET", "/v1/ledger*", MONEY_READERS),
     ("POST", "/v1/reconciliations", OPERATOR), ("*", "/v1/exports*", OPERATOR),
 ]
