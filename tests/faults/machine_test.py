@@ -81,11 +81,11 @@ def test_a_disk_that_fills_up_refuses_creates_and_recovers():
         _, client = server.tenant("full")
         server.profile("test", limits={"max_ttl_seconds": 3600})
         box = client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
-        with open(home + "/ballast", "wb") as ballast:
+        # Unbuffered: what did not fit would be tried again when it is closed.
+        with open(home + "/ballast", "wb", buffering=0) as ballast:
             try:
                 while True:
                     ballast.write(b"x" * 65536)
-                    ballast.flush()
             except OSError:
                 pass
         answer = client.call("POST", "/v1/sandboxes", {"profile": "test"})
