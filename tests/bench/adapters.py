@@ -1,5 +1,5 @@
 """What a create on each vendor's adapter costs in processor time. `adapter`: what the adapter with its HTTP client
-spends, in a process that has nothing else. `worker`: all that the gateway's worker spends, which is the request, the
+spends, in a process that has nothing else; `there in 250 ms`: with a vendor that has to be asked until then. `worker`: all that the gateway's worker spends, which is the request, the
 decision, the rows, the events and what it does anyway meanwhile as well, so twenty are under way at once. The peer is
 the vendor's fake, which answers the same calls in the same run."""
 import concurrent.futures
@@ -65,9 +65,10 @@ def measure(context, report, vendor, of_adapter):
             operator.call("DELETE", f"/v1/deployments/{vendor}")
             fake.close()
     creates = rounds * AT_ONCE
-    report.add(f"create on {vendor}: adapter", of_adapter, "ms", "its fake", theirs / creates, "under 1", of_adapter < 1)
-    report.add(f"create on {vendor}: worker", spent / creates, "ms", "its fake", theirs / creates, "under 1",
-               spent / creates < 1)
+    there, starting = of_adapter["there"], of_adapter["starting"]
+    report.add(f"create on {vendor}: adapter", there, "ms", "its fake", theirs / creates, "under 1", there < 1)
+    report.add(f"create on {vendor}: adapter, there in 250 ms", starting, "ms", "its fake", theirs / creates)
+    report.add(f"create on {vendor}: worker", spent / creates, "ms", "its fake", theirs / creates)
 
 
 def run(context, report):

@@ -26,6 +26,9 @@ import urllib.parse
 
 from box import Box, descendants  # noqa: F401
 
+# Seconds from the acceptance of a create to its sandbox's being there, with vendors that have to be asked for that.
+STARTS_IN = float(os.environ.get("SANDGATE_FAKES_START_IN", "0.25"))
+
 # How a matching request goes wrong. `match` is a regular expression on "METHOD /path".
 #   status      an answer with `status`, `headers` and `message`, nothing done
 #   hang        no answer, nothing done

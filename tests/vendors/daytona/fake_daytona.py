@@ -70,7 +70,7 @@ class FakeDaytona(fake.Fake):
 
     def view(self, box):
         # Accepted first, there a moment later.
-        state = "creating" if time.time() < box.created_at + 0.25 else box.state
+        state = "creating" if time.time() < box.created_at + fake.STARTS_IN else box.state
         return {"id": box.id, "organizationId": "o", "name": box.name, "snapshot": box.snapshot,
                 "user": "daytona", "env": box.env, "labels": box.metadata, "public": False,
                 "networkBlockAll": box.blocked, "target": "us", "cpu": 1, "gpu": 0, "memory": 1,

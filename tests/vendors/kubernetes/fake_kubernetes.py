@@ -25,7 +25,7 @@ POLICIES = r"/apis/networking.k8s.io/v1/namespaces/([^/]+)/networkpolicies"
 REASONS = {400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound",
            409: "AlreadyExists", 422: "Invalid", 429: "TooManyRequests"}
 PAGE = 2  # a server may give less than was asked for
-STARTING, ENDING = 0.25, 0.2
+ENDING = 0.2
 
 
 def rfc3339(seconds):
@@ -119,7 +119,7 @@ class FakeKubernetes(fake.Fake):
 
     def pod_status(self, box):
         container = box.pod["containers"][0]
-        waiting = "ContainerCreating" if time.time() < box.created_at + STARTING else ""
+        waiting = "ContainerCreating" if time.time() < box.created_at + fake.STARTS_IN else ""
         if int(container.get("resources", {}).get("limits", {}).get("cpu", "1").rstrip("m")) >= 64000:
             return {"phase": "Pending", "conditions": [
                 {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",

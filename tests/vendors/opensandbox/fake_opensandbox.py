@@ -68,7 +68,7 @@ class FakeOpenSandbox(fake.Fake):
 
     def view(self, box):
         # Accepted first, there a moment later.
-        starting = time.time() < box.created_at + 0.25
+        starting = time.time() < box.created_at + fake.STARTS_IN
         state = {"running": "Running", "paused": "Paused"}[box.state]
         return {"id": box.id, "status": {"state": "Pending" if starting else state},
                 "metadata": box.metadata, "entrypoint": box.entrypoint,

@@ -59,7 +59,7 @@ class FakeRunloop(fake.Fake):
 
     def status(self, box):
         # Accepted first, there a moment later.
-        starting = box.state == "running" and time.time() < box.created_at + 0.25
+        starting = box.state == "running" and time.time() < box.created_at + fake.STARTS_IN
         return "provisioning" if starting else box.state
 
     def view(self, box):
