@@ -30,6 +30,11 @@ struct PayingReplica : test::Replica {
   void put(const TenantId& tenant, const std::string& json) {
     run(rows.put(budget_from(parse_json(json), tenant, "main")));
   }
+  void put(const TenantId& tenant, const std::string& amount, const std::string& on_exceeded) {
+    put(tenant, R"({"amount":")" + amount +
+                    R"(","currency":"USD","window":"total","on_exceeded":")" + on_exceeded +
+                    R"("})");
+  }
 
   Budgets budgets{prices};
   BudgetStore rows{database};
@@ -164,12 +169,11 @@ TEST(SandboxBudgets, AnExtendThatCannotBePaidChangesNothing) {
 TEST(SandboxBudgets, ALoweredBudgetEndsWhatRunsAtOnce) {
   test::World world;
   PayingReplica replica(world);
-  const std::string rest = R"("currency":"USD","window":"total","on_exceeded":"kill"})";
-  replica.put(world.tenant, R"({"amount":"9",)" + rest);
+  replica.put(world.tenant, "9", "kill");
   const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle);
   EXPECT_EQ(run(enforcer.enforce()), 0u);
-  replica.put(world.tenant, R"({"amount":"0",)" + rest);
+  replica.put(world.tenant, "0", "kill");
   EXPECT_EQ(run(enforcer.enforce()), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
   EXPECT_EQ(world.a->alive(), 0u);
@@ -178,11 +182,10 @@ TEST(SandboxBudgets, ALoweredBudgetEndsWhatRunsAtOnce) {
 TEST(SandboxBudgets, PausesWhereTheBackendCanAndEndsWhereItCannot) {
   test::World world;
   PayingReplica replica(world);
-  const std::string rest = R"("currency":"USD","window":"total","on_exceeded":"pause"})";
-  replica.put(world.tenant, R"({"amount":"9",)" + rest);
+  replica.put(world.tenant, "9", "pause");
   const SandboxRecord one = run(replica.lifecycle.create(small_order(world)));
   const SandboxRecord two = run(replica.lifecycle.create(small_order(world)));
-  replica.put(world.tenant, R"({"amount":"0",)" + rest);
+  replica.put(world.tenant, "0", "pause");
   std::vector<std::string> asked;
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
                           [&](TenantId, SandboxId id) -> Task<void> {
@@ -199,10 +202,9 @@ TEST(SandboxBudgets, PausesWhereTheBackendCanAndEndsWhereItCannot) {
 TEST(SandboxBudgets, ABackendThatHangsKeepsNobodysMoneyWaiting) {
   test::World world;
   PayingReplica replica(world);
-  const std::string rest = R"("currency":"USD","window":"total","on_exceeded":"kill"})";
-  replica.put(world.tenant, R"({"amount":"9",)" + rest);
+  replica.put(world.tenant, "9", "kill");
   const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
-  replica.put(world.tenant, R"({"amount":"0",)" + rest);
+  replica.put(world.tenant, "0", "kill");
   world.a->hang_kills(true);
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle);
   EXPECT_EQ(run(enforcer.begin()), 1u);
@@ -216,8 +218,7 @@ TEST(SandboxBudgets, ABackendThatHangsKeepsNobodysMoneyWaiting) {
 TEST(SandboxBudgets, APauseThatDoesNotComeEndsWithTheMoney) {
   test::World world;
   PayingReplica replica(world);
-  const std::string rest = R"("currency":"USD","window":"total","on_exceeded":"pause"})";
-  replica.put(world.tenant, R"({"amount":"9",)" + rest);
+  replica.put(world.tenant, "9", "pause");
   const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
   auto begin = [&](pqxx::work& tx) {
     return sandbox_rows::set_pausing(tx, box.id, Keeps::memory, 30s);
@@ -228,7 +229,7 @@ TEST(SandboxBudgets, APauseThatDoesNotComeEndsWithTheMoney) {
                           [](TenantId, SandboxId) -> Task<void> { co_return; });
   run(enforcer.enforce());
   EXPECT_EQ(world.row(box.id).state, SandboxState::pausing) << "there is money";
-  replica.put(world.tenant, R"({"amount":"0",)" + rest);
+  replica.put(world.tenant, "0", "pause");
   run(enforcer.enforce());
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
 }
@@ -236,10 +237,9 @@ TEST(SandboxBudgets, APauseThatDoesNotComeEndsWithTheMoney) {
 TEST(SandboxBudgets, ARefusalToPauseEndsASandboxAndSoDoesTheEndOfTheMoney) {
   test::World world;
   PayingReplica replica(world);
-  const std::string rest = R"("currency":"USD","window":"total","on_exceeded":"pause"})";
-  replica.put(world.tenant, R"({"amount":"9",)" + rest);
+  replica.put(world.tenant, "9", "pause");
   const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
-  replica.put(world.tenant, R"({"amount":"0.08",)" + rest);  // 80 seconds
+  replica.put(world.tenant, "0.08", "pause");  // 80 seconds
   ErrorCode code;
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
                           [&](TenantId, SandboxId) -> Task<void> {
@@ -255,9 +255,9 @@ TEST(SandboxBudgets, ARefusalToPauseEndsASandboxAndSoDoesTheEndOfTheMoney) {
   code = ErrorCode::conflict;
   run(enforcer.enforce());
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped) << "it runs on, refused";
-  replica.put(world.tenant, R"({"amount":"9",)" + rest);
+  replica.put(world.tenant, "9", "pause");
   const SandboxRecord other = run(replica.lifecycle.create(small_order(world)));
-  replica.put(world.tenant, R"({"amount":"0",)" + rest);
+  replica.put(world.tenant, "0", "pause");
   code = ErrorCode::unavailable;
   run(enforcer.enforce());
   EXPECT_EQ(world.row(other.id).state, SandboxState::stopped) << "there is nothing left";
