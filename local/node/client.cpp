@@ -1,23 +1,77 @@
 #include "local/node/client.hpp"
 
+#include <sys/socket.h>
+
+#include <mutex>
+#include <vector>
+
+#include "local/namespaces/fd.hpp"
 #include "local/node/wire.hpp"
 
 namespace sandgate {
+namespace {
+
+constexpr size_t kMostIdle = 8;
+
+// A node that ended since, or said something that nobody asked for.
+bool is_stale(int socket) {
+  char byte;
+  return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
+}
+
+}  // namespace
+
+// Connections on which nothing is under way. As descriptors: each caller has an executor of its
+// own.
+class NodeClient::Idle {
+ public:
+  Fd take() {
+    const std::lock_guard lock(mutex_);
+    while (!sockets_.empty()) {
+      Fd socket = std::move(sockets_.back());
+      sockets_.pop_back();
+      if (!is_stale(socket.get())) return socket;
+    }
+    return {};
+  }
+  void give(Fd socket) {
+    const std::lock_guard lock(mutex_);
+    if (sockets_.size() < kMostIdle) sockets_.push_back(std::move(socket));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Fd> sockets_;
+};
+
+NodeClient::NodeClient(std::string socket_path)
+    : path_(std::move(socket_path)), idle_(std::make_shared<Idle>()) {}
+
+NodeClient::~NodeClient() = default;
 
 Task<Json> NodeClient::call(std::string verb, Json params,
                             std::function<void(std::string_view)> progress) const {
   wire::Stream stream(co_await asio::this_coro::executor);
-  asio::local::stream_protocol::endpoint address(path_);
-  auto [error] = co_await stream.async_connect(address, asio::as_tuple(asio::use_awaitable));
-  if (error) throw Error(ErrorCode::unavailable, "the local node does not answer");
+  if (Fd kept = idle_->take()) {
+    stream.assign(asio::local::stream_protocol(), kept.release());
+  } else {
+    const asio::local::stream_protocol::endpoint address(path_);
+    auto [error] = co_await stream.async_connect(address, asio::as_tuple(asio::use_awaitable));
+    if (error) throw Error(ErrorCode::unavailable, "the local node does not answer");
+  }
   Json request{{"id", 1}, {"verb", std::move(verb)}, {"params", std::move(params)}};
   co_await wire::send(stream, std::move(request));
   for (;;) {
     std::optional<Json> answer = co_await wire::receive(stream);
     if (!answer) throw Error(ErrorCode::unavailable, "the local node broke off");
-    if (answer->contains("error")) throw wire::error_from(*answer);
-    if (answer->contains("result")) co_return (*answer)["result"];
-    if (progress) progress(answer->value("progress", std::string()));
+    const bool failed = answer->contains("error");
+    if (!failed && !answer->contains("result")) {
+      if (progress) progress(answer->value("progress", std::string()));
+      continue;
+    }
+    idle_->give(Fd(stream.release()));
+    if (failed) throw wire::error_from(*answer);
+    co_return (*answer)["result"];
   }
 }
 
