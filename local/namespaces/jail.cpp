@@ -79,6 +79,9 @@ NewProcess clone_into_namespaces(const LaunchSpec& spec) {
   // have; within the sandbox's own group that costs nobody else anything. An ordinary account may
   // not.
   if (spec.cpu_is_limited) setpriority(PRIO_PROCESS, 0, kAgentNice);
+  if (spec.has_nursery && stands(spec, "network")) {
+    check(setns(kNurseryFd, CLONE_NEWNET), "enter nursery");
+  }
   NewProcess made;
   const bool pays = !spec.single_id && stands(spec, "owner");
   if (pays) pay_as(spec.id_base);

@@ -16,7 +16,8 @@ enum LaunchFd : int {
   kFilterCallsFd = 7,
   kFilterArgumentsFd = 8,
   kWorkspaceFd = 9,  // O_PATH directory of the host, or /dev/null when there is none
-  kFirstCgroup = 10,
+  kNurseryFd = 10,  // network namespace, or /dev/null when there is none
+  kFirstCgroup = 11,
 };
 
 enum class DiskKind { loop, memory };
@@ -34,6 +35,7 @@ struct LaunchSpec {
   uint64_t shm_bytes = 64 << 20;
   int cgroup_version = 0;  // 0: no control groups; 1; 2
   int cgroup_fds = 0;
+  bool has_nursery = false;  // what to make its network namespace from
   bool cpu_is_limited = false;  // by its group, so that the agent may go first in it
   std::map<std::string, std::string> env;
   bool allow_root = false;

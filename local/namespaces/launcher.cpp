@@ -17,6 +17,7 @@
 
 #include "local/namespaces/fd_passing.hpp"
 #include "local/namespaces/handover.hpp"
+#include "local/namespaces/nursery.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate {
@@ -123,13 +124,15 @@ void hand_over_disk(int socket_fd, const Fd& disk) { send_with_fd(socket_fd, "di
 
 }  // namespace
 
-Launcher::Launcher(const std::string& program_path) : program_(sealed_copy(program_path)) {}
+Launcher::Launcher(const std::string& program_path)
+    : program_(sealed_copy(program_path)), nursery_(make_nursery()) {}
 
 Launcher::Launched Launcher::launch(Inputs inputs) const {
   int pair[2];
   check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), "report socket");
   Fd ours(pair[0]), theirs(pair[1]);
   inputs.spec.cgroup_fds = static_cast<int>(inputs.cgroups.size());
+  inputs.spec.has_nursery = static_cast<bool>(nursery_);
   Fd spec = text_memfd("launch", to_json_text(inputs.spec));
   Fd null = check_fd(open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
   pid_t launcher = 0;
@@ -143,6 +146,7 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
     handover.give(inputs.filter_calls, kFilterCallsFd);
     handover.give(inputs.filter_arguments, kFilterArgumentsFd);
     handover.give(inputs.workspace >= 0 ? inputs.workspace : null.get(), kWorkspaceFd);
+    handover.give(nursery_ ? nursery_.get() : null.get(), kNurseryFd);
     int target = kFirstCgroup;
     for (const Fd& cgroup : inputs.cgroups) handover.give(cgroup.get(), target++);
     launcher = spawn(program_.get(), handover);

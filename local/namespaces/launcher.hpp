@@ -44,6 +44,7 @@ class Launcher {
 
  private:
   Fd program_;
+  Fd nursery_;
 };
 
 // Start time of a process in clock ticks since boot; 0 when there is no such process.
