@@ -73,7 +73,7 @@ Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {
     const auto deployment = lifecycle_.deployment_of(record);
     check_can(deployment->descriptor, Verb::pause,
               "the sandbox's backend cannot pause: " + record.provider);
-    auto work = [this, id, wish]() -> Task<MaybeRecord> { return begin_pause(id, wish); };
+    auto work = [this, record, wish]() -> Task<MaybeRecord> { return begin_pause(record, wish); };
     const auto paused = co_await uncancelled(lifecycle_.parts().executor, std::move(work));
     if (paused) co_return *paused;
   }
@@ -95,13 +95,18 @@ Task<Pausing::MaybeRecord> Pausing::set_out(SandboxId id, SandboxState state, Ch
   co_return *record;
 }
 
-Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxId id, Keeps wish) {
+Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxRecord running, Keeps wish) {
+  using namespace asio::experimental::awaitable_operators;
+  const SandboxId id = running.id;
   auto write = [id, wish](pqxx::work& tx) {
     return sandbox_rows::set_pausing(tx, id, wish, kPauseLease);
   };
-  const auto pausing = co_await set_out(id, SandboxState::pausing, std::move(write));
+  auto writing = set_out(id, SandboxState::pausing, std::move(write));
+  auto reading = lifecycle_.last_reading(std::move(running));
+  auto both = std::move(writing) && std::move(reading);
+  const auto [pausing, counters] = co_await std::move(both);
   if (!pausing) co_return std::nullopt;  // somebody else was faster
-  co_return co_await carry_out(*pausing);
+  co_return co_await carry_out_pause(*pausing, counters);
 }
 
 Task<SandboxRecord> Pausing::resume(TenantId tenant, SandboxId id) {
@@ -130,7 +135,7 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
   };
   const auto resuming = co_await set_out(id, SandboxState::resuming, std::move(write));
   if (!resuming) co_return paused;  // somebody else was faster
-  co_return co_await carry_out(*resuming);
+  co_return co_await carry_out_resume(*resuming);
 }
 
 Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxRecord record) {
@@ -146,38 +151,49 @@ Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxReco
 }
 
 Task<SandboxRecord> Pausing::carry_out(SandboxRecord record) {
-  const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
-  if (!deployment) co_await leave(record.id);
-  if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
-  std::optional<Error> refusal;
-  if (record.state == SandboxState::pausing) {
-    // What was counted so far is of the time before the pause.
-    const auto counters = co_await lifecycle_.last_reading(record);
-    const auto outcome = co_await ask_to_pause(deployment, record);
-    if (const auto* kept = std::get_if<Keeps>(&outcome))
-      co_return co_await keep_paused(record.id, *kept, counters);
-    refusal = std::get<Error>(outcome);
-  } else {
-    auto resuming = deployment->backend->resume(record.backend_id);
-    const auto outcome = co_await attempt_within(kPausePatience, std::move(resuming));
-    const bool resumed = !std::holds_alternative<Error>(outcome);
-    if (resumed) {
-      const SandboxRecord running = co_await keep_running(record.id);
-      if (record.on_expiry == EndAction::pause) {
-        const auto ttl =
-            backend_ttl(std::chrono::seconds(running.ttl_seconds), deployment->descriptor);
-        auto shortening = deployment->backend->extend(record.backend_id, ttl);
-        co_await attempt_within(kExtendPatience, std::move(shortening));
-      }
-      co_return running;
-    }
-    refusal = std::get<Error>(outcome);
+  if (record.state != SandboxState::pausing) co_return co_await carry_out_resume(record);
+  const auto counters = co_await lifecycle_.last_reading(record);
+  co_return co_await carry_out_pause(record, counters);
+}
+
+Task<SandboxRecord> Pausing::carry_out_pause(SandboxRecord record,
+                                             std::optional<Meter::Measured> counters) {
+  const auto deployment = co_await backend_of(record);
+  const auto outcome = co_await ask_to_pause(deployment, record);
+  if (const auto* kept = std::get_if<Keeps>(&outcome))
+    co_return co_await keep_paused(record.id, *kept, counters);
+  const Error refusal = std::get<Error>(outcome);
+  co_await give_up(record, refusal);
+  throw refusal;
+}
+
+Task<SandboxRecord> Pausing::carry_out_resume(SandboxRecord record) {
+  const auto deployment = co_await backend_of(record);
+  auto resuming = deployment->backend->resume(record.backend_id);
+  const auto outcome = co_await attempt_within(kPausePatience, std::move(resuming));
+  if (const auto* failure = std::get_if<Error>(&outcome)) {
+    const Error refusal = *failure;
+    co_await give_up(record, refusal);
+    throw refusal;
   }
-  if (is_certain(*refusal))
-    co_await undo(record, *refusal);
-  else
-    co_await leave(record.id);
-  throw *refusal;
+  const SandboxRecord running = co_await keep_running(record.id);
+  if (record.on_expiry == EndAction::pause) {
+    const auto ttl = backend_ttl(std::chrono::seconds(running.ttl_seconds), deployment->descriptor);
+    auto shortening = deployment->backend->extend(record.backend_id, ttl);
+    co_await attempt_within(kExtendPatience, std::move(shortening));
+  }
+  co_return running;
+}
+
+Task<DeploymentPtr> Pausing::backend_of(SandboxRecord record) {
+  const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
+  if (deployment) co_return deployment;
+  co_await leave(record.id);
+  throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
+}
+
+Task<void> Pausing::give_up(SandboxRecord record, Error error) {
+  return is_certain(error) ? undo(std::move(record), std::move(error)) : leave(record.id);
 }
 
 Task<SandboxRecord> Pausing::keep(SandboxId id, SandboxState state, Change change) {

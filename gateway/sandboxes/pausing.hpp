@@ -26,9 +26,16 @@ class Pausing {
   using Change = std::function<MaybeRecord(pqxx::work&)>;
   // Writes the change to `state`, pausing or resuming; empty: somebody else was faster.
   Task<MaybeRecord> set_out(SandboxId id, SandboxState state, Change change);
-  Task<MaybeRecord> begin_pause(SandboxId id, Keeps wish);
+  // Reads what was counted until then beside the writing of it.
+  Task<MaybeRecord> begin_pause(SandboxRecord running, Keeps wish);
   Task<SandboxRecord> begin_resume(SandboxRecord paused);
   Task<SandboxRecord> settled(TenantId tenant, SandboxId id);
+  Task<SandboxRecord> carry_out_pause(SandboxRecord record,
+                                      std::optional<Meter::Measured> counters);
+  Task<SandboxRecord> carry_out_resume(SandboxRecord record);
+  Task<DeploymentPtr> backend_of(SandboxRecord record);  // throws unavailable when it is gone
+  // A backend that refused or did not answer.
+  Task<void> give_up(SandboxRecord record, Error error);
   Task<Outcome<Keeps>> ask_to_pause(DeploymentPtr deployment, SandboxRecord record);
   // Writes the change to `state`, paused or running. Throws conflict where it came too late.
   Task<SandboxRecord> keep(SandboxId id, SandboxState state, Change change);
