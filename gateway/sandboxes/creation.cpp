@@ -80,6 +80,16 @@ void hold_candidates(pqxx::work& tx, const TenantId& tenant, const Decision& dec
   throw error;
 }
 
+bool runs_as(const SandboxRecord& found, const SandboxRecord& placed) {
+  return found.state == SandboxState::running && found.backend_id == placed.backend_id &&
+         found.deployment == placed.deployment;
+}
+
+bool is_refusal(ErrorCode code) {
+  return code == ErrorCode::quota_exceeded || code == ErrorCode::rate_limited ||
+         code == ErrorCode::budget_exceeded;
+}
+
 bool nothing_else_made(const std::vector<Attempt>& attempts) {
   return std::ranges::all_of(attempts, [](const Attempt& attempt) {
     return attempt.outcome == AttemptOutcome::created || attempt.outcome == AttemptOutcome::failed;
@@ -109,10 +119,28 @@ Creation::Creation(const Lifecycle::Parts& parts, CreateOrder order, Decision de
       decision_(std::move(decision)),
       record_(intention(order_, decision_)) {}
 
-Task<SandboxRecord> Creation::run() {
+// A refusal after the fact costs a sandbox that was made for nothing: not where that is dear (a
+// disk to copy), nor where it would show (a scope's one sandbox, secrets that it is given).
+bool Creation::may_come_first() const {
+  return orphans_are_free(decision_) && order_.scope_key.empty() &&
+         order_.snapshot_backend_id.empty() && order_.request.profile.secrets.empty();
+}
+
+Task<void> Creation::announce() {
   // The database may come to it after we gave up waiting: what it works on lives as long as it.
-  auto write = [self = shared_from_this()](pqxx::work& tx) { self->write_intention(tx); };
+  auto write = [self = shared_from_this()](pqxx::work& tx) {
+    // The row of what runs is waited for, and takes this one along.
+    if (orphans_are_free(self->decision_)) commit_lazily(tx);
+    SandboxRecord intention = self->record_;
+    self->reserved_ = self->write_row(tx, intention);
+  };
   co_await parts_.database.run(std::move(write));
+  announced_ = true;
+}
+
+Task<SandboxRecord> Creation::run() {
+  const auto head_start = may_come_first() ? parts_.head_starts->take(order_.tenant) : nullptr;
+  if (!head_start) co_await announce();
   placing_since_ = std::chrono::steady_clock::now();
   const Error another(ErrorCode::unavailable, "the backend answered with another's sandbox");
   for (;;) {
@@ -123,6 +151,7 @@ Task<SandboxRecord> Creation::run() {
     std::ranges::move(placement.attempts, std::back_inserter(decision_.attempts));
     if (!placement.placed) {
       const Error error = tried || decision_.attempts.empty() ? *placement.error : another;
+      if (!announced_) co_await announce();
       co_await give_up(error);
       throw error;
     }
@@ -160,22 +189,23 @@ void Creation::refuse(const Placed& placed, const Error& error) {
   parts_.board.failed(placed.deployment->key(), error);
 }
 
-void Creation::write_intention(pqxx::work& tx) {
-  // The row of what runs is waited for, and takes this one along.
-  if (orphans_are_free(decision_)) commit_lazily(tx);
+bool Creation::write_row(pqxx::work& tx, SandboxRecord& record) {
   order_.one_of_many ? add_effect(tx, order_.claim, record_.id.value)
                      : mark_effect(tx, order_.claim, record_.id.value);
   hold_candidates(tx, order_.tenant, decision_);
   claim_scope(tx, order_.tenant, order_.scope_key);
   admit(tx, order_.tenant, record_.resources);
-  reserved_ = parts_.spend.reserve(tx, record_, highest_charge());
+  const bool reserved = parts_.spend.reserve(tx, record_, highest_charge());
   const std::chrono::milliseconds deadline(decision_.requirements.placement.fallback.deadline_ms);
-  sandbox_rows::insert(tx, record_, decision_, deadline + kLeaseSlack, order_.wishes,
-                       order_.scope_key);
-  if (!parts_.vault) return;
-  secrets_ = sandbox_secrets::bind(tx, *parts_.vault, record_.tenant, record_.id.value,
-                                   order_.request.profile.secrets);
+  const bool own = price_scope_of(parts_.deployments, record).own;
+  record = sandbox_rows::insert(
+      tx, record, {decision_, deadline + kLeaseSlack, order_.wishes, order_.scope_key, own});
+  if (!parts_.vault) return reserved;
+  if (!order_.request.profile.secrets.empty())
+    secrets_ = sandbox_secrets::bind(tx, *parts_.vault, record_.tenant, record_.id.value,
+                                     order_.request.profile.secrets);
   given_env::keep(tx, *parts_.vault, record_.id, order_.env);
+  return reserved;
 }
 
 Decimal Creation::start_charge(const SandboxRecord& placed) const {
@@ -221,6 +251,7 @@ CreateSpec Creation::spec() const {
 
 SandboxRecord Creation::placed_record(const Placed& placed) const {
   SandboxRecord record = record_;
+  record.state = SandboxState::running;
   const Deployment& deployment = *placed.deployment;
   record.deployment = deployment.name;
   record.provider = deployment.provider;
@@ -240,32 +271,37 @@ SandboxRecord Creation::placed_record(const Placed& placed) const {
   return record;
 }
 
-std::optional<SandboxRecord> Creation::write_running(pqxx::work& tx,
-                                                     const SandboxRecord& placed) const {
+std::optional<SandboxRecord> Creation::write_placed(pqxx::work& tx, const SandboxRecord& placed,
+                                                    bool again) {
   const bool own = price_scope_of(parts_.deployments, placed).own;
-  auto running = sandbox_rows::set_running(tx, placed, own, decision_.attempts);
-  if (!running) {
+  auto running =
+      announced_ ? sandbox_rows::set_running(tx, placed, own, decision_.attempts) : std::nullopt;
+  if (!running && (announced_ || again)) {
     // The commit of an earlier try may have gone through although its answer was lost.
     const auto found = sandbox_rows::find(tx, placed.id);
-    if (!found) throw Error(ErrorCode::unavailable, "the database lost the sandbox in a crash");
-    const bool ours = found->state == SandboxState::running &&
-                      found->backend_id == placed.backend_id &&
-                      found->deployment == placed.deployment;
-    return ours ? found : std::nullopt;
+    if (found) return runs_as(*found, placed) ? found : std::nullopt;
+    if (announced_) throw Error(ErrorCode::unavailable, "the database lost the sandbox in a crash");
   }
-  if (reserved_) parts_.spend.adjust(tx, *running, start_charge(*running));
-  parts_.meter.open(tx, {.id = running->id,
-                         .tenant = running->tenant,
-                         .profile = running->profile,
-                         .profile_version = running->profile_version,
-                         .deployment = running->deployment,
-                         .provider = running->provider,
-                         .region = running->region,
-                         .resources = running->resources,
-                         .metadata = running->metadata,
+  bool reserved = reserved_;
+  if (!announced_) reserved = write_row(tx, running.emplace(placed));
+  begin_charge(tx, *running, own, reserved);
+  return running;
+}
+
+void Creation::begin_charge(pqxx::work& tx, const SandboxRecord& running, bool own,
+                            bool reserved) const {
+  if (reserved) parts_.spend.adjust(tx, running, start_charge(running));
+  parts_.meter.open(tx, {.id = running.id,
+                         .tenant = running.tenant,
+                         .profile = running.profile,
+                         .profile_version = running.profile_version,
+                         .deployment = running.deployment,
+                         .provider = running.provider,
+                         .region = running.region,
+                         .resources = running.resources,
+                         .metadata = running.metadata,
                          .key = record_.key,
                          .own = own});
-  return running;
 }
 
 Task<std::optional<SandboxRecord>> Creation::keep(const Placed& placed) {
@@ -273,8 +309,8 @@ Task<std::optional<SandboxRecord>> Creation::keep(const Placed& placed) {
   Error reason(ErrorCode::conflict, "the sandbox was ended while it was being created");
   for (int tries = 1; tries <= kKeepTries; ++tries) {
     const auto mark = parts_.cache.mark_of(wanted.id);
-    auto write = [self = shared_from_this(), wanted](pqxx::work& tx) {
-      return self->write_running(tx, wanted);
+    auto write = [self = shared_from_this(), wanted, again = tries > 1](pqxx::work& tx) {
+      return self->write_placed(tx, wanted, again);
     };
     auto writing = parts_.database.run(std::move(write));
     auto outcome = co_await attempt(std::move(writing));
@@ -285,9 +321,12 @@ Task<std::optional<SandboxRecord>> Creation::keep(const Placed& placed) {
     }
     reason = std::get<Error>(outcome);
     if (sandbox_rows::is_taken(reason)) co_return std::nullopt;
-    if (reason.code != ErrorCode::unavailable) break;
+    // A try that was given up may be committed while the next writes the same.
+    const bool met_itself = !announced_ && tries > 1 && reason.code == ErrorCode::conflict;
+    if (reason.code != ErrorCode::unavailable && !met_itself) break;
     if (tries < kKeepTries) co_await sleep_for(kKeepPause);
   }
+  if (is_refusal(reason.code)) parts_.head_starts->refused(order_.tenant);
   co_await undo(placed, reason);
   throw reason;
 }

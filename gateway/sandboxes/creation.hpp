@@ -9,7 +9,9 @@ namespace sandgate {
 CreateSpec spec_of(const EffectiveRequest& request, const SandboxId& id, const TenantId& tenant);
 
 // One create, from decision to running row: intention, backend, row. What it leaves behind when it
-// dies anywhere in between is the reaper's to resolve. Owned by a shared pointer, which its
+// dies anywhere in between is the reaper's to resolve. On machines of ours, which write their own
+// journal, intention and row may be one transaction, after the backend: what nobody has written
+// down then is the sweep's to end, and costs nobody anything. Owned by a shared pointer, which its
 // transactions share.
 class Creation : public std::enable_shared_from_this<Creation> {
  public:
@@ -18,7 +20,12 @@ class Creation : public std::enable_shared_from_this<Creation> {
   Task<SandboxRecord> run();  // once
 
  private:
-  void write_intention(pqxx::work& tx);
+  // Whether the sandbox may be made before anything of it is written down.
+  bool may_come_first() const;
+  Task<void> announce();  // commits the intention; throws what refuses it
+  // What its tenant may have, and the row, of which `record` says how far it is. True when the
+  // tenant has budgets, which want to hear the real price.
+  bool write_row(pqxx::work& tx, SandboxRecord& record);
   CreateSpec spec() const;
   // What is left to try, of candidates, attempts and time.
   Decision rest() const;
@@ -26,7 +33,10 @@ class Creation : public std::enable_shared_from_this<Creation> {
   // alone. Throws when someone ended it meanwhile, or when the database does not answer: then the
   // backend's sandbox is killed.
   Task<std::optional<SandboxRecord>> keep(const Placed& placed);
-  std::optional<SandboxRecord> write_running(pqxx::work& tx, const SandboxRecord& placed) const;
+  // `again`: an earlier try may have been committed although its answer was lost.
+  std::optional<SandboxRecord> write_placed(pqxx::work& tx, const SandboxRecord& placed,
+                                            bool again);
+  void begin_charge(pqxx::work& tx, const SandboxRecord& running, bool own, bool reserved) const;
   // Counts as the backend's failure that it gave another's sandbox.
   void refuse(const Placed& placed, const Error& error);
   Task<void> give_up(const Error& error);
@@ -43,7 +53,7 @@ class Creation : public std::enable_shared_from_this<Creation> {
   SandboxRecord record_;
   SecretGrants secrets_;
   std::chrono::steady_clock::time_point placing_since_;
-  bool reserved_ = false;  // its tenant has budgets, which want to hear the real price
+  bool announced_ = false, reserved_ = false;  // of an intention that is committed
 };
 
 }  // namespace sandgate

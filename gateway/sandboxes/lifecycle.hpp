@@ -10,6 +10,7 @@
 #include "gateway/placement/deployments.hpp"
 #include "gateway/placement/health_board.hpp"
 #include "gateway/placement/place.hpp"
+#include "gateway/sandboxes/head_starts.hpp"
 #include "gateway/sandboxes/installation.hpp"
 #include "gateway/sandboxes/outage_journal.hpp"
 #include "gateway/sandboxes/sandbox_cache.hpp"
@@ -68,6 +69,7 @@ class Lifecycle {
     bool price_required = false;  // a backend whose price is unknown is not used
     const Vault* vault = nullptr;  // opens secrets; without it no sandbox gets any
     std::shared_ptr<Installation> installation = std::make_shared<Installation>();
+    std::shared_ptr<HeadStarts> head_starts = std::make_shared<HeadStarts>();
   };
   explicit Lifecycle(Parts parts) : parts_(std::move(parts)), losses_(parts_.prices) {}
 

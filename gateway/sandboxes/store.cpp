@@ -6,16 +6,7 @@
 namespace sandgate::sandbox_rows {
 namespace {
 
-constexpr char kInsert[] = R"sql(
-  WITH why AS (
-    INSERT INTO decision (id, sandbox, document) VALUES ($5, $1, $6::jsonb))
-  INSERT INTO sandbox (id, tenant, state, profile, profile_version, decision, isolation, planned,
-    persistence, milli_vcpu, memory_mib, disk_gib, processes, metadata, ttl_seconds,
-    max_ttl_seconds, expires_at, on_expiry, idle_timeout_seconds, on_idle, auto_resume, lease_until,
-    wishes, scope_key, profile_id)
-  VALUES ($1, $2, 'creating', $3, $4, $5, $7, $8::text[], $9, $10, $11, $12, $13, $14::jsonb,
-    $15::bigint, $16, now() + make_interval(secs => $15::bigint), $17, $18, $19, $20,
-    now() + make_interval(secs => $21 / 1000.0), $22::jsonb, $23, $24))sql";
+constexpr std::string_view kPlaceIndex = "sandbox_on_deployment";
 
 // Attempts that an earlier try of the same transaction already wrote stay as they are.
 constexpr char kTried[] = R"sql(
@@ -24,6 +15,19 @@ constexpr char kTried[] = R"sql(
   FROM json_to_recordset($2::json)
     AS t(ordinal int, deployment text, outcome text, code text, duration_ms bigint)
   ON CONFLICT DO NOTHING)sql";
+
+constexpr char kInsert[] = R"sql(), why AS (
+    INSERT INTO decision (id, sandbox, document) VALUES ($6, $1, $7::jsonb))
+  INSERT INTO sandbox (id, tenant, state, profile, profile_version, decision, isolation, planned,
+    persistence, milli_vcpu, memory_mib, disk_gib, processes, metadata, ttl_seconds,
+    max_ttl_seconds, expires_at, on_expiry, idle_timeout_seconds, on_idle, auto_resume, lease_until,
+    wishes, scope_key, profile_id, deployment, provider, backend_id, region, charge_per_hour,
+    currency, other_currencies, deployment_owner)
+  VALUES ($1, $3, $33, $4, $5, $6, $8, $9::text[], $10, $11, $12, $13, $14, $15::jsonb,
+    $16::bigint, $17, now() + make_interval(secs => $16::bigint), $18, $19, $20, $21,
+    now() + make_interval(secs => $22 / 1000.0), $23::jsonb, $24, $25, $26, $27, $28, $29,
+    $30::numeric, $31, $32::text[],
+    CASE WHEN $33 = 'running' THEN CASE WHEN $34 THEN $3 ELSE '' END END) RETURNING )sql";
 
 std::optional<SandboxRecord> first(const pqxx::result& rows) {
   if (rows.empty()) return std::nullopt;
@@ -38,6 +42,19 @@ std::string attempts_text(const std::vector<Attempt>& attempts) {
     list.back()["ordinal"] = list.size();
   }
   return list.dump();
+}
+
+// What `write` returns, which says of a sandbox where it is: only one may be that one.
+template <class F>
+auto placed_once(const F& write) {
+  try {
+    return write();
+  } catch (const pqxx::unique_violation& violation) {
+    if (std::string_view(violation.what()).find(kPlaceIndex) == std::string_view::npos) throw;
+    Error error(ErrorCode::conflict, "another sandbox is the same one at its backend");
+    error.details = {{"taken", true}};
+    throw error;
+  }
 }
 
 std::optional<std::string> code_of(const Stop& stop) {
@@ -58,17 +75,26 @@ std::string stopping_columns(int first_parameter) {
 
 }  // namespace
 
-void insert(pqxx::work& tx, const SandboxRecord& record, const Decision& decision,
-            std::chrono::milliseconds lease, const Json& wishes, const std::string& scope_key) {
-  run_prepared(tx, kInsert, record.id.value, record.tenant.value, record.profile,
-               record.profile_version, record.decision.value, to_json(decision).dump(),
-               std::string(to_string(record.isolation)), sql_array_of(record.planned),
-               std::string(to_string(record.persistence)), record.resources.milli_vcpu,
-               record.resources.memory_mib, record.resources.disk_gib, record.resources.processes,
-               Json(record.metadata).dump(), record.ttl_seconds, record.max_ttl_seconds,
-               std::string(to_string(record.on_expiry)), record.idle_timeout_seconds,
-               std::string(to_string(record.on_idle)), record.auto_resume, lease.count(),
-               wishes.dump(), scope_key, record.profile_id);
+SandboxRecord insert(pqxx::work& tx, const SandboxRecord& record, const Birth& birth) {
+  static const std::string kSql = std::string("WITH tried AS (") + kTried + kInsert + columns();
+  const Decision& decision = birth.decision;
+  return placed_once([&] {
+    return from_row(
+        run_prepared(
+            tx, kSql, record.id.value, attempts_text(decision.attempts), record.tenant.value,
+            record.profile, record.profile_version, record.decision.value, to_json(decision).dump(),
+            std::string(to_string(record.isolation)), sql_array_of(record.planned),
+            std::string(to_string(record.persistence)), record.resources.milli_vcpu,
+            record.resources.memory_mib, record.resources.disk_gib, record.resources.processes,
+            Json(record.metadata).dump(), record.ttl_seconds, record.max_ttl_seconds,
+            std::string(to_string(record.on_expiry)), record.idle_timeout_seconds,
+            std::string(to_string(record.on_idle)), record.auto_resume, birth.lease.count(),
+            birth.wishes.dump(), birth.scope_key, record.profile_id, record.deployment,
+            record.provider, record.backend_id, record.region, record.charge_per_hour,
+            record.currency, sql_array_of(record.other_currencies),
+            std::string(to_string(record.state)), birth.own)
+            .front());
+  });
 }
 
 bool is_taken(const Error& error) {
@@ -84,16 +110,12 @@ std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& pl
       expires_at = now() + make_interval(secs => ttl_seconds), last_active_at = now()
     WHERE id = $1 AND state = 'creating' RETURNING )sql" +
                                   columns();
-  try {
+  return placed_once([&] {
     return first(run_prepared(
         tx, kSql, placed.id.value, attempts_text(attempts), placed.deployment, placed.provider,
         placed.backend_id, std::string(to_string(placed.isolation)), placed.region,
         placed.charge_per_hour, placed.currency, sql_array_of(placed.other_currencies), own));
-  } catch (const pqxx::unique_violation&) {
-    Error error(ErrorCode::conflict, "another sandbox is the same one at its backend");
-    error.details = {{"taken", true}};
-    throw error;
-  }
+  });
 }
 
 bool set_not_created(pqxx::work& tx, const SandboxId& id, const SandboxFailure& failure,

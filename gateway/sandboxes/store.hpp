@@ -14,10 +14,17 @@
 // the states it names; an empty answer means that someone else was faster.
 namespace sandgate::sandbox_rows {
 
-// The intention: state creating, with the decision. `lease` is how long its creator may take;
-// `wishes` is what wishes_of reads, `scope_key` what scope_key_of says.
-void insert(pqxx::work& tx, const SandboxRecord& record, const Decision& decision,
-            std::chrono::milliseconds lease, const Json& wishes, const std::string& scope_key);
+// What a new row has beside the sandbox's record.
+struct Birth {
+  const Decision& decision;
+  std::chrono::milliseconds lease;  // how long the creator of one in state creating may take
+  const Json& wishes;  // what wishes_of reads
+  const std::string& scope_key;  // what scope_key_of says
+  bool own = false;  // running: on a deployment of its tenant's own
+};
+// A row in the record's state, with the decision: the intention is `creating`, what is placed
+// already `running`, with the attempts that led there. Throws what is_taken knows, as set_running.
+SandboxRecord insert(pqxx::work& tx, const SandboxRecord& record, const Birth& birth);
 
 // creating -> running, with all of `placed`'s backend fields and prices; expires_at counts from
 // now. `own`: on a deployment of its tenant's own. Throws what is_taken knows when another sandbox,

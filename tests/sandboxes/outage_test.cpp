@@ -14,7 +14,7 @@ using test::TestDatabase;
 
 // A world whose replica keeps a journal for outages.
 struct OutageWorld : test::World {
-  OutageWorld() { reopen(); }
+  explicit OutageWorld(const std::string& machine = "") : World(machine) { reopen(); }
 
   // As after a kill -9 of the gateway: another life over the same file and database.
   void reopen() {
@@ -139,6 +139,22 @@ TEST(Outage, ACreateThatCouldNotBeWrittenEndsWhateverItsRowSays) {
   TestDatabase::start_cluster();
   EXPECT_EQ(world.settle(), 2u);
   EXPECT_EQ(world.sql("SELECT state || failure_code FROM sandbox"), "failedunavailable");
+}
+
+// Made before anything of it was written down, and never written down at all.
+TEST(Outage, ACreateOnAMachineOfOursThatCouldNotBeWrittenLeavesNothing) {
+  OutageWorld world("here");
+  world.a->fail_creates(test::FakeProvider::Fault::slow, {}, 500ms);
+  asio::thread_pool pool(1);
+  auto creating = asio::co_spawn(pool, world.lifecycle->create(world.order()), asio::use_future);
+  while (world.a->creates() == 0) run(sleep_for(5ms));
+  TestDatabase::stop_cluster();
+  EXPECT_EQ(test::code_of([&] { creating.get(); }), ErrorCode::unavailable);
+  pool.join();
+  EXPECT_EQ(world.a->alive(), 0u);
+  TestDatabase::start_cluster();
+  EXPECT_EQ(world.settle(), 2u);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox"), "0");
 }
 
 // As when the commit went through and its answer did not.

@@ -129,7 +129,7 @@ SandboxRecord intend(World& world) {
   record.ttl_seconds = record.max_ttl_seconds = 600;
   record.planned = planned(decision);
   auto write = [=](pqxx::work& tx) {
-    sandbox_rows::insert(tx, record, decision, seconds(30), Json::object(), "");
+    sandbox_rows::insert(tx, record, {decision, seconds(30), Json::object(), ""});
   };
   run(world.database->run(std::move(write)));
   return record;

@@ -89,9 +89,11 @@ struct Replica {
   Lifecycle lifecycle;
 };
 
-// A database with one tenant, two backends "a" (tried first) and "b", and one replica.
+// A database with one tenant, two backends "a" (tried first) and "b", and one replica. `machine`:
+// of ours, which both stand on.
 struct World {
-  World() : tenant(add_tenant()), replica(database.url(), fixed()) {}
+  explicit World(const std::string& machine = "")
+      : tenant(add_tenant()), replica(database.url(), fixed(machine)) {}
 
   CreateOrder order(const std::function<void(Profile&)>& change = {}) const {
     CreateOrder order{.tenant = tenant, .profile = "python", .profile_version = 3};
@@ -126,9 +128,9 @@ struct World {
                " ON m.sandbox = s.id WHERE m.state = 'closed' AND s.id = '" +
                id.value + "'") == "t";
   }
-  DeploymentSet fixed() const {
-    return {std::make_shared<const Deployment>(make("a", a)),
-            std::make_shared<const Deployment>(make("b", b))};
+  DeploymentSet fixed(const std::string& machine = "") const {
+    return {std::make_shared<const Deployment>(make("a", a, machine)),
+            std::make_shared<const Deployment>(make("b", b, machine))};
   }
 
   TestDatabase database;
@@ -138,8 +140,12 @@ struct World {
   Replica replica;
 
  private:
-  static Deployment make(const std::string& name, std::shared_ptr<FakeProvider> fake) {
-    return {.name = name, .provider = name, .backend = fake, .descriptor = fake->descriptor()};
+  static Deployment make(const std::string& name, std::shared_ptr<FakeProvider> fake,
+                         const std::string& machine) {
+    Descriptor descriptor = fake->descriptor();
+    descriptor.machine = machine;
+    fake->offer(descriptor);
+    return {.name = name, .provider = name, .backend = fake, .descriptor = descriptor};
   }
   TenantId add_tenant() {
     const TenantId id = TenantId::make();

@@ -1,0 +1,36 @@
+#include "gateway/sandboxes/head_starts.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr size_t kTenantsBeforeForgetting = 1024;
+
+}  // namespace
+
+std::shared_ptr<void> HeadStarts::take(const TenantId& tenant, Instant now) {
+  std::lock_guard lock(mutex_);
+  if (tenants_.size() >= kTenantsBeforeForgetting) forget_rested(now);
+  Tenant& one = tenants_[tenant.value];
+  if (one.under_way >= kAtOnce || one.rests_until > now) return nullptr;
+  ++one.under_way;
+  auto give_back = [self = shared_from_this(), tenant](void*) { self->give_back(tenant); };
+  return std::shared_ptr<void>(this, std::move(give_back));
+}
+
+void HeadStarts::refused(const TenantId& tenant, Instant now) {
+  std::lock_guard lock(mutex_);
+  tenants_[tenant.value].rests_until = now + kRest;
+}
+
+void HeadStarts::give_back(const TenantId& tenant) {
+  std::lock_guard lock(mutex_);
+  --tenants_[tenant.value].under_way;
+}
+
+void HeadStarts::forget_rested(Instant now) {
+  std::erase_if(tenants_, [&](const auto& entry) {
+    return entry.second.under_way == 0 && entry.second.rests_until <= now;
+  });
+}
+
+}  // namespace sandgate

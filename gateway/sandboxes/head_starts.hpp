@@ -1,0 +1,38 @@
+#pragma once
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "gateway/core/ids.hpp"
+
+namespace sandgate {
+
+// Whose creates may have their sandbox made before anything of them is written down: a few of each
+// tenant at once, and none of who was refused one lately, since what is refused afterwards was made
+// for nothing. Thread-safe.
+class HeadStarts : public std::enable_shared_from_this<HeadStarts> {
+ public:
+  using Instant = std::chrono::steady_clock::time_point;
+  static constexpr int kAtOnce = 4;
+  static constexpr std::chrono::seconds kRest{10};
+
+  // Held for as long as it takes; null: first the row, then the sandbox.
+  std::shared_ptr<void> take(const TenantId& tenant,
+                             Instant now = std::chrono::steady_clock::now());
+  void refused(const TenantId& tenant, Instant now = std::chrono::steady_clock::now());
+
+ private:
+  struct Tenant {
+    int under_way = 0;
+    Instant rests_until{};
+  };
+  void give_back(const TenantId& tenant);
+  void forget_rested(Instant now);
+
+  std::mutex mutex_;
+  std::map<std::string, Tenant> tenants_;  // of which something is under way or rests
+};
+
+}  // namespace sandgate

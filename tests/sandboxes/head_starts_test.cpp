@@ -1,0 +1,95 @@
+#include "gateway/sandboxes/head_starts.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate {
+namespace {
+
+using namespace std::chrono_literals;
+using test::code_of;
+using test::FakeProvider;
+using test::World;
+
+TEST(HeadStarts, AreAFewOfEachTenantAtOnce) {
+  const auto starts = std::make_shared<HeadStarts>();
+  const TenantId one = TenantId::make(), other = TenantId::make();
+  std::vector<std::shared_ptr<void>> held;
+  for (int i = 0; i < HeadStarts::kAtOnce; ++i) held.push_back(starts->take(one));
+  for (const auto& start : held) EXPECT_TRUE(start);
+  EXPECT_FALSE(starts->take(one));
+  EXPECT_TRUE(starts->take(other));
+  held.pop_back();
+  EXPECT_TRUE(starts->take(one));
+}
+
+TEST(HeadStarts, AreNotForWhoWasRefusedLately) {
+  const auto starts = std::make_shared<HeadStarts>();
+  const TenantId tenant = TenantId::make();
+  const HeadStarts::Instant now{};
+  starts->refused(tenant, now + 1s);
+  EXPECT_FALSE(starts->take(tenant, now + 2s));
+  EXPECT_TRUE(starts->take(tenant, now + 1s + HeadStarts::kRest));
+}
+
+// What is seen of a create on a machine of ours is what is seen of any other.
+TEST(HeadStarts, LeaveTheSameRowsAndEvents) {
+  std::vector<std::string> seen;
+  for (const char* machine : {"", "here"}) {
+    World world(machine);
+    world.create();
+    seen.push_back(world.sql(
+        "SELECT concat_ws(' ', s.state, s.deployment, backend_id <> '', deployment_owner,"
+        " expires_at = s.created_at + ttl_seconds * interval '1 s', planned, a.outcome, a.ordinal,"
+        " m.state, (SELECT string_agg(type, ' ' ORDER BY ordinal) FROM event_outbox))"
+        " FROM sandbox s JOIN attempt a ON a.sandbox = s.id"
+        " JOIN metered_sandbox m ON m.sandbox = s.id JOIN decision d ON d.id = s.decision"));
+  }
+  EXPECT_NE(seen[0], "");
+  // Its time begins when it runs, which is when its row is written.
+  EXPECT_EQ(seen[1], "running a t  t {a,b} created 1 running sandbox.created sandbox.running");
+}
+
+TEST(HeadStarts, WhatIsRefusedAfterwardsIsEndedAndNoMoreIsMade) {
+  World world("here");
+  world.sql("UPDATE tenant SET max_running = 1 RETURNING id");
+  const SandboxRecord first = world.create();
+  EXPECT_EQ(code_of([&] { world.create(); }), ErrorCode::quota_exceeded);
+  EXPECT_EQ(world.a->creates(), 2);
+  EXPECT_EQ(world.a->alive(), 1u);
+  EXPECT_TRUE(world.a->has(first.id.value));
+  EXPECT_EQ(code_of([&] { world.create(); }), ErrorCode::quota_exceeded);
+  EXPECT_EQ(world.a->creates(), 2) << "refused before anything was made";
+  EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox"), "1");
+}
+
+TEST(HeadStarts, AFailedCreateIsToldOfAsAnyOther) {
+  World world("here");
+  world.a->fail_creates(FakeProvider::Fault::error, ErrorCode::invalid);
+  EXPECT_EQ(code_of([&] { world.create(); }), ErrorCode::invalid);
+  EXPECT_EQ(world.sql("SELECT state || failure_code FROM sandbox"), "failedinvalid");
+  EXPECT_EQ(world.sql("SELECT outcome || code FROM attempt"), "failedinvalid");
+}
+
+TEST(HeadStarts, TheNextBackendIsTriedAsEver) {
+  World world("here");
+  world.a->fail_creates(FakeProvider::Fault::error, ErrorCode::no_capacity);
+  EXPECT_EQ(world.create().deployment, "b");
+  EXPECT_EQ(
+      world.sql("SELECT string_agg(deployment || outcome, ' ' ORDER BY ordinal) FROM attempt"),
+      "afailed bcreated");
+}
+
+TEST(HeadStarts, ALostReplyIsLookedFor) {
+  World world("here");
+  world.a->fail_creates(FakeProvider::Fault::lost_reply, ErrorCode::timeout);
+  world.b->fail_creates(FakeProvider::Fault::error, ErrorCode::no_capacity);
+  EXPECT_EQ(code_of([&] { world.create(); }), ErrorCode::no_capacity);
+  EXPECT_EQ(world.a->alive(), 1u);
+  test::run(world.replica.reaper(1min).resolve_unknown());
+  EXPECT_EQ(world.a->alive(), 0u);
+}
+
+}  // namespace
+}  // namespace sandgate
