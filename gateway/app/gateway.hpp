@@ -55,8 +55,8 @@
 #include "gateway/http/database_idempotency.hpp"
 #include "gateway/http/dispatch.hpp"
 #include "gateway/http/http_metrics.hpp"
-#include "gateway/http/request_rate.hpp"
 #include "gateway/http/server.hpp"
+#include "gateway/http/tenant_admission.hpp"
 #include "gateway/placement/deployments.hpp"
 #include "gateway/placement/health_board.hpp"
 #include "gateway/placement/shared_breakers.hpp"
@@ -166,7 +166,7 @@ class Gateway {
   WebhookSender webhook_sender_;
 
   http::KeyAuthenticator authenticator_;
-  http::RequestRate rate_;
+  http::TenantAdmission admission_;
   http::BodyRoom body_room_;
   http::DatabaseIdempotency idempotency_;
   api::AuditHandlers audit_api_;

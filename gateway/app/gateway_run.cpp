@@ -237,7 +237,7 @@ void Gateway::listen() {
   metrics_ = std::make_unique<http::HttpMetrics>(routes_);
   dispatcher_ = std::make_unique<http::Dispatcher>(
       routes_,
-      http::Dispatcher::Services{authenticator_, &rate_, &idempotency_, metrics_.get(),
+      http::Dispatcher::Services{authenticator_, &admission_, &idempotency_, metrics_.get(),
                                  static_cast<size_t>(config_.limits.body_bytes), &body_room_});
   port_gate_ = std::make_unique<ports::PortGate>(*dispatcher_, access_, ports_, app_pool_, clock_,
                                                  tenant_directory_, gate_settings());

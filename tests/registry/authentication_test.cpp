@@ -1,6 +1,6 @@
 #include "gateway/http/authentication.hpp"
 
-#include "gateway/http/request_rate.hpp"
+#include "gateway/http/tenant_admission.hpp"
 #include "tests/registry/registry_fixture.hpp"
 
 namespace sandgate::http {
@@ -144,34 +144,34 @@ TEST_F(AuthenticationTest, KnownKeysOutliveTheDatabase) {
 
 TEST_F(AuthenticationTest, HoldsTenantsToTheirRate) {
   std::chrono::steady_clock::time_point now{};
-  RequestRate rate(here.directory, {}, [&] { return now; });
+  TenantAdmission admission(here.directory, {}, [&] { return now; });
   const Route read{.method = Method::get, .pattern = "/", .permission = Permission::read};
   const Caller caller = here.caller(new_secret());
-  for (int i = 0; i < 100; ++i) rate.admit(caller, read);
+  for (int i = 0; i < 100; ++i) admission.admit(caller, read);
   run(here.tenants.set_limits(tenant, {.requests_per_second = 2}, kActor));
   run(here.directory.find(tenant));
-  rate.admit(caller, read);
-  rate.admit(caller, read);
+  admission.admit(caller, read);
+  admission.admit(caller, read);
   try {
-    rate.admit(caller, read);
+    admission.admit(caller, read);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::rate_limited);
     EXPECT_EQ(error.retry_after, 500ms);
   }
   now += 500ms;
-  rate.admit(caller, read);
-  EXPECT_THROW(rate.admit(caller, read), Error);
+  admission.admit(caller, read);
+  EXPECT_THROW(admission.admit(caller, read), Error);
 }
 
 TEST_F(AuthenticationTest, SuspendedTenantsLookAndDelete) {
-  RequestRate rate(here.directory);
+  TenantAdmission admission(here.directory);
   Caller caller = here.caller(new_secret());
   caller.suspended = true;
   const auto refused = [&](Method method, const char* pattern) {
     try {
-      rate.admit(caller,
-                 {.method = method, .pattern = pattern, .permission = Permission::use_sandboxes});
+      admission.admit(
+          caller, {.method = method, .pattern = pattern, .permission = Permission::use_sandboxes});
       return false;
     } catch (const Error& error) {
       return error.code == ErrorCode::forbidden;
@@ -184,13 +184,13 @@ TEST_F(AuthenticationTest, SuspendedTenantsLookAndDelete) {
 }
 
 TEST_F(AuthenticationTest, CountsStreamsWhileTheyLast) {
-  RequestRate rate(here.directory, {.max_streams = 1});
+  TenantAdmission admission(here.directory, {.max_streams = 1});
   const Caller caller = here.caller(new_secret());
-  auto stream = rate.open_stream(caller);
+  auto stream = admission.open_stream(caller);
   ASSERT_TRUE(stream);
-  EXPECT_THROW(rate.open_stream(caller), Error);
+  EXPECT_THROW(admission.open_stream(caller), Error);
   stream.reset();
-  EXPECT_TRUE(rate.open_stream(caller));
+  EXPECT_TRUE(admission.open_stream(caller));
 }
 
 }  // namespace

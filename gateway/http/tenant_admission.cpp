@@ -1,4 +1,4 @@
-#include "gateway/http/request_rate.hpp"
+#include "gateway/http/tenant_admission.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -33,7 +33,7 @@ bool needs_good_standing(const Route& route) {
 
 }  // namespace
 
-RequestRate::RequestRate(TenantDirectory& tenants, Options options, Now now)
+TenantAdmission::TenantAdmission(TenantDirectory& tenants, Options options, Now now)
     : tenants_(tenants),
       options_(options),
       now_(std::move(now)),
@@ -41,7 +41,7 @@ RequestRate::RequestRate(TenantDirectory& tenants, Options options, Now now)
       streams_(options.max_tenants),
       bodies_(options.max_tenants) {}
 
-std::chrono::nanoseconds RequestRate::take(Bucket& bucket, int64_t per_second) const {
+std::chrono::nanoseconds TenantAdmission::take(Bucket& bucket, int64_t per_second) const {
   const auto now = now_();
   const double rate = static_cast<double>(per_second);
   const std::chrono::duration<double> passed = now - bucket.filled_at;
@@ -55,13 +55,13 @@ std::chrono::nanoseconds RequestRate::take(Bucket& bucket, int64_t per_second) c
   return std::chrono::ceil<std::chrono::nanoseconds>(wait);
 }
 
-bool RequestRate::may_go_on(const Caller& caller, const Route& route) const {
+bool TenantAdmission::may_go_on(const Caller& caller, const Route& route) const {
   if (caller.is_operator() || !needs_good_standing(route)) return true;
   const auto tenant = caller.tenant ? tenants_.last_known(*caller.tenant) : nullptr;
   return !caller.suspended && !(tenant && tenant->suspended);
 }
 
-void RequestRate::admit(const Caller& caller, const Route& route) {
+void TenantAdmission::admit(const Caller& caller, const Route& route) {
   // An operator is not counted against the tenant it acts for.
   if (!caller.tenant || caller.is_operator()) return;
   if (!may_go_on(caller, route)) throw tenant_is_suspended();
@@ -78,12 +78,12 @@ void RequestRate::admit(const Caller& caller, const Route& route) {
   throw error;
 }
 
-std::shared_ptr<void> RequestRate::open_stream(const Caller& caller) {
+std::shared_ptr<void> TenantAdmission::open_stream(const Caller& caller) {
   return count(streams_, caller, options_.max_streams,
                Error(ErrorCode::quota_exceeded, "this tenant has too many streams open"));
 }
 
-std::shared_ptr<void> RequestRate::open_body(const Caller& caller) {
+std::shared_ptr<void> TenantAdmission::open_body(const Caller& caller) {
   return count(bodies_, caller, options_.max_bodies,
                Error(ErrorCode::rate_limited, "this tenant sends too many bodies at once"));
 }

@@ -1,5 +1,7 @@
 #pragma once
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 
 #include "gateway/http/admission.hpp"
@@ -9,8 +11,9 @@
 namespace sandgate::http {
 
 // Holds tenants to their requests_per_second (a token bucket of one second's worth, counted in
-// this replica), to a number of streams at once, and suspended ones to looking and deleting.
-class RequestRate final : public Admission {
+// this replica), to a number of streams and of arriving bodies at once, and suspended ones to
+// looking and deleting. Thread-safe; `tenants` outlives it.
+class TenantAdmission final : public Admission {
  public:
   struct Options {
     size_t max_tenants = 10'000;  // buckets kept; the least recently used starts afresh
@@ -19,9 +22,9 @@ class RequestRate final : public Admission {
   };
   using Now = std::function<std::chrono::steady_clock::time_point()>;
 
-  explicit RequestRate(TenantDirectory& tenants, Options options,
-                       Now now = std::chrono::steady_clock::now);
-  explicit RequestRate(TenantDirectory& tenants) : RequestRate(tenants, Options{}) {}
+  explicit TenantAdmission(TenantDirectory& tenants, Options options,
+                           Now now = std::chrono::steady_clock::now);
+  explicit TenantAdmission(TenantDirectory& tenants) : TenantAdmission(tenants, Options{}) {}
 
   void admit(const Caller& caller, const Route& route) override;
   bool may_go_on(const Caller& caller, const Route& route) const override;
