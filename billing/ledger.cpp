@@ -55,21 +55,13 @@ LedgerTransfer move_money(const Money& money, std::string reason, std::optional<
                       {std::move(credit), Decimal(), money.amount}}};
 }
 
-LedgerTransfer reversal_of(const LedgerTransfer& transfer) {
-  LedgerTransfer reversal = transfer;
-  reversal.id = 0;
-  reversal.reason = "reversal of " + std::to_string(transfer.id) + ": " + transfer.reason;
-  for (LedgerEntry& entry : reversal.entries) std::swap(entry.debit, entry.credit);
-  return reversal;
-}
-
-int64_t post(pqxx::work& tx, const LedgerTransfer& transfer, std::optional<int64_t> reverses) {
+int64_t post(pqxx::work& tx, const LedgerTransfer& transfer) {
   const int64_t id =
       tx.exec_params1(
-            "INSERT INTO ledger_transfer (currency, reason, tenant, reverses)"
-            " VALUES ($1, $2, $3, $4) RETURNING id",
+            "INSERT INTO ledger_transfer (currency, reason, tenant) VALUES ($1, $2, $3)"
+            " RETURNING id",
             transfer.currency, transfer.reason,
-            transfer.tenant ? std::optional(transfer.tenant->value) : std::nullopt, reverses)[0]
+            transfer.tenant ? std::optional(transfer.tenant->value) : std::nullopt)[0]
           .as<int64_t>();
   SqlArray account, debit, credit;
   for (const LedgerEntry& entry : transfer.entries) {
@@ -108,13 +100,6 @@ std::vector<LedgerTransfer> read_ledger(pqxx::work& tx, const LedgerQuery& query
   for (const auto& row : rows) transfers.push_back(transfer_from(row));
   read_entries(tx, transfers);
   return transfers;
-}
-
-LedgerTransfer get_transfer(pqxx::work& tx, int64_t id) {
-  auto transfers = read_ledger(tx, {.after = id - 1, .limit = 1});
-  if (transfers.empty() || transfers[0].id != id)
-    throw Error::not_found("transfer", std::to_string(id));
-  return transfers[0];
 }
 
 std::vector<AccountBalance> read_balances(pqxx::work& tx, const std::optional<TenantId>& tenant) {

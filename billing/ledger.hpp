@@ -15,7 +15,7 @@ struct LedgerEntry {
   Decimal debit, credit;  // one of them is zero
 };
 
-// Money that moved; its entries balance. Never changed: a mistake is undone by its reversal.
+// Money that moved; its entries balance. Never changed: what corrects one is another.
 struct LedgerTransfer {
   int64_t id = 0;  // 0 until posted
   Time at;
@@ -37,13 +37,10 @@ inline constexpr std::string_view kRounding = "rounding";
 // A transfer of a positive amount from one account to another.
 LedgerTransfer move_money(const Money& money, std::string reason, std::optional<TenantId> tenant,
                           std::string debit, std::string credit);
-// What takes a posted transfer back.
-LedgerTransfer reversal_of(const LedgerTransfer& transfer);
 
 // Posts in the caller's transaction and returns the id; a transfer that does not balance fails at
-// commit. `reverses` is the id of the transfer taken back: once only, else Error(conflict).
-int64_t post(pqxx::work& tx, const LedgerTransfer& transfer,
-             std::optional<int64_t> reverses = std::nullopt);
+// commit.
+int64_t post(pqxx::work& tx, const LedgerTransfer& transfer);
 
 // What a vendor costs and no tenant pays: a sandbox nobody knew, one that could not be reached.
 int64_t post_loss(pqxx::work& tx, const std::string& deployment, const Money& money,
@@ -57,8 +54,6 @@ struct LedgerQuery {
   int64_t limit = 50;
 };
 std::vector<LedgerTransfer> read_ledger(pqxx::work& tx, const LedgerQuery& query);  // by id
-// Throws Error(not_found).
-LedgerTransfer get_transfer(pqxx::work& tx, int64_t id);
 
 struct AccountBalance {
   std::string account, currency;
