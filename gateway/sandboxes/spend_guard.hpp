@@ -35,13 +35,4 @@ class SpendGuard {
   virtual void settle(pqxx::work& tx, const SandboxId& id) = 0;
 };
 
-// Where no budgets are kept.
-class NoSpendGuard : public SpendGuard {
- public:
-  bool reserve(pqxx::work&, const SandboxRecord&, const PlannedCharge&) override { return false; }
-  void adjust(pqxx::work&, const SandboxRecord&, const Decimal&) override {}
-  void extend(pqxx::work&, const SandboxRecord&) override {}
-  void settle(pqxx::work&, const SandboxId&) override {}
-};
-
 }  // namespace sandgate

@@ -8,6 +8,7 @@
 #include "gateway/sandboxes/reaper.hpp"
 #include "gateway/sandboxes/reconciler.hpp"
 #include "registry/deployment_store.hpp"
+#include "tests/sandboxes/no_spend_guard.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/fake_provider.hpp"
 #include "tests/support/test_database.hpp"

@@ -1,0 +1,15 @@
+#pragma once
+#include "gateway/sandboxes/spend_guard.hpp"
+
+namespace sandgate::test {
+
+// Where no budgets are kept.
+class NoSpendGuard : public SpendGuard {
+ public:
+  bool reserve(pqxx::work&, const SandboxRecord&, const PlannedCharge&) override { return false; }
+  void adjust(pqxx::work&, const SandboxRecord&, const Decimal&) override {}
+  void extend(pqxx::work&, const SandboxRecord&) override {}
+  void settle(pqxx::work&, const SandboxId&) override {}
+};
+
+}  // namespace sandgate::test
