@@ -48,11 +48,11 @@ Task<http::Response> OperationsHandlers::ready(http::Request&) {
 }
 
 Task<http::Response> OperationsHandlers::metrics(http::Request&) {
-  std::string text;
-  for (const auto& render : sources_.metrics) render(text);
+  MetricText text;
+  sources_.metrics(text);
   http::Response response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  response.body = std::move(text);
+  response.body = text.str();
   co_return response;
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 #include <functional>
 #include <string>
-#include <vector>
+#include <string_view>
 
+#include "gateway/core/metric_text.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::api {
@@ -12,8 +13,7 @@ struct OperationsSources {
   std::string version;
   std::function<Task<bool>()> database_answers;  // must come back within about a second
   std::function<Task<bool>()> has_deployment;  // at least one that is enabled
-  // Each appends its metrics in Prometheus' text format.
-  std::vector<std::function<void(std::string&)>> metrics;
+  std::function<void(MetricText&)> metrics;  // writes all there are
 };
 
 // /healthz, /readyz, /metrics, /version, /openapi.json and the dashboard at /.

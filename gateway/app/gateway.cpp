@@ -214,7 +214,7 @@ api::OperationsSources Gateway::operations() {
       if (deployment->enabled && !deployment->descriptor.verbs.empty()) co_return true;
     co_return false;
   };
-  sources.metrics.push_back([this](std::string& out) { render_metrics(out); });
+  sources.metrics = [this](MetricText& out) { render_metrics(out); };
   return sources;
 }
 

@@ -112,7 +112,7 @@ class Gateway {
   void reload();
   Task<void> anchor_clock();
   Task<void> settle_outage();
-  void render_metrics(std::string& out) const;
+  void render_metrics(MetricText& out) const;
   template <class T>
   T wait(Task<T> task);
 

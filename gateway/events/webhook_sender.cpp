@@ -141,31 +141,14 @@ Task<void> WebhookSender::run() {
   }
 }
 
-void WebhookSender::render(std::string& out) const {
-  out.append(
-      "# HELP sandgate_webhook_deliveries_total Tries to deliver an event, by what came of it.\n"
-      "# TYPE sandgate_webhook_deliveries_total counter\n");
-  const auto count = [&out](std::string_view outcome, uint64_t value) {
-    out.append("sandgate_webhook_deliveries_total{outcome=\"")
-        .append(outcome)
-        .append("\"} ")
-        .append(std::to_string(value))
-        .append("\n");
-  };
-  count("delivered", delivered_);
-  count("failed", failed_);
-  count("given_up", given_up_);
-  size_t in_flight;
-  {
-    const std::lock_guard lock(mutex_);
-    in_flight = under_way_.size();
-  }
-  out.append(
-         "# HELP sandgate_webhook_deliveries_in_flight Deliveries under way.\n"
-         "# TYPE sandgate_webhook_deliveries_in_flight gauge\n")
-      .append("sandgate_webhook_deliveries_in_flight ")
-      .append(std::to_string(in_flight))
-      .append("\n");
+void WebhookSender::render(MetricText& out) const {
+  constexpr std::string_view kTries = "sandgate_webhook_deliveries_total";
+  out.begin(kTries, "counter", "Tries to deliver an event, by what came of it.");
+  out.sample(kTries, "outcome=\"delivered\"", delivered_.load());
+  out.sample(kTries, "outcome=\"failed\"", failed_.load());
+  out.sample(kTries, "outcome=\"given_up\"", given_up_.load());
+  const std::lock_guard lock(mutex_);
+  out.gauge("sandgate_webhook_deliveries_in_flight", "Deliveries under way.", under_way_.size());
 }
 
 }  // namespace sandgate

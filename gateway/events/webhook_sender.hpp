@@ -7,6 +7,7 @@
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/database.hpp"
+#include "gateway/core/metric_text.hpp"
 #include "gateway/events/delivery_rows.hpp"
 #include "providers/http_client.hpp"
 
@@ -36,8 +37,8 @@ class WebhookSender {
   // Tells run() that there may be something to send. Thread-safe: for Notifications ('events').
   void poke() { poked_ = true; }
 
-  // Appends Prometheus text.
-  void render(std::string& out) const;
+  // Writes sandgate_webhook_deliveries_total and sandgate_webhook_deliveries_in_flight.
+  void render(MetricText& out) const;
 
  private:
   using Deliveries = std::vector<delivery_rows::Delivery>;

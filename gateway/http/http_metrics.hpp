@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gateway/core/metric_text.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::http {
@@ -23,8 +24,8 @@ class HttpMetrics {
 
   // `route` null: no route matched.
   void record(const Route* route, int status, std::chrono::steady_clock::duration took);
-  // Appends Prometheus text: sandgate_http_requests_total, sandgate_http_request_seconds.
-  void render(std::string& out) const;
+  // Writes sandgate_http_requests_total and sandgate_http_request_seconds.
+  void render(MetricText& out) const;
 
  private:
   struct Counters {
@@ -33,8 +34,8 @@ class HttpMetrics {
     std::atomic<uint64_t> nanoseconds{0};
   };
 
-  void render_requests(std::string& out, const Counters& counters, const std::string& labels) const;
-  void render_seconds(std::string& out, const Counters& counters, const std::string& labels) const;
+  void render_requests(MetricText& out, const Counters& counters, const std::string& labels) const;
+  void render_seconds(MetricText& out, const Counters& counters, const std::string& labels) const;
   std::string labels_of(size_t index) const;
 
   const Routes& routes_;

@@ -27,11 +27,10 @@ TEST(Operations, ReadyNeedsTheDatabaseAndADeployment) {
   EXPECT_EQ(readiness([] { return fail(); }, true), 503);
 }
 
-TEST(Operations, MetricsJoinEveryRenderer) {
-  OperationsHandlers handlers({.metrics = {[](std::string& text) { text += "a 1\n"; },
-                                           [](std::string& text) { text += "b 2\n"; }}});
+TEST(Operations, MetricsAreWhatTheSourceWrites) {
+  OperationsHandlers handlers({.metrics = [](MetricText& out) { out.sample("a", "", 1.5); }});
   http::Request request;
-  EXPECT_EQ(std::get<std::string>(test::run(handlers.metrics(request)).body), "a 1\nb 2\n");
+  EXPECT_EQ(std::get<std::string>(test::run(handlers.metrics(request)).body), "a 1.5\n");
 }
 
 TEST(Operations, TheDescriptionIsJsonAndThePageIsThere) {

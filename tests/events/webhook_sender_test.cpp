@@ -252,8 +252,9 @@ TEST_F(WebhookSenderTest, ASlowReceiverTakesNoPlaceOfOthers) {
   asio::thread_pool pool(1);
   asio::co_spawn(pool, sender.run(), [](std::exception_ptr) {});
   const auto in_flight = [this] {
-    std::string text;
-    sender.render(text);
+    MetricText metrics;
+    sender.render(metrics);
+    const std::string& text = metrics.str();
     const std::string name = "\nsandgate_webhook_deliveries_in_flight ";
     return std::stoi(text.substr(text.find(name) + name.size()));
   };
@@ -280,9 +281,9 @@ TEST_F(WebhookSenderTest, RemovedMeansNothingIsSent) {
 TEST_F(WebhookSenderTest, Counts) {
   happen();
   run(sender.step());
-  std::string text;
-  sender.render(text);
-  EXPECT_NE(text.find("sandgate_webhook_deliveries_total{outcome=\"delivered\"} 1\n"),
+  MetricText metrics;
+  sender.render(metrics);
+  EXPECT_NE(metrics.str().find("sandgate_webhook_deliveries_total{outcome=\"delivered\"} 1\n"),
             std::string::npos);
 }
 

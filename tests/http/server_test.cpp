@@ -278,8 +278,9 @@ TEST(Server, CountsAnswersByRoute) {
   RawClient client(server.port());
   client.ask(get("/hello"));
   client.ask(get("/nowhere"));
-  std::string text;
-  server.metrics.render(text);
+  MetricText metrics;
+  server.metrics.render(metrics);
+  const std::string& text = metrics.str();
   EXPECT_NE(
       text.find("sandgate_http_requests_total{method=\"GET\",route=\"/hello\",status=\"2xx\"} 1"),
       std::string::npos);
