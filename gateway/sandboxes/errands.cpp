@@ -35,9 +35,9 @@ Task<void> carry_out(const Errand& errand) {
 
 struct Errands::State {
   // The next one of a line; empty ends a runner.
-  std::optional<Errand> next(const std::string& deployment) {
+  std::optional<Errand> next(const std::string& name) {
     std::lock_guard lock(mutex);
-    const auto line = lines.find(deployment);
+    const auto line = lines.find(name);
     if (line->second.waiting.empty()) {
       if (--line->second.under_way == 0) lines.erase(line);
       return std::nullopt;
@@ -62,27 +62,27 @@ Errands::Errands(asio::any_io_executor executor, Options options)
   state_->options = options;
 }
 
-Task<void> Errands::run_line(std::shared_ptr<State> state, std::string deployment) {
+Task<void> Errands::run_line(std::shared_ptr<State> state, std::string name) {
   for (;;) {
-    const auto errand = state->next(deployment);
+    const auto errand = state->next(name);
     if (!errand) co_return;
     co_await carry_out(*errand);
     state->end(errand->id);
   }
 }
 
-void Errands::send(std::string deployment, std::string id, std::function<Task<void>()> work) {
+void Errands::send(std::string name, std::string id, std::function<Task<void>()> work) {
   {
     std::lock_guard lock(state_->mutex);
     if (state_->known.contains(id)) return;
-    Line& line = state_->lines[deployment];
+    Line& line = state_->lines[name];
     if (line.waiting.size() >= state_->options.waiting) return;
     state_->known.insert(id);
     line.waiting.push_back({std::move(id), std::move(work)});
     if (line.under_way >= state_->options.at_once) return;
     ++line.under_way;
   }
-  auto running = run_line(state_, std::move(deployment));
+  auto running = run_line(state_, std::move(name));
   // A strand, because races of tasks share what they are cancelled by.
   spawn_detached(asio::make_strand(executor_), std::move(running));
 }

@@ -8,12 +8,12 @@
 
 namespace sandgate {
 
-// Calls to backends that nobody waits for: of each deployment some are under way and more wait, so
-// that one which hangs holds up its own alone. Thread-safe.
+// Calls to backends that nobody waits for: in each line some are under way and more wait, so that a
+// backend which hangs holds up its own alone. Thread-safe.
 class Errands {
  public:
   struct Options {
-    size_t at_once = 16, waiting = 2000;  // of each deployment
+    size_t at_once = 16, waiting = 2000;  // in each line
   };
   explicit Errands(asio::any_io_executor executor) : Errands(std::move(executor), Options()) {}
   // Those of one Errands may share what they use when the executor is a strand.
@@ -21,10 +21,10 @@ class Errands {
   Errands(const Errands&) = delete;
   Errands& operator=(const Errands&) = delete;
 
-  // Begins `work` when its turn comes; what it throws is logged. What it uses must live until
-  // rest() returns. Left out when `id` is on its way already or too many wait: the row that says
-  // what to do is due again when its lease is over.
-  void send(std::string deployment, std::string id, std::function<Task<void>()> work);
+  // Begins `work` when its turn in `line` comes; what it throws is logged. What it uses must live
+  // until rest() returns. Left out when `id` is on its way already or too many wait: the row that
+  // says what to do is due again when its lease is over.
+  void send(std::string line, std::string id, std::function<Task<void>()> work);
 
   // One line for all deployments of a tenant: whoever has fifty that hang waits for itself.
   static std::string line_of(const Deployment& deployment);
@@ -34,7 +34,7 @@ class Errands {
 
  private:
   struct State;
-  static Task<void> run_line(std::shared_ptr<State> state, std::string deployment);
+  static Task<void> run_line(std::shared_ptr<State> state, std::string name);
 
   asio::any_io_executor executor_;
   std::shared_ptr<State> state_;
