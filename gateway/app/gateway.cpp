@@ -91,7 +91,7 @@ Gateway::Gateway(const Config& config)
       invoices_(database_),
       export_rows_(database_, vault_),
       exports_(database_, vault_, curl_, clock_, config.webhooks.allow_private),
-      local_(local_provider(config, machine_, [this] { health_.returned(kLocalDeployment); })),
+      local_(local_provider(config, machine_, [this] { health_.returned({kLocalDeployment}); })),
       deployments_(
           deployment_rows_, [this](const DeploymentRow& row) { return make_provider(row); },
           fixed_deployments()),

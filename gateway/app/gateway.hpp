@@ -106,7 +106,7 @@ class Gateway {
   void start_background_work();
   void start_forgetting();
   void start_events();
-  void tell_breaker(const std::string& deployment, Breaker breaker);
+  void tell_breaker(const DeploymentKey& deployment, Breaker breaker);
   http::ServerOptions server_options() const;
   void listen_for_e2b();
   void reload();

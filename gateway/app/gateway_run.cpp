@@ -91,14 +91,14 @@ bool Gateway::prepare(const sigset_t& signals) {
 }
 
 void Gateway::subscribe() {
-  health_.on_change([this](const std::string& deployment, const Verdict& verdict) {
+  health_.on_change([this](const DeploymentKey& deployment, const Verdict& verdict) {
     spawn_detached(io_.executor(), [this, deployment, verdict]() -> Task<void> {
       co_await breakers_.tell(deployment, verdict);
     });
     if (verdict.turned) tell_breaker(deployment, verdict.breaker);
   });
   // What failed with other credentials or settings says nothing of these.
-  deployments_.on_change([this](const std::string& deployment) { health_.returned(deployment); });
+  deployments_.on_change([this](const DeploymentKey& deployment) { health_.returned(deployment); });
   breakers_.subscribe(notifications_, io_.executor());
   notifications_.subscribe("sandboxes",
                            [this](const std::string& id) { sandbox_cache_.on_notification(id); });
@@ -123,15 +123,13 @@ void Gateway::subscribe() {
 }
 
 // Each replica judges deployments by what it saw, and tells of its own breakers.
-void Gateway::tell_breaker(const std::string& deployment, Breaker breaker) {
-  const size_t slash = deployment.find('/');
-  const bool shared = slash == std::string::npos;
-  const auto owner = shared ? std::nullopt : TenantId::parse(deployment.substr(0, slash));
-  const std::string name = shared ? deployment : deployment.substr(slash + 1);
+void Gateway::tell_breaker(const DeploymentKey& deployment, Breaker breaker) {
   const std::string type = breaker == Breaker::open ? "deployment.opened" : "deployment.closed";
-  auto work = [this, owner, name, type]() -> Task<void> {
-    const Json data{{"deployment", name}};
-    auto tell = [=](pqxx::work& tx) { tell_event(tx, owner, type, "deployments/" + name, data); };
+  auto work = [this, deployment, type]() -> Task<void> {
+    const Json data{{"deployment", deployment.name}};
+    auto tell = [=](pqxx::work& tx) {
+      tell_event(tx, deployment.tenant, type, "deployments/" + deployment.name, data);
+    };
     const auto outcome = co_await attempt(database_.run(std::move(tell)));
     if (const auto* error = std::get_if<Error>(&outcome))
       log::warn("an event was not written", {{"type", type}, {"reason", error->what()}});

@@ -8,6 +8,7 @@
 
 #include "gateway/core/ids.hpp"
 #include "gateway/placement/account.hpp"
+#include "gateway/placement/deployment_key.hpp"
 #include "providers/provider.hpp"
 
 namespace sandgate {
@@ -26,8 +27,7 @@ struct Deployment {
   std::shared_ptr<Account> account;  // whose limits it shares; null: nobody's
   AccountLimits account_limits;
 
-  // Different for any two: names of tenants' own deployments may repeat between tenants.
-  std::string key() const { return tenant ? tenant->value + "/" + name : name; }
+  DeploymentKey key() const { return {name, tenant}; }  // different for any two
   std::string region() const {
     return descriptor.regions.empty() ? std::string() : descriptor.regions.front();
   }

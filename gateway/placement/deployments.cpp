@@ -84,7 +84,7 @@ DeploymentPtr Deployments::make(const DeploymentRow& row) {
   }
 }
 
-void Deployments::on_change(std::function<void(const std::string& key)> callback) {
+void Deployments::on_change(std::function<void(const DeploymentKey&)> callback) {
   callback_ = std::move(callback);
 }
 
@@ -93,30 +93,30 @@ Task<void> Deployments::reload() {
   const auto before = snapshot();
   DeploymentSet set;
   for (const DeploymentPtr& one : fixed_) set.push_back(as_described_now(*one));
-  std::map<std::string, int64_t> versions;
-  std::vector<std::string> changed;
+  std::map<DeploymentKey, int64_t> versions;
+  std::vector<DeploymentKey> changed;
   for (const DeploymentRow& row : rows) {
-    const Deployment named{.name = row.name, .tenant = row.tenant};
-    const auto same = [&](const DeploymentPtr& one) { return one->key() == named.key(); };
+    const DeploymentKey key{row.name, row.tenant};
+    const auto same = [&](const DeploymentPtr& one) { return one->key() == key; };
     if (std::any_of(fixed_.begin(), fixed_.end(),
                     [&](const DeploymentPtr& one) { return one->name == row.name; })) {
       log::warn("a deployment has the name of a built-in one", {{"deployment", row.name}});
       continue;
     }
-    const auto known = versions_.find(named.key());
+    const auto known = versions_.find(key);
     const auto old = std::find_if(before->begin(), before->end(), same);
     const bool unchanged =
         known != versions_.end() && known->second == row.version && old != before->end();
     const DeploymentPtr made = unchanged ? *old : make(row);
-    versions[named.key()] = row.version;
+    versions[key] = row.version;
     if (!made) continue;
     set.push_back(made);
-    if (known != versions_.end() && known->second != row.version) changed.push_back(named.key());
+    if (known != versions_.end() && known->second != row.version) changed.push_back(key);
   }
   versions_ = std::move(versions);
   publish(std::move(set));
   if (!callback_) co_return;
-  for (const std::string& key : changed) callback_(key);
+  for (const DeploymentKey& key : changed) callback_(key);
 }
 
 void Deployments::refresh() {

@@ -28,9 +28,8 @@ class Deployments {
   // What a tenant means by a name; null when there is none.
   DeploymentPtr find(const TenantId& tenant, std::string_view name) const;
 
-  // Called with the key of one whose row was changed, when its new Provider is in use. Set before
-  // use.
-  void on_change(std::function<void(const std::string& key)> callback);
+  // Called with one whose row was changed, when its new Provider is in use. Set before use.
+  void on_change(std::function<void(const DeploymentKey&)> callback);
 
   Task<void> reload();
   // Takes new copies of the descriptors; cheap, no I/O.
@@ -47,12 +46,12 @@ class Deployments {
 
   DeploymentStore& store_;
   Factory factory_;
-  std::function<void(const std::string&)> callback_;
+  std::function<void(const DeploymentKey&)> callback_;
   DeploymentSet fixed_;
   mutable std::mutex mutex_;  // guards the pointer only
   std::shared_ptr<const DeploymentSet> set_;
   std::map<std::string, std::weak_ptr<Account>> accounts_;  // by digest; reload() only
-  std::map<std::string, int64_t> versions_;  // of the rows in set_, by key; reload() only
+  std::map<DeploymentKey, int64_t> versions_;  // of the rows in set_; reload() only
   std::atomic<bool> poked_{true};
 };
 

@@ -34,7 +34,7 @@ std::string_view to_string(Breaker breaker) {
   return "closed";
 }
 
-void HealthBoard::on_change(std::function<void(const std::string&, const Verdict&)> callback) {
+void HealthBoard::on_change(std::function<void(const DeploymentKey&, const Verdict&)> callback) {
   callback_ = std::move(callback);
 }
 
@@ -45,7 +45,7 @@ Breaker HealthBoard::state_of(const Entry& entry, Time now) const {
   return entry.probing && now < entry.probe_until ? Breaker::open : Breaker::half_open;
 }
 
-Health HealthBoard::look(const std::string& deployment) const {
+Health HealthBoard::look(const DeploymentKey& deployment) const {
   const Time now = clock_.now();
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(deployment);
@@ -57,7 +57,7 @@ Health HealthBoard::look(const std::string& deployment) const {
           .failure_rate = entry.failure_rate};
 }
 
-bool HealthBoard::admit(const std::string& deployment) {
+bool HealthBoard::admit(const DeploymentKey& deployment) {
   const Time now = clock_.now();
   std::lock_guard lock(mutex_);
   Entry& entry = entries_[deployment];
@@ -71,7 +71,7 @@ bool HealthBoard::admit(const std::string& deployment) {
   return true;
 }
 
-void HealthBoard::withdrawn(const std::string& deployment) {
+void HealthBoard::withdrawn(const DeploymentKey& deployment) {
   std::lock_guard lock(mutex_);
   entries_[deployment].probing = false;
 }
@@ -107,7 +107,7 @@ void HealthBoard::open(Entry& entry, Time now) {
   decide(entry, now, Breaker::open);
 }
 
-void HealthBoard::succeeded(const std::string& deployment, std::chrono::milliseconds took) {
+void HealthBoard::succeeded(const DeploymentKey& deployment, std::chrono::milliseconds took) {
   const Time now = clock_.now();
   judge(deployment, [&](Entry& entry) {
     if (entry.breaker == Breaker::half_open) decide(entry, now, Breaker::closed);
@@ -127,7 +127,7 @@ void HealthBoard::succeeded(const std::string& deployment, std::chrono::millisec
   });
 }
 
-void HealthBoard::failed(const std::string& deployment, const Error& error) {
+void HealthBoard::failed(const DeploymentKey& deployment, const Error& error) {
   const Time now = clock_.now();
   judge(deployment, [&](Entry& entry) {
     if (error.retry_after) {
@@ -146,7 +146,7 @@ void HealthBoard::failed(const std::string& deployment, const Error& error) {
   });
 }
 
-void HealthBoard::returned(const std::string& deployment) {
+void HealthBoard::returned(const DeploymentKey& deployment) {
   const Time now = clock_.now();
   judge(deployment, [&](Entry& entry) {
     Entry fresh;
@@ -157,7 +157,7 @@ void HealthBoard::returned(const std::string& deployment) {
   });
 }
 
-void HealthBoard::adopt(const std::string& deployment, const Verdict& verdict) {
+void HealthBoard::adopt(const DeploymentKey& deployment, const Verdict& verdict) {
   std::lock_guard lock(mutex_);
   Entry& entry = entries_[deployment];
   if (verdict.at <= entry.decided_at) return;
@@ -166,7 +166,8 @@ void HealthBoard::adopt(const std::string& deployment, const Verdict& verdict) {
   entry.cooldown = verdict.cooldown;
 }
 
-void HealthBoard::judge(const std::string& deployment, const std::function<void(Entry&)>& change) {
+void HealthBoard::judge(const DeploymentKey& deployment,
+                        const std::function<void(Entry&)>& change) {
   std::optional<Verdict> verdict;
   {
     std::lock_guard lock(mutex_);

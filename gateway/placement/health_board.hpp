@@ -9,6 +9,7 @@
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/time.hpp"
+#include "gateway/placement/deployment_key.hpp"
 
 namespace sandgate {
 
@@ -42,22 +43,22 @@ class HealthBoard {
  public:
   explicit HealthBoard(const Clock& clock) : clock_(clock) {}
 
-  // Called with a deployment's name and what was decided here, outside the lock. Set before use.
-  void on_change(std::function<void(const std::string&, const Verdict&)> callback);
+  // Called with a deployment and what was decided here, outside the lock. Set before use.
+  void on_change(std::function<void(const DeploymentKey&, const Verdict&)> callback);
 
-  Health look(const std::string& deployment) const;
+  Health look(const DeploymentKey& deployment) const;
   // Asks to send one attempt now: false while open, and in half-open for all but the one probe.
   // Every admitted attempt ends in exactly one of the three below.
-  bool admit(const std::string& deployment);
-  void withdrawn(const std::string& deployment);  // not sent after all
-  void succeeded(const std::string& deployment, std::chrono::milliseconds took);
+  bool admit(const DeploymentKey& deployment);
+  void withdrawn(const DeploymentKey& deployment);  // not sent after all
+  void succeeded(const DeploymentKey& deployment, std::chrono::milliseconds took);
   // `error` tells what counts: unavailable, timeout and internal do; a full, limiting or
   // disagreeing backend works. Its retry_after rests the deployment.
-  void failed(const std::string& deployment, const Error& error);
+  void failed(const DeploymentKey& deployment, const Error& error);
   // It was away and is back, as who runs it knows: what it failed before says nothing now.
-  void returned(const std::string& deployment);
+  void returned(const DeploymentKey& deployment);
   // Takes over what somebody else decided, unless this board decided later.
-  void adopt(const std::string& deployment, const Verdict& verdict);
+  void adopt(const DeploymentKey& deployment, const Verdict& verdict);
 
  private:
   struct Attempt {
@@ -81,12 +82,12 @@ class HealthBoard {
   void open(Entry& entry, Time now);
   static void decide(Entry& entry, Time now, Breaker breaker);
   // Changes an entry, and tells of what was decided by that.
-  void judge(const std::string& deployment, const std::function<void(Entry&)>& change);
+  void judge(const DeploymentKey& deployment, const std::function<void(Entry&)>& change);
 
   const Clock& clock_;
-  std::function<void(const std::string&, const Verdict&)> callback_;
+  std::function<void(const DeploymentKey&, const Verdict&)> callback_;
   mutable std::mutex mutex_;
-  std::map<std::string, Entry, std::less<>> entries_;
+  std::map<DeploymentKey, Entry> entries_;
 };
 
 }  // namespace sandgate

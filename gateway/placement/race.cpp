@@ -160,7 +160,7 @@ Race::Result Race::refused(const Flight& flight, const BackendSandbox& made) {
 // What a hedge overtook is judged like any other: else one that never answers would stay closed
 // for as long as hedges win.
 void Race::arrived_late(const Flight& flight, const Result& result) {
-  const std::string key = flight.deployment->key();
+  const DeploymentKey key = flight.deployment->key();
   const auto* made = std::get_if<BackendSandbox>(&result);
   if (flight.active && made) board_.succeeded(key, since(flight.started));
   if (flight.active && !made) learn(flight, std::get<Error>(result));

@@ -30,36 +30,38 @@ constexpr char kReadBreakers[] =
 
 }  // namespace
 
-bool SharedBreakers::is_shared(const std::string& deployment) const {
+bool SharedBreakers::is_shared(const DeploymentKey& deployment) const {
   const auto set = deployments_.snapshot();
   return std::any_of(set->begin(), set->end(), [&](const DeploymentPtr& one) {
     return one->key() == deployment && one->descriptor.machine.empty();
   });
 }
 
-Task<void> SharedBreakers::tell(std::string deployment, Verdict verdict) {
+Task<void> SharedBreakers::tell(DeploymentKey deployment, Verdict verdict) {
   if (!is_shared(deployment)) co_return;
-  auto write = [deployment, verdict](pqxx::work& tx) {
-    tx.exec_params(kTellBreaker, deployment, std::string(to_string(verdict.breaker)),
+  const std::string key = deployment.text();
+  auto write = [key, verdict](pqxx::work& tx) {
+    tx.exec_params(kTellBreaker, key, std::string(to_string(verdict.breaker)),
                    to_rfc3339(verdict.open_until), verdict.cooldown.count(),
                    to_rfc3339(verdict.at));
     tx.exec(kForgetBreakers);
-    tx.exec_params("SELECT pg_notify($1, $2)", kBreakersChannel, deployment);
+    tx.exec_params("SELECT pg_notify($1, $2)", kBreakersChannel, key);
   };
   const auto outcome = co_await attempt(database_.run(std::move(write)));
   if (const auto* error = std::get_if<Error>(&outcome))
     log::warn("the other gateways were not told of a breaker",
-              {{"deployment", deployment}, {"reason", error->what()}});
+              {{"deployment", key}, {"reason", error->what()}});
 }
 
 Task<void> SharedBreakers::read() {
   const auto rows = co_await database_.run([](pqxx::work& tx) { return tx.exec(kReadBreakers); });
   for (const auto& row : rows) {
     const bool open = row[1].as<std::string>() == to_string(Breaker::open);
-    board_.adopt(row[0].as<std::string>(), {.breaker = open ? Breaker::open : Breaker::closed,
-                                            .open_until = from_micros(row[2].as<int64_t>()),
-                                            .cooldown = std::chrono::seconds(row[3].as<int64_t>()),
-                                            .at = from_micros(row[4].as<int64_t>())});
+    board_.adopt(DeploymentKey::from(row[0].as<std::string>()),
+                 {.breaker = open ? Breaker::open : Breaker::closed,
+                  .open_until = from_micros(row[2].as<int64_t>()),
+                  .cooldown = std::chrono::seconds(row[3].as<int64_t>()),
+                  .at = from_micros(row[4].as<int64_t>())});
   }
 }
 

@@ -18,7 +18,7 @@ class SharedBreakers {
       : database_(database), deployments_(deployments), board_(board) {}
 
   // Tells the others what the board decided.
-  Task<void> tell(std::string deployment, Verdict verdict);
+  Task<void> tell(DeploymentKey deployment, Verdict verdict);
   // Takes over what the others decided.
   Task<void> read();
 
@@ -26,7 +26,7 @@ class SharedBreakers {
   void subscribe(Notifications& notifications, asio::any_io_executor executor);
 
  private:
-  bool is_shared(const std::string& deployment) const;
+  bool is_shared(const DeploymentKey& deployment) const;
 
   Database& database_;
   const Deployments& deployments_;

@@ -47,7 +47,8 @@ Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr depl
   // Expected first, listed then: whatever is expected was there before the list was made.
   auto turn = [deployment, lease = options_.every](pqxx::work& tx) {
     std::optional<std::vector<SandboxRecord>> expected;
-    const std::string name = "reconcile/" + deployment->key() + deployment->descriptor.machine;
+    const std::string name =
+        "reconcile/" + deployment->key().text() + deployment->descriptor.machine;
     if (sandbox_rows::take_turn(tx, name, lease * 9 / 10))
       expected = sandbox_rows::expected_on(tx, deployment->name, deployment->tenant);
     return expected;
@@ -134,7 +135,7 @@ Task<void> Reconciler::run() {
   while (true) {
     const auto set = lifecycle_.parts().deployments.snapshot();
     for (const DeploymentPtr& deployment : *set) {
-      errands_.send(Errands::line_of(*deployment), "reconcile/" + deployment->key(),
+      errands_.send(Errands::line_of(*deployment), "reconcile/" + deployment->key().text(),
                     [this, deployment]() -> Task<void> { co_await reconcile(deployment); });
       co_await sleep_for(options_.every / set->size());
     }

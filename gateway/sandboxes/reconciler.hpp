@@ -43,7 +43,7 @@ class Reconciler {
 
   Lifecycle& lifecycle_;
   Options options_;
-  std::map<std::string, Sightings> first_seen_;  // by deployment
+  std::map<DeploymentKey, Sightings> first_seen_;
   Errands errands_;  // on a strand, for first_seen_
 };
 

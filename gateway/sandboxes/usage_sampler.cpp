@@ -40,7 +40,7 @@ DeploymentSet UsageSampler::measured() const {
 
 void UsageSampler::begin() {
   for (const DeploymentPtr& deployment : measured())
-    errands_.send(Errands::line_of(*deployment), "sample/" + deployment->key(),
+    errands_.send(Errands::line_of(*deployment), "sample/" + deployment->key().text(),
                   [this, deployment]() -> Task<void> { co_await sample_on(deployment); });
 }
 

@@ -116,7 +116,7 @@ TEST(Account, WhatTheBreakerRefusesIsNoCreate) {
   limited.account_limits = {.creates_per_minute = 1};
   accounts.set[0] = std::make_shared<const Deployment>(limited);
   const Decision decision = accounts.decision();
-  for (int i = 0; i < 5; ++i) accounts.board.failed("a", Error(ErrorCode::unavailable, "away"));
+  for (int i = 0; i < 5; ++i) accounts.board.failed({"a"}, Error(ErrorCode::unavailable, "away"));
   const Placement placement = test::run(place(decision, {.sandbox_id = "x"}, accounts.board));
   EXPECT_EQ(placement.placed->deployment->name, "b");
   EXPECT_TRUE(limited.account->is_free(limited.account_limits));
@@ -169,10 +169,10 @@ TEST(Place, WhatAHedgeOvertookIsJudgedAllTheSame) {
   accounts.fake(0).fail_creates(AccountFault::hang);
   for (int i = 0; i < 5; ++i)
     test::run(place(accounts.decision(10), {.sandbox_id = "x"}, accounts.board));
-  EXPECT_EQ(accounts.board.look("a").breaker, Breaker::open);
+  EXPECT_EQ(accounts.board.look({"a"}).breaker, Breaker::open);
   accounts.fake(1).fail_creates(AccountFault::slow, ErrorCode::unavailable, milliseconds(40));
   test::run(place(accounts.decision(10), {.sandbox_id = "x"}, accounts.board));
-  EXPECT_GT(accounts.board.look("b").latency_p50_ms.value_or(0), 0);
+  EXPECT_GT(accounts.board.look({"b"}).latency_p50_ms.value_or(0), 0);
   EXPECT_EQ(accounts.fake(1).alive(), 5u) << "the late one was killed";
 }
 

@@ -15,31 +15,31 @@ TEST(HealthBoard, OpensAfterFiveFailuresAndLetsOneProbeThrough) {
   FakeClock clock;
   HealthBoard board(clock);
   const Error down(ErrorCode::unavailable, "down");
-  for (int i = 0; i < 4; ++i) board.failed("a", down);
-  EXPECT_EQ(board.look("a").breaker, Breaker::closed);
-  board.failed("a", down);
-  EXPECT_EQ(board.look("a").breaker, Breaker::open);
-  EXPECT_FALSE(board.admit("a"));
+  for (int i = 0; i < 4; ++i) board.failed({"a"}, down);
+  EXPECT_EQ(board.look({"a"}).breaker, Breaker::closed);
+  board.failed({"a"}, down);
+  EXPECT_EQ(board.look({"a"}).breaker, Breaker::open);
+  EXPECT_FALSE(board.admit({"a"}));
   clock.advance(seconds(31));
-  EXPECT_TRUE(board.admit("a"));
-  EXPECT_FALSE(board.admit("a"));
-  board.failed("a", down);
+  EXPECT_TRUE(board.admit({"a"}));
+  EXPECT_FALSE(board.admit({"a"}));
+  board.failed({"a"}, down);
   clock.advance(seconds(31));
-  EXPECT_FALSE(board.admit("a")) << "the second cooldown is twice as long";
+  EXPECT_FALSE(board.admit({"a"})) << "the second cooldown is twice as long";
   clock.advance(seconds(30));
-  EXPECT_TRUE(board.admit("a"));
-  board.succeeded("a", milliseconds(5));
-  EXPECT_EQ(board.look("a").breaker, Breaker::closed);
+  EXPECT_TRUE(board.admit({"a"}));
+  board.succeeded({"a"}, milliseconds(5));
+  EXPECT_EQ(board.look({"a"}).breaker, Breaker::closed);
 }
 
 TEST(HealthBoard, ClosesForWhoWasAwayAndIsBack) {
   FakeClock clock;
   HealthBoard board(clock);
-  for (int i = 0; i < 5; ++i) board.failed("a", Error(ErrorCode::unavailable, "down"));
-  EXPECT_FALSE(board.admit("a"));
-  board.returned("a");
-  EXPECT_EQ(board.look("a").breaker, Breaker::closed);
-  EXPECT_TRUE(board.admit("a"));
+  for (int i = 0; i < 5; ++i) board.failed({"a"}, Error(ErrorCode::unavailable, "down"));
+  EXPECT_FALSE(board.admit({"a"}));
+  board.returned({"a"});
+  EXPECT_EQ(board.look({"a"}).breaker, Breaker::closed);
+  EXPECT_TRUE(board.admit({"a"}));
 }
 
 TEST(HealthBoard, OpensOverHalfOfTenAndAtOnceForRefusedCredentials) {
@@ -47,21 +47,21 @@ TEST(HealthBoard, OpensOverHalfOfTenAndAtOnceForRefusedCredentials) {
   HealthBoard board(clock);
   for (int i = 0; i < 12; ++i) {
     if (i % 5 < 2)
-      board.succeeded("a", milliseconds(5));
+      board.succeeded({"a"}, milliseconds(5));
     else
-      board.failed("a", Error(ErrorCode::timeout, "slow"));
+      board.failed({"a"}, Error(ErrorCode::timeout, "slow"));
   }
-  EXPECT_EQ(board.look("a").breaker, Breaker::open);
-  board.failed("b", credentials_refused("b"));
-  EXPECT_EQ(board.look("b").breaker, Breaker::open);
-  for (int i = 0; i < 20; ++i) board.failed("c", Error(ErrorCode::no_capacity, "full"));
-  EXPECT_EQ(board.look("c").breaker, Breaker::closed) << "a full backend works";
+  EXPECT_EQ(board.look({"a"}).breaker, Breaker::open);
+  board.failed({"b"}, credentials_refused("b"));
+  EXPECT_EQ(board.look({"b"}).breaker, Breaker::open);
+  for (int i = 0; i < 20; ++i) board.failed({"c"}, Error(ErrorCode::no_capacity, "full"));
+  EXPECT_EQ(board.look({"c"}).breaker, Breaker::closed) << "a full backend works";
   Error busy(ErrorCode::rate_limited, "slow down");
   busy.retry_after = seconds(3);
-  board.failed("c", busy);
-  EXPECT_TRUE(board.look("c").resting);
+  board.failed({"c"}, busy);
+  EXPECT_TRUE(board.look({"c"}).resting);
   clock.advance(seconds(4));
-  EXPECT_FALSE(board.look("c").resting);
+  EXPECT_FALSE(board.look({"c"}).resting);
 }
 
 // As the adapters throw it: the breaker must know what they make of a 401 and a 403.
@@ -69,13 +69,14 @@ TEST(HealthBoard, OpensAtOnceForWhatAnAdapterMakesOfRefusedCredentials) {
   FakeClock clock;
   for (const int status : {401, 403}) {
     HealthBoard board(clock);
-    board.failed("a", error_of_status("vendor", status, {}));
-    EXPECT_EQ(board.look("a").breaker, Breaker::open) << status;
-    EXPECT_FALSE(board.admit("a"));
+    board.failed({"a"}, error_of_status("vendor", status, {}));
+    EXPECT_EQ(board.look({"a"}).breaker, Breaker::open) << status;
+    EXPECT_FALSE(board.admit({"a"}));
   }
   HealthBoard board(clock);
-  board.failed("a", error_of_status("vendor", 500, {}));
-  EXPECT_EQ(board.look("a").breaker, Breaker::closed) << "one failure of another kind is no reason";
+  board.failed({"a"}, error_of_status("vendor", 500, {}));
+  EXPECT_EQ(board.look({"a"}).breaker, Breaker::closed)
+      << "one failure of another kind is no reason";
 }
 
 TEST(HealthBoard, OneProbeAtATimeAndOneThatNeverReportsIsGivenUp) {
@@ -83,29 +84,29 @@ TEST(HealthBoard, OneProbeAtATimeAndOneThatNeverReportsIsGivenUp) {
   HealthBoard board(clock);
   std::vector<Breaker> heard;
   board.on_change(
-      [&](const std::string&, const Verdict& verdict) { heard.push_back(verdict.breaker); });
-  board.failed("a", credentials_refused("a"));
+      [&](const DeploymentKey&, const Verdict& verdict) { heard.push_back(verdict.breaker); });
+  board.failed({"a"}, credentials_refused("a"));
   clock.advance(seconds(31));
-  EXPECT_EQ(board.look("a").breaker, Breaker::half_open);
-  EXPECT_TRUE(board.admit("a"));
-  EXPECT_EQ(board.look("a").breaker, Breaker::open) << "while the probe is under way";
+  EXPECT_EQ(board.look({"a"}).breaker, Breaker::half_open);
+  EXPECT_TRUE(board.admit({"a"}));
+  EXPECT_EQ(board.look({"a"}).breaker, Breaker::open) << "while the probe is under way";
   clock.advance(seconds(61));
-  EXPECT_TRUE(board.admit("a")) << "a probe that never reports is given up";
-  board.failed("a", Error(ErrorCode::no_capacity, "full"));
-  EXPECT_EQ(board.look("a").breaker, Breaker::closed) << "a full backend works";
+  EXPECT_TRUE(board.admit({"a"})) << "a probe that never reports is given up";
+  board.failed({"a"}, Error(ErrorCode::no_capacity, "full"));
+  EXPECT_EQ(board.look({"a"}).breaker, Breaker::closed) << "a full backend works";
   EXPECT_EQ(heard, (std::vector<Breaker>{Breaker::open, Breaker::closed}));
 }
 
 TEST(HealthBoard, AProbeThatWasNotSentLeavesItsPlaceToTheNext) {
   FakeClock clock;
   HealthBoard board(clock);
-  board.failed("a", credentials_refused("a"));
+  board.failed({"a"}, credentials_refused("a"));
   clock.advance(seconds(31));
-  EXPECT_TRUE(board.admit("a"));
-  board.withdrawn("a");
-  EXPECT_EQ(board.look("a").breaker, Breaker::half_open);
-  EXPECT_TRUE(board.admit("a"));
-  EXPECT_FALSE(board.admit("a"));
+  EXPECT_TRUE(board.admit({"a"}));
+  board.withdrawn({"a"});
+  EXPECT_EQ(board.look({"a"}).breaker, Breaker::half_open);
+  EXPECT_TRUE(board.admit({"a"}));
+  EXPECT_FALSE(board.admit({"a"}));
 }
 
 }  // namespace

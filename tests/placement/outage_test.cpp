@@ -72,8 +72,8 @@ struct Day {
   explicit Day(Strategy strategy) {
     request.profile.placement.strategy = strategy;
     for (size_t i = 0; i < kFailing; ++i) failing.insert(set[i]->name);
-    board.on_change([this](const std::string& name, const Verdict& verdict) {
-      if (verdict.breaker == Breaker::open) opened.insert(name);
+    board.on_change([this](const DeploymentKey& deployment, const Verdict& verdict) {
+      if (verdict.breaker == Breaker::open) opened.insert(deployment.name);
     });
   }
 

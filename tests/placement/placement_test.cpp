@@ -216,7 +216,7 @@ TEST(Place, AnAnswerThatIsNoSandboxIsAFailure) {
   Trio trio;
   trio.fake(0).fail_creates(Fault::nonsense);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(trio.place().placed->deployment->name, "b");
-  EXPECT_EQ(trio.board.look("a").breaker, Breaker::open);
+  EXPECT_EQ(trio.board.look({"a"}).breaker, Breaker::open);
 }
 
 // Says after each create that it gave less than its descriptor promises.
@@ -328,7 +328,7 @@ TEST(Place, ThreeBrokenOfThirtyNeverFailACreate) {
     std::vector<Candidate> candidates;
     for (const Deployment& one : all) {
       candidates.push_back(candidate(one));
-      candidates.back().health = board.look(one.name);
+      candidates.back().health = board.look(one.key());
     }
     auto decision = decide(request, kTenant, "p@1", "rq" + std::to_string(i), candidates);
     const auto placement = test::run(place(decision, {.sandbox_id = "x"}, board));

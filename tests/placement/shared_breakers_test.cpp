@@ -39,7 +39,7 @@ struct Judge {
         deployments(store, [](const DeploymentRow&) { return nullptr; },
                     {deployed("a"), deployed("own", machine)}),
         notifications(url) {
-    board.on_change([this](const std::string& deployment, const Verdict& verdict) {
+    board.on_change([this](const DeploymentKey& deployment, const Verdict& verdict) {
       ++turns[verdict.turned];
       run(breakers.tell(deployment, verdict));
     });
@@ -48,10 +48,10 @@ struct Judge {
   }
   ~Judge() { pool.join(); }
 
-  void fail(const std::string& deployment, int times = 5) {
+  void fail(const DeploymentKey& deployment, int times = 5) {
     for (int i = 0; i < times; ++i) board.failed(deployment, kDown);
   }
-  bool comes_to_be(const std::string& deployment, Breaker breaker) const {
+  bool comes_to_be(const DeploymentKey& deployment, Breaker breaker) const {
     const auto limit = std::chrono::steady_clock::now() + seconds(10);
     while (board.look(deployment).breaker != breaker)
       if (std::chrono::steady_clock::now() > limit) return false;
@@ -76,46 +76,46 @@ struct SharedBreakersTest : testing::Test {
 };
 
 TEST_F(SharedBreakersTest, OneFindsOutForAll) {
-  first.fail("a");
-  EXPECT_TRUE(second.comes_to_be("a", Breaker::open));
-  EXPECT_FALSE(second.board.admit("a"));
+  first.fail({"a"});
+  EXPECT_TRUE(second.comes_to_be({"a"}, Breaker::open));
+  EXPECT_FALSE(second.board.admit({"a"}));
   for (Judge* one : {&first, &second}) one->clock.ahead = 31;
-  EXPECT_EQ(second.board.look("a").breaker, Breaker::half_open);
-  ASSERT_TRUE(second.board.admit("a"));
-  second.board.succeeded("a", milliseconds(5));
-  EXPECT_TRUE(first.comes_to_be("a", Breaker::closed));
+  EXPECT_EQ(second.board.look({"a"}).breaker, Breaker::half_open);
+  ASSERT_TRUE(second.board.admit({"a"}));
+  second.board.succeeded({"a"}, milliseconds(5));
+  EXPECT_TRUE(first.comes_to_be({"a"}, Breaker::closed));
   EXPECT_EQ(first.turns[true], 1) << "who takes over does not tell";
   EXPECT_EQ(second.turns[true], 1);
 }
 
 TEST_F(SharedBreakersTest, AFailedProbeKeepsItOpenForAll) {
-  first.fail("a");
-  ASSERT_TRUE(second.comes_to_be("a", Breaker::open));
+  first.fail({"a"});
+  ASSERT_TRUE(second.comes_to_be({"a"}, Breaker::open));
   second.clock.ahead = 31;
-  ASSERT_TRUE(second.board.admit("a"));
-  second.fail("a", 1);
+  ASSERT_TRUE(second.board.admit({"a"}));
+  second.fail({"a"}, 1);
   first.clock.ahead = 80;  // the second cooldown is a minute
-  EXPECT_TRUE(first.comes_to_be("a", Breaker::open));
+  EXPECT_TRUE(first.comes_to_be({"a"}, Breaker::open));
   EXPECT_EQ(second.turns[false], 1) << "it was open before";
 }
 
 TEST_F(SharedBreakersTest, ALaterDecisionIsNotUndoneByAnEarlierOne) {
-  first.fail("a");
-  ASSERT_TRUE(second.comes_to_be("a", Breaker::open));
+  first.fail({"a"});
+  ASSERT_TRUE(second.comes_to_be({"a"}, Breaker::open));
   const Verdict early{.breaker = Breaker::closed, .at = SystemClock().now() - seconds(60)};
-  run(first.breakers.tell("a", early));
-  second.board.adopt("a", early);
-  EXPECT_EQ(second.board.look("a").breaker, Breaker::open);
+  run(first.breakers.tell({"a"}, early));
+  second.board.adopt({"a"}, early);
+  EXPECT_EQ(second.board.look({"a"}).breaker, Breaker::open);
   Judge third{database.url(), "m3"};
-  EXPECT_TRUE(third.comes_to_be("a", Breaker::open)) << "what was told before it began";
+  EXPECT_TRUE(third.comes_to_be({"a"}, Breaker::open)) << "what was told before it began";
 }
 
 TEST_F(SharedBreakersTest, ABackendOfItsOwnIsItsOwnAffair) {
-  first.fail("own");
-  first.fail("a");
-  ASSERT_TRUE(second.comes_to_be("a", Breaker::open));
-  EXPECT_EQ(first.board.look("own").breaker, Breaker::open);
-  EXPECT_EQ(second.board.look("own").breaker, Breaker::closed);
+  first.fail({"own"});
+  first.fail({"a"});
+  ASSERT_TRUE(second.comes_to_be({"a"}, Breaker::open));
+  EXPECT_EQ(first.board.look({"own"}).breaker, Breaker::open);
+  EXPECT_EQ(second.board.look({"own"}).breaker, Breaker::closed);
 }
 
 }  // namespace

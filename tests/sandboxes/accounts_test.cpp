@@ -98,20 +98,20 @@ TEST(Accounts, ACreateThatWasDecidedBeforeARemovalIsRefused) {
 TEST(Accounts, ACorrectedKeyIsTriedAtOnce) {
   World world;
   Accounts accounts(world);
-  std::vector<std::string> told;
+  std::vector<DeploymentKey> told;
   HealthBoard board{world.replica.clock};
-  accounts.deployments.on_change([&](const std::string& deployment) {
+  accounts.deployments.on_change([&](const DeploymentKey& deployment) {
     told.push_back(deployment);
     board.returned(deployment);
   });
   accounts.put("eu", "acme", "wrong");
   accounts.put("us", "acme", "wrong");
   EXPECT_TRUE(told.empty()) << "those are new";
-  for (int i = 0; i < 5; ++i) board.failed("eu", Error(ErrorCode::unavailable, "down"));
-  EXPECT_FALSE(board.admit("eu"));
+  for (int i = 0; i < 5; ++i) board.failed({"eu"}, Error(ErrorCode::unavailable, "down"));
+  EXPECT_FALSE(board.admit({"eu"}));
   accounts.put("eu", "acme", "right");
-  EXPECT_EQ(told, std::vector<std::string>{"eu"});
-  EXPECT_TRUE(board.admit("eu"));
+  EXPECT_EQ(told, std::vector<DeploymentKey>{{"eu"}});
+  EXPECT_TRUE(board.admit({"eu"}));
   run(accounts.deployments.reload());
   EXPECT_EQ(told.size(), 1u);
 }
@@ -119,13 +119,13 @@ TEST(Accounts, ACorrectedKeyIsTriedAtOnce) {
 TEST(Accounts, OneThatMadeNoSenseIsTriedAtOnce) {
   World world;
   Accounts accounts(world);
-  std::vector<std::string> told;
-  accounts.deployments.on_change([&](const std::string& key) { told.push_back(key); });
+  std::vector<DeploymentKey> told;
+  accounts.deployments.on_change([&](const DeploymentKey& key) { told.push_back(key); });
   accounts.put("eu", "acme", "key-1");
   accounts.put("eu", "acme", "key-1", {{"creates_at_once", 0}});
   EXPECT_TRUE(told.empty()) << "it is not in use";
   accounts.put("eu", "acme", "key-1");
-  EXPECT_EQ(told, std::vector<std::string>{"eu"});
+  EXPECT_EQ(told, std::vector<DeploymentKey>{{"eu"}});
 }
 
 // Two deployments that are one account at a vendor, under different keys: each lists what the other
