@@ -3,7 +3,7 @@
 #include <string>
 
 #include "gateway/http/body_room.hpp"
-#include "gateway/http/message.hpp"
+#include "gateway/http/response.hpp"
 #include "providers/sandbox.hpp"
 
 namespace sandgate::api {

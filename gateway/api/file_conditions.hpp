@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "gateway/core/json_reader.hpp"
-#include "gateway/http/message.hpp"
+#include "gateway/http/headers.hpp"
 #include "providers/sandbox.hpp"
 
 // HTTP's conditions on a file (RFC 9110 sections 13 and 14), as values.

@@ -1,5 +1,6 @@
 #pragma once
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
+#include "gateway/http/response.hpp"
 #include "gateway/sandboxes/access.hpp"
 
 namespace sandgate::api {

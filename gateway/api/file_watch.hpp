@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/response.hpp"
 #include "gateway/sandboxes/access.hpp"
 #include "providers/file_watch.hpp"
 

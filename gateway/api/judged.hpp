@@ -1,6 +1,7 @@
 #pragma once
 #include "gateway/core/ids.hpp"
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
+#include "gateway/http/response.hpp"
 
 namespace sandgate::api {
 

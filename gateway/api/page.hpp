@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "gateway/core/json_reader.hpp"
 #include "gateway/core/time.hpp"
-#include "gateway/http/message.hpp"
+#include "gateway/http/query.hpp"
 
 // The one list envelope: {"items":[…],"next_cursor":null}.
 namespace sandgate::api {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/response.hpp"
 #include "gateway/sandboxes/access.hpp"
 
 namespace sandgate::api {

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/response.hpp"
 #include "gateway/sandboxes/access.hpp"
 
 namespace sandgate::api {

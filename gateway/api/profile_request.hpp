@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
 #include "registry/profile.hpp"
 #include "registry/profile_channel.hpp"
 

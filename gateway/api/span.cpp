@@ -1,5 +1,7 @@
 #include "gateway/api/span.hpp"
 
+#include "gateway/core/error.hpp"
+
 namespace sandgate::api {
 
 std::optional<Time> time_parameter(const http::Query& query, const std::string& name) {

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "gateway/core/time.hpp"
-#include "gateway/http/message.hpp"
+#include "gateway/http/query.hpp"
 
 namespace sandgate::api {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <optional>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
 
 namespace sandgate::api {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/caller.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::http {

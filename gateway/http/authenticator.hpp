@@ -1,5 +1,5 @@
 #pragma once
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
 
 namespace sandgate::http {
 

@@ -1,8 +1,8 @@
 #pragma once
 #include <functional>
 
+#include "gateway/http/client_side.hpp"
 #include "gateway/http/connection_body.hpp"
-#include "gateway/http/message.hpp"
 #include "gateway/http/transport.hpp"
 
 namespace sandgate::http {

@@ -4,7 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
+#include "gateway/http/response.hpp"
 #include "gateway/http/shared_sink.hpp"
 
 namespace sandgate::http {

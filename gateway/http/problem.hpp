@@ -3,7 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/method.hpp"
+#include "gateway/http/response.hpp"
 
 namespace sandgate::http {
 

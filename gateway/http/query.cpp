@@ -1,7 +1,9 @@
+#include "gateway/http/query.hpp"
+
 #include <algorithm>
 #include <charconv>
 
-#include "gateway/http/message.hpp"
+#include "gateway/core/error.hpp"
 #include "gateway/http/percent.hpp"
 
 namespace sandgate::http {

@@ -6,7 +6,7 @@
 #include <boost/beast/http/basic_parser.hpp>
 
 #include "gateway/http/limits.hpp"
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
 
 namespace sandgate::http {
 

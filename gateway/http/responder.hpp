@@ -1,7 +1,8 @@
 #pragma once
 #include <optional>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
+#include "gateway/http/response.hpp"
 
 namespace sandgate::http {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/response.hpp"
 
 namespace sandgate::http {
 

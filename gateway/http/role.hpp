@@ -2,10 +2,12 @@
 #include <array>
 #include <optional>
 #include <string_view>
-
-#include "gateway/http/message.hpp"
+#include <utility>
 
 namespace sandgate::http {
+
+// What a key may do; an operator is of no tenant.
+enum class Role { owner, admin, developer, billing, viewer, operator_ };
 
 // Roles as the API and the database write them.
 constexpr std::array<std::pair<Role, std::string_view>, 6> kRoleNames{

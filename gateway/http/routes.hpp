@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
+#include "gateway/http/response.hpp"
+#include "gateway/http/role.hpp"
 
 namespace sandgate::http {
 

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <string>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/stream_body.hpp"
 
 namespace sandgate::http {
 

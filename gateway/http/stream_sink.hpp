@@ -3,7 +3,7 @@
 #include <string>
 
 #include "gateway/http/limits.hpp"
-#include "gateway/http/message.hpp"
+#include "gateway/http/stream_body.hpp"
 #include "gateway/http/transport.hpp"
 
 namespace sandgate::http {

@@ -2,7 +2,8 @@
 #include <chrono>
 
 #include "gateway/http/limits.hpp"
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
+#include "gateway/http/response.hpp"
 #include "gateway/http/transport.hpp"
 
 namespace sandgate::http {

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
 #include "gateway/ports/port_address.hpp"
 
 namespace sandgate::ports {

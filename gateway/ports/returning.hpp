@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
 #include "gateway/ports/app_response.hpp"
 #include "gateway/ports/port_address.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "gateway/http/message.hpp"
+#include "gateway/http/client_side.hpp"
 #include "gateway/ports/app_connection.hpp"
 
 namespace sandgate::ports {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "gateway/core/ids.hpp"
-#include "gateway/http/message.hpp"
+#include "gateway/http/caller.hpp"
 #include "providers/provider.hpp"
 
 namespace sandgate {

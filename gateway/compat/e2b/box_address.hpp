@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "gateway/core/ids.hpp"
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
 
 namespace sandgate::compat::e2b {
 

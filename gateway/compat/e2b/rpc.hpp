@@ -3,7 +3,8 @@
 #include <functional>
 
 #include "gateway/core/json_reader.hpp"
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
+#include "gateway/http/response.hpp"
 #include "gateway/http/shared_sink.hpp"
 
 // The Connect protocol (connectrpc.com) with its JSON codec, as a server of single calls and of

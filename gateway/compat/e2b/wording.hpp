@@ -2,7 +2,8 @@
 #include <string_view>
 
 #include "gateway/core/error.hpp"
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
+#include "gateway/http/response.hpp"
 
 // Our errors in the words of these clients. Pure.
 namespace sandgate::compat::e2b {

@@ -2,7 +2,8 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/http/message.hpp"
+#include "gateway/core/json_reader.hpp"
+#include "gateway/http/headers.hpp"
 
 // What MCP over streamable HTTP asks of every request, and how a session begins. Pure.
 namespace sandgate::compat::mcp {

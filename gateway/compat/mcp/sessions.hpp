@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 
 namespace sandgate::compat::mcp {

@@ -4,6 +4,7 @@
 #include "gateway/compat/mcp/file_tools.hpp"
 #include "gateway/compat/mcp/port_tools.hpp"
 #include "gateway/compat/mcp/sandbox_tools.hpp"
+#include "gateway/core/ids.hpp"
 
 namespace sandgate::compat::mcp {
 namespace {

@@ -3,7 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/http/message.hpp"
+#include "gateway/core/json_reader.hpp"
+#include "gateway/http/method.hpp"
 
 // A tool is two pure functions around one request to the v1 API: what its arguments ask for, and
 // what of the answer a model is shown.

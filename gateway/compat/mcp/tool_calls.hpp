@@ -5,6 +5,7 @@
 
 #include "gateway/compat/mcp/sessions.hpp"
 #include "gateway/compat/mcp/tool.hpp"
+#include "gateway/http/response.hpp"
 
 namespace sandgate::compat::mcp {
 

@@ -1,4 +1,4 @@
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/http/token.hpp"
@@ -13,37 +13,6 @@ bool has_websocket_key(const Headers& headers) {
 }
 
 }  // namespace
-
-std::string_view to_string(Method method) {
-  switch (method) {
-    case Method::get:
-      return "GET";
-    case Method::head:
-      return "HEAD";
-    case Method::post:
-      return "POST";
-    case Method::put:
-      return "PUT";
-    case Method::patch:
-      return "PATCH";
-    case Method::delete_:
-      return "DELETE";
-    case Method::options:
-      return "OPTIONS";
-  }
-  return "GET";
-}
-
-void Headers::set(std::string name, std::string value) {
-  std::erase_if(fields_, [&](const auto& field) { return equal_ignoring_case(field.first, name); });
-  add(std::move(name), std::move(value));
-}
-
-std::optional<std::string_view> Headers::find(std::string_view name) const {
-  for (const auto& [key, value] : fields_)
-    if (equal_ignoring_case(key, name)) return value;
-  return std::nullopt;
-}
 
 Json Request::json() const {
   // Where every member is optional, a body that got lost would otherwise ask for the defaults.
@@ -75,20 +44,6 @@ bool Request::asks_for_websocket() const {
 void Request::require_websocket() const {
   if (!asks_for_websocket())
     throw Error(ErrorCode::invalid, "this path answers WebSocket upgrades (version 13) only");
-}
-
-Response Response::json(int status, const Json& value) {
-  Response response;
-  response.status = status;
-  response.body = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return response;
-}
-
-Response Response::empty(int status) {
-  Response response;
-  response.status = status;
-  response.content_type.clear();
-  return response;
 }
 
 }  // namespace sandgate::http

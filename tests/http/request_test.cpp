@@ -1,4 +1,4 @@
-#include "gateway/http/message.hpp"
+#include "gateway/http/request.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,18 @@
+#include "gateway/http/headers.hpp"
+
+#include "gateway/http/token.hpp"
+
+namespace sandgate::http {
+
+void Headers::set(std::string name, std::string value) {
+  std::erase_if(fields_, [&](const auto& field) { return equal_ignoring_case(field.first, name); });
+  add(std::move(name), std::move(value));
+}
+
+std::optional<std::string_view> Headers::find(std::string_view name) const {
+  for (const auto& [key, value] : fields_)
+    if (equal_ignoring_case(key, name)) return value;
+  return std::nullopt;
+}
+
+}  // namespace sandgate::http

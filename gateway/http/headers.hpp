@@ -1,0 +1,25 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sandgate::http {
+
+// Case-insensitive by name; the first value wins on lookup.
+class Headers {
+ public:
+  void add(std::string name, std::string value) {
+    fields_.emplace_back(std::move(name), std::move(value));
+  }
+  // In the place of all of this name.
+  void set(std::string name, std::string value);
+  std::optional<std::string_view> find(std::string_view name) const;
+  const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+}  // namespace sandgate::http

@@ -1,0 +1,29 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gateway/core/json_reader.hpp"
+#include "gateway/http/client_side.hpp"
+#include "gateway/http/stream_body.hpp"
+#include "gateway/http/websocket.hpp"
+
+namespace sandgate::http {
+
+// What a handler answers.
+struct Response {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::vector<std::pair<std::string, std::string>> headers;
+  // UpgradeBody is only valid for a request that asks for a WebSocket; with RelayBody nothing else
+  // of the response counts.
+  std::variant<std::string, StreamBody, UpgradeBody, RelayBody> body;
+  std::optional<ErrorCode> code;  // of the problem it tells, for the log
+
+  static Response json(int status, const Json& value);
+  static Response empty(int status);  // no body, no content type
+};
+
+}  // namespace sandgate::http
