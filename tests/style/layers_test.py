@@ -39,7 +39,8 @@ VENDOR_HOME = r"^(providers/(catalog\.cpp|VENDOR(_\w+)?\.(cpp|hpp|proto))|gatewa
 VENDOR_ALLOWED = {("registry/api_secret.cpp", "e2b")} | {
     # Where a compatibility surface is configured and put together.
     (f"gateway/{name}", "e2b") for name in (
-        "app/gateway.cpp", "app/gateway.hpp", "app/gateway_run.cpp", "config/config.hpp", "config/options.cpp")}
+        "app/api.cpp", "app/api.hpp", "app/listeners.cpp", "app/listeners.hpp", "config/config.hpp",
+        "config/options.cpp")}
 
 FLOAT = re.compile(r"\b(float|double|long double|std::sto[df]|strto[df]|std::atof)\b"
                    r"|\b\d+\.\d+(?!\.)[fFlL]?\b")

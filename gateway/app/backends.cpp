@@ -1,0 +1,133 @@
+#include "gateway/app/backends.hpp"
+
+#include <thread>
+
+#include "gateway/app/background.hpp"
+#include "gateway/core/log.hpp"
+#include "gateway/core/settle.hpp"
+#include "gateway/events/outbox.hpp"
+#include "gateway/placement/placement_settings.hpp"
+#include "gateway/sandboxes/store.hpp"
+#include "providers/address_rules.hpp"
+#include "providers/catalog.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr const char* kLocalDeployment = "local";
+constexpr std::chrono::milliseconds kNodeStart{2000};
+
+void check_is_left(pqxx::work& tx, const DeploymentRow& row) {
+  if (sandbox_rows::any_on(tx, row.name, row.tenant))
+    throw Error(ErrorCode::conflict,
+                "sandboxes or snapshots are still on this deployment: disable it, and end them");
+}
+
+std::shared_ptr<LocalProvider> local_provider(const Foundation& foundation,
+                                              std::function<void()> on_return) {
+  const Config& config = foundation.config;
+  if (!config.local.enabled) return nullptr;
+  return std::make_shared<LocalProvider>(LocalProviderSettings{
+      config.node_socket(), config.local_run() + "/sandboxes", config.local_run() + "/egress.sock",
+      foundation.machine, std::move(on_return), config.local_data(), config.local.disk_floor_mib});
+}
+
+Json credentials_of(const DeploymentRow& row) {
+  Json credentials = Json::object();
+  for (const auto& [name, value] : row.credentials) credentials[name] = value.reveal();
+  return credentials;
+}
+
+}  // namespace
+
+Backends::Backends(Foundation& below)
+    : foundation(below),
+      rows(below.database, below.vault, check_is_left),
+      local(local_provider(below, [this] { health.returned({kLocalDeployment}); })),
+      deployments(
+          rows, [this](const DeploymentRow& row) { return make_provider(row); }, fixed()),
+      health(below.clock),
+      breakers(below.database, deployments, health) {}
+
+DeploymentSet Backends::fixed() const {
+  if (!local) return {};
+  auto deployment = std::make_shared<Deployment>();
+  deployment->name = kLocalDeployment;
+  deployment->provider = "local";
+  deployment->backend = local;
+  return {deployment};
+}
+
+std::shared_ptr<Provider> Backends::make_provider(const DeploymentRow& row) {
+  const ProviderKind* kind = find_provider_kind(row.provider);
+  if (!kind) throw Error(ErrorCode::invalid, "no provider '" + row.provider + "'");
+  return kind->make({foundation.curl, foundation.executor()},
+                    {backend_settings(row.settings), credentials_of(row), row.tenant.has_value()});
+}
+
+void Backends::check(const DeploymentRow& row, Problems& problems) const {
+  if (local && row.name == kLocalDeployment)
+    problems.add("", "the name '" + row.name + "' is that of the backend on this machine");
+  read_placement_settings(row.settings, problems);
+  if (const ProviderKind* kind = find_provider_kind(row.provider))
+    kind->validate(backend_settings(row.settings), credentials_of(row), problems);
+  // Names are judged by what they resolve to, when they are dialled.
+  const Json url = row.settings.value("url", Json());
+  if (row.tenant && url.is_string() && names_private_address(url.get<std::string>()))
+    problems.add("/settings/url", "only public addresses: private upstreams are the operator's");
+}
+
+void Backends::await_local() {
+  const auto limit = std::chrono::steady_clock::now() + kNodeStart;
+  while (local && std::chrono::steady_clock::now() < limit) {
+    auto asking = attempt_within(kNodeStart, local->refresh());
+    if (!std::holds_alternative<Error>(foundation.wait(std::move(asking)))) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+void Backends::subscribe() {
+  health.on_change([this](const DeploymentKey& deployment, const Verdict& verdict) {
+    spawn_detached(foundation.executor(), [this, deployment, verdict]() -> Task<void> {
+      co_await breakers.tell(deployment, verdict);
+    });
+    if (verdict.turned) tell_breaker(deployment, verdict.breaker);
+  });
+  // What failed with other credentials or settings says nothing of these.
+  deployments.on_change([this](const DeploymentKey& deployment) { health.returned(deployment); });
+  breakers.subscribe(foundation.notifications, foundation.executor());
+  foundation.notifications.subscribe(kDeploymentsChannel,
+                                     [this](const std::string&) { deployments.poke(); });
+}
+
+// Each replica judges deployments by what it saw, and tells of its own breakers.
+void Backends::tell_breaker(const DeploymentKey& deployment, Breaker breaker) {
+  const std::string type = breaker == Breaker::open ? "deployment.opened" : "deployment.closed";
+  auto work = [this, deployment, type]() -> Task<void> {
+    const Json data{{"deployment", deployment.name}};
+    auto tell = [=](pqxx::work& tx) {
+      tell_event(tx, deployment.tenant, type, "deployments/" + deployment.name, data);
+    };
+    const auto outcome = co_await attempt(foundation.database.run(std::move(tell)));
+    if (const auto* error = std::get_if<Error>(&outcome))
+      log::warn("an event was not written", {{"type", type}, {"reason", error->what()}});
+  };
+  spawn_detached(foundation.executor(), std::move(work));
+}
+
+void Backends::start() {
+  if (local)
+    keep_running(foundation.executor(), "local descriptor", [this] { return local->keep_fresh(); });
+  keep_running(foundation.executor(), "deployments", [this] { return deployments.run(); });
+}
+
+void Backends::render(MetricText& out) const {
+  const auto disk = local ? local->disk() : std::nullopt;
+  if (!disk) return;
+  out.gauge("sandgate_local_disk_free_bytes", "Free on the file system of local sandboxes' disks.",
+            static_cast<uint64_t>(disk->free_bytes));
+  out.gauge("sandgate_local_disk_floor_bytes", "Below it no local sandbox is made.",
+            static_cast<uint64_t>(disk->floor_bytes));
+}
+
+}  // namespace sandgate

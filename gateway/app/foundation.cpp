@@ -1,0 +1,83 @@
+#include "gateway/app/foundation.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "gateway/app/background.hpp"
+#include "gateway/core/random.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::milliseconds kClockDoubt{100};
+
+size_t io_threads(const Config& config) {
+  const auto cores = std::max(1u, std::thread::hardware_concurrency());
+  return config.threads.io > 0 ? static_cast<size_t>(config.threads.io) : cores;
+}
+
+Secret master_key(const Config& config) {
+  std::string hex = config.master_key.reveal();
+  if (hex.empty()) {
+    std::ifstream file(config.master_key_file());
+    if (!file)
+      throw Error(ErrorCode::invalid, "the master key cannot be read: check that " +
+                                          config.master_key_file() +
+                                          " is there and belongs to the gateway's account");
+    file >> hex;
+  }
+  const auto bytes = from_hex(hex);
+  if (!bytes || bytes->size() != 32)
+    throw Error(ErrorCode::invalid, "the master key must be 64 hex digits: check " +
+                                        config.master_key_file() + " or SANDGATE_MASTER_KEY");
+  return Secret(*bytes);
+}
+
+// Gateways of one database may each have a node: whose is whose must be known over restarts.
+std::string machine_name(const Config& config) {
+  const std::string path = config.gateway_directory() + "/machine";
+  std::string name;
+  std::ifstream(path) >> name;
+  if (name.empty()) {
+    name = random_hex(8);
+    std::ofstream file(path + ".new");
+    if (!(file << name << std::endl)) throw Error(ErrorCode::unavailable, "cannot write " + path);
+    std::filesystem::rename(path + ".new", path);
+  }
+  return name;
+}
+
+}  // namespace
+
+Foundation::Foundation(const Config& settings)
+    : config(settings),
+      machine(machine_name(config)),
+      io(io_threads(config)),
+      database({.url = config.database_url(),
+                .connections = static_cast<size_t>(config.database.connections),
+                .patience = std::chrono::milliseconds(config.database.patience_ms)}),
+      notifications(config.database_url()),
+      vault(master_key(config)) {}
+
+void Foundation::start() {
+  repeat(executor(), "clock", std::chrono::seconds(10), [this] { return anchor_clock(); });
+}
+
+Task<void> Foundation::anchor_clock() {
+  const auto asked = std::chrono::steady_clock::now();
+  const auto micros = co_await database.run([](pqxx::work& tx) {
+    return tx.exec1("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")[0]
+        .as<int64_t>();
+  });
+  const auto answered = std::chrono::steady_clock::now();
+  // An answer that took long says little about when it was true.
+  if (clock.anchored() && answered - asked > kClockDoubt) co_return;
+  clock.anchor(from_micros(micros), asked + (answered - asked) / 2);
+}
+
+Secret Foundation::key_for(std::string_view purpose) const {
+  return Secret(hmac_sha256_hex(master_key(config), purpose));
+}
+
+}  // namespace sandgate

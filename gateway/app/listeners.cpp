@@ -1,0 +1,105 @@
+#include "gateway/app/listeners.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include "gateway/core/log.hpp"
+
+namespace sandgate {
+namespace {
+
+const http::Routes kNothingEarly;
+
+void write_listen_file(const std::string& path, const std::string& address, uint16_t port) {
+  const std::string fresh = path + ".new";
+  std::ofstream(fresh) << address << ":" << port << "\n";
+  std::rename(fresh.c_str(), path.c_str());
+}
+
+ports::PortGate::Settings gate_settings(const Config& config) {
+  return {.domain = config.ports.domain,
+          .relay = {.silence = std::chrono::seconds(config.ports.silence_seconds),
+                    .tls = !config.tls.certificate.empty()}};
+}
+
+}  // namespace
+
+Listeners::Listeners(Foundation& foundation, Registry& registry, Sandboxes& sandboxes,
+                     Callers& callers, Api& api)
+    : foundation_(foundation),
+      e2b_(api.e2b()),
+      metrics_(api.routes()),
+      dispatcher_(api.routes(),
+                  {callers.authenticator, &callers.admission, &callers.idempotency, &metrics_,
+                   static_cast<size_t>(foundation.config.limits.body_bytes), &callers.body_room}),
+      port_gate_(dispatcher_, sandboxes.access, sandboxes.ports, sandboxes.app_pool,
+                 foundation.clock, registry.tenant_directory, gate_settings(foundation.config)),
+      start_gate_(api.routes(), dispatcher_, port_gate_),
+      e2b_gate_(kNothingEarly, e2b_.data(), e2b_.data()) {}
+
+http::ServerOptions Listeners::options() const {
+  const Config& config = foundation_.config;
+  http::ServerOptions options;
+  options.address = config.listen_address;
+  options.port = config.listen_port;
+  if (!config.tls.certificate.empty())
+    options.tls = http::TlsFiles{config.tls.certificate, config.tls.key};
+  options.max_connections = static_cast<size_t>(config.limits.connections);
+  options.grace = std::chrono::seconds(config.limits.stop_grace_seconds);
+  options.limits.header_bytes = static_cast<size_t>(config.limits.header_bytes);
+  options.access_log = config.log.level == "debug";
+  return options;
+}
+
+void Listeners::listen() {
+  door_ = e2b_.door(start_gate_, e2b_gate_, /*data_listener=*/false);
+  server_ = std::make_unique<http::Server>(foundation_.io, *door_, options());
+  server_->start();
+  log::info("listening",
+            {{"address", foundation_.config.listen_address}, {"port", server_->port()}});
+}
+
+void Listeners::listen_for_data_planes() {
+  const Config& config = foundation_.config;
+  if (config.e2b.listen_address.empty()) return;
+  http::ServerOptions second = options();
+  second.address = config.e2b.listen_address;
+  second.port = config.e2b.listen_port;
+  e2b_door_ = e2b_.door(start_gate_, e2b_gate_, /*data_listener=*/true);
+  e2b_server_ = std::make_unique<http::Server>(foundation_.io, *e2b_door_, std::move(second));
+  e2b_server_->start();
+  write_listen_file(config.e2b_listen_file(), config.e2b.listen_address, e2b_server_->port());
+}
+
+void Listeners::open() {
+  start_gate_.open();
+  e2b_gate_.open();
+  write_listen_file(foundation_.config.listen_file(), foundation_.config.listen_address,
+                    server_->port());
+}
+
+void Listeners::reload() {
+  if (foundation_.config.tls.certificate.empty()) return;
+  try {
+    server_->reload_tls();
+    if (e2b_server_) e2b_server_->reload_tls();
+  } catch (const Error& error) {
+    log::error("certificates kept as they were", {{"reason", error.what()}});
+  }
+}
+
+void Listeners::stop() {
+  // Both at once: they share the time that is given them.
+  const std::jthread other([this] {
+    if (e2b_server_) e2b_server_->stop();
+  });
+  server_->stop();
+}
+
+void Listeners::render(MetricText& out) const {
+  metrics_.render(out);
+  if (server_) out.gauge("sandgate_connections", "Connections of clients.", server_->connections());
+}
+
+}  // namespace sandgate

@@ -1,0 +1,120 @@
+#include "gateway/app/sandboxes.hpp"
+
+#include "gateway/app/background.hpp"
+#include "gateway/core/log.hpp"
+#include "gateway/sandboxes/history.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kForgottenAtOnce = 500;
+
+}  // namespace
+
+Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
+    : foundation(below),
+      accounting(money),
+      spend(money.budgets, below.clock),
+      cache(below.database),
+      activity(std::make_shared<Activity>(below.database)),
+      outage({.path = below.config.outage_journal()}),
+      lifecycle({below.database, backends.deployments, backends.health, money.prices, money.meter,
+                 spend, cache, below.clock, below.executor(), &outage,
+                 below.config.billing.unpriced == "refuse", &below.vault}),
+      sampler(lifecycle, {}),
+      budget_enforcer(money.budgets, lifecycle,
+                      [this](TenantId tenant, SandboxId id) -> Task<void> {
+                        co_await pausing.pause(std::move(tenant), std::move(id), Keeps::disk);
+                      }),
+      reaper(lifecycle, {.hold = [this] { return outage.is_pending(); }, .machine = below.machine}),
+      reconciler(lifecycle, {}),
+      secret_keeper(lifecycle, below.vault),
+      pausing(lifecycle),
+      access(lifecycle, activity),
+      ports(below.database, below.notifications),
+      app_pool(std::max<size_t>(1, static_cast<size_t>(below.config.limits.connections) / 2)) {}
+
+Task<void> Sandboxes::settle_outage() {
+  if (outage.is_pending()) co_await outage.replay(lifecycle);
+}
+
+void Sandboxes::subscribe() {
+  accounting.meter.set_prelude([this] { return settle_outage(); });
+  foundation.notifications.subscribe("sandboxes",
+                                     [this](const std::string& id) { cache.on_notification(id); });
+  // A connection to a sandbox that ended would keep its network.
+  foundation.notifications.subscribe("sandboxes", [this](const std::string& id) {
+    if (SandboxId::parse(id)) app_pool.drop(id);
+  });
+  // A lowered budget holds from now on, not from the next round.
+  foundation.notifications.subscribe(kBudgetsChannel, [this](const std::string&) {
+    spawn_detached(foundation.executor(),
+                   [this]() -> Task<void> { co_await attempt(budget_enforcer.begin()); });
+  });
+}
+
+void Sandboxes::start() {
+  const auto run = [this](std::string name, std::function<Task<void>()> loop) {
+    keep_running(foundation.executor(), std::move(name), std::move(loop));
+  };
+  run("sandbox cache", [this] { return cache.run(); });
+  run("activity", [this] { return activity->run(); });
+  run("reaper", [this] { return reaper.run(); });
+  run("reconciler", [this] { return reconciler.run(); });
+  run("port connections", [this] { return app_pool.run(); });
+  start_keeping();
+  start_forgetting();
+}
+
+// What is looked after again and again.
+void Sandboxes::start_keeping() {
+  using std::chrono::seconds;
+  repeat(foundation.executor(), "outage", seconds(1), [this] { return settle_outage(); });
+  repeat(foundation.executor(), "counters", seconds(10), [this]() -> Task<void> {
+    sampler.begin();
+    co_return;
+  });
+  repeat(foundation.executor(), "secrets", seconds(1), [this] { return secret_keeper.step(); });
+  repeat(foundation.executor(), "budgets", seconds(15),
+         [this]() -> Task<void> { co_await budget_enforcer.begin(); });
+}
+
+// What is kept for a time only.
+void Sandboxes::start_forgetting() {
+  repeat(foundation.executor(), "ports", std::chrono::seconds(600),
+         [this] { return ports.purge(); });
+  const std::chrono::hours age(24 * foundation.config.history.retention_days);
+  if (age.count() <= 0) return;
+  repeat_until_none(foundation.executor(), "old sandboxes", std::chrono::hours(1), [this, age] {
+    return foundation.database.run(
+        [age](pqxx::work& tx) { return sandbox_rows::forget_ended(tx, age, kForgottenAtOnce); });
+  });
+}
+
+void Sandboxes::stop() {
+  try {
+    foundation.wait(activity->flush(true));
+  } catch (const Error& error) {
+    log::warn("last use of sandboxes not written", {{"reason", error.what()}});
+  }
+}
+
+void Sandboxes::render(MetricText& out) const {
+  out.counter("sandgate_sandbox_cache_hits_total", "Sandboxes found in memory.", cache.hits());
+  out.counter("sandgate_sandbox_cache_misses_total", "Sandboxes read from the database.",
+              cache.misses());
+  out.gauge("sandgate_port_connections_waiting", "Idle connections kept to servers in sandboxes.",
+            app_pool.waiting());
+  out.counter("sandgate_creates_without_price_total", "Creates on a backend without a price.",
+              lifecycle.unpriced());
+  out.counter("sandgate_losses_total", "Sandboxes whose cost, or a part of it, nobody pays.",
+              lifecycle.losses().booked());
+  out.gauge("sandgate_outage_journal_records",
+            "Records of ends that wait for the database: that one is asked for, that it is done.",
+            outage.records());
+  out.gauge("sandgate_outage_journal_bytes", "The size of what waits.", outage.bytes());
+  out.counter("sandgate_outage_journal_replayed_total", "Ends written after an outage.",
+              outage.replayed());
+}
+
+}  // namespace sandgate
