@@ -10,6 +10,7 @@
 #include "gateway/core/error.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "local/agent/document_text.hpp"
+#include "local/agent/error_text.hpp"
 
 namespace sandgate::agent {
 Connection::Connection(Context& context, File socket, Start start, Closed closed)
@@ -141,14 +142,7 @@ void Connection::reply_with(const nlohmann::json& document, const File& beside) 
 }
 
 void Connection::fail(const Error& error) {
-  nlohmann::json document{{"code", to_string(error.code)}, {"message", error.what()}};
-  if (!error.fields.empty()) {
-    document["path"] = error.fields.front().path;
-    document["message"] = error.fields.front().message;
-  }
-  std::string text = to_text(document);
-  if (text.size() > kMaxPayload) text = R"({"code":"invalid","message":"the request is wrong"})";
-  send(FrameType::error, text);
+  send(FrameType::error, error_text(error));
   finish();
 }
 

@@ -6,6 +6,7 @@
 
 #include "gateway/core/error.hpp"
 #include "local/agent/document_text.hpp"
+#include "local/agent/error_text.hpp"
 
 namespace sandgate::agent {
 namespace {
@@ -40,15 +41,8 @@ void FileSession::reply(const nlohmann::json& document) {
 }
 
 void FileSession::fail(const Error& error) {
-  nlohmann::json document{{"code", to_string(error.code)}, {"message", error.what()}};
-  if (!error.fields.empty()) {
-    document["path"] = error.fields.front().path;
-    document["message"] = error.fields.front().message;
-  }
-  std::string text = to_text(document);
-  if (text.size() > kMaxPayload) text = R"({"code":"invalid","message":"the request is wrong"})";
   try {
-    send_raw(frame(FrameType::error, text));
+    send_raw(frame(FrameType::error, error_text(error)));
   } catch (const Error&) {
     // Nobody is left to tell.
   }

@@ -28,26 +28,26 @@ constexpr size_t kMaxWorkers = 64;
 constexpr size_t kMaxWatchers = 32;  // they stay: some workers are kept for transfers
 constexpr int kSocketBytes = 512 * 1024;
 
-struct Entry {
+struct FileOperation {
   std::string_view operation;
   void (*run)(FileSession& session, FileRequest& request);
 };
 
-constexpr std::array kOperations{
-    Entry{"read", read_file},
-    Entry{"write", write_file},
-    Entry{"stat", stat_file},
-    Entry{"list", list_files},
-    Entry{"mkdir", make_directory},
-    Entry{"move", move_file},
-    Entry{"remove", remove_file},
-    Entry{"archive_read", read_archive},
-    Entry{"archive_write", write_archive},
-    Entry{"watch", watch_files},
+constexpr std::array kFileOperations{
+    FileOperation{"read", read_file},
+    FileOperation{"write", write_file},
+    FileOperation{"stat", stat_file},
+    FileOperation{"list", list_files},
+    FileOperation{"mkdir", make_directory},
+    FileOperation{"move", move_file},
+    FileOperation{"remove", remove_file},
+    FileOperation{"archive_read", read_archive},
+    FileOperation{"archive_write", write_archive},
+    FileOperation{"watch", watch_files},
 };
 
-const Entry* find(std::string_view operation) {
-  for (const Entry& entry : kOperations)
+const FileOperation* find(std::string_view operation) {
+  for (const FileOperation& entry : kFileOperations)
     if (entry.operation == operation) return &entry;
   return nullptr;
 }
@@ -56,7 +56,7 @@ void serve(FileSession& session, const Json& document, const AgentSettings& sett
   Problems problems;
   ObjectReader reader(document, problems);
   reader.integer("protocol", 0, INT32_MAX);
-  const Entry* entry = find(reader.text("operation").value_or(""));
+  const FileOperation* entry = find(reader.text("operation").value_or(""));
   const Identity identity =
       find_identity(reader.text("user", {.min = 0, .max = 256}).value_or(""), settings);
   if (!become(identity, settings))

@@ -14,9 +14,9 @@ namespace {
 
 constexpr size_t kMaxArguments = 128 * 1024;  // bytes of all together
 constexpr size_t kMaxArgumentCount = 4096;
-constexpr size_t kMaxListed = 4096;  // bytes of a command as shown in the list
+constexpr size_t kMaxCommandShown = 4096;  // bytes of a command as shown in the list
 constexpr int64_t kMaxTimeoutMs = int64_t{1000} * 60 * 60 * 24 * 366;
-constexpr size_t kItemBytes = 32 * 1024;  // of a list frame before it is sent
+constexpr size_t kListFrameBytes = 32 * 1024;  // of a list frame before it is sent
 
 std::shared_ptr<Process> find_process(const ProcessRequest& request) {
   request.reader.require("process");
@@ -55,7 +55,7 @@ std::vector<std::string> read_command(ObjectReader& reader, Problems& problems) 
 
 std::vector<std::string> listed(const std::vector<std::string>& argv) {
   std::vector<std::string> shown;
-  size_t left = kMaxListed;
+  size_t left = kMaxCommandShown;
   for (const std::string& argument : argv) {
     if (left == 0) break;
     shown.push_back(argument.substr(0, left));
@@ -121,7 +121,7 @@ void answer_processes(const ProcessRequest& request) {
   for (const auto& [id, process] : request.context.processes.all()) {
     items += (items.empty() ? '[' : ',') +
              process->describe().dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (items.size() < kItemBytes) continue;
+    if (items.size() < kListFrameBytes) continue;
     request.connection.send(FrameType::items, items + "]");
     items.clear();
   }
