@@ -1,7 +1,6 @@
 #include "registry/document_fields.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "gateway/core/network_rule.hpp"
@@ -12,10 +11,27 @@ namespace {
 
 constexpr size_t kMaxEnv = 256, kMaxEnvValue = 32 * 1024;
 constexpr size_t kMaxRules = 256, kMaxNames = 256;
+// Fields of framing.
+constexpr std::string_view kFramingHeaders[] = {
+    "connection", "content-length",   "expect",           "host", "keep-alive", "te", "trailer",
+    "upgrade",    "proxy-connection", "transfer-encoding"};
+// Those that servers show or note down.
+constexpr std::string_view kNotedHeaders[] = {
+    "user-agent",      "referer",         "origin",  "from",         "via",        "forwarded",
+    "traceparent",     "tracestate",      "baggage", "x-request-id", "x-trace-id", "x-real-ip",
+    "x-amzn-trace-id", "x-correlation-id"};
+constexpr std::string_view kNotedHeaderStarts[] = {"x-forwarded-", "x-b3-", "sec-"};
 
 bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_reserved_header(std::string_view lower) {
+  return std::ranges::count(kFramingHeaders, lower) > 0 ||
+         std::ranges::count(kNotedHeaders, lower) > 0 ||
+         std::ranges::any_of(kNotedHeaderStarts,
+                             [&](std::string_view start) { return lower.starts_with(start); });
+}
 
 }  // namespace
 
@@ -38,41 +54,11 @@ bool is_image(std::string_view text) {
 }
 
 bool is_header_name(std::string_view text) {
-  // Fields of framing, then those that servers show or note down.
-  static const std::set<std::string, std::less<>> kReserved{"connection",
-                                                            "content-length",
-                                                            "expect",
-                                                            "host",
-                                                            "keep-alive",
-                                                            "te",
-                                                            "trailer",
-                                                            "upgrade",
-                                                            "proxy-connection",
-                                                            "transfer-encoding",
-                                                            "user-agent",
-                                                            "referer",
-                                                            "origin",
-                                                            "from",
-                                                            "via",
-                                                            "forwarded",
-                                                            "traceparent",
-                                                            "tracestate",
-                                                            "baggage",
-                                                            "x-request-id",
-                                                            "x-trace-id",
-                                                            "x-real-ip",
-                                                            "x-amzn-trace-id",
-                                                            "x-correlation-id"};
-  constexpr std::array<std::string_view, 3> kReservedStarts{"x-forwarded-", "x-b3-", "sec-"};
   if (text.empty() || text.size() > 128) return false;
   std::string lower(text);
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  const bool reserved =
-      kReserved.contains(lower) ||
-      std::any_of(kReservedStarts.begin(), kReservedStarts.end(),
-                  [&](std::string_view start) { return lower.starts_with(start); });
-  return !reserved && std::all_of(text.begin(), text.end(), [](char c) {
+  return !is_reserved_header(lower) && std::all_of(text.begin(), text.end(), [](char c) {
     return is_letter(c) || is_digit(c) ||
            std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
   });

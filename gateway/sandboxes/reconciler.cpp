@@ -19,6 +19,25 @@ struct Known {
   std::set<std::string> shadows;
 };
 
+Task<Known> known_among(Database& database, std::vector<std::string> ids) {
+  auto read = [ids](pqxx::work& tx) {
+    Known known;
+    for (auto& record : sandbox_rows::find_all(tx, ids))
+      known.sandboxes.emplace(record.id.value, std::move(record));
+    for (auto& id : shadows_among(tx, ids)) known.shadows.insert(std::move(id));
+    return known;
+  };
+  co_return co_await database.run(std::move(read));
+}
+
+// The backend's ids of those that are there.
+std::set<std::string> present_among(const std::vector<BackendSandbox>& listed) {
+  std::set<std::string> there;
+  for (const BackendSandbox& one : listed)
+    if (one.state != BackendState::gone) there.insert(one.backend_id);
+  return there;
+}
+
 // Whether it carries an id of ours and not another installation's name, with which this one may
 // share an account.
 bool may_be_ours(const BackendSandbox& listed, const std::string& installation) {
@@ -67,9 +86,7 @@ Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr depl
 
 Task<size_t> Reconciler::fail_lost(DeploymentPtr deployment, std::vector<BackendSandbox> listed,
                                    std::vector<SandboxRecord> expected) {
-  std::set<std::string> there;
-  for (const BackendSandbox& one : listed)
-    if (one.state != BackendState::gone) there.insert(one.backend_id);
+  const std::set<std::string> there = present_among(listed);
   size_t lost = 0;
   for (const SandboxRecord& record : expected) {
     if (there.contains(record.backend_id)) continue;
@@ -96,14 +113,7 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
   std::erase_if(listed, [&](const auto& one) { return !may_be_ours(one, installation); });
   std::vector<std::string> ids;
   for (const BackendSandbox& one : listed) ids.push_back(one.sandbox_id);
-  auto read = [ids](pqxx::work& tx) {
-    Known known;
-    for (auto& record : sandbox_rows::find_all(tx, ids))
-      known.sandboxes.emplace(record.id.value, std::move(record));
-    for (auto& id : shadows_among(tx, ids)) known.shadows.insert(std::move(id));
-    return known;
-  };
-  const Known known = co_await lifecycle_.parts().database.run(std::move(read));
+  const Known known = co_await known_among(lifecycle_.parts().database, std::move(ids));
   Sightings& before = first_seen_[deployment->key()];
   Sightings now;
   size_t killed = 0;
@@ -124,9 +134,7 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
     if (!std::holds_alternative<Error>(outcome)) ++killed;
   }
   first_seen_[deployment->key()] = std::move(now);
-  std::set<std::string> there;
-  for (const BackendSandbox& one : listed)
-    if (one.state != BackendState::gone) there.insert(one.backend_id);
+  std::set<std::string> there = present_among(listed);
   co_await book_ended_orphans(lifecycle_, deployment, std::move(there));
   co_return killed;
 }
