@@ -87,9 +87,14 @@ std::chrono::seconds whole_seconds_up(Time from, Time to) {
   return std::chrono::ceil<std::chrono::seconds>(std::max(to, from) - from);
 }
 
-// What has to happen to a sandbox without cover; empty: nothing, its budgets only deny.
-std::optional<std::pair<OnExceeded, std::string>> verdict(const std::vector<Budget>& budgets,
-                                                          const BudgetSubject& subject) {
+// What has to happen to a sandbox, and the name of the budget that says so.
+struct Stop {
+  OnExceeded on_exceeded;
+  std::string budget;
+};
+
+// Of one without cover; empty: nothing, its budgets only deny.
+std::optional<Stop> stop_of(const std::vector<Budget>& budgets, const BudgetSubject& subject) {
   const Budget* strictest = nullptr;
   for (const Budget& budget : budgets)
     if (budget.on_exceeded != OnExceeded::deny && budget.remaining() <= Decimal() &&
@@ -97,7 +102,26 @@ std::optional<std::pair<OnExceeded, std::string>> verdict(const std::vector<Budg
         (!strictest || budget.on_exceeded > strictest->on_exceeded))
       strictest = &budget;
   if (!strictest) return std::nullopt;
-  return std::pair(strictest->on_exceeded, strictest->name);
+  return Stop{strictest->on_exceeded, strictest->name};
+}
+
+// Sets aside for the time to come what the budgets have; says what has to happen where that does
+// not last.
+std::optional<Stop> extend_cover(std::vector<Budget>& budgets, Reservation& reservation, Time at) {
+  const auto needed = std::min<std::chrono::seconds>(
+      whole_seconds_up(std::max(reservation.covered_until, at), reservation.ends_at), kSetAside);
+  const Decimal wanted = estimate(reservation.charge_per_hour, needed);
+  const Decimal more = std::min(wanted, available(budgets, reservation).value_or(wanted));
+  set_aside(budgets, reservation, more);
+  reservation.held += more;
+  const Time covered = reservation.covered_until + lasts(more, reservation.charge_per_hour);
+  // Free by the hour, but something else of it was charged beyond what was held.
+  const bool overdrawn = reservation.charge_per_hour.is_zero() && reservation.covered_until <= at;
+  const bool covers = covered >= std::min(at + kStopBelow, reservation.ends_at) && !overdrawn;
+  const auto stop = covers ? std::nullopt : stop_of(budgets, reservation.subject);
+  // Where nothing is charged any money lasts: left as it is, it comes again until it has stopped.
+  if (!stop || !overdrawn) reservation.covered_until = covered;
+  return stop;
 }
 
 constexpr const char* kMeteredColumns =
@@ -264,22 +288,9 @@ std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tena
   reprice(tx, running_out, *held.prices, at);
   std::vector<Halt> halts;
   for (Reservation& reservation : running_out) {
-    const auto needed = std::min<std::chrono::seconds>(
-        whole_seconds_up(std::max(reservation.covered_until, at), reservation.ends_at), kSetAside);
-    const Decimal wanted = estimate(reservation.charge_per_hour, needed);
-    const Decimal more = std::min(wanted, available(budgets, reservation).value_or(wanted));
-    set_aside(budgets, reservation, more);
-    reservation.held += more;
-    const Time covered = reservation.covered_until + lasts(more, reservation.charge_per_hour);
-    // Free by the hour, but something else of it was charged beyond what was held.
-    const bool overdrawn = reservation.charge_per_hour.is_zero() && reservation.covered_until <= at;
-    const bool covers = covered >= std::min(at + kStopBelow, reservation.ends_at) && !overdrawn;
-    const auto stop = covers ? std::nullopt : verdict(budgets, reservation.subject);
-    // Where nothing is charged any money lasts: left as it is, it comes again until it has stopped.
-    if (!stop || !overdrawn) reservation.covered_until = covered;
-    if (stop)
-      halts.push_back({TenantId{tenant}, SandboxId{reservation.sandbox}, stop->first, stop->second,
-                       reservation.covered_until});
+    if (const auto stop = extend_cover(budgets, reservation, at))
+      halts.push_back({TenantId{tenant}, SandboxId{reservation.sandbox}, stop->on_exceeded,
+                       stop->budget, reservation.covered_until});
   }
   for (Budget& budget : budgets)
     if (!halts.empty() && budget.remaining() <= Decimal()) tell_exceeded(tx, budget);
