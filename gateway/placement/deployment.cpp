@@ -23,4 +23,10 @@ DeploymentPtr find_deployment(const DeploymentSet& set, const TenantId& tenant,
   return shared;
 }
 
+DeploymentPtr find_deployment(const DeploymentSet& set, const DeploymentKey& key) {
+  const auto found = std::find_if(set.begin(), set.end(),
+                                  [&](const DeploymentPtr& one) { return one->key() == key; });
+  return found == set.end() ? nullptr : *found;
+}
+
 }  // namespace sandgate

@@ -43,5 +43,7 @@ void check_can(const Descriptor& descriptor, Verb verb, const std::string& refus
 // What a tenant means by a name: its own, else the operator's. Null when there is none.
 DeploymentPtr find_deployment(const DeploymentSet& set, const TenantId& tenant,
                               std::string_view name);
+// The one with that key, whoever asks; null when there is none.
+DeploymentPtr find_deployment(const DeploymentSet& set, const DeploymentKey& key);
 
 }  // namespace sandgate

@@ -97,21 +97,19 @@ Task<void> Deployments::reload() {
   std::vector<DeploymentKey> changed;
   for (const DeploymentRow& row : rows) {
     const DeploymentKey key{row.name, row.tenant};
-    const auto same = [&](const DeploymentPtr& one) { return one->key() == key; };
-    if (std::any_of(fixed_.begin(), fixed_.end(),
-                    [&](const DeploymentPtr& one) { return one->name == row.name; })) {
+    if (find_deployment(fixed_, DeploymentKey{row.name})) {
       log::warn("a deployment has the name of a built-in one", {{"deployment", row.name}});
       continue;
     }
     const auto known = versions_.find(key);
-    const auto old = std::find_if(before->begin(), before->end(), same);
-    const bool unchanged =
-        known != versions_.end() && known->second == row.version && old != before->end();
-    const DeploymentPtr made = unchanged ? *old : make(row);
+    const bool is_known = known != versions_.end();
+    const bool is_changed = is_known && known->second != row.version;
+    const DeploymentPtr old = find_deployment(*before, key);
+    const DeploymentPtr one = old && is_known && !is_changed ? old : make(row);
     versions[key] = row.version;
-    if (!made) continue;
-    set.push_back(made);
-    if (known != versions_.end() && known->second != row.version) changed.push_back(key);
+    if (!one) continue;
+    set.push_back(one);
+    if (is_changed) changed.push_back(key);
   }
   versions_ = std::move(versions);
   publish(std::move(set));

@@ -1,7 +1,5 @@
 #include "gateway/placement/shared_breakers.hpp"
 
-#include <algorithm>
-
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 
@@ -31,10 +29,8 @@ constexpr char kReadBreakers[] =
 }  // namespace
 
 bool SharedBreakers::is_shared(const DeploymentKey& deployment) const {
-  const auto set = deployments_.snapshot();
-  return std::any_of(set->begin(), set->end(), [&](const DeploymentPtr& one) {
-    return one->key() == deployment && one->descriptor.machine.empty();
-  });
+  const DeploymentPtr found = find_deployment(*deployments_.snapshot(), deployment);
+  return found && found->descriptor.machine.empty();
 }
 
 Task<void> SharedBreakers::tell(DeploymentKey deployment, Verdict verdict) {

@@ -27,6 +27,22 @@ constexpr size_t kCopiesAtOnce = 8;
 constexpr std::chrono::seconds kMakerPatience{2};
 constexpr std::chrono::milliseconds kMakerPause{50};
 
+// Throws what the backend failed with, once the row says so.
+Task<BackendSnapshot> make_on_backend(Database& database, DeploymentPtr deployment,
+                                      std::string backend_id, SnapshotRecord wanted) {
+  auto making =
+      deployment->backend->snapshot(backend_id, wanted.id.value, wanted.kept, !wanted.for_fork);
+  auto outcome = co_await attempt_within(kCopyPatience, std::move(making));
+  if (auto* made = std::get_if<BackendSnapshot>(&outcome)) co_return std::move(*made);
+  const Error error = std::get<Error>(outcome);
+  // A backend that did not answer may make it all the same, even now.
+  auto forget = [id = wanted.id, certain = is_certain(error)](pqxx::work& tx) {
+    certain ? snapshot_rows::erase(tx, id) : snapshot_rows::give_up(tx, id, kCopyLease);
+  };
+  co_await attempt(database.run(std::move(forget)));
+  throw error;
+}
+
 }  // namespace
 
 Task<SandboxRecord> Snapshots::source(TenantId tenant, SandboxId sandbox) {
@@ -66,18 +82,8 @@ Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted
     snapshot_rows::insert(tx, wanted, wanted.for_fork ? kForkLease : kCopyLease);
   };
   co_await database.run(std::move(intend));
-  auto making = deployment->backend->snapshot(source.backend_id, wanted.id.value, wanted.kept,
-                                              !wanted.for_fork);
-  const auto outcome = co_await attempt_within(kCopyPatience, std::move(making));
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    // A backend that did not answer may make it all the same, even now.
-    auto forget = [id = wanted.id, certain = is_certain(*error)](pqxx::work& tx) {
-      certain ? snapshot_rows::erase(tx, id) : snapshot_rows::give_up(tx, id, kCopyLease);
-    };
-    co_await attempt(database.run(std::move(forget)));
-    throw *error;
-  }
-  const auto& made = std::get<BackendSnapshot>(outcome);
+  const BackendSnapshot made =
+      co_await make_on_backend(database, deployment, source.backend_id, wanted);
   wanted.backend_id = made.backend_id;
   wanted.kept = made.kept;
   wanted.size_bytes = made.size_bytes;
