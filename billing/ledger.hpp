@@ -29,7 +29,6 @@ std::string receivable_of(const TenantId& tenant);  // what the tenant owes
 std::string credits_of(const TenantId& tenant);  // what it paid ahead
 std::string payable_to(const std::string& deployment);  // what the vendor is owed
 inline constexpr std::string_view kRevenue = "revenue";
-inline constexpr std::string_view kCost = "cost";
 inline constexpr std::string_view kLoss = "loss";
 inline constexpr std::string_view kPrepaid = "prepaid";
 inline constexpr std::string_view kRounding = "rounding";

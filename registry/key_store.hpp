@@ -44,6 +44,7 @@ inline constexpr char kKeysChannel[] = "keys";
 // than he has. Operators may all.
 bool may_grant(std::string_view own, std::string_view other);
 
+// Keys and the hashes of their secrets, by row; no secret is kept.
 class KeyStore {
  public:
   static constexpr int64_t kMostPerTenant = 1000;  // neither revoked nor expired

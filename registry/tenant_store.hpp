@@ -41,11 +41,13 @@ TenantLimits tenant_limits(pqxx::work& tx, const TenantId& id);
 // NOTIFY channel of tenants; the payload is the tenant's id.
 inline constexpr char kTenantsChannel[] = "tenants";
 
+// What is left empty stays as it is.
 struct TenantChange {
   std::optional<std::string> name;
   std::optional<bool> suspended;
 };
 
+// Tenants by row. Every change is on the audit trail in the same transaction.
 class TenantStore {
  public:
   explicit TenantStore(Database& database) : database_(database) {}

@@ -40,10 +40,6 @@ Freezer freezer_of(const std::vector<std::string>& directories) {
 
 }  // namespace
 
-bool has_freezer(const std::vector<std::string>& directories) {
-  return freezer_of(directories).exists();
-}
-
 void freeze(const std::vector<std::string>& directories, std::chrono::milliseconds patience) {
   using namespace std::chrono_literals;
   const Freezer freezer = freezer_of(directories);

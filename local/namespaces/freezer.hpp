@@ -8,8 +8,6 @@ namespace sandgate {
 // Stopping all processes of a sandbox's control groups where they stand, and letting them go on;
 // the same for version 1 (its freezer hierarchy) and 2. `directories` as CgroupEntry has them.
 
-bool has_freezer(const std::vector<std::string>& directories);
-
 // Returns when every process stands still; new ones would too. Throws StepError: ENOTSUP without a
 // freezer, ETIMEDOUT when one did not stop in time (all run again then).
 void freeze(const std::vector<std::string>& directories, std::chrono::milliseconds patience);
