@@ -43,6 +43,18 @@ Task<BackendSnapshot> make_on_backend(Database& database, DeploymentPtr deployme
   throw error;
 }
 
+Task<std::vector<SandboxRecord>> copies_of(Database& database, std::vector<std::string> ids) {
+  auto read = [ids](pqxx::work& tx) { return sandbox_rows::find_all(tx, ids); };
+  co_return co_await database.run(std::move(read));
+}
+
+std::vector<SandboxId> unmade_among(const std::vector<SandboxRecord>& copies) {
+  std::vector<SandboxId> unmade;
+  for (const SandboxRecord& copy : copies)
+    if (copy.state == SandboxState::creating) unmade.push_back(copy.id);
+  return unmade;
+}
+
 }  // namespace
 
 Task<SandboxRecord> Snapshots::source(TenantId tenant, SandboxId sandbox) {
@@ -228,26 +240,20 @@ Task<std::vector<SandboxRecord>> Snapshots::take_up_copies(TenantId tenant, std:
   while (words >> word) ids.push_back(word);
   Database& database = lifecycle_.parts().database;
   const auto limit = std::chrono::steady_clock::now() + kMakerPatience;
-  for (;;) {
-    auto read = [ids](pqxx::work& tx) { return sandbox_rows::find_all(tx, ids); };
-    auto copies = co_await database.run(std::move(read));
-    const bool late = std::chrono::steady_clock::now() > limit;
-    std::vector<SandboxId> unmade;
-    for (const SandboxRecord& copy : copies)
-      if (copy.state == SandboxState::creating) unmade.push_back(copy.id);
-    if (unmade.empty() || late) {
-      for (const SandboxId& id : unmade) co_await lifecycle_.kill(tenant, id);
-      std::erase_if(copies, [](const SandboxRecord& copy) {
-        return copy.backend_id.empty() || copy.failure;
-      });
-      auto forget = [snapshot](pqxx::work& tx) {
-        snapshot_rows::give_up(tx, SnapshotId{snapshot}, kCopyLease);
-      };
-      co_await database.run(std::move(forget));
-      co_return copies;
-    }
+  auto copies = co_await copies_of(database, ids);
+  while (!unmade_among(copies).empty() && std::chrono::steady_clock::now() <= limit) {
     co_await sleep_for(kMakerPause);
+    copies = co_await copies_of(database, ids);
   }
+  const std::vector<SandboxId> unmade = unmade_among(copies);
+  for (const SandboxId& id : unmade) co_await lifecycle_.kill(tenant, id);
+  std::erase_if(copies,
+                [](const SandboxRecord& copy) { return copy.backend_id.empty() || copy.failure; });
+  auto forget = [snapshot](pqxx::work& tx) {
+    snapshot_rows::give_up(tx, SnapshotId{snapshot}, kCopyLease);
+  };
+  co_await database.run(std::move(forget));
+  co_return copies;
 }
 
 Task<std::vector<SnapshotRecord>> Snapshots::take_unfinished(int most,
