@@ -54,6 +54,12 @@ http::Response not_satisfiable(uint64_t size, const std::string& request_id) {
   return response;
 }
 
+// Of a part whose end is known.
+std::string content_range(const ByteRange& part, uint64_t size) {
+  return "bytes " + std::to_string(part.first) + "-" + std::to_string(*part.last) + "/" +
+         std::to_string(size);
+}
+
 // What was read already, and then the rest.
 class BegunBytes : public ByteSource {
  public:
@@ -121,9 +127,7 @@ Task<http::Response> download(OpenSandbox box, const http::Request& request, std
     const auto part = resolve(*asked.range, entry.size);
     if (!part) co_return not_satisfiable(entry.size, request.id);
     response.status = 206;
-    response.headers.emplace_back("Content-Range", "bytes " + std::to_string(part->first) + "-" +
-                                                       std::to_string(*part->last) + "/" +
-                                                       std::to_string(entry.size));
+    response.headers.emplace_back("Content-Range", content_range(*part, entry.size));
     length = *part->last - part->first + 1;
     if (!asked.range->first) file = co_await box.provider->read_file(box.backend_id, path, *part);
   } else if (asked.range) {

@@ -18,6 +18,20 @@ void bury_refused(pqxx::work& tx, const std::string& name, const std::vector<Exp
     export_rows::bury(tx, name, events[refused.index], refused.reason);
 }
 
+// How far the export gets by a delivery of its events up to `end`, and how long it waits then.
+export_rows::Round round_of(const ExportRow& row, int64_t end,
+                            const std::vector<ExportEvent>& events, const Delivery& delivery) {
+  export_rows::Round round{
+      .cursor = end, .sent = static_cast<int64_t>(delivery.accepted), .error = delivery.stopped};
+  if (delivery.settled < events.size())
+    round.cursor = delivery.settled == 0 ? row.cursor : events[delivery.settled - 1].sequence;
+  if (delivery.stopped.empty()) return round;
+  const std::chrono::seconds wish = delivery.retry_after.value_or(std::chrono::seconds(0));
+  round.wait = std::min<std::chrono::seconds>(std::max(wish, ExportRunner::backoff(row.failures)),
+                                              kLongestWish);
+  return round;
+}
+
 }  // namespace
 
 std::chrono::seconds ExportRunner::backoff(int failures) {
@@ -70,14 +84,7 @@ Task<size_t> ExportRunner::run_one(std::string name, int64_t through) {
   };
   const auto events = co_await database_.run(std::move(reading));
   const Delivery delivery = co_await deliver(*row, events);
-  export_rows::Round round{
-      .cursor = end, .sent = static_cast<int64_t>(delivery.accepted), .error = delivery.stopped};
-  if (delivery.settled < events.size())
-    round.cursor = delivery.settled == 0 ? row->cursor : events[delivery.settled - 1].sequence;
-  if (!delivery.stopped.empty())
-    round.wait = std::min<std::chrono::seconds>(
-        std::max(delivery.retry_after.value_or(std::chrono::seconds(0)), backoff(row->failures)),
-        kLongestWish);
+  const export_rows::Round round = round_of(*row, end, events, delivery);
   auto writing = [row, events, delivery, round](pqxx::work& tx) {
     bury_refused(tx, row->name, events, delivery);
     export_rows::finish(tx, *row, round);
