@@ -9,59 +9,62 @@ constexpr std::chrono::seconds kRelayPatience{600};
 constexpr size_t kPiece = 256 * 1024;
 constexpr int kPiecesInARow = 16;
 
-// Between two waits a piece is read and handed on, so one buffer serves all connections.
+// Between two waits a piece is looked at and handed on, so one buffer serves all connections.
 std::array<char, kPiece> piece;
 
-// Writes what the socket takes now; the rest is returned. Empty with ok false: broken.
+// How much of `bytes` the socket took now.
 struct Handed {
-  std::string rest;
-  bool ok = true;
+  size_t bytes = 0;
+  bool broken = false;
 };
 
 Handed hand_on(Socket& to, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = send(to.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  Handed handed;
+  while (handed.bytes < bytes.size()) {
+    const std::string_view rest = bytes.substr(handed.bytes);
+    const ssize_t sent = send(to.native_handle(), rest.data(), rest.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return {std::string(bytes), errno == EAGAIN};
-    bytes.remove_prefix(static_cast<size_t>(sent));
+    handed.broken = sent < 0 && errno != EAGAIN;
+    if (sent < 0) break;
+    handed.bytes += static_cast<size_t>(sent);
   }
-  return {};
+  return handed;
 }
 
-Task<bool> hand_on_rest(Socket& to, std::string rest) {
-  while (!rest.empty()) {
-    auto [error] = co_await to.async_wait(Socket::wait_write, asio::as_tuple(asio::use_awaitable));
-    if (error) co_return false;
-    Handed handed = hand_on(to, rest);
-    if (!handed.ok) co_return false;
-    rest = std::move(handed.rest);
+// Takes out of the socket what was looked at before; TCP copies nothing for that.
+bool take_out(Socket& from, size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t taken = recv(from.native_handle(), piece.data(), bytes, MSG_TRUNC);
+    if (taken < 0 && errno == EINTR) continue;
+    if (taken <= 0) return false;
+    bytes -= static_cast<size_t>(taken);
   }
-  co_return true;
+  return true;
 }
 
+// What the receiver does not take yet stays in the sender's socket, whose window then closes: a
+// connection that stands still holds none of this process's memory, so no number of them does.
 Task<void> one_way(std::shared_ptr<Connection> connection, Socket& from, Socket& to) {
+  constexpr auto kWaited = asio::as_tuple(asio::use_awaitable);
   for (int in_a_row = 0;;) {
-    const ssize_t got = recv(from.native_handle(), piece.data(), piece.size(), 0);
+    const ssize_t got = recv(from.native_handle(), piece.data(), piece.size(), MSG_PEEK);
     if (got == 0) break;
     if (got < 0 && errno != EAGAIN && errno != EINTR) co_return connection->cut();
     if (got < 0) {
       in_a_row = 0;
-      auto [error] =
-          co_await from.async_wait(Socket::wait_read, asio::as_tuple(asio::use_awaitable));
+      auto [error] = co_await from.async_wait(Socket::wait_read, kWaited);
       if (error) co_return connection->cut();
       continue;
     }
     connection->touch(kRelayPatience);
-    if (&from == &connection->client) connection->count_sent(static_cast<size_t>(got));
-    Handed handed = hand_on(to, {piece.data(), static_cast<size_t>(got)});
-    bool ok = handed.ok;
-    if (ok && !handed.rest.empty()) {
-      auto handing = hand_on_rest(to, std::move(handed.rest));
-      ok = co_await std::move(handing);
+    const Handed handed = hand_on(to, {piece.data(), static_cast<size_t>(got)});
+    if (&from == &connection->client) connection->count_sent(handed.bytes);
+    if (handed.broken || !take_out(from, handed.bytes)) co_return connection->cut();
+    if (handed.bytes < static_cast<size_t>(got)) {
       in_a_row = 0;
-    }
-    if (!ok) co_return connection->cut();
-    if (++in_a_row >= kPiecesInARow) {  // others have their turn
+      auto [error] = co_await to.async_wait(Socket::wait_write, kWaited);
+      if (error) co_return connection->cut();
+    } else if (++in_a_row >= kPiecesInARow) {  // others have their turn
       co_await asio::post(asio::use_awaitable);
       in_a_row = 0;
     }

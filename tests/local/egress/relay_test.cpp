@@ -1,0 +1,136 @@
+#include "local/egress/relay.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "tests/support/run.hpp"
+
+namespace sandgate::egress::test {
+namespace {
+
+using sandgate::test::TempDirectory;
+
+// A relay between a sandbox's program and a host, with the far ends of both in our hand. It works
+// only while work() runs.
+class RelayTest : public ::testing::Test {
+ protected:
+  RelayTest() {
+    asio::ip::tcp::acceptor door(loop_, {asio::ip::address_v4::loopback(), 0});
+    program_.connect(door.local_endpoint());
+    auto connection = std::make_shared<Connection>(box_, door.accept());
+    host_.connect(door.local_endpoint());
+    connection->upstream = door.accept();
+    program_.non_blocking(true);
+    host_.non_blocking(true);
+    spawn_detached(loop_.get_executor(), [connection] { return relay(connection); });
+  }
+  ~RelayTest() override {
+    box_->close();
+    work();
+  }
+
+  void work() {
+    loop_.restart();
+    loop_.run_for(std::chrono::milliseconds(50));
+  }
+  int64_t counted() const { return read_byte_count(count_); }
+
+  // Sends until nothing more is taken, whatever the relay does; how much it was.
+  size_t send_until_full(Socket& from) {
+    size_t all = 0;
+    for (int quiet = 0; quiet < 3;) {
+      boost::system::error_code full;
+      const std::string piece = pattern(all, 60'000);
+      const size_t sent = from.write_some(asio::buffer(piece), full);
+      all += sent;
+      if (sent > 0) continue;
+      work();
+      pollfd writable{from.native_handle(), POLLOUT, 0};
+      quiet = poll(&writable, 1, 0) == 1 ? 0 : quiet + 1;
+    }
+    return all;
+  }
+
+  // Reads what the kernel has on the way; the bytes must be those that send_until_full sends.
+  size_t read_all(Socket& to, size_t already) {
+    size_t all = already;
+    std::string piece(1 << 20, 0);
+    for (pollfd readable{to.native_handle(), POLLIN, 0}; poll(&readable, 1, 200) == 1;) {
+      const ssize_t got = recv(to.native_handle(), piece.data(), piece.size(), 0);
+      if (got <= 0) break;
+      EXPECT_EQ(piece.substr(0, static_cast<size_t>(got)), pattern(all, static_cast<size_t>(got)));
+      all += static_cast<size_t>(got);
+    }
+    return all - already;
+  }
+
+  Socket& program() { return program_; }
+  Socket& host() { return host_; }
+
+ private:
+  static std::string pattern(size_t begin, size_t bytes) {
+    std::string text(bytes, 0);
+    for (size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>((begin + i) * 7 >> 3);
+    return text;
+  }
+
+  TempDirectory directory_;
+  const std::string count_ = directory_.path() + "/count";
+  asio::io_context loop_{1};
+  Lookups lookups_{loop_, {.threads = 1}};
+  asio::ssl::context tls_{asio::ssl::context::tls_client};
+  Surroundings around_{loop_, lookups_, std::make_shared<DescriptorRoom>(1024), Reachable(), tls_};
+  std::shared_ptr<Box> box_ =
+      std::make_shared<Box>(around_, "sb1", "tn1", Policy(), open_byte_count(count_));
+  Socket program_{loop_}, host_{loop_};
+};
+
+// All that the relay took from the program and counted is found in sockets, so none of it lies in
+// the relay; and what is left waits in the program's own.
+TEST_F(RelayTest, WhatNobodyReadsWaitsInTheSockets) {
+  const size_t sent = send_until_full(program());
+  const auto taken = static_cast<size_t>(counted());
+  ASSERT_GT(taken, 0u);
+  ASSERT_LT(taken, sent) << "the host's sockets are full";
+  size_t read = read_all(host(), 0);
+  EXPECT_EQ(read, taken);
+  for (int round = 0; read < sent && round < 1000; ++round) {
+    work();
+    read += read_all(host(), read);
+  }
+  EXPECT_EQ(read, sent) << "and nothing is lost";
+  EXPECT_EQ(counted(), static_cast<int64_t>(sent));
+}
+
+TEST_F(RelayTest, OneFullWayLeavesTheOtherOpen) {
+  const size_t sent = send_until_full(host());
+  EXPECT_EQ(host().available(), 0u);
+  ASSERT_EQ(program().write_some(asio::buffer("word", 4)), 4u);
+  work();
+  EXPECT_EQ(host().available(), 4u);
+  size_t read = 0;
+  for (int round = 0; read < sent && round < 1000; ++round) {
+    read += read_all(program(), read);
+    work();
+  }
+  EXPECT_EQ(read, sent);
+  EXPECT_EQ(counted(), 4);
+}
+
+TEST_F(RelayTest, EndsArriveBehindTheBytes) {
+  ASSERT_EQ(program().write_some(asio::buffer("last", 4)), 4u);
+  program().shutdown(Socket::shutdown_send);
+  work();
+  char bytes[8];
+  EXPECT_EQ(recv(host().native_handle(), bytes, sizeof bytes, 0), 4);
+  EXPECT_EQ(recv(host().native_handle(), bytes, sizeof bytes, 0), 0);
+  ASSERT_EQ(host().write_some(asio::buffer("answer", 6)), 6u) << "the other way is still open";
+  host().close();
+  work();
+  EXPECT_EQ(recv(program().native_handle(), bytes, sizeof bytes, 0), 6);
+  EXPECT_EQ(recv(program().native_handle(), bytes, sizeof bytes, 0), 0);
+}
+
+}  // namespace
+}  // namespace sandgate::egress::test
