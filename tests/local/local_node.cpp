@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "gateway/core/ids.hpp"
-#include "local/image/build.hpp"
 #include "local/namespaces/step_error.hpp"
 
 extern char** environ;
@@ -27,9 +26,9 @@ std::string images_cache() {
   return chosen ? chosen : "/var/cache/sandgate-test/images";
 }
 
-bool has_image() {
+bool has_image(const std::string& name) {
   std::error_code ignored;
-  return fs::exists(images_cache() + "/names/debian-12", ignored);
+  return fs::exists(images_cache() + "/names/" + name, ignored);
 }
 
 // Ranges of other nodes on this machine are elsewhere: by process id, far from shipped defaults.
@@ -122,7 +121,8 @@ int count_lines(const std::string& text, const std::string& needle) {
 
 std::string LocalNode::reason_to_skip() {
   if (geteuid() != 0) return "needs root";
-  if (!has_image() && system("command -v mmdebstrap >/dev/null") != 0) return "needs mmdebstrap";
+  if (!has_image(BuildOrder().name) && system("command -v mmdebstrap >/dev/null") != 0)
+    return "needs mmdebstrap";
   return "";
 }
 
@@ -138,10 +138,7 @@ LocalNode::LocalNode(uid_t serve_uid, size_t warm_sandboxes, std::string workspa
   fs::create_directories(images_cache());
   fs::create_directories(data_dir());
   chmod(directory_.path().c_str(), 0711);
-  if (!has_image()) {
-    ImageStore store(images_cache());
-    build_image(store, {}, [](std::string_view) {});
-  }
+  have_image({});
   if (run_as_ == 0) {
     fs::create_directory_symlink(images_cache(), data_dir() + "/images");
   } else if (chown(directory_.path().c_str(), run_as_, run_as_) != 0 ||
@@ -176,6 +173,12 @@ LocalNode::~LocalNode() {
 }
 
 std::string LocalNode::agent_binary() const { return agent_; }
+
+void LocalNode::have_image(const BuildOrder& order) {
+  if (has_image(order.name)) return;
+  ImageStore store(images_cache());
+  build_image(store, order, [](std::string_view) {});
+}
 
 std::string LocalNode::weak_agent() { return SANDGATE_WEAK_AGENT; }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "local/image/build.hpp"
 #include "local/local_provider.hpp"
 #include "local/node/journal.hpp"
 #include "tests/local/frozen_disk.hpp"
@@ -36,6 +37,9 @@ class LocalNode {
  public:
   // Why this machine cannot run these tests; empty when it can.
   static std::string reason_to_skip();
+
+  // Builds the image into the tests' store, where it is kept, unless it is there.
+  static void have_image(const BuildOrder& order);
 
   // The launcher that leaves out the walls named in a sandbox's SANDGATE_WITHOUT.
   static std::string weak_agent();
