@@ -1,5 +1,7 @@
+#include <linux/sched.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,22 +111,31 @@ TEST_F(LifecycleTest, ARestartedNodeAdoptsWhatRuns) {
   EXPECT_TRUE(eventually([&] { return ::kill(static_cast<pid_t>(record.pid), 0) != 0; }));
 }
 
+// A child of ours that has this pid, as if pids had come round; -1 while somebody else has it.
+pid_t fork_as(pid_t pid) {
+  clone_args how{};
+  how.exit_signal = SIGCHLD;
+  how.set_tid = reinterpret_cast<uintptr_t>(&pid);
+  how.set_tid_size = 1;
+  const long made = syscall(SYS_clone3, &how, sizeof how);
+  while (made == 0) pause();
+  return static_cast<pid_t>(made);
+}
+
 // Pids come round again; the start time tells whose one is.
 TEST_F(LifecycleTest, AStrangerWithTheSamePidIsLeftAlone) {
   const std::string id = node().create(), control = node().create();
   node().kill();
   const auto become_strangers = [&](const std::string& sandbox, bool same_start) {
     JournalRecord record = node().record(sandbox);
-    ::kill(static_cast<pid_t>(record.pid), SIGKILL);
-    const pid_t stranger = fork();
-    if (stranger == 0) {
-      for (;;) pause();
-    }
-    record.pid = stranger;
-    if (same_start) record.start_time = process_start_time(stranger);
+    const auto pid = static_cast<pid_t>(record.pid);
+    ::kill(pid, SIGKILL);
+    EXPECT_TRUE(eventually([&] { return fork_as(pid) == pid; }));
+    if (!same_start) return pid;
+    record.start_time = process_start_time(pid);
     std::ofstream(node().run_dir() + "/sandboxes/" + sandbox + "/sandbox.json")
         << to_json(record).dump();
-    return stranger;
+    return pid;
   };
   const pid_t stranger = become_strangers(id, false), taken = become_strangers(control, true);
   node().start();
