@@ -36,8 +36,9 @@ constexpr Attack kAttacks[] = {
     {"a mount namespace of its own", "unshare -m true 2>/dev/null && echo broken || echo refused",
      "seccomp,capabilities,landlock"},
     {"mount control groups",
-     "unshare -UrmC mount -t cgroup -o memory x /mnt 2>/dev/null && "
-     "echo broken || echo refused",
+     "for c in cpu cpuacct memory pids blkio devices freezer none,name=x; do "
+     "unshare -UrmC mount -t cgroup -o $c x /mnt 2>/dev/null && echo broken $c; done; "
+     "unshare -UrmC mount -t cgroup2 x /mnt 2>/dev/null && echo broken; echo refused",
      "seccomp,capabilities,landlock"},
     {"mount in a user namespace of its own",
      "unshare -Urm mount -t tmpfs x /mnt 2>/dev/null && echo broken || echo refused",

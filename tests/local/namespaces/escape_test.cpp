@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "local/image/store.hpp"
 #include "local/namespaces/fd.hpp"
 #include "tests/local/namespaces/attacks.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
@@ -35,6 +36,8 @@ TEST_F(EscapeTest, EveryWallHolds) {
     ExecResult result = python(std::string(python_attack_start()) + attack.line, "root");
     EXPECT_EQ(result.out, "refused\n") << attack.what << "\n" << result.err;
   }
+  EXPECT_TRUE(ImageStore(node().data_dir() + "/images").verify("debian-12"))
+      << "and the image that all share is what it was";
 }
 
 // What is looked for inside is there to be found outside.
@@ -66,7 +69,15 @@ TEST_F(EscapeTest, AWorkingDirectoryOutsideIsRefused) {
     command.cwd = "/home/user/fd" + std::to_string(fd);
     EXPECT_THROW(node().exec(id(), command), Error) << fd;
   }
+  // A directory that is gone, by its name and by a process that still stands in it.
+  shell(
+      "mkdir ~/gone && ln -s ~/gone ~/by_name && cd ~/gone && { setsid sleep 1000 & } && "
+      "ln -sfn /proc/$!/cwd ~/by_process && rmdir ~/gone");
   Command command{.argv = {"/bin/pwd", "-P"}};
+  for (const char* gone : {"by_name", "by_process"}) {
+    command.cwd = std::string("/home/user/") + gone;
+    EXPECT_THROW(node().exec(id(), command), Error) << gone;
+  }
   command.cwd = "/home/user/up";
   EXPECT_EQ(node().exec(id(), command).out, "/\n");
 }
@@ -82,6 +93,13 @@ TEST_F(EscapeTest, RootInsideIsNobodyOutside) {
   std::string other = node().create();
   EXPECT_NE(node().record(other).id_base, record.id_base);
   run(node().provider().kill(other));
+  output("touch /root/made", "root");
+  output("touch ~/made");
+  const std::string root = "/proc/" + std::to_string(record.pid) + "/root";
+  ASSERT_EQ(stat((root + "/root/made").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, record.id_base) << "on the machine as well";
+  ASSERT_EQ(stat((root + "/home/user/made").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, record.id_base + 1000);
 }
 
 TEST_F(EscapeTest, TheAgentGetsItsTurnAndGivesNoneOfIt) {
