@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <fstream>
@@ -138,6 +139,11 @@ bool remove_cgroups(const std::vector<std::string>& directories) {
   thaw(directories);  // the frozen do not die
   for (const std::string& directory : directories) all = remove_cgroup(directory) && all;
   return all;
+}
+
+int64_t cpu_weight(const Resources& resources, int64_t whole, int64_t most) {
+  constexpr int64_t kLeast = 2;  // of version 1
+  return std::clamp(resources.milli_vcpu * whole / 1000, kLeast, most);
 }
 
 bool try_cgroup_file(const std::string& directory, const char* file, const std::string& text) {

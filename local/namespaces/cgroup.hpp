@@ -80,6 +80,10 @@ std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
 // Whether there is the file by which a group's swap is limited, or no swap to use.
 bool swap_is_limited(const std::string& file, const char* swaps = "/proc/swaps");
 
+// How much a sandbox weighs where more wants to run than there are processors: as much as it has of
+// them. `whole`: the weight of one processor, which is also that of a group without a word on it.
+int64_t cpu_weight(const Resources& resources, int64_t whole, int64_t most);
+
 // Small files of control groups.
 void write_cgroup_file(const std::string& directory, const char* file, const std::string& text);
 // Whether it was taken.

@@ -117,6 +117,8 @@ class CgroupV1 : public CgroupTree {
     if (support_.cpu) {
       write_cgroup_file(parents_.cpu + "/" + id, "cpu.cfs_quota_us",
                         std::to_string(resources.milli_vcpu * 100));
+      write_cgroup_file(parents_.cpu + "/" + id, "cpu.shares",
+                        std::to_string(cpu_weight(resources, 1024, 262144)));
     }
     if (support_.memory) {
       std::string directory = parents_.memory + "/" + id;

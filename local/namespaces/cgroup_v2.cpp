@@ -73,6 +73,7 @@ class CgroupV2 : public CgroupTree {
  private:
   void limit(const std::string& directory, const Resources& resources) {
     write_cgroup_file(directory, "cpu.max", std::to_string(resources.milli_vcpu * 100) + " 100000");
+    write_cgroup_file(directory, "cpu.weight", std::to_string(cpu_weight(resources, 100, 10000)));
     write_cgroup_file(directory, "memory.max", std::to_string(resources.memory_mib << 20));
     if (support_.swap && access((directory + "/memory.swap.max").c_str(), W_OK) == 0) {
       write_cgroup_file(directory, "memory.swap.max", "0");

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 
@@ -52,6 +53,30 @@ TEST_F(BombsTest, ProcessorTimeIsRationed) {
   int64_t micros = run(node().provider().metrics(bomb)).cpu_micros;
   EXPECT_LT(micros, 0.35 * std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count());
   run(node().provider().kill(bomb));
+}
+
+// Both may run all the time and want the same processor, of which each gets its part.
+TEST_F(BombsTest, WhereProcessorsAreShortEachGetsItsPart) {
+  const auto spinning = [](int64_t milli_vcpu) {
+    CreateSpec spec = node().spec();
+    spec.resources.milli_vcpu = milli_vcpu;
+    const std::string id = node().create(spec);
+    Command spin{.argv = {"/usr/bin/python3", "-c",
+                          "import os\nos.sched_setaffinity(0, {0})\nwhile True: pass"}};
+    spin.process_id = "spin";
+    spin.background = true;
+    run(node().provider().exec(id, std::move(spin)));
+    return id;
+  };
+  const std::string large = spinning(2000), small = spinning(500), equal = spinning(500);
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  const auto used = [](const std::string& id) {
+    return static_cast<double>(run(node().provider().metrics(id)).cpu_micros);
+  };
+  EXPECT_GT(used(large), 2.5 * used(small));
+  EXPECT_LT(used(equal), 1.6 * used(small)) << "the control";
+  EXPECT_GT(used(equal), used(small) / 1.6);
+  for (const std::string& one : {large, small, equal}) run(node().provider().kill(one));
 }
 
 // Either bomb goes off in a sandbox that has room for it.
