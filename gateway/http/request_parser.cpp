@@ -74,6 +74,7 @@ size_t RequestParser::parse_head(std::string_view bytes) {
       ++empty_lines_;
     if (bytes.size() == used || bytes.substr(used) == "\r") return used;
   }
+  reading_ = bytes;
   // The parser takes the request line in one call and the fields in another.
   while (!head_done_) {
     const size_t now = put(boost::asio::buffer(bytes.substr(used)), failure);
@@ -127,6 +128,16 @@ void RequestParser::on_request_impl(beast::verb method, string_view, string_view
   request_.target.assign(target.data(), target.size());
 }
 
+// Obsolete since RFC 7230, and read differently by those who read it at all. Beast joins the lines
+// in a buffer of its own, unless only the last of them says something.
+bool RequestParser::is_folded(std::string_view name, std::string_view value) const {
+  const std::less_equal<const char*> before;
+  const char* const colon = name.data() + name.size();
+  const char* const end = reading_.data() + reading_.size();
+  if (!before(colon, value.data()) || !before(value.data() + value.size(), end)) return true;
+  return std::find(colon, value.data(), '\r') != value.data();
+}
+
 void RequestParser::check_framing(field id, std::string_view value, error_code& ec) {
   if (id == field::content_length) {
     if (++lengths_ > 1 || value.find_first_not_of("0123456789") != std::string_view::npos)
@@ -135,7 +146,10 @@ void RequestParser::check_framing(field id, std::string_view value, error_code& 
     if (!equal_ignoring_case(trimmed(value), "chunked") || minor_ == 0)
       refuse_field("Transfer-Encoding", "may only be chunked, in HTTP/1.1", ec);
   } else if (id == field::host) {
-    if (++hosts_ > 1) refuse_field("Host", "must not come more than once", ec);
+    if (++hosts_ > 1)
+      refuse_field("Host", "must not come more than once", ec);
+    else if (!is_host(value))
+      refuse_field("Host", "must be a host, with or without a port", ec);
   } else if (id == field::expect) {
     expects_continue_ = minor_ == 1 && equal_ignoring_case(trimmed(value), "100-continue");
   }
@@ -148,6 +162,7 @@ void RequestParser::on_field_impl(field id, string_view name_text, string_view v
   const std::string_view name = standard(name_text), value = standard(value_text);
   if (request_.headers.fields().size() == limits_.header_fields)
     return refuse(431, "the request has too many header fields", ec);
+  if (is_folded(name, value)) return refuse_field(name, "must be on one line", ec);
   check_framing(id, value, ec);
   if (!ec) request_.headers.add(std::string(name), std::string(value));
 }
@@ -155,7 +170,7 @@ void RequestParser::on_field_impl(field id, string_view name_text, string_view v
 void RequestParser::on_header_impl(error_code& ec) {
   if (minor_ == 1 && hosts_ == 0) return refuse_field("Host", "is required", ec);
   if (const auto authority = authority_of(request_.target)) {
-    if (authority->empty() || authority->find('@') != std::string_view::npos)
+    if (authority->empty() || !is_host(*authority))
       return refuse(400, "the request target names no host", ec);
     // What was sent as Host does not count then (RFC 9112, 3.2.2).
     request_.headers.set("Host", std::string(*authority));

@@ -39,6 +39,7 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
   void refuse(int status, std::string why, error_code& ec);
   void refuse_field(std::string_view name, std::string why, error_code& ec);
   Error too_long(std::string_view unread);
+  bool is_folded(std::string_view name, std::string_view value) const;
   void check_framing(field id, std::string_view value, error_code& ec);
   size_t take(string_view body, error_code& ec);
 
@@ -57,6 +58,7 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
 
   Request& request_;
   const Limits& limits_;
+  std::string_view reading_;  // what parse_head was given, while it runs
   std::span<char> into_;
   size_t taken_ = 0, head_bytes_ = 0;
   int minor_ = 1, refusal_ = 400, lengths_ = 0, hosts_ = 0, empty_lines_ = 0;

@@ -6,8 +6,13 @@ namespace sandgate::http {
 namespace {
 
 constexpr size_t kMaxTraceState = 512;
+constexpr size_t kMostPortBytes = 6;  // ":65535"
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+bool is_alphanumeric(char c) {
+  return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
+}
 
 bool is_hex_id(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -37,6 +42,24 @@ bool has_token(std::string_view list, std::string_view token) {
     list.remove_prefix(std::min(end + 1, list.size()));
   }
   return false;
+}
+
+bool is_host(std::string_view text) {
+  constexpr std::string_view kLiteral = "0123456789abcdefABCDEF:.vV", kInName = "-._~%!$&'()*+;=";
+  size_t end = std::min(text.find(':'), text.size());
+  if (text.starts_with('[')) {
+    end = text.find(']');
+    if (end == std::string_view::npos || end == 1) return false;
+    if (text.substr(1, end - 1).find_first_not_of(kLiteral) != std::string_view::npos) return false;
+    ++end;
+  } else if (!std::all_of(text.begin(), text.begin() + static_cast<long>(end), [&](char c) {
+               return is_alphanumeric(c) || kInName.find(c) != std::string_view::npos;
+             })) {
+    return false;
+  }
+  const std::string_view port = text.substr(end);
+  return port.empty() || (port.front() == ':' && port.size() <= kMostPortBytes &&
+                          port.find_first_not_of("0123456789", 1) == std::string_view::npos);
 }
 
 bool is_visible_ascii(std::string_view text) {

@@ -39,6 +39,11 @@ std::vector<Malformed> malformed_framing() {
       {"bare LF", "GET /hello HTTP/1.1\nHost: x\n\n", 400},
       {"space before colon", kGet + "Content-Length : 3\r\n\r\n", 400},
       {"no Host", "GET /hello HTTP/1.1\r\n\r\n", 400},
+      {"a Host of two words", "GET /hello HTTP/1.1\r\nHost: a b\r\n\r\n", 400},
+      {"a Host with a path", "GET /hello HTTP/1.1\r\nHost: a/b\r\n\r\n", 400},
+      {"a Host with a user", "GET /hello HTTP/1.1\r\nHost: u@a\r\n\r\n", 400},
+      {"a Host whose port is none", "GET /hello HTTP/1.1\r\nHost: a:b\r\n\r\n", 400},
+      {"a list of Hosts", "GET /hello HTTP/1.1\r\nHost: a, b\r\n\r\n", 400},
       {"two Hosts", kGet + "Host: y\r\n\r\n", 400},
       {"length and chunked", kPost + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
        400},
@@ -65,6 +70,14 @@ std::vector<Malformed> malformed_framing() {
 std::vector<Malformed> malformed_heads() {
   return {
       {"NUL in a value", kGet + std::string("X-A: a\0b\r\n\r\n", 12), 400},
+      {"a folded field", kGet + "X-A: a\r\n b\r\n\r\n", 400},
+      {"a field folded by a tab", kGet + "X-A: a\r\n\tb\r\n\r\n", 400},
+      {"a field folded before its value", kGet + "X-A:\r\n b\r\n\r\n", 400},
+      {"a field folded behind its value", kGet + "X-A: a\r\n \r\n\r\n", 400},
+      {"a folded length", kPost + "Content-Length:\r\n 3\r\n\r\nabc", 400},
+      {"a folded coding", kPost + "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n", 400},
+      {"a fold before all fields", "GET /hello HTTP/1.1\r\n X-A: b\r\nHost: x\r\n\r\n", 400},
+      {"a target whose host is two", "GET http://a,b:c/hello HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"control character in a name", kGet + "X\x01: a\r\n\r\n", 400},
       {"NUL in the path", "GET /%00 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"bad escape", "GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400},
@@ -121,6 +134,10 @@ TEST(Malformed, OddButValidRequestsAreAnswered) {
   RawClient client(server.port());
   EXPECT_EQ(client.ask("GET http://elsewhere/hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
   EXPECT_EQ(client.ask("GET /hello? HTTP/1.1\r\nhOST: x\r\nX-Empty:\r\n\r\n").status, 200);
+  for (const char* host : {"", "a-b_c.example:8080", "127.0.0.1:1", "[::1]", "[::1]:8080", "a%20b"})
+    EXPECT_EQ(client.ask(std::string("GET /hello HTTP/1.1\r\nHost: ") + host + "\r\n\r\n").status,
+              200)
+        << host;
   EXPECT_EQ(client.ask("GET /a/../hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 404);
   EXPECT_EQ(client.ask("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n").status, 404);
   EXPECT_EQ(client.ask("\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
@@ -134,6 +151,8 @@ TEST(Malformed, NamesTheFieldThatIsWrong) {
   const std::pair<const char*, std::string> cases[] = {
       {"Host", kGet + "Host: y\r\n\r\n"},
       {"Host", "GET /hello HTTP/1.1\r\n\r\n"},
+      {"Host", "GET /hello HTTP/1.1\r\nHost: a b\r\n\r\n"},
+      {"X-A", kGet + "X-A: a\r\n b\r\n\r\n"},
       {"Content-Length", kPost + "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc"},
       {"Transfer-Encoding", kPost + "Transfer-Encoding: gzip\r\n\r\n"}};
   for (const auto& [name, bytes] : cases) {
