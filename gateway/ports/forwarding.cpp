@@ -25,6 +25,13 @@ constexpr std::array<std::string_view, 9> kHopByHop{"Connection",
 constexpr std::array<std::string_view, 7> kOurs{
     "Content-Length",     "Expect",      "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host",
     "X-Forwarded-Prefix", "X-Request-Id"};
+// What is meant for the program, whatever a Connection field says: else a client could take away
+// what a proxy before us added, or have the program see a request that nobody sent.
+constexpr std::array<std::string_view, 12> kEndToEnd{
+    "Host", "Authorization", "Cookie", "Set-Cookie", "Origin",    "Referer",
+    "Via",  "Cache-Control", "Accept", "Forwarded",  "X-API-Key", "X-Real-IP"};
+constexpr std::array<std::string_view, 5> kEndToEndPrefixes{"Content-", "Accept-", "If-", "Sec-",
+                                                            "X-Forwarded-"};
 constexpr std::string_view kSandgatePrefix = "X-Sandgate-";
 
 template <size_t N>
@@ -35,6 +42,12 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
 
 bool starts_with(std::string_view name, std::string_view prefix) {
   return name.size() >= prefix.size() && equal_ignoring_case(name.substr(0, prefix.size()), prefix);
+}
+
+bool is_end_to_end(std::string_view name) {
+  return is_one_of(name, kEndToEnd) ||
+         std::any_of(kEndToEndPrefixes.begin(), kEndToEndPrefixes.end(),
+                     [&](std::string_view prefix) { return starts_with(name, prefix); });
 }
 
 // A key of Sandgate's, in either of its two fields. A program may use the same fields for its own.
@@ -90,10 +103,19 @@ void append_framing(std::string& head, const Forwarding& forwarding) {
   }
 }
 
+// One list, in however many fields it came.
+std::string connection_of(const http::Headers& headers) {
+  std::string list;
+  for (const auto& [name, value] : headers.fields())
+    if (equal_ignoring_case(name, "Connection")) list.append(value).append(",");
+  return list;
+}
+
 }  // namespace
 
 bool is_hop_by_hop(std::string_view name, std::string_view connection) {
-  return is_one_of(name, kHopByHop) || (!connection.empty() && http::has_token(connection, name));
+  return is_one_of(name, kHopByHop) ||
+         (!connection.empty() && http::has_token(connection, name) && !is_end_to_end(name));
 }
 
 std::string_view scheme_of(const http::Request& request, bool tls) {
@@ -110,7 +132,7 @@ void append_field(std::string& head, std::string_view name, std::string_view val
 
 std::string forwarded_head(const Forwarding& forwarding) {
   const http::Headers& headers = forwarding.request.headers;
-  const std::string_view connection = headers.find("Connection").value_or("");
+  const std::string connection = connection_of(headers);
   std::string head;
   head.reserve(1024);
   append_target(head, forwarding);

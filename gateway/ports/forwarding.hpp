@@ -28,7 +28,8 @@ struct Forwarding {
 std::string forwarded_head(const Forwarding& forwarding);
 
 // Whether a field concerns one connection only: it never passes. `connection` is the value of the
-// Connection field, which may name more.
+// Connection field, which may name more; a field that is known to be for the program or the client
+// (Host, Authorization, cookies, Content-…) passes even when it is named there.
 bool is_hop_by_hop(std::string_view name, std::string_view connection);
 
 // "https" when the client or a proxy before us says so.

@@ -128,6 +128,31 @@ TEST(Forwarding, MakesTheHeadAnew) {
           "/80\r\nX-Request-Id: rqx\r\nHost: inner\r\nX-Inner: i\r\nContent-Length: 5\r\n\r\n");
 }
 
+// nginx and Envoy do the same: a client that says so takes away nothing that is for the program.
+TEST(Forwarding, AConnectionFieldTakesNothingFromTheProgram) {
+  http::Request request = request_for(std::string("/p/") + kId + "/80/");
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+           {"Connection", "Host, authorization, Cookie, X-Gone"},
+           {"Connection", "Content-Type,X-Real-IP,If-None-Match,X-Gone-Too"},
+           {"Authorization", "Bearer own"},
+           {"Cookie", "a=1"},
+           {"Content-Type", "text/plain"},
+           {"X-Real-IP", "1.1.1.1"},
+           {"If-None-Match", "\"e\""},
+           {"X-Gone", "1"},
+           {"X-Gone-Too", "1"}})
+    request.headers.add(name, value);
+  const auto address = port_address(request, "");
+  const std::string head = forwarded_head({request, *address, "", {}, {}});
+  EXPECT_TRUE(
+      head.starts_with("GET / HTTP/1.1\r\nHost: gateway:8080\r\nAuthorization: Bearer own\r\n"
+                       "Cookie: a=1\r\nContent-Type: text/plain\r\nX-Real-IP: 1.1.1.1\r\n"
+                       "If-None-Match: \"e\"\r\nX-Forwarded-For: "))
+      << head;
+  for (const char* whole : {"Keep-Alive", "Upgrade", "Transfer-Encoding", "TE"})
+    EXPECT_TRUE(is_hop_by_hop(whole, ""));
+}
+
 TEST(Returning, KeepsLocationsAndCookiesBelowThePrefix) {
   PortAddress address;
   address.prefix = "/p/x/80";
