@@ -1,5 +1,7 @@
 #include "gateway/app/commands.hpp"
 
+#include <signal.h>
+
 #include <iostream>
 
 #include "gateway/app/doctor.hpp"
@@ -18,16 +20,16 @@
 namespace sandgate {
 namespace {
 
-void configure_log(const Config& config) {
-  log::configure(config.log.format == "json" ? log::Format::json : log::Format::text,
-                 config.log.level);
-}
-
 int run_serve(const SettingsFlags& flags) {
+  // Waits for who listens: a reload ends nobody who has only just begun.
+  sigset_t reload;
+  sigemptyset(&reload);
+  sigaddset(&reload, SIGHUP);
+  sigprocmask(SIG_BLOCK, &reload, nullptr);
   const Config config = flags.load();
   configure_log(config);
   for (const std::string& warning : config.warnings) log::warn(warning);
-  return serve(config);
+  return serve(config, [&flags] { return flags.load(); });
 }
 
 // A child's start-up failure is told apart from a crash, so that it is not tried again for ever.

@@ -32,7 +32,7 @@ struct Foundation {
     return asio::co_spawn(executor(), std::move(task), asio::use_future).get();
   }
 
-  const Config config;
+  Config config;  // limits and log change with a reload, on the main thread
   const std::string machine;  // which of the gateways of one database this is
   AnchoredClock clock;
   http::IoThreads io;

@@ -96,8 +96,25 @@ void Gateway::start() {
   log::info("serving");
 }
 
+// What the supervisor has read again, as far as it can count without a start.
+void Gateway::take_settings() {
+  const auto fresh = renewed_config();
+  if (!fresh) return;
+  Config& config = foundation_.config;
+  config.limits = fresh->limits;
+  config.log = fresh->log;
+  configure_log(config);
+  sandboxes_.take_limits();
+  listeners_.take_limits();
+}
+
 void Gateway::reload() {
   log::info("reloading");
+  try {
+    take_settings();
+  } catch (const Error& error) {
+    log::error("settings kept as they were", {{"reason", error.what()}});
+  }
   listeners_.reload();
   backends_.deployments.poke();
   accounting_.reload();

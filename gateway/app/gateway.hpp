@@ -14,8 +14,9 @@ class Gateway {
   explicit Gateway(const Config& config);
 
   // Listens, waits for the database, migrates, loads what is cached, and works until SIGTERM or
-  // SIGINT; SIGHUP reads certificates and cached tables again. Call before any other thread exists:
-  // it blocks the signals. Ends the process with exit code 0 when told to stop.
+  // SIGINT; SIGHUP reads certificates, cached tables and what the supervisor renewed again. Call
+  // before any other thread exists: it blocks the signals. Ends the process with exit code 0 when
+  // told to stop.
   [[noreturn]] void run();
 
  private:
@@ -25,6 +26,7 @@ class Gateway {
   void start_background_work();
   void start();
   void reload();
+  void take_settings();
   void render(MetricText& out) const;
 
   Foundation foundation_;  // settings, threads, the database, the way to vendors

@@ -89,6 +89,14 @@ void Listeners::reload() {
   }
 }
 
+void Listeners::take_limits() {
+  const auto body_bytes = static_cast<size_t>(foundation_.config.limits.body_bytes);
+  dispatcher_.set_body_bytes(body_bytes);
+  e2b_.set_body_bytes(body_bytes);
+  for (http::Server* server : {server_.get(), e2b_server_.get()})
+    if (server) server->change(options());
+}
+
 void Listeners::stop() {
   // Both at once: they share the time that is given them.
   const std::jthread other([this] {

@@ -27,6 +27,8 @@ class Listeners {
   void open();
   // Reads the certificates again; where that fails, which is logged, they stay as they were.
   void reload();
+  // Heeds the limits as they are in the settings now, for connections and requests to come.
+  void take_limits();
   // Blocks until what is being answered is over, or its grace is.
   void stop();
 

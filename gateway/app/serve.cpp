@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "gateway/app/start_checks.hpp"
+#include "gateway/config/reload.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
 #include "gateway/supervisor/embedded_postgres.hpp"
@@ -75,6 +76,28 @@ void open_as_many_files_as_allowed() {
   setrlimit(RLIMIT_NOFILE, &files);
 }
 
+std::chrono::seconds worker_patience(const Config& config) {
+  return std::chrono::seconds(config.limits.stop_grace_seconds + 5);
+}
+
+// What a reload changes of the running configuration, which it becomes.
+std::optional<ProcessSupervisor::Renewal> renew(Config& running,
+                                                const std::function<Config()>& read_again) {
+  try {
+    ReloadedConfig fresh = reloaded(running, read_again());
+    if (!fresh.waiting.empty())
+      log::warn("settings count from the next start on", {{"settings", fresh.waiting}});
+    if (fresh.changed.empty()) return std::nullopt;
+    log::info("settings changed", {{"settings", fresh.changed}});
+    running = std::move(fresh.config);
+  } catch (const std::exception& failure) {
+    log::error("settings kept as they were", {{"reason", failure.what()}});
+    return std::nullopt;
+  }
+  configure_log(running);
+  return ProcessSupervisor::Renewal{to_json(running).dump(), worker_patience(running)};
+}
+
 // Two over one home would each stop the other's database. Held by this process alone and as long as
 // it lives: what an earlier one left running does not keep the next from starting.
 class HomeLock {
@@ -98,7 +121,7 @@ class HomeLock {
 
 }  // namespace
 
-int serve(const Config& config) {
+int serve(const Config& config, const std::function<Config()>& read_again) {
   const SystemAccount account = service_account(config);
   ensure_directory(config.home, current_account(), 0711, Link::follow);
   const HomeLock alone(config.home);
@@ -115,7 +138,9 @@ int serve(const Config& config) {
     supervisor.add(own_program("node", config, current_account()), std::chrono::seconds(10));
   ChildSpec worker = own_program("worker", config, account);
   worker.reloads = true;
-  supervisor.add(std::move(worker), std::chrono::seconds(config.limits.stop_grace_seconds + 5));
+  supervisor.add(std::move(worker), worker_patience(config));
+  supervisor.on_reload(
+      [running = config, &read_again]() mutable { return renew(running, read_again); });
   return supervisor.run();
 }
 

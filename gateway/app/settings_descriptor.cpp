@@ -14,19 +14,33 @@ namespace {
 constexpr int kOutOfTheWay = 100;  // programs of sandboxes are handed the low numbers
 int words_descriptor = -1;
 
+std::string contents(int descriptor) {
+  std::string text;
+  std::array<char, 4096> buffer;
+  for (ssize_t got; (got = pread(descriptor, buffer.data(), buffer.size(),
+                                 static_cast<off_t>(text.size()))) > 0;)
+    text.append(buffer.data(), static_cast<size_t>(got));
+  return text;
+}
+
 }  // namespace
 
 Config config_from_supervisor() {
-  std::string text;
-  std::array<char, 4096> buffer;
-  for (ssize_t got; (got = read(kSettingsDescriptor, buffer.data(), buffer.size())) > 0;)
-    text.append(buffer.data(), static_cast<size_t>(got));
+  const std::string text = contents(kSettingsDescriptor);
   // Open but empty: it takes what this process has to say when it cannot start.
   if (!text.empty() && ftruncate(kSettingsDescriptor, 0) == 0)
     words_descriptor = fcntl(kSettingsDescriptor, F_DUPFD_CLOEXEC, kOutOfTheWay);
   close(kSettingsDescriptor);
   if (text.empty())
     throw Error(ErrorCode::invalid, "this command is started by 'sandgate serve', not by hand");
+  return config_from_json(parse_json(text));
+}
+
+std::optional<Config> renewed_config() {
+  if (words_descriptor < 0) return std::nullopt;
+  const std::string text = contents(words_descriptor);
+  // Emptied, it takes the next ones.
+  if (text.empty() || ftruncate(words_descriptor, 0) != 0) return std::nullopt;
   return config_from_json(parse_json(text));
 }
 

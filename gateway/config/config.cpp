@@ -11,6 +11,7 @@
 
 #include "gateway/config/options.hpp"
 #include "gateway/core/conninfo.hpp"
+#include "gateway/core/log.hpp"
 
 namespace sandgate {
 namespace {
@@ -148,6 +149,11 @@ Config load_config(const ConfigSources& sources) {
   check_whole(config, problems);
   problems.throw_if_any();
   return config;
+}
+
+void configure_log(const Config& config) {
+  log::configure(config.log.format == "json" ? log::Format::json : log::Format::text,
+                 config.log.level);
 }
 
 std::vector<OptionInfo> config_options() {

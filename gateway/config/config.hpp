@@ -127,6 +127,9 @@ struct ConfigSources {
 // with its path ("/log/level") and reason.
 Config load_config(const ConfigSources& sources);
 
+// Has this process log as the settings say, from now on.
+void configure_log(const Config& config);
+
 // All settings by path ("log.level"), with one line on each; in the order of the example file.
 struct OptionInfo {
   std::string path, environment, description;

@@ -16,7 +16,7 @@ namespace sandgate::http {
 struct ConnectionContext {
   Responder& responder;
   Limits limits;
-  bool access_log = false;  // one line per answer, not only for those of 500 and more
+  Live<bool> access_log = false;  // one line per answer, not only for those of 500 and more
 };
 
 // One client's connection: reads requests, has them answered in order, and ends. Lives on one

@@ -216,7 +216,7 @@ Task<std::shared_ptr<void>> Dispatcher::receive(Request& request, IncomingBody& 
     const auto& tenant = request.caller.tenant;
     seat = std::make_shared<BodyRoom::Seat>(*services_.body_room, tenant ? tenant->value : "");
   }
-  const size_t limit = route.max_body_bytes > 0 ? route.max_body_bytes : services_.body_bytes;
+  const size_t limit = route.max_body_bytes > 0 ? route.max_body_bytes : services_.body_bytes.get();
   std::shared_ptr<void> arriving;
   if (services_.admission) arriving = services_.admission->open_body(request.caller);
   request.body = co_await read_whole(body, limit, seat.get());

@@ -1,4 +1,5 @@
 #pragma once
+#include "gateway/core/live.hpp"
 #include "gateway/http/admission.hpp"
 #include "gateway/http/authenticator.hpp"
 #include "gateway/http/body_room.hpp"
@@ -19,11 +20,14 @@ class Dispatcher final : public Responder {
     Admission* admission = nullptr;
     IdempotencyStore* idempotency = nullptr;
     HttpMetrics* metrics = nullptr;
-    size_t body_bytes = 1 << 20;  // of a JSON body, where its route says nothing else
+    Live<size_t> body_bytes = 1 << 20;  // of a JSON body, where its route says nothing else
     BodyRoom* body_room = nullptr;
   };
   // `routes` must be complete and outlive it.
   Dispatcher(const Routes& routes, Services services) : routes_(routes), services_(services) {}
+
+  // Of bodies that begin from now on; see Services. On any thread.
+  void set_body_bytes(size_t most) { services_.body_bytes = most; }
 
   Task<Response> respond(Request& request, IncomingBody& body) override;
   Response refuse_method(const Request& request) override;

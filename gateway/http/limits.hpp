@@ -2,11 +2,13 @@
 #include <chrono>
 #include <cstddef>
 
+#include "gateway/core/live.hpp"
+
 namespace sandgate::http {
 
 // What one connection may take of the server. Durations of zero mean none.
 struct Limits {
-  size_t header_bytes = 16 * 1024;  // request line and fields together
+  Live<size_t> header_bytes = 16 * 1024;  // request line and fields together
   size_t target_bytes = 8 * 1024;
   size_t header_fields = 100;
   size_t websocket_message_bytes = 1 << 20;

@@ -44,7 +44,7 @@ std::string_view standard(boost::beast::string_view text) { return {text.data(),
 
 RequestParser::RequestParser(Request& into, const Limits& limits)
     : request_(into), limits_(limits) {
-  header_limit(static_cast<uint32_t>(limits.header_bytes));
+  header_limit(static_cast<uint32_t>(limits.header_bytes.get()));
   body_limit(boost::none);
 }
 

@@ -42,6 +42,13 @@ void Server::reload_tls() {
   if (tls_) tls_->reload();
 }
 
+void Server::change(const ServerOptions& options) {
+  options_.max_connections = options.max_connections;
+  options_.grace = options.grace;
+  context_.limits.header_bytes = options.limits.header_bytes;
+  context_.access_log = options.access_log;
+}
+
 size_t Server::quietest_loop() const {
   size_t best = 0;
   for (size_t i = 1; i < patrols_.size(); ++i)

@@ -14,7 +14,7 @@ struct ServerOptions {
   std::string address = "127.0.0.1";  // an IP address, or "localhost"
   uint16_t port = 8080;  // 0: any free one
   std::optional<TlsFiles> tls;
-  size_t max_connections = 8192;  // beyond: 503 and gone
+  Live<size_t> max_connections = 8192;  // beyond: 503 and gone
   std::chrono::milliseconds bind_patience{3000};  // how long a taken port is tried again
   std::chrono::milliseconds grace{30'000};  // for answers in progress when stopping
   Limits limits;
@@ -36,6 +36,9 @@ class Server {
   void start();
   uint16_t port() const { return port_; }  // after start()
   size_t connections() const { return census_->count(); }
+  // What counts from now on of the connections, the bytes of heads, the grace and the log: for
+  // connections that come, heads that begin and the next stop(). On the thread that stops it.
+  void change(const ServerOptions& options);
   // Reads the certificate files again; new connections use them. Throws Error(invalid).
   void reload_tls();
   // Blocks: no more accepting, idle connections end, answers in progress get options.grace and

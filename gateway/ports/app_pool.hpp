@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gateway/core/ids.hpp"
+#include "gateway/core/live.hpp"
 #include "gateway/ports/app_connection.hpp"
 
 namespace sandgate::ports {
@@ -35,6 +36,8 @@ class AppPool {
   };
   explicit AppPool(size_t most_of_tenant = 2 * kMaxBusy);
 
+  // From now on; exchanges that run go on.
+  void set_most_of_tenant(size_t most) { most_of_tenant_ = most; }
   // Throws Error(unavailable) when the port or its tenant has all the exchanges it may have: each
   // holds a connection of a client, and those are for all tenants.
   std::unique_ptr<Seat> enter(std::string key, const TenantId& tenant);
@@ -70,7 +73,7 @@ class AppPool {
   asio::ssl::context tls_{asio::ssl::context::tls_client};
   mutable std::mutex mutex_;
   std::map<std::string, Port> ports_;  // by key, so that a sandbox's are beside each other
-  const size_t most_of_tenant_;
+  Live<size_t> most_of_tenant_;
   std::map<std::string, size_t> busy_;  // exchanges of each tenant that has some
 };
 

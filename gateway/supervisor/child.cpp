@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,9 +41,10 @@ int memory_file(const std::string& text) {
 // Runs in the new process between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become_child(const ChildSpec& spec, int settings, int input, int output,
                                pid_t parent, char* const* argv, char* const* environment) {
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  if (spec.reloads) sigaddset(&blocked, SIGHUP);
+  sigprocmask(SIG_SETMASK, &blocked, nullptr);
   if (input >= 0) dup2(input, 0);
   if (output >= 0) {
     dup2(output, 1);
@@ -94,6 +96,14 @@ StartedChild start(const ChildSpec& spec) {
     if (settings >= 0) close(settings);
     throw;
   }
+}
+
+bool replace_settings(int file, const std::string& settings) {
+  struct stat state {};
+  if (fstat(file, &state) != 0 || state.st_size > 0) return false;
+  if (pwrite(file, settings.data(), settings.size(), 0) != static_cast<ssize_t>(settings.size()))
+    throw Error(ErrorCode::unavailable, std::string("settings: ") + std::strerror(errno));
+  return true;
 }
 
 std::string last_words(int settings) {

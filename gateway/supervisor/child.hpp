@@ -20,7 +20,9 @@ struct ChildSpec {
   SystemAccount account;
   std::string settings;  // readable at kSettingsDescriptor; not in its argv or environ
   int stop_signal = SIGTERM;
-  bool reloads = false;  // on SIGHUP, which would end a program that does not know it
+  // On SIGHUP, which would end a program that does not know it. It is started with that signal
+  // blocked, so that one which comes before it listens waits for it; it must take it by sigwait.
+  bool reloads = false;
 };
 
 struct StartedChild {
@@ -30,6 +32,9 @@ struct StartedChild {
 // Starts the child in a session of its own; the kernel ends it with `stop_signal` when this
 // process dies. Throws Error(unavailable).
 StartedChild start(const ChildSpec& spec);
+// Puts other settings in the place of those a child has taken out of its file. False: it has not
+// taken them yet, and nothing was done. Throws Error(unavailable).
+bool replace_settings(int file, const std::string& settings);
 // What a child that ended left in place of its settings: one line, short; "" when nothing.
 std::string last_words(int settings);
 

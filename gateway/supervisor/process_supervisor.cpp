@@ -18,6 +18,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kFirstPause{100};
 constexpr int kMostDoublings = 5;  // at most 3.2 s between starts
 constexpr std::chrono::seconds kStable{10};
+constexpr std::chrono::milliseconds kTakenSoon{50};  // a child's settings, by the child
 constexpr int kMostExits = 8;  // of what has never run well: over some twenty seconds
 
 int signal_descriptor() {
@@ -59,6 +60,7 @@ void ProcessSupervisor::start_due() {
     child.pid = started.pid;
     child.settings = started.settings;
     child.started_at = steady_clock::now();
+    child.renewed = false;  // it has them
     log::info("started", {{"process", child.spec.name}, {"pid", child.pid}});
   }
 }
@@ -104,7 +106,36 @@ int ProcessSupervisor::milliseconds_to_next_start() const {
                                          child.start_again_at - steady_clock::now())
                                              .count() +
                                          1);
+    else if (child.renewed)
+      wait = std::min<int64_t>(wait, kTakenSoon.count());
   return static_cast<int>(std::max<int64_t>(wait, 0));
+}
+
+void ProcessSupervisor::reload() {
+  const auto renewal = renew_ ? renew_() : std::nullopt;
+  for (Child& child : children_) {
+    if (!child.spec.reloads) continue;
+    if (renewal) {
+      child.spec.settings = renewal->settings;
+      child.stop_patience = renewal->stop_patience;
+      child.renewed = child.pid != 0;
+    }
+    if (child.pid != 0 && !child.renewed) kill(child.pid, SIGHUP);
+  }
+}
+
+void ProcessSupervisor::tell_renewed() {
+  for (Child& child : children_) {
+    if (child.pid == 0 || !child.renewed) continue;
+    try {
+      if (!replace_settings(child.settings, child.spec.settings)) continue;
+      kill(child.pid, SIGHUP);
+    } catch (const Error& error) {
+      log::error("settings not handed on",
+                 {{"process", child.spec.name}, {"reason", error.what()}});
+    }
+    child.renewed = false;
+  }
 }
 
 void ProcessSupervisor::stop_all() {
@@ -132,10 +163,9 @@ int ProcessSupervisor::run() {
     signalfd_siginfo info;
     while (!told && read(signals, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
       if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) told = true;
-      if (info.ssi_signo == SIGHUP)
-        for (const Child& child : children_)
-          if (child.pid != 0 && child.spec.reloads) kill(child.pid, SIGHUP);
+      if (info.ssi_signo == SIGHUP) reload();
     }
+    if (!told) tell_renewed();
     if (!told) reason = reap();
   }
   stop_all();

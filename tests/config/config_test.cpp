@@ -1,5 +1,6 @@
 #include "gateway/config/config.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -7,6 +8,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "gateway/config/reload.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate {
@@ -128,6 +130,29 @@ TEST(Config, SurvivesTheWayToAChildProcess) {
   EXPECT_EQ(copy.admin_key.reveal(), std::string(40, 'a'));
   EXPECT_EQ(copy.database.connections, 3);
   EXPECT_EQ(to_json(copy), to_json(config));
+}
+
+TEST(Reload, TakesLimitsAndNamesWhatWaitsForAStart) {
+  const Config running = load_config({});
+  const Config fresh = load_config({.file = "",
+                                    .environment = {},
+                                    .flags = {{"limits.connections", "7"},
+                                              {"limits.body_bytes", "2048"},
+                                              {"log.level", "debug"},
+                                              {"listen", "127.0.0.1:1"},
+                                              {"database.connections", "3"}}});
+  const ReloadedConfig result = reloaded(running, fresh);
+  EXPECT_EQ(result.config.limits.connections, 7);
+  EXPECT_EQ(result.config.limits.body_bytes, 2048);
+  EXPECT_EQ(result.config.log.level, "debug");
+  EXPECT_EQ(result.config.listen_port, running.listen_port);
+  EXPECT_EQ(result.config.database.connections, running.database.connections);
+  EXPECT_THAT(result.changed, testing::UnorderedElementsAre("limits.connections",
+                                                            "limits.body_bytes", "log.level"));
+  EXPECT_THAT(result.waiting, testing::UnorderedElementsAre("listen", "database.connections"));
+  const ReloadedConfig again = reloaded(result.config, fresh);
+  EXPECT_TRUE(again.changed.empty());
+  EXPECT_EQ(again.waiting.size(), 2u);
 }
 
 // The paths of a YAML document's leaves.

@@ -31,9 +31,100 @@ std::string text_of(const std::string& path) {
 }
 
 bool becomes(const std::string& path, const std::string& wanted) {
-  for (int i = 0; i < 100 && text_of(path) != wanted; ++i)
+  for (int i = 0; i < 300 && text_of(path) != wanted; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return text_of(path) == wanted;
+}
+
+// Takes its settings and the signal as the worker does, and notes both.
+ChildSpec listener(const std::string& notes, int late_ms = 0) {
+  ChildSpec spec = script("listener", "", true);
+  const std::string program = R"(
+import os, signal, sys, time
+def note(text):
+    with open(sys.argv[1], "a") as file:
+        file.write(text + "\n")
+def settings():
+    text = os.pread(3, 4096, 0).decode()
+    os.ftruncate(3, 0)
+    return text
+note("start " + settings())
+time.sleep(int(sys.argv[2]) / 1000)
+while True:
+    signal.sigwait([signal.SIGHUP])
+    note("hup " + settings())
+)";
+  spec.argv = {"/usr/bin/python3", "-c", program, notes, std::to_string(late_ms)};
+  spec.settings = "{1}";
+  return spec;
+}
+
+// A supervisor in a process of its own, as it takes over signals and children.
+template <class Prepare>
+pid_t supervise(Prepare prepare) {
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  ProcessSupervisor processes;
+  prepare(processes);
+  _exit(processes.run());
+}
+
+int end(pid_t supervisor) {
+  kill(supervisor, SIGTERM);
+  int status = 0;
+  waitpid(supervisor, &status, 0);
+  return status;
+}
+
+TEST(ProcessSupervisor, AHangupDuringAStartWaitsForWhoListens) {
+  const test::TempDirectory directory;
+  const std::string notes = directory.path() + "/notes";
+  const pid_t supervisor = supervise([&](ProcessSupervisor& processes) {
+    processes.add(listener(notes, 300), std::chrono::seconds(5));
+  });
+  EXPECT_TRUE(becomes(notes, "start {1}\n"));
+  kill(supervisor, SIGHUP);
+  EXPECT_TRUE(becomes(notes, "start {1}\nhup \n")) << text_of(notes);
+  EXPECT_EQ(end(supervisor), 0);
+}
+
+TEST(ProcessSupervisor, ARenewalReachesThoseThatReload) {
+  const test::TempDirectory directory;
+  const std::string notes = directory.path() + "/notes";
+  const pid_t supervisor = supervise([&](ProcessSupervisor& processes) {
+    processes.add(listener(notes), std::chrono::seconds(5));
+    processes.on_reload([n = 1]() mutable -> std::optional<ProcessSupervisor::Renewal> {
+      if (++n == 3) return std::nullopt;
+      return ProcessSupervisor::Renewal{"{" + std::to_string(n) + "}", std::chrono::seconds(5)};
+    });
+  });
+  std::string expected = "start {1}\n";
+  EXPECT_TRUE(becomes(notes, expected));
+  for (const char* settings : {"{2}", "", "{4}"}) {
+    kill(supervisor, SIGHUP);
+    expected += std::string("hup ") + settings + "\n";
+    EXPECT_TRUE(becomes(notes, expected)) << text_of(notes);
+  }
+  EXPECT_EQ(end(supervisor), 0);
+}
+
+// Two in a row: what has not been taken is not written over, and the last one counts in the end.
+TEST(ProcessSupervisor, ARenewalWaitsForTheOneBefore) {
+  const test::TempDirectory directory;
+  const std::string notes = directory.path() + "/notes";
+  const pid_t supervisor = supervise([&](ProcessSupervisor& processes) {
+    processes.add(listener(notes, 500), std::chrono::seconds(5));
+    processes.on_reload([n = 1]() mutable -> std::optional<ProcessSupervisor::Renewal> {
+      return ProcessSupervisor::Renewal{"{" + std::to_string(++n) + "}", std::chrono::seconds(5)};
+    });
+  });
+  EXPECT_TRUE(becomes(notes, "start {1}\n"));
+  for (int i = 0; i < 2; ++i) {
+    kill(supervisor, SIGHUP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_TRUE(becomes(notes, "start {1}\nhup {2}\nhup {3}\n")) << text_of(notes);
+  EXPECT_EQ(end(supervisor), 0);
 }
 
 TEST(ProcessSupervisor, AHangupReachesThoseThatReloadAndEndsNobody) {
@@ -45,23 +136,16 @@ TEST(ProcessSupervisor, AHangupReachesThoseThatReloadAndEndsNobody) {
     ProcessSupervisor processes;
     processes.add(script("plain", "echo start >> " + plain + "; exec sleep 60", false),
                   std::chrono::seconds(5));
-    processes.add(script("reloading",
-                         "trap 'echo hup >> " + reloading + "' HUP; echo start >> " + reloading +
-                             "; while :; do sleep 0.05; done",
-                         true),
-                  std::chrono::seconds(5));
+    processes.add(listener(reloading), std::chrono::seconds(5));
     _exit(processes.run());
   }
   EXPECT_TRUE(becomes(plain, "start\n"));
-  EXPECT_TRUE(becomes(reloading, "start\n"));
+  EXPECT_TRUE(becomes(reloading, "start {1}\n"));
   kill(supervisor, SIGHUP);
-  EXPECT_TRUE(becomes(reloading, "start\nhup\n"));
-  // Time enough for a program that ended to be started again.
+  EXPECT_TRUE(becomes(reloading, "start {1}\nhup \n"));
+  // Time enough for a program that ended to be started again (three seconds).
   EXPECT_FALSE(becomes(plain, "start\nstart\n"));
-  kill(supervisor, SIGTERM);
-  int status = 0;
-  waitpid(supervisor, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(end(supervisor), 0);
 }
 
 }  // namespace

@@ -240,6 +240,59 @@ def test_a_reload_ends_nothing():
         assert {role: server.pids(role) for role in pids} == pids
 
 
+def test_a_reload_during_a_start_ends_nothing():
+    server, ready = Server(), threading.Event()
+
+    def reload_all_the_time():
+        # Its own first instructions are before anything that it could do about a signal.
+        wait_until(lambda: server.process and "started" in server.log(), 60, "serve begins")
+        while not ready.is_set() and server.process.poll() is None:
+            os.kill(server.process.pid, signal.SIGHUP)
+            time.sleep(0.02)
+
+    thread = threading.Thread(target=reload_all_the_time)
+    thread.start()
+    try:
+        server.start()
+        server.operator().ok("GET", "/v1/tenants")
+        assert "reloading" in server.log(), server.log()
+        assert "ended by itself" not in server.log(), server.log()
+    finally:
+        ready.set()
+        thread.join()
+        server.close()
+
+
+def test_a_reload_takes_limits_and_says_what_waits():
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as settings:
+        def write(text):
+            settings.seek(0)
+            settings.truncate()
+            settings.write(text)
+            settings.flush()
+
+        write("limits:\n  body_bytes: 1048576\n")
+        with Server(config=settings.name) as server:
+            client, pids = server.operator(), server.pids("worker")
+            large = {"name": "x", "colour": "a" * 5000}
+
+            def reload(text, told):
+                seen = server.log().count(told)
+                write(text)
+                os.kill(server.process.pid, signal.SIGHUP)
+                wait_until(lambda: server.log().count(told) > seen, 10, told)
+
+            assert client.call("POST", "/v1/tenants", large).status == 400
+            reload("limits:\n  body_bytes: 2048\ndatabase:\n  connections: 3\n", "settings changed")
+            wait_until(lambda: client.call("POST", "/v1/tenants", large).status == 413, 10, "the limit counts")
+            assert "settings count from the next start on" in server.log(), server.log()
+            reload("limits:\n  body_bytes: many\n", "settings kept as they were")
+            assert client.call("POST", "/v1/tenants", large).status == 413
+            reload("limits:\n  body_bytes: 8192\n", "settings changed")
+            wait_until(lambda: client.call("POST", "/v1/tenants", large).status == 400, 10, "the limit is lifted")
+            assert server.pids("worker") == pids
+
+
 def ends_before_it_starts(server):
     try:
         server.start()

@@ -157,6 +157,30 @@ TEST(Server, RefusesBodiesThatAreTooLarge) {
   EXPECT_EQ(exact.ask(post("/v1/echo", std::string(1000, 'a'))).status, 200);
 }
 
+// What a reload changes, changed while the server runs.
+TEST(Server, TakesOtherLimitsWhileItRuns) {
+  http::Routes routes = table();
+  routes.add({Method::post, "/v1/any", Permission::use_sandboxes, BodyMode::buffered, echo});
+  LiveServer server(std::move(routes));
+  RawClient client(server.port());
+  const std::string long_field = "X-A: " + std::string(3000, 'a') + "\r\n";
+  EXPECT_EQ(client.ask(get("/hello", long_field)).status, 200);
+  EXPECT_EQ(client.ask(post("/v1/any", std::string(100, 'a'))).status, 200);
+  http::ServerOptions options;
+  options.max_connections = 1;
+  options.limits.header_bytes = 2000;
+  server.server.change(options);
+  server.dispatcher.set_body_bytes(50);
+  EXPECT_EQ(client.ask(post("/v1/any", std::string(50, 'a'))).status, 200);
+  RawClient second(server.port());
+  EXPECT_EQ(second.ask(get("/hello")).status, 503);
+  EXPECT_EQ(client.ask(get("/hello", long_field)).status, 431);
+  EXPECT_TRUE(client.ended());
+  EXPECT_TRUE(test::eventually([&] { return server.server.connections() == 0; }));
+  RawClient third(server.port());
+  EXPECT_EQ(third.ask(post("/v1/any", std::string(51, 'a'))).status, 413);
+}
+
 // Many clients send their whole body before they look for an answer.
 TEST(Server, AnEarlyAnswerReachesAClientThatGoesOnSending) {
   LiveServer server(table());

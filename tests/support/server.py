@@ -70,7 +70,7 @@ class Client:
 class Server:
     started = 0
 
-    def __init__(self, binary=None, home=None, settings=None, environment=None):
+    def __init__(self, binary=None, home=None, settings=None, environment=None, config=None):
         self.binary = binary or os.environ.get("SANDGATE_BINARY", SOURCE + "/build/gateway/sandgate")
         self.own_home = home is None
         self.home = home or tempfile.mkdtemp(prefix="sandgate-", dir="/tmp")
@@ -85,6 +85,7 @@ class Server:
         self.settings.update(settings or {})
         self.admin_key = "sg_" + secrets.token_hex(20)
         self.environment = {"PATH": os.environ["PATH"], "SANDGATE_ADMIN_KEY": self.admin_key, **(environment or {})}
+        self.config = config  # a settings file, or none
         self.process, self.host, self.port = None, "127.0.0.1", None
         self.tenants, self.sessions = [], []
         self.log_path = self.home + "/serve.log"
@@ -94,7 +95,8 @@ class Server:
         listen = self.home + "/gateway/listen"
         if os.path.exists(listen):
             os.unlink(listen)
-        flags = ["--set", f"home={self.home}"]
+        flags = ["--config", self.config] if self.config else []
+        flags += ["--set", f"home={self.home}"]
         for name, value in self.settings.items():
             flags += ["--set", f"{name}={value}"]
         log = open(self.log_path, "ab")

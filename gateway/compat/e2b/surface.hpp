@@ -40,6 +40,8 @@ class Surface {
     control_.add_routes(routes);
     templates_.add_routes(routes);
   }
+  // Of bodies that begin from now on; see Parts. On any thread.
+  void set_body_bytes(size_t most) { data_.set_body_bytes(most); }
   // Who answers for data planes.
   http::Responder& data() { return signed_; }
   // Before the API's own listener, or before one for data planes only. `api` and `data`, which

@@ -1,0 +1,25 @@
+#pragma once
+#include <atomic>
+
+namespace sandgate {
+
+// A setting that may be changed while other threads read it: each sees the old value or the new,
+// and nothing else hangs on which. A copy has the value of its moment.
+template <class T>
+class Live {
+ public:
+  Live(T value) : value_(value) {}
+  Live(const Live& other) : value_(other.get()) {}
+  Live& operator=(const Live& other) { return *this = other.get(); }
+  Live& operator=(T value) {
+    value_.store(value, std::memory_order_relaxed);
+    return *this;
+  }
+  operator T() const { return get(); }
+  T get() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<T> value_;
+};
+
+}  // namespace sandgate
