@@ -22,11 +22,23 @@ std::shared_ptr<void> count(BoundedMap<Count>& counts, const Caller& caller, int
   return std::shared_ptr<void>(one.get(), [one](void*) { --*one; });
 }
 
-// Suspension stops what costs: creating, and running things in sandboxes. A terminal is a GET, but
-// starts a shell.
+// Reads, and questions that are asked by POST, have a permission to read.
+bool only_looks(Permission permission) {
+  switch (permission) {
+    case Permission::use_sandboxes:
+    case Permission::write_profiles:
+    case Permission::write_secrets:
+    case Permission::administer_tenant:
+    case Permission::write_billing:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// Suspension stops what makes or costs something. A terminal is a GET, but starts a shell.
 bool needs_good_standing(const Route& route) {
-  if (route.permission != Permission::use_sandboxes || route.method == Method::delete_)
-    return false;
+  if (only_looks(route.permission) || route.method == Method::delete_) return false;
   return route.method != Method::get || route.pattern.ends_with("/terminal") ||
          route.pattern.ends_with("/attach");
 }

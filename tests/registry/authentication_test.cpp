@@ -164,23 +164,49 @@ TEST_F(AuthenticationTest, HoldsTenantsToTheirRate) {
   EXPECT_THROW(admission.admit(caller, read), Error);
 }
 
+// Whether somebody of a suspended tenant is refused this route.
+bool refuses(TenantAdmission& admission, const Caller& caller, Permission permission, Method method,
+             const char* pattern) {
+  try {
+    admission.admit(caller, {.method = method, .pattern = pattern, .permission = permission});
+    return false;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::forbidden);
+    EXPECT_STREQ(error.what(), "this tenant is suspended: it may only look and delete");
+    return true;
+  }
+}
+
 TEST_F(AuthenticationTest, SuspendedTenantsLookAndDelete) {
   TenantAdmission admission(here.directory);
   Caller caller = here.caller(new_secret());
   caller.suspended = true;
   const auto refused = [&](Method method, const char* pattern) {
-    try {
-      admission.admit(
-          caller, {.method = method, .pattern = pattern, .permission = Permission::use_sandboxes});
-      return false;
-    } catch (const Error& error) {
-      return error.code == ErrorCode::forbidden;
-    }
+    return refuses(admission, caller, Permission::use_sandboxes, method, pattern);
   };
   EXPECT_TRUE(refused(Method::post, "/v1/sandboxes"));
   EXPECT_TRUE(refused(Method::get, "/v1/sandboxes/{id}/terminal"));
   EXPECT_FALSE(refused(Method::delete_, "/v1/sandboxes/{id}"));
   EXPECT_FALSE(refused(Method::get, "/v1/sandboxes/{id}/files"));
+}
+
+TEST_F(AuthenticationTest, SuspendedTenantsMakeNothingElseEither) {
+  TenantAdmission admission(here.directory);
+  Caller caller = here.caller(new_secret());
+  caller.suspended = true;
+  for (const Permission permission : {Permission::write_profiles, Permission::write_secrets,
+                                      Permission::administer_tenant, Permission::write_billing}) {
+    for (const Method method : {Method::post, Method::put, Method::patch})
+      EXPECT_TRUE(refuses(admission, caller, permission, method, "/v1/things/{name}"));
+    EXPECT_FALSE(refuses(admission, caller, permission, Method::get, "/v1/things"));
+    EXPECT_FALSE(refuses(admission, caller, permission, Method::delete_, "/v1/things/{name}"));
+  }
+  for (const Permission permission :
+       {Permission::read, Permission::read_sandboxes, Permission::read_billing})
+    EXPECT_FALSE(refuses(admission, caller, permission, Method::post, "/v1/questions"));
+  // Who acts for it goes on.
+  caller.role = Role::operator_;
+  EXPECT_FALSE(refuses(admission, caller, Permission::administer_tenant, Method::post, "/v1/keys"));
 }
 
 TEST_F(AuthenticationTest, CountsStreamsWhileTheyLast) {
