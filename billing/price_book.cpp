@@ -5,6 +5,7 @@
 
 #include "billing/currency.hpp"
 #include "gateway/core/ids.hpp"
+#include "gateway/core/moment.hpp"
 
 namespace sandgate {
 namespace {
@@ -100,11 +101,7 @@ PriceVersion price_version_from(const Json& body, const std::string& book) {
   version.currency = reader.text("currency", {.max = 8}).value_or("");
   if (reader.has("currency") && !minor_digits(version.currency))
     reader.problem("currency", "is not a currency that Sandgate accounts in");
-  if (const auto text = reader.text("effective_from", {.max = 64})) {
-    const auto time = from_rfc3339(*text);
-    if (!time) reader.problem("effective_from", "must be an RFC 3339 time");
-    version.effective_from = time.value_or(Time());
-  }
+  version.effective_from = read_moment(reader, "effective_from").value_or(Time());
   read_charge_terms(reader, version);
   version.entries = read_entries(reader, problems);
   const Json* entries = reader.any("entries");

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "billing/sql_array.hpp"
+#include "gateway/core/moment.hpp"
 
 namespace sandgate {
 namespace {
@@ -20,11 +21,9 @@ struct Span {
 };
 
 Span span_of(pqxx::work& tx, const UsageQuery& query) {
-  const auto row = tx.exec1(
-      "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
-      " (extract(epoch FROM date_trunc('month', clock_timestamp(), 'UTC')) * 1000000)::bigint");
-  const Time now = from_micros(row[0].as<int64_t>());
-  Span span{query.from.value_or(from_micros(row[1].as<int64_t>())), query.to.value_or(now)};
+  const auto row = tx.exec1("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+  const Time now = from_micros(row[0].as<int64_t>()), to = query.to.value_or(now);
+  Span span{query.from.value_or(month_of_end(to)), to};
   span.open = span.to >= now;
   if (span.to <= span.from && query.to) throw Error::invalid("?to", "must be after from");
   if (span.to < span.from) span.to = span.from;

@@ -15,7 +15,7 @@ namespace sandgate {
 // every quarter of an hour, so a day or month of any time zone is exact.
 struct UsageQuery {
   std::optional<TenantId> tenant;  // empty: all
-  std::optional<Time> from, to;  // [from, to); default: this month (UTC) up to now
+  std::optional<Time> from, to;  // [from, to); default: the month (UTC) it ends in, up to now
   // tenant, profile, deployment, provider, meter, sandbox, day (UTC), metadata.<key>
   std::vector<std::string> group_by;
   std::optional<std::string> currency;  // default: see UsageReport

@@ -53,12 +53,13 @@ void AuditHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> AuditHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request.query, 1);
+  const AskedSpan span = span_parameters(request.query);
   AuditFilter filter{.tenant = request.caller.tenant,
                      .action = request.query.find("action"),
                      .object = request.query.find("object"),
                      .key_id = request.query.find("key"),
-                     .from = time_parameter(request.query, "from"),
-                     .to = time_parameter(request.query, "to"),
+                     .from = span.from,
+                     .to = span.to,
                      .limit = page.rows_to_fetch()};
   if (!page.after.empty()) filter.below_id = page.integer_after(0);
   auto reading = database_.run([filter](pqxx::work& tx) { return read_audit(tx, filter); });

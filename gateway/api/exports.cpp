@@ -2,6 +2,7 @@
 
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
+#include "gateway/core/moment.hpp"
 #include "registry/document_fields.hpp"
 
 namespace sandgate::api {
@@ -28,10 +29,7 @@ ExportStore::Draft draft_from(const http::Request& request) {
     for (const auto& [name, value] : *texts) draft.secrets->emplace(name, Secret(value));
   }
   draft.enabled = reader.boolean("enabled").value_or(true);
-  if (const auto since = reader.text("since", {.max = 64})) {
-    draft.since = from_rfc3339(*since);
-    if (!draft.since) reader.problem("since", "must be an RFC 3339 time");
-  }
+  draft.since = read_moment(reader, "since");
   reader.finish();
   problems.throw_if_any();
   return draft;

@@ -3,18 +3,12 @@
 #include "billing/currency.hpp"
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
+#include "gateway/api/span.hpp"
 #include "gateway/api/tenant_scope.hpp"
 #include "registry/call_claim.hpp"
 
 namespace sandgate::api {
 namespace {
-
-std::optional<Time> read_time(ObjectReader& reader, std::string_view name) {
-  const auto text = reader.text(name, {.max = 64});
-  const auto time = text ? from_rfc3339(*text) : std::nullopt;
-  if (text && !time) reader.problem(name, "must be an RFC 3339 time");
-  return time;
-}
 
 // {tenant, period} or {tenant, from, to}; a tenant's own key may leave its tenant out.
 Invoices::Order order_from(const http::Request& request) {
@@ -30,7 +24,7 @@ Invoices::Order order_from(const http::Request& request) {
   order.currency = reader.text("currency", {.max = 8});
   if (order.currency && !minor_digits(*order.currency))
     reader.problem("currency", "is not a currency that Sandgate accounts in");
-  const auto from = read_time(reader, "from"), to = read_time(reader, "to");
+  const AskedSpan span = span_members(reader);
   if (const auto period = reader.text("period", {.max = 16})) {
     const auto month = month_from(*period);
     if (!month) reader.problem("period", "must be a month, such as \"2026-10\"");
@@ -41,9 +35,8 @@ Invoices::Order order_from(const http::Request& request) {
   } else {
     reader.require("from");
     reader.require("to");
-    order.from = from.value_or(Time());
-    order.to = to.value_or(Time());
-    if (from && to && *to <= *from) reader.problem("to", "must be after from");
+    order.from = span.from.value_or(Time());
+    order.to = span.to.value_or(Time());
   }
   reader.finish();
   problems.throw_if_any();

@@ -2,6 +2,7 @@
 
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
+#include "gateway/core/moment.hpp"
 #include "gateway/http/role.hpp"
 
 namespace sandgate::api {
@@ -24,13 +25,9 @@ KeyDraft draft_from(const Json& body, Time now) {
   draft.name = reader.text("name", {.min = 1, .max = 128}).value_or("");
   draft.role = reader.word("role", {"owner", "admin", "developer", "billing", "viewer", "operator"})
                    .value_or("");
-  if (const auto text = reader.text("expires_at")) {
-    draft.expires_at = from_rfc3339(*text);
-    if (!draft.expires_at)
-      reader.problem("expires_at", "must be a time like 2026-11-20T08:00:00Z");
-    else if (*draft.expires_at <= now)
-      reader.problem("expires_at", "must be in the future");
-  }
+  draft.expires_at = read_moment(reader, "expires_at");
+  if (draft.expires_at && *draft.expires_at <= now)
+    reader.problem("expires_at", "must be in the future");
   reader.finish();
   problems.throw_if_any();
   return draft;

@@ -47,14 +47,13 @@ void LedgerHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> LedgerHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request.query, 1);
+  const AskedSpan span = span_parameters(request.query);
   const LedgerQuery query{.tenant = tenant_parameter(request),
                           .account = request.query.find("account"),
-                          .from = time_parameter(request.query, "from"),
-                          .to = time_parameter(request.query, "to"),
+                          .from = span.from,
+                          .to = span.to,
                           .after = page.after.empty() ? 0 : page.integer_after(0),
                           .limit = page.rows_to_fetch()};
-  if (query.from && query.to && *query.to <= *query.from)
-    throw Error::invalid("?to", "must be after from");
   auto work = [query](pqxx::work& tx) {
     if (query.tenant) check_tenant(tx, *query.tenant);
     return read_ledger(tx, query);

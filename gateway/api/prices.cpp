@@ -13,22 +13,17 @@ namespace {
 
 constexpr size_t kMaxBookBytes = 8 << 20;
 
-// ?period=2026-10, or ?from and ?to (now if it is left out); else the last whole month (UTC).
+// ?period=2026-10, or ?from and ?to; else the last whole month (UTC).
 std::pair<Time, Time> span_of_preview(const http::Query& query, Time now) {
-  const auto from = time_parameter(query, "from"), to = time_parameter(query, "to");
+  const AskedSpan asked = span_parameters(query);
   if (const auto period = query.find("period")) {
-    if (from || to) throw Error::invalid("?period", "goes without from and to");
+    if (asked.from || asked.to) throw Error::invalid("?period", "goes without from and to");
     const auto month = month_from(*period);
     if (!month) throw Error::invalid("?period", "must be a month, such as \"2026-10\"");
     return *month;
   }
-  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(now));
-  const Time this_month = std::chrono::sys_days(day.year() / day.month() / 1);
-  const Time last_month =
-      std::chrono::sys_days(day.year() / day.month() / 1 - std::chrono::months(1));
-  const std::pair span(from.value_or(last_month), to.value_or(from ? now : this_month));
-  if (span.second <= span.first) throw Error::invalid("?to", "must be after from");
-  return span;
+  if (asked.from || asked.to) return whole_span(asked, now);
+  return whole_span({.to = month_of_end(now + std::chrono::microseconds(1))}, now);
 }
 
 // A version as a list shows it: of each book the one in force now, and those that will be.

@@ -1,5 +1,6 @@
 #include "gateway/api/simulation.hpp"
 
+#include "gateway/api/span.hpp"
 #include "gateway/sandboxes/recorded_requests.hpp"
 #include "registry/profile_parse.hpp"
 
@@ -16,14 +17,6 @@ struct Simulation {
   std::optional<Profile> draft;
   Time from, to;
 };
-
-std::optional<Time> time_of(ObjectReader& reader, const char* name) {
-  const auto text = reader.text(name);
-  if (!text) return std::nullopt;
-  const auto time = from_rfc3339(*text);
-  if (!time) reader.problem(name, "must be an RFC 3339 time");
-  return time;
-}
 
 // A draft's mistakes are named below the member that holds it.
 Profile draft_from(const Json& document) {
@@ -45,9 +38,9 @@ Simulation simulation_from(const Json& body, Time now) {
     wanted.reference = profile->get<std::string>();
   else if (profile && !profile->is_object() && !profile->is_null())
     reader.problem("profile", "must be a profile or the name of one");
-  wanted.to = time_of(reader, "to").value_or(now);
-  wanted.from = time_of(reader, "from").value_or(wanted.to - kDefaultSpan);
-  if (wanted.from >= wanted.to) reader.problem("from", "must be before 'to'");
+  AskedSpan span = span_members(reader);
+  if (!span.from) span.from = span.to.value_or(now) - kDefaultSpan;
+  std::tie(wanted.from, wanted.to) = whole_span(span, now);
   reader.finish();
   problems.throw_if_any();
   if (profile->is_object()) wanted.draft = draft_from(*profile);

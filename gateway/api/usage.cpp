@@ -27,9 +27,10 @@ std::vector<std::string> split_fields(const std::string& list) {
 }
 
 UsageQuery query_from(const http::Request& request) {
+  const AskedSpan span = span_parameters(request.query);
   UsageQuery query{.tenant = tenant_parameter(request),
-                   .from = time_parameter(request.query, "from"),
-                   .to = time_parameter(request.query, "to"),
+                   .from = span.from,
+                   .to = span.to,
                    .currency = request.query.find("currency")};
   if (const auto list = request.query.find("group_by"); list && !list->empty())
     query.group_by = split_fields(*list);
@@ -61,18 +62,11 @@ Json to_json(const UsageReport& report, const std::vector<std::string>& fields) 
   return json;
 }
 
-// The first moment of this month (UTC).
-Time month_start(Time now) {
-  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(now));
-  return Time(std::chrono::sys_days(day.year() / day.month() / 1));
-}
-
 UsageExport export_from(const http::Request& request) {
-  const Time now = SystemClock().now();
   UsageExport wanted{.tenant = tenant_parameter(request)};
-  wanted.from = time_parameter(request.query, "from").value_or(month_start(now));
-  wanted.to = time_parameter(request.query, "to").value_or(now + std::chrono::seconds(1));
-  if (wanted.to <= wanted.from) throw Error::invalid("?to", "must be after from");
+  // What began a moment ago by the database's clock may be in the future by ours.
+  const Time now = SystemClock().now() + std::chrono::seconds(1);
+  std::tie(wanted.from, wanted.to) = whole_span(span_parameters(request.query), now);
   return wanted;
 }
 

@@ -135,6 +135,15 @@ TEST_F(UsageTest, ReadingWritesNothingAndIsUpToNow) {
   close(id);
 }
 
+TEST_F(UsageTest, ASpanWithoutABeginningBeginsWithTheMonthItEndsIn) {
+  const auto report = read({.to = from_rfc3339("2026-11-01T00:00:00Z")});
+  EXPECT_EQ(to_rfc3339(report.from), "2026-10-01T00:00:00Z");
+  EXPECT_EQ(to_rfc3339(report.to), "2026-11-01T00:00:00Z");
+  const auto future = read({.from = from_rfc3339("2100-01-01T00:00:00Z")});
+  EXPECT_EQ(future.from, future.to);
+  EXPECT_TRUE(future.items.empty());
+}
+
 TEST_F(UsageTest, OneTenantsReportsLeaveTheOthersTheirs) {
   UsageReader reader(*database, meter);
   const auto read = [&](const TenantId& whose) { run(reader.read({.tenant = whose})); };
