@@ -52,7 +52,7 @@ void AuditHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> AuditHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request, 1, {"action", "object", "key"});
   const AskedSpan span = span_parameters(request.query);
   AuditFilter filter{.tenant = request.caller.tenant,
                      .action = request.query.find("action"),

@@ -69,7 +69,7 @@ void BudgetHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> BudgetHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request, 1);
   const auto budgets = co_await budgets_.list(tenant_of_path(request));
   const auto render = [](const Budget& budget) { return to_json(budget); };
   const auto key = [](const Budget& budget) { return std::vector{budget.name}; };

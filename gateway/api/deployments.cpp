@@ -54,7 +54,7 @@ void DeploymentHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> DeploymentHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request, 1);
   auto reading = deployments_.list(request.caller.tenant, name_after(page), page.rows_to_fetch());
   const auto rows = co_await std::move(reading);
   const auto render = [&](const DeploymentRow& row) { return visible_json(request.caller, row); };

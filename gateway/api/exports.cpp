@@ -71,7 +71,7 @@ void ExportHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> ExportHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request, 1);
   auto rows = co_await exports_.list();
   if (!page.after.empty())
     std::erase_if(rows, [&](const ExportRow& row) { return row.name <= page.after[0]; });
@@ -100,7 +100,7 @@ Task<http::Response> ExportHandlers::remove(http::Request& request) {
 }
 
 Task<http::Response> ExportHandlers::dead_letters(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request, 1);
   const int64_t after = page.after.empty() ? 0 : page.integer_after(0);
   const auto letters =
       co_await exports_.dead_letters(request.param("name"), after, page.rows_to_fetch());

@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kMaxPath = 4095;  // PATH_MAX of Linux without its NUL
 constexpr int64_t kMaxDepth = 64;
 constexpr size_t kCursorParts = 2;
+const std::initializer_list<std::string_view> kWhatIsListed{"path", "depth"};
 constexpr uint32_t kDefaultMode = 0644;
 
 class NoBytes : public ByteSource {
@@ -42,8 +43,8 @@ uint32_t mode_of(const http::Query& query) {
 
 // A page of entries by path. Several may have the same, because names that are no UTF-8 can look
 // alike; so the key is the path (base64: it may be any bytes) and how many of it there have been.
-Json page_of(const http::Query& query, std::vector<FileEntry> entries) {
-  const PageRequest page = read_page(query, kCursorParts);
+Json page_of(const http::Request& request, std::vector<FileEntry> entries) {
+  const PageRequest page = read_page(request, kCursorParts, kWhatIsListed);
   const auto by_path = [](const auto& a, const auto& b) { return a.path < b.path; };
   std::stable_sort(entries.begin(), entries.end(), by_path);
   auto begin = entries.begin();
@@ -156,10 +157,10 @@ Task<http::Response> FileHandlers::list(http::Request& request) {
   const std::string path =
       request.query.find("path").value_or("").empty() ? "." : path_of(request.query);
   const int depth = static_cast<int>(request.query.integer("depth", 1, kMaxDepth, 1));
-  read_page(request.query, kCursorParts);
+  read_page(request, kCursorParts, kWhatIsListed);
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
   auto entries = co_await box.provider->list_files(box.backend_id, path, depth);
-  co_return http::Response::json(200, page_of(request.query, std::move(entries)));
+  co_return http::Response::json(200, page_of(request, std::move(entries)));
 }
 
 Task<http::Response> FileHandlers::stat(http::Request& request) {

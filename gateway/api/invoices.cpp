@@ -126,7 +126,7 @@ Task<http::Response> InvoiceHandlers::create(http::Request& request) {
 }
 
 Task<http::Response> InvoiceHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request, 1, {"tenant"});
   const auto tenant = tenant_parameter(request);
   const auto after = page.after.empty() ? std::nullopt : std::optional(id_from(page.after[0]));
   const auto invoices = co_await invoices_.list(tenant, after, page.rows_to_fetch());

@@ -100,7 +100,7 @@ Task<http::Response> KeyHandlers::create(http::Request& request) {
 }
 
 Task<http::Response> KeyHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 2);
+  const PageRequest page = read_page(request, 2);
   std::optional<std::pair<Time, std::string>> after;
   if (!page.after.empty()) after = {page.time_after(0), page.after[1]};
   auto reading = keys_.list(request.caller.tenant, std::move(after), page.rows_to_fetch());

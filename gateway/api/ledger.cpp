@@ -46,7 +46,7 @@ void LedgerHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> LedgerHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request, 1, {"account", "tenant"});
   const AskedSpan span = span_parameters(request.query);
   const LedgerQuery query{.tenant = tenant_parameter(request),
                           .account = request.query.find("account"),

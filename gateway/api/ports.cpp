@@ -120,7 +120,7 @@ Task<http::Response> PortHandlers::open(http::Request& request) {
 }
 
 Task<http::Response> PortHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request, 1);
   const int64_t after = page.after.empty() ? -1 : page.integer_after(0);
   const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
   if (is_ended(found->record.state)) throw wrong_state(found->record);

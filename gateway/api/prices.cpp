@@ -67,7 +67,7 @@ void PriceHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> PriceHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 2);
+  const PageRequest page = read_page(request, 2);
   const auto versions = co_await books_.list();
   auto shown = listed(versions, SystemClock().now());
   const std::pair seen(page.after.empty() ? "" : page.after[0],
@@ -88,7 +88,7 @@ Task<http::Response> PriceHandlers::list(http::Request& request) {
 }
 
 Task<http::Response> PriceHandlers::get(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request, 1);
   const std::string& book = request.param("book");
   auto versions = co_await books_.get(book);
   if (!may_see(request.caller, versions.front())) throw Error::not_found("price book", book);

@@ -61,7 +61,7 @@ void ProcessHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> ProcessHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 2);
+  const PageRequest page = read_page(request, 2);
   const OpenSandbox box =
       co_await access_.open(request.caller, request.param("id"), Verb::background);
   const auto all = co_await box.provider->processes(box.backend_id);

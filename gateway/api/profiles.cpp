@@ -47,7 +47,7 @@ void ProfileHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> ProfileHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request, 1);
   auto reading = profiles_.list(request.caller.tenant, name_after(page), page.rows_to_fetch());
   const auto rows = co_await std::move(reading);
   co_return http::Response::json(200, page_by_name(page, rows, head_json));
@@ -113,7 +113,7 @@ Task<http::Response> ProfileHandlers::archive(http::Request& request) {
 }
 
 Task<http::Response> ProfileHandlers::versions(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request, 1);
   const ProfileHead head = co_await head_of(request, request.param("name"));
   std::optional<int64_t> below;
   if (!page.after.empty()) below = page.integer_after(0);

@@ -60,7 +60,7 @@ void ProviderHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> ProviderHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 2);
+  const PageRequest page = read_page(request, 2);
   const auto set = lifecycle_.parts().deployments.snapshot();
   std::vector<DeploymentPtr> visible;
   for (const DeploymentPtr& one : *set)

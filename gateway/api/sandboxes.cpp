@@ -172,7 +172,7 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
 }
 
 Task<http::Response> SandboxHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 2);
+  const PageRequest page = read_page(request, 2, {"state", "profile", "deployment", "metadata."});
   auto read = [filter = filter_from(request, page)](pqxx::work& tx) {
     return sandbox_rows::list(tx, filter);
   };

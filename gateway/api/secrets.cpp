@@ -51,7 +51,7 @@ void SecretHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> SecretHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request, 1);
   auto reading = secrets_.list(request.tenant(), page.after.empty() ? "" : page.after[0],
                                page.rows_to_fetch());
   const auto rows = co_await std::move(reading);

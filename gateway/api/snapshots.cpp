@@ -60,7 +60,7 @@ Task<http::Response> SnapshotHandlers::create(http::Request& request) {
 }
 
 Task<http::Response> SnapshotHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 2);
+  const PageRequest page = read_page(request, 2);
   snapshot_rows::Page wanted{.tenant = request.tenant(), .rows = page.rows_to_fetch()};
   if (!page.after.empty()) {
     const Time created = page.micros_after(0);

@@ -66,7 +66,7 @@ Task<http::Response> TenantHandlers::create(http::Request& request) {
 }
 
 Task<http::Response> TenantHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 2);
+  const PageRequest page = read_page(request, 2);
   std::vector<Tenant> rows;
   if (request.caller.is_operator()) {
     std::optional<std::pair<Time, std::string>> after;

@@ -37,7 +37,7 @@ void WebhookHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> WebhookHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request.query, 1);
+  const PageRequest page = read_page(request, 1);
   auto reading = webhooks_.list(request.caller.tenant, name_after(page), page.rows_to_fetch());
   const auto rows = co_await std::move(reading);
   co_return http::Response::json(200, page_by_name(page, rows, webhook_json));

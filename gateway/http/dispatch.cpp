@@ -193,6 +193,7 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Ro
 Task<Response> Dispatcher::within(Request& request) {
   auto match = routes_.match(request.method, split_target(request.target).path);
   if (!match.route) throw Error(ErrorCode::not_found, "there is nothing at this path");
+  request.route = match.route->pattern;
   request.params = std::move(match.params);
   check_role(request.caller, *match.route);
   if (services_.admission && !services_.admission->may_go_on(request.caller, *match.route))

@@ -126,6 +126,8 @@ TEST_F(FilesApi, ListsComeInPages) {
   ASSERT_EQ(rest["items"].size(), 1u);
   EXPECT_EQ(rest["items"][0]["name"], "c");
   EXPECT_EQ(rest["next_cursor"], nullptr);
+  EXPECT_EQ(send("GET", "/files/list?path=elsewhere&limit=2&cursor=" + cursor).status, 400)
+      << "a cursor is for the folder that it was given for";
 }
 
 TEST_F(FilesApi, MistakesAreNamed) {

@@ -42,6 +42,7 @@ struct RegistryApiTest : testing::Test {
     if (!http::allows(caller.role, match.route->permission)) return {.status = 403};
     http::Request request;
     request.method = method;
+    request.route = match.route->pattern;
     request.params = std::move(match.params);
     if (mark < target.size()) request.query = http::Query(target.substr(mark + 1));
     request.headers.add("Content-Type", content_type);
@@ -130,6 +131,26 @@ TEST_F(RegistryApiTest, ListsGoOnWhereTheyEnded) {
        {"?cursor=x", "?cursor=W10", "?limit=0", "?limit=101", "?limit=a", "?cursor=WyJhIiwiYiJd"})
     EXPECT_EQ(call(root(), Method::get, std::string("/v1/tenants") + query).code, "invalid")
         << query;
+}
+
+TEST_F(RegistryApiTest, ACursorIsForItsListAlone) {
+  for (int i = 0; i < 3; ++i) run(tenant_store.create(std::to_string(i), kActor));
+  const auto cursor_of = [&](const std::string& target) {
+    const Json body = call(root(), Method::get, target).body;
+    return "&cursor=" + body.at("next_cursor").get<std::string>();
+  };
+  const std::string of_tenants = cursor_of("/v1/tenants?limit=1");
+  // Of as many parts, and of the same kinds.
+  const Answer keys = call(root(), Method::get, "/v1/keys?limit=1" + of_tenants);
+  EXPECT_EQ(keys.code, "invalid");
+  EXPECT_EQ(keys.path, "?cursor");
+  const std::string created = "/v1/audit?limit=1&action=tenant.create";
+  const std::string of_creates = cursor_of(created);
+  EXPECT_EQ(call(root(), Method::get, created + of_creates).status, 200);
+  EXPECT_EQ(
+      call(root(), Method::get, created + "&from=2020-01-01&utm_source=x" + of_creates).status, 200)
+      << "where the span of time ends, a page may move";
+  EXPECT_EQ(call(root(), Method::get, "/v1/audit?limit=1" + of_creates).path, "?cursor");
 }
 
 TEST_F(RegistryApiTest, KeysStayWithinTheirTenantAndRole) {

@@ -30,6 +30,7 @@ struct SandboxesApiTest : testing::Test {
     auto match = routes.match(method, target.substr(0, mark));
     http::Request request;
     request.method = method;
+    request.route = match.route->pattern;
     if (mark < target.size()) request.query = http::Query(target.substr(mark + 1));
     if (!key.empty()) request.headers.add("Idempotency-Key", key);
     request.path = target;
@@ -170,7 +171,9 @@ TEST_F(SandboxesApiTest, ATokenDoesNotOutliveTheClosingOfItsPort) {
 }
 
 TEST_F(SandboxesApiTest, ACursorOfNoTimeIsInvalid) {
-  const std::string cursor = to_cursor({"3100000000000000000", "sn"});
+  http::Request request;
+  request.route = "/v1/snapshots";
+  const std::string cursor = to_cursor(read_page(request, 2).list, {"3100000000000000000", "sn"});
   const auto list = [&] { call(Method::get, "/v1/snapshots?cursor=" + cursor, ""); };
   EXPECT_EQ(code_of(list), ErrorCode::invalid);
 }

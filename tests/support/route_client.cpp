@@ -135,6 +135,7 @@ Task<std::unique_ptr<HttpStream>> RouteClient::stream(HttpCall call) {
   request.caller = caller;
   const auto match = routes_.match(request.method, request.path);
   if (!match.route) throw Error(ErrorCode::internal, "no route for " + request.path);
+  request.route = match.route->pattern;
   request.params = match.params;
   TextSource text(call.body);
   if (match.route->body == http::BodyMode::streamed)

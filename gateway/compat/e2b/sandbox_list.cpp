@@ -8,6 +8,7 @@ namespace sandgate::compat::e2b {
 namespace {
 
 constexpr int64_t kMostItems = 100;
+constexpr char kList[] = "e2b sandboxes";
 
 std::string decoded(std::string text) {
   auto plain = http::percent_decode(text);
@@ -49,7 +50,7 @@ std::map<std::string, std::string> metadata_from(std::string_view text) {
 }
 
 ListRequest list_request_from(const http::Request& request) {
-  const api::PageRequest page = api::read_page(page_query_of(request.query), 2);
+  const api::PageRequest page = api::read_page(page_query_of(request.query), 2, kList);
   ListRequest list{.limit = static_cast<size_t>(page.limit)};
   list.filter.tenant = request.tenant();
   list.filter.rows = page.rows_to_fetch();
@@ -76,7 +77,7 @@ http::Response list_answer(const std::vector<SandboxRecord>& rows, size_t limit,
   if (rows.size() > shown && shown > 0) {
     const SandboxRecord& last = rows[shown - 1];
     const std::string token =
-        api::to_cursor({std::to_string(to_micros(last.created_at)), last.id.value});
+        api::to_cursor(kList, {std::to_string(to_micros(last.created_at)), last.id.value});
     answer.headers.emplace_back("X-Next-Token", token);
   }
   return answer;
