@@ -17,6 +17,15 @@ bool wants_events(const http::Request& request) {
   return http::prefers(accept, "text/event-stream", "application/json");
 }
 
+// Clients of event streams repeat a request whose answer broke off, and say so in this field. Here
+// that would run the program a second time.
+void check_is_no_reconnect(const http::Request& request) {
+  if (request.headers.find("Last-Event-ID").value_or("").empty()) return;
+  throw Error::invalid("Last-Event-ID",
+                       "would run the program again: what was started goes on at GET "
+                       "/v1/sandboxes/{id}/processes/{pid}/output");
+}
+
 Task<http::Response> collect(ProcessStream& stream, std::string process_id,
                              CollectedOutput output) {
   for (;;) {
@@ -82,6 +91,7 @@ OutputSeat ExecHandlers::seat_for(const http::Request& request) const {
 Task<http::Response> ExecHandlers::exec(http::Request& request) {
   const Json body = request.json();
   ExecRequest asked = exec_request_from(body);
+  check_is_no_reconnect(request);
   const bool events = wants_events(request);
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::exec);
   require_verbs(box, asked);
@@ -106,9 +116,10 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
                                .process_id = process_id,
                                .pty = command.pty.has_value(),
                                .input = std::move(asked.input),
+                               .most_bytes = asked.max_output_bytes,
                                .box = box,
                                .request_id = request.id});
-  CollectedOutput output(asked.max_output_bytes, seat_for(request));
+  CollectedOutput output(asked.max_output_bytes.value_or(kCollectedBytes), seat_for(request));
   Task<http::Response> answer = collect(*stream, process_id, std::move(output));
   if (asked.input)
     answer = with_companion(std::move(answer), feed(*stream, std::move(*asked.input)));

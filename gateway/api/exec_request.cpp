@@ -95,8 +95,8 @@ ExecRequest exec_request_from(const Json& body) {
   }
   const auto word = reader.word("on_disconnect", {"kill", "keep"});
   command.keep_on_disconnect = word ? *word == "keep" : command.background;
-  request.max_output_bytes =
-      static_cast<size_t>(reader.integer("max_output_bytes", 1, kMaxOutputBytes).value_or(1 << 20));
+  if (const auto most = reader.integer("max_output_bytes", 1, kMaxOutputBytes))
+    request.max_output_bytes = static_cast<size_t>(*most);
   reader.finish();
   problems.throw_if_any();
   return request;

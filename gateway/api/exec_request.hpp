@@ -8,11 +8,15 @@
 
 namespace sandgate::api {
 
+constexpr size_t kCollectedBytes = 1 << 20;
+
 // What the body of POST …/exec asks for.
 struct ExecRequest {
   Command command;  // without a process id
   std::optional<std::string> input;  // bytes for stdin, which is closed after them
-  size_t max_output_bytes = 1 << 20;  // of each stream; what exceeds it is read and dropped
+  // Of each stream; what exceeds it is read and dropped. Empty: kCollectedBytes where the output is
+  // gathered, all of it where it is streamed.
+  std::optional<size_t> max_output_bytes;
 };
 
 // Strict: throws Error(invalid) that lists every problem with its JSON Pointer.

@@ -1,5 +1,8 @@
 #include "gateway/api/process_events.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/settle.hpp"
@@ -31,6 +34,32 @@ std::string error_text(const Error& error, const std::string& request_id) {
                     http::problem_document(error, http::status_of(error.code), request_id));
 }
 
+// What of a process's output a client still wants.
+class Appetite {
+ public:
+  explicit Appetite(std::optional<size_t> most_bytes) : left_{most_bytes, most_bytes} {}
+
+  // Takes off the chunk's end what is beyond, with its offset; nothing may be left of it.
+  void trim(OutputChunk& chunk) {
+    auto& left = left_[chunk.channel == Channel::stderr_ ? 1 : 0];
+    if (!left) return;
+    const size_t kept = std::min(*left, chunk.bytes.size());
+    truncated_ = truncated_ || kept < chunk.bytes.size();
+    chunk.end_offset -= chunk.bytes.size() - kept;
+    chunk.bytes.resize(kept);
+    *left -= kept;
+  }
+  Json told(const ProcessExit& exit) const {
+    Json json = to_json(exit);
+    if (left_[0]) json["truncated"] = truncated_;
+    return json;
+  }
+
+ private:
+  std::array<std::optional<size_t>, 2> left_;
+  bool truncated_ = false;
+};
+
 Task<void> show(const ProcessEvents& events, http::SharedSink& out, std::string text) {
   auto writing = out.write(std::move(text));
   if (events.patience) writing = within(*events.patience, std::move(writing));
@@ -41,18 +70,21 @@ Task<std::monostate> pump(const ProcessEvents& events, http::SharedSink& out) {
   std::string start = event_text("start", {{"process_id", events.process_id}});
   auto starting = show(events, out, std::move(start));
   co_await std::move(starting);
+  Appetite appetite(events.most_bytes);
   for (;;) {
-    const auto outcome = co_await attempt(next_event(events.box, *events.stream));
+    auto outcome = co_await attempt(next_event(events.box, *events.stream));
     std::string text;
     bool last = true;
     if (const auto* failure = std::get_if<Error>(&outcome)) {
       text = error_text(*failure, events.request_id);
-    } else if (const ProcessEvent& event = std::get<0>(outcome);
-               const auto* chunk = std::get_if<OutputChunk>(&event)) {
+    } else if (ProcessEvent& event = std::get<0>(outcome);
+               auto* chunk = std::get_if<OutputChunk>(&event)) {
+      appetite.trim(*chunk);
+      if (chunk->bytes.empty()) continue;
       text = chunk_text(*chunk, events.pty);
       last = false;
     } else {
-      text = event_text("exit", to_json(std::get<ProcessExit>(event)));
+      text = event_text("exit", appetite.told(std::get<ProcessExit>(event)));
     }
     auto showing = show(events, out, std::move(text));
     co_await std::move(showing);

@@ -14,6 +14,9 @@ struct ProcessEvents {
   std::string process_id;
   bool pty = false;  // its output is called "pty" then
   std::optional<std::string> input;  // written beside the output, then stdin is closed
+  // Of each of stdout and stderr: what is beyond is read and dropped, and `exit` says whether
+  // something was, in `truncated`. Empty: all of it is shown.
+  std::optional<size_t> most_bytes;
   // How long the client may not read before the stream ends; empty: for ever, the process waits.
   std::optional<std::chrono::milliseconds> patience;
   OpenSandbox box;  // held until the stream ends

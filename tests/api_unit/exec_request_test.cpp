@@ -35,7 +35,7 @@ TEST(ExecRequest, ReadsEveryField) {
   EXPECT_EQ(request.input, std::string("\0\1", 2));
   EXPECT_EQ(request.command.pty->cols, 100);
   EXPECT_TRUE(request.command.keep_on_disconnect);
-  EXPECT_EQ(request.max_output_bytes, 10u);
+  EXPECT_EQ(request.max_output_bytes, std::optional<size_t>(10));
 }
 
 TEST(ExecRequest, BackgroundKeepsAndForegroundKillsByDefault) {

@@ -71,6 +71,52 @@ TEST_F(ExecApi, EventsCarryOffsets) {
   EXPECT_EQ(Json::parse(events[3].data)["exit_code"], 0);
 }
 
+TEST_F(ExecApi, EventsStopAtWhatIsAskedForAndTheProgramGoesOn) {
+  const auto reply = send("POST", "/exec",
+                          R"({"shell":"printf abcdef; sleep 0.2; printf 123 >&2; sleep 0.2; )"
+                          R"(head -c 3000000 /dev/zero; exit 3","max_output_bytes":4})",
+                          {{"Accept", "text/event-stream"}});
+  std::string out, err;
+  uint64_t offset = 0;
+  const auto events = events_of(reply.body);
+  for (const auto& event : events) {
+    if (event.name != "stdout" && event.name != "stderr") continue;
+    (event.name == "stdout" ? out : err) +=
+        base64_decode(Json::parse(event.data)["data"].get<std::string>()).value();
+    EXPECT_GT(std::stoull(event.id), offset);
+    offset = std::stoull(event.id);
+  }
+  EXPECT_EQ(out, "abcd");
+  EXPECT_EQ(err, "123");
+  EXPECT_EQ(offset, 9u) << "dropped bytes count";
+  const Json exit = Json::parse(events.back().data);
+  EXPECT_EQ(exit["exit_code"], 3);
+  EXPECT_EQ(exit["truncated"], true);
+}
+
+TEST_F(ExecApi, EventsAreAllOfTheOutputUnlessLessIsAskedFor) {
+  const auto reply = send("POST", "/exec", R"({"shell":"head -c 2000000 /dev/zero"})",
+                          {{"Accept", "text/event-stream"}});
+  size_t bytes = 0;
+  const auto events = events_of(reply.body);
+  for (const auto& event : events)
+    if (event.name == "stdout")
+      bytes += base64_decode(Json::parse(event.data)["data"].get<std::string>())->size();
+  EXPECT_EQ(bytes, 2'000'000u);
+  EXPECT_FALSE(Json::parse(events.back().data).contains("truncated"));
+}
+
+// A client of event streams that connects again would run the program again.
+TEST_F(ExecApi, AReconnectRunsNothing) {
+  const auto again = send("POST", "/exec", R"({"shell":"touch ran"})",
+                          {{"Accept", "text/event-stream"}, {"Last-Event-ID", "4"}});
+  EXPECT_EQ(again.status, 400);
+  EXPECT_EQ(Json::parse(again.body)["fields"][0]["path"], "Last-Event-ID");
+  EXPECT_EQ(send("GET", "/files/stat?path=ran").status, 404);
+  EXPECT_EQ(send("POST", "/exec", R"({"shell":"touch ran"})", {{"Last-Event-ID", ""}}).status, 200);
+  EXPECT_EQ(send("GET", "/files/stat?path=ran").status, 200);
+}
+
 TEST_F(ExecApi, EventsAreSentToThoseWhoTakeThem) {
   const auto streamed = [&](const char* accept) {
     const auto reply = send("POST", "/exec", R"({"shell":"true"})", {{"Accept", accept}});
