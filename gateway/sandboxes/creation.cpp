@@ -327,6 +327,7 @@ Task<std::optional<SandboxRecord>> Creation::keep(const Placed& placed) {
     if (tries < kKeepTries) co_await sleep_for(kKeepPause);
   }
   if (is_refusal(reason.code)) parts_.head_starts->refused(order_.tenant);
+  if (reason.code == ErrorCode::unavailable) parts_.head_starts->not_written();
   co_await undo(placed, reason);
   throw reason;
 }

@@ -1,5 +1,7 @@
 #include "gateway/sandboxes/head_starts.hpp"
 
+#include <algorithm>
+
 namespace sandgate {
 namespace {
 
@@ -11,7 +13,7 @@ std::shared_ptr<void> HeadStarts::take(const TenantId& tenant, Instant now) {
   std::lock_guard lock(mutex_);
   if (tenants_.size() >= kTenantsBeforeForgetting) forget_rested(now);
   Tenant& one = tenants_[tenant.value];
-  if (one.under_way >= kAtOnce || one.rests_until > now) return nullptr;
+  if (one.under_way >= kAtOnce || std::max(one.rests_until, all_rest_until_) > now) return nullptr;
   ++one.under_way;
   auto give_back = [self = shared_from_this(), tenant](void*) { self->give_back(tenant); };
   return std::shared_ptr<void>(this, std::move(give_back));
@@ -20,6 +22,11 @@ std::shared_ptr<void> HeadStarts::take(const TenantId& tenant, Instant now) {
 void HeadStarts::refused(const TenantId& tenant, Instant now) {
   std::lock_guard lock(mutex_);
   tenants_[tenant.value].rests_until = now + kRest;
+}
+
+void HeadStarts::not_written(Instant now) {
+  std::lock_guard lock(mutex_);
+  all_rest_until_ = now + kRest;
 }
 
 void HeadStarts::give_back(const TenantId& tenant) {

@@ -10,8 +10,8 @@
 namespace sandgate {
 
 // Whose creates may have their sandbox made before anything of them is written down: a few of each
-// tenant at once, and none of who was refused one lately, since what is refused afterwards was made
-// for nothing. Thread-safe.
+// tenant at once, none of who was refused one lately, and none at all while nothing can be written
+// down, since what is refused afterwards was made for nothing. Thread-safe.
 class HeadStarts : public std::enable_shared_from_this<HeadStarts> {
  public:
   using Instant = std::chrono::steady_clock::time_point;
@@ -22,6 +22,8 @@ class HeadStarts : public std::enable_shared_from_this<HeadStarts> {
   std::shared_ptr<void> take(const TenantId& tenant,
                              Instant now = std::chrono::steady_clock::now());
   void refused(const TenantId& tenant, Instant now = std::chrono::steady_clock::now());
+  // The database did not answer.
+  void not_written(Instant now = std::chrono::steady_clock::now());
 
  private:
   struct Tenant {
@@ -33,6 +35,7 @@ class HeadStarts : public std::enable_shared_from_this<HeadStarts> {
 
   std::mutex mutex_;
   std::map<std::string, Tenant> tenants_;  // of which something is under way or rests
+  Instant all_rest_until_{};
 };
 
 }  // namespace sandgate

@@ -33,6 +33,14 @@ TEST(HeadStarts, AreNotForWhoWasRefusedLately) {
   EXPECT_TRUE(starts->take(tenant, now + 1s + HeadStarts::kRest));
 }
 
+TEST(HeadStarts, AreForNobodyWhileNothingCanBeWritten) {
+  const auto starts = std::make_shared<HeadStarts>();
+  const HeadStarts::Instant now{};
+  starts->not_written(now + 1s);
+  EXPECT_FALSE(starts->take(TenantId::make(), now + 2s));
+  EXPECT_TRUE(starts->take(TenantId::make(), now + 1s + HeadStarts::kRest));
+}
+
 // What is seen of a create on a machine of ours is what is seen of any other.
 TEST(HeadStarts, LeaveTheSameRowsAndEvents) {
   std::vector<std::string> seen;

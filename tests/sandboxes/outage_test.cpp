@@ -152,6 +152,9 @@ TEST(Outage, ACreateOnAMachineOfOursThatCouldNotBeWrittenLeavesNothing) {
   EXPECT_EQ(test::code_of([&] { creating.get(); }), ErrorCode::unavailable);
   pool.join();
   EXPECT_EQ(world.a->alive(), 0u);
+  EXPECT_EQ(test::code_of([&] { run(world.lifecycle->create(world.order())); }),
+            ErrorCode::unavailable);
+  EXPECT_EQ(world.a->creates(), 1) << "the next is refused before anything is made";
   TestDatabase::start_cluster();
   EXPECT_EQ(world.settle(), 2u);
   EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox"), "0");
