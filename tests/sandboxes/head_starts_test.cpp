@@ -72,6 +72,20 @@ TEST(HeadStarts, WhatIsRefusedAfterwardsIsEndedAndNoMoreIsMade) {
   EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox"), "1");
 }
 
+TEST(HeadStarts, LimitsHoldUnderConcurrency) {
+  World world("here");
+  world.sql("UPDATE tenant SET max_running = 3 RETURNING id");
+  const auto create = [&]() -> Task<void> {
+    auto order = world.order();
+    co_await world.replica.lifecycle.create(std::move(order));
+  };
+  const auto codes = test::at_once(20, create);
+  EXPECT_EQ(codes, std::vector<ErrorCode>(17, ErrorCode::quota_exceeded));
+  EXPECT_EQ(world.a->alive(), 3u);
+  EXPECT_LE(world.a->creates(), 3 + HeadStarts::kAtOnce) << "made for nothing";
+  EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox WHERE state = 'running'"), "3");
+}
+
 TEST(HeadStarts, AFailedCreateIsToldOfAsAnyOther) {
   World world("here");
   world.a->fail_creates(FakeProvider::Fault::error, ErrorCode::invalid);
