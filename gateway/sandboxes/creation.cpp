@@ -139,7 +139,8 @@ Task<void> Creation::announce() {
 }
 
 Task<SandboxRecord> Creation::run() {
-  const auto head_start = may_come_first() ? parts_.head_starts->take(order_.tenant) : nullptr;
+  const auto head_start =
+      may_come_first() ? parts_.head_starts->take(order_.tenant, record_.id) : nullptr;
   if (!head_start) co_await announce();
   placing_since_ = std::chrono::steady_clock::now();
   const Error another(ErrorCode::unavailable, "the backend answered with another's sandbox");

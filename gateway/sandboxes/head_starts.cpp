@@ -9,13 +9,17 @@ constexpr size_t kTenantsBeforeForgetting = 1024;
 
 }  // namespace
 
-std::shared_ptr<void> HeadStarts::take(const TenantId& tenant, Instant now) {
+std::shared_ptr<void> HeadStarts::take(const TenantId& tenant, const SandboxId& sandbox,
+                                       Instant now) {
   std::lock_guard lock(mutex_);
   if (tenants_.size() >= kTenantsBeforeForgetting) forget_rested(now);
   Tenant& one = tenants_[tenant.value];
   if (one.under_way >= kAtOnce || std::max(one.rests_until, all_rest_until_) > now) return nullptr;
   ++one.under_way;
-  auto give_back = [self = shared_from_this(), tenant](void*) { self->give_back(tenant); };
+  sandboxes_.insert(sandbox.value);
+  auto give_back = [self = shared_from_this(), tenant, sandbox](void*) {
+    self->give_back(tenant, sandbox);
+  };
   return std::shared_ptr<void>(this, std::move(give_back));
 }
 
@@ -29,8 +33,14 @@ void HeadStarts::not_written(Instant now) {
   all_rest_until_ = now + kRest;
 }
 
-void HeadStarts::give_back(const TenantId& tenant) {
+bool HeadStarts::holds(const SandboxId& sandbox) const {
   std::lock_guard lock(mutex_);
+  return sandboxes_.contains(sandbox.value);
+}
+
+void HeadStarts::give_back(const TenantId& tenant, const SandboxId& sandbox) {
+  std::lock_guard lock(mutex_);
+  sandboxes_.erase(sandbox.value);
   --tenants_[tenant.value].under_way;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "gateway/core/ids.hpp"
@@ -18,22 +19,25 @@ class HeadStarts : public std::enable_shared_from_this<HeadStarts> {
   static constexpr int kAtOnce = 4;
   static constexpr std::chrono::seconds kRest{10};
 
-  // Held for as long as it takes; null: first the row, then the sandbox.
-  std::shared_ptr<void> take(const TenantId& tenant,
+  // Held until the sandbox has its row or its end; null: first the row, then the sandbox.
+  std::shared_ptr<void> take(const TenantId& tenant, const SandboxId& sandbox,
                              Instant now = std::chrono::steady_clock::now());
   void refused(const TenantId& tenant, Instant now = std::chrono::steady_clock::now());
   // The database did not answer.
   void not_written(Instant now = std::chrono::steady_clock::now());
+  // Whether this sandbox may be there without a row.
+  bool holds(const SandboxId& sandbox) const;
 
  private:
   struct Tenant {
     int under_way = 0;
     Instant rests_until{};
   };
-  void give_back(const TenantId& tenant);
+  void give_back(const TenantId& tenant, const SandboxId& sandbox);
   void forget_rested(Instant now);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::set<std::string> sandboxes_;  // under way
   std::map<std::string, Tenant> tenants_;  // of which something is under way or rests
   Instant all_rest_until_{};
 };

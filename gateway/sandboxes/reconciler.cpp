@@ -59,6 +59,12 @@ bool is_orphan(const BackendSandbox& listed, const Deployment& deployment, const
   return !is_placed_as(record, deployment.provider, listed.backend_id);
 }
 
+// Of an orphan: whether nobody can come to know it. A machine of ours makes sandboxes for this
+// gateway alone, which knows what it has under way.
+bool is_nobodys(const BackendSandbox& orphan, const Deployment& deployment, const Known& known) {
+  return !deployment.descriptor.machine.empty() && !known.sandboxes.contains(orphan.sandbox_id);
+}
+
 }  // namespace
 
 Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr deployment) {
@@ -110,7 +116,11 @@ bool Reconciler::old_enough(std::chrono::steady_clock::time_point first_seen) co
 Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
                                       std::vector<BackendSandbox> listed) {
   const std::string installation = lifecycle_.parts().installation->id();
-  std::erase_if(listed, [&](const auto& one) { return !may_be_ours(one, installation); });
+  // Before rows are read: what is no more under way by then has its row, or its end.
+  const auto& head_starts = *lifecycle_.parts().head_starts;
+  std::erase_if(listed, [&](const auto& one) {
+    return !may_be_ours(one, installation) || head_starts.holds(SandboxId{one.sandbox_id});
+  });
   std::vector<std::string> ids;
   for (const BackendSandbox& one : listed) ids.push_back(one.sandbox_id);
   const Known known = co_await known_among(lifecycle_.parts().database, std::move(ids));
@@ -122,7 +132,7 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
     const auto seen = before.find(one.backend_id);
     const auto since = seen == before.end() ? std::chrono::steady_clock::now() : seen->second;
     now.emplace(one.backend_id, since);
-    if (!old_enough(since)) continue;
+    if (!old_enough(since) && !is_nobodys(one, *deployment, known)) continue;
     const auto age = std::chrono::steady_clock::now() - since;
     const Time first_seen =
         lifecycle_.parts().clock.now() - std::chrono::duration_cast<std::chrono::microseconds>(age);

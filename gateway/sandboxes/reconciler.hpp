@@ -12,7 +12,7 @@ namespace sandgate {
 // Compares what backends list with what the registry knows, deployment by deployment, each held up
 // by no other; replicas take turns by a lease. Sandboxes the backend lost become failed; sandboxes
 // of this installation that the registry does not know, or knows as ended, are killed once they
-// are a minute old.
+// are a minute old; on a machine of ours, where nobody else makes any, unknown ones at once.
 class Reconciler {
  public:
   struct Options {

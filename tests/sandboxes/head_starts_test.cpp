@@ -16,12 +16,13 @@ TEST(HeadStarts, AreAFewOfEachTenantAtOnce) {
   const auto starts = std::make_shared<HeadStarts>();
   const TenantId one = TenantId::make(), other = TenantId::make();
   std::vector<std::shared_ptr<void>> held;
-  for (int i = 0; i < HeadStarts::kAtOnce; ++i) held.push_back(starts->take(one));
+  for (int i = 0; i < HeadStarts::kAtOnce; ++i)
+    held.push_back(starts->take(one, SandboxId::make()));
   for (const auto& start : held) EXPECT_TRUE(start);
-  EXPECT_FALSE(starts->take(one));
-  EXPECT_TRUE(starts->take(other));
+  EXPECT_FALSE(starts->take(one, SandboxId::make()));
+  EXPECT_TRUE(starts->take(other, SandboxId::make()));
   held.pop_back();
-  EXPECT_TRUE(starts->take(one));
+  EXPECT_TRUE(starts->take(one, SandboxId::make()));
 }
 
 TEST(HeadStarts, AreNotForWhoWasRefusedLately) {
@@ -29,16 +30,42 @@ TEST(HeadStarts, AreNotForWhoWasRefusedLately) {
   const TenantId tenant = TenantId::make();
   const HeadStarts::Instant now{};
   starts->refused(tenant, now + 1s);
-  EXPECT_FALSE(starts->take(tenant, now + 2s));
-  EXPECT_TRUE(starts->take(tenant, now + 1s + HeadStarts::kRest));
+  EXPECT_FALSE(starts->take(tenant, SandboxId::make(), now + 2s));
+  EXPECT_TRUE(starts->take(tenant, SandboxId::make(), now + 1s + HeadStarts::kRest));
 }
 
 TEST(HeadStarts, AreForNobodyWhileNothingCanBeWritten) {
   const auto starts = std::make_shared<HeadStarts>();
   const HeadStarts::Instant now{};
   starts->not_written(now + 1s);
-  EXPECT_FALSE(starts->take(TenantId::make(), now + 2s));
-  EXPECT_TRUE(starts->take(TenantId::make(), now + 1s + HeadStarts::kRest));
+  EXPECT_FALSE(starts->take(TenantId::make(), SandboxId::make(), now + 2s));
+  EXPECT_TRUE(starts->take(TenantId::make(), SandboxId::make(), now + 1s + HeadStarts::kRest));
+}
+
+TEST(HeadStarts, KnowWhatMayBeThereWithoutARow) {
+  const auto starts = std::make_shared<HeadStarts>();
+  const SandboxId sandbox = SandboxId::make();
+  auto held = starts->take(TenantId::make(), sandbox);
+  EXPECT_TRUE(starts->holds(sandbox));
+  held.reset();
+  EXPECT_FALSE(starts->holds(sandbox));
+}
+
+// As of a gateway that died between the sandbox and its row, beside one that is at work.
+TEST(HeadStarts, WhatADeadGatewayLeftIsEndedAtOnceAndNothingElse) {
+  World world("here");
+  const SandboxRecord kept = world.create();
+  const SandboxId left = SandboxId::make(), under_way = SandboxId::make();
+  for (const SandboxId& id : {left, under_way})
+    test::run(world.a->create({.sandbox_id = id.value}));
+  Lifecycle& lifecycle = world.replica.lifecycle;
+  const auto held = lifecycle.parts().head_starts->take(world.tenant, under_way);
+  Reconciler reconciler(lifecycle, {.every = 0ms});
+  const DeploymentPtr on = world.replica.deployments.find(world.tenant, "a");
+  EXPECT_EQ(test::run(reconciler.reconcile(on))->orphans_killed, 1u);
+  EXPECT_FALSE(world.a->has(left.value));
+  EXPECT_TRUE(world.a->has(under_way.value));
+  EXPECT_TRUE(world.a->has(kept.id.value));
 }
 
 // What is seen of a create on a machine of ours is what is seen of any other.
