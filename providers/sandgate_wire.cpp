@@ -82,9 +82,12 @@ Error error_of_problem(std::string_view provider, const Json& problem, Error fal
   if (!code) return fallback;
   const std::string detail = text_of(problem, "detail").substr(0, kMaxDetail);
   // What is between that gateway and us says nothing to our caller about his own key or budget.
+  const bool of_sandbox = text_of(problem, "refused_by") == "sandbox";
   switch (*code) {
-    case ErrorCode::unauthenticated:
     case ErrorCode::forbidden:
+      if (of_sandbox) break;
+      return fallback;
+    case ErrorCode::unauthenticated:
       return fallback;
     case ErrorCode::budget_exceeded:
     case ErrorCode::no_capacity:
@@ -99,7 +102,8 @@ Error error_of_problem(std::string_view provider, const Json& problem, Error fal
   Error error(*code, detail.empty() ? fallback.what() : detail);
   error.provider = provider;
   error.retry_after = fallback.retry_after;
-  error.details = fallback.details;
+  // Not of a refusal of our key, which this is not.
+  if (*code != ErrorCode::forbidden) error.details = fallback.details;
   if (const auto fields = problem.find("fields"); fields != problem.end() && fields->is_array())
     for (const Json& field : *fields)
       if (field.is_object() && error.fields.size() < 32)

@@ -101,6 +101,22 @@ TEST(SandgateProvider, ARefusedCreateLetsAnotherBackendTry) {
   EXPECT_EQ(refused(201, "not json").code, ErrorCode::unavailable);
 }
 
+// What a sandbox's own permissions forbid says nothing of the deployment's key.
+TEST(SandgateProvider, WhatTheSandboxForbidsIsToldAsItIs) {
+  const auto read = [](const std::string& body) {
+    return wire::read_error("sandgate", {.status = 403, .body = body});
+  };
+  const Error file =
+      read(R"({"code":"forbidden","detail":"'/etc/shadow' may not be accessed like this",)"
+           R"("refused_by":"sandbox"})");
+  EXPECT_EQ(file.code, ErrorCode::forbidden);
+  EXPECT_STREQ(file.what(), "'/etc/shadow' may not be accessed like this");
+  EXPECT_FALSE(are_credentials_refused(file));
+  EXPECT_TRUE(are_credentials_refused(read(R"({"code":"forbidden","detail":"the role viewer"})")));
+  EXPECT_TRUE(
+      are_credentials_refused(read(R"({"code":"unauthenticated","refused_by":"sandbox"})")));
+}
+
 TEST(SandgateProvider, OnlyWhatTheProtocolSaysIsBelieved) {
   test::LiveLoop loop;
   http::Routes routes;
