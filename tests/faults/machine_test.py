@@ -293,6 +293,29 @@ def test_a_reload_takes_limits_and_says_what_waits():
             assert server.pids("worker") == pids
 
 
+def test_a_workspace_below_another_leads_nowhere_else():
+    base = tempfile.mkdtemp(prefix="sandgate-workspaces-", dir="/tmp")
+    inner, secret = base + "/outer/project", base + "/secret"
+    for path in (base + "/outer", inner, secret):
+        os.mkdir(path)
+        os.chown(path, 1000, 1000)
+    os.chmod(base, 0o755)
+    try:
+        with Server(settings={"local.workspaces": f"{inner}:{base}/outer"}) as server:
+            _, client = server.tenant("links")
+            server.profile("outer", workspace="read_write", workspace_path=base + "/outer")
+            server.profile("inner", workspace="read_only", workspace_path=inner)
+            box = client.ok("POST", "/v1/sandboxes", {"profile": "outer"})["id"]
+            assert client.call("POST", "/v1/sandboxes", {"profile": "inner"}).status == 201
+            swap = f"cd /workspace && mv project old && ln -s {secret} project"
+            assert client.ok("POST", f"/v1/sandboxes/{box}/exec", {"shell": swap})["exit_code"] == 0
+            refused = client.call("POST", "/v1/sandboxes", {"profile": "inner"})
+            assert (refused.status, refused.json()["code"]) == (422, "unsupported"), refused.body
+            assert "the workspace is no directory below an allowed one" in server.log()
+    finally:
+        shutil.rmtree(base)
+
+
 def ends_before_it_starts(server):
     try:
         server.start()
