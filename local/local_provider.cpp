@@ -186,6 +186,10 @@ Task<std::vector<ProcessInfo>> LocalProvider::processes(std::string id) {
   return agent(id).processes();
 }
 
+Task<ProcessInfo> LocalProvider::process(std::string id, std::string process) {
+  return agent(id).process(std::move(process));
+}
+
 Task<void> LocalProvider::signal(std::string id, std::string process, int number) {
   return agent(id).signal(std::move(process), number);
 }

@@ -48,6 +48,7 @@ class LocalProvider : public Provider {
   Task<std::unique_ptr<ProcessStream>> attach(std::string id, std::string process,
                                               uint64_t from) override;
   Task<std::vector<ProcessInfo>> processes(std::string id) override;
+  Task<ProcessInfo> process(std::string id, std::string process) override;
   Task<void> signal(std::string id, std::string process, int number) override;
   Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
   Task<void> close_stdin(std::string id, std::string process) override;

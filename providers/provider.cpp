@@ -34,6 +34,12 @@ Task<std::unique_ptr<ProcessStream>> Provider::attach(std::string, std::string, 
 Task<std::vector<ProcessInfo>> Provider::processes(std::string) {
   return refuse<std::vector<ProcessInfo>>(*this, Verb::background);
 }
+Task<ProcessInfo> Provider::process(std::string id, std::string process) {
+  const auto all = co_await processes(std::move(id));
+  for (const ProcessInfo& info : all)
+    if (info.id == process) co_return info;
+  throw Error::not_found("process", process);
+}
 Task<void> Provider::signal(std::string, std::string, int) {
   return refuse<void>(*this, Verb::signal);
 }

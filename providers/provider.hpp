@@ -36,6 +36,8 @@ class Provider {
   virtual Task<std::unique_ptr<ProcessStream>> attach(std::string id, std::string process,
                                                       uint64_t from);
   virtual Task<std::vector<ProcessInfo>> processes(std::string id);
+  // One of them, running or ended. Here it is looked up among all.
+  virtual Task<ProcessInfo> process(std::string id, std::string process);
   virtual Task<void> signal(std::string id, std::string process, int number);
   virtual Task<void> write_stdin(std::string id, std::string process, std::string bytes);
   virtual Task<void> close_stdin(std::string id, std::string process);

@@ -147,11 +147,27 @@ Task<std::unique_ptr<ProcessStream>> SandgateProvider::attach(std::string id, st
 }
 
 Task<std::vector<ProcessInfo>> SandgateProvider::processes(std::string id) {
-  const Json document = co_await api_.get(sandbox_path(id) + "/processes");
   std::vector<ProcessInfo> all;
-  for (const Json& item : list_of("sandgate", document, "items"))
-    all.push_back(wire::to_process(item));
+  std::string cursor;
+  ListRoom room("sandgate");
+  do {
+    room.take_page();
+    RestCall call{.path = sandbox_path(id) + "/processes?limit=100" + cursor, .room = room.bytes()};
+    const Json document = co_await api_.call(std::move(call));
+    const Json& items = list_of("sandgate", document, "items");
+    room.take_entries(items.size());
+    for (const Json& item : items) all.push_back(wire::to_process(item));
+    cursor = next_query("cursor", text_of(document, "next_cursor"));
+  } while (!cursor.empty());
   co_return all;
+}
+
+// An extension may know the list alone.
+Task<ProcessInfo> SandgateProvider::process(std::string id, std::string process) {
+  RestCall call{.path = process_path(id, process)};
+  const auto document = co_await api_.find(std::move(call));
+  if (!document) co_return co_await Provider::process(std::move(id), std::move(process));
+  co_return wire::to_process(*document);
 }
 
 Task<void> SandgateProvider::signal(std::string id, std::string process, int number) {

@@ -40,6 +40,7 @@ class SandgateProvider : public Provider, public std::enable_shared_from_this<Sa
   Task<std::unique_ptr<ProcessStream>> attach(std::string id, std::string process,
                                               uint64_t from) override;
   Task<std::vector<ProcessInfo>> processes(std::string id) override;
+  Task<ProcessInfo> process(std::string id, std::string process) override;
   Task<void> signal(std::string id, std::string process, int number) override;
   Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
   Task<void> close_stdin(std::string id, std::string process) override;

@@ -29,14 +29,6 @@ uint64_t offset_of(const http::Request& request) {
 
 }  // namespace
 
-Task<ProcessInfo> process_of(std::shared_ptr<Provider> provider, std::string backend_id,
-                             std::string process) {
-  const auto all = co_await provider->processes(backend_id);
-  for (const auto& info : all)
-    if (info.id == process) co_return info;
-  throw Error::not_found("process", process);
-}
-
 void ProcessHandlers::add_routes(http::Routes& routes) {
   using http::BodyMode;
   using http::Method;
@@ -75,8 +67,7 @@ Task<http::Response> ProcessHandlers::list(http::Request& request) {
 Task<http::Response> ProcessHandlers::get(http::Request& request) {
   const OpenSandbox box =
       co_await access_.open(request.caller, request.param("id"), Verb::background);
-  const ProcessInfo process =
-      co_await process_of(box.provider, box.backend_id, request.param("pid"));
+  const ProcessInfo process = co_await box.provider->process(box.backend_id, request.param("pid"));
   co_return http::Response::json(200, to_json(process));
 }
 
@@ -85,7 +76,7 @@ Task<http::Response> ProcessHandlers::output(http::Request& request) {
   const OpenSandbox box =
       co_await access_.open(request.caller, request.param("id"), Verb::background);
   const std::string pid = request.param("pid");
-  const ProcessInfo process = co_await process_of(box.provider, box.backend_id, pid);
+  const ProcessInfo process = co_await box.provider->process(box.backend_id, pid);
   auto stream = co_await box.provider->attach(box.backend_id, pid, from);
   std::optional<std::chrono::milliseconds> patience;
   if (!http::allows(request.caller.role, http::Permission::use_sandboxes))

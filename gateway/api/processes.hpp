@@ -23,8 +23,4 @@ class ProcessHandlers {
   SandboxAccess& access_;
 };
 
-// The process of that id. Throws Error(not_found).
-Task<ProcessInfo> process_of(std::shared_ptr<Provider> provider, std::string backend_id,
-                             std::string process);
-
 }  // namespace sandgate::api

@@ -3,7 +3,6 @@
 #include "gateway/api/exec.hpp"
 #include "gateway/api/judged.hpp"
 #include "gateway/api/process_socket.hpp"
-#include "gateway/api/processes.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -51,7 +50,7 @@ Task<http::Response> TerminalHandlers::attach(http::Request& request) {
   const OpenSandbox box =
       co_await access_.open(request.caller, request.param("id"), Verb::background);
   const std::string pid = request.param("pid");
-  co_await process_of(box.provider, box.backend_id, pid);
+  co_await box.provider->process(box.backend_id, pid);
   auto stream = co_await box.provider->attach(box.backend_id, pid, from);
   co_return web_socket_of(
       {.box = box, .stream = std::move(stream), .process_id = pid, .request_id = request.id});

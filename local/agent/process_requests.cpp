@@ -20,7 +20,7 @@ constexpr size_t kListFrameBytes = 32 * 1024;  // of a list frame before it is s
 
 std::shared_ptr<Process> find_process(const ProcessRequest& request) {
   request.reader.require("process");
-  const auto id = request.reader.text("process", {.min = 1, .max = 64});
+  const auto id = request.reader.text("process", {.min = 1, .max = kMaxPath});
   request.reader.finish();
   request.problems.throw_if_any();
   return request.context.processes.get(*id);

@@ -100,7 +100,7 @@ ProcessProvider::Box& ProcessProvider::box(const std::string& id) {
   return found->second;
 }
 
-std::shared_ptr<HostProcess> ProcessProvider::process(const std::string& id,
+std::shared_ptr<HostProcess> ProcessProvider::started(const std::string& id,
                                                       const std::string& process) {
   auto& all = box(id).processes;
   const auto found = all.find(process);
@@ -161,7 +161,7 @@ Task<std::unique_ptr<ProcessStream>> ProcessProvider::exec(std::string id, Comma
 
 Task<std::unique_ptr<ProcessStream>> ProcessProvider::attach(std::string id, std::string name,
                                                              uint64_t from) {
-  co_return std::make_unique<HostStream>(process(id, name), from);
+  co_return std::make_unique<HostStream>(started(id, name), from);
 }
 
 Task<std::vector<ProcessInfo>> ProcessProvider::processes(std::string id) {
@@ -171,17 +171,17 @@ Task<std::vector<ProcessInfo>> ProcessProvider::processes(std::string id) {
 }
 
 Task<void> ProcessProvider::signal(std::string id, std::string name, int number) {
-  process(id, name)->signal(number);
+  started(id, name)->signal(number);
   co_return;
 }
 
 Task<void> ProcessProvider::write_stdin(std::string id, std::string name, std::string bytes) {
-  const auto target = process(id, name);
+  const auto target = started(id, name);
   co_await target->write(std::move(bytes));
 }
 
 Task<void> ProcessProvider::close_stdin(std::string id, std::string name) {
-  process(id, name)->close_stdin();
+  started(id, name)->close_stdin();
   co_return;
 }
 

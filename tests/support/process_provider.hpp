@@ -56,7 +56,7 @@ class ProcessProvider : public Provider {
     std::map<std::string, std::shared_ptr<class HostProcess>> processes;
   };
   Box& box(const std::string& id);
-  std::shared_ptr<HostProcess> process(const std::string& id, const std::string& process);
+  std::shared_ptr<HostProcess> started(const std::string& id, const std::string& process);
   // Relative paths start at the sandbox's home; absolute ones are taken inside it too.
   std::string host_path(const std::string& id, const std::string& path);
   void restore(const std::string& snapshot, const std::string& home);
