@@ -93,13 +93,16 @@ Task<http::Response> ProcessHandlers::output(http::Request& request) {
 Task<http::Response> ProcessHandlers::write_stdin(http::Request& request) {
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::stdin_);
   std::string piece;
-  while (request.stream) {
+  size_t count = 0, written = 0;
+  do {
     piece.resize(kStdinPiece);
-    const size_t count = co_await request.stream->read(piece);
-    if (count == 0) break;
+    if (request.stream) count = co_await request.stream->read(piece);
     piece.resize(count);
-    co_await box.provider->write_stdin(box.backend_id, request.param("pid"), piece);
-  }
+    // Nothing at all is written too: the backend knows whether there is anyone to read.
+    if (count > 0 || written == 0)
+      co_await box.provider->write_stdin(box.backend_id, request.param("pid"), piece);
+    written += count;
+  } while (count > 0);
   co_return http::Response::empty(204);
 }
 

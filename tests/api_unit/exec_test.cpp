@@ -173,6 +173,23 @@ TEST_F(ExecApi, StdinAndSignalsReachARunningProcess) {
   EXPECT_EQ(Json::parse(end.back().data)["signal"], "SIGKILL");
 }
 
+TEST_F(ExecApi, NothingToWriteIsNoReasonToTakeIt) {
+  const Json ended = exec({{"shell", "true"}});
+  const std::string pid = ended["process_id"];
+  for (const char* input : {"", "x"}) {
+    EXPECT_EQ(send("POST", "/processes/prx/stdin", input).status, 404) << input;
+    EXPECT_EQ(send("POST", "/processes/" + pid + "/stdin", input).status, 409) << input;
+  }
+  const auto started = send("POST", "/exec", R"({"command":["cat"],"background":true})");
+  const std::string reading = Json::parse(started.body)["process_id"];
+  EXPECT_EQ(send("POST", "/processes/" + reading + "/stdin").status, 204);
+  EXPECT_EQ(send("POST", "/processes/" + reading + "/stdin", "x").status, 204);
+  send("DELETE", "/processes/" + reading + "/stdin");
+  const auto events = events_of(send("GET", "/processes/" + reading + "/output").body);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(Json::parse(events[1].data)["data"], base64_encode("x"));
+}
+
 TEST_F(ExecApi, UnknownProcessesAndMissingVerbsAreRefused) {
   EXPECT_EQ(send("GET", "/processes/prx/output").status, 404);
   const auto pty = send("POST", "/exec", R"({"shell":"x","pty":{}})");
