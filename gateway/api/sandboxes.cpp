@@ -61,19 +61,16 @@ std::optional<ShadowOrder> shadow_of(const ResolvedProfile& resolved, const Json
 
 sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest& page) {
   sandbox_rows::Filter filter{.tenant = request.tenant(), .rows = page.rows_to_fetch()};
-  for (const auto& [name, value] : request.query.items()) {
-    if (name == "state") {
-      const auto state = sandbox_state_from(value);
-      if (!state) throw Error::invalid("?state", "is not a state of a sandbox");
-      filter.states = {*state};
-    } else if (name == "profile") {
-      filter.profile = value;
-    } else if (name == "deployment") {
-      filter.deployment = value;
-    } else if (name.starts_with("metadata.")) {
-      filter.metadata[name.substr(9)] = value;
-    }
+  const http::Query& query = request.query;
+  if (const auto word = query.find("state")) {
+    const auto state = sandbox_state_from(*word);
+    if (!state) throw Error::invalid("?state", "is not a state of a sandbox");
+    filter.states = {*state};
   }
+  filter.profile = query.find("profile").value_or("");
+  filter.deployment = query.find("deployment").value_or("");
+  for (const auto& [name, value] : query.items())
+    if (name.starts_with("metadata.")) filter.metadata[name.substr(9)] = *query.find(name);
   if (!page.after.empty()) {
     const Time created = page.micros_after(0);
     filter.after = {created, page.after[1]};
