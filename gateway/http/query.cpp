@@ -12,9 +12,11 @@ namespace {
 // More than any route has, and few enough to look through one by one.
 constexpr size_t kMaxParameters = 256;
 
-std::string decoded(std::string_view encoded) {
+// `path` is what the error points at.
+std::string decoded(std::string_view encoded, std::string path) {
   auto text = form_decode(encoded);
-  if (!text) throw Error(ErrorCode::invalid, "the query has a bad percent escape or is not UTF-8");
+  if (!text)
+    throw Error::invalid(std::move(path), "has a bad percent escape or a NUL, or is not UTF-8");
   return std::move(*text);
 }
 
@@ -30,7 +32,9 @@ Query::Query(std::string_view encoded) {
       throw Error(ErrorCode::invalid, "the query has too many parameters");
     const size_t equals = std::min(item.find('='), item.size());
     const std::string_view value = item.substr(std::min(equals + 1, item.size()));
-    items_.emplace_back(decoded(item.substr(0, equals)), decoded(value));
+    std::string name = decoded(item.substr(0, equals), "");
+    std::string path = "?" + name;
+    items_.emplace_back(std::move(name), decoded(value, std::move(path)));
   }
 }
 
