@@ -7,6 +7,7 @@
 #include "gateway/api/judged.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/http/accept.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -16,6 +17,7 @@ constexpr int64_t kMaxDepth = 64;
 constexpr size_t kCursorParts = 2;
 const std::initializer_list<std::string_view> kWhatIsListed{"path", "depth"};
 constexpr uint32_t kDefaultMode = 0644;
+constexpr const char* kTar = "application/x-tar";
 
 class NoBytes : public ByteSource {
  public:
@@ -211,7 +213,9 @@ Task<http::Response> FileHandlers::read_archive(http::Request& request) {
   auto reading = co_await box.provider->read_archive(box.backend_id, path);
   auto source = co_await begun(std::move(reading));
   http::Response response;
-  response.content_type = "application/x-tar";
+  const auto accept = request.headers.find("Accept");
+  const bool as_bytes = accept && http::prefers(*accept, "application/octet-stream", kTar);
+  response.content_type = as_bytes ? "application/octet-stream" : kTar;
   response.headers.emplace_back("Content-Disposition", content_disposition("archive.tar"));
   response.body = body_of(std::move(source), std::nullopt, std::make_shared<OpenSandbox>(box));
   co_return response;

@@ -5,9 +5,17 @@
 #include <sstream>
 
 #include "registry/profile_parse.hpp"
+#include "registry/tighten.hpp"
+#include "registry/yaml.hpp"
 
 namespace sandgate {
 namespace {
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
 
 // Clients that ask for these by name expect the internet.
 bool is_for_other_clients(const std::string& name) {
@@ -17,11 +25,9 @@ bool is_for_other_clients(const std::string& name) {
 TEST(ShippedProfiles, AreValidAndDenyTheNetwork) {
   int count = 0;
   for (const auto& file : std::filesystem::directory_iterator(SANDGATE_PROFILES)) {
-    std::ostringstream text;
-    text << std::ifstream(file.path()).rdbuf();
     const std::string name = file.path().stem();
 
-    const Profile profile = parse_profile_yaml(text.str(), name);
+    const Profile profile = parse_profile_yaml(text_of(file.path()), name);
 
     EXPECT_EQ(profile.name, name);
     EXPECT_FALSE(profile.description.empty()) << name;
@@ -32,6 +38,22 @@ TEST(ShippedProfiles, AreValidAndDenyTheNetwork) {
     ++count;
   }
   EXPECT_GE(count, 3);
+}
+
+// Examples are the first that people send.
+TEST(ShippedProfiles, AcceptTheDocumentedExamplesOfACreate) {
+  const Json document = yaml_to_json(text_of(SANDGATE_OPENAPI));
+  const Json& create = document.at("paths").at("/v1/sandboxes").at("post").at("requestBody");
+  const Json& examples = create.at("content").at("application/json").at("examples");
+  EXPECT_GE(examples.size(), 2u);
+  for (const auto& [title, example] : examples.items()) {
+    const Json& body = example.at("value");
+    std::string name = profile_reference(body);
+    name.erase(std::min(name.find('@'), name.size()));
+    const std::filesystem::path file = std::filesystem::path(SANDGATE_PROFILES) / (name + ".yaml");
+    ASSERT_TRUE(std::filesystem::exists(file)) << title;
+    EXPECT_NO_THROW(merge(parse_profile_yaml(text_of(file), name), body)) << title;
+  }
 }
 
 }  // namespace

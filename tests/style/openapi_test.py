@@ -121,6 +121,8 @@ def check_media(where, content):
         if media in ("application/octet-stream", "application/x-tar"):
             if of["schema"].get("format") != "binary":
                 problems.append(f"{where}: {media} needs format: binary, or it is taken for text")
+    if "application/x-tar" in content and "application/octet-stream" not in content:
+        problems.append(f"{where}: a generator that knows no application/x-tar leaves the operation out")
 
 
 def check_request_body(document, where, body):
@@ -133,6 +135,29 @@ def check_request_body(document, where, body):
         for name, child in walk(schema):
             if isinstance(child, dict) and "type" in child and "default" in child:
                 problems.append(f"{where}{name}: a default makes the member required in some languages")
+
+
+# What the server takes and refuses, by operation and parameter.
+PATTERNS = {
+    ("usage", "group_by"): (("", "day", "profile,metadata.run", "tenant,profile,deployment,meter,day"),
+                            ("profile,", ",", ",day", "day,,meter", "week", "metadata.")),
+}
+
+
+def check_patterns(document):
+    schemas = {}
+    for members in document["paths"].values():
+        for method, operation in members.items():
+            if method == "parameters":
+                continue
+            for parameter in operation.get("parameters", []):
+                if "name" in parameter:
+                    schemas[operation["operationId"], parameter["name"]] = parameter["schema"]
+    for (operation, name), (taken, refused) in PATTERNS.items():
+        pattern = re.compile(schemas[operation, name]["pattern"])
+        for value in taken + refused:
+            if bool(pattern.search(value)) != (value in taken):
+                problems.append(f"{operation} {name}: the pattern is wrong for {value!r}")
 
 
 def check_for_generators(document, text):
@@ -153,6 +178,7 @@ def main():
     document = yaml.safe_load(text)
     check_references(document)
     check_for_generators(document, text)
+    check_patterns(document)
     ids = []
     for path, members in document["paths"].items():
         for method, operation in members.items():
