@@ -47,10 +47,11 @@ void describe(http::Response& response, const FileEntry& entry) {
   response.headers.emplace_back("X-Sandgate-Entry", to_json(entry).dump(-1, ' ', true));
 }
 
-http::Response not_satisfiable(uint64_t size, const std::string& request_id) {
+http::Response not_satisfiable(const FileEntry& entry, const std::string& request_id) {
   const Error error(ErrorCode::invalid, "the range lies outside the file");
   http::Response response = http::problem(error, 416, request_id);
-  response.headers.emplace_back("Content-Range", "bytes */" + std::to_string(size));
+  response.headers.emplace_back("Content-Range", "bytes */" + std::to_string(entry.size));
+  response.headers.emplace_back("X-Sandgate-Entry", to_json(entry).dump(-1, ' ', true));
   return response;
 }
 
@@ -125,7 +126,7 @@ Task<http::Response> download(OpenSandbox box, const http::Request& request, std
   if (entry.size == 0) length.reset();
   if (asked.range && (!asked.if_range || names_tag_strongly(*asked.if_range, tag))) {
     const auto part = resolve(*asked.range, entry.size);
-    if (!part) co_return not_satisfiable(entry.size, request.id);
+    if (!part) co_return not_satisfiable(entry, request.id);
     response.status = 206;
     response.headers.emplace_back("Content-Range", content_range(*part, entry.size));
     length = *part->last - part->first + 1;

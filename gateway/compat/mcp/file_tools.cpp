@@ -44,7 +44,7 @@ std::string content_of(ArgumentReader& arguments) {
   arguments->require("content");
   const Json* content = arguments->any("content");
   if (content && content->is_string()) return content->get<std::string>();
-  arguments->problem("content", "must be a string");
+  if (content && !content->is_null()) arguments->problem("content", "must be a string");
   return "";
 }
 

@@ -55,6 +55,19 @@ Error refusal_of(const Json& problem) {
   return Error(code.value_or(ErrorCode::internal), problem.value("detail", "the call failed"));
 }
 
+// A route's parameter is an argument of its tool, which has no query.
+Error naming_arguments(const Error& error) {
+  std::string detail = error.what();
+  if (detail.starts_with('?')) detail[0] = '/';
+  Error named(error.code, detail, error.fields);
+  for (FieldProblem& field : named.fields)
+    if (field.path.starts_with('?')) field.path[0] = '/';
+  named.provider = error.provider;
+  named.retry_after = error.retry_after;
+  named.details = error.details;
+  return named;
+}
+
 http::Request request_for(const ToolCall& call, const Plan& plan, const std::string& box) {
   http::Request request = call.origin;
   request.method = plan.method;
@@ -119,12 +132,13 @@ Task<Answer> ToolCalls::ask(std::shared_ptr<const ToolCall> call, const Plan& pl
   if (plan.bytes) request.stream = &bytes;
   auto asking = ask_(request);
   const http::Response response = co_await std::move(asking);
-  Answer answer{.status = response.status};
+  Answer answer{.status = response.status, .entry = entry_of(response)};
   if (const auto* stream = std::get_if<http::StreamBody>(&response.body)) {
-    answer.entry = entry_of(response);
     co_await take_bytes(*stream, answer);
     co_return answer;
   }
+  // From the end of a file on there is nothing, yet.
+  if (response.status == 416 && answer.entry.value("size", Json()) == plan.offset) co_return answer;
   const auto& text = std::get<std::string>(response.body);
   if (!text.empty()) answer.json = Json::parse(text);
   if (response.status >= 400) throw refusal_of(answer.json);
@@ -146,7 +160,7 @@ Task<Json> ToolCalls::run(std::shared_ptr<const ToolCall> call) {
   auto working = carry_out(call);
   auto outcome = co_await attempt(std::move(working));
   if (auto* done = std::get_if<Json>(&outcome)) co_return std::move(*done);
-  const Error& error = std::get<Error>(outcome);
+  const Error error = naming_arguments(std::get<Error>(outcome));
   co_return failed_result(
       http::problem_document(error, http::status_of(error.code), call->origin.id));
 }

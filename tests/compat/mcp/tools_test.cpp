@@ -2,8 +2,10 @@
 
 #include <set>
 
-#include "gateway/compat/mcp/tool.hpp"
+#include "gateway/compat/mcp/tool_calls.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/http/problem.hpp"
+#include "tests/support/run.hpp"
 
 namespace sandgate::compat::mcp {
 namespace {
@@ -26,6 +28,14 @@ std::set<std::string> wrong(const std::string& tool, const Json& arguments) {
     for (const FieldProblem& field : error.fields) paths.insert(field.path);
     return paths.empty() ? std::set<std::string>{""} : paths;
   }
+}
+
+// The result of a call in a sandbox that is there, where v1 answers by `ask`.
+Json called(const std::string& tool, Json arguments, ToolCalls::Ask ask) {
+  arguments["sandbox_id"] = kBox;
+  ToolCalls calls(std::move(ask), "");
+  return test::run(calls.run(std::make_shared<const ToolCall>(
+      ToolCall{.tool = find_tool(tool), .arguments = std::move(arguments)})));
 }
 
 TEST(McpToolsTest, SchemasListWhatToolsTake) {
@@ -140,6 +150,50 @@ TEST(McpToolsTest, FilesAreWrittenFromTextOrBase64) {
             std::set<std::string>{"/content"});
   EXPECT_EQ(wrong("write_file", {{"path", "a"}, {"content", "x"}, {"encoding", "hex"}}),
             std::set<std::string>{"/encoding"});
+}
+
+TEST(McpToolsTest, AnArgumentThatIsMissingIsToldOnce) {
+  for (const Json& given : {Json{{"path", "a"}}, Json{{"path", "a"}, {"content", nullptr}}}) try {
+      plan("write_file", given);
+      FAIL() << given;
+    } catch (const Error& error) {
+      ASSERT_EQ(error.fields.size(), 1u) << given;
+      EXPECT_EQ(error.fields[0].path, "/content");
+    }
+  EXPECT_EQ(wrong("write_file", {{"path", "a"}, {"content", 5}}),
+            std::set<std::string>{"/content"});
+}
+
+TEST(McpToolsTest, ErrorsNameArgumentsAndNoQuery) {
+  const Json result =
+      called("read_file", {{"path", "d"}}, [](http::Request&) -> Task<http::Response> {
+        throw Error::invalid("?path", "is a directory");
+        co_return http::Response();
+      });
+  EXPECT_EQ(result.at("isError"), true);
+  const Json problem = Json::parse(result.at("content").at(0).at("text").get<std::string>());
+  EXPECT_EQ(problem.at("fields").at(0).at("path"), "/path");
+  EXPECT_EQ(problem.at("detail"), "/path: is a directory");
+}
+
+TEST(McpToolsTest, TheEndOfAFileIsAnEmptyPiece) {
+  const auto read = [&](int64_t offset) {
+    const Json given{{"path", "log"}, {"offset", offset}};
+    return called("read_file", given, [](http::Request&) -> Task<http::Response> {
+      const Error beyond(ErrorCode::invalid, "the range lies outside the file");
+      http::Response response = http::problem(beyond, 416, "rq");
+      response.headers.emplace_back("X-Sandgate-Entry", R"({"path":"/home/log","size":7})");
+      co_return response;
+    });
+  };
+  const Json shown = read(7).at("structuredContent");
+  EXPECT_EQ(shown, Json({{"path", "/home/log"},
+                         {"size", 7},
+                         {"offset", 7},
+                         {"truncated", false},
+                         {"text", ""},
+                         {"sandbox_id", kBox}}));
+  EXPECT_EQ(read(8).at("isError"), true);
 }
 
 TEST(McpToolsTest, ResultsAreStructuredAndText) {
