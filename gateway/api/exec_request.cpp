@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "gateway/core/crypto.hpp"
+#include "gateway/http/token.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -109,9 +110,9 @@ std::optional<int> signal_from(const Json& value) {
   }
   if (!value.is_string()) return std::nullopt;
   std::string_view name = value.get_ref<const std::string&>();
-  if (name.starts_with("SIG")) name.remove_prefix(3);
+  if (http::equal_ignoring_case(name.substr(0, 3), "SIG")) name.remove_prefix(3);
   for (const auto& signal : kSignals)
-    if (signal.name == name) return signal.number;
+    if (http::equal_ignoring_case(name, signal.name)) return signal.number;
   return std::nullopt;
 }
 

@@ -75,6 +75,9 @@ TEST(ExecRequest, ASignalStandsAlone) {
 TEST(ExecRequest, SignalsHaveThreeSpellings) {
   EXPECT_EQ(signal_from("SIGTERM"), SIGTERM);
   EXPECT_EQ(signal_from("TERM"), SIGTERM);
+  EXPECT_EQ(signal_from("sigterm"), SIGTERM);
+  EXPECT_EQ(signal_from("kill"), SIGKILL);
+  EXPECT_FALSE(signal_from("sig"));
   EXPECT_EQ(signal_from(15), SIGTERM);
   EXPECT_FALSE(signal_from("SIGNOTHING"));
   EXPECT_FALSE(signal_from(0));
