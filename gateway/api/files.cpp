@@ -79,6 +79,13 @@ Task<std::optional<FileEntry>> entry_at(const OpenSandbox& box, std::string path
   co_return std::get<FileContent>(outcome).entry;
 }
 
+// A slash at its end says that a path is a directory's; what backends make of paths loses it.
+bool is_of_directory(const std::string& path) { return path.ends_with('/'); }
+
+Error not_of_a_file() {
+  return Error::invalid("?path", "has a slash at its end: it names no file");
+}
+
 // Backends name the member of a body; these routes take the same from the query.
 Task<http::Response> naming_the_query(Task<http::Response> answer) {
   try {
@@ -124,12 +131,17 @@ void FileHandlers::add_routes(http::Routes& routes) {
 Task<http::Response> FileHandlers::read(http::Request& request) {
   const std::string path = path_of(request.query);
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  if (is_of_directory(path)) {
+    co_await box.provider->stat(box.backend_id, path);
+    throw not_of_a_file();
+  }
   co_return co_await download(box, request, path);
 }
 
 Task<http::Response> FileHandlers::write(http::Request& request) {
   const std::string path = path_of(request.query);
   const uint32_t mode = mode_of(request.query);
+  if (is_of_directory(path)) throw not_of_a_file();
   // A part of a file would be taken for the whole.
   if (request.headers.find("Content-Range"))
     throw Error::invalid("Content-Range", "has no place here: a file is written whole");

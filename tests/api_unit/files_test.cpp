@@ -52,6 +52,20 @@ TEST_F(FilesApi, RangesAreServed) {
   EXPECT_EQ(send("GET", "/files?path=n", "", {{"Range", "lines=1-2"}}).body, "0123456789");
 }
 
+TEST_F(FilesApi, ASlashAtTheEndNamesNoFile) {
+  send("PUT", "/files?path=n", "0123456789");
+  const auto read = send("GET", "/files?path=n/");
+  EXPECT_EQ(read.status, 400);
+  EXPECT_EQ(Json::parse(read.body)["fields"][0]["path"], "?path");
+  EXPECT_EQ(send("HEAD", "/files?path=n/").status, 400);
+  EXPECT_EQ(send("GET", "/files?path=none/").status, 404);
+  const auto written = send("PUT", "/files?path=fresh/", "x");
+  EXPECT_EQ(written.status, 400);
+  EXPECT_EQ(Json::parse(written.body)["fields"][0]["path"], "?path");
+  EXPECT_EQ(send("GET", "/files/stat?path=fresh").status, 404);
+  EXPECT_EQ(send("GET", "/files?path=n").body, "0123456789");
+}
+
 TEST_F(FilesApi, TagsDecide) {
   send("PUT", "/files?path=n", "0123456789");
   const std::string tag = field(send("GET", "/files?path=n"), "ETag");
