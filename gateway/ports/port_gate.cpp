@@ -11,6 +11,22 @@ Error not_open() {
   return Error(ErrorCode::not_found, "no such port is open: see POST /v1/sandboxes/{id}/ports");
 }
 
+// Throws Error(unauthenticated), or Error(not_found) when the sandbox has ended, and its ports with
+// it. Wakes no sandbox: whoever comes has shown nothing yet.
+Task<void> check_comer(SandboxAccess& access, const OpenPort& port, const SandboxId& sandbox,
+                       const BroughtToken& brought) {
+  std::optional<Error> refusal;
+  try {
+    check_token(port, brought);
+  } catch (const Error& error) {
+    refusal = error;
+  }
+  if (!refusal) co_return;
+  auto judging = access.judge(port.tenant, sandbox, not_open());
+  const Error told = co_await std::move(judging);
+  throw says_ended(told) ? not_open() : *refusal;
+}
+
 http::Response redirect_below(const PortAddress& address) {
   http::Response response = http::Response::empty(308);
   std::string location = address.prefix + "/";
@@ -75,7 +91,8 @@ Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody&
   if (address->path.empty()) co_return redirect_below(*address);
   const PortStore::Shared port = co_await find(*address);
   const BroughtToken brought = brought_token(request, *address);
-  check_token(*port, brought);
+  auto checking = check_comer(access_, *port, address->sandbox, brought);
+  co_await std::move(checking);
   // Whoever was let through uses the sandbox.
   request.caller = {.role = http::Role::developer, .tenant = port->tenant};
   request.caller.suspended = co_await tenants_.is_suspended(port->tenant);

@@ -17,10 +17,17 @@ class ClosedAccess : public SandboxAccess {
     throw Error(ErrorCode::conflict, "the sandbox is paused");
     co_return OpenSandbox{};
   }
-  Task<Error> judge(TenantId, SandboxId, Error failure) override { co_return failure; }
+  Task<Error> judge(TenantId, SandboxId, Error failure) override {
+    if (failure.code == ErrorCode::not_found && ended) {
+      failure = Error(ErrorCode::conflict, "the sandbox is stopped");
+      failure.details = {{"state", "stopped"}};
+    }
+    co_return failure;
+  }
   Task<void> report_gone(SandboxId, std::string) override { co_return; }
 
   http::Caller asked;
+  bool ended = false;
 };
 
 class NoApi : public http::Responder {
@@ -69,6 +76,34 @@ TEST(PortGate, SaysWhoseTheSandboxIsAndWhetherTheyAreSuspended) {
   run(world.tenants.change(world.tenant, change, Actor{.role = "operator"}));
   EXPECT_EQ(ask(), 409);
   EXPECT_TRUE(access.asked.suspended);
+}
+
+TEST(PortGate, ThePortsOfWhatHasEndedAreClosedToEveryone) {
+  sandgate::test::EventsWorld world;
+  Notifications notifications(world.database.url());
+  TenantDirectory tenants(world.tenants, notifications);
+  PortStore ports(*world.database, notifications);
+  const SandboxId box = world.add_sandbox(world.tenant);
+  OpenPort row{.sandbox = box, .tenant = world.tenant, .port = 80, .access = Access::token};
+  row.token_hash = "0";
+  run(ports.open(row, std::nullopt, {}));
+  ClosedAccess access;
+  NoApi api;
+  AppPool pool;
+  SystemClock clock;
+  PortGate gate(api, access, ports, pool, clock, tenants, {});
+  const auto ask = [&](const std::string& query) {
+    http::Request request;
+    request.target = "/p/" + box.value + "/80/" + query;
+    NoBody body;
+    return run(gate.respond(request, body)).status;
+  };
+  EXPECT_EQ(ask(""), 401);
+  EXPECT_EQ(ask("?sandgate_token=wrong"), 401);
+  access.ended = true;
+  EXPECT_EQ(ask(""), 404);
+  EXPECT_EQ(ask("?sandgate_token=wrong"), 404);
+  EXPECT_FALSE(access.asked.tenant) << "nobody was let through";
 }
 
 TEST(PortGate, LeadsToEveryPortWhereAllAreOpen) {
