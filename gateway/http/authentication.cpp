@@ -12,15 +12,25 @@ constexpr size_t kMaxSecretBytes = 512;
 
 Error unauthenticated(const char* message) { return Error(ErrorCode::unauthenticated, message); }
 
+// Two ways to write one key, as clients of other APIs do, are the same.
+bool are_one_key(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  const auto first = api_secret_hash(a), second = api_secret_hash(b);
+  return first && second && *first == *second;
+}
+
 std::string secret_of(const Request& request) {
   std::string_view secret;
+  const std::string_view key = trimmed(request.headers.find("X-API-Key").value_or(""));
   if (const auto authorization = request.headers.find("Authorization")) {
     const size_t space = std::min(authorization->find(' '), authorization->size());
     if (!equal_ignoring_case(authorization->substr(0, space), "Bearer"))
       throw unauthenticated("the Authorization header must say \"Bearer <API key>\"");
     secret = trimmed(authorization->substr(space));
-  } else if (const auto key = request.headers.find("X-API-Key")) {
-    secret = trimmed(*key);
+    if (!key.empty() && !are_one_key(secret, key))
+      throw unauthenticated("Authorization and X-API-Key say different keys: send one of them");
+  } else {
+    secret = key;
   }
   if (secret.empty())
     throw unauthenticated("send an API key as \"Authorization: Bearer\" or \"X-API-Key\"");

@@ -86,6 +86,23 @@ TEST_F(AuthenticationTest, KnowsKeysInBothSpellingsAndHeaders) {
     EXPECT_EQ(here.refusal(wrong), ErrorCode::unauthenticated) << wrong;
 }
 
+TEST_F(AuthenticationTest, TwoHeadersMustAgree) {
+  const std::string secret = new_secret(), other = new_secret();
+  const auto code = [&](const std::string& bearer, const std::string& key) {
+    Request request;
+    request.headers.add("Authorization", "Bearer " + bearer);
+    request.headers.add("X-API-Key", key);
+    return code_of(here.authenticator.authenticate(request));
+  };
+  for (const std::string& same : {secret, "e2b_" + secret.substr(3), std::string()})
+    EXPECT_FALSE(code(secret, same)) << same;
+  EXPECT_FALSE(code("an operator's words", "an operator's words"));
+  for (const std::string& different : {other, std::string("x")}) {
+    EXPECT_EQ(code(secret, different), ErrorCode::unauthenticated) << different;
+    EXPECT_EQ(code(different, secret), ErrorCode::unauthenticated) << different;
+  }
+}
+
 TEST_F(AuthenticationTest, RevocationReachesEveryReplicaWithinASecond) {
   const std::string secret = new_secret();
   ASSERT_TRUE(here.accepts(secret) && there.accepts(secret));
