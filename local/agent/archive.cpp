@@ -18,6 +18,31 @@ namespace {
 constexpr int kMaxDepth = 256;
 constexpr size_t kSendBytes = 4 * kMaxPayload;
 
+void check_depth(int depth) {
+  if (depth > kMaxDepth) throw Error(ErrorCode::too_large, "the directories are too deep");
+}
+
+void rehearse_all(const File& directory, const std::string& path, int depth);
+
+// Looks at a tree as Packing will: once bytes are on their way, no error can be told.
+void rehearse(const File& directory, const std::string& name, const std::string& path, int depth) {
+  struct stat info;
+  if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
+  const bool is_directory = S_ISDIR(info.st_mode);
+  if (!is_directory && !S_ISREG(info.st_mode)) return;
+  const int how = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | (is_directory ? O_DIRECTORY : 0);
+  const File entry(open_safely(directory.get(), name.c_str(), how));
+  // What has gone or changed meanwhile is left to the packing.
+  if (!entry && (errno == EACCES || errno == EPERM)) throw path_error(path);
+  if (entry && is_directory) rehearse_all(entry, path, depth + 1);
+}
+
+void rehearse_all(const File& directory, const std::string& path, int depth) {
+  check_depth(depth);
+  for (const std::string& name : names_in(directory, kMostNames, path))
+    rehearse(directory, name, join(path, name), depth);
+}
+
 // Walks a tree and sends it as it goes.
 class Packing {
  public:
@@ -42,7 +67,7 @@ class Packing {
   }
 
   void add_all(const File& directory, const std::string& prefix, int depth) {
-    if (depth > kMaxDepth) throw Error(ErrorCode::too_large, "the directories are too deep");
+    check_depth(depth);
     for (const std::string& name : names_in(directory, kMostNames, prefix))
       add(directory, name, prefix + name, depth);
   }
@@ -105,11 +130,13 @@ void read_archive(FileSession& session, FileRequest& request) {
   if (!directory && errno != ENOTDIR) throw path_error(path);
   Packing packing(session);
   if (directory) {
+    rehearse_all(directory, path, 0);
     session.reply(nlohmann::json::object());
     packing.add_all(directory, "", 0);
   } else {
     const Place place = open_place(path, false);
     describe(place, path);
+    rehearse(place.directory, place.name, path, 0);
     session.reply(nlohmann::json::object());
     packing.add(place.directory, place.name, place.name, 0);
   }

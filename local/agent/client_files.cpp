@@ -103,7 +103,7 @@ Task<std::unique_ptr<ByteSource>> open_archive(std::string socket, std::string p
   Json request{{"path", path}};
   auto connection =
       co_await ClientConnection::open(std::move(socket), "archive_read", std::move(request));
-  co_await connection->receive_reply();
+  co_await connection->receive_reply(agent::kWorkPatience);
   co_return std::make_unique<Download>(connection, std::nullopt);
 }
 

@@ -76,6 +76,27 @@ TEST_F(ArchiveTest, OneFileIsAnArchiveToo) {
   EXPECT_EQ(go([&] { return refusal(client_.read_archive("none")); }), "not_found");
 }
 
+// However much stands before it.
+TEST_F(ArchiveTest, WhatMayNotBeReadIsNamedBeforeTheFirstByte) {
+  exec(
+      "mkdir -p in/sub/closed; head -c 3000000 /dev/zero > in/a; echo x > in/sub/secret; "
+      "chmod 0 in/sub/secret in/sub/closed");
+  const auto why = [&]() -> std::string {
+    return go([&]() -> Task<std::string> {
+      auto reading = client_.read_archive("in");
+      const auto outcome = co_await attempt(std::move(reading));
+      const auto* error = std::get_if<Error>(&outcome);
+      co_return error ? std::string(to_string(error->code)) + " " + error->what() : "none";
+    });
+  };
+  EXPECT_NE(why().find(home() + "/in/sub/closed"), std::string::npos) << why();
+  exec("rmdir in/sub/closed");
+  EXPECT_EQ(why().substr(0, 9), "forbidden");
+  EXPECT_NE(why().find(home() + "/in/sub/secret"), std::string::npos) << why();
+  exec("rm in/sub/secret; ln -s nowhere in/sub/link; mkfifo in/sub/pipe");
+  EXPECT_EQ(why(), "none");
+}
+
 TEST_F(ArchiveTest, NothingLeavesTheDirectory) {
   exec("mkdir outside; echo safe > outside/file");
   EXPECT_EQ(unpack(member({.name = "../escaped"}, "x")).substr(0, 7), "invalid");
