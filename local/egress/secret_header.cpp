@@ -68,7 +68,7 @@ class Placing {
 
 bool echoes_by_purpose(const std::string& method) {
   const std::string lower = lower_case(method);
-  return lower == "trace" || lower == "options";
+  return lower == "trace" || lower == "track" || lower == "options";
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(SecretHeader, LeavesEverythingElseAlone) {
   for (const char* name : {"X-Api-Key", "User-Agent", "Cookie", "Referer"})
     EXPECT_EQ(sent(request(name, kPlaceholder)), kPlaceholder);
   EXPECT_EQ(sent(request("Authorization", kPlaceholder), "other.example.com"), kPlaceholder);
-  for (const char* method : {"TRACE", "TraCe", "OPTIONS"})
+  for (const char* method : {"TRACE", "TraCe", "TRACK", "track", "OPTIONS"})
     EXPECT_EQ(sent(request("Authorization", kPlaceholder, method)), kPlaceholder);
   EXPECT_EQ(sent(request("Authorization", "Basic not base64")), "Basic not base64");
 }
