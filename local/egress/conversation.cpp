@@ -88,6 +88,13 @@ Task<void> speak_http(ConnectionPtr connection) {
   co_await std::move(forwarding);
 }
 
+// Also one whose request line names the host, as servers are to accept it; both namings count.
+bool is_for_host(RequestHead& head, const Target& target) {
+  const auto authority = take_authority(head, "https://");
+  if (authority && target_from(*authority, kHttps) != target) return false;
+  return is_for(head, target, kHttps);
+}
+
 // One request over TLS that ends here: the only place where a secret's value is put in.
 Task<void> speak_for_client(ConnectionPtr connection, TlsStream& client) {
   const Target target = *connection->target;
@@ -96,7 +103,7 @@ Task<void> speak_for_client(ConnectionPtr connection, TlsStream& client) {
   std::string_view wrong;
   if (received.result.state == HeadState::incomplete) co_return;
   if (received.result.state == HeadState::malformed) wrong = received.result.reason;
-  if (wrong.empty() && !is_for(received.result.head, target, kHttps)) wrong = "other_host";
+  if (wrong.empty() && !is_for_host(received.result.head, target)) wrong = "other_host";
   PlacedSecrets placed;
   if (wrong.empty()) {
     placed = connection->box->put_secrets(received.result.head, target.host);
@@ -205,22 +212,10 @@ Task<void> serve_connect(ConnectionPtr connection, PlainStream& client, std::str
   co_await std::move(tunnelling);
 }
 
-// "http://host:port/path" apart; the head's target becomes the path.
-std::optional<Target> take_authority(RequestHead& head) {
-  constexpr std::string_view kScheme = "http://";
-  if (lower_case(head.target.substr(0, kScheme.size())) != kScheme) return std::nullopt;
-  const size_t end = std::min(head.target.find_first_of("/?#", kScheme.size()), head.target.size());
-  const auto target = target_from(
-      std::string_view(head.target).substr(kScheme.size(), end - kScheme.size()), kHttp);
-  std::string path = head.target.substr(end);
-  if (path.find('#') != std::string::npos) return std::nullopt;
-  head.target = path.starts_with('/') ? path : "/" + path;
-  return target;
-}
-
 Task<void> serve_request(ConnectionPtr connection, PlainStream& client, Received received) {
   RequestHead& head = received.result.head;
-  const auto target = take_authority(head);
+  const auto authority = take_authority(head, "http://");
+  const auto target = authority ? target_from(*authority, kHttp) : std::nullopt;
   std::string_view wrong;
   int status = 400;
   if (!target) wrong = "malformed";

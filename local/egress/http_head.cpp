@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kMaxFields = 128;
 constexpr size_t kMaxSizeDigits = 18;
+constexpr int kMaxExtension = 256;
 
 bool is_token_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -68,15 +69,27 @@ const char* read_length(std::string_view value, RequestHead& head) {
   return nullptr;
 }
 
+// Whether a field is a list that has this word.
+bool has_word(const HeaderField& field, std::string_view wanted) {
+  for (std::string_view rest = field.value; !rest.empty();) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    if (lower_case(without_spaces(rest.substr(0, end))) == wanted) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
 // What decides where the request ends and whom it is for may be said once.
 const char* check_framing(RequestHead& head) {
   size_t hosts = 0, lengths = 0, codings = 0;
+  bool upgrade_is_meant = false;
   for (const HeaderField& field : head.fields) {
     const std::string name = lower_case(field.name);
     hosts += name == "host";
     lengths += name == "content-length";
     codings += name == "transfer-encoding";
     if (name == "http2-settings") return "h2c";
+    if (name == "connection" && has_word(field, "upgrade")) upgrade_is_meant = true;
     if (name == "content-length") {
       if (const char* wrong = read_length(field.value, head)) return wrong;
     } else if (name == "transfer-encoding") {
@@ -88,6 +101,7 @@ const char* check_framing(RequestHead& head) {
       head.upgrade = true;
     }
   }
+  head.upgrade = head.upgrade && upgrade_is_meant && head.minor_version == 1;
   if (lengths + codings > 1) return "two body lengths";
   if (hosts > 1 || (hosts == 0 && head.minor_version == 1)) return "host";
   return nullptr;
@@ -133,6 +147,16 @@ HeadResult parse_request_head(std::string_view bytes) {
   return result;
 }
 
+std::optional<std::string> take_authority(RequestHead& head, std::string_view scheme) {
+  if (lower_case(head.target.substr(0, scheme.size())) != scheme) return std::nullopt;
+  const size_t end = std::min(head.target.find_first_of("/?#", scheme.size()), head.target.size());
+  if (head.target.find('#', end) != std::string::npos) return std::nullopt;
+  const std::string authority = head.target.substr(scheme.size(), end - scheme.size());
+  const std::string path = head.target.substr(end);
+  head.target = path.starts_with('/') ? path : "/" + path;
+  return authority;
+}
+
 std::optional<bool> looks_like_http(std::string_view bytes) {
   // Servers forgive empty lines before a request.
   while (!bytes.empty() && (bytes.front() == '\r' || bytes.front() == '\n')) bytes.remove_prefix(1);
@@ -170,7 +194,8 @@ void ChunkedBody::size_digit(char c) {
   const bool decimal = c >= '0' && c <= '9';
   const char lower = static_cast<char>(c | 0x20);
   if (!decimal && (lower < 'a' || lower > 'f')) {
-    state_ = c == '\r' && digits_ > 0 ? State::size_end : State::bad;
+    if (digits_ == 0 || (c != '\r' && c != ';')) state_ = State::bad;
+    if (state_ != State::bad) state_ = c == ';' ? State::extension : State::size_end;
     return;
   }
   if (++digits_ > 15) state_ = State::bad;
@@ -182,13 +207,17 @@ void ChunkedBody::step(char c) {
   switch (state_) {
     case State::size:
       return size_digit(c);
+    case State::extension:
+      if (c == '\r') return expect('\r', State::size_end);
+      if ((c < 0x20 && c != '\t') || c == 0x7f || ++extension_ > kMaxExtension) state_ = State::bad;
+      return;
     case State::size_end:
       expect('\n', left_ > 0 ? State::data : State::last_cr);
       return;
     case State::data_cr:
       return expect('\r', State::data_lf);
     case State::data_lf:
-      digits_ = 0;
+      digits_ = extension_ = 0;
       return expect('\n', State::size);
     case State::last_cr:
       return expect('\r', State::last_lf);

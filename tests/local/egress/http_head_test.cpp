@@ -67,7 +67,37 @@ TEST(RequestHead, RefusesWhatTwoReadersReadDifferently) {
        })
     EXPECT_EQ(state_of(text), HeadState::malformed) << text;
   EXPECT_EQ(state_of(with("Transfer-Encoding: chunked\r\n")), HeadState::complete);
-  EXPECT_EQ(state_of(with("Upgrade: websocket\r\n")), HeadState::complete);
+}
+
+bool upgrades(const std::string& text) {
+  const HeadResult result = parse_request_head(text);
+  EXPECT_EQ(result.state, HeadState::complete) << text;
+  return result.head.upgrade;
+}
+
+TEST(RequestHead, AnUpgradeIsMeantByBothFields) {
+  const std::string field = "Upgrade: WebSocket\r\n";
+  EXPECT_TRUE(upgrades(with(field + "Connection: keep-alive, Upgrade\r\n")));
+  EXPECT_TRUE(upgrades(with("Connection: close\r\nConnection: upgrade\r\n" + field)));
+  EXPECT_FALSE(upgrades(with(field)));
+  EXPECT_FALSE(upgrades(with(field + "Connection: upgrades, keep-alive\r\n")));
+  EXPECT_FALSE(upgrades(with("Connection: Upgrade\r\n")));
+  EXPECT_FALSE(upgrades("GET / HTTP/1.0\r\nConnection: upgrade\r\n" + field + "\r\n"));
+}
+
+TEST(RequestHead, ItsTargetMayNameTheHost) {
+  const auto apart = [](const std::string& target) {
+    RequestHead head;
+    head.target = target;
+    const auto authority = take_authority(head, "https://");
+    return authority ? *authority + " " + head.target : "-" + head.target;
+  };
+  EXPECT_EQ(apart("https://a.example/x?y"), "a.example /x?y");
+  EXPECT_EQ(apart("HTTPS://a.example:8443"), "a.example:8443 /");
+  EXPECT_EQ(apart("https://a.example?y"), "a.example /?y");
+  EXPECT_EQ(apart("https://u@a.example/"), "u@a.example /") << "which is no target";
+  for (const char* other : {"/x", "http://a.example/", "https:/a.example/", "https://a/#x", "*"})
+    EXPECT_EQ(apart(other), std::string("-") + other);
 }
 
 TEST(RequestHead, IsBounded) {
@@ -104,8 +134,18 @@ TEST(ChunkedBody, FindsItsEndWhateverThePieces) {
     EXPECT_EQ(whole_body(body + "GET", piece), body.size()) << piece;
 }
 
+TEST(ChunkedBody, PassesExtensions) {
+  const std::string body = "5;x=y; z=\"a b\"\r\nhello\r\n0;last\r\n\r\n";
+  for (size_t piece = 1; piece <= body.size() + 3; ++piece)
+    EXPECT_EQ(whole_body(body + "GET", piece), body.size()) << piece;
+  const std::string most(256, 'x'), rest = "\r\na\r\n1;" + most + "\r\na\r\n0\r\n\r\n";
+  EXPECT_TRUE(whole_body("1;" + most + rest, 64)) << "each chunk may have as many";
+  EXPECT_FALSE(whole_body("1;x" + most + rest, 64));
+}
+
 TEST(ChunkedBody, RefusesWhatTwoReadersReadDifferently) {
-  for (const char* text : {"5;x=y\r\nhello\r\n0\r\n\r\n", "5\nhello\r\n0\r\n\r\n", "\r\n",
+  for (const char* text : {"5;x\nhello\r\n0\r\n\r\n", "5;x\r\r\nhello\r\n0\r\n\r\n", ";x\r\n",
+                           "5 ;x\r\nhello", "5;\x01\r\nhello", "5\nhello\r\n0\r\n\r\n", "\r\n",
                            "0\r\nX-A: b\r\n\r\n", "5\r\nhelloX\r\n0\r\n\r\n", "-5\r\n", "0x5\r\n",
                            "fffffffffffffffff\r\n", " 5\r\nhello", "5 \r\nhello"})
     EXPECT_FALSE(whole_body(text, 64)) << text;
