@@ -108,15 +108,16 @@ Fd image_layer(int user_namespace) {
   return image;
 }
 
-// What is written inside has the same ids outside.
-// Root inside has no more there than any account: a program it leaves with the set-user-id bit
-// would run as root on the host.
-Fd workspace_layer(WorkspaceKind kind, uint32_t id_base) {
-  const Fd user_namespace = user_namespace_without_root(id_base);
+// What the image's account writes inside has the same ids outside. No other account has any there,
+// root and whoever it becomes least of all: a program that is left with the set-user-id bit would
+// run on the host as the account there that has its number.
+Fd workspace_layer(const LaunchSpec& spec) {
+  const Fd user_namespace = user_namespace_of_account(spec.id_base, spec.uid, spec.gid);
   Fd workspace = clone_mount(kWorkspaceFd);
   const uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-  idmap_mount(workspace.get(), user_namespace.get(),
-              kind == WorkspaceKind::read_only ? attributes | MOUNT_ATTR_RDONLY : attributes);
+  idmap_mount(
+      workspace.get(), user_namespace.get(),
+      spec.workspace == WorkspaceKind::read_only ? attributes | MOUNT_ATTR_RDONLY : attributes);
   return workspace;
 }
 
@@ -226,8 +227,7 @@ void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   write_id_maps(child.pid, spec.id_base);
   Fd user_namespace = open_user_namespace(child.pid);
   hand_over(image_layer(user_namespace.get()), kImageMount);
-  if (spec.workspace != WorkspaceKind::none)
-    hand_over(workspace_layer(spec.workspace, spec.id_base), kWorkspaceMount);
+  if (spec.workspace != WorkspaceKind::none) hand_over(workspace_layer(spec), kWorkspaceMount);
   if (spec.disk == DiskKind::loop) hand_over(disk_layer(user_namespace.get()), kDiskMount);
   check(write(go_write.get(), "x", 1), "go");
 }

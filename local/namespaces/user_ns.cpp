@@ -25,13 +25,19 @@ void write_whole(const std::string& path, const std::string& text, const char* s
   check(write(fd.get(), text.data(), text.size()), step);
 }
 
-// Ids from `first` on.
-void write_maps(pid_t pid, uint32_t first, uint32_t base) {
-  const std::string map = std::to_string(first) + " " + std::to_string(base + first) + " " +
-                          std::to_string(kIdRange - first) + "\n";
-  write_whole(proc_path(pid, "uid_map"), map, "write uid_map");
-  write_whole(proc_path(pid, "gid_map"), map, "write gid_map");
+// The last of a range, which no account of a machine has.
+constexpr uint32_t kIdOfNobody = kIdRange - 1;
+
+// `count` ids from `first` on.
+void write_map(pid_t pid, const char* map, uint32_t first, uint32_t base, uint32_t count) {
+  write_whole(proc_path(pid, map),
+              std::to_string(first) + " " + std::to_string(base + first) + " " +
+                  std::to_string(count) + "\n",
+              map);
 }
+
+// A map of nothing is none to the kernel.
+uint32_t never_root(uint32_t id) { return id == 0 ? kIdOfNobody : id; }
 
 // Ends with its owner's scope; until then it stands for its user namespace.
 class Placeholder {
@@ -56,11 +62,15 @@ class Placeholder {
 
 }  // namespace
 
-void write_id_maps(pid_t pid, uint32_t base) { write_maps(pid, 0, base); }
+void write_id_maps(pid_t pid, uint32_t base) {
+  write_map(pid, "uid_map", 0, base, kIdRange);
+  write_map(pid, "gid_map", 0, base, kIdRange);
+}
 
-Fd user_namespace_without_root(uint32_t base) {
+Fd user_namespace_of_account(uint32_t base, uint32_t uid, uint32_t gid) {
   const Placeholder placeholder;
-  write_maps(placeholder.pid(), 1, base);
+  write_map(placeholder.pid(), "uid_map", never_root(uid), base, 1);
+  write_map(placeholder.pid(), "gid_map", never_root(gid), base, 1);
   return open_user_namespace(placeholder.pid());
 }
 

@@ -21,9 +21,10 @@ void write_single_id_map(pid_t pid, uid_t uid, gid_t gid);
 // The user namespace of a process, as id-mapped mounts ask for it.
 Fd open_user_namespace(pid_t pid);
 
-// A namespace without processes, for id-mapped mounts: as after write_id_maps, but without uid and
-// gid 0, so that files of root outside are nobody's inside, and nothing made inside is root's.
-Fd user_namespace_without_root(uint32_t base);
+// A namespace without processes, for id-mapped mounts: of what write_id_maps maps it has this uid
+// and this gid alone, and never 0. Files of all others outside are nobody's inside, and nothing
+// made inside is another's.
+Fd user_namespace_of_account(uint32_t base, uint32_t uid, uint32_t gid);
 
 // Makes the calling process uid and gid 0 of its namespace, with no supplementary groups; with a
 // single id those of the account outside stay, which only files outside could honour.

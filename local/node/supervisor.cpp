@@ -155,7 +155,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   spec.cgroup_version = inputs.cgroups.empty() ? 0 : capabilities_.cgroups.version;
   spec.cpu_is_limited = spec.cgroup_version != 0 && capabilities_.cgroups.cpu;
   Fd listener = listen_on(journal_.directory_of(record.id), "agent.sock", settings_.serve_uid);
-  Fd workspace = open_workspace(order);
+  Fd workspace = open_workspace(order, image.info);
   if (workspace) {
     spec.workspace =
         order.workspace_writable ? WorkspaceKind::read_write : WorkspaceKind::read_only;

@@ -120,8 +120,10 @@ class Supervisor {
   void restore_pause(const JournalRecord& record) const;
   // Throws Error: not_found (image or snapshot), conflict, invalid.
   OpenImage open_image(const SandboxOrder& order) const;
-  // The directory an order names, when the settings allow it. Throws Error(forbidden, not_found).
-  Fd open_workspace(const SandboxOrder& order) const;
+  // The directory an order names, when the settings allow it; one that its programs are to write
+  // and cannot is logged. Throws Error(forbidden, not_found).
+  Fd open_workspace(const SandboxOrder& order, const ImageInfo& image) const;
+  Fd find_workspace(const std::string& path) const;
   Fd make_disk(const SandboxOrder& order, uint64_t bytes, const std::atomic<bool>& stop);
   // Before what needs space on the disk of all begins. Throws Error(no_capacity).
   void require_space() const;

@@ -1,5 +1,7 @@
 #include <fcntl.h>
+#include <sys/stat.h>
 
+#include "gateway/core/log.hpp"
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/supervisor.hpp"
@@ -13,11 +15,24 @@ bool is_within(const std::string& path, const std::string& allowed) {
 
 }  // namespace
 
+// The kernel refuses writes to what belongs to an account that is not mapped, whatever its mode.
+Fd Supervisor::open_workspace(const SandboxOrder& order, const ImageInfo& image) const {
+  if (order.workspace.empty()) return Fd();
+  Fd workspace = find_workspace(order.workspace);
+  struct stat status {};
+  if (order.workspace_writable && fstat(workspace.get(), &status) == 0 &&
+      (status.st_uid != image.uid || status.st_gid != image.gid))
+    log::warn("nobody inside can write at the top of the workspace: its owner is not the image's",
+              {{"sandbox", order.id},
+               {"workspace", order.workspace},
+               {"owner", std::to_string(status.st_uid) + ":" + std::to_string(status.st_gid)},
+               {"wanted", std::to_string(image.uid) + ":" + std::to_string(image.gid)}});
+  return workspace;
+}
+
 // Whoever writes below an allowed directory must not lead a sandbox out of it: below it no link is
 // followed. One that lies below another is reached from there, as it may itself be replaced.
-Fd Supervisor::open_workspace(const SandboxOrder& order) const {
-  const std::string& path = order.workspace;
-  if (path.empty()) return Fd();
+Fd Supervisor::find_workspace(const std::string& path) const {
   const std::string* outermost = nullptr;
   for (const std::string& allowed : settings_.workspaces)
     if (is_within(path, allowed) && (!outermost || allowed.size() < outermost->size()))

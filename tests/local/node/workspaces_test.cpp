@@ -76,6 +76,34 @@ TEST_F(WorkspacesTest, RootInsideIsNotRootOfTheHost) {
   EXPECT_EQ(out(id, "echo inside > /workspace/new && cat /workspace/new"), "inside\n");
 }
 
+// Root inside may become any account of the sandbox; only the image's own has a name on the host.
+TEST_F(WorkspacesTest, NoProgramOfAnotherAccountIsLeftBehind) {
+  CreateSpec spec = showing(allowed_ + "/project", true);
+  spec.allow_root = true;
+  const std::string id = node_->create(spec);
+  const auto leave = [&](int uid, int gid, const std::string& name) {
+    const std::string ids = std::to_string(gid) + ", " + std::to_string(uid);
+    return node_
+        ->python(id,
+                 "import os, shutil\ngid, uid = " + ids +
+                     "\nos.setgroups([])\nos.setresgid(gid, gid, gid)\n"
+                     "os.setresuid(uid, uid, uid)\nname = '/workspace/" +
+                     name +
+                     "'\ntry:\n  shutil.copy('/usr/bin/id', name)\n  os.chmod(name, 0o6755)\n"
+                     "  print('left')\nexcept OSError: print('refused')",
+                 "root")
+        .out;
+  };
+  EXPECT_EQ(leave(999, 6, "both"), "refused\n");
+  EXPECT_EQ(leave(999, 1000, "user"), "refused\n");
+  EXPECT_EQ(leave(1000, 42, "group"), "refused\n");
+  EXPECT_EQ(leave(1000, 1000, "own"), "left\n");
+  for (const char* name : {"both", "user", "group"})
+    EXPECT_FALSE(std::filesystem::exists(allowed_ + "/project/" + name)) << name;
+  const std::string regroup = "chgrp 42 /workspace/own 2> /dev/null || echo refused";
+  EXPECT_EQ(node_->shell(id, regroup, "root").out, "refused\n");
+}
+
 TEST_F(WorkspacesTest, OnlyWhatIsAllowedIsShown) {
   EXPECT_EQ(refusal(directory_.path() + "/secret"), ErrorCode::forbidden);
   EXPECT_EQ(refusal(allowed_ + "-too"), ErrorCode::forbidden);
