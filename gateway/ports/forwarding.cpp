@@ -142,7 +142,8 @@ std::string forwarded_head(const Forwarding& forwarding) {
     if (!forwarding.upstream_prefix.empty() && equal_ignoring_case(name, "Host")) continue;
     if (!equal_ignoring_case(name, "Cookie")) {
       append_field(head, name, value);
-    } else if (const std::string cookies = cookies_without_token(value); !cookies.empty()) {
+    } else if (const std::string cookies = cookies_for_program(value, forwarding.address);
+               !cookies.empty()) {
       append_field(head, name, cookies);
     }
   }

@@ -92,6 +92,20 @@ std::string cookies_without_token(std::string_view cookies) {
   return without_token(cookies, ';', "; ");
 }
 
+std::string cookies_for_program(std::string_view cookies, const PortAddress& address) {
+  const std::string own = cookies_without_token(cookies);
+  if (address.prefix.empty() || own.find(kKeptHostPrefix) == std::string::npos) return own;
+  std::string named;
+  each_pair(own, ';', [&](std::string_view name, std::string_view, std::string_view whole) {
+    if (!named.empty()) named.append("; ");
+    if (name.starts_with(kKeptHostPrefix))
+      named.append(kHostPrefix).append(whole.substr(kKeptHostPrefix.size()));
+    else
+      named.append(whole);
+  });
+  return named;
+}
+
 std::string token_cookie(std::string_view token, const PortAddress& address, bool secure) {
   return std::string(kTokenParameter) + "=" + std::string(token) + "; Path=" + address.prefix +
          "/; HttpOnly; SameSite=Lax" + (secure ? "; Secure" : "");

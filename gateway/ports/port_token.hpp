@@ -32,6 +32,11 @@ void check_token(const OpenPort& port, const BroughtToken& brought);
 // A query or a Cookie header without what is for us; the rest unchanged.
 std::string query_without_token(std::string_view query);
 std::string cookies_without_token(std::string_view cookies);
+// Names that browsers take for the path / only, and how they are kept below a prefix.
+inline constexpr std::string_view kHostPrefix = "__Host-";
+inline constexpr std::string_view kKeptHostPrefix = "__Secure-sandgate-host-";
+// The same, with the names that the program behind the port gave them.
+std::string cookies_for_program(std::string_view cookies, const PortAddress& address);
 // A Set-Cookie value that brings the token from now on, for this port only.
 std::string token_cookie(std::string_view token, const PortAddress& address, bool secure);
 

@@ -5,14 +5,50 @@
 
 #include "gateway/http/token.hpp"
 #include "gateway/ports/forwarding.hpp"
+#include "gateway/ports/port_token.hpp"
 
 namespace sandgate::ports {
 namespace {
 
 using http::equal_ignoring_case;
 
+// Also "=name=value", which browsers keep without a name and send as if it had one.
+bool names_token(std::string_view cookie) {
+  std::string_view pair = http::trimmed(cookie.substr(0, cookie.find(';')));
+  while (pair.starts_with('=')) pair = http::trimmed(pair.substr(1));
+  return http::trimmed(pair.substr(0, pair.find('='))) == kTokenParameter;
+}
+
+// What a client may leave out after the host.
+std::string_view without_default_port(std::string_view authority, std::string_view port) {
+  if (authority.ends_with(port)) authority.remove_suffix(port.size());
+  return authority;
+}
+
+// How many characters of a location name the gateway itself; 0: none do.
+size_t own_origin(std::string_view location, std::string_view host) {
+  struct Start {
+    std::string_view text, port;
+  };
+  for (const Start& start : {Start{"http://", ":80"}, Start{"https://", ":443"}, Start{"//", ""}}) {
+    const size_t from = start.text.size();
+    if (host.empty() || !equal_ignoring_case(location.substr(0, from), start.text)) continue;
+    const size_t end = std::min(location.find_first_of("/?#", from), location.size());
+    const std::string_view named = location.substr(from, end - from);
+    return equal_ignoring_case(without_default_port(named, start.port),
+                               without_default_port(host, start.port))
+               ? end
+               : 0;
+  }
+  return 0;
+}
+
 bool is_below_prefix(std::string_view path, std::string_view prefix) {
   return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
+}
+
+bool starts_with_host_prefix(std::string_view cookie) {
+  return equal_ignoring_case(cookie.substr(0, kHostPrefix.size()), kHostPrefix);
 }
 
 // What would act on the whole origin, which other ports and the API share.
@@ -26,12 +62,17 @@ bool reaches_beyond(std::string_view name) {
 void append_answered(std::string& head, const Returning& returning, std::string_view name,
                      std::string_view value) {
   const PortAddress& address = returning.address;
-  if (equal_ignoring_case(name, "Set-Cookie"))
-    return append_field(head, name, kept_cookie(value, address));
+  if (equal_ignoring_case(name, "X-Request-Id")) return;
+  if (equal_ignoring_case(name, "Set-Cookie")) {
+    if (!names_token(value)) append_field(head, name, kept_cookie(value, address));
+    return;
+  }
   if (address.prefix.empty()) return append_field(head, name, value);
   if (reaches_beyond(name)) return;
   if (equal_ignoring_case(name, "Location"))
-    append_field(head, name, kept_location(value, address));
+    append_field(
+        head, name,
+        kept_location(value, address, returning.request.headers.find("Host").value_or("")));
   else
     append_field(head, name, value);
 }
@@ -59,11 +100,15 @@ std::string_view value_of(const AppResponse& answer, std::string_view wanted) {
 
 }  // namespace
 
-std::string kept_location(std::string_view location, const PortAddress& address) {
-  if (!location.starts_with('/') || location.starts_with("//") ||
-      is_below_prefix(location, address.prefix))
+std::string kept_location(std::string_view location, const PortAddress& address,
+                          std::string_view host) {
+  const size_t origin = own_origin(location, host);
+  const std::string_view path = location.substr(origin);
+  if (is_below_prefix(path, address.prefix) ||
+      (origin == 0 && (!path.starts_with('/') || path.starts_with("//"))))
     return std::string(location);
-  return address.prefix + std::string(location);
+  return std::string(location.substr(0, origin)) + address.prefix +
+         (path.starts_with('/') ? "" : "/") + std::string(path);
 }
 
 std::string kept_cookie(std::string_view cookie, const PortAddress& address) {
@@ -80,9 +125,12 @@ std::string kept_cookie(std::string_view cookie, const PortAddress& address) {
         path = part.substr(name.size() + 1);
       continue;
     }
-    kept.append(first ? "" : "; ").append(part);
+    if (first && by_path && starts_with_host_prefix(part))
+      kept.append(kKeptHostPrefix).append(part.substr(kHostPrefix.size()));
+    else
+      kept.append(first ? "" : "; ").append(part);
   }
-  return by_path ? kept + "; Path=" + kept_location(path, address) : kept;
+  return by_path ? kept + "; Path=" + kept_location(path, address, "") : kept;
 }
 
 std::string returned_head(const Returning& returning) {
@@ -94,15 +142,13 @@ std::string returned_head(const Returning& returning) {
   for (const char c : answer.reason())
     head.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
   head.append("\r\n");
-  bool identified = false;
   for (const auto& [name, value] : answer.fields()) {
     if (returning.framing.upgrade && equal_ignoring_case(name, "Upgrade"))
       append_field(head, name, value);
     if (is_hop_by_hop(name, connection) || equal_ignoring_case(name, "Content-Length")) continue;
-    identified = identified || equal_ignoring_case(name, "X-Request-Id");
     append_answered(head, returning, name, value);
   }
-  if (!identified) append_field(head, "X-Request-Id", returning.request.id);
+  append_field(head, "X-Request-Id", returning.request.id);
   if (!returning.cookie.empty()) append_field(head, "Set-Cookie", returning.cookie);
   append_answer_framing(head, returning.framing);
   return head.append("\r\n");

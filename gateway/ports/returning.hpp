@@ -26,12 +26,17 @@ struct Returning {
 };
 
 // The head of a program's answer as the client gets it: made anew like the forwarded one. Below a
-// path, what would reach beyond it (redirects, cookies, service workers) is kept inside.
+// path, what would reach beyond it (redirects, cookies, service workers) is kept inside. The
+// request's id and the port's cookie are ours alone to set.
 std::string returned_head(const Returning& returning);
 
-// "/login" below the prefix; other locations unchanged.
-std::string kept_location(std::string_view location, const PortAddress& address);
-// A Set-Cookie value for this host only, whose path is below the prefix where there is one.
+// "/login" below the prefix, and so what names the gateway itself, which the client asked as
+// `host`: "//host/login", "http://host/login". Other locations unchanged.
+std::string kept_location(std::string_view location, const PortAddress& address,
+                          std::string_view host);
+// A Set-Cookie value for this host only, whose path is below the prefix where there is one. A
+// browser takes names with __Host- for the path / only, so below a prefix they get another name;
+// see cookies_for_program().
 std::string kept_cookie(std::string_view cookie, const PortAddress& address);
 
 }  // namespace sandgate::ports

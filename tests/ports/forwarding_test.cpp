@@ -156,17 +156,61 @@ TEST(Forwarding, AConnectionFieldTakesNothingFromTheProgram) {
 TEST(Returning, KeepsLocationsAndCookiesBelowThePrefix) {
   PortAddress address;
   address.prefix = "/p/x/80";
-  EXPECT_EQ(kept_location("/login?a", address), "/p/x/80/login?a");
+  EXPECT_EQ(kept_location("/login?a", address, "h:1"), "/p/x/80/login?a");
   for (const char* same : {"/p/x/80/login", "/p/x/80", "//other/", "relative", "http://a/b", ""})
-    EXPECT_EQ(kept_location(same, address), same);
-  EXPECT_EQ(kept_location("/p/x/800", address), "/p/x/80/p/x/800");
+    EXPECT_EQ(kept_location(same, address, "h:1"), same);
+  EXPECT_EQ(kept_location("/p/x/800", address, ""), "/p/x/80/p/x/800");
   EXPECT_EQ(kept_cookie("a=b", address), "a=b; Path=/p/x/80/");
   EXPECT_EQ(kept_cookie("a=b; path=/c; Domain=x; HttpOnly", address),
             "a=b; HttpOnly; Path=/p/x/80/c");
   EXPECT_EQ(kept_cookie("domain=b;Path", address), "domain=b; Path=/p/x/80/");
+  EXPECT_EQ(kept_cookie("__Host-a=b; Secure; Path=/", address),
+            "__Secure-sandgate-host-a=b; Secure; Path=/p/x/80/");
+  EXPECT_EQ(cookies_for_program("x=1; __Secure-sandgate-host-a=b; sandgate_token=t", address),
+            "x=1; __Host-a=b");
   const PortAddress by_host;
+  EXPECT_EQ(kept_cookie("__Host-a=b; Secure; Path=/", by_host), "__Host-a=b; Secure; Path=/");
   EXPECT_EQ(kept_cookie("a=b; Domain=example.com; Path=/c; Secure", by_host),
             "a=b; Path=/c; Secure");
+}
+
+TEST(Returning, KeepsLocationsThatNameTheGateway) {
+  PortAddress address;
+  address.prefix = "/p/x/80";
+  const auto kept = [&](const char* location, const char* host = "gw.example") {
+    return kept_location(location, address, host);
+  };
+  EXPECT_EQ(kept("http://gw.example/a?b"), "http://gw.example/p/x/80/a?b");
+  EXPECT_EQ(kept("https://GW.example:443/a"), "https://GW.example:443/p/x/80/a");
+  EXPECT_EQ(kept("//gw.example/a"), "//gw.example/p/x/80/a");
+  EXPECT_EQ(kept("http://gw.example"), "http://gw.example/p/x/80/");
+  EXPECT_EQ(kept("http://gw.example?q"), "http://gw.example/p/x/80/?q");
+  EXPECT_EQ(kept("http://gw.example/a", "gw.example:80"), "http://gw.example/p/x/80/a");
+  EXPECT_EQ(kept("http://gw:8080/a", "gw:8080"), "http://gw:8080/p/x/80/a");
+  for (const char* same :
+       {"http://gw.example/p/x/80/a", "http://gw.example:8080/a", "http://gw.example.org/a",
+        "http://u@gw.example/a", "//other/a", "ftp://gw.example/a", "http:gw.example"})
+    EXPECT_EQ(kept(same), same);
+  EXPECT_EQ(kept("http:///a", ""), "http:///a");
+}
+
+std::string returned(std::initializer_list<std::string> fields) {
+  AppResponse answer(false);
+  std::string text = "HTTP/1.1 200 OK\r\n";
+  for (const std::string& field : fields) text += field + "\r\n";
+  answer.parse_head(text + "Content-Length: 0\r\n\r\n");
+  const http::Request request = request_for("/");
+  const PortAddress by_host;
+  return returned_head({answer, by_host, request, {}, "sandgate_token=ours"});
+}
+
+TEST(Returning, TheIdAndThePortsCookieAreOurs) {
+  const std::string head =
+      returned({"X-Request-Id: theirs", "Set-Cookie: sandgate_token=evil; Path=/x",
+                "Set-Cookie:  = sandgate_token =evil", "Set-Cookie: xsandgate_token=own"});
+  EXPECT_EQ(head,
+            "HTTP/1.1 200 OK\r\nSet-Cookie: xsandgate_token=own\r\nX-Request-Id: rqx\r\n"
+            "Set-Cookie: sandgate_token=ours\r\n\r\n");
 }
 
 }  // namespace
