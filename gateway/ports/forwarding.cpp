@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gateway/core/crypto.hpp"
 #include "gateway/http/token.hpp"
 #include "gateway/ports/port_token.hpp"
 #include "registry/api_secret.hpp"
@@ -50,14 +51,26 @@ bool is_end_to_end(std::string_view name) {
                      [&](std::string_view prefix) { return starts_with(name, prefix); });
 }
 
+// As git and curl send a key that was given to them as a name or a password.
+bool has_key_in_basic(std::string_view credential) {
+  const auto text = base64_decode(http::trimmed(credential));
+  if (!text) return false;
+  const std::string_view pair = *text;
+  const size_t colon = std::min(pair.find(':'), pair.size());
+  return api_secret_hash(pair.substr(0, colon)).has_value() ||
+         api_secret_hash(pair.substr(std::min(colon + 1, pair.size()))).has_value();
+}
+
 // A key of Sandgate's, in either of its two fields. A program may use the same fields for its own.
 bool is_gateway_key(std::string_view name, std::string_view value) {
   if (equal_ignoring_case(name, "X-API-Key"))
     return api_secret_hash(http::trimmed(value)).has_value();
   if (!equal_ignoring_case(name, "Authorization")) return false;
   const size_t space = value.find(' ');
-  return space != std::string_view::npos &&
-         api_secret_hash(http::trimmed(value.substr(space))).has_value();
+  if (space == std::string_view::npos) return false;
+  if (equal_ignoring_case(value.substr(0, space), "Basic") && has_key_in_basic(value.substr(space)))
+    return true;
+  return api_secret_hash(http::trimmed(value.substr(space))).has_value();
 }
 
 bool stays_here(std::string_view name, std::string_view value, std::string_view connection) {

@@ -213,5 +213,24 @@ TEST(Returning, TheIdAndThePortsCookieAreOurs) {
             "Set-Cookie: sandgate_token=ours\r\n\r\n");
 }
 
+TEST(Forwarding, KeepsKeysBackInEveryForm) {
+  const std::string key = "sg_" + std::string(40, 'a');
+  const auto passes = [&](const std::string& authorization) {
+    http::Request request = request_for(std::string("/p/") + kId + "/80/");
+    request.headers.add("Authorization", authorization);
+    const auto address = port_address(request, "");
+    const std::vector<std::pair<std::string, std::string>> none;
+    return forwarded_head({request, *address, "", none, {}}).find("Authorization") !=
+           std::string::npos;
+  };
+  for (const std::string& pair : {"u:" + key, key + ":", key + ":x", key})
+    EXPECT_FALSE(passes("Basic " + base64_encode(pair))) << pair;
+  EXPECT_FALSE(passes("basic  " + base64_encode("u:" + key)));
+  EXPECT_FALSE(passes("Bearer " + key));
+  for (const std::string& pair : {std::string("u:own"), "u:x" + key, std::string()})
+    EXPECT_TRUE(passes("Basic " + base64_encode(pair))) << pair;
+  EXPECT_TRUE(passes("Basic no base64"));
+}
+
 }  // namespace
 }  // namespace sandgate::ports::test
