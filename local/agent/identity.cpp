@@ -65,7 +65,8 @@ std::optional<Identity> find_account(const std::string& name) {
   return std::nullopt;
 }
 
-std::vector<uint32_t> groups_of(const Identity& identity) {
+// Without root's, the one group that an account of the sandbox's own making could gain by.
+std::vector<uint32_t> groups_of(const Identity& identity, bool allow_root) {
   std::vector<uint32_t> groups{identity.gid};
   const std::string text = read_small_file("/etc/group", kMaxAccountFile);
   for (std::string_view rest = text; !rest.empty() && groups.size() < kMaxGroups;) {
@@ -73,7 +74,7 @@ std::vector<uint32_t> groups_of(const Identity& identity) {
     next_part(line, ':');
     next_part(line, ':');
     const auto gid = number(next_part(line, ':'));
-    if (!gid || *gid == identity.gid) continue;
+    if (!gid || *gid == identity.gid || (*gid == 0 && !allow_root)) continue;
     while (!line.empty())
       if (next_part(line, ',') == identity.name) groups.push_back(*gid);
   }
@@ -140,9 +141,11 @@ Identity find_identity(const std::string& name, const AgentSettings& settings) {
   if (!found && (name.empty() || name == fallback.name))
     found = Identity{fallback.name, fallback.uid, fallback.gid, fallback.home, {}};
   if (!found) throw Error::invalid("/user", "the sandbox has no such account");
-  if (found->root() && !settings.allow_root)
+  // The image may give its own account root's group; a program inside may not.
+  const bool roots_group = found->gid == 0 && fallback.gid != 0;
+  if ((found->root() || roots_group) && !settings.allow_root)
     throw Error(ErrorCode::forbidden, "the profile does not allow root");
-  found->groups = groups_of(*found);
+  found->groups = groups_of(*found, settings.allow_root);
   return *found;
 }
 

@@ -18,7 +18,8 @@ struct Identity {
 
 // The account of this name (or number) in the sandbox's /etc/passwd, with its groups; an empty name
 // is the default account. Throws Error: invalid at /user for an unknown one, forbidden for a root
-// nobody allowed.
+// nobody allowed, or for root's group unless the image's account has it. Of the supplementary
+// groups root's is left out where root is not allowed.
 Identity find_identity(const std::string& name, const AgentSettings& settings);
 
 // Makes this process that user for good: groups, ids, and of the capabilities none (for root the

@@ -64,7 +64,12 @@ class HostileImageTest : public ::testing::Test {
       return "refused";
     }
     Command command{.argv = {"/bin/sh", "-c", line}};
-    std::string out = node().exec(id, command).out;
+    std::string out;
+    try {
+      out = node().exec(id, command).out;
+    } catch (const Error&) {
+      out = "refused";
+    }
     run(node().provider().kill(id));
     return out;
   }
@@ -127,6 +132,21 @@ TEST_F(HostileImageTest, AccountsAndHomesLeadNowhere) {
     fs::create_symlink(outside(), tree / "home/user");
   });
   EXPECT_EQ(tried(made, "id -u; cat /etc/passwd 2>/dev/null; pwd"), "1000\n/\n");
+}
+
+// The image's account has a group of its own; what a program wrote into the files of accounts, to
+// be found in a copy of its disk, gives none of root's.
+TEST_F(HostileImageTest, RootsGroupNeedsAPermission) {
+  const auto made = [&](const char* account, const char* group) {
+    return image([&](const fs::path& tree) {
+      std::ofstream(tree / "etc/passwd") << "root:x:0:0::/:/bin/sh\n" << account;
+      std::ofstream(tree / "etc/group") << group;
+    });
+  };
+  const char* own = "user:x:1000:1000::/:/bin/sh\n";
+  EXPECT_EQ(tried(made(own, "root:x:0:\n"), "id -G"), "1000\n");
+  EXPECT_EQ(tried(made(own, "root:x:0:user\nmore:x:7:user\n"), "id -G"), "1000 7\n");
+  EXPECT_EQ(tried(made("user:x:1000:0::/:/bin/sh\n", "root:x:0:\n"), "id -G"), "refused");
 }
 
 TEST_F(HostileImageTest, SetUidAndOverlayMarksOfAnImageDoNothing) {
