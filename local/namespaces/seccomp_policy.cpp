@@ -143,11 +143,17 @@ void forbid_bits(Filter& filter, const char* name, unsigned argument,
 }
 
 // Lowering the limit to 0 would let a crash run the machine's core dump helper (see limits.cpp).
-// Programs that switch dumps off take a refusal badly, so they hear that it is done.
+// Programs that switch dumps off take a refusal badly, so they hear that it is done: by either
+// call, as the C library's setrlimit makes them. Who asks for the old limit at once is refused,
+// since nobody would write it, and so is who means another process.
 void keep_core_limit(Filter& filter) {
   filter.add(SCMP_ACT_ERRNO(0), "setrlimit", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, RLIMIT_CORE)});
+  const auto core = SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, RLIMIT_CORE);
+  const auto set = SCMP_A2(SCMP_CMP_NE, 0);
   filter.add(SCMP_ACT_ERRNO(0), "prlimit64",
-             {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, RLIMIT_CORE), SCMP_A2(SCMP_CMP_NE, 0)});
+             {SCMP_A0(SCMP_CMP_EQ, 0), core, set, SCMP_A3(SCMP_CMP_EQ, 0)});
+  filter.add(SCMP_ACT_ERRNO(EPERM), "prlimit64",
+             {SCMP_A0(SCMP_CMP_EQ, 0), core, set, SCMP_A3(SCMP_CMP_NE, 0)});
 }
 
 // A process changes its own limits only: root inside could starve the agent by those of pid 1.

@@ -81,5 +81,21 @@ TEST_F(CoreDumpTest, ACrashInsideStartsNothingOutside) {
   EXPECT_FALSE(noted("inside"));
 }
 
+// Who sets a limit and asks for the old one in one call is told the truth or nothing.
+TEST_F(CoreDumpTest, NoOldLimitIsInvented) {
+  for (const char* user : {"", "root"})
+    EXPECT_EQ(python("import os, resource as r\n"
+                     "def tried(*words):\n"
+                     "  try: return r.prlimit(*words)\n"
+                     "  except PermissionError: return 'refused'\n"
+                     "r.setrlimit(r.RLIMIT_CORE, (0, 0))\n"
+                     "print(tried(0, r.RLIMIT_CORE, (0, 0)), tried(1, r.RLIMIT_CORE, (0, 0)),\n"
+                     "      tried(0, r.RLIMIT_CORE))\n",
+                     user)
+                  .out,
+              "refused refused (1, 1)\n")
+        << user;
+}
+
 }  // namespace
 }  // namespace sandgate::test
