@@ -78,6 +78,7 @@ TEST_F(WorkspacesTest, RootInsideIsNotRootOfTheHost) {
 
 // Root inside may become any account of the sandbox; only the image's own has a name on the host.
 TEST_F(WorkspacesTest, NoProgramOfAnotherAccountIsLeftBehind) {
+  ASSERT_EQ(chmod((allowed_ + "/project").c_str(), 0777), 0);
   CreateSpec spec = showing(allowed_ + "/project", true);
   spec.allow_root = true;
   const std::string id = node_->create(spec);
