@@ -79,6 +79,16 @@ class CgroupV1 : public CgroupTree {
     return usage;
   }
 
+  int64_t tcp_excess(const std::vector<std::string>& directories) const override {
+    for (const std::string& directory : directories) {
+      const int64_t held = read_cgroup_number(directory, "memory.kmem.tcp.usage_in_bytes");
+      if (held == 0) continue;
+      return std::max<int64_t>(
+          0, held - read_cgroup_number(directory, "memory.kmem.tcp.limit_in_bytes"));
+    }
+    return 0;
+  }
+
   std::vector<std::string> list() const override {
     std::set<std::string> ids;
     for (const std::string& parent : all_parents()) {

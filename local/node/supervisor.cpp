@@ -84,9 +84,13 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
   work.make = [this](const SeatClass& seat_class) { return make_seat(seat_class); };
   work.end = [this](const std::string& seat) { end_seat(seat); };
   warming_ = std::make_unique<Warming>(pool_, std::move(work));
+  // With version 2 what connections hold counts as memory of the group.
+  if (capabilities_.cgroups.version == 1)
+    tcp_watch_ = std::make_unique<TcpWatch>([this] { end_tcp_hoards(); });
 }
 
 Supervisor::~Supervisor() {
+  tcp_watch_.reset();
   warming_.reset();
   std::vector<LivePtr> waiting;
   {

@@ -21,6 +21,7 @@
 #include "local/node/probe.hpp"
 #include "local/node/settings.hpp"
 #include "local/node/snapshot_store.hpp"
+#include "local/node/tcp_watch.hpp"
 #include "local/node/warm_pool.hpp"
 #include "local/node/warming.hpp"
 #include "local/node/watcher.hpp"
@@ -140,6 +141,9 @@ class Supervisor {
   int64_t disk_used(const JournalRecord& record) const;
   void on_exit(const std::string& id);
   void end_expired();
+  // Where control groups do not: see TcpWatch. A sandbox whose connections hold more than it may
+  // loses its programs, and lives on.
+  void end_tcp_hoards() const;
   void check_order(const SandboxOrder& order) const;
   void open_way_out(const Live& live);
   void reopen_ways_out(std::vector<LivePtr> adopted, const std::stop_token& stop);
@@ -166,6 +170,7 @@ class Supervisor {
   WarmPool pool_;
   Watcher watcher_;  // its thread uses the others
   std::unique_ptr<Warming> warming_;  // its thread uses all of them
+  std::unique_ptr<TcpWatch> tcp_watch_;  // so does its
   std::jthread reopening_;  // the ways out of adopted sandboxes; uses all of them
 };
 
