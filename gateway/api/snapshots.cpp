@@ -112,7 +112,7 @@ Task<Json> SnapshotHandlers::copies_of_earlier(const http::Request& request, siz
 
 Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
   check_may_create(request);
-  const SandboxId id = sandbox_id_of(request);
+  const auto known = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
   const Json body = request.json();
   Problems problems;
   ObjectReader reader(body, problems);
@@ -122,7 +122,6 @@ Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
   problems.throw_if_any();
   Json items = co_await copies_of_earlier(request, static_cast<size_t>(*count));
   if (!items.empty()) co_return http::Response::json(201, {{"items", std::move(items)}});
-  const auto known = co_await lifecycle_.get(request.tenant(), id);
   const SandboxRecord source = known->record;
   CreateOrder order = co_await order_like(source, request.id);
   order.key = request.caller.key_id;
