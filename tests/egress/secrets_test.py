@@ -44,7 +44,7 @@ class Echoing(Handler):
             return
         super().answer()
 
-    do_GET = do_POST = do_PUT = do_OPTIONS = do_TRACE = answer
+    do_GET = do_POST = do_PUT = do_OPTIONS = do_TRACE = do_TRACK = answer
 
 
 def box(*allow, **fields):
@@ -104,9 +104,22 @@ def test_every_other_place_keeps_the_placeholder():
     assert web.heard[-1]["body"] == "key=" + word and web.heard[-1]["path"].endswith(word)
     curl(sandbox, '-H "Transfer-Encoding: chunked"', '-d "$TOKEN"', f"https://{HOST}/chunked")
     assert web.heard[-1]["body"] == word
-    for method in ("TRACE", "OPTIONS"):
+    for method in ("TRACE", "TRACK", "OPTIONS"):
         curl(sandbox, "-X", method, '-H "Authorization: $TOKEN"', f"https://{HOST}/method")
         assert heard_header() == [word], method
+    world.end(sandbox)
+
+
+def test_a_request_line_may_name_the_host_and_no_other():
+    sandbox = box()
+    authorized = '-H "Authorization: $TOKEN"'
+    done = curl(sandbox, authorized, f"--request-target https://{HOST}/named", f"https://{HOST}/")
+    assert heard_header() == [VALUE] and web.heard[-1]["path"] == "/named", (done, web.heard[-1])
+    before = len(web.heard)
+    for other in ("https://other.example/named", f"http://{HOST}/named", f"https://{HOST}:444/named"):
+        done = curl(sandbox, authorized, f"--request-target {other}", f"https://{HOST}/")
+        assert "other_host" in done["stdout"], (other, done)
+    assert len(web.heard) == before
     world.end(sandbox)
 
 
