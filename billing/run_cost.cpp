@@ -3,32 +3,15 @@
 #include "billing/rating.hpp"
 
 namespace sandgate {
-namespace {
 
-using Use = std::pair<MeterKind, Decimal>;
-
-std::array<Use, 5> used_by(const Resources& size, std::chrono::microseconds ran) {
+RunQuantities used_by(const Resources& size, std::chrono::microseconds ran) {
+  using Use = RunQuantities::value_type;
   const int64_t micros = ran.count();
   return {Use{MeterKind::sandbox_created, Decimal(1)},
           Use{MeterKind::vcpu_second, vcpu_seconds(size.milli_vcpu, micros)},
           Use{MeterKind::memory_gib_second, memory_gib_seconds(size.memory_mib, micros)},
           Use{MeterKind::disk_gib_second, disk_gib_seconds(size.disk_gib, micros)},
           Use{MeterKind::active_cpu_second, vcpu_seconds(size.milli_vcpu, micros)}};
-}
-
-}  // namespace
-
-std::optional<Money> cost_of_run(const PriceSnapshot& prices, const PriceScope& scope,
-                                 const Resources& size, Time at, std::chrono::microseconds ran) {
-  std::optional<Money> total;
-  for (const auto& [meter, quantity] : used_by(size, ran)) {
-    const auto price = prices.cost(scope, meter, at);
-    if (!price) continue;
-    if (!total) total = Money{Decimal(), std::string(price->currency)};
-    if (total->currency == price->currency)
-      total->amount += price_of(price->entry->terms, Decimal(), quantity);
-  }
-  return total;
 }
 
 std::optional<Money> charge_of_run(const PriceSnapshot& prices, const PriceScope& scope,

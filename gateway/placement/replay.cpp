@@ -109,11 +109,14 @@ void Replay::leave(const RecordedRequest& request, const Decision& decision) {
 void Replay::compare_costs(const RecordedRequest& request, const Deployment& chosen,
                            const Resources& resources) {
   const std::string region = chosen.region();
-  const auto before =
-      cost_of_run(*prices_, {tenant_.value, request.provider, request.deployment, request.region},
-                  request.resources, request.at, request.ran);
-  const auto after = cost_of_run(*prices_, {tenant_.value, chosen.provider, chosen.name, region},
-                                 resources, request.at, request.ran);
+  const DeploymentPtr then = find_deployment(*deployments_, tenant_, request.deployment);
+  const bool was_own = then && then->tenant.has_value();
+  const auto before = charge_of_run(
+      *prices_, {tenant_.value, request.provider, request.deployment, request.region, was_own},
+      request.resources, request.at, request.ran);
+  const auto after = charge_of_run(
+      *prices_, {tenant_.value, chosen.provider, chosen.name, region, chosen.tenant.has_value()},
+      resources, request.at, request.ran);
   if (!before || !after || before->currency != after->currency) return;
   if (report_.compared == 0) report_.currency = before->currency;
   if (before->currency != report_.currency) return;

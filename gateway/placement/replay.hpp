@@ -38,7 +38,8 @@ struct ReplayReport {
   std::map<std::string, size_t> rejected_because;  // reasons of those left without one by the draft
   size_t refused = 0;  // asked for more than the draft allows: it would answer `invalid`
   std::vector<std::string> left;  // at most kExamples sandboxes that would not exist any more
-  // Of the requests that ran and would run, where both prices are known in one currency.
+  // What the tenant is charged for the requests that ran and would run, where both are known in one
+  // currency.
   size_t compared = 0;
   std::string currency = "USD";
   Decimal cost_before, cost_after;

@@ -72,6 +72,39 @@ TEST(Replay, DecidesByThePricesOfThatTime) {
   EXPECT_EQ(to_json(report)["cost"]["difference"], "-0.9");
 }
 
+TEST(Replay, ComparesWhatTheTenantIsCharged) {
+  const auto book = [](int64_t id, const char* name, const char* kind, const char* a,
+                       const char* b) {
+    PriceVersion made =
+        price_version_from({{"kind", kind},
+                            {"currency", "EUR"},
+                            {"effective_from", "2026-11-01T00:00:00Z"},
+                            {"entries",
+                             {{{"provider", "a"}, {"meter", "vcpu_second"}, {"unit_price", a}},
+                              {{"provider", "b"}, {"meter", "vcpu_second"}, {"unit_price", b}}}}},
+                           name);
+    made.id = id;
+    made.version = 1;
+    return made;
+  };
+  Profile draft;
+  draft.name = "python";
+  const auto moved_to_b = [&](std::vector<PriceVersion> books) {
+    draft.placement.only = {"b"};
+    const auto set =
+        std::make_shared<const DeploymentSet>(DeploymentSet{offered("a"), offered("b")});
+    Replay replay(draft, kCaller, set, std::make_shared<const PriceSnapshot>(std::move(books)),
+                  false);
+    replay.add(ran_on("a", 100));
+    return to_json(replay.report())["cost"];
+  };
+  const PriceVersion charges = book(1, "charge", "charge", "0.001", "0.002");
+  const PriceVersion costs = book(2, "cost", "cost", "0.5", "0.1");
+  EXPECT_EQ(moved_to_b({charges})["difference"], "0.1") << "no vendor's price is known";
+  EXPECT_EQ(moved_to_b({charges})["compared"], 1);
+  EXPECT_EQ(moved_to_b({charges, costs})["difference"], "0.1") << "however much the vendor saves";
+}
+
 TEST(Replay, RemembersWhoWasIllThen) {
   RecordedRequest one = ran_on("b", 10);
   const Json decision = {
