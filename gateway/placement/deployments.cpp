@@ -14,6 +14,16 @@ DeploymentPtr as_described_now(Deployment deployment) {
   return std::make_shared<const Deployment>(std::move(deployment));
 }
 
+// Where the backend is, if its settings say so. Names are those of all kinds that have one.
+std::string address_in(const Json& settings) {
+  std::string address;
+  for (const char* name : {"url", "api_url"})
+    if (const Json told = settings.value(name, Json()); told.is_string())
+      address = told.get<std::string>();
+  while (address.ends_with('/')) address.pop_back();
+  return address;
+}
+
 constexpr std::chrono::milliseconds kTick{250};
 constexpr int kTicksPerRefresh = 4, kTicksPerReload = 120;
 
@@ -42,9 +52,10 @@ DeploymentPtr Deployments::find(const TenantId& tenant, std::string_view name) c
   return find_deployment(*snapshot(), tenant, name);
 }
 
-// The same credentials at the same kind of backend are one account, whoever owns the deployment.
+// The same credentials at the same kind of backend are one account, whoever owns the deployment;
+// but not at two addresses, where they are known to two that need not know of each other.
 std::shared_ptr<Account> Deployments::account_of(const DeploymentRow& row) {
-  std::string names = row.provider;
+  std::string names = row.provider + "\n" + Json(address_in(row.settings)).dump();
   for (const auto& [name, value] : row.credentials)
     names += "\n" + Json(name).dump() + Json(value.reveal()).dump();
   if (row.credentials.empty()) return std::make_shared<Account>();

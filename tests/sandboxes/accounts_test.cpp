@@ -42,6 +42,18 @@ TEST(Accounts, AreTheSameForTheSameCredentialsOfOneKind) {
   EXPECT_EQ(accounts.find("us")->attempt_deadline, std::chrono::milliseconds(500));
 }
 
+TEST(Accounts, AreTheirOwnAtEachAddress) {
+  World world;
+  Accounts accounts(world);
+  accounts.put("one", "acme", "key", {{"url", "https://one.example"}});
+  accounts.put("same", "acme", "key", {{"url", "https://one.example/"}, {"creates_at_once", 3}});
+  accounts.put("two", "acme", "key", {{"url", "https://two.example"}});
+  accounts.put("three", "acme", "key", {{"api_url", "https://three.example"}});
+  EXPECT_EQ(accounts.find("one")->account, accounts.find("same")->account);
+  EXPECT_NE(accounts.find("one")->account, accounts.find("two")->account);
+  EXPECT_NE(accounts.find("one")->account, accounts.find("three")->account);
+}
+
 TEST(Accounts, WhatIsUnderWayOutlivesAChangeOfTheDeployment) {
   World world;
   Accounts accounts(world);
