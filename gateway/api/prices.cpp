@@ -46,6 +46,13 @@ std::vector<Listed> listed(const std::vector<PriceVersion>& versions, Time now) 
   return all;
 }
 
+// One that another took over from before it began, and that never comes into force.
+bool is_superseded(const PriceVersion& version, const std::vector<PriceVersion>& all) {
+  return std::ranges::any_of(all, [&](const PriceVersion& later) {
+    return later.version > version.version && later.effective_from <= version.effective_from;
+  });
+}
+
 bool may_see(const http::Caller& caller, const PriceVersion& version) {
   return version.tenant.empty() || !caller.tenant || caller.tenant->value == version.tenant;
 }
@@ -90,18 +97,22 @@ Task<http::Response> PriceHandlers::list(http::Request& request) {
 Task<http::Response> PriceHandlers::get(http::Request& request) {
   const PageRequest page = read_page(request, 1);
   const std::string& book = request.param("book");
-  auto versions = co_await books_.get(book);
-  if (!may_see(request.caller, versions.front())) throw Error::not_found("price book", book);
+  const auto all = co_await books_.get(book);
+  if (!may_see(request.caller, all.front())) throw Error::not_found("price book", book);
+  auto versions = all;
   if (!page.after.empty()) {
     const int64_t seen = page.integer_after(0);
     std::erase_if(versions, [&](const PriceVersion& version) { return version.version <= seen; });
   }
-  co_return http::Response::json(
-      200, page_json(
-               page, versions, [](const PriceVersion& version) { return to_json(version); },
-               [](const PriceVersion& version) {
-                 return std::vector{std::to_string(version.version)};
-               }));
+  const auto render = [&](const PriceVersion& version) {
+    Json json = to_json(version);
+    if (is_superseded(version, all)) json["superseded"] = true;
+    return json;
+  };
+  const auto place = [](const PriceVersion& version) {
+    return std::vector{std::to_string(version.version)};
+  };
+  co_return http::Response::json(200, page_json(page, versions, render, place));
 }
 
 Task<http::Response> PriceHandlers::publish(http::Request& request) {
