@@ -229,13 +229,27 @@ FileEntry to_entry(const Json& document) {
 SandboxMetrics to_metrics(const Json& document) {
   return reading("sandgate", [&] {
     constexpr double kMib = 1 << 20;
+    // One member that makes no sense is no reason to lose what the others say.
+    const auto or_else = [](int64_t unknown, auto read) {
+      try {
+        return read();
+      } catch (const std::exception&) {
+        return unknown;
+      }
+    };
+    const auto scaled = [&](const char* name, double scale, int64_t unknown) {
+      return or_else(unknown, [&] { return scaled_at(document, name, scale); });
+    };
+    const auto count = [&](const char* name, int64_t unknown) {
+      return or_else(unknown, [&] { return count_at(document, name); });
+    };
     SandboxMetrics metrics;
-    metrics.cpu_micros = scaled_at(document, "cpu_seconds", 1e6);
-    metrics.memory_used_bytes = scaled_at(document, "memory_used_mib", kMib);
-    metrics.memory_limit_bytes = scaled_at(document, "memory_limit_mib", kMib);
-    metrics.disk_used_bytes = scaled_at(document, "disk_used_mib", kMib);
-    metrics.egress_bytes = count_at(document, "egress_bytes");
-    metrics.processes = count_at(document, "processes");
+    metrics.cpu_micros = scaled("cpu_seconds", 1e6, kUnreadCounter);
+    metrics.memory_used_bytes = scaled("memory_used_mib", kMib, 0);
+    metrics.memory_limit_bytes = scaled("memory_limit_mib", kMib, 0);
+    metrics.disk_used_bytes = scaled("disk_used_mib", kMib, 0);
+    metrics.egress_bytes = count("egress_bytes", kUnreadCounter);
+    metrics.processes = count("processes", 0);
     metrics.sampled_at = time_at(document, "sampled_at");
     return metrics;
   });

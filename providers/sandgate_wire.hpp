@@ -18,6 +18,8 @@ BackendSnapshot to_backend_snapshot(const Json& document);
 Keeps to_kept(const Json& document);
 ProcessInfo to_process(const Json& document);
 FileEntry to_entry(const Json& document);
+// A counter that makes no sense is kUnreadCounter, which nobody books; another number 0.
+inline constexpr int64_t kUnreadCounter = -1;
 SandboxMetrics to_metrics(const Json& document);
 // Empty for an event that carries nothing for us (start, or one of a newer version). An `error`
 // event is thrown as the Error it names.

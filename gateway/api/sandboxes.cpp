@@ -83,14 +83,16 @@ constexpr std::chrono::seconds kTakeUpPatience{2};
 
 Json metrics_json(const SandboxMetrics& first, const SandboxMetrics& second) {
   const auto wall = (second.sampled_at - first.sampled_at).count();
-  const auto busy = second.cpu_micros - first.cpu_micros;
+  // A counter that could not be read is negative; one that began anew is less than it was.
+  const auto known = [](int64_t counter) { return std::max<int64_t>(counter, 0); };
+  const auto busy = known(second.cpu_micros - known(first.cpu_micros));
   constexpr int64_t kMib = 1024 * 1024;
   return {{"cpu_used_percent", wall > 0 ? 100.0 * static_cast<double>(busy) / wall : 0.0},
-          {"cpu_seconds", static_cast<double>(second.cpu_micros) / 1e6},
+          {"cpu_seconds", static_cast<double>(known(second.cpu_micros)) / 1e6},
           {"memory_used_mib", second.memory_used_bytes / kMib},
           {"memory_limit_mib", second.memory_limit_bytes / kMib},
           {"disk_used_mib", second.disk_used_bytes / kMib},
-          {"egress_bytes", second.egress_bytes},
+          {"egress_bytes", known(second.egress_bytes)},
           {"processes", second.processes},
           {"sampled_at", to_rfc3339(second.sampled_at)}};
 }

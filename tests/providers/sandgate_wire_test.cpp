@@ -1,0 +1,38 @@
+#include "providers/sandgate_wire.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sandgate {
+namespace {
+
+Json metrics_with(const char* name, Json value) {
+  Json document{{"cpu_used_percent", 1.5}, {"cpu_seconds", 2.5},
+                {"memory_used_mib", 3},    {"memory_limit_mib", 512},
+                {"disk_used_mib", 4},      {"egress_bytes", 1000},
+                {"processes", 2},          {"sampled_at", "2026-11-20T12:00:00Z"}};
+  document[name] = std::move(value);
+  return document;
+}
+
+TEST(SandgateWire, AnOddMemberOfMetricsLeavesTheOthers) {
+  for (const Json& odd : {Json(10.7), Json("12"), Json(-1), Json(nullptr), Json(1e30)}) {
+    const SandboxMetrics metrics = wire::to_metrics(metrics_with("egress_bytes", odd));
+    EXPECT_EQ(metrics.egress_bytes, wire::kUnreadCounter) << odd;
+    EXPECT_EQ(metrics.cpu_micros, 2'500'000) << odd;
+  }
+  for (const Json& odd : {Json(1e15), Json("2.5"), Json(-0.5), Json(nullptr)}) {
+    const SandboxMetrics metrics = wire::to_metrics(metrics_with("cpu_seconds", odd));
+    EXPECT_EQ(metrics.cpu_micros, wire::kUnreadCounter) << odd;
+    EXPECT_EQ(metrics.egress_bytes, 1000) << odd;
+  }
+  EXPECT_EQ(wire::to_metrics(metrics_with("processes", "two")).egress_bytes, 1000);
+}
+
+TEST(SandgateWire, MetricsOfNoMomentAreNone) {
+  EXPECT_THROW(wire::to_metrics(metrics_with("sampled_at", "lately")), Error);
+  EXPECT_THROW(wire::to_metrics(metrics_with("sampled_at", nullptr)), Error);
+  EXPECT_THROW(wire::to_metrics(Json::array()), Error);
+}
+
+}  // namespace
+}  // namespace sandgate
