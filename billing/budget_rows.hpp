@@ -16,9 +16,14 @@ struct Reservation {
   std::string sandbox, tenant, currency;
   Decimal charge_per_hour;
   Decimal held;
-  Time covered_until;  // how far `held` lasts at that rate
+  // What time at that rate is paid for already beyond `held` (a minimum is charged at once, and
+  // lasts); negative: that much of `held` is not for time.
+  Decimal ahead;
+  Time covered_until;  // how far `held` and `ahead` last at that rate
   Time ends_at;  // when the sandbox's own time ends
   BudgetSubject subject;
+
+  std::chrono::microseconds lasts() const;  // what is left of it for time
 };
 
 // A tenant's budgets under their locks, with their windows moved on to the one around `now`.

@@ -71,16 +71,25 @@ SetAside aside_of(const std::vector<Budget>& budgets, const Reservation& reserva
   return aside;
 }
 
-// For the first hour at most, and what a start alone costs; from when on is not said yet.
+// For the first hour at most; from when on is not said yet.
 Reservation reservation_of(const PlannedSpending& planned) {
   const Money rate = planned.charge_per_hour.value_or(Money());
   const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
+  const Decimal time = estimate(rate.amount, duration);
+  const RunCharge most = planned.most.value_or(RunCharge{time, time});
   return {.sandbox = planned.sandbox.value,
           .tenant = planned.tenant.value,
           .currency = rate.currency,
           .charge_per_hour = rate.amount,
-          .held = estimate(rate.amount, duration) + planned.charge_at_start,
+          .held = most.charge,
+          .ahead = most.by_time - most.charge,
           .subject = planned.subject};
+}
+
+// What is set aside at first is for so long; where time costs nothing, for ever.
+std::chrono::microseconds time_of(const PlannedSpending& planned, const Decimal& charge_per_hour) {
+  const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
+  return lasts(estimate(charge_per_hour, duration), charge_per_hour);
 }
 
 std::chrono::seconds whole_seconds_up(Time from, Time to) {
@@ -162,7 +171,7 @@ void reprice(pqxx::work& tx, std::vector<Reservation>& reservations, const Price
       continue;
     reservation.charge_per_hour = rate->amount;
     reservation.covered_until =
-        from_micros(row["boundary_micros"].as<int64_t>()) + lasts(reservation.held, rate->amount);
+        from_micros(row["boundary_micros"].as<int64_t>()) + reservation.lasts();
   }
 }
 
@@ -176,8 +185,7 @@ PriceBooks::Held Budgets::hold(pqxx::work& tx) {
 
 bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
   Reservation reservation = reservation_of(planned);
-  const Decimal time = reservation.held - planned.charge_at_start;
-  const auto covers = lasts(time, reservation.charge_per_hour);
+  const auto covers = time_of(planned, reservation.charge_per_hour);
   if (planned.charge_per_hour && planned.other_currencies.empty()) {
     const auto done = reserve_at_once(tx, reservation, covers, planned.ttl, clock_);
     if (!done || *done) return done.has_value();
@@ -186,7 +194,7 @@ bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
   keep_those_for(budgets, planned.subject);
   if (budgets.empty()) return false;
   // Nothing is nothing in each currency.
-  const bool is_free = reservation.held.is_zero();
+  const bool is_free = reservation.held.is_zero() && reservation.charge_per_hour.is_zero();
   if (is_free || !planned.charge_per_hour) reservation.currency = budgets[0].currency;
   for (const Budget& budget : budgets) {
     for (const std::string& other : planned.other_currencies)
@@ -225,9 +233,13 @@ void Budgets::change(pqxx::work& tx, const PlannedSpending& planned, Shortfall s
       charge && (charge->currency == reservation.currency || charge->amount.is_zero());
   if (same) reservation.charge_per_hour = charge->amount;
   const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
-  const Decimal start = same ? planned.charge_at_start : Decimal();
-  const Decimal wanted = estimate(reservation.charge_per_hour, duration) + start;
-  Decimal more = wanted - reservation.held;
+  const Decimal time = estimate(reservation.charge_per_hour, duration);
+  // One that goes on for longer keeps what it holds for other than time.
+  const bool goes_on = shortfall == Shortfall::refuse;
+  const Decimal other = goes_on ? std::max(-reservation.ahead, Decimal()) : Decimal();
+  const RunCharge most =
+      same && planned.most ? *planned.most : RunCharge{.charge = time + other, .by_time = time};
+  Decimal more = most.charge - reservation.held;
   const Decimal left = available(budgets, reservation).value_or(more);
   if (shortfall == Shortfall::refuse && more > left)
     for (const Budget& budget : budgets)
@@ -235,8 +247,9 @@ void Budgets::change(pqxx::work& tx, const PlannedSpending& planned, Shortfall s
         throw exceeded(budget, {more, reservation.currency});
   if (!more.is_negative()) more = std::min(more, left);
   reservation.held += more;
-  const Decimal for_time = std::max(reservation.held - start, Decimal());
-  reservation.covered_until = at + lasts(for_time, reservation.charge_per_hour);
+  reservation.ahead = most.by_time - most.charge;
+  reservation.covered_until =
+      at + std::min(reservation.lasts(), time_of(planned, reservation.charge_per_hour));
   reservation.ends_at = at + planned.ttl;
   update_reservations(tx, found, aside_of(budgets, reservation, more));
 }

@@ -6,6 +6,7 @@
 
 #include "billing/budget_rows.hpp"
 #include "billing/price_books.hpp"
+#include "billing/set_aside.hpp"
 
 namespace sandgate {
 
@@ -16,12 +17,9 @@ struct PlannedSpending {
   std::optional<Money> charge_per_hour;  // empty: no price known
   std::chrono::seconds ttl{0};  // from now
   BudgetSubject subject;  // for reserve
-  Decimal charge_at_start;  // beyond the rate, in its currency; of one that begins
+  std::optional<RunCharge> most;  // in that currency, of one that begins; empty: the rate alone
   std::set<std::string> other_currencies;  // it may be charged in, for reserve
 };
-
-// For how long money is set aside at once.
-inline constexpr std::chrono::hours kSetAside{1};
 
 // Whom to stop because the money ended.
 struct Halt {
@@ -33,8 +31,9 @@ struct Halt {
 };
 
 // Keeps tenants within their budgets. A tenant without any spends freely. Money is set aside for
-// min(ttl, 1 h) and what a start may cost when a sandbox is created, for time again when less than
-// five minutes are covered; usage draws on it as it is booked, and the end gives back the rest.
+// the most that min(ttl, 1 h) may come to when a sandbox is created, for time again when less than
+// five minutes are covered; usage it was set aside for draws on it as it is booked, and the end
+// gives back the rest.
 class Budgets {
  public:
   explicit Budgets(PriceBooks& books, const Clock* clock = nullptr)

@@ -1,7 +1,5 @@
 #include "billing/rating.hpp"
 
-#include "billing/budget.hpp"
-
 namespace sandgate {
 namespace {
 
@@ -55,7 +53,9 @@ Rated rate(const PriceSnapshot& prices, const PriceScope& scope, MeterKind meter
            const Decimal& before, const Decimal& quantity) {
   Rated rated;
   rated.cost.currency = kUnpriced;
-  if (const auto cost = prices.cost(scope, meter, at)) {
+  const auto cost = prices.cost(scope, meter, at);
+  if (cost) {
+    rated.by_unit = cost->entry->terms.unit_price * quantity;
     rated.cost = {price_of(cost->entry->terms, before, quantity), std::string(cost->currency)};
     rated.cost_entry = cost->entry->id;
   }
@@ -64,9 +64,11 @@ Rated rate(const PriceSnapshot& prices, const PriceScope& scope, MeterKind meter
   if (charge.price) {
     rated.charge = {price_of(charge.price->entry->terms, before, quantity),
                     std::string(charge.price->currency)};
+    rated.by_unit = charge.price->entry->terms.unit_price * quantity;
     rated.charge_entry = charge.price->entry->id;
   } else if (charge.markup) {
     rated.charge.amount = with_markup(rated.cost.amount, *charge.markup->percent);
+    rated.by_unit = with_markup(rated.by_unit, *charge.markup->percent);
     rated.markup_version = charge.markup->version_id;
   }
   return rated;
@@ -86,36 +88,13 @@ std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceSco
   return total;
 }
 
-Decimal charge_at_start(const PriceSnapshot& prices, const PriceScope& scope,
+Decimal charge_of_steps(const PriceSnapshot& prices, const PriceScope& scope,
                         const Resources& resources, Time at, const std::string& currency) {
   Decimal total;
-  if (const auto fee = charge_terms(prices, scope, MeterKind::sandbox_created, at))
-    if (fee->currency == currency) total += fee->of(billed_quantity(*fee->terms, 1)).amount;
   for (const auto& [meter, quantity] : quantities_per_hour(resources)) {
     const auto terms = charge_terms(prices, scope, meter, at);
     if (quantity.is_zero() || !terms || terms->currency != currency) continue;
-    const Decimal ahead =
-        terms->terms->minimum.value_or(Decimal()) + terms->terms->rounding.value_or(Decimal());
-    total += terms->of(ahead).amount;
-  }
-  return total;
-}
-
-Decimal charge_of_rises(const PriceSnapshot& prices, const PriceScope& scope,
-                        const Resources& resources, Time at, std::chrono::seconds duration,
-                        const std::string& currency) {
-  const auto rate_at = [&](Time moment) {
-    const auto rate = charge_per_hour(prices, scope, resources, moment);
-    return rate && rate->currency == currency ? rate->amount : Decimal();
-  };
-  const auto moments = prices.changes(at, at + duration);
-  const Decimal now = moments.empty() ? Decimal() : rate_at(at);
-  Decimal total;
-  for (size_t i = 0; i < moments.size(); ++i) {
-    const Time until = i + 1 < moments.size() ? moments[i + 1] : at + duration;
-    const Decimal then = rate_at(moments[i]);
-    if (then > now)
-      total += estimate(then - now, std::chrono::ceil<std::chrono::seconds>(until - moments[i]));
+    total += terms->of(terms->terms->rounding.value_or(Decimal())).amount;
   }
   return total;
 }

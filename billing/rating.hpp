@@ -11,6 +11,7 @@ namespace sandgate {
 struct Rated {
   Money cost, charge;
   std::optional<int64_t> cost_entry, charge_entry, markup_version;
+  Decimal by_unit;  // the charge without minimum, rounding and included quantity
 };
 
 // The part of a sandbox's total quantity that is paid for; see PriceTerms.
@@ -31,16 +32,10 @@ Rated rate(const PriceSnapshot& prices, const PriceScope& scope, MeterKind meter
 std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceScope& scope,
                                      const Resources& resources, Time at);
 
-// What a run may at most be charged beyond that rate, however short it is: the price of a create,
-// and each meter's minimum and one step of its rounding. Of what is charged in `currency`.
-Decimal charge_at_start(const PriceSnapshot& prices, const PriceScope& scope,
+// What one step of each meter's rounding is charged, in `currency`: no quantity is charged more
+// than that beyond itself.
+Decimal charge_of_steps(const PriceSnapshot& prices, const PriceScope& scope,
                         const Resources& resources, Time at, const std::string& currency);
-
-// What rises of the price that are published already add to that rate within `duration`, rounded
-// up. Falls take nothing off.
-Decimal charge_of_rises(const PriceSnapshot& prices, const PriceScope& scope,
-                        const Resources& resources, Time at, std::chrono::seconds duration,
-                        const std::string& currency);
 
 // The currencies beside `currency` in which something of a sandbox there may be charged.
 std::set<std::string> other_currencies(const PriceSnapshot& prices, const PriceScope& scope,

@@ -7,7 +7,7 @@ namespace sandgate {
 namespace {
 
 constexpr const char* kReservationColumns =
-    "sandbox, tenant, currency, charge_per_hour, held, subject,"
+    "sandbox, tenant, currency, charge_per_hour, held, ahead, subject,"
     " (extract(epoch FROM covered_until) * 1000000)::bigint AS covered_micros,"
     " (extract(epoch FROM ends_at) * 1000000)::bigint AS ends_micros";
 
@@ -21,6 +21,7 @@ std::vector<Reservation> reservations_from(const pqxx::result& rows) {
                             .currency = row["currency"].as<std::string>(),
                             .charge_per_hour = Decimal::from_sql(row["charge_per_hour"].c_str()),
                             .held = Decimal::from_sql(row["held"].c_str()),
+                            .ahead = Decimal::from_sql(row["ahead"].c_str()),
                             .covered_until = from_micros(row["covered_micros"].as<int64_t>()),
                             .ends_at = from_micros(row["ends_micros"].as<int64_t>()),
                             .subject = budget_subject_from(Json::parse(row["subject"].c_str()))});
@@ -40,6 +41,10 @@ std::string ids_of(const SetAside& aside) {
 
 }  // namespace
 
+std::chrono::microseconds Reservation::lasts() const {
+  return sandgate::lasts(std::max(held + ahead, Decimal()), charge_per_hour);
+}
+
 std::optional<BudgetSubject> metered_subject(pqxx::work& tx, const std::string& sandbox) {
   const auto rows = run_prepared(
       tx, "SELECT budget_subject(profile, key, metadata) FROM metered_sandbox WHERE sandbox = $1",
@@ -54,11 +59,12 @@ std::optional<bool> reserve_at_once(pqxx::work& tx, const Reservation& r,
   static const std::string kSql =
       "SELECT set_aside(" + std::to_string(kRatingLock) +
       ", $1, $2, $3, $4::numeric, $5::numeric, $6::bigint * interval '1 microsecond',"
-      " $7::bigint * interval '1 second', $8::jsonb, $9::timestamptz)";
+      " $7::bigint * interval '1 second', $8::jsonb, $9::timestamptz, $10::numeric)";
   const auto told = clock ? std::optional(to_rfc3339(clock->now())) : std::nullopt;
-  const auto done = run_prepared(
-      tx, kSql, r.tenant, r.sandbox, r.currency, r.charge_per_hour.to_string(), r.held.to_string(),
-      covers.count(), static_cast<int64_t>(lives.count()), to_json(r.subject).dump(), told)[0][0];
+  const auto done =
+      run_prepared(tx, kSql, r.tenant, r.sandbox, r.currency, r.charge_per_hour.to_string(),
+                   r.held.to_string(), covers.count(), static_cast<int64_t>(lives.count()),
+                   to_json(r.subject).dump(), told, r.ahead.to_string())[0][0];
   return done.is_null() ? std::nullopt : std::optional(done.as<bool>());
 }
 
@@ -66,12 +72,12 @@ void insert_reservation(pqxx::work& tx, const Reservation& r, const SetAside& as
   static const std::string kSql =
       kAside +
       "INSERT INTO reservation (sandbox, tenant, currency, charge_per_hour, held, covered_until,"
-      " ends_at, subject)"
+      " ends_at, subject, ahead)"
       " VALUES ($3, $4, $5, $6::numeric, $7::numeric, $8::timestamptz, $9::timestamptz,"
-      " $10::jsonb)";
+      " $10::jsonb, $11::numeric)";
   run_prepared(tx, kSql, aside.amount.to_string(), ids_of(aside), r.sandbox, r.tenant, r.currency,
                r.charge_per_hour.to_string(), r.held.to_string(), to_rfc3339(r.covered_until),
-               to_rfc3339(r.ends_at), to_json(r.subject).dump());
+               to_rfc3339(r.ends_at), to_json(r.subject).dump(), r.ahead.to_string());
 }
 
 std::vector<Reservation> lock_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes) {
@@ -93,23 +99,24 @@ std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& ten
 
 void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reservations,
                          const SetAside& aside) {
-  SqlArray sandbox, rate, held, covered, ends;
+  SqlArray sandbox, rate, held, covered, ends, ahead;
   for (const Reservation& r : reservations) {
     sandbox.add(r.sandbox);
     rate.add(r.charge_per_hour.to_string());
     held.add(r.held.to_string());
     covered.add(to_rfc3339(r.covered_until));
     ends.add(to_rfc3339(r.ends_at));
+    ahead.add(r.ahead.to_string());
   }
   static const std::string kSql =
       kAside +
       "UPDATE reservation r SET charge_per_hour = u.rate, held = u.held,"
-      " covered_until = u.covered, ends_at = u.ends"
+      " covered_until = u.covered, ends_at = u.ends, ahead = u.ahead"
       " FROM unnest($3::text[], $4::numeric[], $5::numeric[], $6::timestamptz[],"
-      " $7::timestamptz[]) AS u (sandbox, rate, held, covered, ends)"
+      " $7::timestamptz[], $8::numeric[]) AS u (sandbox, rate, held, covered, ends, ahead)"
       " WHERE r.sandbox = u.sandbox";
   run_prepared(tx, kSql, aside.amount.to_string(), ids_of(aside), sandbox.str(), rate.str(),
-               held.str(), covered.str(), ends.str());
+               held.str(), covered.str(), ends.str(), ahead.str());
 }
 
 void delete_reservation(pqxx::work& tx, const std::string& sandbox, const SetAside& aside) {

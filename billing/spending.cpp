@@ -7,12 +7,38 @@
 namespace sandgate {
 namespace {
 
-struct Drawn {
-  Decimal charge;
-  Time until;
-};
+// Whether a sandbox's reservation is for it, too. What it is going to send nobody knows.
+bool is_set_aside_for(MeterKind meter) { return meter != MeterKind::egress_gib; }
+
+// Counters are read at other moments than time is booked up to.
+bool is_counter(MeterKind meter) {
+  return meter == MeterKind::egress_gib || meter == MeterKind::active_cpu_second;
+}
+
+bool pays(const Budget& budget, const Reservation& reservation) {
+  return budget.tenant == reservation.tenant && budget.currency == reservation.currency &&
+         budget.applies_to.holds_for(reservation.subject);
+}
 
 }  // namespace
+
+// What is booked of one sandbox.
+struct Spending::Drawn {
+  Decimal running, by_time;  // charged of what is set aside for, and at the unit prices of time
+  Decimal beyond;  // charged of what is not
+  std::optional<Time> booked_until;  // empty: counters alone
+  Time latest;
+
+  void add(const UsageEvent& event) {
+    const Rated& rated = event.rated;
+    (is_set_aside_for(event.meter) ? running : beyond) += rated.charge.amount;
+    if (is_set_aside_for(event.meter) && event.meter != MeterKind::sandbox_created)
+      by_time += rated.by_unit;
+    if (!is_counter(event.meter))
+      booked_until = std::max(booked_until.value_or(event.interval.to), event.interval.to);
+    latest = std::max(latest, event.interval.to);
+  }
+};
 
 void Spending::lock(pqxx::work& tx, const std::vector<UsageEvent>& events) {
   std::set<std::string> tenants;
@@ -62,25 +88,47 @@ void Spending::draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked) 
   for (const UsageEvent& event : booked) sandboxes.insert(event.sandbox.value);
   auto reservations = lock_reservations(tx, sandboxes);
   std::map<std::string, Drawn> drawn;
-  for (const UsageEvent& event : booked) {
-    Drawn& sum = drawn[event.sandbox.value];
-    sum.charge += event.rated.charge.amount;
-    sum.until = std::max(sum.until, event.interval.to);
-  }
-  for (Reservation& reservation : reservations) {
-    const Drawn& sum = drawn[reservation.sandbox];
-    const Decimal part = std::min(reservation.held, sum.charge);
-    reservation.held -= part;
-    // Beyond what was held nothing is paid, whatever it cost when it was set aside: also nothing.
-    reservation.covered_until = sum.until;
-    if (part == sum.charge)
-      reservation.covered_until += lasts(reservation.held, reservation.charge_per_hour);
-    for (Budget& budget : budgets_)
-      if (budget.tenant == reservation.tenant && budget.currency == reservation.currency &&
-          budget.applies_to.holds_for(reservation.subject))
-        budget.reserved -= part;
-  }
+  for (const UsageEvent& event : booked) drawn[event.sandbox.value].add(event);
+  for (Reservation& reservation : reservations)
+    pay_running(reservation, drawn[reservation.sandbox]);
+  // Only then is known what there is beside the reservations.
+  for (Reservation& reservation : reservations) pay_beyond(reservation, drawn[reservation.sandbox]);
   if (!reservations.empty()) update_reservations(tx, reservations);
+}
+
+void Spending::pay_running(Reservation& reservation, const Drawn& sum) {
+  const Decimal part = std::min(reservation.held, sum.running);
+  reservation.held -= part;
+  reservation.ahead += sum.running - sum.by_time;
+  give_back(reservation, part);
+  // Beyond what was held nothing is paid, whatever it cost when it was set aside: also nothing.
+  if (part < sum.running)
+    reservation.covered_until = sum.latest;
+  else if (sum.booked_until)
+    reservation.covered_until = *sum.booked_until + reservation.lasts();
+}
+
+void Spending::pay_beyond(Reservation& reservation, const Drawn& sum) {
+  if (sum.beyond.is_zero()) return;
+  std::optional<Decimal> left;
+  for (const Budget& budget : budgets_)
+    if (pays(budget, reservation))
+      left = std::min(left.value_or(budget.remaining()), budget.remaining());
+  if (!left || *left > Decimal()) return;
+  // Who sent it runs that much shorter, and not those whose money it would be.
+  const Decimal part = std::min({reservation.held, sum.beyond, -*left});
+  reservation.held -= part;
+  give_back(reservation, part);
+  // Where time costs nothing it would go on for ever.
+  if (reservation.charge_per_hour.is_zero())
+    reservation.covered_until = sum.latest;
+  else
+    reservation.covered_until -= lasts(part, reservation.charge_per_hour);
+}
+
+void Spending::give_back(const Reservation& reservation, const Decimal& part) {
+  for (Budget& budget : budgets_)
+    if (pays(budget, reservation)) budget.reserved -= part;
 }
 
 }  // namespace sandgate

@@ -13,7 +13,7 @@ bool BudgetGuard::reserve(pqxx::work& tx, const SandboxRecord& sandbox,
                                .charge_per_hour = charge.per_hour,
                                .ttl = std::chrono::seconds(sandbox.ttl_seconds),
                                .subject = std::move(subject),
-                               .charge_at_start = charge.at_start,
+                               .most = charge.most,
                                .other_currencies = charge.other_currencies});
 }
 
@@ -28,9 +28,10 @@ PlannedSpending BudgetGuard::from_now(const SandboxRecord& sandbox) const {
           .ttl = std::chrono::ceil<std::chrono::seconds>(std::max(sandbox.expires_at, now) - now)};
 }
 
-void BudgetGuard::adjust(pqxx::work& tx, const SandboxRecord& sandbox, const Decimal& at_start) {
+void BudgetGuard::adjust(pqxx::work& tx, const SandboxRecord& sandbox,
+                         const std::optional<RunCharge>& most) {
   PlannedSpending planned = from_now(sandbox);
-  planned.charge_at_start = at_start;
+  planned.most = most;
   budgets_.adjust(tx, planned);
 }
 

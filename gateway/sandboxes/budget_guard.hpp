@@ -10,7 +10,8 @@ class BudgetGuard : public SpendGuard {
   BudgetGuard(Budgets& budgets, const Clock& clock) : budgets_(budgets), clock_(clock) {}
 
   bool reserve(pqxx::work& tx, const SandboxRecord& sandbox, const PlannedCharge& charge) override;
-  void adjust(pqxx::work& tx, const SandboxRecord& sandbox, const Decimal& at_start) override;
+  void adjust(pqxx::work& tx, const SandboxRecord& sandbox,
+              const std::optional<RunCharge>& most) override;
   void extend(pqxx::work& tx, const SandboxRecord& sandbox) override;
   void settle(pqxx::work& tx, const SandboxId& id) override;
 

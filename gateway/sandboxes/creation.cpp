@@ -47,17 +47,11 @@ SandboxRecord intention(const CreateOrder& order, const Decision& decision) {
   return record;
 }
 
-// What it may be charged beyond its rate while money is set aside for it.
-Decimal beyond_rate(const PriceSnapshot& prices, const PriceScope& scope,
-                    const SandboxRecord& record, Time at, const std::string& currency) {
-  const auto time =
-      std::min<std::chrono::seconds>(std::chrono::seconds(record.ttl_seconds), kSetAside);
-  const auto start = [&](Time begun) {
-    return charge_at_start(prices, scope, record.resources, begun, currency);
-  };
-  // It begins to run, and is rated, somewhat later than it is paid for.
-  return std::max(start(at), start(at + kUntilRunning)) +
-         charge_of_rises(prices, scope, record.resources, at, time, currency);
+// It begins to run, and is rated, somewhat later than it is paid for.
+RunCharge most_charged(const PriceSnapshot& prices, const PriceScope& scope,
+                       const SandboxRecord& record, Time at, const std::string& currency) {
+  return most_to_set_aside(prices, scope, record.resources, at, kUntilRunning,
+                           std::chrono::seconds(record.ttl_seconds), currency);
 }
 
 // Whether what is made without anybody knowing of it costs nothing but its place on a machine of
@@ -209,9 +203,10 @@ bool Creation::write_row(pqxx::work& tx, SandboxRecord& record) {
   return reserved;
 }
 
-Decimal Creation::start_charge(const SandboxRecord& placed) const {
+RunCharge Creation::start_charge(const SandboxRecord& placed) const {
   const PriceScope scope = price_scope_of(parts_.deployments, placed);
-  return beyond_rate(*parts_.prices.snapshot(), scope, placed, parts_.clock.now(), placed.currency);
+  return most_charged(*parts_.prices.snapshot(), scope, placed, parts_.clock.now(),
+                      placed.currency);
 }
 
 PlannedCharge Creation::highest_charge() const {
@@ -226,13 +221,13 @@ PlannedCharge Creation::highest_charge() const {
                            one.tenant.has_value()};
     auto charge = charge_per_hour(*prices, scope, record_.resources, at);
     if (!charge) continue;
-    const Decimal start = beyond_rate(*prices, scope, record_, at, charge->currency);
+    const RunCharge most = most_charged(*prices, scope, record_, at, charge->currency);
     // What costs nothing to run is charged in no currency but those of what it may use.
-    const bool is_free = charge->amount.is_zero() && start.is_zero();
+    const bool is_free = charge->amount.is_zero() && most.charge.is_zero();
     const std::string currency = is_free ? std::string() : charge->currency;
     highest.other_currencies.merge(other_currencies(*prices, scope, at, currency));
     if (is_free) continue;
-    highest.at_start = std::max(highest.at_start, start);
+    if (!highest.most || most.charge > highest.most->charge) highest.most = most;
     if (highest.per_hour && highest.per_hour->currency != charge->currency)
       highest.other_currencies.insert({highest.per_hour->currency, charge->currency});
     if (!highest.per_hour || charge->amount > highest.per_hour->amount)

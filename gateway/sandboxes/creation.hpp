@@ -45,7 +45,7 @@ class Creation : public std::enable_shared_from_this<Creation> {
   Task<void> undo(const Placed& placed, const Error& reason);
   SandboxRecord placed_record(const Placed& placed) const;
   PlannedCharge highest_charge() const;
-  Decimal start_charge(const SandboxRecord& placed) const;
+  RunCharge start_charge(const SandboxRecord& placed) const;
 
   const Lifecycle::Parts& parts_;
   CreateOrder order_;

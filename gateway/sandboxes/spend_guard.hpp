@@ -4,16 +4,15 @@
 
 #include <pqxx/pqxx>
 
-#include "billing/decimal.hpp"
+#include "billing/set_aside.hpp"
 #include "gateway/sandboxes/record.hpp"
 
 namespace sandgate {
 
-// What a sandbox is going to be charged: over time, and beyond that in the same currency when it
-// begins.
+// What a sandbox is going to be charged.
 struct PlannedCharge {
   std::optional<Money> per_hour;  // empty: no price known
-  Decimal at_start;
+  std::optional<RunCharge> most;  // in that currency, of one that begins; empty: by the rate alone
   std::set<std::string> other_currencies;  // that something of it is charged in
 };
 
@@ -27,8 +26,9 @@ class SpendGuard {
   // real price is to be told by adjust(). Throws Error(budget_exceeded).
   virtual bool reserve(pqxx::work& tx, const SandboxRecord& sandbox,
                        const PlannedCharge& charge) = 0;
-  // Placed or paused: the real price is known. `at_start` of one that begins.
-  virtual void adjust(pqxx::work& tx, const SandboxRecord& sandbox, const Decimal& at_start) = 0;
+  // Placed or paused: the real price is known; `most` of one that begins, as in PlannedCharge.
+  virtual void adjust(pqxx::work& tx, const SandboxRecord& sandbox,
+                      const std::optional<RunCharge>& most) = 0;
   // Goes on for longer. Throws Error(budget_exceeded).
   virtual void extend(pqxx::work& tx, const SandboxRecord& sandbox) = 0;
   // Ended, or never began: gives back what is left. Idempotent.

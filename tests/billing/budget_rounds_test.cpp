@@ -102,6 +102,35 @@ TEST_F(BudgetRoundsTest, StopsWhatIsChargedForItsTrafficAlone) {
   EXPECT_EQ(run(budgets.extend(*database)).size(), 0u);
 }
 
+TEST_F(BudgetRoundsTest, BytesLeaveAloneWhatIsSetAsideForTime) {
+  publish("traffic", R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+    "entries":[{"provider":"acme","meter":"egress_gib","unit_price":"1"}]})");
+  put(R"({"amount":"1","currency":"USD","window":"total","on_exceeded":"kill"})");
+  const auto id = start(240s);
+  EXPECT_EQ(budget().reserved, dec("0.24"));
+  const auto send = [&](int64_t half_gib_in_all) {
+    clock.advance(60s);
+    run(meter.flush(*database, 0s));
+    run(database->run([&](pqxx::work& tx) {
+      meter.observe(tx, id, {.egress_bytes = half_gib_in_all << 29, .sampled_at = clock.now()});
+    }));
+  };
+  send(1);
+  EXPECT_EQ(budget().spent, dec("0.56"));
+  EXPECT_EQ(budget().reserved, dec("0.18")) << "the rest of its four minutes";
+  EXPECT_TRUE(reserve(SandboxId::make(), 300s)) << "0.26 is left";
+  EXPECT_FALSE(reserve(SandboxId::make(), 260s));
+  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  // What the budget has not got is its sender's time, and nobody else's.
+  send(2);
+  EXPECT_EQ(budget().spent, dec("1.12"));
+  EXPECT_EQ(rows("SELECT trim_scale(held) FROM reservation ORDER BY held"),
+            (std::vector<std::string>{"0", "0.26"}));
+  const auto halts = run(budgets.extend(*database));
+  ASSERT_EQ(halts.size(), 1u);
+  EXPECT_EQ(halts[0].sandbox, id);
+}
+
 TEST_F(BudgetRoundsTest, OneTenantsTroubleIsNoOtherTenants) {
   const std::string limit = R"({"amount":"100","currency":"USD","window":"total"})";
   put(limit);

@@ -47,28 +47,6 @@ TEST_F(BudgetTest, DeniesWhatDoesNotFitAndSaysWhy) {
   EXPECT_EQ(budget().reserved, dec("0.6"));
 }
 
-TEST_F(BudgetTest, SetsAsideWhatAStartAloneMayCost) {
-  publish("minimum", R"({"kind":"charge","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
-    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.01","minimum":"3600",
-      "rounding":"60"},{"provider":"acme","meter":"sandbox_created","unit_price":"0.5"}]})");
-  const Resources one{.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0};
-  const auto charge = charge_at_start(*books.snapshot(), {tenant.value, "acme", "acme-1", "eu"},
-                                      one, clock.now(), "USD");
-  EXPECT_EQ(charge, dec("37.1")) << "36 of the minimum, 0.6 of a step, 0.5 of the create";
-  put(R"({"amount":"37.5","currency":"USD","window":"total"})");
-  const auto needs = [&](const Decimal& at_start) {
-    PlannedSpending planned{tenant, SandboxId::make(), Money{dec("36"), "USD"}, 60s};
-    planned.charge_at_start = at_start;
-    return run(attempt(database->run([&](pqxx::work& tx) { budgets.reserve(tx, planned); })));
-  };
-  const auto denied = needs(charge);  // 0.6 for the time itself
-  ASSERT_TRUE(std::holds_alternative<Error>(denied));
-  EXPECT_EQ(std::get<Error>(denied).details["needed"], "37.7");
-  put(R"({"amount":"37.7","currency":"USD","window":"total"})");
-  EXPECT_FALSE(std::holds_alternative<Error>(needs(charge)));
-  EXPECT_EQ(budget().reserved, dec("37.7"));
-}
-
 TEST_F(BudgetTest, AdmitsExactlyAsManyAsItPaysFor) {
   put(R"({"amount":"13.2","currency":"USD","window":"day","timezone":"UTC"})");  // 22 times 0.6
   std::atomic<int> admitted{0};

@@ -132,6 +132,26 @@ TEST(SandboxBudgets, ARiseThatIsPublishedAlreadyIsSetAsideFor) {
   EXPECT_EQ(world.sql("SELECT reserved BETWEEN 290 AND 311 FROM budget"), "t");
 }
 
+TEST(SandboxBudgets, WhatIsSetAsideIsWhatTheDecisionExpects) {
+  test::World world;
+  PayingReplica replica(world);
+  run(replica.prices.publish(price_version_from(
+      parse_json(R"({"kind":"charge","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+        "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"0.001","minimum":"1000",
+            "rounding":"60"},
+          {"provider":"*","meter":"sandbox_created","unit_price":"0.07"}]})"),
+      "minimum")));
+  const Decision decision = replica.lifecycle.explain(small_order(world));
+  EXPECT_EQ(to_json(decision)["candidates"][0]["expected_price"], "1.09");
+  replica.put(world.tenant, R"({"amount":"1.08","currency":"USD","window":"total"})");
+  EXPECT_NE(refusal(replica, world), "");
+  replica.put(world.tenant, R"({"amount":"2.18","currency":"USD","window":"total"})");
+  EXPECT_EQ(refusal(replica, world), "");
+  EXPECT_EQ(refusal(replica, world), "") << "there is money for two of them";
+  EXPECT_EQ(world.sql("SELECT trim_scale(reserved) FROM budget"), "2.18");
+  EXPECT_NE(refusal(replica, world), "");
+}
+
 TEST(SandboxBudgets, TheMostAnHourMayCostIsOfWhatTheTenantIsCharged) {
   test::World world;
   PayingReplica replica(world);

@@ -1,0 +1,52 @@
+#include "billing/set_aside.hpp"
+
+#include "billing/interval.hpp"
+#include "billing/rating.hpp"
+#include "billing/run_cost.hpp"
+
+namespace sandgate {
+namespace {
+
+// As its usage will be booked: piece by piece, each at the prices of its beginning.
+RunCharge charge_along(const PriceSnapshot& prices, const PriceScope& scope, const Resources& size,
+                       const std::vector<Interval>& pieces, const std::string& currency) {
+  RunCharge sum;
+  RunQuantities before;
+  Time::duration ran{};
+  for (const Interval& piece : pieces) {
+    ran += piece.to - piece.from;
+    const RunQuantities after = used_by(size, ran);
+    for (size_t i = 0; i < after.size(); ++i) {
+      const auto& [meter, total] = after[i];
+      const Decimal quantity = total - before[i].second;
+      const Rated rated = rate(prices, scope, meter, piece.from, before[i].second, quantity);
+      if (quantity.is_zero() || rated.charge.currency != currency) continue;
+      sum.charge += rated.charge.amount;
+      if (meter != MeterKind::sandbox_created) sum.by_time += rated.by_unit;
+    }
+    before = after;
+  }
+  return sum;
+}
+
+}  // namespace
+
+RunCharge most_to_set_aside(const PriceSnapshot& prices, const PriceScope& scope,
+                            const Resources& size, Time at, std::chrono::seconds late,
+                            std::chrono::seconds ttl, const std::string& currency) {
+  const auto duration = std::min<std::chrono::seconds>(ttl, kSetAside);
+  // A price that falls takes nothing off.
+  RunCharge most = charge_along(prices, scope, size, {{at, at + duration}}, currency);
+  const auto consider = [&](Time begun) {
+    const Interval run{begun, begun + duration};
+    const auto pieces = cut(run, prices.changes(run.from, run.to), SIZE_MAX);
+    const RunCharge then = charge_along(prices, scope, size, pieces, currency);
+    if (then.charge > most.charge) most = then;
+  };
+  if (!prices.changes(at, at + duration).empty()) consider(at);
+  if (!prices.changes(at, at + late).empty()) consider(at + late);
+  if (ttl > kSetAside) most.charge += charge_of_steps(prices, scope, size, at, currency);
+  return most;
+}
+
+}  // namespace sandgate

@@ -1,0 +1,157 @@
+#include <gtest/gtest.h>
+
+#include "billing/rating.hpp"
+#include "billing/run_cost.hpp"
+#include "tests/billing/budget_fixture.hpp"
+
+namespace sandgate {
+namespace {
+
+using test::dec;
+using namespace std::chrono_literals;
+using test::run;
+
+// A vCPU second is a thousandth; what else is said of it differs by provider.
+struct Terms {
+  const char *entry, *most;
+  std::chrono::seconds ttl;
+};
+constexpr Terms kTerms[] = {
+    {R"("unit_price":"0.001")", "0.6", 600s},
+    {R"("unit_price":"0.001","minimum":"1000")", "1", 600s},
+    {R"("unit_price":"0.001","minimum":"1000")", "1.5", 1500s},
+    {R"("unit_price":"0.001","rounding":"60")", "0.6", 600s},
+    {R"("unit_price":"0.001","rounding":"60")", "0.66", 610s},
+    {R"("unit_price":"0.001","rounding":"60","included":"30")", "0.57", 600s},
+    {R"("unit_price":"0.001","included":"30")", "0.57", 600s},
+    {R"("unit_price":"0.001","included":"900")", "0", 600s},
+    {R"("unit_price":"0.001","minimum":"60","rounding":"60")", "0.6", 600s},
+    {R"("unit_price":"0.001","minimum":"1000"},
+      {"provider":"$","meter":"sandbox_created","unit_price":"0.07")",
+     "1.07", 1s},
+};
+
+class SetAsideTest : public test::BudgetFixture {
+ protected:
+  static constexpr Resources kOne{.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0};
+
+  // Publishes the terms as those of a provider of its own.
+  std::string provider_with(const std::string& entry) {
+    const std::string name = "p" + std::to_string(++providers_);
+    publish_for(name, "2026-01-01T00:00:00Z", entry);
+    return name;
+  }
+  void publish_for(const std::string& name, const std::string& from, std::string entry) {
+    if (const size_t at = entry.find('$'); at != std::string::npos) entry.replace(at, 1, name);
+    insert_version("of-" + name, from,
+                   R"({"kind":"charge","currency":"USD","effective_from":")" + from +
+                       R"(","entries":[{"provider":")" + name + R"(","meter":"vcpu_second",)" +
+                       entry + "}]}");
+    run(books.load());
+  }
+  PriceScope scope_of(const std::string& provider) const {
+    return {tenant.value, provider, "there", "eu"};
+  }
+
+  // As a create does it.
+  SandboxId start_at(const std::string& provider, std::chrono::seconds ttl) {
+    const auto& prices = *books.snapshot();
+    const MeteredSandbox sandbox{.id = SandboxId::make(),
+                                 .tenant = tenant,
+                                 .profile = "python",
+                                 .deployment = "there",
+                                 .provider = provider,
+                                 .region = "eu",
+                                 .resources = kOne};
+    PlannedSpending planned{tenant, sandbox.id,
+                            charge_per_hour(prices, scope_of(provider), kOne, clock.now()), ttl};
+    planned.most =
+        most_to_set_aside(prices, scope_of(provider), kOne, clock.now(), 120s, ttl, "USD");
+    run(database->run([&](pqxx::work& tx) {
+      budgets.reserve(tx, planned);
+      budgets.adjust(tx, planned);
+      meter.open(tx, sandbox);
+    }));
+    return sandbox.id;
+  }
+
+  // A round of what jobs do every minute.
+  size_t halts_after(std::chrono::seconds passed) {
+    clock.advance(passed);
+    run(meter.flush(*database, 0s));
+    return run(budgets.extend(*database)).size();
+  }
+
+ private:
+  int providers_ = 0;
+};
+
+TEST_F(SetAsideTest, IsWhatTheWholeRunComesToAndPaysForAllOfIt) {
+  for (const Terms& terms : kTerms) {
+    SCOPED_TRACE(std::string(terms.entry) + " for " + std::to_string(terms.ttl.count()) + " s");
+    const Decimal before = rows("SELECT FROM budget").empty() ? Decimal() : budget().spent;
+    const Decimal all = before + dec(terms.most);
+    const std::string provider = provider_with(terms.entry);
+    // With nothing to spare, but where nothing at all would be left.
+    const Decimal amount = all.is_zero() ? dec("0.001") : std::max(all, before + dec("0.001"));
+    put(R"({"amount":")" + amount.to_string() +
+        R"(","currency":"USD","window":"total","on_exceeded":"kill"})");
+    const auto expected =
+        charge_of_run(*books.snapshot(), scope_of(provider), kOne, clock.now(), terms.ttl);
+    const SandboxId id = start_at(provider, terms.ttl);
+    EXPECT_EQ(budget().reserved, dec(terms.most));
+    EXPECT_EQ(budget().reserved, expected->amount) << "as a decision expects it";
+    for (auto left = terms.ttl; left > 0s; left -= 60s) {
+      EXPECT_EQ(halts_after(std::min(left, std::chrono::seconds(60))), 0u);
+      EXPECT_EQ(budget().spent + budget().reserved, all) << left.count() << " s before its end";
+    }
+    end(id);
+    EXPECT_EQ(budget().spent, all);
+    EXPECT_EQ(budget().reserved, dec("0"));
+  }
+}
+
+TEST_F(SetAsideTest, OfOneThatMayRunOnIsAStepOfItsRoundingMore) {
+  put(R"({"amount":"7.29","currency":"USD","window":"total","on_exceeded":"kill"})");
+  const SandboxId id = start_at(provider_with(R"("unit_price":"0.001","rounding":"60")"), 7230s);
+  EXPECT_EQ(budget().reserved, dec("3.66"));
+  for (int minute = 0; minute < 120; ++minute) EXPECT_EQ(halts_after(60s), 0u) << minute;
+  EXPECT_EQ(budget().spent + budget().reserved, dec("7.29"));
+  halts_after(30s);
+  end(id);
+  EXPECT_EQ(budget().spent, dec("7.26")) << "a started minute is a whole one";
+}
+
+TEST_F(SetAsideTest, FollowsThePricesThatArePublished) {
+  const std::string provider = provider_with(R"("unit_price":"0.001","included":"300")");
+  const auto most = [&](const std::string& of) {
+    return most_to_set_aside(*books.snapshot(), scope_of(of), kOne, clock.now(), 120s, 600s, "USD")
+        .charge;
+  };
+  EXPECT_EQ(most(provider), dec("0.3"));
+  publish_for(provider, "2026-11-20T12:05:00Z", R"("unit_price":"0.01")");
+  EXPECT_EQ(most(provider), dec("3")) << "of the second half nothing is included";
+  const std::string falls = provider_with(R"("unit_price":"0.001")");
+  publish_for(falls, "2026-11-20T12:05:00Z", R"("unit_price":"0.0001")");
+  EXPECT_EQ(most(falls), dec("0.6")) << "a fall takes nothing off";
+  const std::string at_once = provider_with(R"("unit_price":"0.001","minimum":"1000")");
+  publish_for(at_once, "2026-11-20T12:05:00Z", R"("unit_price":"0.01","minimum":"1000")");
+  EXPECT_EQ(most(at_once), dec("1")) << "the minimum is charged at the price it begins at";
+  publish_for(at_once, "2026-11-20T12:01:00Z", R"("unit_price":"0.003","minimum":"1000")");
+  EXPECT_EQ(most(at_once), dec("3")) << "or by then has";
+}
+
+TEST_F(SetAsideTest, IsThereWhenAPublishedRiseComes) {
+  const std::string provider = provider_with(R"("unit_price":"0.001")");
+  publish_for(provider, "2026-11-20T12:05:00Z", R"("unit_price":"0.01")");
+  put(R"({"amount":"3.3","currency":"USD","window":"total","on_exceeded":"kill"})");
+  const SandboxId id = start_at(provider, 600s);
+  EXPECT_EQ(budget().reserved, dec("3.3"));
+  for (int minute = 0; minute < 10; ++minute) EXPECT_EQ(halts_after(60s), 0u) << minute;
+  end(id);
+  EXPECT_EQ(budget().spent, dec("3.3"));
+  EXPECT_EQ(budget().reserved, dec("0"));
+}
+
+}  // namespace
+}  // namespace sandgate
