@@ -35,6 +35,7 @@ struct Budget {
   Decimal spent;  // charges of usage that began in the window
   Decimal reserved;  // set aside for running sandboxes
   int alerted = 0;  // the highest threshold told of in this window
+  bool told_exceeded = false;  // in this window, perhaps before 100 % were spent
 
   Decimal allowance() const { return amount + credits; }
   Decimal remaining() const { return allowance() - spent - reserved; }  // negative: lowered since

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kBudgetColumns =
     "id, tenant, name, amount, currency, time_window, timezone, on_exceeded, credits,"
-    " to_json(alert_at) AS alert_at, applies_to, spent, reserved, alerted,"
+    " to_json(alert_at) AS alert_at, applies_to, spent, reserved, alerted, told_exceeded,"
     " (extract(epoch FROM window_start) * 1000000)::bigint AS start_micros,"
     " (extract(epoch FROM window_end) * 1000000)::bigint AS end_micros";
 
@@ -26,7 +26,8 @@ Budget budget_from(const pqxx::row& row) {
                 .window_start = from_micros(row["start_micros"].as<int64_t>()),
                 .spent = Decimal::from_sql(row["spent"].c_str()),
                 .reserved = Decimal::from_sql(row["reserved"].c_str()),
-                .alerted = row["alerted"].as<int>()};
+                .alerted = row["alerted"].as<int>(),
+                .told_exceeded = row["told_exceeded"].as<bool>()};
   budget.window = budget_window_from(row["time_window"].c_str()).value_or(BudgetWindow::total);
   budget.on_exceeded = on_exceeded_from(row["on_exceeded"].c_str()).value_or(OnExceeded::deny);
   if (!row["end_micros"].is_null())
@@ -39,6 +40,7 @@ Budget roll_window(pqxx::work& tx, const Budget& budget, Time at) {
   return budget_from(tx.exec_params1(
       "UPDATE budget b SET window_start = budget_window_start(time_window, timezone, $2),"
       " window_end = budget_window_end(time_window, timezone, $2), alerted = 0,"
+      " told_exceeded = false,"
       " spent = (SELECT coalesce(sum(charge), 0) FROM usage_event e"
       "   JOIN metered_sandbox m USING (sandbox) WHERE e.tenant = b.tenant"
       "   AND budget_subject(m.profile, m.key, m.metadata) @> b.applies_to"
@@ -94,18 +96,20 @@ std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& te
 }
 
 void update_budgets(pqxx::work& tx, const std::vector<Budget>& budgets) {
-  SqlArray id, spent, reserved, alerted;
+  SqlArray id, spent, reserved, alerted, told_exceeded;
   for (const Budget& budget : budgets) {
     id.add(budget.id);
     spent.add(budget.spent.to_string());
     reserved.add(budget.reserved.to_string());
     alerted.add(int64_t{budget.alerted});
+    told_exceeded.add(budget.told_exceeded ? "true" : "false");
   }
   run_prepared(tx,
-               "UPDATE budget b SET spent = u.spent, reserved = u.reserved, alerted = u.alerted"
-               " FROM unnest($1::bigint[], $2::numeric[], $3::numeric[], $4::int[])"
-               " AS u (id, spent, reserved, alerted) WHERE b.id = u.id",
-               id.str(), spent.str(), reserved.str(), alerted.str());
+               "UPDATE budget b SET spent = u.spent, reserved = u.reserved, alerted = u.alerted,"
+               " told_exceeded = u.told_exceeded"
+               " FROM unnest($1::bigint[], $2::numeric[], $3::numeric[], $4::int[], $5::bool[])"
+               " AS u (id, spent, reserved, alerted, told_exceeded) WHERE b.id = u.id",
+               id.str(), spent.str(), reserved.str(), alerted.str(), told_exceeded.str());
 }
 
 void tell_thresholds(pqxx::work& tx, std::vector<Budget>& budgets) {
@@ -114,15 +118,15 @@ void tell_thresholds(pqxx::work& tx, std::vector<Budget>& budgets) {
       const auto& wanted = budget.alert_at;
       if (std::find(wanted.begin(), wanted.end(), threshold) != wanted.end())
         insert_event(tx, budget, "budget.alert", threshold);
-      if (threshold == 100) insert_event(tx, budget, "budget.exceeded", threshold);
+      if (threshold == 100) tell_exceeded(tx, budget);
       budget.alerted = threshold;
     }
 }
 
 void tell_exceeded(pqxx::work& tx, Budget& budget) {
-  if (budget.alerted >= 100) return;
+  if (budget.told_exceeded) return;
   insert_event(tx, budget, "budget.exceeded", 100);
-  budget.alerted = 100;
+  budget.told_exceeded = true;
 }
 
 }  // namespace sandgate

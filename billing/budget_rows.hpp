@@ -36,11 +36,11 @@ HeldBudgets hold_budgets(pqxx::work& tx, const std::string& tenant, const Clock*
 // Locks the budgets of the tenants, with their windows moved on to the one around `at` (never
 // back): a new window starts with what was already booked in it.
 std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& tenants, Time at);
-// Stores spent, reserved and alerted.
+// Stores spent, reserved, alerted and told_exceeded.
 void update_budgets(pqxx::work& tx, const std::vector<Budget>& budgets);
 // Tells of thresholds that were crossed, and notes it in the budgets (not stored yet).
 void tell_thresholds(pqxx::work& tx, std::vector<Budget>& budgets);
-// Tells that a budget has no money left, once per window.
+// Tells that a budget has no money left, once per window; of thresholds that is nothing.
 void tell_exceeded(pqxx::work& tx, Budget& budget);
 
 // What a sandbox that is metered is to budgets; empty when none of that id is.

@@ -66,8 +66,10 @@ ON CONFLICT (tenant, name) DO UPDATE SET amount = excluded.amount, currency = ex
   applies_to = excluded.applies_to,
   window_start = excluded.window_start, window_end = excluded.window_end,
   credits = excluded.credits, spent = excluded.spent, reserved = excluded.reserved,
-  alerted = CASE WHEN b.amount = excluded.amount AND b.time_window = excluded.time_window
-    AND b.currency = excluded.currency AND b.applies_to = excluded.applies_to THEN b.alerted ELSE 0 END
+  (alerted, told_exceeded) = (SELECT CASE WHEN same THEN b.alerted ELSE 0 END,
+      same AND b.told_exceeded
+    FROM (SELECT b.amount = excluded.amount AND b.time_window = excluded.time_window
+      AND b.currency = excluded.currency AND b.applies_to = excluded.applies_to AS same) s)
 RETURNING id)sql";
 
 // Youngest first, until what is set aside fits.

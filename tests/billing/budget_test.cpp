@@ -120,6 +120,40 @@ TEST_F(BudgetTest, TellsEachThresholdOnce) {
       (std::vector<std::string>{"budget.alert|50", "budget.alert|80", "budget.exceeded|100"}));
 }
 
+TEST_F(BudgetTest, TellsOfWhatIsSpentByThoseItStopsAndOfWhatALowerAmountIsPassedBy) {
+  const auto told = [&] {
+    return rows(
+        "SELECT type, data ->> 'threshold', data ->> 'amount' FROM budget_event"
+        " ORDER BY id");
+  };
+  const auto id = start(600s);
+  clock.advance(5s);
+  const auto limit = [](const std::string& amount) {
+    return R"({"amount":")" + amount +
+           R"(","currency":"USD","window":"total","on_exceeded":"kill","alert_at":[50,100]})";
+  };
+  put(limit("0.001"));
+  ASSERT_EQ(run(budgets.extend(*database)).size(), 1u);
+  EXPECT_EQ(told(), std::vector<std::string>{"budget.exceeded|100|0.001"});
+  end(id);
+  EXPECT_EQ(budget().spent, dec("0.005"));
+  const std::vector<std::string> first{"budget.exceeded|100|0.001", "budget.alert|50|0.001",
+                                       "budget.alert|100|0.001"};
+  EXPECT_EQ(told(), first);
+  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  put(limit("0.001"));
+  EXPECT_EQ(told(), first) << "each once";
+  put(limit("1"));
+  EXPECT_EQ(told(), first);
+  put(limit("0.008"));
+  EXPECT_EQ(told().back(), "budget.alert|50|0.008");
+  put(limit("0.002"));
+  EXPECT_EQ(told().size(), 7u);
+  EXPECT_EQ((std::vector<std::string>{told()[4], told()[5], told()[6]}),
+            (std::vector<std::string>{"budget.alert|50|0.002", "budget.alert|100|0.002",
+                                      "budget.exceeded|100|0.002"}));
+}
+
 TEST_F(BudgetTest, WindowsFollowTheTenantsCalendar) {
   const auto window = [&](const std::string& kind, const std::string& zone, const std::string& at) {
     return rows("SELECT budget_window_start('" + kind + "', '" + zone + "', '" + at +
