@@ -267,20 +267,24 @@ SandboxRecord Creation::placed_record(const Placed& placed) const {
   return record;
 }
 
-std::optional<SandboxRecord> Creation::write_placed(pqxx::work& tx, const SandboxRecord& placed,
-                                                    bool again) {
+std::optional<SandboxRecord> Creation::write_placed(pqxx::work& tx, const SandboxRecord& placed) {
   const bool own = price_scope_of(parts_.deployments, placed).own;
-  auto running =
-      announced_ ? sandbox_rows::set_running(tx, placed, own, decision_.attempts) : std::nullopt;
-  if (!running && (announced_ || again)) {
+  if (!announced_) {
+    SandboxRecord running = placed;
+    const bool reserved = write_row(tx, running);
+    begin_charge(tx, running, own, reserved);
+    // A server that stood still may come to this long after the sandbox was ended.
+    if (given_up_) throw Error(ErrorCode::unavailable, "the create was given up");
+    return running;
+  }
+  const auto running = sandbox_rows::set_running(tx, placed, own, decision_.attempts);
+  if (!running) {
     // The commit of an earlier try may have gone through although its answer was lost.
     const auto found = sandbox_rows::find(tx, placed.id);
-    if (found) return runs_as(*found, placed) ? found : std::nullopt;
-    if (announced_) throw Error(ErrorCode::unavailable, "the database lost the sandbox in a crash");
+    if (!found) throw Error(ErrorCode::unavailable, "the database lost the sandbox in a crash");
+    return runs_as(*found, placed) ? found : std::nullopt;
   }
-  bool reserved = reserved_;
-  if (!announced_) reserved = write_row(tx, running.emplace(placed));
-  begin_charge(tx, *running, own, reserved);
+  begin_charge(tx, *running, own, reserved_);
   return running;
 }
 
@@ -305,8 +309,8 @@ Task<std::optional<SandboxRecord>> Creation::keep(const Placed& placed) {
   Error reason(ErrorCode::conflict, "the sandbox was ended while it was being created");
   for (int tries = 1; tries <= kKeepTries; ++tries) {
     const auto mark = parts_.cache.mark_of(wanted.id);
-    auto write = [self = shared_from_this(), wanted, again = tries > 1](pqxx::work& tx) {
-      return self->write_placed(tx, wanted, again);
+    auto write = [self = shared_from_this(), wanted](pqxx::work& tx) {
+      return self->write_placed(tx, wanted);
     };
     auto writing = parts_.database.run(std::move(write));
     auto outcome = co_await attempt(std::move(writing));
@@ -317,11 +321,11 @@ Task<std::optional<SandboxRecord>> Creation::keep(const Placed& placed) {
     }
     reason = std::get<Error>(outcome);
     if (sandbox_rows::is_taken(reason)) co_return std::nullopt;
-    // A try that was given up may be committed while the next writes the same.
-    const bool met_itself = !announced_ && tries > 1 && reason.code == ErrorCode::conflict;
-    if (reason.code != ErrorCode::unavailable && !met_itself) break;
+    // Nobody was told of one without a row: that it is refused at once is what is expected then.
+    if (reason.code != ErrorCode::unavailable || !announced_) break;
     if (tries < kKeepTries) co_await sleep_for(kKeepPause);
   }
+  given_up_ = true;
   if (is_refusal(reason.code)) parts_.head_starts->refused(order_.tenant);
   if (reason.code == ErrorCode::unavailable) parts_.head_starts->not_written();
   co_await undo(placed, reason);

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <memory>
 
 #include "gateway/sandboxes/lifecycle.hpp"
@@ -33,9 +34,7 @@ class Creation : public std::enable_shared_from_this<Creation> {
   // alone. Throws when someone ended it meanwhile, or when the database does not answer: then the
   // backend's sandbox is killed.
   Task<std::optional<SandboxRecord>> keep(const Placed& placed);
-  // `again`: an earlier try may have been committed although its answer was lost.
-  std::optional<SandboxRecord> write_placed(pqxx::work& tx, const SandboxRecord& placed,
-                                            bool again);
+  std::optional<SandboxRecord> write_placed(pqxx::work& tx, const SandboxRecord& placed);
   void begin_charge(pqxx::work& tx, const SandboxRecord& running, bool own, bool reserved) const;
   // Counts as the backend's failure that it gave another's sandbox.
   void refuse(const Placed& placed, const Error& error);
@@ -54,6 +53,7 @@ class Creation : public std::enable_shared_from_this<Creation> {
   SecretGrants secrets_;
   std::chrono::steady_clock::time_point placing_since_;
   bool announced_ = false, reserved_ = false;  // of an intention that is committed
+  std::atomic<bool> given_up_{false};  // what has no row by now is not to have one
 };
 
 }  // namespace sandgate

@@ -212,6 +212,8 @@ def test_database_frozen_answers_unavailable_within_two_seconds():
             for pid in group:
                 os.kill(pid, signal.SIGCONT)
         wait_until(lambda: client.call("POST", "/v1/sandboxes", {"profile": "test"}).status == 201, 20, "creates work")
+        wait_until(lambda: len(journals(server)) == 2, 30, "nothing came of the creates that were refused")
+        assert psql(server, "SELECT count(*) FROM metered_sandbox") == "2", "nor will anybody be charged for them"
     finally:
         server.close()
 
