@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Machines that lack something: a full disk, no root, no database, no control groups, no user namespaces. Each is
 told in one line with what to do, and leaves nothing behind. Run as root; takes names of single tests."""
-import contextlib
 import ctypes
 import os
 import re
@@ -374,55 +373,6 @@ def test_a_gateway_without_its_database_listens_and_comes_to_life():
         finally:
             late.close()
             shutil.rmtree(directory, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def two_gateways():
-    """Servers of one database, and a client of the same key on each."""
-    with Server() as first:
-        key = open(first.home + "/master.key").read().strip()
-        url = f"host={first.home}/postgres user=sandgate dbname=sandgate"
-        with Server(settings={"database.url": url}, environment={"SANDGATE_MASTER_KEY": key}) as second:
-            _, client = first.tenant("two")
-            first.profile("test")
-            yield first, second, client, Client(second.host, second.port, client.key)
-
-
-def test_gateways_of_one_database_keep_their_own_sandboxes():
-    with two_gateways() as (first, second, client, other):
-        box = client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
-        mine = other.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
-        # Long enough for each to have asked its node for all it has.
-        time.sleep(35)
-        for server, own, foreign in ((client, box, mine), (other, mine, box)):
-            assert server.ok("POST", f"/v1/sandboxes/{own}/exec", {"command": ["true"]})["exit_code"] == 0
-            assert server.ok("GET", f"/v1/sandboxes/{foreign}")["state"] == "running"
-            refused = server.call("POST", f"/v1/sandboxes/{foreign}/exec", {"command": ["true"]})
-            assert refused.status == 503, refused.body
-        # Whoever is asked: it ends where it runs.
-        assert client.call("DELETE", f"/v1/sandboxes/{mine}").status == 202
-        wait_until(lambda: client.ok("GET", f"/v1/sandboxes/{mine}")["state"] == "stopped", 60, "it ended")
-        assert not os.path.exists(f"{second.home}/run/sandboxes/{mine}")
-
-
-def test_gateways_of_one_database_share_their_breakers():
-    with two_gateways() as (first, _, client, other):
-        first.operator().ok("PUT", "/v1/deployments/away", {
-            "provider": "e2b", "settings": {"api_url": "http://127.0.0.1:9", "sandbox_url": "http://127.0.0.1:9"},
-            "credentials": {"api_key": "e2b_" + "0" * 40}})
-        first.profile("away", isolation="process", images={"e2b": "base"}, network={"default": "allow"},
-                      placement={"only": ["away"]})
-
-        def breaker(asked):
-            listed = asked.ok("GET", "/v1/providers")["items"]
-            return next((one["health"]["breaker"] for one in listed if one["deployment"] == "away"), None)
-
-        for asked in (client, other):
-            wait_until(lambda: breaker(asked) == "closed", 40, "both know the deployment")
-        for _ in range(5):
-            assert client.call("POST", "/v1/sandboxes", {"profile": "away"}).status == 503
-        assert breaker(client) == "open"
-        wait_until(lambda: breaker(other) == "open", 5, "the other gateway knows")
 
 
 if __name__ == "__main__":
