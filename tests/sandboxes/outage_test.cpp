@@ -35,6 +35,16 @@ struct OutageWorld : test::World {
       run(sleep_for(20ms));
     }
   }
+  // Stops the cluster while the backend makes a sandbox, and waits for what comes of it.
+  void lose_database_amid_create() {
+    a->fail_creates(test::FakeProvider::Fault::slow, {}, 500ms);
+    asio::thread_pool pool(1);
+    auto creating = asio::co_spawn(pool, lifecycle->create(order()), asio::use_future);
+    while (a->creates() == 0) run(sleep_for(5ms));
+    TestDatabase::stop_cluster();
+    EXPECT_EQ(test::code_of([&] { creating.get(); }), ErrorCode::unavailable);
+    pool.join();
+  }
   std::string ended_at(const SandboxId& id, const std::string& meter = "vcpu_second") {
     return sql(
         "SELECT (extract(epoch FROM max(interval_end)) * 1000000)::bigint FROM usage_event"
@@ -127,13 +137,7 @@ TEST(Outage, ARecordThatWasAppliedBeforeACrashIsNotAppliedAgain) {
 
 TEST(Outage, ACreateThatCouldNotBeWrittenEndsWhateverItsRowSays) {
   OutageWorld world;
-  world.a->fail_creates(test::FakeProvider::Fault::slow, {}, 500ms);
-  asio::thread_pool pool(1);
-  auto creating = asio::co_spawn(pool, world.lifecycle->create(world.order()), asio::use_future);
-  while (world.a->creates() == 0) run(sleep_for(5ms));
-  TestDatabase::stop_cluster();
-  EXPECT_EQ(test::code_of([&] { creating.get(); }), ErrorCode::unavailable);
-  pool.join();
+  world.lose_database_amid_create();
   EXPECT_EQ(world.outage->records(), 2u) << "that it ends, and that it did";
   EXPECT_EQ(world.a->alive(), 0u);
   TestDatabase::start_cluster();
@@ -144,13 +148,7 @@ TEST(Outage, ACreateThatCouldNotBeWrittenEndsWhateverItsRowSays) {
 // Made before anything of it was written down, and never written down at all.
 TEST(Outage, ACreateOnAMachineOfOursThatCouldNotBeWrittenLeavesNothing) {
   OutageWorld world("here");
-  world.a->fail_creates(test::FakeProvider::Fault::slow, {}, 500ms);
-  asio::thread_pool pool(1);
-  auto creating = asio::co_spawn(pool, world.lifecycle->create(world.order()), asio::use_future);
-  while (world.a->creates() == 0) run(sleep_for(5ms));
-  TestDatabase::stop_cluster();
-  EXPECT_EQ(test::code_of([&] { creating.get(); }), ErrorCode::unavailable);
-  pool.join();
+  world.lose_database_amid_create();
   EXPECT_EQ(world.a->alive(), 0u);
   EXPECT_EQ(test::code_of([&] { run(world.lifecycle->create(world.order())); }),
             ErrorCode::unavailable);
