@@ -149,11 +149,17 @@ bool Database::attempt_once(const Job& job, bool first) {
   const bool fresh = !connection;
   if (fresh) connection = connect(options_);
   try {
-    pqxx::work tx(*connection);
-    heard();
-    if (job.patience != options_.patience) tx.exec("SET LOCAL " + statement_timeout(job.patience));
-    job.work(tx);
-    tx.commit();
+    if (job.is_statement) {
+      pqxx::nontransaction statement(*connection);
+      job.work(statement);
+    } else {
+      pqxx::work tx(*connection);
+      heard();
+      if (job.patience != options_.patience)
+        tx.exec("SET LOCAL " + statement_timeout(job.patience));
+      job.work(tx);
+      tx.commit();
+    }
     heard();
     return true;
   } catch (const pqxx::in_doubt_error&) {

@@ -49,14 +49,22 @@ class Database {
   // The same with a longer limit; it counts where the server answers at all, to whomever.
   template <class F>
   auto run_within(std::chrono::milliseconds patience, F work) {
-    return run_on(*pool_, patience, std::move(work));
+    return run_on<pqxx::work>(*pool_, patience, std::move(work));
+  }
+
+  // The same for work of one statement, which is a transaction by itself:
+  // `work(pqxx::nontransaction&)` costs one round trip. It may run again when the connection
+  // breaks, as if it had not before.
+  template <class F>
+  auto run_statement(F work) {
+    return run_on<pqxx::nontransaction>(*pool_, options_.patience, std::move(work));
   }
 
   // The same on connections of their own, for what callers ask to be read from long histories: any
   // number of them leaves the others their connections and their place in line.
   template <class F>
   auto report(std::chrono::milliseconds patience, F work) {
-    return run_on(*reports_, patience, std::move(work));
+    return run_on<pqxx::work>(*reports_, patience, std::move(work));
   }
 
   const Options& options() const { return options_; }
@@ -67,7 +75,8 @@ class Database {
   struct Waiting;
   struct Job {
     std::chrono::milliseconds patience;
-    std::function<void(pqxx::work&)> work;
+    std::function<void(pqxx::transaction_base&)> work;
+    bool is_statement = false;
   };
   struct Pool {
     Pool(size_t connections, size_t most) : threads(connections), max_waiting(most) {}
@@ -76,9 +85,9 @@ class Database {
     std::atomic<size_t> waiting{0};
   };
 
-  template <class F>
+  template <class Transaction, class F>
   auto run_on(Pool& pool, std::chrono::milliseconds patience, F work)
-      -> Task<std::invoke_result_t<F&, pqxx::work&>>;
+      -> Task<std::invoke_result_t<F&, Transaction&>>;
   // These run on a pool thread: connect if needed, retry, translate failures.
   void transact(const Job& job);
   bool attempt_once(const Job& job, bool first);
@@ -96,14 +105,17 @@ class Database {
   std::unique_ptr<Pool> pool_, reports_;
 };
 
-template <class F>
+template <class Transaction, class F>
 auto Database::run_on(Pool& pool, std::chrono::milliseconds patience, F work)
-    -> Task<std::invoke_result_t<F&, pqxx::work&>> {
-  using R = std::invoke_result_t<F&, pqxx::work&>;
+    -> Task<std::invoke_result_t<F&, Transaction&>> {
+  using R = std::invoke_result_t<F&, Transaction&>;
+  constexpr bool kIsStatement = std::is_same_v<Transaction, pqxx::nontransaction>;
   // Jobs are named before they are awaited: see tests/style/awaited_temporaries.py.
   if constexpr (std::is_void_v<R>) {
     auto shared = std::make_shared<F>(std::move(work));
-    Job job{patience, [shared](pqxx::work& tx) { (*shared)(tx); }};
+    Job job{patience,
+            [shared](pqxx::transaction_base& tx) { (*shared)(static_cast<Transaction&>(tx)); },
+            kIsStatement};
     co_await dispatch(pool, std::move(job));
   } else {
     // Shared with the pool thread: a caller that gave up leaves it something to write to.
@@ -112,7 +124,11 @@ auto Database::run_on(Pool& pool, std::chrono::milliseconds patience, F work)
       std::optional<R> result;
     };
     auto state = std::make_shared<State>(State{std::move(work), std::nullopt});
-    Job job{patience, [state](pqxx::work& tx) { state->result.emplace(state->work(tx)); }};
+    Job job{patience,
+            [state](pqxx::transaction_base& tx) {
+              state->result.emplace(state->work(static_cast<Transaction&>(tx)));
+            },
+            kIsStatement};
     co_await dispatch(pool, std::move(job));
     co_return std::move(*state->result);
   }

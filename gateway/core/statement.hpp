@@ -27,7 +27,7 @@ inline void plan_for_values(pqxx::work& tx) { tx.exec("SET LOCAL plan_cache_mode
 // Runs a statement that runs often. Its text has to be one of a fixed number: never composed from
 // values.
 template <class... Args>
-pqxx::result run_prepared(pqxx::work& tx, const std::string& sql, Args&&... args) {
+pqxx::result run_prepared(pqxx::transaction_base& tx, const std::string& sql, Args&&... args) {
   return tx.exec_prepared(prepared_name(tx.conn(), sql), std::forward<Args>(args)...);
 }
 
