@@ -63,6 +63,7 @@ Task<void> LocalProvider::refresh() {
   Json answer = co_await ask("describe");
   Descriptor told = descriptor_from_json(answer.at("descriptor"));
   told.machine = settings_.machine;
+  told.counts_ends = true;
   told.workspaces = answer.value("workspaces", told.workspaces);
   auto fresh = std::make_shared<const Descriptor>(std::move(told));
   instance_ = answer.value("instance", "");
@@ -158,7 +159,9 @@ Task<std::optional<BackendSandbox>> LocalProvider::find(std::string id) {
 }
 
 Task<std::optional<BackendSandbox>> LocalProvider::find_by_tag(std::string sandbox_id) {
-  co_return co_await find(std::move(sandbox_id));
+  auto found = co_await find(std::move(sandbox_id));
+  if (found && found->state == BackendState::gone) found = std::nullopt;
+  co_return found;
 }
 
 Task<std::vector<BackendSandbox>> LocalProvider::list() {
@@ -171,6 +174,13 @@ Task<std::vector<BackendSandbox>> LocalProvider::list() {
 Task<void> LocalProvider::kill(std::string id) {
   Json params{{"id", id_of(id)}};
   co_await node_.call("kill", std::move(params));
+}
+
+Task<SandboxMetrics> LocalProvider::finish(std::string id) {
+  Json params{{"id", id_of(id)}};
+  const Json counted = co_await node_.call("finish", std::move(params));
+  if (counted.is_null()) throw Error::not_found("sandbox", id);
+  co_return metrics_from(counted);
 }
 
 Task<std::unique_ptr<ProcessStream>> LocalProvider::exec(std::string id, Command command) {

@@ -69,6 +69,7 @@ class LocalProvider : public Provider {
   Task<PortConnection> dial(std::string id, uint16_t port) override;
 
   Task<SandboxMetrics> metrics(std::string id) override;
+  Task<SandboxMetrics> finish(std::string id) override;
   Task<Keeps> pause(std::string id, Keeps keep) override;
   Task<void> resume(std::string id) override;
   Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,

@@ -83,6 +83,7 @@ struct Descriptor {
   std::vector<std::string> notes;
   // With host_workspace: the directories of the host whose contents it shows. Told to nobody.
   std::vector<std::string> workspaces;
+  bool counts_ends = false;  // finish() is there. Told to nobody
 
   bool can(Verb verb) const { return verbs.contains(verb); }
 };

@@ -88,6 +88,9 @@ Task<PortConnection> Provider::dial(std::string, uint16_t) {
 Task<SandboxMetrics> Provider::metrics(std::string) {
   return refuse<SandboxMetrics>(*this, Verb::metrics);
 }
+Task<SandboxMetrics> Provider::finish(std::string) {
+  return refuse<SandboxMetrics>(*this, Verb::metrics);
+}
 Task<Keeps> Provider::pause(std::string, Keeps) { return refuse<Keeps>(*this, Verb::pause); }
 Task<void> Provider::resume(std::string) { return refuse<void>(*this, Verb::pause); }
 Task<BackendSnapshot> Provider::snapshot(std::string, std::string, Keeps, bool) {

@@ -63,6 +63,9 @@ class Provider {
   virtual Task<PortConnection> dial(std::string id, uint16_t port);
 
   virtual Task<SandboxMetrics> metrics(std::string id);
+  // Of backends that declare Descriptor::counts_ends: kill(), and what the sandbox had counted by
+  // its end, which find() tells of it from then on, also after a crash of either side.
+  virtual Task<SandboxMetrics> finish(std::string id);
 
   // `keep` is a wish; the answer says what survives. Pausing the paused and resuming the running
   // changes nothing. Error(conflict): not now.

@@ -85,6 +85,14 @@ struct CreateSpec {
   bool allow_debug = false;
 };
 
+struct SandboxMetrics {
+  int64_t cpu_micros = 0;  // since the start
+  int64_t memory_used_bytes = 0, memory_limit_bytes = 0;
+  int64_t disk_used_bytes = 0, egress_bytes = 0;
+  int64_t processes = 0;
+  Time sampled_at;
+};
+
 enum class BackendState { running, paused, gone };
 
 struct BackendSandbox {
@@ -98,6 +106,7 @@ struct BackendSandbox {
   // For what nobody pays for, as far as the backend says: from when it ran, and its size.
   std::optional<Time> created_at;
   std::optional<Resources> resources;
+  std::optional<SandboxMetrics> counted;  // gone by Provider::finish(): as that answered
 };
 
 // The state of a sandbox at one moment, kept by its backend: CreateSpec::snapshot restores it.
@@ -201,14 +210,6 @@ struct ByteRange {
 struct FileContent {
   FileEntry entry;
   std::unique_ptr<ByteSource> bytes;
-};
-
-struct SandboxMetrics {
-  int64_t cpu_micros = 0;  // since the start
-  int64_t memory_used_bytes = 0, memory_limit_bytes = 0;
-  int64_t disk_used_bytes = 0, egress_bytes = 0;
-  int64_t processes = 0;
-  Time sampled_at;
 };
 
 }  // namespace sandgate

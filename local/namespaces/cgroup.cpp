@@ -27,6 +27,7 @@ class NoCgroups : public CgroupTree {
   }
   CgroupEntry create(const std::string&, const Resources&) override { return {}; }
   CgroupUsage usage(const std::vector<std::string>&) const override { return {}; }
+  int64_t cpu_micros(const std::vector<std::string>&) const override { return 0; }
   std::vector<std::string> list() const override { return {}; }
   std::vector<std::string> directories_of(const std::string&) const override { return {}; }
   void remove_if_empty() override {}

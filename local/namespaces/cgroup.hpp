@@ -37,6 +37,7 @@ class CgroupTree {
   virtual CgroupSupport support() const = 0;
   virtual CgroupEntry create(const std::string& id, const Resources& resources) = 0;
   virtual CgroupUsage usage(const std::vector<std::string>& directories) const = 0;
+  virtual int64_t cpu_micros(const std::vector<std::string>& directories) const = 0;  // of usage()
   // Bytes that TCP buffers hold beyond what the group may: the kernel lets every connection have a
   // page or two whatever the limit says. 0 where they count as the group's memory.
   virtual int64_t tcp_excess(const std::vector<std::string>&) const { return 0; }

@@ -66,10 +66,8 @@ class CgroupV1 : public CgroupTree {
 
   CgroupUsage usage(const std::vector<std::string>& directories) const override {
     CgroupUsage usage;
+    usage.cpu_micros = cpu_micros(directories);
     for (const std::string& directory : directories) {
-      if (usage.cpu_micros == 0) {
-        usage.cpu_micros = read_cgroup_number(directory, "cpuacct.usage") / 1000;
-      }
       if (int64_t bytes = read_cgroup_number(directory, "memory.usage_in_bytes"); bytes != 0) {
         std::string stat = read_cgroup_file(directory, "memory.stat");
         usage.memory_bytes = std::max<int64_t>(0, bytes - stat_value(stat, "total_inactive_file"));
@@ -77,6 +75,13 @@ class CgroupV1 : public CgroupTree {
       usage.processes = std::max(usage.processes, read_cgroup_number(directory, "pids.current"));
     }
     return usage;
+  }
+
+  int64_t cpu_micros(const std::vector<std::string>& directories) const override {
+    for (const std::string& directory : directories)
+      if (const int64_t nanos = read_cgroup_number(directory, "cpuacct.usage"); nanos != 0)
+        return nanos / 1000;
+    return 0;
   }
 
   int64_t tcp_excess(const std::vector<std::string>& directories) const override {

@@ -49,9 +49,14 @@ class CgroupV2 : public CgroupTree {
     if (directories.empty()) return {};
     const std::string& directory = directories.front();
     int64_t inactive = stat_value(read_cgroup_file(directory, "memory.stat"), "inactive_file");
-    return {stat_value(read_cgroup_file(directory, "cpu.stat"), "usage_usec"),
+    return {cpu_micros(directories),
             std::max<int64_t>(0, read_cgroup_number(directory, "memory.current") - inactive),
             read_cgroup_number(directory, "pids.current")};
+  }
+
+  int64_t cpu_micros(const std::vector<std::string>& directories) const override {
+    if (directories.empty()) return 0;
+    return stat_value(read_cgroup_file(directories.front(), "cpu.stat"), "usage_usec");
   }
 
   std::vector<std::string> list() const override {

@@ -73,10 +73,12 @@ NetworkPolicy network_from(const Json& json) {
 }
 
 Json to_json(const BackendSandbox& sandbox) {
-  return {{"id", sandbox.backend_id},
-          {"state", sandbox.state == BackendState::running  ? "running"
-                    : sandbox.state == BackendState::paused ? "paused"
-                                                            : "gone"}};
+  Json json{{"id", sandbox.backend_id},
+            {"state", sandbox.state == BackendState::running  ? "running"
+                      : sandbox.state == BackendState::paused ? "paused"
+                                                              : "gone"}};
+  if (sandbox.counted) json["counted"] = to_json(*sandbox.counted);
+  return json;
 }
 
 BackendSandbox backend_sandbox_from(const Json& json) {
@@ -89,6 +91,7 @@ BackendSandbox backend_sandbox_from(const Json& json) {
                                       : BackendState::gone;
   if (sandbox.state == BackendState::paused) sandbox.kept = Keeps::memory;
   sandbox.region = "local";
+  if (json.contains("counted")) sandbox.counted = metrics_from(json["counted"]);
   return sandbox;
 }
 

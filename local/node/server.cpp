@@ -133,7 +133,8 @@ Task<void> NodeServer::answer(wire::Stream& stream, const Json& request) {
     } else if (copies_a_disk(verb, params)) {
       result = co_await copy(std::move(verb), std::move(params));
     } else {
-      asio::thread_pool& pool = verb == "kill" ? endings_ : pool_;
+      const bool ends = verb == "kill" || verb == "finish";
+      asio::thread_pool& pool = ends ? endings_ : pool_;
       auto work = [this, verb, params] { return handle(verb, params); };
       result = co_await on_pool(pool, std::move(work));
     }
@@ -178,10 +179,11 @@ Json NodeServer::handle(const std::string& verb, const Json& params) {
     supervisor_.kill(required_text(params, "id"));
     return Json::object();
   }
-  if (verb == "find") {
-    auto record = supervisor_.find(required_text(params, "id"));
-    return record ? sandgate::to_json(to_backend(*record)) : Json();
+  if (verb == "finish") {
+    const auto counted = supervisor_.finish(required_text(params, "id"));
+    return counted ? sandgate::to_json(*counted) : Json();
   }
+  if (verb == "find") return find(required_text(params, "id"));
   if (verb == "list") return to_json(to_backends(supervisor_.list()));
   if (verb == "metrics") {
     return sandgate::to_json(supervisor_.metrics(required_text(params, "id")));
@@ -200,6 +202,14 @@ Json NodeServer::handle(const std::string& verb, const Json& params) {
     return Json::object();
   }
   throw Error::invalid("/verb", "is not known");
+}
+
+Json NodeServer::find(const std::string& id) const {
+  if (const auto record = supervisor_.find(id)) return sandgate::to_json(to_backend(*record));
+  const auto counted = supervisor_.counted_of(id);
+  if (!counted) return Json();
+  return sandgate::to_json(BackendSandbox{
+      .backend_id = id, .sandbox_id = id, .state = BackendState::gone, .counted = counted});
 }
 
 void NodeServer::remove_image(const std::string& name) {

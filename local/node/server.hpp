@@ -28,6 +28,7 @@ class NodeServer {
   Json handle(const std::string& verb, const Json& params);
   Task<Json> build_image(wire::Stream& stream, Json id, Json params);
   Json describe_node() const;
+  Json find(const std::string& id) const;
   void remove_image(const std::string& name);
   // As long as a disk takes is too long for what all wait for, and as what one tenant has copied
   // for the others.

@@ -42,6 +42,7 @@ struct NodeSettings {
 // Where the pieces are below the two directories.
 std::string socket_path(const NodeSettings& settings);
 std::string sandboxes_dir(const NodeSettings& settings);
+std::string ends_dir(const NodeSettings& settings);
 std::string images_dir(const NodeSettings& settings);
 std::string disks_dir(const NodeSettings& settings);
 std::string snapshots_dir(const NodeSettings& settings);

@@ -65,6 +65,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       disks_(disks_dir(settings_)),
       snapshots_(snapshots_dir(settings_)),
       journal_(sandboxes_dir(settings_)),
+      ends_(ends_dir(settings_)),
       cgroups_(open_cgroup_tree("sandgate-" + settings_.name, disk_speed(settings_))),
       seccomp_(compile_seccomp()),
       launcher_(agent_binary(settings_)),
@@ -220,19 +221,19 @@ JournalRecord Supervisor::launch(const SandboxOrder& order, const OpenImage& ima
   }
 }
 
-// Called with live->busy held, possibly more than once.
+void Supervisor::stop(Live& live) {
+  if (!live.pidfd) return;
+  kill_process(live.pidfd.get());
+  if (live.record.paused) thaw(live.record.cgroups);  // the frozen do not die
+  if (!wait_gone(live.pidfd.get())) throw Error(ErrorCode::timeout, "the sandbox does not end");
+}
+
 bool Supervisor::halt(const LivePtr& live) {
   {
     std::lock_guard lock(mutex_);
     if (live->gone) return false;
   }
-  if (live->pidfd) {
-    kill_process(live->pidfd.get());
-    if (live->record.paused) thaw(live->record.cgroups);  // the frozen do not die
-    if (!wait_gone(live->pidfd.get())) {
-      throw Error(ErrorCode::timeout, "the sandbox does not end");
-    }
-  }
+  stop(*live);
   std::lock_guard lock(mutex_);
   live->gone = true;
   return true;
@@ -268,13 +269,32 @@ Supervisor::LivePtr Supervisor::lookup(const std::string& id) const {
 }
 
 // A copy under way stops soon; what a disk has yet to write may take longer.
-void Supervisor::kill(const std::string& id) {
+std::pair<Supervisor::LivePtr, std::unique_lock<std::timed_mutex>> Supervisor::hold_to_end(
+    const std::string& id) const {
   LivePtr live = lookup(id);
-  if (!live) return;
+  if (!live) return {};
   live->ending = true;
-  const std::unique_lock busy(live->busy, kEndPatience);
+  std::unique_lock busy(live->busy, kEndPatience);
   if (!busy) throw Error(ErrorCode::timeout, "the sandbox does not end");
+  return {std::move(live), std::move(busy)};
+}
+
+void Supervisor::kill(const std::string& id) {
+  if (const auto [live, busy] = hold_to_end(id); live) end(live);
+}
+
+std::optional<SandboxMetrics> Supervisor::finish(const std::string& id) {
+  const auto [live, busy] = hold_to_end(id);
+  if (!live || !lookup(id)) return ends_.find(id);  // also when somebody else was faster
+  stop(*live);
+  SandboxMetrics counted;
+  counted.cpu_micros = cgroups_->cpu_micros(live->record.cgroups);
+  counted.egress_bytes = egress::read_byte_count(byte_count_of(id));
+  counted.sampled_at = clock_.now();
+  // Before it can be missed.
+  ends_.remember(id, counted);
   end(live);
+  return counted;
 }
 
 void Supervisor::on_exit(const std::string& id) {

@@ -15,6 +15,7 @@
 #include "local/namespaces/seccomp_policy.hpp"
 #include "local/node/disk_space.hpp"
 #include "local/node/egress_host.hpp"
+#include "local/node/ends.hpp"
 #include "local/node/id_ranges.hpp"
 #include "local/node/journal.hpp"
 #include "local/node/order.hpp"
@@ -45,6 +46,10 @@ class Supervisor {
   // Returns when every process of the sandbox is gone; the rest of it goes soon after. Unknown
   // ids are fine. Throws Error(timeout) when it does not end.
   void kill(const std::string& id);
+  // The same, and what the sandbox had counted (processor time and bytes sent) by its end. Kept for
+  // whoever asks again, by this or counted_of(), which know it also after a crash. Empty: unknown.
+  std::optional<SandboxMetrics> finish(const std::string& id);
+  std::optional<SandboxMetrics> counted_of(const std::string& id) const { return ends_.find(id); }
   std::optional<JournalRecord> find(const std::string& id) const;
   std::vector<JournalRecord> list() const;
   SandboxMetrics metrics(const std::string& id);  // throws Error(not_found)
@@ -100,8 +105,12 @@ class Supervisor {
   void end_seat(const std::string& seat);
   LivePtr reserve(const SandboxOrder& order, const ImageInfo& image, Owner owner);
   void start(Live& live, const SandboxOrder& order, const OpenImage& image, Owner owner);
-  bool halt(const LivePtr& live);  // kills; false: it was gone already
+  // Called with live.busy held, possibly more than once. Throw Error(timeout).
+  void stop(Live& live);  // kills, and waits until it is dead
+  bool halt(const LivePtr& live);  // the same, and it is seen no more; false: it was so already
   void end(const LivePtr& live);  // kills; then the traces go in the background
+  // The sandbox with busy held, to be ended; empty when it is gone. Throws Error(timeout).
+  std::pair<LivePtr, std::unique_lock<std::timed_mutex>> hold_to_end(const std::string& id) const;
   void remove_traces(const LivePtr& live);
   void recover();
   void try_out();
@@ -159,6 +168,7 @@ class Supervisor {
   DiskStore disks_;
   SnapshotStore snapshots_;
   Journal journal_;
+  Ends ends_;
   OwnedCgroupTree cgroups_;
   SeccompPrograms seccomp_;
   Launcher launcher_;

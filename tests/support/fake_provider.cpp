@@ -116,9 +116,9 @@ Task<BackendSandbox> FakeProvider::create(CreateSpec spec) {
 
 Task<std::optional<BackendSandbox>> FakeProvider::find(std::string id) {
   std::lock_guard lock(mutex_);
-  const auto found = alive_.find(id);
-  if (found == alive_.end()) co_return std::nullopt;
-  co_return found->second;
+  for (const auto* known : {&alive_, &finished_})
+    if (const auto found = known->find(id); found != known->end()) co_return found->second;
+  co_return std::nullopt;
 }
 
 Task<std::optional<BackendSandbox>> FakeProvider::find_by_tag(std::string sandbox_id) {
@@ -143,6 +143,25 @@ Task<void> FakeProvider::kill(std::string id) {
   std::lock_guard lock(mutex_);
   alive_.erase(id);
   co_return;
+}
+
+Task<SandboxMetrics> FakeProvider::finish(std::string id) {
+  ++kills_;
+  if (refuse_kills_) throw Error(ErrorCode::unavailable, "switched to refuse kills");
+  {
+    std::lock_guard lock(mutex_);
+    if (auto alive = alive_.extract(id)) {
+      BackendSandbox& gone = finished_[id] = alive.mapped();
+      gone.state = BackendState::gone;
+      gone.counted = counted_.value_or(SandboxMetrics());
+      gone.counted->sampled_at = SystemClock().now();
+    }
+  }
+  while (hang_kills_) co_await sleep_for(std::chrono::milliseconds(2));
+  std::lock_guard lock(mutex_);
+  const auto found = finished_.find(id);
+  if (found == finished_.end()) throw Error::not_found("sandbox", id);
+  co_return *found->second.counted;
 }
 
 void FakeProvider::fail_states(Fault fault, ErrorCode code) {

@@ -62,6 +62,7 @@ class FakeProvider : public Provider {
   Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
   Task<void> remove_snapshot(std::string snapshot) override;
   Task<SandboxMetrics> metrics(std::string id) override;
+  Task<SandboxMetrics> finish(std::string id) override;  // told of by find() from then on
 
  private:
   void change(const std::string& id, BackendState state);
@@ -78,6 +79,7 @@ class FakeProvider : public Provider {
   Fault state_fault_ = Fault::none;
   ErrorCode state_code_ = ErrorCode::unavailable;
   std::map<std::string, BackendSandbox> alive_;
+  std::map<std::string, BackendSandbox> finished_;
   std::map<std::string, std::string> snapshots_;  // backend id -> our id
   CreateSpec last_spec_;
   TracePtr last_trace_;

@@ -1,6 +1,9 @@
+#include <signal.h>
+
 #include <thread>
 
 #include "tests/local/namespaces/sandbox_fixture.hpp"
+#include "tests/support/code_of.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -41,6 +44,29 @@ TEST_F(MetricsTest, ProcessorTimeIsWhatProcessesUse) {
   EXPECT_LE(busy, wall * 11 / 10) << "one vCPU";
   std::this_thread::sleep_for(200ms);
   EXPECT_LT(metrics(id).cpu_micros - after.cpu_micros, 50'000) << "idle";
+}
+
+TEST_F(MetricsTest, WhatAnEndedOneHadCountedIsKnownToTheNextNodeToo) {
+  const std::string id = node_->create();
+  node_->python(id, "import time\nwhile time.process_time() < 0.4: pass");
+  const SandboxMetrics counted = run(node_->provider().finish(id));
+  EXPECT_GT(counted.cpu_micros, 400'000);
+  node_->kill();
+  node_->start();
+  const auto found = run(node_->provider().find(id));
+  ASSERT_TRUE(found && found->counted);
+  EXPECT_EQ(found->state, BackendState::gone);
+  EXPECT_EQ(found->counted->cpu_micros, counted.cpu_micros);
+  EXPECT_EQ(found->counted->sampled_at, counted.sampled_at);
+  EXPECT_EQ(run(node_->provider().finish(id)).cpu_micros, counted.cpu_micros);
+  EXPECT_FALSE(run(node_->provider().find_by_tag(id))) << "nothing is there to be ended";
+}
+
+TEST_F(MetricsTest, OfOneThatDiedByItselfNothingIsKnown) {
+  const std::string id = node_->create();
+  kill(static_cast<pid_t>(node_->record(id).pid), SIGKILL);
+  while (run(node_->provider().find(id))) std::this_thread::sleep_for(5ms);
+  EXPECT_EQ(code_of([&] { run(node_->provider().finish(id)); }), ErrorCode::not_found);
 }
 
 }  // namespace

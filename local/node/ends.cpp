@@ -1,0 +1,68 @@
+#include "local/node/ends.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "local/node/requests.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr const char* kNewer = "/newer";
+constexpr const char* kOlder = "/older";
+
+Error not_kept() { return Error(ErrorCode::unavailable, "the node cannot keep an end"); }
+
+std::map<std::string, SandboxMetrics> read_half(const std::string& path) {
+  std::map<std::string, SandboxMetrics> half;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    try {
+      const Json json = Json::parse(line);
+      half[json.at("id").get<std::string>()] = metrics_from(json.at("counted"));
+    } catch (const std::exception&) {
+      // the last line of a node that was killed while it wrote: nobody was told of that end
+    }
+  }
+  return half;
+}
+
+}  // namespace
+
+Ends::Ends(std::string directory, size_t half) : directory_(std::move(directory)), half_(half) {
+  std::filesystem::create_directories(directory_);
+  older_ = read_half(directory_ + kOlder);
+  newer_ = read_half(directory_ + kNewer);
+  file_ = Fd(open((directory_ + kNewer).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+}
+
+void Ends::begin_half() {
+  const std::string newer = directory_ + kNewer;
+  if (rename(newer.c_str(), (directory_ + kOlder).c_str()) != 0) throw not_kept();
+  file_ = Fd(open(newer.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
+  older_ = std::exchange(newer_, {});
+}
+
+void Ends::remember(const std::string& sandbox, const SandboxMetrics& counted) {
+  // It begins with the end of whatever line a killed node left half written.
+  const std::string line =
+      "\n" + Json{{"id", sandbox}, {"counted", to_json(counted)}}.dump() + "\n";
+  const std::lock_guard lock(mutex_);
+  if (newer_.size() >= half_) begin_half();
+  if (!file_ || write(file_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    throw not_kept();
+  newer_[sandbox] = counted;
+}
+
+std::optional<SandboxMetrics> Ends::find(const std::string& sandbox) const {
+  const std::lock_guard lock(mutex_);
+  for (const Counted* half : {&newer_, &older_})
+    if (const auto found = half->find(sandbox); found != half->end()) return found->second;
+  return std::nullopt;
+}
+
+}  // namespace sandgate

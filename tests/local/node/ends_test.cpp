@@ -1,0 +1,51 @@
+#include "local/node/ends.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/support/run.hpp"
+
+namespace sandgate::test {
+namespace {
+
+SandboxMetrics counted(int64_t cpu_micros) {
+  return {.cpu_micros = cpu_micros, .egress_bytes = 7, .sampled_at = from_micros(1'000'000)};
+}
+
+TEST(Ends, AreKnownToTheNextNodeToo) {
+  const TempDirectory home;
+  Ends(home.path() + "/ends").remember("one", counted(12));
+  const Ends later(home.path() + "/ends");
+  const auto found = later.find("one");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->cpu_micros, 12);
+  EXPECT_EQ(found->egress_bytes, 7);
+  EXPECT_EQ(found->sampled_at, from_micros(1'000'000));
+  EXPECT_FALSE(later.find("two"));
+}
+
+TEST(Ends, TheOldestGoWhenThereAreMany) {
+  const TempDirectory home;
+  Ends ends(home.path(), 2);
+  for (const char* id : {"a", "b", "c", "d", "e"}) ends.remember(id, counted(1));
+  const Ends later(home.path(), 2);
+  EXPECT_FALSE(later.find("b"));
+  EXPECT_TRUE(later.find("c"));
+  EXPECT_TRUE(later.find("e"));
+}
+
+// As of a node that was killed while it wrote.
+TEST(Ends, AHalfLineHidesNoOther) {
+  const TempDirectory home;
+  Ends(home.path()).remember("one", counted(1));
+  std::ofstream(home.path() + "/newer", std::ios::app) << R"({"id":"tw)";
+  Ends(home.path()).remember("three", counted(3));
+  const Ends later(home.path());
+  EXPECT_TRUE(later.find("one"));
+  EXPECT_FALSE(later.find("two"));
+  EXPECT_TRUE(later.find("three"));
+}
+
+}  // namespace
+}  // namespace sandgate::test
