@@ -76,7 +76,7 @@ void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,
   const auto held = hold(tx);
   auto row = lock_metered(tx, id);
   if (!row) throw Error::not_found("metered sandbox", id.value);
-  if (row->life.closed) return;
+  if (row->life.closed || row->life.unbooked_end) return;
   advance(tx, *row, held.now, totals, held);
   const bool ran = row->life.state == MeterState::running, runs = state == MeterState::running;
   if (ran && !runs) row->counters.pause(held.now);
@@ -89,7 +89,7 @@ void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,
 void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals) {
   const auto held = hold(tx);
   auto row = lock_metered(tx, id);
-  if (!row) return;
+  if (!row || row->life.unbooked_end) return;  // that end has its reading
   MeteredRow next = *row;
   const Time until = row->life.closed ? row->life.boundary : held.now;
   const auto events = take(next, totals, until, held);
@@ -101,11 +101,58 @@ void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended
                   const std::optional<Measured>& totals) {
   const auto held = hold(tx);
   auto row = lock_metered(tx, id);
-  if (!row || row->life.closed) return;
+  if (!row || row->life.closed || row->life.unbooked_end) return;
   const Time end = std::min(ended_at.value_or(held.now), held.now);
   if (ended_at != kNeverBegan) advance(tx, *row, end, totals, held);
   row->life.closed = true;
   update_metered(tx, *row);
+}
+
+std::vector<UsageEvent> Meter::end(MeteredRow& row, const PriceBooks::Held& held) {
+  auto events = book(row.life, *row.life.unbooked_end, *held.prices, SIZE_MAX);
+  if (row.last)
+    std::ranges::move(take(row, *row.last, row.life.boundary, held), std::back_inserter(events));
+  row.life.unbooked_end = std::nullopt;
+  row.life.closed = true;
+  return events;
+}
+
+void Meter::book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::Held& held) {
+  MeteredRow next = row;
+  const auto events = end(next, held);
+  record(tx, row, std::move(next), events);
+  row.life.unbooked_end = std::nullopt;
+  row.life.closed = true;
+  update_metered(tx, row);
+}
+
+Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
+  size_t events = 0;
+  for (size_t at_once = kSandboxesPerTransaction;;) {
+    auto work = [this, tenant, at_once](pqxx::work& tx) {
+      const auto held = hold(tx);
+      auto rows = lock_unbooked_ends(tx, tenant, at_once);
+      if (rows.size() == 1) {
+        book_end(tx, rows[0], held);
+        return Batch{1, 1};
+      }
+      std::vector<UsageEvent> all;
+      for (MeteredRow& row : rows) std::ranges::move(end(row, held), std::back_inserter(all));
+      const Batch batch{rows.size(), usage_.record(tx, all)};
+      for (const MeteredRow& row : rows) update_metered(tx, row);
+      return batch;
+    };
+    const auto booked = co_await attempt(database.run_within(kFlushPatience, std::move(work)));
+    if (const Error* error = std::get_if<Error>(&booked)) {
+      if (!is_contradiction(*error) || at_once == 1) throw *error;
+      at_once = 1;  // one of them contradicts the books, which holds nobody up
+      continue;
+    }
+    const Batch& batch = std::get<Batch>(booked);
+    events += batch.events;
+    if (batch.sandboxes < at_once) break;
+  }
+  co_return events;
 }
 
 Meter::Measured measured_of(const SandboxMetrics& metrics, Time received_at) {
@@ -121,6 +168,8 @@ std::vector<UsageEvent> Meter::unbooked(pqxx::work& tx, const std::optional<Tena
   for (MeteredLife& life : read_open(tx, tenant, kMostLooked))
     for (UsageEvent& event : book(life, held.now, *held.prices, kPiecesPerTransaction))
       all.push_back(std::move(event));
+  for (MeteredRow& row : read_unbooked_ends(tx, tenant ? tenant->value : "", kMostLooked))
+    std::ranges::move(end(row, held), std::back_inserter(all));
   return all;
 }
 
@@ -134,9 +183,9 @@ Task<size_t> Meter::flush_tenant(Database& database, TenantId tenant) {
 
 Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::seconds min_age) {
   if (prelude_) co_await prelude_();
+  size_t events = co_await book_ends(database, tenant);
   DueForBooking due{.tenant = std::move(tenant), .limit = kSandboxesPerTransaction};
   std::optional<Time> started;  // what is booked beyond it, is not booked again by this call
-  size_t events = 0;
   for (;;) {
     auto work = [this, due, started, min_age](pqxx::work& tx) mutable {
       const auto held = hold(tx);

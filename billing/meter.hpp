@@ -67,7 +67,10 @@ class Meter {
   // transactions; replicas may run it at the same time. Returns the number of events. A sandbox
   // whose usage contradicts what is booked is left out (and alarmed), the others go on.
   Task<size_t> flush(Database& database, std::chrono::seconds min_age = std::chrono::seconds(60));
-  // The same for one tenant, up to this moment.
+  // Books the rest of sandboxes whose end was written down without it (prompt_end.hpp), of one
+  // tenant or (empty) of all. flush() does so too. Returns the number of events.
+  Task<size_t> book_ends(Database& database, std::string tenant = "");
+  // As flush() for one tenant, up to this moment.
   Task<size_t> flush_tenant(Database& database, TenantId tenant);
 
   // What a flush would book now, for who only reads: nothing is written. Of all tenants when
@@ -92,6 +95,10 @@ class Meter {
   // Books the life up to `until` with what was counted.
   void advance(pqxx::work& tx, MeteredRow& row, Time until, const std::optional<Measured>& totals,
                const PriceBooks::Held& held);
+  // What leads to its unbooked end; closes it.
+  std::vector<UsageEvent> end(MeteredRow& row, const PriceBooks::Held& held);
+  // The same of one, whatever the books say.
+  void book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::Held& held);
   Task<size_t> flush(Database& database, std::string tenant, std::chrono::seconds min_age);
 
   PriceBooks& books_;

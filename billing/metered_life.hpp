@@ -17,6 +17,7 @@ struct MeteredLife {
   Time opened_at;
   Time boundary;  // everything before it is booked; nothing is while it is where it was opened
   std::optional<Time> ends_at;  // nothing is booked beyond it, however late it is ended
+  std::optional<Time> unbooked_end;  // ended then: to be closed when it is booked up to there
   Decimal vcpu_total, memory_total, disk_total;  // booked so far
 
   PriceScope scope() const { return {tenant, provider, deployment, region, own}; }

@@ -11,6 +11,7 @@ constexpr const char* kLifeColumns =
     " disk_gib,"
     " (extract(epoch FROM opened_at) * 1000000)::bigint AS opened_micros,"
     " (extract(epoch FROM boundary) * 1000000)::bigint AS boundary_micros,"
+    " (extract(epoch FROM unbooked_end) * 1000000)::bigint AS unbooked_micros,"
     " (SELECT (extract(epoch FROM expires_at) * 1000000)::bigint FROM sandbox s"
     "  WHERE s.id = metered_sandbox.sandbox AND on_expiry = 'kill') AS ends_micros,"
     " vcpu_total, memory_total, disk_total";
@@ -28,7 +29,7 @@ MeteredLife life_from(const pqxx::row& row) {
       .provider = row["provider"].as<std::string>(),
       .region = row["region"].as<std::string>(),
       .state = meter_state_from(state == "closed" ? row["closed_as"].as<std::string>("") : state),
-      .closed = state == "closed",
+      .closed = state == "closed" && row["unbooked_micros"].is_null(),
       .own = row["own"].as<bool>(),
       .resources = {.milli_vcpu = row["milli_vcpu"].as<int64_t>(),
                     .memory_mib = row["memory_mib"].as<int64_t>(),
@@ -36,13 +37,15 @@ MeteredLife life_from(const pqxx::row& row) {
       .opened_at = from_micros(row["opened_micros"].as<int64_t>()),
       .boundary = from_micros(row["boundary_micros"].as<int64_t>()),
       .ends_at = time_in(row["ends_micros"]),
+      .unbooked_end = time_in(row["unbooked_micros"]),
       .vcpu_total = Decimal::from_sql(row["vcpu_total"].c_str()),
       .memory_total = Decimal::from_sql(row["memory_total"].c_str()),
       .disk_total = Decimal::from_sql(row["disk_total"].c_str())};
 }
 
 constexpr const char* kCounterColumns =
-    "egress_bytes_seen, cpu_micros_seen, egress_total, cpu_total,"
+    "egress_bytes_seen, cpu_micros_seen, egress_total, cpu_total, final_egress_bytes,"
+    " final_cpu_micros, (extract(epoch FROM final_read_at) * 1000000)::bigint AS final_micros,"
     " (extract(epoch FROM observed_at) * 1000000)::bigint AS observed_micros,"
     " (extract(epoch FROM counters_at) * 1000000)::bigint AS read_micros,"
     " (extract(epoch FROM paused_from) * 1000000)::bigint AS paused_micros,"
@@ -63,8 +66,38 @@ MeteredCounters counters_from(const pqxx::row& row) {
           .cpu_total = Decimal::from_sql(row["cpu_total"].c_str())};
 }
 
+std::optional<int64_t> number_in(const pqxx::field& number) {
+  return number.is_null() ? std::nullopt : std::optional(number.as<int64_t>());
+}
+
+std::optional<Meter::Measured> last_from(const pqxx::row& row) {
+  const auto sampled_at = time_in(row["final_micros"]);
+  if (!sampled_at) return std::nullopt;
+  return Meter::Measured{.egress_bytes = number_in(row["final_egress_bytes"]),
+                         .active_cpu_micros = number_in(row["final_cpu_micros"]),
+                         .sampled_at = *sampled_at};
+}
+
+MeteredRow row_from(const pqxx::row& row) {
+  return {life_from(row), counters_from(row), last_from(row), row["has_budgets"].as<bool>()};
+}
+
+const std::string kRow =
+    "SELECT " + std::string(kLifeColumns) + ", " + kCounterColumns +
+    ", EXISTS (SELECT FROM budget b WHERE b.tenant = metered_sandbox.tenant) AS has_budgets"
+    " FROM metered_sandbox ";
+
+std::vector<MeteredRow> rows_from(const pqxx::result& rows) {
+  std::vector<MeteredRow> found;
+  for (const auto& row : rows) found.push_back(row_from(row));
+  return found;
+}
+
+const std::string kUnbookedEnds =
+    kRow + "WHERE unbooked_end IS NOT NULL AND ($1 = '' OR tenant = $1) LIMIT $2";
+
 std::string state_text(const MeteredLife& life) {
-  return std::string(life.closed ? "closed" : to_string(life.state));
+  return std::string(life.closed || life.unbooked_end ? "closed" : to_string(life.state));
 }
 
 }  // namespace
@@ -102,17 +135,24 @@ void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_a
 }
 
 std::optional<MeteredRow> lock_metered(pqxx::work& tx, const SandboxId& id) {
-  static const std::string kSql =
-      "SELECT " + std::string(kLifeColumns) + ", " + kCounterColumns +
-      ", EXISTS (SELECT FROM budget b WHERE b.tenant = metered_sandbox.tenant) AS has_budgets"
-      " FROM metered_sandbox WHERE sandbox = $1 FOR UPDATE";
+  static const std::string kSql = kRow + "WHERE sandbox = $1 FOR UPDATE";
   const auto rows = run_prepared(tx, kSql, id.value);
   if (rows.empty()) return std::nullopt;
-  return MeteredRow{life_from(rows[0]), counters_from(rows[0]), rows[0]["has_budgets"].as<bool>()};
+  return row_from(rows[0]);
+}
+
+std::vector<MeteredRow> lock_unbooked_ends(pqxx::work& tx, const std::string& tenant, size_t most) {
+  static const std::string kSql = kUnbookedEnds + " FOR UPDATE SKIP LOCKED";
+  return rows_from(run_prepared(tx, kSql, tenant, most));
+}
+
+std::vector<MeteredRow> read_unbooked_ends(pqxx::work& tx, const std::string& tenant, size_t most) {
+  return rows_from(run_prepared(tx, kUnbookedEnds, tenant, most));
 }
 
 void update_metered(pqxx::work& tx, const MeteredRow& row) {
-  const auto& [life, counters, has_budgets] = row;
+  const MeteredLife& life = row.life;
+  const MeteredCounters& counters = row.counters;
   run_prepared(
       tx, R"sql(
     UPDATE metered_sandbox SET state = $2, milli_vcpu = $3, memory_mib = $4, disk_gib = $5,
@@ -121,14 +161,15 @@ void update_metered(pqxx::work& tx, const MeteredRow& row) {
       closed_as = CASE WHEN $2 = 'closed' AND state <> 'closed' THEN state ELSE closed_as END,
       observed_at = $10::timestamptz, egress_bytes_seen = $11, cpu_micros_seen = $12,
       egress_total = $13::numeric, cpu_total = $14::numeric, counters_at = $15::timestamptz,
-      paused_from = $16::timestamptz, resumed_at = $17::timestamptz
+      paused_from = $16::timestamptz, resumed_at = $17::timestamptz,
+      unbooked_end = $18::timestamptz
     WHERE sandbox = $1)sql",
       life.id.value, state_text(life), life.resources.milli_vcpu, life.resources.memory_mib,
       life.resources.disk_gib, to_rfc3339(life.boundary), life.vcpu_total.to_string(),
       life.memory_total.to_string(), life.disk_total.to_string(), to_rfc3339(counters.observed_at),
       counters.egress_bytes_seen, counters.cpu_micros_seen, counters.egress_total.to_string(),
       counters.cpu_total.to_string(), to_rfc3339(counters.read_at), time_text(counters.paused_from),
-      time_text(counters.resumed_at));
+      time_text(counters.resumed_at), time_text(life.unbooked_end));
 }
 
 std::vector<MeteredLife> read_open(pqxx::work& tx, const std::optional<TenantId>& tenant,

@@ -19,12 +19,18 @@ void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_a
 struct MeteredRow {
   MeteredLife life;  // the state of a closed one is that in which it ended
   MeteredCounters counters;
+  std::optional<Meter::Measured> last;  // with an unbooked end: what was counted by then
   bool has_budgets = false;  // its tenant; certain while price publication is held off
 };
 // Locks the row until the transaction ends; empty when there is none.
 std::optional<MeteredRow> lock_metered(pqxx::work& tx, const SandboxId& id);
 // Stores all of a row that is locked.
 void update_metered(pqxx::work& tx, const MeteredRow& row);
+
+// Ended ones that are not booked up to their end, `most` at most, of all tenants when empty:
+// locked but for those that somebody else books right now, or only read.
+std::vector<MeteredRow> lock_unbooked_ends(pqxx::work& tx, const std::string& tenant, size_t most);
+std::vector<MeteredRow> read_unbooked_ends(pqxx::work& tx, const std::string& tenant, size_t most);
 
 // Open ones, `most` at most, without locking them; of all tenants when empty.
 std::vector<MeteredLife> read_open(pqxx::work& tx, const std::optional<TenantId>& tenant,

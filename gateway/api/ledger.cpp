@@ -59,6 +59,7 @@ Task<http::Response> LedgerHandlers::list(http::Request& request) {
     return read_ledger(tx, query);
   };
   const auto place = places_.take(query.tenant ? query.tenant->value : "");
+  co_await usage_.book_ends(query.tenant);
   const auto transfers = co_await database_.report(kLedgerPatience, std::move(work));
   co_return http::Response::json(
       200,
@@ -74,6 +75,7 @@ Task<http::Response> LedgerHandlers::balances(http::Request& request) {
     return read_balances(tx, tenant);
   };
   const auto place = places_.take(tenant ? tenant->value : "");
+  co_await usage_.book_ends(tenant);
   const auto balances = co_await database_.report(kLedgerPatience, std::move(work));
   Json items = Json::array();
   for (const AccountBalance& balance : balances) items.push_back(to_json(balance));

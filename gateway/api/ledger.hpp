@@ -1,4 +1,5 @@
 #pragma once
+#include "billing/usage_reader.hpp"
 #include "gateway/core/database.hpp"
 #include "gateway/core/report_places.hpp"
 #include "gateway/http/routes.hpp"
@@ -8,7 +9,7 @@ namespace sandgate::api {
 // /v1/ledger. A tenant sees transfers that concern it and its own accounts.
 class LedgerHandlers {
  public:
-  explicit LedgerHandlers(Database& database) : database_(database) {}
+  LedgerHandlers(Database& database, UsageReader& usage) : database_(database), usage_(usage) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> list(http::Request& request);
@@ -16,6 +17,7 @@ class LedgerHandlers {
 
  private:
   Database& database_;
+  UsageReader& usage_;
   ReportPlaces places_;
 };
 

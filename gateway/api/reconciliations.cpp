@@ -40,6 +40,7 @@ Task<http::Response> ReconciliationHandlers::create(http::Request& request) {
     const bool once_used = co_await was_metered(database_, report.deployment);
     if (!once_used) throw Error::not_found("deployment", report.deployment);
   }
+  co_await usage_.book_ends(std::nullopt);
   const Json answer = co_await reconcile(database_, report);
   co_return http::Response::json(200, answer);
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include "billing/usage_reader.hpp"
 #include "gateway/core/database.hpp"
 #include "gateway/http/routes.hpp"
 #include "gateway/placement/deployments.hpp"
@@ -8,14 +9,15 @@ namespace sandgate::api {
 // /v1/reconciliations: what a vendor says against what was booked. The operator's.
 class ReconciliationHandlers {
  public:
-  ReconciliationHandlers(Database& database, const Deployments& deployments)
-      : database_(database), deployments_(deployments) {}
+  ReconciliationHandlers(Database& database, UsageReader& usage, const Deployments& deployments)
+      : database_(database), usage_(usage), deployments_(deployments) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> create(http::Request& request);
 
  private:
   Database& database_;
+  UsageReader& usage_;
   const Deployments& deployments_;
 };
 

@@ -25,6 +25,8 @@ void Accounting::start() {
   using std::chrono::seconds;
   repeat(foundation.executor(), "metering", seconds(10),
          [this]() -> Task<void> { co_await meter.flush(foundation.database); });
+  repeat(foundation.executor(), "ends", seconds(1),
+         [this]() -> Task<void> { co_await meter.book_ends(foundation.database); });
   repeat(foundation.executor(), "exports", seconds(5), [this]() -> Task<void> {
     // A backlog is sent batch after batch; a receiver that fails is not due at once.
     for (size_t sent = 1; sent > 0;) sent = co_await exports.run_once();

@@ -16,8 +16,10 @@ ProbeResult probe_outage_journal(const std::string& path) {
     const auto look = DurableJournal::look(path);
     if (look && look->records > 0) {
       result.ok = false;
-      result.detail =
-          std::to_string(look->records) + " records of ended sandboxes wait for the database";
+      result.detail = (look->records == 1
+                           ? "1 record of an ended sandbox waits"
+                           : std::to_string(look->records) + " records of ended sandboxes wait") +
+                      " for the database";
       result.fix = "start the database; the gateway then writes them by itself";
     }
   } catch (const Error& error) {

@@ -122,6 +122,7 @@ Task<Error> Lifecycle::judge(TenantId tenant, SandboxId id, Error failure) {
     const auto* known = std::get_if<CachedSandboxPtr>(&found);
     if (!known) co_return failure;
     if ((*known)->record.state != SandboxState::running) co_return wrong_state((*known)->record);
+    if (prompt_ends_.has(id)) co_return wrong_state(SandboxState::stopped);
     if (looks > 1) co_await sleep_for(kLookPause);
   }
   co_return failure;
@@ -138,31 +139,71 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
   if (parts_.outage && parts_.outage->has(tenant, id)) co_return EndResult::ended;
   const auto known = co_await get_to_end(tenant, id);
   if (is_ended(known->record.state)) co_return EndResult::ended;
-  auto work = [this, id, at, known]() -> Task<EndResult> {
-    const auto counters = co_await last_reading(known->record);
-    auto transaction = [this, id, at, counters](pqxx::work& tx) {
-      auto stopping = sandbox_rows::set_stopping(tx, id, {.reason = "killed"});
-      if (stopping)
-        end_charge(tx, id, at, counters);
-      else
-        stopping = sandbox_rows::find(tx, id);
-      return stopping;
-    };
-    auto writing = parts_.database.run(std::move(transaction));
-    const auto outcome = co_await attempt(std::move(writing));
-    if (const Error* error = std::get_if<Error>(&outcome)) {
-      if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
-      EndIntention intention{known->record.tenant, id, at, "killed", {}, counters, {}};
-      co_return co_await end_without_database(known->record, std::move(intention));
+  auto work = [this, at, known]() -> Task<EndResult> {
+    const auto under_way = prompt_ends_.begin(known->record.id);
+    const auto deployment = parts_.deployments.find(known->record.tenant, known->record.deployment);
+    auto finishing = prompt_ends_.finish(deployment, known->record, parts_.clock);
+    const auto counted = co_await std::move(finishing);
+    if (counted) {
+      co_await write_end(known->record, at, *counted);
+      co_return EndResult::ended;
     }
-    const auto& record = std::get<0>(outcome);
-    parts_.cache.forget(id);
-    if (!record) throw unknown_sandbox(id);
-    // Someone else may be bringing it down at the same time: killing twice is harmless.
-    if (is_ended(record->state)) co_return EndResult::ended;
-    co_return co_await finish(*record, std::nullopt);
+    co_return co_await end_in_steps(known->record, at);
   };
   co_return co_await uncancelled(parts_.executor, std::move(work));
+}
+
+Task<EndResult> Lifecycle::end_in_steps(SandboxRecord known, Time at) {
+  const SandboxId id = known.id;
+  const auto counters = co_await last_reading(known);
+  auto transaction = [this, id, at, counters](pqxx::work& tx) {
+    auto stopping = sandbox_rows::set_stopping(tx, id, {.reason = "killed"});
+    if (stopping)
+      end_charge(tx, id, at, counters);
+    else
+      stopping = sandbox_rows::find(tx, id);
+    return stopping;
+  };
+  auto writing = parts_.database.run(std::move(transaction));
+  const auto outcome = co_await attempt(std::move(writing));
+  if (const Error* error = std::get_if<Error>(&outcome)) {
+    if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
+    EndIntention intention{known.tenant, id, at, "killed", {}, counters, {}};
+    co_return co_await end_without_database(std::move(known), std::move(intention));
+  }
+  const auto& record = std::get<0>(outcome);
+  parts_.cache.forget(id);
+  if (!record) throw unknown_sandbox(id);
+  // Someone else may be bringing it down at the same time: killing twice is harmless.
+  if (is_ended(record->state)) co_return EndResult::ended;
+  co_return co_await finish(*record, std::nullopt);
+}
+
+Task<void> Lifecycle::write_end(SandboxRecord gone, Time at, Meter::Measured counted) {
+  const SandboxId id = gone.id;
+  // An end that is kept on disk says more exactly when.
+  if (parts_.outage && parts_.outage->has(id)) co_return;
+  auto at_once = [id, at, counted](pqxx::nontransaction& statement) {
+    return sandbox_rows::set_ended_at_once(statement, id, at, counted).has_value();
+  };
+  auto in_steps = [this, id, at, counted](pqxx::work& tx) {
+    if (sandbox_rows::set_stopping(tx, id, {.reason = "killed"})) end_charge(tx, id, at, counted);
+    end_row(tx, id, counted.sampled_at);
+    return true;
+  };
+  auto stating = parts_.database.run_statement(std::move(at_once));
+  auto outcome = co_await attempt(std::move(stating));
+  if (const bool* done = std::get_if<bool>(&outcome); done && !*done) {
+    auto writing = parts_.database.run(std::move(in_steps));
+    outcome = co_await attempt(std::move(writing));
+  }
+  if (const Error* error = std::get_if<Error>(&outcome)) {
+    if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
+    EndIntention intention{gone.tenant, id, at, "killed", {}, counted, counted.sampled_at};
+    co_await parts_.outage->remember(std::move(intention));
+    co_return parts_.cache.forget(id);
+  }
+  parts_.cache.drop(id);
 }
 
 Task<bool> Lifecycle::kill_on(DeploymentPtr deployment, SandboxRecord record) {

@@ -13,6 +13,7 @@
 #include "gateway/sandboxes/head_starts.hpp"
 #include "gateway/sandboxes/installation.hpp"
 #include "gateway/sandboxes/outage_journal.hpp"
+#include "gateway/sandboxes/prompt_ends.hpp"
 #include "gateway/sandboxes/sandbox_cache.hpp"
 #include "gateway/sandboxes/settling.hpp"
 #include "gateway/sandboxes/spend_guard.hpp"
@@ -90,6 +91,8 @@ class Lifecycle {
   // Throws not_found, conflict (not running or paused), invalid (beyond the profile's longest),
   // budget_exceeded (not enough money for that long).
   Task<SandboxRecord> extend(TenantId tenant, SandboxId id, int64_t ttl_seconds);
+  // Ended by somebody of us who died before it was written: that it was, `at`, is written now.
+  Task<void> write_end(SandboxRecord gone, Time at, Meter::Measured counted);
   // The backend lost it: failed with backend_lost, meter closed. Only if it still runs there.
   Task<void> fail(SandboxId id, std::string detail);
 
@@ -138,6 +141,8 @@ class Lifecycle {
   Task<std::optional<Time>> ended_by_its_time(SandboxRecord record);
   // Backend, then row; `reading` is booked with it.
   Task<EndResult> finish(SandboxRecord stopping, std::optional<Meter::Measured> reading);
+  // Row, backend, row.
+  Task<EndResult> end_in_steps(SandboxRecord known, Time at);
   Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);
 
   void warn_of_unpriced(const Decision& decision);
@@ -147,6 +152,7 @@ class Lifecycle {
   std::atomic<uint64_t> unpriced_{0};
   std::atomic<int64_t> unpriced_told_{0};  // steady seconds
   Settling settling_{parts_.cache, parts_.executor};
+  PromptEnds prompt_ends_;
 };
 
 // What the price of a placed sandbox depends on; refers to the record.

@@ -101,6 +101,11 @@ Task<size_t> Reconciler::fail_lost(DeploymentPtr deployment, std::vector<Backend
     const auto outcome = co_await attempt(std::move(finding));
     const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
     if (!found || (*found && (*found)->state != BackendState::gone)) continue;
+    if (*found && (*found)->counted) {
+      const auto counted = measured_of(*(*found)->counted, lifecycle_.parts().clock.now());
+      co_await lifecycle_.write_end(record, counted.sampled_at, counted);
+      continue;
+    }
     log::warn("a backend lost a sandbox",
               {{"sandbox", record.id.value}, {"deployment", deployment->name}});
     co_await lifecycle_.fail(record.id, "the backend does not list it any more");

@@ -10,7 +10,8 @@ namespace {
 constexpr char kRecorded[] = R"sql(
   SELECT s.id, (extract(epoch from s.created_at) * 1000000)::bigint, s.wishes, s.deployment,
     s.provider, s.region, s.milli_vcpu, s.memory_mib, s.disk_gib, s.processes, d.document,
-    coalesce((extract(epoch from CASE WHEN m.state = 'closed' THEN m.boundary ELSE now() END
+    coalesce((extract(epoch from CASE WHEN m.state = 'closed'
+      THEN coalesce(m.unbooked_end, m.boundary) ELSE now() END
       - m.opened_at) * 1000000)::bigint, 0)
   FROM sandbox s JOIN decision d ON d.id = s.decision
     LEFT JOIN metered_sandbox m ON m.sandbox = s.id

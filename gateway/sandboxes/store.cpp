@@ -184,6 +184,31 @@ std::optional<Ended> set_ended(pqxx::work& tx, const SandboxId& id) {
   return Ended{from_micros(rows[0][0].as<int64_t>()), rows[0][1].as<std::string>()};
 }
 
+std::optional<Time> set_ended_at_once(pqxx::nontransaction& statement, const SandboxId& id, Time at,
+                                      const Meter::Measured& counted) {
+  const auto rows = run_prepared(statement, R"sql(
+    WITH lazily AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
+    box AS MATERIALIZED (
+      SELECT id, CASE WHEN on_expiry = 'kill' THEN expires_at END AS expires_at
+      FROM sandbox, lazily WHERE id = $1 AND state IN ('running', 'paused') FOR UPDATE OF sandbox),
+    metered AS (
+      UPDATE metered_sandbox m SET state = 'closed', closed_as = m.state,
+        unbooked_end = greatest(boundary, least($2::timestamptz, now(), box.expires_at)),
+        final_egress_bytes = $3, final_cpu_micros = $4, final_read_at = $5::timestamptz
+      FROM box WHERE m.sandbox = box.id AND m.state <> 'closed'
+        AND NOT EXISTS (SELECT FROM budget b WHERE b.tenant = m.tenant)
+        AND NOT EXISTS (SELECT FROM reservation r WHERE r.sandbox = m.sandbox)
+      RETURNING m.sandbox, unbooked_end)
+    UPDATE sandbox SET state = 'stopped', sealed_env = NULL, stop_requested_at = now(),
+      stop_attempts = 0, stop_reason = 'killed', ended_at = unbooked_end
+    FROM metered WHERE id = metered.sandbox
+    RETURNING (extract(epoch FROM ended_at) * 1000000)::bigint)sql",
+                                 id.value, to_rfc3339(at), counted.egress_bytes,
+                                 counted.active_cpu_micros, to_rfc3339(counted.sampled_at));
+  if (rows.empty()) return std::nullopt;
+  return from_micros(rows[0][0].as<int64_t>());
+}
+
 void put_off(pqxx::work& tx, const SandboxId& id) {
   run_prepared(tx, R"sql(
     UPDATE sandbox SET stop_attempts = stop_attempts + 1,

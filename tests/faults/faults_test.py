@@ -59,8 +59,14 @@ def vcpu_seconds(client):
     return Decimal(client.ok("GET", "/v1/usage")["total"]["meters"].get("vcpu_second", "0"))
 
 
+def wait_until_booked(server):
+    wait_until(lambda: psql(server, "SELECT count(*) FROM metered_sandbox WHERE unbooked_end IS NOT NULL") == "0", 10,
+               "what has ended is booked")
+
+
 def check_usage_is_exact(server, client):
     """Every ended sandbox's vCPU seconds are its metered life to the microsecond, without gap or overlap."""
+    wait_until_booked(server)
     rows = psql(server, """
         SELECT s.id, s.milli_vcpu / 1000.0 * extract(epoch FROM s.ended_at - m.opened_at),
                coalesce(sum(u.quantity), 0), coalesce(sum(extract(epoch FROM u.interval_end - u.interval_start)), 0)

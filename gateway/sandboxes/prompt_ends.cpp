@@ -1,0 +1,41 @@
+#include "gateway/sandboxes/prompt_ends.hpp"
+
+#include "gateway/core/settle.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kFinishPatience{5};
+
+bool suits(const SandboxRecord& record, const DeploymentPtr& deployment) {
+  return deployment && deployment->descriptor.counts_ends && !record.backend_id.empty() &&
+         (record.state == SandboxState::running || record.state == SandboxState::paused);
+}
+
+}  // namespace
+
+Task<std::optional<Meter::Measured>> PromptEnds::finish(DeploymentPtr deployment,
+                                                        SandboxRecord record, const Clock& clock) {
+  if (!suits(record, deployment)) co_return std::nullopt;
+  auto finishing = deployment->backend->finish(record.backend_id);
+  const auto outcome = co_await attempt_within(kFinishPatience, std::move(finishing));
+  const auto* counted = std::get_if<SandboxMetrics>(&outcome);
+  if (!counted) co_return std::nullopt;
+  co_return measured_of(*counted, clock.now());
+}
+
+std::shared_ptr<void> PromptEnds::begin(const SandboxId& id) {
+  const std::lock_guard lock(mutex_);
+  const auto place = under_way_.insert(id.value);
+  return std::shared_ptr<void>(this, [this, place](void*) {
+    const std::lock_guard relock(mutex_);
+    under_way_.erase(place);
+  });
+}
+
+bool PromptEnds::has(const SandboxId& id) const {
+  const std::lock_guard lock(mutex_);
+  return under_way_.contains(id.value);
+}
+
+}  // namespace sandgate

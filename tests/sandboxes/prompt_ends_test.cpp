@@ -1,0 +1,173 @@
+#include "gateway/sandboxes/prompt_ends.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate {
+namespace {
+
+using namespace std::chrono_literals;
+using test::run;
+using test::World;
+
+// What their backend counted, so that every meter leads to an event.
+constexpr SandboxMetrics kCounted{.cpu_micros = 1'500'000, .egress_bytes = 1 << 30};
+
+// A world on a machine of ours, where sandboxes that began ten seconds ago have counted something.
+struct PromptWorld : World {
+  PromptWorld() : World("here") { a->count(kCounted); }
+
+  SandboxRecord create_earlier() {
+    const SandboxRecord box = create();
+    sql("UPDATE metered_sandbox SET opened_at = opened_at - interval '10 s', boundary = boundary -"
+        " interval '10 s', observed_at = observed_at - interval '10 s' RETURNING sandbox");
+    return box;
+  }
+  EndResult kill(const SandboxId& id) { return run(replica.lifecycle.kill(tenant, id)); }
+  size_t book_ends() { return run(replica.meter.book_ends(*database)); }
+  std::string meters(const SandboxId& id) {
+    return sql(
+        "SELECT string_agg(DISTINCT meter, ' ' ORDER BY meter) FROM usage_event"
+        " WHERE sandbox = '" +
+        id.value + "'");
+  }
+  std::string unbooked() {
+    return sql("SELECT count(*) FROM metered_sandbox WHERE unbooked_end IS NOT NULL");
+  }
+};
+
+constexpr const char* kAllMeters =
+    "active_cpu_second disk_gib_second egress_gib memory_gib_second sandbox_created vcpu_second";
+
+TEST(PromptEnds, AreWrittenOnceAndBookedAfterwards) {
+  PromptWorld world;
+  const SandboxRecord box = world.create_earlier();
+  EXPECT_EQ(world.kill(box.id), EndResult::ended);
+  EXPECT_EQ(world.a->alive(), 0u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.sql("SELECT string_agg(type, ' ' ORDER BY ordinal) FROM event_outbox"),
+            "sandbox.created sandbox.running sandbox.killed");
+  EXPECT_EQ(world.meters(box.id), "");
+  EXPECT_GT(world.book_ends(), 0u);
+  EXPECT_EQ(world.meters(box.id), kAllMeters);
+  EXPECT_TRUE(world.charged_to_its_end(box.id));
+  EXPECT_EQ(world.book_ends(), 0u);
+}
+
+TEST(PromptEnds, WhoReadsUsageSeesThemBeforeTheyAreBooked) {
+  PromptWorld world;
+  const SandboxRecord box = world.create_earlier();
+  world.kill(box.id);
+  auto read = [&](pqxx::work& tx) { return world.replica.meter.unbooked(tx, world.tenant); };
+  const std::vector<UsageEvent> seen = run(world.database->run(read));
+  world.book_ends();
+  const std::string booked = world.sql("SELECT sum(quantity) FROM usage_event");
+  Decimal sum;
+  for (const UsageEvent& event : seen) sum += event.quantity;
+  EXPECT_EQ(sum.to_string(), Decimal::from_sql(booked.c_str()).to_string());
+  EXPECT_TRUE(run(world.database->run(read)).empty());
+}
+
+TEST(PromptEnds, ABookingOfWhatRunsTakesThemAlong) {
+  PromptWorld world;
+  const SandboxRecord box = world.create_earlier();
+  world.kill(box.id);
+  EXPECT_GT(run(world.replica.meter.flush(*world.database)), 0u);
+  EXPECT_EQ(world.unbooked(), "0");
+  EXPECT_TRUE(world.charged_to_its_end(box.id));
+}
+
+TEST(PromptEnds, OnesThatContradictTheBooksHoldNobodyUp) {
+  PromptWorld world;
+  const SandboxRecord bad = world.create_earlier(), good = world.create_earlier();
+  run(world.replica.meter.flush(*world.database));
+  world.kill(bad.id);
+  world.kill(good.id);
+  world.sql("UPDATE metered_sandbox SET boundary = opened_at, vcpu_total = 5 WHERE sandbox = '" +
+            bad.id.value + "' RETURNING sandbox");
+  world.book_ends();
+  EXPECT_EQ(world.unbooked(), "0");
+  EXPECT_TRUE(world.charged_to_its_end(good.id));
+}
+
+TEST(PromptEnds, ThoseOfWhoHasABudgetAreBookedAtOnce) {
+  PromptWorld world;
+  const SandboxRecord box = world.create_earlier();
+  world.sql(
+      "INSERT INTO budget (tenant, name, amount, currency, time_window, timezone, on_exceeded,"
+      " alert_at, applies_to, window_start, credits, spent, reserved) VALUES ('" +
+      world.tenant.value +
+      "', 'main', 100, 'USD', 'total', 'UTC', 'deny', '{}', '{}', now(), 0, 0, 0)"
+      " RETURNING id");
+  EXPECT_EQ(world.kill(box.id), EndResult::ended);
+  EXPECT_EQ(world.unbooked(), "0");
+  EXPECT_EQ(world.meters(box.id), kAllMeters);
+  EXPECT_TRUE(world.charged_to_its_end(box.id));
+}
+
+// As of a gateway that died between the sandbox and its row.
+TEST(PromptEnds, WhatADeadGatewayEndedIsNoLoss) {
+  PromptWorld world;
+  const SandboxRecord box = world.create_earlier();
+  run(world.a->finish(box.backend_id));
+  run(sleep_for(50ms));
+  Reconciler reconciler(world.replica.lifecycle, {.every = 0ms});
+  const DeploymentPtr on = world.replica.deployments.find(world.tenant, "a");
+  EXPECT_EQ(run(reconciler.reconcile(on))->lost, 0u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  world.book_ends();
+  EXPECT_EQ(world.meters(box.id), kAllMeters);
+  const auto gone = run(world.a->find(box.backend_id));
+  EXPECT_EQ(world.row(box.id).ended_at, gone->counted->sampled_at);
+}
+
+TEST(PromptEnds, ABackendThatRefusesIsAskedInSteps) {
+  PromptWorld world;
+  const SandboxRecord box = world.create_earlier();
+  world.a->refuse_kills(true);
+  EXPECT_EQ(world.kill(box.id), EndResult::stopping);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopping);
+  EXPECT_EQ(world.unbooked(), "0");
+}
+
+TEST(PromptEnds, ManyAtOnceEndItOnce) {
+  PromptWorld world;
+  const SandboxRecord box = world.create_earlier();
+  const auto kill = [&]() -> Task<void> {
+    co_await world.replica.lifecycle.kill(world.tenant, box.id);
+  };
+  EXPECT_TRUE(test::at_once(8, kill).empty());
+  world.book_ends();
+  EXPECT_EQ(world.sql("SELECT count(*) FROM event_outbox WHERE type = 'sandbox.killed'"), "1");
+  EXPECT_EQ(world.meters(box.id), kAllMeters);
+  EXPECT_TRUE(world.charged_to_its_end(box.id));
+}
+
+// Gone already, though its row does not say so yet.
+TEST(PromptEnds, WhoMeetsOneUnderWayIsToldOfTheEnd) {
+  PromptWorld world;
+  const SandboxRecord box = world.create();
+  const auto judged = [&] {
+    std::optional<ErrorCode> code;
+    auto judge = [&]() -> Task<void> {
+      const Error failure = Error::not_found("sandbox", box.backend_id);
+      code = (co_await world.replica.lifecycle.judge(world.tenant, box.id, failure)).code;
+    };
+    run(judge());
+    return code;
+  };
+  EXPECT_EQ(judged(), ErrorCode::not_found);
+  world.a->hang_kills(true);
+  asio::thread_pool pool(1);
+  auto killing =
+      asio::co_spawn(pool, world.replica.lifecycle.kill(world.tenant, box.id), asio::use_future);
+  while (world.a->alive() > 0) run(sleep_for(2ms));
+  EXPECT_EQ(judged(), ErrorCode::conflict);
+  world.a->hang_kills(false);
+  EXPECT_EQ(killing.get(), EndResult::ended);
+  pool.join();
+}
+
+}  // namespace
+}  // namespace sandgate
