@@ -47,8 +47,8 @@ Task<void> Sandboxes::settle_outage() {
 
 void Sandboxes::subscribe() {
   accounting.meter.set_prelude([this] { return settle_outage(); });
-  foundation.notifications.subscribe("sandboxes",
-                                     [this](const std::string& id) { cache.on_notification(id); });
+  foundation.notifications.subscribe(
+      SandboxCache::kChannel, [this](const std::string& change) { cache.on_notification(change); });
   // A connection to a sandbox that ended would keep its network.
   foundation.notifications.subscribe("sandboxes", [this](const std::string& id) {
     if (SandboxId::parse(id)) app_pool.drop(id);

@@ -60,6 +60,7 @@ struct SandboxRecord {
   std::optional<SandboxFailure> failure;
   std::optional<Keeps> kept;  // paused: what survived; pausing: what was asked for
   std::vector<std::string> planned;  // deployments that may hold it while creating
+  int64_t revision = 0;  // the transaction that wrote its row, which notifications name
 };
 
 // Whether that is the sandbox that a backend of this kind lists under this id, whichever deployment

@@ -97,8 +97,11 @@ void SandboxCache::put(const SandboxId& id, CachedSandboxPtr value, Mark as_of) 
   const auto until = Steady::now() + (value ? kKeep : kKeepAbsence);
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
-  // What changed after the row was read may have been this row.
-  if (shard.changes != as_of.changes) return;
+  // What changed after the row was read may have been this row, unless that is the very change.
+  const auto known = shard.entries.find(id.value);
+  const bool is_latest = value && value->record.revision != 0 && known != shard.entries.end() &&
+                         known->second.told == value->record.revision;
+  if (shard.changes != as_of.changes && !is_latest) return;
   auto [entry, added] = shard.entries.try_emplace(id.value);
   if (added) {
     shard.recent.push_front(id.value);
@@ -121,7 +124,21 @@ void SandboxCache::forget(const SandboxId& id) {
   const auto found = shard.entries.find(id.value);
   if (found == shard.entries.end()) return;
   found->second.forgotten = true;
+  found->second.told = 0;
   shard.recent.splice(shard.recent.end(), shard.recent, found->second.position);
+}
+
+// Notifications come in the order of commits: whoever holds the revision of the last one is up to
+// date, whether that came before or after it.
+void SandboxCache::on_change(const SandboxId& id, int64_t revision) {
+  Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  const auto found = shard.entries.find(id.value);
+  const bool known = found != shard.entries.end();
+  if (known) found->second.told = revision;
+  if (known && found->second.value && found->second.value->record.revision == revision) return;
+  ++shard.changes;
+  if (known) found->second.forgotten = true;
 }
 
 void SandboxCache::drop(const SandboxId& id) {
@@ -138,15 +155,19 @@ void SandboxCache::clear() {
   for (Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
     ++shard.changes;
-    for (auto& [id, entry] : shard.entries) entry.forgotten = true;
+    for (auto& [id, entry] : shard.entries) {
+      entry.forgotten = true;
+      entry.told = 0;
+    }
   }
 }
 
 void SandboxCache::on_notification(const std::string& payload) {
+  const size_t space = payload.find(' ');
   if (payload.empty())
     clear();
-  else if (payload != kBeatPayload)
-    forget(SandboxId{payload});
+  else if (space != std::string::npos)
+    on_change(SandboxId{payload.substr(0, space)}, std::strtoll(&payload[space + 1], nullptr, 10));
   // Last: what this notification makes stale must be gone before the cache is trusted again.
   heard_ns_ = steady_ns();
 }
@@ -155,7 +176,7 @@ Task<void> SandboxCache::run() {
   while (true) {
     // A beat that is lost lets the cache be bypassed, which is what it is for.
     co_await attempt(database_.run([](pqxx::work& tx) {
-      tx.exec_params("SELECT pg_notify('sandboxes', $1)", std::string(kBeatPayload));
+      tx.exec_params("SELECT pg_notify($1, $2)", kChannel, kBeatPayload);
     }));
     co_await sleep_for(kBeat);
   }

@@ -21,7 +21,7 @@ struct CachedSandbox {
 using CachedSandboxPtr = std::shared_ptr<const CachedSandbox>;
 
 // Sandboxes by id in memory, so that GET and exec do not touch PostgreSQL. Holds settled states
-// and, for a second, ids that do not exist. Coherent through NOTIFY 'sandboxes' and through
+// and, for a second, ids that do not exist. Coherent through NOTIFY on its channel and through
 // `forget` by whoever changed a row here. A beat that run() sends through the same channel tells
 // whether notifications still arrive; when none did for 900 ms the cache is bypassed, so that a
 // stale answer lives under a second; only while the database does not answer may it be older.
@@ -39,15 +39,15 @@ class SandboxCache {
   void forget(const SandboxId& id);
   // The same of one that has ended for good.
   void drop(const SandboxId& id);
-  // The same with what the row is now; `as_of` was taken before the transaction began, so that a
-  // change by somebody else in between wins.
+  // The same with what the row is now, as its transaction's last statement on it returned it;
+  // `as_of` was taken before that began, so that a change by somebody else in between wins.
   struct Mark {
     uint64_t changes = 0;
   };
   Mark mark_of(const SandboxId& id);
   void remember(const SandboxRecord& record, Mark as_of);
 
-  // For Notifications::subscribe("sandboxes", …).
+  static constexpr const char* kChannel = "sandbox_rows";  // for Notifications::subscribe
   void on_notification(const std::string& payload);
   // Sends the beat until cancelled.
   Task<void> run();
@@ -60,6 +60,7 @@ class SandboxCache {
     CachedSandboxPtr value;  // null: does not exist
     std::chrono::steady_clock::time_point until;
     bool forgotten = false;  // changed since
+    int64_t told = 0;  // of which revision it was notified last; 0: changed after that, as we know
     std::list<std::string>::iterator position;
   };
   struct Shard {
@@ -72,6 +73,7 @@ class SandboxCache {
   Shard& shard_of(const SandboxId& id);
   bool listening() const;
   void clear();
+  void on_change(const SandboxId& id, int64_t revision);
   // Empty: not known, or not to be trusted now.
   std::optional<CachedSandboxPtr> look(const SandboxId& id);
   // However old; null when not known. For when the database does not answer.

@@ -51,7 +51,7 @@ std::string columns() {
          micros("created_at") + ", " + micros("expires_at") + ", " + micros("ended_at") +
          ", ttl_seconds, max_ttl_seconds, on_expiry, idle_timeout_seconds, on_idle, auto_resume,"
          " failure_code, failure_detail, array_to_json(planned), kept,"
-         " array_to_json(other_currencies)";
+         " array_to_json(other_currencies), sandbox.xmin::text::bigint";
 }
 
 SandboxRecord from_row(const pqxx::row& row) {
@@ -91,6 +91,7 @@ SandboxRecord from_row(const pqxx::row& row) {
   record.planned = Json::parse(fields.text()).get<std::vector<std::string>>();
   if (const auto kept = fields.maybe_text()) record.kept = keeps_from(*kept);
   record.other_currencies = Json::parse(fields.text()).get<std::set<std::string>>();
+  record.revision = fields.number();
   return record;
 }
 

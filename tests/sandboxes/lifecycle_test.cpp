@@ -1,8 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <thread>
-
-#include "gateway/core/notifications.hpp"
 #include "gateway/sandboxes/history.hpp"
 #include "tests/sandboxes/world.hpp"
 
@@ -247,29 +244,6 @@ TEST(Reconciler, SparesWhatAnotherInstallationMadeInTheSameAccount) {
   EXPECT_EQ(run(reconciler.reconcile(on))->orphans_killed, 1u);
   EXPECT_EQ(world.a->alive(), 2u);
   EXPECT_FALSE(world.a->has(ours.id.value));
-}
-
-TEST(SandboxCache, IsCoherentBetweenReplicas) {
-  World world;
-  Replica other(world.database.url(), world.fixed());
-  Notifications notifications(world.database.url());
-  notifications.subscribe("sandboxes",
-                          [&](const std::string& id) { other.cache.on_notification(id); });
-  notifications.start();
-  asio::io_context loop;
-  asio::cancellation_signal stop;
-  asio::co_spawn(loop, other.cache.run(),
-                 asio::bind_cancellation_slot(stop.slot(), asio::detached));
-  std::thread beats([&] { loop.run(); });
-  const SandboxRecord made = world.create();
-  while (other.cache.hits() == 0) run(other.lifecycle.get(world.tenant, made.id));
-  EXPECT_EQ(run(other.lifecycle.get(world.tenant, made.id))->record.state, SandboxState::running);
-  run(world.replica.lifecycle.kill(world.tenant, made.id));
-  const auto killed = std::chrono::steady_clock::now();
-  while (run(other.lifecycle.get(world.tenant, made.id))->record.state == SandboxState::running)
-    ASSERT_LT(std::chrono::steady_clock::now() - killed, seconds(1));
-  loop.stop();
-  beats.join();
 }
 
 TEST(CachedAccess, ABackendThatHasNotSaidWhatItHasIsNotOneThatLacksIt) {
