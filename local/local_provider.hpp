@@ -87,11 +87,11 @@ class LocalProvider : public Provider {
  private:
   // A call that the node answers at once unless it hangs: Error(timeout) then.
   Task<Json> ask(std::string verb, Json params = Json::object());
-  // Throws Error(not_found) for what cannot be one of our ids: it becomes part of a path.
   // A backend id from the id that the node knows, and back; id_of throws Error(unavailable).
   std::string handle_of(std::string id) const;
   std::string id_of(const std::string& handle) const;
   BackendSandbox to_sandbox(const Json& answer) const;
+  // Throws Error(not_found) for what cannot be one of our ids: it becomes part of a path.
   AgentClient agent(const std::string& handle) const;
 
   const LocalProviderSettings settings_;

@@ -25,7 +25,7 @@ struct ProviderConfig {
 };
 
 // One kind of backend that is made from a deployment's row. The local provider is none: it is part
-// of this machine and main makes it.
+// of this machine, and Backends makes it.
 struct ProviderKind {
   std::string name;
   // Adds what is wrong, with paths under /settings and /credentials.

@@ -18,8 +18,8 @@ struct Config {
   std::string listen_address = "127.0.0.1";
   uint16_t listen_port = 8080;
   std::string run_as = "sandgate";
-  Secret admin_key;  // 40 hex digits, with or without "sg_"; empty: no operator key but those in
-                     // the database
+  // 40 hex digits, with or without "sg_"; empty: no operator key but those in the database.
+  Secret admin_key;
   Secret master_key;  // 64 hex digits; empty: $home/master.key, made when missing
 
   struct Tls {
@@ -105,8 +105,8 @@ struct Config {
   std::string postgres_data() const { return home + "/postgres/data"; }
   std::string postgres_socket() const { return home + "/postgres"; }
   std::string gateway_directory() const { return home + "/gateway"; }
-  // Holds "address:port" while the gateway accepts connections.
   std::string outage_journal() const { return gateway_directory() + "/outage.journal"; }
+  // Hold "address:port" while the gateway accepts connections there.
   std::string listen_file() const { return gateway_directory() + "/listen"; }
   std::string e2b_listen_file() const { return gateway_directory() + "/listen_e2b"; }
   std::string node_socket() const { return home + "/run/node.sock"; }

@@ -13,7 +13,7 @@
 
 namespace sandgate {
 
-// The live set of deployments: rows of the store made into Providers, and those given by main.
+// The live set of deployments: rows of the store made into Providers, and those that it was given.
 // A deployment whose row did not change keeps its Provider over a reload.
 class Deployments {
  public:

@@ -11,11 +11,10 @@ namespace {
 
 constexpr size_t kSmallBody = 16 * 1024;  // sent together with its head
 constexpr size_t kUploadBytes = 32 * 1024;
-constexpr size_t kChunkHead = 16;
 constexpr std::chrono::seconds kDialLimit{10};
+constexpr int kMostInterim = 16;  // answers of 1xx before the one that counts
 // A program may be about to close a connection that waits; a request that must not be sent twice
 // takes only one that was just used.
-constexpr int kMostInterim = 16;  // answers of 1xx before the one that counts
 constexpr std::chrono::milliseconds kYoung{1000};
 constexpr std::chrono::seconds kLookEvery{1};
 

@@ -5,7 +5,8 @@
 namespace sandgate {
 
 // Kept states of sandboxes and what is made from them. Every snapshot is a row before its backend
-// is asked and until its backend has forgotten it; what a crash leaves in between, clean() removes.
+// is asked and until its backend has forgotten it; what a crash leaves in between, the
+// Reaper removes.
 class Snapshots {
  public:
   explicit Snapshots(Lifecycle& lifecycle) : lifecycle_(lifecycle) {}
