@@ -156,13 +156,6 @@ void configure_log(const Config& config) {
                  config.log.level);
 }
 
-std::vector<OptionInfo> config_options() {
-  std::vector<OptionInfo> infos;
-  for (const Option& option : options())
-    infos.push_back({option.path, environment_name(option.path), option.description});
-  return infos;
-}
-
 Json to_json(const Config& config) {
   Json document = Json::object();
   for (const Option& option : options()) document[option.path] = option.get(config);

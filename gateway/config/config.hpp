@@ -10,9 +10,8 @@
 
 namespace sandgate {
 
-// Everything an operator can set. Defaults are what the members say; where each may come from and
-// what it means is the table in options.cpp, which docs/sandgate.example.yaml repeats (a test
-// compares the two).
+// Everything an operator can set. Defaults are what the members say, the table in options.cpp how
+// each is written, docs/sandgate.example.yaml what it means (a test compares all three).
 struct Config {
   std::string home;
   std::string listen_address = "127.0.0.1";
@@ -129,12 +128,6 @@ Config load_config(const ConfigSources& sources);
 
 // Has this process log as the settings say, from now on.
 void configure_log(const Config& config);
-
-// All settings by path ("log.level"), with one line on each; in the order of the example file.
-struct OptionInfo {
-  std::string path, environment, description;
-};
-std::vector<OptionInfo> config_options();
 
 // For handing a validated configuration to a child process, secrets included.
 Json to_json(const Config& config);

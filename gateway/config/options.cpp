@@ -9,8 +9,8 @@ namespace {
 using Set = std::function<std::string(Config&, const std::string&)>;
 using Get = std::function<std::string(const Config&)>;
 
-Option text(std::string path, std::string description, std::function<std::string&(Config&)> field) {
-  return {std::move(path), std::move(description),
+Option text(std::string path, std::function<std::string&(Config&)> field) {
+  return {std::move(path),
           [field](Config& config, const std::string& value) -> std::string {
             field(config) = value;
             return "";
@@ -18,9 +18,9 @@ Option text(std::string path, std::string description, std::function<std::string
           [field](const Config& config) { return field(const_cast<Config&>(config)); }};
 }
 
-Option secret(std::string path, std::string description, std::function<Secret&(Config&)> field,
+Option secret(std::string path, std::function<Secret&(Config&)> field,
               std::function<bool(const std::string&)> valid, std::string rule) {
-  return {std::move(path), std::move(description),
+  return {std::move(path),
           [field, valid, rule](Config& config, const std::string& value) -> std::string {
             if (!value.empty() && !valid(value)) return rule;
             field(config) = Secret(value);
@@ -29,9 +29,9 @@ Option secret(std::string path, std::string description, std::function<Secret&(C
           [field](const Config& config) { return field(const_cast<Config&>(config)).reveal(); }};
 }
 
-Option word(std::string path, std::string description, std::vector<std::string> allowed,
+Option word(std::string path, std::vector<std::string> allowed,
             std::function<std::string&(Config&)> field) {
-  return {std::move(path), std::move(description),
+  return {std::move(path),
           [field, allowed](Config& config, const std::string& value) -> std::string {
             std::string list;
             for (const auto& option : allowed) list += (list.empty() ? "" : ", ") + option;
@@ -43,10 +43,9 @@ Option word(std::string path, std::string description, std::vector<std::string> 
           [field](const Config& config) { return field(const_cast<Config&>(config)); }};
 }
 
-Option number(std::string path, std::string description, int64_t min, int64_t max,
-              std::function<int64_t&(Config&)> field) {
+Option number(std::string path, int64_t min, int64_t max, std::function<int64_t&(Config&)> field) {
   return {
-      std::move(path), std::move(description),
+      std::move(path),
       [field, min, max](Config& config, const std::string& value) -> std::string {
         int64_t parsed = 0;
         const auto [end, failure] =
@@ -60,8 +59,8 @@ Option number(std::string path, std::string description, int64_t min, int64_t ma
       [field](const Config& config) { return std::to_string(field(const_cast<Config&>(config))); }};
 }
 
-Option flag(std::string path, std::string description, std::function<bool&(Config&)> field) {
-  return {std::move(path), std::move(description),
+Option flag(std::string path, std::function<bool&(Config&)> field) {
+  return {std::move(path),
           [field](Config& config, const std::string& value) -> std::string {
             if (value != "true" && value != "false") return "must be true or false";
             field(config) = value == "true";
@@ -145,137 +144,101 @@ bool is_master_key(const std::string& text) { return is_hex(text, 64); }
 
 std::vector<Option> server_options() {
   return {
-      text("home", "Directory of all state; SANDGATE_HOME.",
-           [](Config& c) -> std::string& { return c.home; }),
-      {"listen", "Address and port of the API; port 0 takes a free one.", set_listen, get_listen},
-      text("run_as", "Account of the gateway and of the embedded database when started by root.",
-           [](Config& c) -> std::string& { return c.run_as; }),
+      text("home", [](Config& c) -> std::string& { return c.home; }),
+      {"listen", set_listen, get_listen},
+      text("run_as", [](Config& c) -> std::string& { return c.run_as; }),
       secret(
-          "admin_key",
-          "Operator key: 40 hex digits, with or without sg_. Better set by environment.",
-          [](Config& c) -> Secret& { return c.admin_key; }, is_admin_key,
+          "admin_key", [](Config& c) -> Secret& { return c.admin_key; }, is_admin_key,
           "must be 40 hex digits, with or without sg_"),
       secret(
-          "master_key",
-          "Seals credentials in the database: 64 hex digits. Default: $home/master.key.",
-          [](Config& c) -> Secret& { return c.master_key; }, is_master_key,
+          "master_key", [](Config& c) -> Secret& { return c.master_key; }, is_master_key,
           "must be 64 hex digits"),
-      text("tls.certificate", "PEM file with the certificate chain; empty: plain HTTP.",
-           [](Config& c) -> std::string& { return c.tls.certificate; }),
-      text("tls.key", "PEM file with the private key.",
-           [](Config& c) -> std::string& { return c.tls.key; }),
-      word("log.level", "debug, info, warning, error or off.",
-           {"debug", "info", "warning", "error", "off"},
+      text("tls.certificate", [](Config& c) -> std::string& { return c.tls.certificate; }),
+      text("tls.key", [](Config& c) -> std::string& { return c.tls.key; }),
+      word("log.level", {"debug", "info", "warning", "error", "off"},
            [](Config& c) -> std::string& { return c.log.level; }),
-      word("log.format", "text or json.", {"text", "json"},
-           [](Config& c) -> std::string& { return c.log.format; }),
+      word("log.format", {"text", "json"}, [](Config& c) -> std::string& { return c.log.format; }),
   };
 }
 
 std::vector<Option> local_options() {
   return {
-      flag("local.enabled", "Offer this machine as the deployment 'local'.",
-           [](Config& c) -> bool& { return c.local.enabled; }),
-      text("local.agent", "Program that becomes pid 1 of a sandbox; empty: beside this one.",
-           [](Config& c) -> std::string& { return c.local.agent; }),
-      {"local.name", "Distinguishes several servers on one machine (control groups).", set_name,
-       [](const Config& c) { return c.local.name; }},
-      text("local.images", "Directory of the image store; empty: $home/local/images.",
-           [](Config& c) -> std::string& { return c.local.images; }),
-      number("local.uid_base",
-             "First host uid of the ranges given to sandboxes, or of the next free span.", 65536,
-             4000000000, [](Config& c) -> int64_t& { return c.local.uid_base; }),
-      number("local.warm_sandboxes", "Sandboxes kept started for the next who asks; 0: none.", 0,
-             1024, [](Config& c) -> int64_t& { return c.local.warm_sandboxes; }),
-      number("local.warm_floor",
-             "How many of them wait of each kind for ten minutes after its last create; in a rush "
-             "of creates it is more.",
-             0, 1024, [](Config& c) -> int64_t& { return c.local.warm_floor; }),
-      number("local.disk_read_mib_per_second",
-             "How fast one sandbox may read the machine's disk; 0: not limited.", 0, 1'000'000,
+      flag("local.enabled", [](Config& c) -> bool& { return c.local.enabled; }),
+      text("local.agent", [](Config& c) -> std::string& { return c.local.agent; }),
+      {"local.name", set_name, [](const Config& c) { return c.local.name; }},
+      text("local.images", [](Config& c) -> std::string& { return c.local.images; }),
+      number("local.uid_base", 65536, 4000000000,
+             [](Config& c) -> int64_t& { return c.local.uid_base; }),
+      number("local.warm_sandboxes", 0, 1024,
+             [](Config& c) -> int64_t& { return c.local.warm_sandboxes; }),
+      number("local.warm_floor", 0, 1024, [](Config& c) -> int64_t& { return c.local.warm_floor; }),
+      number("local.disk_read_mib_per_second", 0, 1'000'000,
              [](Config& c) -> int64_t& { return c.local.disk_read_mib_per_second; }),
-      number("local.disk_write_mib_per_second",
-             "How fast it may write (control groups of version 2); 0: not limited.", 0, 1'000'000,
+      number("local.disk_write_mib_per_second", 0, 1'000'000,
              [](Config& c) -> int64_t& { return c.local.disk_write_mib_per_second; }),
-      number("local.disk_operations_per_second",
-             "How many reads, and how many writes, it may do; 0: not limited.", 0, 10'000'000,
+      number("local.disk_operations_per_second", 0, 10'000'000,
              [](Config& c) -> int64_t& { return c.local.disk_operations_per_second; }),
-      number("local.disk_floor_mib",
-             "What the disk of sandboxes keeps free; 0: 1 GiB, or a twentieth where that is less.",
-             0, 1'000'000'000, [](Config& c) -> int64_t& { return c.local.disk_floor_mib; }),
-      text("local.workspaces",
-           "Directories that operators' profiles may show to sandboxes, separated by ':'.",
-           [](Config& c) -> std::string& { return c.local.workspaces; }),
+      number("local.disk_floor_mib", 0, 1'000'000'000,
+             [](Config& c) -> int64_t& { return c.local.disk_floor_mib; }),
+      text("local.workspaces", [](Config& c) -> std::string& { return c.local.workspaces; }),
   };
 }
 
 std::vector<Option> resource_options() {
   return {
-      text("database.url", "libpq URL; empty: an embedded PostgreSQL under $home/postgres.",
-           [](Config& c) -> std::string& { return c.database.url; }),
-      number("database.connections", "Connections, each with a thread of its own.", 1, 256,
+      text("database.url", [](Config& c) -> std::string& { return c.database.url; }),
+      number("database.connections", 1, 256,
              [](Config& c) -> int64_t& { return c.database.connections; }),
-      number("database.patience_ms", "How long a request waits for the database.", 100, 60000,
+      number("database.patience_ms", 100, 60000,
              [](Config& c) -> int64_t& { return c.database.patience_ms; }),
-      word("billing.unpriced", "Backends whose price is not known: refuse or allow.",
-           {"refuse", "allow"}, [](Config& c) -> std::string& { return c.billing.unpriced; }),
-      number("billing.most_egress_gbit_per_second",
-             "What one sandbox can send at most; what its backend counts beyond is not booked.", 1,
-             10'000, [](Config& c) -> int64_t& { return c.billing.most_egress_gbit_per_second; }),
-      number("limits.connections", "Open client connections.", 1, 1000000,
+      word("billing.unpriced", {"refuse", "allow"},
+           [](Config& c) -> std::string& { return c.billing.unpriced; }),
+      number("billing.most_egress_gbit_per_second", 1, 10'000,
+             [](Config& c) -> int64_t& { return c.billing.most_egress_gbit_per_second; }),
+      number("limits.connections", 1, 1000000,
              [](Config& c) -> int64_t& { return c.limits.connections; }),
-      number("limits.header_bytes", "Bytes of a request's head.", 1024, 1048576,
+      number("limits.header_bytes", 1024, 1048576,
              [](Config& c) -> int64_t& { return c.limits.header_bytes; }),
-      number("limits.body_bytes", "Bytes of a JSON body; files are streamed and not bound by it.",
-             1024, 67108864, [](Config& c) -> int64_t& { return c.limits.body_bytes; }),
-      number("limits.stop_grace_seconds", "How long a stop waits for running requests.", 0, 3600,
+      number("limits.body_bytes", 1024, 67108864,
+             [](Config& c) -> int64_t& { return c.limits.body_bytes; }),
+      number("limits.stop_grace_seconds", 0, 3600,
              [](Config& c) -> int64_t& { return c.limits.stop_grace_seconds; }),
-      number("threads.io", "Event loops; 0: one per core.", 0, 256,
-             [](Config& c) -> int64_t& { return c.threads.io; }),
+      number("threads.io", 0, 256, [](Config& c) -> int64_t& { return c.threads.io; }),
   };
 }
 
 std::vector<Option> port_options() {
   return {
-      {"ports.domain", "Domain whose hosts <port>-<id>.<domain> lead to ports; empty: paths only.",
-       set_domain, [](const Config& c) { return c.ports.domain; }},
-      number("ports.silence_seconds", "How long a port's program or client may say nothing.", 1,
-             86400, [](Config& c) -> int64_t& { return c.ports.silence_seconds; }),
-      {"e2b.listen", "Address and port of sandboxes for E2B's clients; empty: none.",
-       set_data_listen, get_data_listen},
+      {"ports.domain", set_domain, [](const Config& c) { return c.ports.domain; }},
+      number("ports.silence_seconds", 1, 86400,
+             [](Config& c) -> int64_t& { return c.ports.silence_seconds; }),
+      {"e2b.listen", set_data_listen, get_data_listen},
   };
 }
 
 std::vector<Option> mcp_options() {
   return {
-      text("mcp.profile", "Profile of the sandbox that an MCP session makes for itself.",
-           [](Config& c) -> std::string& { return c.mcp.profile; }),
-      text("mcp.origins", "Origins of browsers' pages that may speak MCP, with commas.",
-           [](Config& c) -> std::string& { return c.mcp.origins; }),
+      text("mcp.profile", [](Config& c) -> std::string& { return c.mcp.profile; }),
+      text("mcp.origins", [](Config& c) -> std::string& { return c.mcp.origins; }),
   };
 }
 
 std::vector<Option> egress_options() {
   return {
       text("local.egress.private_cidrs",
-           "Blocks that are not public and that rules may reach all the same, with commas.",
            [](Config& c) -> std::string& { return c.local.egress.private_cidrs; }),
       text("local.egress.authorities",
-           "PEM file: who, besides the machine's own, may vouch for upstreams of secrets.",
            [](Config& c) -> std::string& { return c.local.egress.authorities; }),
   };
 }
 
 std::vector<Option> event_options() {
   return {
-      number("events.retention_days", "How long streams can go back.", 1, 3650,
+      number("events.retention_days", 1, 3650,
              [](Config& c) -> int64_t& { return c.events.retention_days; }),
-      number("history.retention_days",
-             "How long sandboxes that ended are known, with their decisions; 0: for ever.", 0, 3650,
+      number("history.retention_days", 0, 3650,
              [](Config& c) -> int64_t& { return c.history.retention_days; }),
-      flag("webhooks.allow_private",
-           "Let webhooks and exports name receivers at private and loopback addresses.",
-           [](Config& c) -> bool& { return c.webhooks.allow_private; }),
+      flag("webhooks.allow_private", [](Config& c) -> bool& { return c.webhooks.allow_private; }),
   };
 }
 

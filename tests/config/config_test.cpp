@@ -8,6 +8,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "gateway/config/options.hpp"
 #include "gateway/config/reload.hpp"
 #include "tests/support/run.hpp"
 
@@ -173,7 +174,7 @@ TEST(ExampleFile, LoadsHasEverySettingAndOnlyDefaults) {
   const Config config = load_config({.file = path, .environment = {}, .flags = {}});
   std::set<std::string> documented, known;
   leaves(YAML::LoadFile(path), "", documented);
-  for (const OptionInfo& option : config_options()) known.insert(option.path);
+  for (const Option& option : options()) known.insert(option.path);
   EXPECT_EQ(documented, known);
   Json defaults = to_json(load_config({})), example = to_json(config);
   defaults.erase("home");
