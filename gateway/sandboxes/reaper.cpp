@@ -50,7 +50,7 @@ Task<size_t> Reaper::stop_due(std::string condition, sandbox_rows::Stop stop) {
 std::string Reaper::line_of(const TenantId& tenant, const std::string& deployment) const {
   const auto found = lifecycle_.parts().deployments.find(tenant, deployment);
   // Where one is that was never placed, nobody knows: a tenant's are in a line of their own.
-  return found ? found->key().text() : "unplaced/" + tenant.value;
+  return found ? Errands::line_of(*found) : "unplaced/" + tenant.value;
 }
 
 void Reaper::bring_down_all(std::vector<SandboxRecord> records) {

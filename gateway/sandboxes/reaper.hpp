@@ -53,7 +53,7 @@ class Reaper {
   Task<void> carry_out(SandboxRecord record, bool or_end);
   void bring_down_all(std::vector<SandboxRecord> records);
   void carry_out_all(std::vector<SandboxRecord> records, bool or_end);
-  // Which errands stand in one line.
+  // The line of what is to be done there; see Errands::line_of.
   std::string line_of(const TenantId& tenant, const std::string& deployment) const;
   // True when nothing is left to find out.
   Task<bool> kill_orphan(sandbox_rows::OpenAttempt open);
