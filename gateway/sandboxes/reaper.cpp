@@ -158,7 +158,7 @@ Task<size_t> Reaper::finish() {
   co_return count;
 }
 
-Task<bool> Reaper::kill_orphan(sandbox_rows::OpenAttempt open) {
+Task<bool> Reaper::find_out(sandbox_rows::OpenAttempt open) {
   const auto deployment = lifecycle_.parts().deployments.find(open.tenant, open.deployment);
   if (!deployment) co_return open.last_look;
   const auto found = co_await deployment->backend->find_by_tag(open.sandbox.value);
@@ -169,13 +169,13 @@ Task<bool> Reaper::kill_orphan(sandbox_rows::OpenAttempt open) {
   const bool in_use = record && !is_ended(record->state) &&
                       is_placed_as(*record, deployment->provider, found->backend_id);
   if (in_use) co_return open.last_look;
-  co_await sandgate::kill_orphan(lifecycle_, deployment, *found, lifecycle_.parts().clock.now());
+  co_await kill_orphan(lifecycle_, deployment, *found, lifecycle_.parts().clock.now());
   co_return true;
 }
 
 Task<void> Reaper::look_for_orphan(sandbox_rows::OpenAttempt open) {
-  auto killing = kill_orphan(open);
-  const auto outcome = co_await attempt_within(kLookPatience, std::move(killing));
+  auto finding = find_out(open);
+  const auto outcome = co_await attempt_within(kLookPatience, std::move(finding));
   // A backend that did not answer is asked again at the attempt's next look.
   const bool* resolved = std::get_if<bool>(&outcome);
   if (!resolved || !*resolved) co_return;

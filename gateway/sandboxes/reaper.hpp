@@ -55,8 +55,8 @@ class Reaper {
   void carry_out_all(std::vector<SandboxRecord> records, bool or_end);
   // The line of what is to be done there; see Errands::line_of.
   std::string line_of(const TenantId& tenant, const std::string& deployment) const;
-  // True when nothing is left to find out.
-  Task<bool> kill_orphan(sandbox_rows::OpenAttempt open);
+  // Kills what such an attempt made. True when nothing is left to find out.
+  Task<bool> find_out(sandbox_rows::OpenAttempt open);
   Task<void> look_for_orphan(sandbox_rows::OpenAttempt open);
 
   Lifecycle& lifecycle_;
