@@ -16,6 +16,7 @@ inline constexpr int64_t kMaxMilliVcpu = 1'024'000;
 inline constexpr int64_t kMinMemoryMib = 16, kMaxMemoryMib = int64_t{32} << 20;
 inline constexpr int64_t kMaxDiskGib = int64_t{1} << 20;
 inline constexpr int64_t kMaxProcesses = 1 << 22;
+inline constexpr int64_t kMaxSeconds = int64_t{365} * 24 * 3600;  // of a life, or of idling
 
 // Names of profiles, channels, providers and deployments: [a-z0-9][a-z0-9._-]{0,62}.
 bool is_name(std::string_view text);

@@ -8,7 +8,6 @@
 namespace sandgate {
 namespace {
 
-constexpr int64_t kYearSeconds = 365 * 24 * 3600;
 constexpr size_t kMaxImages = 64, kMaxSecrets = 64, kMaxVerbs = 64;
 
 void read_name(ObjectReader& reader, std::string_view expected, Profile& profile) {
@@ -51,9 +50,9 @@ void read_life(ObjectReader& reader, Profile& profile) {
     if (const auto word = reader.word(name, {"kill", "pause"}))
       into = *word == "kill" ? EndAction::kill : EndAction::pause;
   };
-  if (const auto ttl = reader.integer("ttl_seconds", 1, kYearSeconds)) profile.ttl_seconds = *ttl;
+  if (const auto ttl = reader.integer("ttl_seconds", 1, kMaxSeconds)) profile.ttl_seconds = *ttl;
   action("on_expiry", profile.on_expiry);
-  if (const auto idle = reader.integer("idle_timeout_seconds", 0, kYearSeconds))
+  if (const auto idle = reader.integer("idle_timeout_seconds", 0, kMaxSeconds))
     profile.idle_timeout_seconds = *idle;
   action("on_idle", profile.on_idle);
   profile.auto_resume = reader.boolean("auto_resume").value_or(profile.auto_resume);
@@ -68,7 +67,7 @@ void read_limits(ObjectReader& parent, Problems& problems, Profile& profile) {
   limits.max_memory_mib = reader.integer("max_memory_mib", kMinMemoryMib, kMaxMemoryMib);
   limits.max_disk_gib = reader.integer("max_disk_gib", 1, kMaxDiskGib);
   limits.max_processes = reader.integer("max_processes", 1, kMaxProcesses);
-  limits.max_ttl_seconds = reader.integer("max_ttl_seconds", 1, kYearSeconds);
+  limits.max_ttl_seconds = reader.integer("max_ttl_seconds", 1, kMaxSeconds);
   reader.finish();
 }
 

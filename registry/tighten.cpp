@@ -10,7 +10,6 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kMaxMetadata = 64, kMaxMetadataKey = 64, kMaxMetadataValue = 512;
-constexpr int64_t kYearSeconds = 365 * 24 * 3600;
 constexpr std::string_view kBeyond = "goes beyond what the profile allows";
 
 bool contains(const std::vector<std::string>& list, const std::string& item) {
@@ -36,13 +35,13 @@ void tighten_resources(ObjectReader& reader, Problems& problems, Profile& profil
 }
 
 void tighten_life(ObjectReader& reader, Profile& profile) {
-  if (const auto ttl = reader.integer("ttl_seconds", 1, kYearSeconds)) {
+  if (const auto ttl = reader.integer("ttl_seconds", 1, kMaxSeconds)) {
     const int64_t most = most_ttl(profile).count();
     if (*ttl > most)
       reader.problem("ttl_seconds", std::string(kBeyond) + " (" + std::to_string(most) + ")");
     profile.ttl_seconds = *ttl;
   }
-  if (const auto idle = reader.integer("idle_timeout_seconds", 0, kYearSeconds)) {
+  if (const auto idle = reader.integer("idle_timeout_seconds", 0, kMaxSeconds)) {
     const int64_t most = profile.idle_timeout_seconds;
     if (most != 0 && (*idle == 0 || *idle > most))
       reader.problem("idle_timeout_seconds",

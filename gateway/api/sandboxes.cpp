@@ -4,11 +4,11 @@
 #include "gateway/api/page.hpp"
 #include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
+#include "registry/document_fields.hpp"
 
 namespace sandgate::api {
 namespace {
 
-constexpr int64_t kLongestTtlSeconds = 365LL * 24 * 3600;
 constexpr std::chrono::milliseconds kCpuWindow{100};
 
 http::Response rendered(int status, const std::string& body) {
@@ -216,7 +216,7 @@ Task<http::Response> SandboxHandlers::extend(http::Request& request) {
   Problems problems;
   ObjectReader reader(body, problems);
   reader.require("ttl_seconds");
-  const auto ttl = reader.integer("ttl_seconds", 1, kLongestTtlSeconds);
+  const auto ttl = reader.integer("ttl_seconds", 1, kMaxSeconds);
   reader.finish();
   problems.throw_if_any();
   const auto record = co_await lifecycle_.extend(request.tenant(), id, *ttl);
