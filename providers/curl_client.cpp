@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-constexpr size_t kUploadPiece = 256 << 10;
+constexpr size_t kUploadRead = 256 << 10;
 
 // A running transfer: gone with the object, at once, whatever its state.
 class RunningTransfer {
@@ -38,7 +38,7 @@ class RunningTransfer {
   // Feeds the upload until its end; what breaks it ends the transfer with the same exception.
   Task<void> pump(ByteSource& source) {
     try {
-      std::vector<char> buffer(kUploadPiece);
+      std::vector<char> buffer(kUploadRead);
       for (;;) {
         const size_t count = co_await source.read(buffer);
         if (count == 0) break;

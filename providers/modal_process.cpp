@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-constexpr auto kOutputSilence = std::chrono::seconds(120);
+constexpr auto kStdioSilence = std::chrono::seconds(120);
 constexpr int kMaxFailures = 5;
 
 std::string exec_id_of(const Command& command) {
@@ -29,7 +29,7 @@ Task<std::optional<std::string>> ModalOutput::message() {
     const std::string task = co_await routers.task(sandbox_);
     std::string asked = modal::to_read(task, exec_, channel_, offset_);
     stream_ =
-        co_await routers.stream(sandbox_, "TaskExecStdioRead", std::move(asked), kOutputSilence);
+        co_await routers.stream(sandbox_, "TaskExecStdioRead", std::move(asked), kStdioSilence);
   }
   co_return co_await stream_->next();
 }

@@ -6,7 +6,7 @@ namespace sandgate {
 namespace {
 
 // Four times what a gateway lets pass between keep-alive comments.
-constexpr auto kOutputSilence = std::chrono::seconds(60);
+constexpr auto kGatewaySilence = std::chrono::seconds(60);
 
 }  // namespace
 
@@ -51,7 +51,7 @@ Task<void> SandgateProcess::close_stdin() {
 
 Task<std::unique_ptr<EventReader>> open_events(RestApi& api, RestCall call) {
   call.headers.emplace_back("Accept", "text/event-stream");
-  call.silence = kOutputSilence;
+  call.silence = kGatewaySilence;
   std::unique_ptr<ByteSource> stream = co_await api.stream(std::move(call));
   co_return std::make_unique<EventReader>(std::move(stream));
 }

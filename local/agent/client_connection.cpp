@@ -17,7 +17,6 @@ using Endpoint = asio::local::stream_protocol::endpoint;
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 
 constexpr size_t kReceiveBytes = 512 * 1024;
-constexpr int kSocketBytes = 512 * 1024;
 constexpr size_t kMaxSocketPath = 107;
 constexpr size_t kMaxMessage = 500;
 constexpr int kDialAttempts = 400;

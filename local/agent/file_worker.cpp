@@ -26,7 +26,6 @@ namespace {
 
 constexpr size_t kMaxWorkers = 64;
 constexpr size_t kMaxWatchers = 32;  // they stay: some workers are kept for transfers
-constexpr int kSocketBytes = 512 * 1024;
 
 struct FileOperation {
   std::string_view operation;

@@ -17,6 +17,7 @@ constexpr size_t kHeaderBytes = 5;
 constexpr size_t kMaxPayload = 64 * 1024;
 constexpr size_t kOutputPrefix = 9;  // of an output frame: u8 channel, u64 offset after its bytes
 constexpr size_t kMaxRequest = 2 * 1024 * 1024;  // all frames of one request together
+constexpr int kSocketBytes = 512 * 1024;  // what waits between the ends of a connection
 constexpr size_t kMaxList = 32 * 1024 * 1024;  // all frames of one list together
 
 enum class FrameType : uint8_t {

@@ -47,6 +47,12 @@ FLOAT = re.compile(r"\b(float|double|long double|std::sto[df]|strto[df]|std::ato
 # What may stand before a brace that opens a function body, after its parameter list.
 FUNCTION_HEAD = re.compile(r"\)\s*(const|noexcept|override|final|mutable|&|&&|->[\w:<>,&*\s]+|"
                            r":\s*\w[\s\S]*)*\s*$")
+# What an unnamed namespace declares: a constant, a type, or a function with its parameters.
+UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.M | re.S)
+DECLARED = re.compile(
+    r"^(?:(?P<constants>constexpr [^;]*;)|(?:struct|class|enum(?: class)?) (?P<type>\w+)\b[^;]*?\{|"
+    r"[\w:<>,&* \[\]]+?[ &*](?P<function>\w+\([^;{}]*?\))(?: const| noexcept)* \{)", re.M)
+CONSTANT = re.compile(r"\b(k[A-Z]\w*)(?=\s*[\[{=(])")
 NOT_A_FUNCTION = re.compile(r"^\s*(if|for|while|switch|catch|else|do|namespace|class|struct|enum|"
                             r"union|return|extern|using|case)\b|=\s*$")
 
@@ -190,6 +196,28 @@ def check_names(path, _):
         report(path, 1, "file names are snake_case")
 
 
+def unnamed_names(text):
+    """Each name that the file's unnamed namespaces declare, with its line."""
+    for block in UNNAMED.finditer(text):
+        for match in DECLARED.finditer(block.group(1)):
+            line = text.count("\n", 0, block.start(1) + match.start()) + 1
+            if match["constants"]:
+                yield from ((name, line) for name in CONSTANT.findall(match["constants"]))
+            else:
+                yield match["type"] or re.sub(r"\s+", " ", match["function"]), line
+
+
+def check_unnamed(seen, path, text):
+    """Files of one library may be compiled as one, where what is private to each must differ."""
+    if not path.endswith(".cpp") or path.startswith("tests/"):
+        return
+    named = tuple(re.findall(r"^namespace ([\w:]+) \{$", text, re.M))
+    for name, line in unnamed_names(text):
+        first = seen.setdefault((os.path.dirname(path), named, name), path)
+        if first != path:
+            report(path, line, f"{name} is also in the unnamed namespace of {first}")
+
+
 def check_top_level():
     for name in sorted(os.listdir(ROOT)):
         if not name.startswith(".") and name not in TOP_LEVEL and not name.startswith("build"):
@@ -212,7 +240,7 @@ def check_migrations():
 def main():
     check_top_level()
     check_migrations()
-    count = 0
+    count, seen = 0, {}
     for path in sources():
         with open(os.path.join(ROOT, path), encoding="utf-8") as file:
             text = file.read()
@@ -220,6 +248,7 @@ def main():
         for check in (check_includes, check_header, check_size, check_functions, check_vendors,
                       check_money, check_ranges, check_names):
             check(path, text)
+        check_unnamed(seen, path, text)
     for violation in violations:
         print(violation)
     print(f"{count} sources, {len(violations)} violations")
