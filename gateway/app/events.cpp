@@ -7,7 +7,7 @@ namespace {
 
 // How soon an event is in the log while streams wait for it, and otherwise.
 constexpr std::chrono::milliseconds kEventsAwaited{40}, kEventsQuiet{250};
-constexpr int64_t kForgotAtOnce = 5000;
+constexpr int64_t kForgottenEventsAtOnce = 5000;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void Events::start() {
   keep_running(foundation.executor(), "webhooks", [this] { return sender.run(); });
   const std::chrono::hours age(24 * foundation.config.events.retention_days);
   repeat_until_none(foundation.executor(), "old events", std::chrono::minutes(10),
-                    [this, age] { return log.forget(age, kForgotAtOnce); });
+                    [this, age] { return log.forget(age, kForgottenEventsAtOnce); });
 }
 
 void Events::render(MetricText& out) const {

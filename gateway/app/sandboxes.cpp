@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-constexpr int kForgottenAtOnce = 500;
+constexpr int kForgottenSandboxesAtOnce = 500;
 
 // Of one tenant's ports: visitors leave the others half of all connections.
 size_t most_exchanges(const Config& config) {
@@ -93,8 +93,9 @@ void Sandboxes::start_forgetting() {
   const std::chrono::hours age(24 * foundation.config.history.retention_days);
   if (age.count() <= 0) return;
   repeat_until_none(foundation.executor(), "old sandboxes", std::chrono::hours(1), [this, age] {
-    return foundation.database.run(
-        [age](pqxx::work& tx) { return sandbox_rows::forget_ended(tx, age, kForgottenAtOnce); });
+    return foundation.database.run([age](pqxx::work& tx) {
+      return sandbox_rows::forget_ended(tx, age, kForgottenSandboxesAtOnce);
+    });
   });
 }
 

@@ -10,7 +10,7 @@
 namespace sandgate {
 namespace {
 
-using Ticks = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kForgetAfter{600};  // of an unused sandbox: its row knows
 
@@ -28,7 +28,7 @@ std::shared_ptr<void> Activity::use(const SandboxId& id, std::chrono::seconds id
     std::lock_guard lock(mutex_);
     Use& use = uses_[id.value];
     ++use.open;
-    use.last_used = Ticks::now();
+    use.last_used = Steady::now();
     use.idle_timeout = idle_timeout;
   }
   return std::shared_ptr<void>(
@@ -40,7 +40,7 @@ void Activity::release(const std::string& id) {
   const auto found = uses_.find(id);
   if (found == uses_.end()) return;
   --found->second.open;
-  found->second.last_used = Ticks::now();
+  found->second.last_used = Steady::now();
 }
 
 size_t Activity::open_count(const SandboxId& id) const {
@@ -50,7 +50,7 @@ size_t Activity::open_count(const SandboxId& id) const {
 }
 
 std::vector<Activity::Due> Activity::take_due(bool all) {
-  const auto now = Ticks::now();
+  const auto now = Steady::now();
   std::vector<Due> due;
   std::lock_guard lock(mutex_);
   for (auto at = uses_.begin(); at != uses_.end();) {

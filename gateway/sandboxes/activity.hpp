@@ -29,10 +29,10 @@ class Activity : public std::enable_shared_from_this<Activity> {
   static std::chrono::milliseconds flush_lag(std::chrono::seconds idle_timeout);
 
  private:
-  using Steady = std::chrono::steady_clock::time_point;
+  using Instant = std::chrono::steady_clock::time_point;
   struct Use {
     size_t open = 0;
-    Steady last_used{}, written{};
+    Instant last_used{}, written{};
     std::chrono::seconds idle_timeout{0};
   };
   struct Due {
