@@ -46,7 +46,7 @@ bool Gateway::prepare_once() {
       log::info("migrated", {{"step", name}});
     foundation_.wait(seed_prices(database));
     foundation_.wait(accounting_.prices.load());
-    foundation_.wait(sandboxes_.lifecycle.parts().installation->read(database));
+    foundation_.wait(sandboxes_.installation->read(database));
     foundation_.wait(foundation_.anchor_clock());
     foundation_.wait(sandboxes_.settle_outage());
     return true;

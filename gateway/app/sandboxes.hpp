@@ -39,6 +39,7 @@ struct Sandboxes {
   SandboxCache cache;
   std::shared_ptr<Activity> activity;
   OutageJournal outage;
+  std::shared_ptr<Installation> installation;
   Lifecycle lifecycle;
   UsageSampler sampler;
   BudgetEnforcer budget_enforcer;

@@ -57,6 +57,7 @@ struct Config {
 
   struct Billing {
     std::string unpriced = "refuse";  // or "allow": backends whose price is not known
+    bool price_required() const { return unpriced == "refuse"; }
     int64_t most_egress_gbit_per_second = 25;
   } billing;
   struct Ports {

@@ -6,7 +6,7 @@
 namespace sandgate {
 
 Task<void> SecretKeeper::step() {
-  const auto set = lifecycle_.parts().deployments.snapshot();
+  const auto set = deployments_.snapshot();
   for (const DeploymentPtr& deployment : *set) {
     if (!deployment->backend->descriptor().controls.contains(Control::secret_injection)) continue;
     auto keeping = keep(deployment);
@@ -25,7 +25,7 @@ Task<void> SecretKeeper::keep(DeploymentPtr deployment) {
   std::vector<std::string> sandboxes;
   for (const auto& [sandbox, revision] : there) sandboxes.push_back(sandbox);
   auto read = [sandboxes](pqxx::work& tx) { return sandbox_secrets::revisions_of(tx, sandboxes); };
-  auto reading = lifecycle_.parts().database.run(std::move(read));
+  auto reading = database_.run(std::move(read));
   const auto wanted = co_await std::move(reading);
   for (const auto& [sandbox, revision] : there) {
     const auto found = wanted.find(sandbox);
@@ -42,7 +42,7 @@ Task<void> SecretKeeper::give(DeploymentPtr deployment, std::string sandbox) {
   auto read = [this, sandbox](pqxx::work& tx) {
     return sandbox_secrets::grants_of(tx, vault_, sandbox);
   };
-  auto reading = lifecycle_.parts().database.run(std::move(read));
+  auto reading = database_.run(std::move(read));
   SecretGrants secrets = co_await std::move(reading);
   auto giving = deployment->backend->set_secrets(std::move(sandbox), std::move(secrets));
   co_await std::move(giving);

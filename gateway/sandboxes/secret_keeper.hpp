@@ -1,9 +1,9 @@
 #pragma once
-#include <map>
 #include <string>
 
 #include "gateway/core/crypto.hpp"
-#include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/core/database.hpp"
+#include "gateway/placement/deployments.hpp"
 
 namespace sandgate {
 
@@ -12,7 +12,8 @@ namespace sandgate {
 // gateway names are looked at.
 class SecretKeeper {
  public:
-  SecretKeeper(Lifecycle& lifecycle, const Vault& vault) : lifecycle_(lifecycle), vault_(vault) {}
+  SecretKeeper(Database& database, const Deployments& deployments, const Vault& vault)
+      : database_(database), deployments_(deployments), vault_(vault) {}
 
   Task<void> step();  // all deployments once; what fails is tried again the next time
 
@@ -20,7 +21,8 @@ class SecretKeeper {
   Task<void> keep(DeploymentPtr deployment);
   Task<void> give(DeploymentPtr deployment, std::string sandbox);
 
-  Lifecycle& lifecycle_;
+  Database& database_;
+  const Deployments& deployments_;
   const Vault& vault_;
 };
 
