@@ -1,8 +1,7 @@
 #include "gateway/api/decisions.hpp"
 
-#include "gateway/placement/place.hpp"
-
 #include "gateway/api/sandboxes.hpp"
+#include "gateway/placement/place.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
 
 namespace sandgate::api {
@@ -39,7 +38,7 @@ Task<http::Response> DecisionHandlers::get(http::Request& request) {
       (*found)["shadow"] = std::move(*shadow);
     return found;
   };
-  const auto document = co_await lifecycle_.parts().database.run(std::move(read));
+  const auto document = co_await database_.run(std::move(read));
   if (!document) throw Error::not_found("decision of sandbox", id.value);
   co_return http::Response::json(200, *document);
 }

@@ -9,8 +9,8 @@ namespace sandgate::api {
 // Why a sandbox runs where it does, and where one would: GET …/decision, POST …/explain.
 class DecisionHandlers {
  public:
-  DecisionHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
-      : lifecycle_(lifecycle), snapshots_(lifecycle), profiles_(profiles) {}
+  DecisionHandlers(Lifecycle& lifecycle, ProfileResolver& profiles, Database& database)
+      : lifecycle_(lifecycle), snapshots_(lifecycle), profiles_(profiles), database_(database) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> get(http::Request& request);
@@ -22,6 +22,7 @@ class DecisionHandlers {
   Lifecycle& lifecycle_;
   Snapshots snapshots_;
   ProfileResolver& profiles_;
+  Database& database_;
 };
 
 }  // namespace sandgate::api

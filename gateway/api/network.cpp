@@ -10,6 +10,7 @@ namespace sandgate::api {
 namespace {
 
 constexpr std::chrono::seconds kBackendPatience{10};
+constexpr std::string_view kMember = "/network";  // of a create's body
 
 Json policy_json(const NetworkPolicy& policy) {
   return {{"default", policy.fallback == NetworkDefault::allow ? "allow" : "deny"},
@@ -26,8 +27,6 @@ Json verdict_json(const NetworkVerdict& verdict) {
           {"reason", std::move(reason)}};
 }
 
-constexpr std::string_view kWhole = "/network";
-
 // The body is the member `network` of a create; what is wrong is told by its place in the body.
 NetworkPolicy tightened(const Profile& profile, const Json& body) {
   try {
@@ -36,7 +35,7 @@ NetworkPolicy tightened(const Profile& profile, const Json& body) {
   } catch (const Error& error) {
     Problems problems;
     for (const FieldProblem& field : error.fields)
-      problems.add(field.path.substr(std::min(kWhole.size(), field.path.size())), field.message);
+      problems.add(field.path.substr(std::min(kMember.size(), field.path.size())), field.message);
     problems.throw_if_any();
     throw;
   }
@@ -91,7 +90,7 @@ Task<http::Response> NetworkHandlers::put(http::Request& request) {
   auto note = [id = found.record.id, body](pqxx::work& tx) {
     sandbox_rows::set_network_wish(tx, id, body);
   };
-  auto noting = lifecycle_.parts().database.run(std::move(note));
+  auto noting = database_.run(std::move(note));
   const auto noted = co_await attempt(std::move(noting));
   auto setting = found.deployment->backend->set_network(found.record.backend_id, policy);
   auto answering = within(kBackendPatience, std::move(setting));

@@ -8,8 +8,8 @@ namespace sandgate::api {
 // /v1/sandboxes/{id}/network: what a running sandbox may reach, and what it tried.
 class NetworkHandlers {
  public:
-  NetworkHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
-      : lifecycle_(lifecycle), profiles_(profiles) {}
+  NetworkHandlers(Lifecycle& lifecycle, ProfileResolver& profiles, Database& database)
+      : lifecycle_(lifecycle), profiles_(profiles), database_(database) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> get(http::Request& request);
@@ -24,6 +24,7 @@ class NetworkHandlers {
 
   Lifecycle& lifecycle_;
   ProfileResolver& profiles_;
+  Database& database_;
 };
 
 }  // namespace sandgate::api

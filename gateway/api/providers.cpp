@@ -16,23 +16,17 @@ Json health_json(const Health& health) {
 
 // What an hour is charged to the tenant; for an operator, what the vendor asks.
 std::optional<Decimal> price_for(const std::optional<TenantId>& tenant, const Deployment& one,
-                                 const Resources& size, const Lifecycle::Parts& parts) {
-  const auto prices = parts.prices.snapshot();
-  const Time now = parts.clock.now();
+                                 const Resources& size, const PriceSnapshot& prices, Time now) {
   const std::string region = one.region();
   const PriceScope scope{tenant ? std::string_view(tenant->value) : std::string_view(),
                          one.provider, one.name, region, one.tenant.has_value()};
-  if (!tenant) return prices->cost_per_hour(scope, size, now);
-  const auto charge = charge_per_hour(*prices, scope, size, now);
+  if (!tenant) return prices.cost_per_hour(scope, size, now);
+  const auto charge = charge_per_hour(prices, scope, size, now);
   return charge ? std::optional(charge->amount) : std::nullopt;
 }
 
-// The price is that of the default size, so that deployments compare.
-Json provider_json(const std::optional<TenantId>& tenant, const Deployment& one,
-                   const Lifecycle::Parts& parts) {
-  const Resources size;
-  const Health health = parts.board.look(one.key());
-  const auto price = price_for(tenant, one, size, parts);
+Json provider_json(const Deployment& one, const Health& health, const Resources& size,
+                   const std::optional<Decimal>& price) {
   Json latency;
   if (health.latency_p50_ms) latency = *health.latency_p50_ms;
   return {{"deployment", one.name},
@@ -61,12 +55,16 @@ void ProviderHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> ProviderHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request, 2);
-  const auto set = lifecycle_.parts().deployments.snapshot();
+  const auto set = parts_.deployments.snapshot();
+  const auto prices = parts_.prices.snapshot();
+  const Time now = parts_.clock.now();
   std::vector<DeploymentPtr> visible;
   for (const DeploymentPtr& one : *set)
     if (!one->tenant || one->tenant == request.caller.tenant) visible.push_back(one);
+  const Resources size;  // the same for all, so that they compare
   const auto render = [&](const DeploymentPtr& one) {
-    return provider_json(request.caller.tenant, *one, lifecycle_.parts());
+    const auto price = price_for(request.caller.tenant, *one, size, *prices, now);
+    return provider_json(*one, parts_.health.look(one->key()), size, price);
   };
   // A tenant's own may have the name of a shared one.
   const auto key = [](const DeploymentPtr& one) {
@@ -79,8 +77,8 @@ Task<http::Response> ProviderHandlers::descriptor(http::Request& request) {
   auto profile = request.query.find("profile");
   if (!profile) throw Error::invalid("?profile", "is required");
   const CreateOrder order =
-      co_await order_from(request, Json::object(), std::move(*profile), profiles_);
-  const Decision decision = lifecycle_.explain(order);
+      co_await order_from(request, Json::object(), std::move(*profile), parts_.profiles);
+  const Decision decision = parts_.lifecycle.explain(order);
   std::vector<Descriptor> able;
   for (const Candidate& candidate : decision.candidates)
     // Of one that was never reached nobody knows what it can.

@@ -8,16 +8,22 @@ namespace sandgate::api {
 // What sandboxes can run on: GET /v1/providers, and for other gateways GET /v1/descriptor.
 class ProviderHandlers {
  public:
-  ProviderHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
-      : lifecycle_(lifecycle), profiles_(profiles) {}
+  struct Parts {
+    Lifecycle& lifecycle;
+    ProfileResolver& profiles;
+    const Deployments& deployments;
+    const HealthBoard& health;
+    const PriceBooks& prices;
+    const Clock& clock;
+  };
+  explicit ProviderHandlers(Parts parts) : parts_(parts) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> list(http::Request& request);
   Task<http::Response> descriptor(http::Request& request);
 
  private:
-  Lifecycle& lifecycle_;
-  ProfileResolver& profiles_;
+  const Parts parts_;
 };
 
 }  // namespace sandgate::api

@@ -10,6 +10,8 @@ namespace sandgate::api {
 namespace {
 
 constexpr std::chrono::milliseconds kCpuWindow{100};
+constexpr std::chrono::milliseconds kTakeUpPause{50};
+constexpr std::chrono::seconds kTakeUpPatience{2};
 
 http::Response rendered(int status, const std::string& body) {
   http::Response response;
@@ -78,9 +80,6 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
   return filter;
 }
 
-constexpr std::chrono::milliseconds kTakeUpPause{50};
-constexpr std::chrono::seconds kTakeUpPatience{2};
-
 Json metrics_json(const SandboxMetrics& first, const SandboxMetrics& second) {
   const auto wall = (second.sampled_at - first.sampled_at).count();
   // A counter that could not be read is negative; one that began anew is less than it was.
@@ -141,9 +140,8 @@ Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request&
   if (!id) co_return std::nullopt;
   const auto limit = std::chrono::steady_clock::now() + kTakeUpPatience;
   for (;;) {
-    const OutageJournal* outage = lifecycle_.parts().outage;
-    if (outage && outage->has(request.tenant(), *id)) co_return std::nullopt;
-    const auto found = co_await lifecycle_.refresh(request.tenant(), *id);
+    if (parts_.outage && parts_.outage->has(request.tenant(), *id)) co_return std::nullopt;
+    const auto found = co_await parts_.lifecycle.refresh(request.tenant(), *id);
     const SandboxRecord& record = found->record;
     if (record.failure) co_return std::nullopt;
     if (!record.backend_id.empty()) co_return record;
@@ -151,7 +149,7 @@ Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request&
     if (std::chrono::steady_clock::now() > limit) break;
     co_await sleep_for(kTakeUpPause);
   }
-  co_await lifecycle_.kill(request.tenant(), *id);
+  co_await parts_.lifecycle.kill(request.tenant(), *id);
   co_return std::nullopt;
 }
 
@@ -162,7 +160,7 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
   Json body = request.json();
   std::string reference = profile_reference(body);
   CreateOrder order =
-      co_await order_from(request, std::move(body), std::move(reference), profiles_);
+      co_await order_from(request, std::move(body), std::move(reference), parts_.profiles);
   co_await follow_snapshot(order, snapshots_);
   order.scope_key = request.session.empty() ? scope_key_of(order) : request.session;
   const Scopes::Met met = co_await scopes_.create(order);
@@ -175,7 +173,7 @@ Task<http::Response> SandboxHandlers::list(http::Request& request) {
   auto read = [filter = filter_from(request, page)](pqxx::work& tx) {
     return sandbox_rows::list(tx, filter);
   };
-  const auto records = co_await lifecycle_.parts().database.run(std::move(read));
+  const auto records = co_await parts_.database.run(std::move(read));
   const auto key = [](const SandboxRecord& record) {
     return std::vector<std::string>{std::to_string(to_micros(record.created_at)), record.id.value};
   };
@@ -187,7 +185,7 @@ Task<http::Response> SandboxHandlers::get(http::Request& request) {
   const SandboxId id = sandbox_id_of(request);
   const TenantId tenant = request.tenant();
   const bool ask = request.query.flag("refresh");
-  auto finding = ask ? lifecycle_.refresh(tenant, id) : lifecycle_.find(tenant, id);
+  auto finding = ask ? parts_.lifecycle.refresh(tenant, id) : parts_.lifecycle.find(tenant, id);
   const auto found = co_await std::move(finding);
   if (found) co_return rendered(200, found->body);
   // Not thrown: an exception through these coroutines takes a quarter of the answer's time.
@@ -200,11 +198,11 @@ Task<http::Response> SandboxHandlers::remove(http::Request& request) {
   const TenantId tenant = request.tenant();
   const auto since = std::chrono::steady_clock::now() - request.received;
   const Time asked =
-      lifecycle_.parts().clock.now() - std::chrono::duration_cast<std::chrono::microseconds>(since);
-  const EndResult result = co_await lifecycle_.kill(tenant, id, asked);
+      parts_.clock.now() - std::chrono::duration_cast<std::chrono::microseconds>(since);
+  const EndResult result = co_await parts_.lifecycle.kill(tenant, id, asked);
   if (result == EndResult::ended) co_return http::Response::empty(204);
   // Without the database it is told as it was last seen, but for what was asked of it.
-  const auto found = co_await lifecycle_.get_to_end(tenant, id);
+  const auto found = co_await parts_.lifecycle.get_to_end(tenant, id);
   SandboxRecord told = found->record;
   if (!is_ended(told.state)) told.state = SandboxState::stopping;
   co_return http::Response::json(202, to_json(told));
@@ -219,16 +217,16 @@ Task<http::Response> SandboxHandlers::extend(http::Request& request) {
   const auto ttl = reader.integer("ttl_seconds", 1, kMaxSeconds);
   reader.finish();
   problems.throw_if_any();
-  const auto record = co_await lifecycle_.extend(request.tenant(), id, *ttl);
+  const auto record = co_await parts_.lifecycle.extend(request.tenant(), id, *ttl);
   co_return http::Response::json(200, to_json(record));
 }
 
 // Looking at a sandbox does not use it: its idle time goes on.
 Task<http::Response> SandboxHandlers::metrics(http::Request& request) {
-  const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
+  const auto found = co_await parts_.lifecycle.get(request.tenant(), sandbox_id_of(request));
   const SandboxRecord& record = found->record;
   check_running(record);
-  const auto deployment = lifecycle_.deployment_of(record);
+  const auto deployment = parts_.lifecycle.deployment_of(record);
   check_can(deployment->descriptor, Verb::metrics, "the sandbox's backend does not measure");
   const auto first = co_await deployment->backend->metrics(record.backend_id);
   co_await sleep_for(kCpuWindow);
@@ -257,10 +255,11 @@ void SandboxHandlers::add_routes(http::Routes& routes) {
   add(Method::get, "/v1/sandboxes/{id}", read, &SandboxHandlers::get);
   add(Method::delete_, "/v1/sandboxes/{id}", use, &SandboxHandlers::remove);
   add(Method::post, "/v1/sandboxes/{id}/extend", use, &SandboxHandlers::extend);
-  routes.add({.method = Method::get,
-              .pattern = "/v1/sandboxes/{id}/metrics",
-              .permission = read,
-              .handler = [this](http::Request& r) { return judged(lifecycle_, r, metrics(r)); }});
+  routes.add(
+      {.method = Method::get,
+       .pattern = "/v1/sandboxes/{id}/metrics",
+       .permission = read,
+       .handler = [this](http::Request& r) { return judged(parts_.lifecycle, r, metrics(r)); }});
 }
 
 }  // namespace sandgate::api

@@ -10,12 +10,18 @@ namespace sandgate::api {
 // /v1/sandboxes: create, list, get, delete, extend, metrics.
 class SandboxHandlers {
  public:
-  SandboxHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
-      : lifecycle_(lifecycle),
-        snapshots_(lifecycle),
-        scopes_(lifecycle),
-        shadowing_(lifecycle),
-        profiles_(profiles) {}
+  struct Parts {
+    Lifecycle& lifecycle;
+    ProfileResolver& profiles;
+    Database& database;
+    const Clock& clock;
+    const OutageJournal* outage = nullptr;  // null: nothing is ended without the database
+  };
+  explicit SandboxHandlers(Parts parts)
+      : parts_(parts),
+        snapshots_(parts.lifecycle),
+        scopes_(parts.lifecycle),
+        shadowing_(parts.lifecycle) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> create(http::Request& request);
@@ -28,11 +34,10 @@ class SandboxHandlers {
  private:
   Task<std::optional<SandboxRecord>> take_up(const http::Request& request);
 
-  Lifecycle& lifecycle_;
+  const Parts parts_;
   Snapshots snapshots_;
   Scopes scopes_;
   Shadowing shadowing_;
-  ProfileResolver& profiles_;
 };
 
 // The id in a path; Error(not_found) for what is none.

@@ -71,22 +71,21 @@ void SimulationHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> SimulationHandlers::simulate(http::Request& request) {
-  const Lifecycle::Parts& parts = lifecycle_.parts();
-  Simulation wanted = simulation_from(request.json(), parts.clock.now());
+  Simulation wanted = simulation_from(request.json(), parts_.clock.now());
   const TenantId tenant = request.tenant();
   std::string name;
   if (wanted.draft) {
     name = wanted.draft->name;
   } else {
-    auto finding = profiles_.resolve(tenant, wanted.reference, "");
+    auto finding = parts_.profiles.resolve(tenant, wanted.reference, "");
     const auto resolved = co_await std::move(finding);
     wanted.draft = *resolved.profile;
     name = resolved.name + "@" + std::to_string(resolved.version);
   }
   sandbox_rows::RecordedSpan span{tenant, wanted.draft->name, wanted.from, wanted.to, ""};
-  Replay replay(*wanted.draft, tenant, parts.deployments.snapshot(), parts.prices.snapshot(),
-                parts.price_required);
-  const bool whole = co_await replay_all(parts.database, std::move(span), replay);
+  Replay replay(*wanted.draft, tenant, parts_.deployments.snapshot(), parts_.prices.snapshot(),
+                parts_.price_required);
+  const bool whole = co_await replay_all(parts_.database, std::move(span), replay);
   Json answer = to_json(replay.report());
   answer["profile"] = std::move(name);
   answer["from"] = to_rfc3339(wanted.from);

@@ -1,6 +1,7 @@
 #pragma once
+#include "billing/price_books.hpp"
 #include "gateway/http/routes.hpp"
-#include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/placement/deployments.hpp"
 #include "registry/profile_resolver.hpp"
 
 namespace sandgate::api {
@@ -8,15 +9,21 @@ namespace sandgate::api {
 // POST /v1/routing/simulate: past requests of a profile against a draft of it.
 class SimulationHandlers {
  public:
-  SimulationHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
-      : lifecycle_(lifecycle), profiles_(profiles) {}
+  struct Parts {
+    ProfileResolver& profiles;
+    Database& database;
+    const Deployments& deployments;
+    const PriceBooks& prices;
+    const Clock& clock;
+    bool price_required = false;  // a backend whose price is unknown is not used
+  };
+  explicit SimulationHandlers(Parts parts) : parts_(parts) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> simulate(http::Request& request);
 
  private:
-  Lifecycle& lifecycle_;
-  ProfileResolver& profiles_;
+  const Parts parts_;
 };
 
 }  // namespace sandgate::api

@@ -8,8 +8,8 @@ namespace sandgate::api {
 // /v1/sandboxes/{id}/snapshots and …/fork, /v1/snapshots
 class SnapshotHandlers {
  public:
-  SnapshotHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
-      : lifecycle_(lifecycle), snapshots_(lifecycle), profiles_(profiles) {}
+  SnapshotHandlers(Lifecycle& lifecycle, ProfileResolver& profiles, Database& database)
+      : lifecycle_(lifecycle), snapshots_(lifecycle), profiles_(profiles), database_(database) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> create(http::Request& request);
@@ -26,6 +26,7 @@ class SnapshotHandlers {
   Lifecycle& lifecycle_;
   Snapshots snapshots_;
   ProfileResolver& profiles_;
+  Database& database_;
 };
 
 }  // namespace sandgate::api

@@ -45,6 +45,10 @@ struct SandboxesApiTest : testing::Test {
     const auto& text = std::get<std::string>(response.body);
     return text.empty() ? Json() : Json::parse(text);
   }
+  SandboxHandlers handlers_of(Lifecycle& keeping, const OutageJournal& outage) {
+    test::Replica& replica = world.replica;
+    return SandboxHandlers({keeping, resolver, replica.database, replica.clock, &outage});
+  }
   Json fork(const SandboxRecord& box, int count) {
     const std::string body = R"({"count":)" + std::to_string(count) + "}";
     return call(Method::post, "/v1/sandboxes/" + box.id.value + "/fork", body).at("items");
@@ -70,8 +74,8 @@ struct SandboxesApiTest : testing::Test {
   Notifications notifications{world.database.url()};
   ProfileStore profiles{*world.database};
   ProfileResolver resolver{profiles, notifications};
-  SnapshotHandlers snapshots{lifecycle, resolver};
-  NetworkHandlers network{lifecycle, resolver};
+  SnapshotHandlers snapshots{lifecycle, resolver, world.replica.database};
+  NetworkHandlers network{lifecycle, resolver, world.replica.database};
   CachedAccess access{lifecycle, world.replica.activity};
   sandgate::ports::PortStore port_rows{*world.database, notifications};
   PortHandlers ports{access, lifecycle, port_rows, {.token_key = Secret("key")}};
@@ -104,7 +108,7 @@ TEST_F(SandboxesApiTest, ARetryIsNotAnsweredWithWhatIsBeingEnded) {
   Lifecycle::Parts parts = world.replica.parts(guard);
   parts.outage = &outage;
   Lifecycle keeping{parts};
-  SandboxHandlers handlers{keeping, resolver};
+  SandboxHandlers handlers = handlers_of(keeping, outage);
   const auto again = [&](const SandboxRecord& earlier) {
     http::Request request;
     request.headers.add("Content-Type", "application/json");
