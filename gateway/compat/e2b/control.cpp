@@ -102,7 +102,7 @@ Task<void> Control::open_every_port(const http::Request& request) {
 Task<http::Response> Control::list(http::Request& request) {
   const ListRequest asked = list_request_from(request);
   auto read = [filter = asked.filter](pqxx::work& tx) { return sandbox_rows::list(tx, filter); };
-  const auto rows = co_await parts_.lifecycle.parts().database.run(std::move(read));
+  const auto rows = co_await parts_.database.run(std::move(read));
   co_return list_answer(rows, asked.limit, parts_.domain);
 }
 
@@ -126,7 +126,7 @@ Task<http::Response> Control::remove(http::Request& request) {
 // `only_longer`: an end that is later already stays.
 Task<void> Control::extend(const http::Request& request, int64_t seconds, bool only_longer) {
   const SandboxRecord record = co_await shown(request);
-  const Time end = parts_.lifecycle.parts().clock.now() + std::chrono::seconds(seconds);
+  const Time end = parts_.clock.now() + std::chrono::seconds(seconds);
   if (only_longer && record.expires_at >= end) co_return;
   http::Request inner = with_body(request, {{"ttl_seconds", std::max<int64_t>(1, seconds)}});
   co_await parts_.sandboxes.extend(inner);

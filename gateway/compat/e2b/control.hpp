@@ -14,11 +14,13 @@ namespace sandgate::compat::e2b {
 class Control {
  public:
   struct Parts {
+    Database& database;
     Lifecycle& lifecycle;
     ProfileResolver& profiles;
     api::SandboxHandlers& sandboxes;
     api::PausingHandlers& pausing;
     ports::PortStore& ports;
+    const Clock& clock;
     const AccessTokens& tokens;
     std::string domain;  // hosts <port>-<id>.<domain>; empty: none
   };

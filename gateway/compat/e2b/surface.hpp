@@ -18,6 +18,7 @@ namespace sandgate::compat::e2b {
 class Surface {
  public:
   struct Parts {
+    Database& database;
     Lifecycle& lifecycle;
     ProfileResolver& profiles;
     api::SandboxHandlers& sandboxes;

@@ -73,7 +73,7 @@ Task<SessionId> Sessions::open(const http::Request& request) {
   auto work = [id, tenant = request.tenant(), key = request.caller.key_id](pqxx::work& tx) {
     insert(tx, id, tenant, key);
   };
-  co_await lifecycle_.parts().database.run(std::move(work));
+  co_await database_.run(std::move(work));
   co_return id;
 }
 
@@ -82,7 +82,7 @@ Task<Session> Sessions::find(const http::Request& request) {
   auto work = [id, tenant = request.tenant(), key = request.caller.key_id](pqxx::work& tx) {
     return use(tx, id, tenant, key);
   };
-  auto found = co_await lifecycle_.parts().database.run(std::move(work));
+  auto found = co_await database_.run(std::move(work));
   if (!found) throw no_session();
   co_return std::move(*found);
 }
@@ -118,10 +118,10 @@ Task<void> Sessions::end(const http::Request& request) {
         id.value, tenant.value, key);
     return ended.affected_rows() > 0;
   };
-  const bool ended = co_await lifecycle_.parts().database.run(std::move(work));
+  const bool ended = co_await database_.run(std::move(work));
   if (!ended) throw no_session();
   auto read = [id](pqxx::work& tx) { return left_behind(tx, id.value); };
-  auto left = co_await lifecycle_.parts().database.run(std::move(read));
+  auto left = co_await database_.run(std::move(read));
   co_await end_sandboxes(std::move(left));
 }
 
@@ -138,7 +138,7 @@ Task<void> Sessions::sweep() {
         " AND sandbox.ended_at IS NULL)");
     return left_behind(tx, "");
   };
-  auto left = co_await lifecycle_.parts().database.run(std::move(work));
+  auto left = co_await database_.run(std::move(work));
   co_await end_sandboxes(std::move(left));
 }
 

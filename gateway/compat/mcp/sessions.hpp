@@ -26,7 +26,7 @@ class Sessions {
   // Of one tenant at a time.
   static constexpr int64_t kMostOpen = 10'000;
 
-  explicit Sessions(Lifecycle& lifecycle) : lifecycle_(lifecycle) {}
+  Sessions(Database& database, Lifecycle& lifecycle) : database_(database), lifecycle_(lifecycle) {}
 
   // Throws Error(quota_exceeded) when the tenant has too many, Error(invalid) without a tenant.
   Task<SessionId> open(const http::Request& request);
@@ -45,7 +45,8 @@ class Sessions {
   static std::vector<Left> left_behind(pqxx::work& tx, const std::string& session);
   Task<void> end_sandboxes(std::vector<Left> left);
 
-  Lifecycle& lifecycle_;
+  Database& database_;
+  Lifecycle& lifecycle_;  // ends their sandboxes
 };
 
 }  // namespace sandgate::compat::mcp

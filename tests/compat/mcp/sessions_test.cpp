@@ -41,14 +41,14 @@ struct McpSessionsTest : testing::Test {
   bool ended(const SandboxRecord& box) { return is_ended(world.row(box.id).state); }
 
   test::World world;
-  Sessions sessions{world.replica.lifecycle};
+  Sessions sessions{world.replica.database, world.replica.lifecycle};
 };
 
 TEST_F(McpSessionsTest, AreKnownToEveryGatewayOfTheDatabase) {
   const std::string id = open();
   EXPECT_TRUE(SessionId::parse(id));
   test::Replica other(world.database.url(), world.fixed());
-  Sessions there(other.lifecycle);
+  Sessions there(other.database, other.lifecycle);
   const auto from = request(id);
   EXPECT_EQ(run(there.find(from)).id.value, id);
 }
