@@ -4,8 +4,8 @@
 #include <string>
 
 #include "gateway/core/notifications.hpp"
+#include "gateway/core/refreshing_cache.hpp"
 #include "registry/profile_store.hpp"
-#include "registry/refreshing_cache.hpp"
 
 namespace sandgate {
 

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "gateway/core/notifications.hpp"
-#include "registry/refreshing_cache.hpp"
+#include "gateway/core/refreshing_cache.hpp"
 #include "registry/tenant_store.hpp"
 
 namespace sandgate {

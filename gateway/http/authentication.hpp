@@ -4,11 +4,11 @@
 #include <string>
 
 #include "gateway/core/notifications.hpp"
+#include "gateway/core/refreshing_cache.hpp"
 #include "gateway/core/secret.hpp"
 #include "gateway/core/time.hpp"
 #include "gateway/http/authenticator.hpp"
 #include "registry/key_store.hpp"
-#include "registry/refreshing_cache.hpp"
 #include "registry/tenant_directory.hpp"
 
 namespace sandgate::http {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "gateway/core/bounded_map.hpp"
 #include "gateway/core/error.hpp"
-#include "registry/bounded_map.hpp"
 
 namespace sandgate::http {
 

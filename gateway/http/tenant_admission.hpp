@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
+#include "gateway/core/bounded_map.hpp"
 #include "gateway/http/admission.hpp"
-#include "registry/bounded_map.hpp"
 #include "registry/tenant_directory.hpp"
 
 namespace sandgate::http {

@@ -6,8 +6,8 @@
 #include "gateway/core/database.hpp"
 #include "gateway/core/ids.hpp"
 #include "gateway/core/notifications.hpp"
+#include "gateway/core/refreshing_cache.hpp"
 #include "gateway/core/time.hpp"
-#include "registry/refreshing_cache.hpp"
 
 namespace sandgate::ports {
 

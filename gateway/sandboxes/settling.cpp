@@ -1,6 +1,6 @@
 #include "gateway/sandboxes/settling.hpp"
 
-#include "registry/gate.hpp"
+#include "gateway/core/gate.hpp"
 
 namespace sandgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "registry/refreshing_cache.hpp"
+#include "gateway/core/refreshing_cache.hpp"
 
 #include <gtest/gtest.h>
 

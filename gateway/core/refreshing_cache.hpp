@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "gateway/core/async.hpp"
-#include "registry/bounded_map.hpp"
-#include "registry/gate.hpp"
+#include "gateway/core/bounded_map.hpp"
+#include "gateway/core/gate.hpp"
 
 namespace sandgate {
 
