@@ -98,6 +98,34 @@ Json metrics_json(const SandboxMetrics& first, const SandboxMetrics& second) {
 
 }  // namespace
 
+void SandboxHandlers::add_routes(http::Routes& routes) {
+  using http::Method;
+  using http::Permission;
+  const auto add = [&](Method method, const char* pattern, Permission permission,
+                       Task<http::Response> (SandboxHandlers::*handler)(http::Request&),
+                       bool creates = false) {
+    routes.add({.method = method,
+                .pattern = pattern,
+                .permission = permission,
+                .body = method == Method::post ? http::BodyMode::buffered : http::BodyMode::none,
+                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
+                .idempotent_create = creates,
+                .takes_up = creates,
+                .made_below = creates ? "/v1/sandboxes/" : ""});
+  };
+  const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
+  add(Method::post, "/v1/sandboxes", use, &SandboxHandlers::create, true);
+  add(Method::get, "/v1/sandboxes", read, &SandboxHandlers::list);
+  add(Method::get, "/v1/sandboxes/{id}", read, &SandboxHandlers::get);
+  add(Method::delete_, "/v1/sandboxes/{id}", use, &SandboxHandlers::remove);
+  add(Method::post, "/v1/sandboxes/{id}/extend", use, &SandboxHandlers::extend);
+  routes.add(
+      {.method = Method::get,
+       .pattern = "/v1/sandboxes/{id}/metrics",
+       .permission = read,
+       .handler = [this](http::Request& r) { return judged(parts_.lifecycle, r, metrics(r)); }});
+}
+
 SandboxId sandbox_id_of(const http::Request& request) {
   const std::string& text = request.param("id");
   const auto id = SandboxId::parse(text);
@@ -232,34 +260,6 @@ Task<http::Response> SandboxHandlers::metrics(http::Request& request) {
   co_await sleep_for(kCpuWindow);
   const auto second = co_await deployment->backend->metrics(record.backend_id);
   co_return http::Response::json(200, metrics_json(first, second));
-}
-
-void SandboxHandlers::add_routes(http::Routes& routes) {
-  using http::Method;
-  using http::Permission;
-  const auto add = [&](Method method, const char* pattern, Permission permission,
-                       Task<http::Response> (SandboxHandlers::*handler)(http::Request&),
-                       bool creates = false) {
-    routes.add({.method = method,
-                .pattern = pattern,
-                .permission = permission,
-                .body = method == Method::post ? http::BodyMode::buffered : http::BodyMode::none,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
-                .idempotent_create = creates,
-                .takes_up = creates,
-                .made_below = creates ? "/v1/sandboxes/" : ""});
-  };
-  const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
-  add(Method::post, "/v1/sandboxes", use, &SandboxHandlers::create, true);
-  add(Method::get, "/v1/sandboxes", read, &SandboxHandlers::list);
-  add(Method::get, "/v1/sandboxes/{id}", read, &SandboxHandlers::get);
-  add(Method::delete_, "/v1/sandboxes/{id}", use, &SandboxHandlers::remove);
-  add(Method::post, "/v1/sandboxes/{id}/extend", use, &SandboxHandlers::extend);
-  routes.add(
-      {.method = Method::get,
-       .pattern = "/v1/sandboxes/{id}/metrics",
-       .permission = read,
-       .handler = [this](http::Request& r) { return judged(parts_.lifecycle, r, metrics(r)); }});
 }
 
 }  // namespace sandgate::api

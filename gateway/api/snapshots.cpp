@@ -42,6 +42,31 @@ Error copies_made(const std::vector<SandboxRecord>& copies) {
 
 }  // namespace
 
+void SnapshotHandlers::add_routes(http::Routes& routes) {
+  using http::Method;
+  using http::Permission;
+  const auto add = [&](Method method, const char* pattern, Permission permission,
+                       Task<http::Response> (SnapshotHandlers::*handler)(http::Request&),
+                       const char* made_below = "") {
+    const bool creates = method == Method::post;
+    routes.add({.method = method,
+                .pattern = pattern,
+                .permission = permission,
+                .body = creates ? http::BodyMode::buffered : http::BodyMode::none,
+                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
+                .idempotent_create = creates,
+                .takes_up = creates,
+                .made_below = made_below});
+  };
+  const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
+  add(Method::post, "/v1/sandboxes/{id}/snapshots", use, &SnapshotHandlers::create,
+      "/v1/snapshots/");
+  add(Method::post, "/v1/sandboxes/{id}/fork", use, &SnapshotHandlers::fork);
+  add(Method::get, "/v1/snapshots", read, &SnapshotHandlers::list);
+  add(Method::get, "/v1/snapshots/{id}", read, &SnapshotHandlers::get);
+  add(Method::delete_, "/v1/snapshots/{id}", use, &SnapshotHandlers::remove);
+}
+
 Task<http::Response> SnapshotHandlers::create(http::Request& request) {
   check_may_create(request);
   const SandboxId sandbox = sandbox_id_of(request);
@@ -130,29 +155,6 @@ Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
       co_await snapshots_.fork(source, std::move(order), static_cast<size_t>(*count));
   for (const auto& copy : copies) items.push_back(copy_json(copy, request.id));
   co_return http::Response::json(201, {{"items", std::move(items)}});
-}
-
-void SnapshotHandlers::add_routes(http::Routes& routes) {
-  using http::Method;
-  using http::Permission;
-  const auto add = [&](Method method, const char* pattern, Permission permission,
-                       Task<http::Response> (SnapshotHandlers::*handler)(http::Request&)) {
-    const bool creates = method == Method::post;
-    routes.add({.method = method,
-                .pattern = pattern,
-                .permission = permission,
-                .body = creates ? http::BodyMode::buffered : http::BodyMode::none,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
-                .idempotent_create = creates,
-                .takes_up = creates,
-                .made_below = creates ? "/v1/snapshots/" : ""});
-  };
-  const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
-  add(Method::post, "/v1/sandboxes/{id}/snapshots", use, &SnapshotHandlers::create);
-  add(Method::post, "/v1/sandboxes/{id}/fork", use, &SnapshotHandlers::fork);
-  add(Method::get, "/v1/snapshots", read, &SnapshotHandlers::list);
-  add(Method::get, "/v1/snapshots/{id}", read, &SnapshotHandlers::get);
-  add(Method::delete_, "/v1/snapshots/{id}", use, &SnapshotHandlers::remove);
 }
 
 }  // namespace sandgate::api
