@@ -50,20 +50,15 @@ Credits credits_from(const Json& body) {
 }  // namespace
 
 void BudgetHandlers::add_routes(http::Routes& routes) {
-  using http::BodyMode;
   using http::Method;
-  using http::Permission;
-  const std::string budgets = "/v1/tenants/{id}/budgets";
-  routes.add({Method::get, budgets, Permission::read_billing, BodyMode::none,
-              [this](http::Request& request) { return list(request); }});
-  routes.add({Method::put, budgets + "/{name}", Permission::operate, BodyMode::buffered,
-              [this](http::Request& request) { return put(request); }});
-  routes.add({Method::delete_, budgets + "/{name}", Permission::operate, BodyMode::none,
-              [this](http::Request& request) { return remove(request); }});
+  NamedRoutes named(routes, *this, http::Permission::read_billing, http::Permission::operate);
+  named.add(Method::get, "/v1/tenants/{id}/budgets", &BudgetHandlers::list);
+  named.add(Method::put, "/v1/tenants/{id}/budgets/{name}", &BudgetHandlers::put);
+  named.add(Method::delete_, "/v1/tenants/{id}/budgets/{name}", &BudgetHandlers::remove);
   routes.add({.method = Method::post,
               .pattern = "/v1/tenants/{id}/credits",
-              .permission = Permission::operate,
-              .body = BodyMode::buffered,
+              .permission = http::Permission::operate,
+              .body = http::BodyMode::buffered,
               .handler = [this](http::Request& request) { return add_credits(request); },
               .idempotent_create = true});
 }

@@ -1,7 +1,7 @@
 #include "gateway/api/exports.hpp"
 
 #include "gateway/api/audit.hpp"
-#include "gateway/api/page.hpp"
+#include "gateway/api/named_resource.hpp"
 #include "gateway/core/moment.hpp"
 #include "registry/document_fields.hpp"
 
@@ -50,24 +50,15 @@ std::vector<std::string> events_from(const http::Request& request) {
 }  // namespace
 
 void ExportHandlers::add_routes(http::Routes& routes) {
-  using http::BodyMode;
   using http::Method;
-  const auto add = [&](Method method, const char* pattern, BodyMode body,
-                       Task<http::Response> (ExportHandlers::*handler)(http::Request&)) {
-    routes.add({.method = method,
-                .pattern = pattern,
-                .permission = http::Permission::operate,
-                .body = body,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
-                .max_body_bytes = kMaxExportBytes});
-  };
-  add(Method::get, "/v1/exports", BodyMode::none, &ExportHandlers::list);
-  add(Method::get, "/v1/exports/{name}", BodyMode::none, &ExportHandlers::get);
-  add(Method::put, "/v1/exports/{name}", BodyMode::buffered, &ExportHandlers::put);
-  add(Method::delete_, "/v1/exports/{name}", BodyMode::none, &ExportHandlers::remove);
-  add(Method::get, "/v1/exports/{name}/dead-letters", BodyMode::none,
-      &ExportHandlers::dead_letters);
-  add(Method::post, "/v1/exports/{name}/retry", BodyMode::buffered, &ExportHandlers::retry);
+  NamedRoutes named(routes, *this, http::Permission::operate, http::Permission::operate,
+                    kMaxExportBytes);
+  named.add(Method::get, "/v1/exports", &ExportHandlers::list);
+  named.add(Method::put, "/v1/exports/{name}", &ExportHandlers::put);
+  named.add(Method::get, "/v1/exports/{name}", &ExportHandlers::get);
+  named.add(Method::delete_, "/v1/exports/{name}", &ExportHandlers::remove);
+  named.add(Method::get, "/v1/exports/{name}/dead-letters", &ExportHandlers::dead_letters);
+  named.add(Method::post, "/v1/exports/{name}/retry", &ExportHandlers::retry);
 }
 
 Task<http::Response> ExportHandlers::list(http::Request& request) {

@@ -99,12 +99,19 @@ void InvoiceHandlers::add_routes(http::Routes& routes) {
               .handler = [this](http::Request& request) { return create(request); },
               .idempotent_create = true,
               .made_below = "/v1/invoices/"});
-  routes.add({Method::get, "/v1/invoices", Permission::read_billing, BodyMode::none,
-              [this](http::Request& request) { return list(request); }});
-  routes.add({Method::get, "/v1/invoices/{id}", Permission::read_billing, BodyMode::none,
-              [this](http::Request& request) { return get(request); }});
-  routes.add({Method::post, "/v1/invoices/{id}/issue", Permission::operate, BodyMode::buffered,
-              [this](http::Request& request) { return issue(request); }});
+  routes.add({.method = Method::get,
+              .pattern = "/v1/invoices",
+              .permission = Permission::read_billing,
+              .handler = [this](http::Request& request) { return list(request); }});
+  routes.add({.method = Method::get,
+              .pattern = "/v1/invoices/{id}",
+              .permission = Permission::read_billing,
+              .handler = [this](http::Request& request) { return get(request); }});
+  routes.add({.method = Method::post,
+              .pattern = "/v1/invoices/{id}/issue",
+              .permission = Permission::operate,
+              .body = BodyMode::buffered,
+              .handler = [this](http::Request& request) { return issue(request); }});
   routes.add({.method = Method::post,
               .pattern = "/v1/invoices/{id}/credit-notes",
               .permission = Permission::operate,

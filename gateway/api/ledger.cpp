@@ -36,13 +36,16 @@ Json to_json(const AccountBalance& balance) {
 }  // namespace
 
 void LedgerHandlers::add_routes(http::Routes& routes) {
-  using http::BodyMode;
   using http::Method;
   using http::Permission;
-  routes.add({Method::get, "/v1/ledger", Permission::read_billing, BodyMode::none,
-              [this](http::Request& request) { return list(request); }});
-  routes.add({Method::get, "/v1/ledger/balances", Permission::read_billing, BodyMode::none,
-              [this](http::Request& request) { return balances(request); }});
+  routes.add({.method = Method::get,
+              .pattern = "/v1/ledger",
+              .permission = Permission::read_billing,
+              .handler = [this](http::Request& request) { return list(request); }});
+  routes.add({.method = Method::get,
+              .pattern = "/v1/ledger/balances",
+              .permission = Permission::read_billing,
+              .handler = [this](http::Request& request) { return balances(request); }});
 }
 
 Task<http::Response> LedgerHandlers::list(http::Request& request) {

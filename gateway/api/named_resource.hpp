@@ -10,15 +10,19 @@
 namespace sandgate::api {
 
 // Adds routes whose handlers are members of `Handlers`. Reading takes one permission, changing
-// another; PUT and POST carry a buffered body.
+// another; PUT and POST carry a buffered body of `most_bytes` (0: as all JSON bodies).
 template <class Handlers>
 class NamedRoutes {
  public:
   using Handler = Task<http::Response> (Handlers::*)(http::Request&);
 
   NamedRoutes(http::Routes& routes, Handlers& handlers, http::Permission reading,
-              http::Permission changing)
-      : routes_(routes), handlers_(handlers), reading_(reading), changing_(changing) {}
+              http::Permission changing, size_t most_bytes = 0)
+      : routes_(routes),
+        handlers_(handlers),
+        reading_(reading),
+        changing_(changing),
+        most_bytes_(most_bytes) {}
 
   void add(http::Method method, std::string pattern, Handler handler) {
     const bool reads = method == http::Method::get;
@@ -30,13 +34,15 @@ class NamedRoutes {
                  .pattern = std::move(pattern),
                  .permission = reads ? reading_ : changing_,
                  .body = sends ? http::BodyMode::buffered : http::BodyMode::none,
-                 .handler = std::move(call)});
+                 .handler = std::move(call),
+                 .max_body_bytes = most_bytes_});
   }
 
  private:
   http::Routes& routes_;
   Handlers& handlers_;
   http::Permission reading_, changing_;
+  size_t most_bytes_;
 };
 
 // Throws Error(invalid), which says whose name it is ("a budget"), unless it has 1 to 63 characters

@@ -60,17 +60,13 @@ bool may_see(const http::Caller& caller, const PriceVersion& version) {
 }  // namespace
 
 void PriceHandlers::add_routes(http::Routes& routes) {
-  using http::BodyMode;
   using http::Method;
-  using http::Permission;
-  routes.add({Method::get, "/v1/prices", Permission::read_billing, BodyMode::none,
-              [this](http::Request& request) { return list(request); }});
-  routes.add({Method::get, "/v1/prices/{book}", Permission::read_billing, BodyMode::none,
-              [this](http::Request& request) { return get(request); }});
-  routes.add({Method::put, "/v1/prices/{book}", Permission::operate, BodyMode::buffered,
-              [this](http::Request& request) { return publish(request); }, kMaxBookBytes});
-  routes.add({Method::post, "/v1/prices/{book}/preview", Permission::operate, BodyMode::buffered,
-              [this](http::Request& request) { return preview(request); }, kMaxBookBytes});
+  NamedRoutes named(routes, *this, http::Permission::read_billing, http::Permission::operate,
+                    kMaxBookBytes);
+  named.add(Method::get, "/v1/prices", &PriceHandlers::list);
+  named.add(Method::put, "/v1/prices/{book}", &PriceHandlers::publish);
+  named.add(Method::get, "/v1/prices/{book}", &PriceHandlers::get);
+  named.add(Method::post, "/v1/prices/{book}/preview", &PriceHandlers::preview);
 }
 
 Task<http::Response> PriceHandlers::list(http::Request& request) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gateway/api/audit.hpp"
-#include "gateway/api/page.hpp"
+#include "gateway/api/named_resource.hpp"
 #include "registry/document_fields.hpp"
 
 namespace sandgate::api {
@@ -35,19 +35,11 @@ std::string name_in_path(const http::Request& request) {
 
 void SecretHandlers::add_routes(http::Routes& routes) {
   using http::Method;
-  const auto add = [&](Method method, const char* pattern,
-                       Task<http::Response> (SecretHandlers::*handler)(http::Request&)) {
-    const bool reads = method == Method::get;
-    routes.add(
-        {.method = method,
-         .pattern = pattern,
-         .permission = reads ? http::Permission::read_sandboxes : http::Permission::write_secrets,
-         .body = method == Method::put ? http::BodyMode::buffered : http::BodyMode::none,
-         .handler = [this, handler](http::Request& r) { return (this->*handler)(r); }});
-  };
-  add(Method::get, "/v1/secrets", &SecretHandlers::list);
-  add(Method::put, "/v1/secrets/{name}", &SecretHandlers::put);
-  add(Method::delete_, "/v1/secrets/{name}", &SecretHandlers::remove);
+  NamedRoutes named(routes, *this, http::Permission::read_sandboxes,
+                    http::Permission::write_secrets);
+  named.add(Method::get, "/v1/secrets", &SecretHandlers::list);
+  named.add(Method::put, "/v1/secrets/{name}", &SecretHandlers::put);
+  named.add(Method::delete_, "/v1/secrets/{name}", &SecretHandlers::remove);
 }
 
 Task<http::Response> SecretHandlers::list(http::Request& request) {

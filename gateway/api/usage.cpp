@@ -94,13 +94,16 @@ Task<void> write_export(Database& database, UsageExport wanted, UsageFormat form
 }  // namespace
 
 void UsageHandlers::add_routes(http::Routes& routes) {
-  using http::BodyMode;
   using http::Method;
   using http::Permission;
-  routes.add({Method::get, "/v1/usage", Permission::read, BodyMode::none,
-              [this](http::Request& request) { return read(request); }});
-  routes.add({Method::get, "/v1/usage/export", Permission::read, BodyMode::none,
-              [this](http::Request& request) { return export_events(request); }});
+  routes.add({.method = Method::get,
+              .pattern = "/v1/usage",
+              .permission = Permission::read,
+              .handler = [this](http::Request& request) { return read(request); }});
+  routes.add({.method = Method::get,
+              .pattern = "/v1/usage/export",
+              .permission = Permission::read,
+              .handler = [this](http::Request& request) { return export_events(request); }});
 }
 
 Task<http::Response> UsageHandlers::read(http::Request& request) {
