@@ -63,12 +63,10 @@ void ExportHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> ExportHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request, 1);
-  auto rows = co_await exports_.list();
-  if (!page.after.empty())
-    std::erase_if(rows, [&](const ExportRow& row) { return row.name <= page.after[0]; });
+  const auto rows = co_await exports_.list();
   const auto render = [](const ExportRow& row) { return to_json(row); };
   const auto key = [](const ExportRow& row) { return std::vector{row.name}; };
-  co_return http::Response::json(200, page_json(page, rows, render, key));
+  co_return http::Response::json(200, page_of_all(page, rows, render, key));
 }
 
 Task<http::Response> ExportHandlers::get(http::Request& request) {

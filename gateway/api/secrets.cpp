@@ -44,11 +44,9 @@ void SecretHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> SecretHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request, 1);
-  auto reading = secrets_.list(request.tenant(), page.after.empty() ? "" : page.after[0],
-                               page.rows_to_fetch());
+  auto reading = secrets_.list(request.tenant(), name_after(page), page.rows_to_fetch());
   const auto rows = co_await std::move(reading);
-  const auto key = [](const SecretRow& row) { return std::vector{row.name}; };
-  co_return http::Response::json(200, page_json(page, rows, secret_json, key));
+  co_return http::Response::json(200, page_by_name(page, rows, secret_json));
 }
 
 Task<http::Response> SecretHandlers::put(http::Request& request) {
