@@ -140,4 +140,6 @@ std::string encoded(std::string_view text) {
   return out;
 }
 
+std::string sandbox_path(const std::string& id) { return "/v1/sandboxes/" + encoded(id); }
+
 }  // namespace sandgate::cli

@@ -75,5 +75,7 @@ class Client {
 
 // Percent-encodes everything but unreserved characters.
 std::string encoded(std::string_view text);
+// "/v1/sandboxes/<id>", which everything about one sandbox is below.
+std::string sandbox_path(const std::string& id);
 
 }  // namespace sandgate::cli

@@ -16,8 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string files_path(const Place& place, const std::string& verb = "") {
-  return "/v1/sandboxes/" + encoded(place.sandbox) + "/files" + verb +
-         "?path=" + encoded(place.path);
+  return sandbox_path(place.sandbox) + "/files" + verb + "?path=" + encoded(place.path);
 }
 
 std::string octal_mode(const fs::path& file) {
@@ -57,7 +56,7 @@ void upload_file(const Context& context, const Client& client, const fs::path& s
 void upload_tree(const Context& context, const Client& client, const fs::path& source,
                  const Place& target) {
   Progress progress(context.console(), source.filename().string(), bytes_below(source));
-  client.post("/v1/sandboxes/" + encoded(target.sandbox) + "/files/mkdir", {{"path", target.path}});
+  client.post(sandbox_path(target.sandbox) + "/files/mkdir", {{"path", target.path}});
   Pipe tar(Pipe::Direction::from_thread, [&](int fd) { pack(source, fd); });
   client.call({.method = "PUT",
                .path = files_path(target, "/archive"),

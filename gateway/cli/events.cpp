@@ -44,9 +44,8 @@ void add_events(CLI::App& app, const ContextPtr& context) {
   command->add_option("--types", options->types,
                       "sandbox.running, budget.*, …; commas between; * matches any end");
   context->on(*command, [context, options] {
-    std::string path = options->sandbox.empty()
-                           ? "/v1/events"
-                           : "/v1/sandboxes/" + encoded(options->sandbox) + "/events";
+    std::string path =
+        options->sandbox.empty() ? "/v1/events" : sandbox_path(options->sandbox) + "/events";
     if (!options->types.empty()) path += "?types=" + encoded(options->types);
     EventReader reader([&](const Event& event) { print_event(*context, event); });
     Call call{.path = std::move(path), .accept = "text/event-stream"};

@@ -5,7 +5,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string ports_of(const std::string& id) { return "/v1/sandboxes/" + encoded(id) + "/ports"; }
+std::string ports_of(const std::string& id) { return sandbox_path(id) + "/ports"; }
 
 // Where a browser can be sent: the token becomes a cookie there.
 std::string link_of(const Json& port) {

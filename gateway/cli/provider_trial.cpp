@@ -42,7 +42,6 @@ class Trial {
   std::string exec();
   std::string files();
   std::string kill();
-  std::string path() const { return "/v1/sandboxes/" + encoded(id_); }
 
   const Client& client_;
   const std::string deployment_, profile_;
@@ -99,7 +98,7 @@ std::string Trial::create() {
 
 std::string Trial::exec() {
   const Json done = client_.post(
-      path() + "/exec",
+      sandbox_path(id_) + "/exec",
       {{"command",
         {"/bin/sh", "-c", "echo out; echo err >&2; exit " + std::to_string(kExitCode)}}});
   if (done.value("exit_code", -1) != kExitCode || done.value("stdout", "") != "out\n" ||
@@ -109,7 +108,7 @@ std::string Trial::exec() {
 }
 
 std::string Trial::files() {
-  const std::string file = path() + "/files?path=" + kFile;
+  const std::string file = sandbox_path(id_) + "/files?path=" + kFile;
   client_.call({.method = "PUT",
                 .path = file,
                 .content_type = "application/octet-stream",
@@ -120,8 +119,8 @@ std::string Trial::files() {
 }
 
 std::string Trial::kill() {
-  client_.remove(path());
-  const std::string state = cell(client_.get(path()), "/state");
+  client_.remove(sandbox_path(id_));
+  const std::string state = cell(client_.get(sandbox_path(id_)), "/state");
   if (state != "stopped" && state != "stopping") disagree("it is " + state);
   return state;
 }

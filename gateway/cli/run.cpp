@@ -45,11 +45,9 @@ void add_exec_options(CLI::App& command, ExecOptions& options) {
       ->required();
 }
 
-std::string box_path(const std::string& id) { return "/v1/sandboxes/" + encoded(id); }
-
 // Streams the program's output, or prints one JSON answer; leaves its exit code.
 void execute(Context& context, const Client& client, const std::string& id, const Json& body) {
-  const std::string path = box_path(id) + "/exec";
+  const std::string path = sandbox_path(id) + "/exec";
   if (context.json()) {
     const Json result = client.post(path, body);
     context.console().out << Json{{"sandbox", id}, {"result", result}}.dump(2) << '\n';
@@ -71,7 +69,7 @@ class KillAtEnd {
   ~KillAtEnd() {
     end_interrupt();
     try {
-      client_.remove(box_path(id_));
+      client_.remove(sandbox_path(id_));
     } catch (const Error& error) {
       context_.console().err << "sandgate: " << id_ << " could not be killed: " << error.what()
                              << '\n';
@@ -144,7 +142,7 @@ void add_exec(CLI::App& app, const ContextPtr& context) {
 }
 
 std::string newest_process(const Client& client, const std::string& id) {
-  const Json answer = client.get(box_path(id) + "/processes");
+  const Json answer = client.get(sandbox_path(id) + "/processes");
   std::string newest, started;
   for (const Json& process : answer.value("items", Json::array()))
     if (const std::string at = cell(process, "/started_at"); at >= started) {
@@ -183,7 +181,8 @@ void add_logs(CLI::App& app, const ContextPtr& context) {
     const Client client = context->client();
     const std::string process =
         options->process.empty() ? newest_process(client, options->id) : options->process;
-    const std::string path = box_path(options->id) + "/processes/" + encoded(process) + "/output";
+    const std::string path =
+        sandbox_path(options->id) + "/processes/" + encoded(process) + "/output";
     interruptible(*context, [&] { print_logs(*context, client, process, path); });
   });
 }

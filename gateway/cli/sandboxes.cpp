@@ -8,8 +8,6 @@
 namespace sandgate::cli {
 namespace {
 
-std::string sandbox_path(const std::string& id) { return "/v1/sandboxes/" + encoded(id); }
-
 // Those that have not ended, newest first. Asked for by state, because the ended ones may be many.
 std::vector<Json> living(const Client& client, const std::string& query) {
   std::vector<Json> found;

@@ -23,10 +23,9 @@ void add_shell_command(CLI::App& app, const ContextPtr& context) {
                   "-i ID -- sh'");
     const Client client = context->client();
     // A wrong id or key is told apart here, in words; a refused upgrade has none.
-    client.get("/v1/sandboxes/" + encoded(options->id));
+    client.get(sandbox_path(options->id));
     const WindowSize size = window_size();
-    std::string path = "/v1/sandboxes/" + encoded(options->id) +
-                       "/terminal?cols=" + std::to_string(size.cols) +
+    std::string path = sandbox_path(options->id) + "/terminal?cols=" + std::to_string(size.cols) +
                        "&rows=" + std::to_string(size.rows);
     if (!options->command.empty()) path += "&command=" + encoded(options->command);
     context->exit_with(run_terminal(client, path));

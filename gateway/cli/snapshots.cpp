@@ -27,7 +27,7 @@ void add_snapshot_create(CLI::App& group, const ContextPtr& context) {
   context->on(*command, [context, options] {
     Json body{{"keep", options->keep}};
     if (!options->name.empty()) body["name"] = options->name;
-    const std::string path = "/v1/sandboxes/" + encoded(options->id) + "/snapshots";
+    const std::string path = sandbox_path(options->id) + "/snapshots";
     const Json snapshot = context->client().post(path, body);
     context->show(snapshot, [&](const Json& document) {
       context->console().out << printable(cell(document, "/id")) << '\n';

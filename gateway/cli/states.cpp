@@ -5,15 +5,13 @@
 namespace sandgate::cli {
 namespace {
 
-std::string state_path(const std::string& id) { return "/v1/sandboxes/" + encoded(id); }
-
 // Sandboxes given by id, one after the other: all of them or up to the first refusal.
 void change_all(const Context& context, const std::vector<std::string>& ids, const char* verb,
                 const Json& body) {
   const Client client = context.client();
   std::vector<Json> changed;
   for (const std::string& id : ids) {
-    changed.push_back(client.post(state_path(id) + "/" + verb, body));
+    changed.push_back(client.post(sandbox_path(id) + "/" + verb, body));
     context.say(cell(changed.back(), "/state") + " " + id +
                 ", kept: " + printable(cell(changed.back(), "/kept")));
   }
@@ -71,7 +69,7 @@ void add_fork(CLI::App& app, const ContextPtr& context) {
   command->add_option("-n,--count", options->count, "How many, up to 100")->capture_default_str();
   context->on(*command, [context, options] {
     const Json answer =
-        context->client().post(state_path(options->id) + "/fork", {{"count", options->count}});
+        context->client().post(sandbox_path(options->id) + "/fork", {{"count", options->count}});
     context->show(answer, [&](const Json& document) { print_copies(*context, document); });
     if (!all_made(answer)) context->exit_with(1);
   });
