@@ -1,6 +1,6 @@
 #include "gateway/cli/budgets.hpp"
 
-#include "gateway/cli/create_options.hpp"
+#include "gateway/cli/pairs.hpp"
 #include "gateway/cli/table.hpp"
 
 namespace sandgate::cli {

@@ -1,17 +1,8 @@
 #include "gateway/cli/create_options.hpp"
 
-namespace sandgate::cli {
+#include "gateway/cli/pairs.hpp"
 
-Json pairs(const std::vector<std::string>& texts, const std::string& what) {
-  Json map = Json::object();
-  for (const std::string& text : texts) {
-    const size_t sign = text.find('=');
-    if (sign == std::string::npos || sign == 0)
-      throw Error(ErrorCode::invalid, what + " wants NAME=VALUE, not '" + text + "'");
-    map[text.substr(0, sign)] = text.substr(sign + 1);
-  }
-  return map;
-}
+namespace sandgate::cli {
 
 void add_create_options(CLI::App& command, CreateOptions& options) {
   command.add_option("-p,--profile", options.profile, "Profile: name, name@3 or name@stable")

@@ -26,7 +26,4 @@ struct CreateOptions {
 
 void add_create_options(CLI::App& command, CreateOptions& options);
 
-// {"A":"1"} from {"A=1"}; `what` names the option in the Error(invalid) for a text without '='.
-Json pairs(const std::vector<std::string>& texts, const std::string& what);
-
 }  // namespace sandgate::cli

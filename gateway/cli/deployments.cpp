@@ -5,7 +5,7 @@
 #include <iostream>
 #include <iterator>
 
-#include "gateway/cli/create_options.hpp"
+#include "gateway/cli/pairs.hpp"
 #include "gateway/cli/provider_trial.hpp"
 #include "gateway/cli/table.hpp"
 

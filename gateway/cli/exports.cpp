@@ -1,7 +1,7 @@
 #include "gateway/cli/exports.hpp"
 
-#include "gateway/cli/create_options.hpp"
 #include "gateway/cli/document_file.hpp"
+#include "gateway/cli/pairs.hpp"
 #include "gateway/cli/table.hpp"
 
 namespace sandgate::cli {

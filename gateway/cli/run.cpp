@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "gateway/cli/create_options.hpp"
+#include "gateway/cli/pairs.hpp"
 #include "gateway/cli/process_output.hpp"
 #include "gateway/core/crypto.hpp"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gateway/cli/create_options.hpp"
+#include "gateway/cli/pairs.hpp"
 #include "gateway/cli/table.hpp"
 
 namespace sandgate::cli {

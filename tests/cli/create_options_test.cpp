@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/cli/pairs.hpp"
+
 namespace sandgate::cli {
 namespace {
 

@@ -1,0 +1,16 @@
+#include "gateway/cli/pairs.hpp"
+
+namespace sandgate::cli {
+
+Json pairs(const std::vector<std::string>& texts, const std::string& what) {
+  Json map = Json::object();
+  for (const std::string& text : texts) {
+    const size_t sign = text.find('=');
+    if (sign == std::string::npos || sign == 0)
+      throw Error(ErrorCode::invalid, what + " wants NAME=VALUE, not '" + text + "'");
+    map[text.substr(0, sign)] = text.substr(sign + 1);
+  }
+  return map;
+}
+
+}  // namespace sandgate::cli
