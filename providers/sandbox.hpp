@@ -13,6 +13,7 @@
 #include "gateway/core/secret.hpp"
 #include "gateway/core/time.hpp"
 #include "providers/descriptor.hpp"
+#include "providers/gateways_passed.hpp"
 
 // The values that cross the border between Sandgate and a backend. Plain data: no backend's words.
 namespace sandgate {
@@ -70,6 +71,7 @@ struct NetworkState {
 struct CreateSpec {
   std::string sandbox_id;  // ours; the backend must carry it so that find_by_tag and list return it
   std::string installation;  // the gateway's; the backend must carry it where it carries labels
+  GatewaysPassed passed;  // before this one
   std::string tenant_id;
   std::string image;  // already mapped to this backend's word
   Resources resources;

@@ -77,6 +77,9 @@ Task<BackendSandbox> SandgateProvider::create(CreateSpec spec) {
                 .path = "/v1/sandboxes",
                 .json = wire::to_create(spec, profile_),
                 .headers = {{"Idempotency-Key", spec.sandbox_id}}};
+  GatewaysPassed passed = std::move(spec.passed);
+  if (!spec.installation.empty()) passed.push_back(spec.installation);
+  if (!passed.empty()) call.headers.emplace_back(kViaHeader, via_of(passed));
   const Json document = co_await api_.create(std::move(call));
   co_return wire::to_backend_sandbox(document);
 }

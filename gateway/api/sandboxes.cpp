@@ -61,6 +61,11 @@ std::optional<ShadowOrder> shadow_of(const ResolvedProfile& resolved, const Json
   return shadow;
 }
 
+GatewaysPassed passed_by(const http::Request& request) {
+  const auto via = request.headers.find(kViaHeader);
+  return via ? passed_from(*via) : GatewaysPassed();
+}
+
 sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest& page) {
   sandbox_rows::Filter filter{.tenant = request.tenant(), .rows = page.rows_to_fetch()};
   const http::Query& query = request.query;
@@ -183,12 +188,15 @@ Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request&
 
 Task<http::Response> SandboxHandlers::create(http::Request& request) {
   if (request.caller.suspended) throw http::tenant_is_suspended();
+  GatewaysPassed passed = passed_by(request);
+  check_goes_on(passed, parts_.installation->id());
   const auto made = co_await take_up(request);
   if (made) co_return http::Response::json(201, to_json(*made));
   Json body = request.json();
   std::string reference = profile_reference(body);
   CreateOrder order =
       co_await order_from(request, std::move(body), std::move(reference), parts_.profiles);
+  order.passed = std::move(passed);
   co_await follow_snapshot(order, snapshots_);
   order.scope_key = request.session.empty() ? scope_key_of(order) : request.session;
   const Scopes::Met met = co_await scopes_.create(order);

@@ -15,6 +15,7 @@ class SandboxHandlers {
     ProfileResolver& profiles;
     Database& database;
     const Clock& clock;
+    std::shared_ptr<const Installation> installation;
     const OutageJournal* outage = nullptr;  // null: nothing is ended without the database
   };
   explicit SandboxHandlers(Parts parts)

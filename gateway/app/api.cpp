@@ -66,6 +66,7 @@ Api::Api(Foundation& foundation, Registry& registry, Accounting& accounting, Bac
                   .profiles = registry.profile_resolver,
                   .database = foundation.database,
                   .clock = foundation.clock,
+                  .installation = sandboxes.installation,
                   .outage = &sandboxes.outage}),
       pausing_(sandboxes.pausing),
       snapshots_(sandboxes.lifecycle, registry.profile_resolver, foundation.database),

@@ -74,7 +74,8 @@ void locate(Response& response, const Route& route) {
 
 // Which of several is meant, nobody can know, and a proxy may take another than we.
 void check_single(const Headers& headers) {
-  for (const char* name : {"Authorization", "X-API-Key", "X-Sandgate-Tenant", "Idempotency-Key"}) {
+  for (const char* name :
+       {"Authorization", "X-API-Key", "X-Sandgate-Tenant", "X-Sandgate-Via", "Idempotency-Key"}) {
     const auto is_it = [&](const auto& field) { return equal_ignoring_case(field.first, name); };
     if (std::count_if(headers.fields().begin(), headers.fields().end(), is_it) > 1)
       throw Error::invalid(name, "must not come more than once");

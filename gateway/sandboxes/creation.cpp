@@ -239,6 +239,7 @@ PlannedCharge Creation::highest_charge() const {
 CreateSpec Creation::spec() const {
   CreateSpec spec = spec_of(order_.request, record_.id, record_.tenant);
   spec.installation = parts_.installation->id();
+  spec.passed = order_.passed;
   for (const SecretGrant& grant : secrets_.grants) spec.env[grant.name] = grant.placeholder;
   spec.secrets = secrets_;
   spec.snapshot = order_.snapshot_backend_id;

@@ -44,6 +44,7 @@ struct CreateOrder {
   std::string claim;  // of the request's run under an Idempotency-Key; see mark_effect
   bool one_of_many = false;  // that run makes more than this: see add_effect
   std::optional<ShadowOrder> shadow;
+  GatewaysPassed passed;  // on its way here
 };
 
 // What ending a sandbox came to.

@@ -77,6 +77,7 @@ Task<void> Shadowing::cast(Shade shade) {
 Task<void> Shadowing::place_it(Shade& shade) {
   CreateSpec spec = spec_of(shade.order.request, shade.id, shade.order.tenant);
   spec.installation = lifecycle_.parts().installation->id();
+  spec.passed = shade.order.passed;
   const Placement placement =
       co_await place(shade.decision, std::move(spec), lifecycle_.parts().board);
   shade.decision.attempts = placement.attempts;

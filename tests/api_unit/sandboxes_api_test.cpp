@@ -47,7 +47,8 @@ struct SandboxesApiTest : testing::Test {
   }
   SandboxHandlers handlers_of(Lifecycle& keeping, const OutageJournal& outage) {
     test::Replica& replica = world.replica;
-    return SandboxHandlers({keeping, resolver, replica.database, replica.clock, &outage});
+    return SandboxHandlers({keeping, resolver, replica.database, replica.clock,
+                            keeping.parts().installation, &outage});
   }
   Json fork(const SandboxRecord& box, int count) {
     const std::string body = R"({"count":)" + std::to_string(count) + "}";

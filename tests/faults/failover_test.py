@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Three running gateways: A sends its creates to B, and to C when B fails. B is killed amid creates
-and comes back. Run as root; takes the names of single tests."""
+and comes back. And gateways that lead back to themselves. Run as root; takes the names of single tests."""
 import os
 import signal
 import sys
@@ -184,6 +184,73 @@ def test_refused_credentials_open_the_breaker_at_once():
         assert [one["deployment"] for one in decision["attempts"]] == ["c"], decision
     finally:
         trio.close()
+
+
+def lead(server, name, target, profile="test"):
+    """Makes `target` the deployment `name` of a server; returns the client that it is there."""
+    _, client = target.tenant("sent-on", "developer")
+    server.operator().ok("PUT", f"/v1/deployments/{name}", {
+        "provider": "sandgate", "enabled": True, "credentials": {"api_key": client.key},
+        "settings": {"url": f"http://127.0.0.1:{target.port}", "profile": profile}})
+    return client
+
+
+def knows(server, name):
+    listed = server.operator().ok("GET", "/v1/providers")["items"]
+    return any(one["deployment"] == name and one["descriptor"]["verbs"] for one in listed)
+
+
+def created_around(server, client, order, limit=10):
+    """A create of a profile that prefers what leads back, its decision's attempts and how long it took."""
+    server.profile("test", limits={"max_ttl_seconds": 3600},
+                   placement={"strategy": "priority", "order": order, "only": order})
+    wait_until(lambda: all(knows(server, name) for name in order), 60, "what there is, is known")
+    begin = time.monotonic()
+    answer = client.call("POST", "/v1/sandboxes", {"profile": "test"})
+    took = time.monotonic() - begin
+    assert took < limit, f"{took:.1f} s: {answer.body}"
+    return answer
+
+
+def attempts(client, box):
+    tried = client.ok("GET", f"/v1/sandboxes/{box}/decision")["attempts"]
+    return [(one["deployment"], one["outcome"], one["code"]) for one in tried]
+
+
+def test_a_gateway_that_is_its_own_upstream_uses_what_else_it_has():
+    with Server() as server:
+        server.profile("test", limits={"max_ttl_seconds": 3600})
+        inner = lead(server, "itself", server)
+        _, client = server.tenant("callers")
+        answer = created_around(server, client, ["itself", "local"])
+        assert answer.status == 201, answer.body
+        box = answer.json()
+        assert attempts(client, box["id"]) == [("itself", "failed", "no_capacity"), ("local", "created", None)]
+        assert not inner.ok("GET", "/v1/sandboxes")["items"], "sandboxes of sandboxes"
+        # Whoever comes back is told what is wrong, and the deployment is not taken for a broken one.
+        answer = created_around(server, client, ["itself"])
+        assert answer.status == 503 and answer.json()["code"] == "no_capacity", answer.body
+        assert "leads back" in answer.json()["detail"], answer.body
+        listed = server.operator().ok("GET", "/v1/providers")["items"]
+        assert next(one for one in listed if one["deployment"] == "itself")["health"]["breaker"] == "closed"
+
+
+def test_gateways_in_a_ring_go_round_once():
+    with Server() as one, Server() as other:
+        for server in (one, other):
+            server.profile("test", limits={"max_ttl_seconds": 3600})
+        there, back = lead(one, "other", other), lead(other, "one", one)
+        other.profile("test", limits={"max_ttl_seconds": 3600},
+                      placement={"strategy": "priority", "order": ["one", "local"]})
+        wait_until(lambda: knows(other, "one"), 60, "the other knows the first")
+        _, client = one.tenant("callers")
+        answer = created_around(one, client, ["other"])
+        assert answer.status == 201, answer.body
+        assert attempts(client, answer.json()["id"]) == [("other", "created", None)]
+        sent = there.ok("GET", "/v1/sandboxes")["items"]
+        assert [box["backend"]["deployment"] for box in sent] == ["local"], sent
+        assert attempts(there, sent[0]["id"]) == [("one", "failed", "no_capacity"), ("local", "created", None)]
+        assert not back.ok("GET", "/v1/sandboxes")["items"], "it came round"
 
 
 if __name__ == "__main__":

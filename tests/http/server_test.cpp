@@ -224,7 +224,7 @@ TEST(Server, TakesOnlyOneOfWhatSaysWhoAsksForWhat) {
   LiveServer server(table());
   RawClient client(server.port());
   for (const std::string name :
-       {"Authorization", "X-API-Key", "X-Sandgate-Tenant", "Idempotency-Key"}) {
+       {"Authorization", "X-API-Key", "X-Sandgate-Tenant", "X-Sandgate-Via", "Idempotency-Key"}) {
     const Reply reply = client.ask(get("/v1/things/1", name + ": a\r\n" + name + ": b\r\n"));
     EXPECT_EQ(reply.status, 400) << name;
     EXPECT_EQ(Json::parse(reply.body)["fields"][0]["path"], name);

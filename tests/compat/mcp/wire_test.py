@@ -193,17 +193,17 @@ def test_two_gateways_know_one_session():
         key = open(first.home + "/master.key").read().strip()
         url = f"host={first.home}/postgres user=sandgate dbname=sandgate"
         with Server(settings={"database.url": url, "mcp.profile": "test"},
-                    environment={"SANDGATE_MASTER_KEY": key}) as second:
-            two_gateways(first, second)
+                    environment={"SANDGATE_MASTER_KEY": key}) as second, Server() as backend:
+            two_gateways(first, second, backend)
 
 
-def two_gateways(first, second):
+def two_gateways(first, second, backend):
     # A backend that both reach: what is local to one machine is not.
-    first.profile("inner", **PROFILE)
-    _, inner = first.tenant("inner", "developer")
+    backend.profile("inner", **PROFILE)
+    _, inner = backend.tenant("inner", "developer")
     first.operator().ok("PUT", "/v1/deployments/both", {
         "provider": "sandgate", "enabled": True, "credentials": {"api_key": inner.key},
-        "settings": {"url": f"http://127.0.0.1:{first.port}", "profile": "inner"}})
+        "settings": {"url": f"http://127.0.0.1:{backend.port}", "profile": "inner"}})
     first.profile("test", **PROFILE, placement={"only": ["both"]})
     _, one = first.tenant("outer")
     other = Client(second.host, second.port, one.key)

@@ -1,0 +1,58 @@
+#include "providers/gateways_passed.hpp"
+
+#include <gtest/gtest.h>
+
+#include "providers/sandgate.hpp"
+#include "tests/support/code_of.hpp"
+#include "tests/support/live_loop.hpp"
+#include "tests/support/route_client.hpp"
+
+namespace sandgate {
+namespace {
+
+using test::code_of;
+
+TEST(GatewaysPassed, AreReadAsTheyAreWritten) {
+  for (const GatewaysPassed& passed : {GatewaysPassed{"a1"}, GatewaysPassed{"a1", "b2", "c3"},
+                                       GatewaysPassed{std::string(64, 'a')}})
+    EXPECT_EQ(passed_from(via_of(passed)), passed);
+  EXPECT_EQ(via_of({"a1", "b2"}), "a1, b2");
+  for (const std::string text : {"", ",", "a1,b2", "a1, ", ", a1", "A1", "a-1", "a1 b2", "a1,  b2"})
+    EXPECT_EQ(code_of([&] { passed_from(text); }), ErrorCode::invalid) << text;
+  EXPECT_EQ(code_of([&] { passed_from(std::string(65, 'a')); }), ErrorCode::invalid);
+}
+
+TEST(GatewaysPassed, NoneTwiceAndNotMoreThanEight) {
+  GatewaysPassed passed;
+  for (char name = 'a'; name < 'i'; ++name) {
+    EXPECT_FALSE(code_of([&] { check_goes_on(passed, "own"); })) << passed.size();
+    passed.emplace_back(1, name);
+  }
+  EXPECT_EQ(code_of([&] { check_goes_on(passed, "own"); }), ErrorCode::unsupported);
+  for (const char* own : {"a", "b"})
+    EXPECT_EQ(code_of([&] { check_goes_on({"a", "b"}, own); }), ErrorCode::unsupported) << own;
+}
+
+// What an adapter for other gateways sends with the create of `spec`; empty: no such field.
+std::string sent_with(CreateSpec spec) {
+  test::LiveLoop loop;
+  http::Routes routes;
+  test::RouteClient client(routes);
+  client.fixed = HttpReply{201, {}, R"({"id":"sb1","state":"running"})"};
+  auto provider = std::make_shared<SandgateProvider>(
+      client, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
+  loop.run(provider->create(std::move(spec)));
+  for (const auto& [name, value] : client.last.headers)
+    if (name == kViaHeader) return value;
+  return "";
+}
+
+TEST(GatewaysPassed, AreToldToTheNextWithOurOwn) {
+  EXPECT_EQ(sent_with({.sandbox_id = "sb1", .installation = "own"}), "own");
+  EXPECT_EQ(sent_with({.sandbox_id = "sb1", .installation = "own", .passed = {"a1", "b2"}}),
+            "a1, b2, own");
+  EXPECT_EQ(sent_with({.sandbox_id = "sb1"}), "");
+}
+
+}  // namespace
+}  // namespace sandgate
