@@ -62,12 +62,15 @@ std::vector<Budget> in_their_windows(pqxx::work& tx, const pqxx::result& rows, T
   return budgets;
 }
 
-void insert_event(pqxx::work& tx, const Budget& budget, const std::string& type, int threshold) {
-  const Json data{{"budget", budget.name},
-                  {"threshold", threshold},
-                  {"spent", budget.spent.to_string()},
-                  {"amount", budget.amount.to_string()},
-                  {"currency", budget.currency}};
+Json event_data(const Budget& budget, int threshold) {
+  return {{"budget", budget.name},
+          {"threshold", threshold},
+          {"spent", budget.spent.to_string()},
+          {"amount", budget.amount.to_string()},
+          {"currency", budget.currency}};
+}
+
+void insert_event(pqxx::work& tx, const Budget& budget, const std::string& type, const Json& data) {
   run_prepared(tx, "INSERT INTO budget_event (tenant, type, data) VALUES ($1, $2, $3)",
                budget.tenant, type, data.dump());
 }
@@ -117,7 +120,7 @@ void tell_thresholds(pqxx::work& tx, std::vector<Budget>& budgets) {
     for (const int threshold : thresholds_crossed(budget)) {
       const auto& wanted = budget.alert_at;
       if (std::find(wanted.begin(), wanted.end(), threshold) != wanted.end())
-        insert_event(tx, budget, "budget.alert", threshold);
+        insert_event(tx, budget, "budget.alert", event_data(budget, threshold));
       if (threshold == 100) tell_exceeded(tx, budget);
       budget.alerted = threshold;
     }
@@ -125,7 +128,13 @@ void tell_thresholds(pqxx::work& tx, std::vector<Budget>& budgets) {
 
 void tell_exceeded(pqxx::work& tx, Budget& budget) {
   if (budget.told_exceeded) return;
-  insert_event(tx, budget, "budget.exceeded", 100);
+  // It may be used up by what is set aside for those that run, before any of that is booked.
+  const bool is_booked = budget.spent >= budget.allowance();
+  const Decimal reserved = is_booked ? Decimal() : budget.reserved;
+  Json data = event_data(budget, 100);
+  data["spent"] = (budget.spent + reserved).to_string();
+  data["reserved"] = reserved.to_string();
+  insert_event(tx, budget, "budget.exceeded", data);
   budget.told_exceeded = true;
 }
 

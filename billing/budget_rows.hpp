@@ -40,7 +40,8 @@ std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& te
 void update_budgets(pqxx::work& tx, const std::vector<Budget>& budgets);
 // Tells of thresholds that were crossed, and notes it in the budgets (not stored yet).
 void tell_thresholds(pqxx::work& tx, std::vector<Budget>& budgets);
-// Tells that a budget has no money left, once per window; of thresholds that is nothing.
+// Tells that a budget has no money left, once per window; of thresholds that is nothing. What it
+// tells as spent is what made it so: with what is set aside, where what is booked is not enough.
 void tell_exceeded(pqxx::work& tx, Budget& budget);
 
 // What a sandbox that is metered is to budgets; empty when none of that id is.

@@ -87,7 +87,10 @@ TEST_F(BudgetTest, ExtendsWhatRunsAndStopsWhatCannotBePaid) {
   clock.advance(60s);
   end(id);
   EXPECT_LE(budget().spent, dec("5"));
-  EXPECT_EQ(rows("SELECT type FROM budget_event"), std::vector<std::string>{"budget.exceeded"});
+  // What was booked when it ended, and what was set aside by then.
+  EXPECT_EQ(
+      rows("SELECT type, data ->> 'spent', (data ->> 'reserved')::numeric > 0 FROM budget_event"),
+      std::vector<std::string>{"budget.exceeded|5|t"});
 }
 
 TEST_F(BudgetTest, CountsWhatRanBeforeItExistedAndCoversIt) {
@@ -126,6 +129,11 @@ TEST_F(BudgetTest, TellsOfWhatIsSpentByThoseItStopsAndOfWhatALowerAmountIsPassed
         "SELECT type, data ->> 'threshold', data ->> 'amount' FROM budget_event"
         " ORDER BY id");
   };
+  const auto spent = [&] {
+    return rows(
+        "SELECT data ->> 'spent', data ->> 'reserved' FROM budget_event"
+        " WHERE type = 'budget.exceeded' ORDER BY id");
+  };
   const auto id = start(600s);
   clock.advance(5s);
   const auto limit = [](const std::string& amount) {
@@ -135,6 +143,7 @@ TEST_F(BudgetTest, TellsOfWhatIsSpentByThoseItStopsAndOfWhatALowerAmountIsPassed
   put(limit("0.001"));
   ASSERT_EQ(run(budgets.extend(*database)).size(), 1u);
   EXPECT_EQ(told(), std::vector<std::string>{"budget.exceeded|100|0.001"});
+  EXPECT_EQ(spent(), std::vector<std::string>{"0.001|0.001"}) << "of which nothing is booked";
   end(id);
   EXPECT_EQ(budget().spent, dec("0.005"));
   const std::vector<std::string> first{"budget.exceeded|100|0.001", "budget.alert|50|0.001",
@@ -152,6 +161,7 @@ TEST_F(BudgetTest, TellsOfWhatIsSpentByThoseItStopsAndOfWhatALowerAmountIsPassed
   EXPECT_EQ((std::vector<std::string>{told()[4], told()[5], told()[6]}),
             (std::vector<std::string>{"budget.alert|50|0.002", "budget.alert|100|0.002",
                                       "budget.exceeded|100|0.002"}));
+  EXPECT_EQ(spent().back(), "0.005|0") << "all of it is booked";
 }
 
 TEST_F(BudgetTest, WindowsFollowTheTenantsCalendar) {
