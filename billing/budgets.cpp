@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "billing/metered_rows.hpp"
 #include "billing/rating.hpp"
 #include "billing/sql_array.hpp"
 #include "gateway/core/log.hpp"
@@ -94,6 +95,43 @@ std::chrono::microseconds time_of(const PlannedSpending& planned, const Decimal&
 
 std::chrono::seconds whole_seconds_up(Time from, Time to) {
   return std::chrono::ceil<std::chrono::seconds>(std::max(to, from) - from);
+}
+
+// What is held stays in the currency it was set aside in; another one is no money here, but nothing
+// is nothing in each. Whether it is that currency.
+bool take_rate(Reservation& reservation, const std::optional<Money>& charge) {
+  if (!charge || (charge->currency != reservation.currency && !charge->amount.is_zero()))
+    return false;
+  reservation.charge_per_hour = charge->amount;
+  return true;
+}
+
+// For the first hour at most.
+RunCharge by_rate(const Reservation& reservation, const PlannedSpending& planned) {
+  const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
+  const Decimal time = estimate(reservation.charge_per_hour, duration);
+  return {.charge = time, .by_time = time};
+}
+
+// What is to be held for a sandbox from now on: `most`, which pays for its time since `from`.
+struct Change {
+  const PlannedSpending& planned;
+  RunCharge most;
+  Time at, from;
+};
+
+// Or as much of it as there is.
+void set_held(pqxx::work& tx, const std::vector<Budget>& budgets, std::vector<Reservation>& one,
+              const Change& change) {
+  Reservation& reservation = one[0];
+  Decimal more = change.most.charge - reservation.held;
+  if (!more.is_negative()) more = std::min(more, available(budgets, reservation).value_or(more));
+  reservation.held += more;
+  reservation.ahead = change.most.by_time - change.most.charge;
+  const auto whole = time_of(change.planned, reservation.charge_per_hour);
+  reservation.covered_until = std::min(change.from + reservation.lasts(), change.at + whole);
+  reservation.ends_at = change.at + change.planned.ttl;
+  update_reservations(tx, one, aside_of(budgets, reservation, more));
 }
 
 // What has to happen to a sandbox, and the name of the budget that says so.
@@ -210,48 +248,36 @@ bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
 }
 
 void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
-  change(tx, planned, Shortfall::take_what_is_there);
+  const auto [at, budgets] = hold_budgets(tx, planned.tenant.value, clock_);
+  if (budgets.empty()) return;
+  auto found = lock_reservations(tx, {planned.sandbox.value});
+  if (found.empty()) return;
+  const bool same = take_rate(found[0], planned.charge_per_hour);
+  const RunCharge most = same && planned.most ? *planned.most : by_rate(found[0], planned);
+  set_held(tx, budgets, found, {planned, most, at, at});
 }
 
 void Budgets::lengthen(pqxx::work& tx, const PlannedSpending& planned) {
-  change(tx, planned, Shortfall::refuse);
-}
-
-void Budgets::change(pqxx::work& tx, const PlannedSpending& planned, Shortfall shortfall) {
   const auto [at, budgets] = hold_budgets(tx, planned.tenant.value, clock_);
   if (budgets.empty()) return;
+  const auto prices = hold(tx).prices;
   // One that began before its tenant had budgets is held to them from here on.
-  if (shortfall == Shortfall::refuse)
-    adopt_uncovered(tx, planned.tenant.value, *hold(tx).prices, at);
+  adopt_uncovered(tx, planned.tenant.value, *prices, at);
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
-  Reservation& reservation = found[0];
-  // What is held stays in the currency it was set aside in; another one is no money here, but
-  // nothing is nothing in each.
-  const auto& charge = planned.charge_per_hour;
-  const bool same =
-      charge && (charge->currency == reservation.currency || charge->amount.is_zero());
-  if (same) reservation.charge_per_hour = charge->amount;
-  const auto duration = std::min<std::chrono::seconds>(planned.ttl, kSetAside);
-  const Decimal time = estimate(reservation.charge_per_hour, duration);
-  // One that goes on for longer keeps what it holds for other than time.
-  const bool goes_on = shortfall == Shortfall::refuse;
-  const Decimal other = goes_on ? std::max(-reservation.ahead, Decimal()) : Decimal();
-  const RunCharge most =
-      same && planned.most ? *planned.most : RunCharge{.charge = time + other, .by_time = time};
-  Decimal more = most.charge - reservation.held;
-  const Decimal left = available(budgets, reservation).value_or(more);
-  if (shortfall == Shortfall::refuse && more > left)
-    for (const Budget& budget : budgets)
-      if (pays_for(budget, reservation) && budget.remaining() < more)
-        throw exceeded(budget, {more, reservation.currency});
-  if (!more.is_negative()) more = std::min(more, left);
-  reservation.held += more;
-  reservation.ahead = most.by_time - most.charge;
-  reservation.covered_until =
-      at + std::min(reservation.lasts(), time_of(planned, reservation.charge_per_hour));
-  reservation.ends_at = at + planned.ttl;
-  update_reservations(tx, found, aside_of(budgets, reservation, more));
+  take_rate(found[0], planned.charge_per_hour);
+  Change change{planned, by_rate(found[0], planned), at, at};
+  if (const auto row = read_metered(tx, planned.sandbox)) {
+    const Time until = at + std::min<std::chrono::seconds>(planned.ttl, kSetAside);
+    const bool may_run_on = planned.ttl > kSetAside;
+    change.most = rest_to_set_aside(*prices, *row, until, may_run_on, found[0].currency);
+    change.from = row->life.boundary;
+  }
+  const Decimal more = change.most.charge - found[0].held;
+  for (const Budget& budget : budgets)
+    if (pays_for(budget, found[0]) && more > std::max(budget.remaining(), Decimal()))
+      throw exceeded(budget, {more, found[0].currency});
+  set_held(tx, budgets, found, change);
 }
 
 void Budgets::settle(pqxx::work& tx, const SandboxId& id) {

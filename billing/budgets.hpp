@@ -46,8 +46,8 @@ class Budgets {
   // When the rate or the end changed (placed, extended, paused, resumed): sets aside what is needed
   // now, or as much of it as there is. Never throws budget_exceeded.
   void adjust(pqxx::work& tx, const PlannedSpending& planned);
-  // The same for more time than was set aside for: throws Error(budget_exceeded), as reserve does,
-  // when there is not enough.
+  // The same for more time than was set aside for, with what ran and is not booked yet: throws
+  // Error(budget_exceeded), as reserve does, when there is not enough.
   void lengthen(pqxx::work& tx, const PlannedSpending& planned);
   // Ended, or never began: gives back what is left. Idempotent.
   void settle(pqxx::work& tx, const SandboxId& id);
@@ -60,8 +60,6 @@ class Budgets {
  private:
   // Before any row lock: those who keep bookings out take their locks in that order.
   PriceBooks::Held hold(pqxx::work& tx);
-  enum class Shortfall { take_what_is_there, refuse };
-  void change(pqxx::work& tx, const PlannedSpending& planned, Shortfall shortfall);
   std::vector<Halt> extend_tenant(pqxx::work& tx, const std::string& tenant);
   // Opens empty reservations for sandboxes that run without.
   static void adopt_uncovered(pqxx::work& tx, const std::string& tenant,

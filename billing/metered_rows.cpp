@@ -87,6 +87,10 @@ const std::string kRow =
     ", EXISTS (SELECT FROM budget b WHERE b.tenant = metered_sandbox.tenant) AS has_budgets"
     " FROM metered_sandbox ";
 
+std::optional<MeteredRow> only_from(const pqxx::result& rows) {
+  return rows.empty() ? std::nullopt : std::optional(row_from(rows[0]));
+}
+
 std::vector<MeteredRow> rows_from(const pqxx::result& rows) {
   std::vector<MeteredRow> found;
   for (const auto& row : rows) found.push_back(row_from(row));
@@ -136,9 +140,12 @@ void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_a
 
 std::optional<MeteredRow> lock_metered(pqxx::work& tx, const SandboxId& id) {
   static const std::string kSql = kRow + "WHERE sandbox = $1 FOR UPDATE";
-  const auto rows = run_prepared(tx, kSql, id.value);
-  if (rows.empty()) return std::nullopt;
-  return row_from(rows[0]);
+  return only_from(run_prepared(tx, kSql, id.value));
+}
+
+std::optional<MeteredRow> read_metered(pqxx::work& tx, const SandboxId& id) {
+  static const std::string kSql = kRow + "WHERE sandbox = $1";
+  return only_from(run_prepared(tx, kSql, id.value));
 }
 
 std::vector<MeteredRow> lock_unbooked_ends(pqxx::work& tx, const std::string& tenant, size_t most) {

@@ -24,6 +24,8 @@ struct MeteredRow {
 };
 // Locks the row until the transaction ends; empty when there is none.
 std::optional<MeteredRow> lock_metered(pqxx::work& tx, const SandboxId& id);
+// The same without the lock: whoever holds the locks of its tenant's budgets keeps bookings out.
+std::optional<MeteredRow> read_metered(pqxx::work& tx, const SandboxId& id);
 // Stores all of a row that is locked.
 void update_metered(pqxx::work& tx, const MeteredRow& row);
 

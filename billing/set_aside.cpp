@@ -1,6 +1,7 @@
 #include "billing/set_aside.hpp"
 
 #include "billing/interval.hpp"
+#include "billing/metered_rows.hpp"
 #include "billing/rating.hpp"
 #include "billing/run_cost.hpp"
 
@@ -29,6 +30,23 @@ RunCharge charge_along(const PriceSnapshot& prices, const PriceScope& scope, con
   return sum;
 }
 
+// Its processors since they were looked at last, fully busy.
+void add_busy(RunCharge& sum, const PriceSnapshot& prices, const MeteredRow& row, Time until,
+              const std::string& currency) {
+  const Interval rest{row.counters.observed_at, until};
+  Decimal before = row.counters.cpu_total;
+  for (const Interval& piece : cut(rest, prices.changes(rest.from, rest.to), SIZE_MAX)) {
+    const Decimal quantity =
+        vcpu_seconds(row.life.resources.milli_vcpu, (piece.to - piece.from).count());
+    const Rated rated =
+        rate(prices, row.life.scope(), MeterKind::active_cpu_second, piece.from, before, quantity);
+    before += quantity;
+    if (rated.charge.currency != currency) continue;
+    sum.charge += rated.charge.amount;
+    sum.by_time += rated.by_unit;
+  }
+}
+
 }  // namespace
 
 RunCharge most_to_set_aside(const PriceSnapshot& prices, const PriceScope& scope,
@@ -47,6 +65,21 @@ RunCharge most_to_set_aside(const PriceSnapshot& prices, const PriceScope& scope
   if (!prices.changes(at, at + late).empty()) consider(at + late);
   if (ttl > kSetAside) most.charge += charge_of_steps(prices, scope, size, at, currency);
   return most;
+}
+
+RunCharge rest_to_set_aside(const PriceSnapshot& prices, MeteredRow row, Time until,
+                            bool may_run_on, const std::string& currency) {
+  RunCharge rest;
+  MeteredLife& life = row.life;
+  for (const UsageEvent& event : book(life, until, prices, SIZE_MAX)) {
+    if (event.rated.charge.currency != currency) continue;
+    rest.charge += event.rated.charge.amount;
+    if (event.meter != MeterKind::sandbox_created) rest.by_time += event.rated.by_unit;
+  }
+  if (life.state == MeterState::running) add_busy(rest, prices, row, until, currency);
+  if (may_run_on)
+    rest.charge += charge_of_steps(prices, life.scope(), life.resources, until, currency);
+  return rest;
 }
 
 }  // namespace sandgate

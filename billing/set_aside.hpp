@@ -6,6 +6,8 @@
 
 namespace sandgate {
 
+struct MeteredRow;
+
 // For how long money is set aside at once.
 inline constexpr std::chrono::hours kSetAside{1};
 
@@ -22,5 +24,11 @@ struct RunCharge {
 RunCharge most_to_set_aside(const PriceSnapshot& prices, const PriceScope& scope,
                             const Resources& size, Time at, std::chrono::seconds late,
                             std::chrono::seconds ttl, const std::string& currency);
+
+// What the rest of a run comes to that is metered as `row` says, from what is booked of it to
+// `until`, by all prices that are published: what its events will be rated at, its processors fully
+// busy. Of one that may run on, as above.
+RunCharge rest_to_set_aside(const PriceSnapshot& prices, MeteredRow row, Time until,
+                            bool may_run_on, const std::string& currency);
 
 }  // namespace sandgate

@@ -3,10 +3,12 @@
 #include "billing/rating.hpp"
 #include "billing/run_cost.hpp"
 #include "tests/billing/budget_fixture.hpp"
+#include "tests/support/code_of.hpp"
 
 namespace sandgate {
 namespace {
 
+using test::code_of;
 using test::dec;
 using namespace std::chrono_literals;
 using test::run;
@@ -75,6 +77,11 @@ class SetAsideTest : public test::BudgetFixture {
     return sandbox.id;
   }
 
+  void extend(const SandboxId& id, const std::string& provider, std::chrono::seconds ttl) {
+    const auto rate = charge_per_hour(*books.snapshot(), scope_of(provider), kOne, clock.now());
+    run(database->run([&](pqxx::work& tx) { budgets.lengthen(tx, {tenant, id, rate, ttl}); }));
+  }
+
   // A round of what jobs do every minute.
   size_t halts_after(std::chrono::seconds passed) {
     clock.advance(passed);
@@ -109,6 +116,38 @@ TEST_F(SetAsideTest, IsWhatTheWholeRunComesToAndPaysForAllOfIt) {
     EXPECT_EQ(budget().spent, all);
     EXPECT_EQ(budget().reserved, dec("0"));
   }
+}
+
+// However much of it is booked by then, and extended again or not.
+TEST_F(SetAsideTest, OfOneThatIsExtendedIsWhatTheRestComesTo) {
+  for (const bool booked : {false, true})
+    for (const Terms& terms : kTerms) {
+      SCOPED_TRACE(std::string(terms.entry) + (booked ? " booked" : ""));
+      const Decimal before = rows("SELECT FROM budget").empty() ? Decimal() : budget().spent;
+      const std::string provider = provider_with(terms.entry);
+      const auto whole =
+          charge_of_run(*books.snapshot(), scope_of(provider), kOne, clock.now(), 75s + terms.ttl);
+      const Decimal all = before + whole->amount;
+      const Decimal amount = std::max(all, before + dec("0.001"));
+      put(R"({"amount":")" + amount.to_string() +
+          R"(","currency":"USD","window":"total","on_exceeded":"kill"})");
+      const SandboxId id = start_at(provider, terms.ttl);
+      clock.advance(75s);
+      if (booked) run(meter.flush(*database, 0s));
+      for (int again = 0; again < 2; ++again) {
+        extend(id, provider, terms.ttl);
+        EXPECT_EQ(budget().spent + budget().reserved, all);
+      }
+      const auto refused = code_of([&] { extend(id, provider, terms.ttl + 3600s); });
+      EXPECT_EQ(refused, ErrorCode::budget_exceeded);
+      for (auto left = terms.ttl; left > 0s; left -= 60s) {
+        EXPECT_EQ(halts_after(std::min(left, std::chrono::seconds(60))), 0u);
+        EXPECT_EQ(budget().spent + budget().reserved, all) << left.count() << " s before its end";
+      }
+      end(id);
+      EXPECT_EQ(budget().spent, all);
+      EXPECT_EQ(budget().reserved, dec("0"));
+    }
 }
 
 TEST_F(SetAsideTest, OfOneThatMayRunOnIsAStepOfItsRoundingMore) {
