@@ -64,8 +64,9 @@ void BudgetHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> BudgetHandlers::list(http::Request& request) {
+  const TenantId tenant = tenant_of_path(request);
   const PageRequest page = read_page(request, 1);
-  const auto budgets = co_await budgets_.list(tenant_of_path(request));
+  const auto budgets = co_await budgets_.list(tenant);
   const auto render = [](const Budget& budget) { return to_json(budget); };
   const auto key = [](const Budget& budget) { return std::vector{budget.name}; };
   co_return http::Response::json(200, page_of_all(page, budgets, render, key));

@@ -95,6 +95,7 @@ Api::Api(Foundation& foundation, Registry& registry, Accounting& accounting, Bac
               }),
       webhooks_(events.webhooks, foundation.config.webhooks.allow_private),
       ports_(sandboxes.access, sandboxes.lifecycle, sandboxes.ports, port_settings(foundation)),
+      presence_({sandboxes.lifecycle, registry.tenants, registry.keys, accounting.invoices}),
       mcp_sessions_(foundation.database, sandboxes.lifecycle),
       mcp_(mcp_sessions_, std::move(above.within),
            {foundation.config.mcp.profile, foundation.config.mcp.origins, SANDGATE_VERSION}),

@@ -14,6 +14,7 @@
 #include "gateway/api/operations.hpp"
 #include "gateway/api/pausing.hpp"
 #include "gateway/api/ports.hpp"
+#include "gateway/api/presence.hpp"
 #include "gateway/api/prices.hpp"
 #include "gateway/api/processes.hpp"
 #include "gateway/api/profiles.hpp"
@@ -52,6 +53,7 @@ class Api {
   void start();
 
   const http::Routes& routes() const { return routes_; }  // complete
+  http::Presence& presence() { return presence_; }
   compat::e2b::Surface& e2b() { return e2b_; }
 
  private:
@@ -85,6 +87,7 @@ class Api {
   api::EventHandlers events_;
   api::WebhookHandlers webhooks_;
   api::PortHandlers ports_;
+  api::Presence presence_;
   compat::mcp::Sessions mcp_sessions_;
   compat::mcp::Handlers mcp_;
   api::OperationsHandlers operations_;

@@ -112,12 +112,12 @@ Response replayed(const StoredAnswer& stored, bool secret) {
 
 Task<Response> Dispatcher::respond(Request& request, IncomingBody& body) {
   const auto begin = std::chrono::steady_clock::now();
-  const Route* route = nullptr;
+  Passage passage;
   Response response;
   std::optional<Error> error;
   std::exception_ptr failure;
   try {
-    response = co_await answer(request, body, route);
+    response = co_await answer(request, body, passage);
   } catch (const Error& known) {
     error = known;  // the usual case, which need not be thrown once more
   } catch (...) {
@@ -128,10 +128,12 @@ Task<Response> Dispatcher::respond(Request& request, IncomingBody& body) {
     const bool left = body.broken() || state.cancelled() != asio::cancellation_type::none;
     if (left && failure) std::rethrow_exception(failure);
     if (left) throw *error;
+    if (error && passage.admitted) error = co_await told_of(request, std::move(*error));
     response = problem(error ? *error : as_error(failure, request.id), request.id);
   }
   if (services_.metrics)
-    services_.metrics->record(route, response.status, std::chrono::steady_clock::now() - begin);
+    services_.metrics->record(passage.route, response.status,
+                              std::chrono::steady_clock::now() - begin);
   co_return response;
 }
 
@@ -157,9 +159,9 @@ Task<Response> Dispatcher::refuse_path(Request& request, std::vector<Method> all
   co_return problem(error, request.id);
 }
 
-Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Route*& route) {
+Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Passage& passage) {
   auto match = routes_.match(request.method, split_target(request.target).path);
-  route = match.route;
+  const Route* route = passage.route = match.route;
   check_single(request.headers);
   if (!route) co_return co_await refuse_path(request, std::move(match.allowed));
   request.route = route->pattern;
@@ -169,6 +171,7 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, const Ro
     check_role(request.caller, *route);
     if (services_.admission) services_.admission->admit(request.caller, *route);
   }
+  passage.admitted = true;
   if (route->idempotent_create) check_idempotency_key(request);
   std::shared_ptr<void> permit, room;
   if (route->body == BodyMode::streamed) {
@@ -235,21 +238,33 @@ Task<Response> Dispatcher::run(Request& request, const Route& route) {
   return route.handler(request);
 }
 
+Task<Error> Dispatcher::told_of(const Request& request, Error error) {
+  const bool is_wrong = error.code == ErrorCode::invalid || error.code == ErrorCode::too_large;
+  if (!is_wrong || !services_.presence || !request.params.contains("id")) co_return error;
+  auto checking = services_.presence->check(request);
+  const auto outcome = co_await attempt(std::move(checking));
+  const auto* missing = std::get_if<Error>(&outcome);
+  co_return missing && missing->code == ErrorCode::not_found ? *missing : std::move(error);
+}
+
 Task<Response> Dispatcher::run_once(Request& request, const Route& route, IdempotentCall call) {
   auto start = co_await services_.idempotency->start(std::move(call));
   if (!start.claim) co_return replayed(start.answer, route.secret_answer);
   request.claim = start.claim->id();
   request.earlier = std::move(start.earlier);
   Response response;
+  std::optional<Error> refusal;
   std::exception_ptr failure;
   try {
     if (!request.earlier.empty() && !route.takes_up) throw answer_lost(request.earlier);
     response = co_await route.handler(request);
-  } catch (const Error& error) {
-    response = problem(error, request.id);
+  } catch (const Error& known) {
+    refusal = known;
   } catch (...) {
     failure = std::current_exception();
   }
+  if (refusal) refusal = co_await told_of(request, std::move(*refusal));
+  if (refusal) response = problem(*refusal, request.id);
   if (failure || !is_text(response) || !is_final(response.status)) {
     start.claim->release();
     if (failure) std::rethrow_exception(failure);

@@ -5,13 +5,15 @@
 #include "gateway/http/body_room.hpp"
 #include "gateway/http/http_metrics.hpp"
 #include "gateway/http/idempotency.hpp"
+#include "gateway/http/presence.hpp"
 #include "gateway/http/responder.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::http {
 
 // From a request to its route's answer, in this order: match, authenticate, permission,
-// admission, body, idempotency, handler. No body is read for a caller who may not send it.
+// admission, body, idempotency, handler. No body is read for a caller who may not send it. Whoever
+// asks for what is not there hears that, however wrong the rest of the request is.
 class Dispatcher final : public Responder {
  public:
   // What it asks; all outlive it. Null: nothing is asked or counted.
@@ -22,6 +24,7 @@ class Dispatcher final : public Responder {
     HttpMetrics* metrics = nullptr;
     Live<size_t> body_bytes = 1 << 20;  // of a JSON body, where its route says nothing else
     BodyRoom* body_room = nullptr;
+    Presence* presence = nullptr;
   };
   // `routes` must be complete and outlive it.
   Dispatcher(const Routes& routes, Services services) : routes_(routes), services_(services) {}
@@ -38,11 +41,18 @@ class Dispatcher final : public Responder {
   Task<Response> within(Request& request);
 
  private:
-  Task<Response> answer(Request& request, IncomingBody& body, const Route*& route);
+  // How far a request has come: its route, and whether its caller may use it.
+  struct Passage {
+    const Route* route = nullptr;
+    bool admitted = false;
+  };
+  Task<Response> answer(Request& request, IncomingBody& body, Passage& passage);
   Task<Response> refuse_path(Request& request, std::vector<Method> allowed);
   // What it returns holds the body's room.
   Task<std::shared_ptr<void>> receive(Request& request, IncomingBody& body, const Route& route);
   Task<Response> run(Request& request, const Route& route);
+  // Of an admitted request: what is told for `error`.
+  Task<Error> told_of(const Request& request, Error error);
   Task<Response> run_once(Request& request, const Route& route, IdempotentCall call);
 
   const Routes& routes_;

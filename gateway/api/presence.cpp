@@ -1,0 +1,61 @@
+#include "gateway/api/presence.hpp"
+
+#include "gateway/api/tenant_scope.hpp"
+
+namespace sandgate::api {
+namespace {
+
+// The id of the path as one of its kind; what is no id is simply not there.
+template <class Id>
+Id named(const http::Request& request, const char* kind) {
+  const std::string& text = request.param("id");
+  const auto id = Id::parse(text);
+  if (!id) throw Error::not_found(kind, text);
+  return *id;
+}
+
+}  // namespace
+
+Task<void> Presence::check(const http::Request& request) {
+  const auto is_below = [&](std::string_view pattern) {
+    return request.route.starts_with(pattern);
+  };
+  const auto& tenant = request.caller.tenant;
+  if (is_below("/v1/tenants/{id}")) co_return co_await check_tenant(request);
+  if (is_below("/v1/keys/{id}")) co_return co_await check_key(request);
+  if (is_below("/v1/invoices/{id}")) co_return co_await check_invoice(request);
+  if (!tenant) co_return;
+  if (is_below("/v1/sandboxes/{id}")) {
+    co_await stores_.lifecycle.get(*tenant, named<SandboxId>(request, "sandbox"));
+  } else if (is_below("/v1/snapshots/{id}")) {
+    co_await snapshots_.find(*tenant, named<SnapshotId>(request, "snapshot"));
+  }
+}
+
+Task<void> Presence::check_tenant(const http::Request& request) {
+  const auto id = named<TenantId>(request, "tenant");
+  // An operator changes every tenant, whomever it acts for; money it looks after for that one.
+  const bool is_itself =
+      request.route == "/v1/tenants/{id}" || request.route == "/v1/tenants/{id}/limits";
+  if (!request.caller.is_operator() || !is_itself) tenant_of_path(request);
+  const auto tenant = co_await stores_.tenants.find(id);
+  if (!tenant) throw Error::not_found("tenant", id.value);
+}
+
+Task<void> Presence::check_key(const http::Request& request) {
+  const auto id = named<KeyId>(request, "key");
+  const auto key = co_await stores_.keys.find(id);
+  const auto& own = request.caller.tenant;
+  if (!key || (own && key->tenant != own)) throw Error::not_found("key", id.value);
+}
+
+Task<void> Presence::check_invoice(const http::Request& request) {
+  const std::string& text = request.param("id");
+  const auto id = InvoiceId::parse(text.substr(0, text.find('.')));  // as CSV or HTML too
+  if (!id) throw Error::not_found("invoice", text);
+  const Invoice invoice = co_await stores_.invoices.get(*id);
+  const auto& own = request.caller.tenant;
+  if (own && *own != invoice.tenant) throw Error::not_found("invoice", id->value);
+}
+
+}  // namespace sandgate::api
