@@ -8,39 +8,45 @@
 #include <climits>
 
 #include "local/agent/extraction.hpp"
-#include "local/agent/file_tree.hpp"
 #include "local/agent/tar_reader.hpp"
 #include "local/agent/tar_writer.hpp"
+#include "local/agent/tree_walk.hpp"
 
 namespace sandgate::agent {
 namespace {
 
-constexpr int kMaxDepth = 256;
 constexpr size_t kSendBytes = 4 * kMaxPayload;
+constexpr size_t kNameInError = 200;
 
-void check_depth(int depth) {
-  if (depth > kMaxDepth) throw Error(ErrorCode::too_large, "the directories are too deep");
+// What is longer no program unpacks, ours neither.
+void check_name(const std::string& name) {
+  if (name.size() < kMaxPath) return;
+  throw Error(ErrorCode::too_large, "the directories are too deep: what is below '" +
+                                        name.substr(0, kNameInError) +
+                                        "...' has a path of more than 4095 bytes");
 }
 
-void rehearse_all(const File& directory, const std::string& path, int depth);
-
-// Looks at a tree as Packing will: once bytes are on their way, no error can be told.
-void rehearse(const File& directory, const std::string& name, const std::string& path, int depth) {
+// Looks at an entry as Packing will: once bytes are on their way, no error can be told. Opened,
+// where it is a directory.
+File rehearse(const File& directory, const std::string& name, const std::string& path) {
   struct stat info;
-  if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return File();
   const bool is_directory = S_ISDIR(info.st_mode);
-  if (!is_directory && !S_ISREG(info.st_mode)) return;
+  if (!is_directory && !S_ISREG(info.st_mode)) return File();
   const int how = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | (is_directory ? O_DIRECTORY : 0);
-  const File entry(open_safely(directory.get(), name.c_str(), how));
+  File entry(open_safely(directory.get(), name.c_str(), how));
   // What has gone or changed meanwhile is left to the packing.
   if (!entry && (errno == EACCES || errno == EPERM)) throw path_error(path);
-  if (entry && is_directory) rehearse_all(entry, path, depth + 1);
+  return is_directory ? std::move(entry) : File();
 }
 
-void rehearse_all(const File& directory, const std::string& path, int depth) {
-  check_depth(depth);
-  for (const std::string& name : names_in(directory, kMostNames, path))
-    rehearse(directory, name, join(path, name), depth);
+void rehearse_all(const File& directory, const std::string& path) {
+  TreeWalk walk(directory, path);
+  while (walk.next()) {
+    check_name(walk.relative());
+    File entry = rehearse(walk.directory(), walk.name(), walk.path());
+    if (entry) walk.enter(std::move(entry));
+  }
 }
 
 // Walks a tree and sends it as it goes.
@@ -48,28 +54,31 @@ class Packing {
  public:
   explicit Packing(FileSession& session) : session_(session) {}
 
-  void add(const File& directory, const std::string& name, const std::string& path, int depth) {
+  // Opened, where it is a directory, of which this adds no more than itself.
+  File add(const File& directory, const std::string& name, const std::string& path) {
     struct stat info;
-    if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return File();
     TarEntry entry{.name = path,
                    .mode = static_cast<uint32_t>(info.st_mode & 0777),
                    .mtime = info.st_mtim.tv_sec};
     if (S_ISREG(info.st_mode)) add_file(directory, name, entry);
     if (S_ISLNK(info.st_mode)) add_link(directory, name, entry);
-    if (!S_ISDIR(info.st_mode)) return;
+    if (!S_ISDIR(info.st_mode)) return File();
     entry.type = TarType::directory;
     entry.name += "/";
     send(tar_header(entry));
-    const File child(
-        open_safely(directory.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    File child(open_safely(directory.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     if (!child) throw path_error(path);
-    add_all(child, path + "/", depth + 1);
+    return child;
   }
 
-  void add_all(const File& directory, const std::string& prefix, int depth) {
-    check_depth(depth);
-    for (const std::string& name : names_in(directory, kMostNames, prefix))
-      add(directory, name, prefix + name, depth);
+  void add_all(const File& directory, const std::string& path) {
+    TreeWalk walk(directory, path);
+    while (walk.next()) {
+      check_name(walk.relative());
+      File entry = add(walk.directory(), walk.name(), walk.relative());
+      if (entry) walk.enter(std::move(entry));
+    }
   }
 
   void finish() {
@@ -130,15 +139,15 @@ void read_archive(FileSession& session, FileRequest& request) {
   if (!directory && errno != ENOTDIR) throw path_error(path);
   Packing packing(session);
   if (directory) {
-    rehearse_all(directory, path, 0);
+    rehearse_all(directory, path);
     session.reply(nlohmann::json::object());
-    packing.add_all(directory, "", 0);
+    packing.add_all(directory, path);
   } else {
     const Place place = open_place(path, false);
     describe(place, path);
-    rehearse(place.directory, place.name, path, 0);
+    rehearse(place.directory, place.name, path);
     session.reply(nlohmann::json::object());
-    packing.add(place.directory, place.name, place.name, 0);
+    packing.add(place.directory, place.name, place.name);
   }
   packing.finish();
 }

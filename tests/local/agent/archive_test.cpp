@@ -24,6 +24,18 @@ class ArchiveTest : public AgentTest {
     StringSource source(members + agent::tar_end());
     return go([&] { return refusal(client_.write_archive("out", source)); });
   }
+  // Directories within each other, so many with names of so many bytes each, and in the last
+  // "file".
+  void dig(const std::string& top, std::vector<std::pair<int, int>> levels) {
+    std::string names = "[\"" + top + "\"]";
+    for (const auto& [count, bytes] : levels)
+      names += " + [\"d\" * " + std::to_string(bytes) + "] * " + std::to_string(count);
+    const auto done = exec("python3 -c 'import os\nfor name in " + names +
+                           ":\n  os.mkdir(name)\n  os.chdir(name)\n"
+                           "open(\"file\", \"w\").write(\"text\")'");
+    ASSERT_EQ(done.exit.exit_code, 0) << done.err;
+  }
+  static std::string longest(int bytes) { return std::to_string(bytes + 1) + "\n"; }
   std::string pack(std::string path) {
     return go([&]() -> Task<std::string> {
       auto source = co_await client_.read_archive(path);
@@ -76,6 +88,34 @@ TEST_F(ArchiveTest, OneFileIsAnArchiveToo) {
   EXPECT_EQ(go([&] { return refusal(client_.read_archive("none")); }), "not_found");
 }
 
+TEST_F(ArchiveTest, GoesRoundHoweverDeep) {
+  dig("in", {{400, 1}});
+  const std::string tar = pack("in");
+  std::ofstream(directory_.path() + "/in.tar", std::ios::binary) << tar;
+  ::chmod((directory_.path() + "/in.tar").c_str(), 0644);
+  EXPECT_EQ(exec("mkdir other; tar -C other -xf ../in.tar; diff -r in other && echo same").out,
+            "same\n");
+  StringSource source(tar);
+  go([&] { return client_.write_archive("out", source); });
+  EXPECT_EQ(exec("diff -r in out && echo same").out, "same\n");
+  EXPECT_EQ(exec("find out -type f -printf '%P\\n' | wc -c; rm -rf in other out").out,
+            longest(2 * 400 + 4));
+}
+
+// It is the path that is too long, and that is told before the first byte.
+TEST_F(ArchiveTest, IsAsDeepAsAPathMayBeLong) {
+  dig("fits", {{15, 255}, {1, 250}});  // 15 * 256 + 251 and "file"
+  StringSource source(pack("fits"));
+  go([&] { return client_.write_archive("out", source); });
+  EXPECT_EQ(exec("cd out && find . -type f -printf '%P\\n' | wc -c").out, longest(4095));
+  dig("deep", {{15, 255}, {1, 251}});
+  EXPECT_EQ(go([&] { return refusal(client_.read_archive("deep")); }), "too_large");
+  std::string name = "x";
+  for (int i = 0; i < 2048; ++i) name.insert(0, "d/");
+  EXPECT_EQ(unpack(member({.name = name})), "invalid") << "what is packed can be unpacked";
+  exec("rm -rf fits out deep");
+}
+
 // However much stands before it.
 TEST_F(ArchiveTest, WhatMayNotBeReadIsNamedBeforeTheFirstByte) {
   exec(
@@ -90,7 +130,9 @@ TEST_F(ArchiveTest, WhatMayNotBeReadIsNamedBeforeTheFirstByte) {
     });
   };
   EXPECT_NE(why().find(home() + "/in/sub/closed"), std::string::npos) << why();
-  exec("rmdir in/sub/closed");
+  exec("rmdir in/sub/closed; mkdir in/sub/read; echo x > in/sub/read/file; chmod 444 in/sub/read");
+  EXPECT_NE(why().find(home() + "/in/sub/read"), std::string::npos) << why();
+  exec("chmod 755 in/sub/read; rm -r in/sub/read");
   EXPECT_EQ(why().substr(0, 9), "forbidden");
   EXPECT_NE(why().find(home() + "/in/sub/secret"), std::string::npos) << why();
   exec("rm in/sub/secret; ln -s nowhere in/sub/link; mkfifo in/sub/pipe");
