@@ -101,8 +101,12 @@ void HealthBoard::decide(Entry& entry, Time now, Breaker breaker) {
 }
 
 void HealthBoard::open(Entry& entry, Time now) {
-  entry.cooldown =
-      entry.cooldown.count() == 0 ? kFirstCooldown : std::min(entry.cooldown * 2, kLongestCooldown);
+  // Soon after a probe that went well it is the same outage: else one that fails now and then would
+  // be tried again and again.
+  const bool same = entry.breaker == Breaker::half_open || now < entry.decided_at + kWindow;
+  entry.cooldown = same && entry.cooldown.count() > 0
+                       ? std::min(entry.cooldown * 2, kLongestCooldown)
+                       : kFirstCooldown;
   entry.open_until = now + entry.cooldown;
   decide(entry, now, Breaker::open);
 }
@@ -112,11 +116,7 @@ void HealthBoard::succeeded(const DeploymentKey& deployment, std::chrono::millis
   judge(deployment, [&](Entry& entry) {
     if (entry.breaker == Breaker::half_open) decide(entry, now, Breaker::closed);
     // An answer that was under way when the breaker opened does not close it.
-    if (entry.breaker == Breaker::closed) {
-      note(entry, now, false);
-      // Healthy for a whole window: the next opening starts from the shortest cooldown again.
-      if (now > entry.open_until + kWindow) entry.cooldown = std::chrono::seconds(0);
-    }
+    if (entry.breaker == Breaker::closed) note(entry, now, false);
     const double sample = static_cast<double>(took.count());
     if (!entry.latency_p50_ms)
       entry.latency_p50_ms = sample;

@@ -32,6 +32,47 @@ TEST(HealthBoard, OpensAfterFiveFailuresAndLetsOneProbeThrough) {
   EXPECT_EQ(board.look({"a"}).breaker, Breaker::closed);
 }
 
+struct Outages {
+  Outages() {
+    board.on_change([this](const DeploymentKey&, const Verdict& verdict) {
+      if (verdict.breaker == Breaker::open) cooldowns.push_back(verdict.cooldown.count());
+    });
+  }
+  void fail() {
+    for (int i = 0; i < 5; ++i) board.failed({"a"}, Error(ErrorCode::unavailable, "down"));
+  }
+  // When the cooldown is over.
+  void probe(bool works) {
+    clock.advance(seconds(cooldowns.back()));
+    ASSERT_TRUE(board.admit({"a"}));
+    if (works) board.succeeded({"a"}, milliseconds(5));
+    if (!works) board.failed({"a"}, Error(ErrorCode::unavailable, "down"));
+  }
+
+  FakeClock clock;
+  HealthBoard board{clock};
+  std::vector<int64_t> cooldowns;
+};
+
+TEST(HealthBoard, DoublesTheCooldownForEachProbeThatFails) {
+  Outages outages;
+  outages.fail();
+  for (int probe = 0; probe < 5; ++probe) outages.probe(false);
+  EXPECT_EQ(outages.cooldowns, (std::vector<int64_t>{30, 60, 120, 240, 300, 300}));
+}
+
+// Whether or not anything was tried in between; what fails again at once is the same outage.
+TEST(HealthBoard, BeginsWithHalfAMinuteAfterAMinuteThatItWasClosed) {
+  Outages outages;
+  for (const seconds closed : {seconds(0), seconds(59), seconds(60), seconds(0), seconds(7200)}) {
+    outages.fail();
+    outages.probe(true);
+    outages.clock.advance(closed);
+  }
+  outages.fail();
+  EXPECT_EQ(outages.cooldowns, (std::vector<int64_t>{30, 60, 120, 30, 60, 30}));
+}
+
 TEST(HealthBoard, ClosesForWhoWasAwayAndIsBack) {
   FakeClock clock;
   HealthBoard board(clock);
