@@ -1,5 +1,6 @@
 #include "gateway/core/log.hpp"
 #include "providers/growing_pause.hpp"
+#include "providers/sandbox_pages.hpp"
 #include "providers/vercel.hpp"
 
 // Pause, resume, snapshots and time to live of VercelProvider. Only the disk survives.
@@ -93,13 +94,20 @@ Task<std::optional<BackendSnapshot>> VercelProvider::find_snapshot(std::string s
   if (sandboxes.empty()) co_return std::nullopt;
   const Json answer{{"sandbox", sandboxes.front()}};
   const vercel::Box box = vercel::to_box(answer);
-  RestCall call{.path = with_team("/v2/sandboxes/snapshots" + project +
-                                  "&limit=50&name=" + percent_encode(box.sandbox.backend_id))};
-  const Json document = co_await api_.call(std::move(call));
-  for (const Json& item : list_of("vercel", document, "snapshots"))
-    if (text_of(item, "sourceSessionId") == box.saved_session &&
-        text_of(item, "status") == "created")
-      co_return vercel::to_snapshot(item);
+  const std::string all = project + "&limit=50&name=" + percent_encode(box.sandbox.backend_id);
+  std::string cursor;
+  ListRoom room("vercel");
+  do {
+    room.take_page();
+    RestCall call{.path = with_team("/v2/sandboxes/snapshots" + all + cursor),
+                  .room = room.bytes()};
+    const Json document = co_await api_.call(std::move(call));
+    for (const Json& item : list_of("vercel", document, "snapshots"))
+      if (text_of(item, "sourceSessionId") == box.saved_session &&
+          text_of(item, "status") == "created")
+        co_return vercel::to_snapshot(item);
+    cursor = next_query("cursor", text_of(field_of(document, "pagination"), "next"));
+  } while (!cursor.empty());
   co_return std::nullopt;
 }
 

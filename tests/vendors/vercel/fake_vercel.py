@@ -126,10 +126,13 @@ class FakeVercel(fake.Fake):
         key, _, value = request.one("tags", "").partition(":")
         found = [box for box in sorted(self.boxes.values(), key=lambda box: -box.created_at)
                  if not key or box.metadata.get(key) == value]
+        return self.page_of("sandboxes", [self.view(box) for box in found], request)
+
+    def page_of(self, name, found, request):
         first, limit = int(request.one("cursor", "0")), int(request.one("limit", "10"))
         more = str(first + limit) if first + limit < len(found) else None
-        page = [self.view(box) for box in found[first:first + limit]]
-        return 200, {"sandboxes": page, "pagination": {"count": len(page), "next": more}}
+        page = found[first:first + limit]
+        return 200, {name: page, "pagination": {"count": len(page), "next": more}}
 
     def get(self, request, name):
         box = self.named(request, name)
@@ -224,7 +227,7 @@ class FakeVercel(fake.Fake):
         self.in_project(request.one("project"))
         found = [saved["view"] for saved in self.saved.values()
                  if request.one("name") in (None, saved["box"])]
-        return 200, {"snapshots": found[::-1], "pagination": {"count": len(found), "next": None}}
+        return self.page_of("snapshots", found[::-1], request)
 
     def get_snapshot(self, request, snapshot_id):
         return 200, {"snapshot": self.snapshot_of(snapshot_id)["view"]}

@@ -37,18 +37,41 @@ TEST(VercelTerminal, NothingGoesOutInTheClear) {
   EXPECT_NE(refusal(local, "ws://127.0.0.1:1/tty"), not_told) << "neither does the API";
 }
 
+const VendorLine& vercel_line() {
+  const auto& lines = vendor_lines();
+  return *std::ranges::find(lines, "vercel", &VendorLine::name);
+}
+
+CreateSpec any_box() {
+  CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = vercel_line().image};
+  spec.network.fallback = NetworkDefault::allow;
+  return spec;
+}
+
+// Each pause leaves a snapshot too, and the vendor lists the newest first.
+TEST(Vercel, FindsASnapshotBehindAPageOfLaterOnes) {
+  LiveLoop loop;
+  Vendor vendor(vercel_line(), loop.executor());
+  Provider& provider = vendor.provider();
+  const auto box = loop.run(provider.create(any_box()));
+  const std::string ours = SnapshotId::make().value;
+  const auto taken = loop.run(provider.snapshot(box.backend_id, ours, Keeps::disk, true));
+  for (int later = 0; later < 51; ++later) {
+    loop.run(provider.pause(box.backend_id, Keeps::disk));
+    loop.run(provider.resume(box.backend_id));
+  }
+  EXPECT_EQ(vendor.server().state()["saved"], 52);
+  const auto found = loop.run(provider.find_snapshot(ours));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->backend_id, taken.backend_id);
+}
+
 TEST(Vercel, AKillLeavesNoSnapshotOfTheEnd) {
   LiveLoop loop;
-  const auto& lines = vendor_lines();
-  const auto line =
-      std::find_if(lines.begin(), lines.end(), [](const auto& l) { return l.name == "vercel"; });
-  ASSERT_NE(line, lines.end());
-  Vendor vendor(*line, loop.executor());
+  Vendor vendor(vercel_line(), loop.executor());
   for (const bool refused : {false, true}) {
     if (refused) vendor.server().fault({{"match", "PATCH "}, {"kind", "status"}, {"status", 422}});
-    CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line->image};
-    spec.network.fallback = NetworkDefault::allow;
-    const auto box = loop.run(vendor.provider().create(std::move(spec)));
+    const auto box = loop.run(vendor.provider().create(any_box()));
     loop.run(vendor.provider().kill(box.backend_id));
     EXPECT_EQ(vendor.server().state()["boxes"], Json::array());
     EXPECT_EQ(vendor.server().state()["saved"], refused ? 1 : 0);
