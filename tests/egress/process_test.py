@@ -40,6 +40,27 @@ def test_a_killed_egress_process_comes_back():
     world.end(box)
 
 
+def test_addresses_told_before_a_restart_name_nothing_after_it():
+    box = world.box(f"api.test.example:{web.port}")
+    told = lambda: world.python(box, "import socket; print(socket.gethostbyname('api.test.example'))")["stdout"].strip()
+    fetch = lambda address: world.curl(box, f"http://api.test.example:{web.port}/plain", "--noproxy", "*", "--resolve",
+                                       f"api.test.example:{web.port}:{address}")
+    before = told()
+    assert before.startswith(("198.18.", "198.19.")), before
+    assert fetch(before)["stdout"] == "hello from outside\n", "the control: it names something now"
+    old = world.egress_pid()
+    os.kill(old, signal.SIGKILL)
+    wait_until(lambda: world.egress_pid() not in (None, old), 10, "a new egress process")
+    wait_until(lambda: told() != "", 10, "names are answered again")
+    heard = len(web.heard)
+    stale = fetch(before)
+    assert stale["exit_code"] != 0 and len(web.heard) == heard, stale
+    after = told()
+    assert after != before
+    assert fetch(after)["stdout"] == "hello from outside\n"
+    world.end(box)
+
+
 def test_a_killed_node_comes_back():
     box = world.box(f"api.test.example:{web.port}")
     url = f"http://api.test.example:{web.port}/plain"
