@@ -121,7 +121,9 @@ def test_a_login_shell_talks():
 
 def test_signals_reach_the_group():
     with Place() as place:
-        socket = place.terminal("?command=" + quote("trap 'echo caught' INT; echo ready; sleep 600; echo after"))
+        # Who is waited for says it: a shell that is signalled before it has a child goes on to wait for one.
+        child = "sh -c 'echo ready; exec sleep 600'"
+        socket = place.terminal("?command=" + quote(f"trap 'echo caught' INT; {child}; echo after"))
         started(socket)
         socket.until(b"ready")
         socket.control(type="signal", signal="INT")
