@@ -111,11 +111,19 @@ ssize_t receive_beside(int socket, std::span<char> into, StreamSocket& beside) {
   return got;
 }
 
+// Asio takes a full backlog for a connection under way, and then for one that was made.
+bool is_connected(const asio::local::stream_protocol::socket& socket) {
+  boost::system::error_code nobody;
+  socket.remote_endpoint(nobody);
+  return !nobody;
+}
+
 Task<void> dial(asio::local::stream_protocol::socket& socket, const Dial& target) {
   boost::system::error_code failure;
   for (int attempt = 0; attempt < kDialAttempts; ++attempt) {
     std::tie(failure) = co_await socket.async_connect(target.endpoint, kAsTuple);
-    if (failure != asio::error::try_again && failure != asio::error::would_block) break;
+    if (!failure && !is_connected(socket)) failure = asio::error::try_again;
+    if (failure != asio::error::try_again) break;
     socket.close();
     co_await sleep_for(kDialPause);
   }

@@ -1,8 +1,11 @@
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <fstream>
 #include <random>
 #include <sstream>
+#include <thread>
 
 #include "local/agent/protocol.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
@@ -92,6 +95,26 @@ TEST_F(HostileClientTest, AnEndlessRequestIsCutOff) {
   std::string bytes;
   for (int i = 0; i < 40; ++i) bytes += frame(FrameType::request_part, std::string(65536, ' '));
   EXPECT_EQ(tell(bytes).substr(4, 1), std::string(1, static_cast<char>(FrameType::error)));
+  EXPECT_TRUE(alive());
+}
+
+TEST_F(HostileClientTest, AFullBacklogIsWaitedFor) {
+  EXPECT_TRUE(alive());
+  ASSERT_EQ(::kill(agent_pid(), SIGSTOP), 0);
+  asio::io_context loop;
+  std::vector<Socket> crowd;
+  for (boost::system::error_code full; !full;) {
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    crowd.emplace_back(loop, asio::local::stream_protocol(), fd);
+    const asio::local::stream_protocol::endpoint agent(socket_path());
+    if (::connect(fd, agent.data(), static_cast<socklen_t>(agent.size())) != 0)
+      full.assign(errno, boost::system::system_category());
+    ASSERT_LT(crowd.size(), 1000u);
+  }
+  const std::jthread resumed([this] {
+    for (int i = 0; i < 20; ++i) pause();
+    ::kill(agent_pid(), SIGCONT);
+  });
   EXPECT_TRUE(alive());
 }
 
