@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <map>
 
 #include "gateway/core/crypto.hpp"
@@ -178,12 +178,13 @@ TEST(Mask, TakesNoLongerForTextsThatAreAlmostAValue) {
   std::vector<std::string> values;
   for (int i = 0; i < 16; ++i) values.push_back(almost + static_cast<char>('c' + i));
   Mask mask(looking_for(values));
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   size_t shown = 0;
   for (int i = 0; i < 16; ++i) shown += mask.pass(almost).size();
   for (int i = 0; i < 4096; ++i) shown += mask.pass("a").size();
   EXPECT_EQ(shown + mask.rest().size(), 16 * almost.size() + 4096);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  // Of this process alone, and enough for one that is built to look at every access.
+  EXPECT_LT(std::clock() - begin, 20 * CLOCKS_PER_SEC);
 }
 
 }  // namespace
