@@ -46,29 +46,6 @@ std::string read_text(const fs::path& path) {
 // A descriptor of the machine that the node starts with, as a careless parent's child would.
 constexpr int kCareless = 300;
 
-// The ids of sandboxes end where the egress process has its own.
-constexpr uint32_t kEgressOffset = 4095 * 65536u;
-
-// Whose a process is, also when it is dead and nobody has looked; 0 when it is gone.
-uint32_t uid_of(const fs::path& process) {
-  const std::string status = read_text(process / "status");
-  const size_t at = status.find("\nUid:\t");
-  return at == std::string::npos
-             ? 0
-             : static_cast<uint32_t>(std::strtoul(status.c_str() + at + 6, nullptr, 10));
-}
-
-// The first id that the machine gave the node of this journal; the highest when it has none.
-uint32_t claimed_base(const std::string& sandboxes) {
-  std::error_code ignored;
-  for (const auto& claim : fs::directory_iterator("/run/sandgate-nodes", ignored)) {
-    const Json json = Json::parse(read_text(claim.path()), nullptr, /*allow_exceptions=*/false);
-    if (json.is_object() && json.value("sandboxes", "") == sandboxes)
-      return json.value("id_base", UINT32_MAX);
-  }
-  return UINT32_MAX;
-}
-
 class TextSource : public ByteSource {
  public:
   explicit TextSource(std::string text) : text_(std::move(text)) {}
@@ -106,15 +83,6 @@ bool is_exiting(int64_t pid) {
   std::string field;
   for (int number = 3; number <= 9; ++number) fields >> field;
   return (std::strtoul(field.c_str(), nullptr, 10) & kExiting) != 0;
-}
-
-int count_lines(const std::string& text, const std::string& needle) {
-  std::istringstream lines(text);
-  int count = 0;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find(needle) != std::string::npos) ++count;
-  }
-  return count;
 }
 
 }  // namespace
@@ -334,36 +302,7 @@ bool LocalNode::leaks_into(const std::string& id) const {
 }
 
 HostState LocalNode::host_state() const {
-  HostState state;
-  state.mounts = count_lines(read_text("/proc/self/mountinfo"), " ");
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/sys/block", ignored)) {
-    if (read_text(entry.path() / "loop/backing_file").starts_with(data_dir())) ++state.loops;
-  }
-  for (fs::recursive_directory_iterator it("/sys/fs/cgroup", ignored), end; it != end;
-       it.increment(ignored)) {
-    if (it->path().parent_path().filename() == "sandgate-" + name_ && it->is_directory()) {
-      ++state.cgroups;
-    }
-  }
-  const uint32_t base = claimed_base(run_dir() + "/sandboxes");
-  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-    const uint32_t uid = uid_of(entry.path());
-    if (uid >= base && uid - base < kEgressOffset) ++state.processes;
-  }
-  if (pid_ < 0) return state;
-  for (const auto& entry :
-       fs::directory_iterator("/proc/" + std::to_string(pid_) + "/fd", ignored)) {
-    const std::string held = fs::read_symlink(entry.path(), ignored);
-    if (held.starts_with("net:[") || held.starts_with("mnt:[")) ++state.namespaces;
-  }
-  return state;
-}
-
-std::ostream& operator<<(std::ostream& out, const HostState& state) {
-  return out << state.mounts << " mounts, " << state.loops << " loops, " << state.cgroups
-             << " control groups, " << state.processes << " processes, " << state.namespaces
-             << " namespaces";
+  return look_at_host({name_, data_dir(), run_dir(), pid_});
 }
 
 }  // namespace sandgate::test

@@ -2,7 +2,6 @@
 #include <sys/types.h>
 
 #include <memory>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "local/local_provider.hpp"
 #include "local/node/journal.hpp"
 #include "tests/local/frozen_disk.hpp"
+#include "tests/local/host_state.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {
@@ -19,17 +19,6 @@ struct ExecResult {
   std::string signal, out, err;
 };
 
-// The host's view of the world, to compare before and after.
-struct HostState {
-  int mounts = 0, loops = 0, cgroups = 0, processes = 0;
-  int namespaces = 0;  // that the node holds
-  bool operator==(const HostState&) const = default;
-  // Nothing of any kind is more than it was; what others leave meanwhile does not matter.
-  bool within(const HostState& before) const {
-    return mounts <= before.mounts && loops <= before.loops && cgroups <= before.cgroups &&
-           processes <= before.processes && namespaces <= before.namespaces;
-  }
-};
 // A node of its own in a process of its own, with a LocalProvider over it; ended with the object,
 // its sandboxes too. The image "debian-12" is built once and kept in SANDGATE_TEST_IMAGES
 // (/var/cache/sandgate-test/images when unset).
@@ -75,8 +64,7 @@ class LocalNode {
   const SmallDisk& move_to_small_disk(int mib);
   // Whether a directory of the machine that the node has open is open in the sandbox's agent, too.
   bool leaks_into(const std::string& id) const;
-  // What is on the machine of its sandboxes; of other nodes' nothing but mounts.
-  HostState host_state() const;
+  HostState host_state() const;  // what is on the machine of its sandboxes
   // Leaves the sandbox with a process that waits for its disk, and so cannot be ended meanwhile.
   FrozenDisk hold_at_disk(const JournalRecord& record);
 
@@ -101,7 +89,5 @@ bool is_dying(int64_t pid);
 
 // Compiles a C program statically on this machine and returns the bytes of the executable.
 std::string compile_c(const std::string& source);
-
-std::ostream& operator<<(std::ostream& out, const HostState& state);
 
 }  // namespace sandgate::test

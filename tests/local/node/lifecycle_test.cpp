@@ -21,33 +21,6 @@ using namespace std::chrono_literals;
 
 class LifecycleTest : public NodeTest {};
 
-int descriptors(pid_t pid) {
-  int count = 0;
-  for ([[maybe_unused]] const auto& entry :
-       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
-    ++count;
-  }
-  return count;
-}
-
-TEST_F(LifecycleTest, ManyLivesLeaveNothing) {
-  run(node().provider().kill(node().create()));
-  HostState before;
-  ASSERT_TRUE(eventually([&] { return images_left() == 0; }));
-  before = node().host_state();
-  const std::string seen = node().create();
-  const HostState with = node().host_state();
-  EXPECT_GT(with.processes, before.processes) << "the control: what lives is seen";
-  EXPECT_GT(with.cgroups, before.cgroups);
-  EXPECT_GT(with.namespaces, before.namespaces);
-  EXPECT_EQ(with.loops > before.loops, images_left() > 0);
-  run(node().provider().kill(seen));
-  int fds = descriptors(node().pid());
-  for (int i = 0; i < 200; ++i) run(node().provider().kill(node().create()));
-  expect_clean(before);
-  EXPECT_TRUE(eventually([&] { return descriptors(node().pid()) <= fds + 2; }));
-}
-
 TEST_F(LifecycleTest, EndsThatTakeLongKeepNobodyElseWaiting) {
   if (!node().provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << "no disks of their own";
   constexpr std::ptrdiff_t kThreads = 4, kSlow = 6;  // of the node, for questions; more than these
