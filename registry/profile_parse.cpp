@@ -1,5 +1,6 @@
 #include "registry/profile_parse.hpp"
 
+#include "gateway/core/bounded_json.hpp"
 #include "gateway/core/network_rule.hpp"
 #include "registry/document_fields.hpp"
 #include "registry/placement_parse.hpp"
@@ -191,12 +192,12 @@ Profile parse_profile(const Json& document, std::string_view expected_name) {
 
 Profile parse_profile_json(std::string_view text, std::string_view expected_name) {
   check_size(text);
-  return parse_profile(parse_json(text), expected_name);
+  return parse_profile(parse_bounded_json(text), expected_name);
 }
 
 Profile parse_profile_yaml(std::string_view text, std::string_view expected_name) {
   check_size(text);
-  return parse_profile(yaml_to_json(text), expected_name);
+  return parse_profile(yaml_to_json(text, kValuesOfARequest), expected_name);
 }
 
 }  // namespace sandgate

@@ -15,7 +15,6 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kMaxDepth = 64;
-constexpr size_t kMaxNodes = 50'000;
 // What aliases may multiply a text to.
 constexpr size_t kMaxTextBytes = 4 << 20;
 
@@ -107,6 +106,8 @@ Weight weigh(const Json& value) {
 // Builds the value from the parser's events, so that limits hold before anything is multiplied.
 class Builder : public YAML::EventHandler {
  public:
+  explicit Builder(size_t max_nodes) : max_nodes_(max_nodes) {}
+
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (done_) fail(mark, "there must be one document only");
   }
@@ -161,7 +162,7 @@ class Builder : public YAML::EventHandler {
   void spend(const YAML::Mark& mark, size_t nodes, size_t text_bytes) {
     nodes_ += nodes;
     text_bytes_ += text_bytes;
-    if (nodes_ > kMaxNodes || text_bytes_ > kMaxTextBytes) fail(mark, "the document is too large");
+    if (nodes_ > max_nodes_ || text_bytes_ > kMaxTextBytes) fail(mark, "the document is too large");
   }
 
   void scalar(const YAML::Mark& mark, YAML::anchor_t anchor, Json value, const std::string& text) {
@@ -215,6 +216,7 @@ class Builder : public YAML::EventHandler {
       frame.value[*std::exchange(frame.key, std::nullopt)] = std::move(value);
   }
 
+  const size_t max_nodes_;
   std::vector<Frame> open_;
   std::map<YAML::anchor_t, Json> anchors_;
   Json root_;
@@ -224,14 +226,14 @@ class Builder : public YAML::EventHandler {
 
 }  // namespace
 
-Json yaml_to_json(std::string_view text) {
+Json yaml_to_json(std::string_view text, size_t max_nodes) {
   // The reader would replace bad bytes, and stop at a NUL.
   if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
     throw Error::invalid("", "not valid YAML: the text must be UTF-8 without NUL");
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    Builder builder;
+    Builder builder(max_nodes);
     while (parser.HandleNextDocument(builder)) {
     }
     return builder.take();

@@ -3,6 +3,7 @@
 #include "gateway/api/audit.hpp"
 #include "gateway/api/named_resource.hpp"
 #include "gateway/core/moment.hpp"
+#include "gateway/http/table_body.hpp"
 #include "registry/document_fields.hpp"
 
 namespace sandgate::api {
@@ -12,7 +13,7 @@ constexpr size_t kMaxExportBytes = 8 << 20;
 constexpr size_t kMaxSecrets = 8, kMaxSecretBytes = 4096, kMaxRetried = 1000;
 
 ExportStore::Draft draft_from(const http::Request& request) {
-  const Json body = request.json();
+  const Json body = http::table_in(request);
   Problems problems;
   ObjectReader reader(body, problems);
   ExportStore::Draft draft{.name = request.param("name")};

@@ -7,6 +7,7 @@
 #include "gateway/api/named_resource.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/span.hpp"
+#include "gateway/http/table_body.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -117,7 +118,7 @@ Task<http::Response> PriceHandlers::publish(http::Request& request) {
   if (book == kShippedBook)
     throw Error(ErrorCode::conflict,
                 "the shipped book comes with Sandgate: publish another, which goes before it");
-  const PriceVersion draft = price_version_from(request.json(), book);
+  const PriceVersion draft = price_version_from(http::table_in(request), book);
   const auto tenant = TenantId::parse(draft.tenant);
   const ChangeTrail trail = trail_of(request, tenant, "prices.publish", book);
   const PriceVersion stored = co_await books_.publish(draft, trail);
@@ -127,7 +128,7 @@ Task<http::Response> PriceHandlers::publish(http::Request& request) {
 Task<http::Response> PriceHandlers::preview(http::Request& request) {
   const std::string& book = request.param("book");
   check_name(book, "a book");
-  PricePreview wanted{.draft = price_version_from(request.json(), book)};
+  PricePreview wanted{.draft = price_version_from(http::table_in(request), book)};
   std::tie(wanted.from, wanted.to) = span_of_preview(request.query, SystemClock().now());
   const Json answer = co_await preview_prices(database_, wanted);
   co_return http::Response::json(200, answer);

@@ -2,6 +2,7 @@
 
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/exec_request.hpp"
+#include "gateway/core/bounded_json.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
 
@@ -40,7 +41,7 @@ Task<std::optional<Error>> send_output(ProcessSocket& process, http::WebSocket& 
 
 // A control frame. That the process already ended is no failure; a wrong frame throws.
 Task<void> control(ProcessSocket& process, const std::string& text) {
-  Json body = parse_json(text);
+  Json body = parse_bounded_json(text);
   if (!body.is_object()) throw Error::invalid("", "a control frame is a JSON object");
   const std::string type = body.value("type", Json()).is_string() ? body["type"] : "";
   body.erase("type");

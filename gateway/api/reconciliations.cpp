@@ -1,6 +1,7 @@
 #include "gateway/api/reconciliations.hpp"
 
 #include "billing/reconciliation.hpp"
+#include "gateway/http/table_body.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -10,7 +11,7 @@ constexpr size_t kMaxReconciliationBytes = 32 << 20;
 // JSON, or CSV with the deployment and the period in the query.
 VendorReport report_in(const http::Request& request) {
   const auto type = request.headers.find("Content-Type");
-  if (!type || !type->starts_with("text/csv")) return vendor_report_from(request.json());
+  if (!type || !type->starts_with("text/csv")) return vendor_report_from(http::table_in(request));
   const auto asked = [&](const char* name) {
     const auto value = request.query.find(name);
     if (!value) throw Error::invalid(std::string("?") + name, "is required");

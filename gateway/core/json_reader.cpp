@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gateway/core/bounded_json.hpp"
+
 namespace sandgate {
 namespace {
-
-constexpr int kMaxDepth = 64;
 
 bool fits(const std::string& text, TextRule rule) {
   return text.size() >= rule.min && text.size() <= rule.max && text.find('\0') == std::string::npos;
@@ -17,70 +17,9 @@ std::string length_message(TextRule rule) {
          " bytes and no NUL";
 }
 
-// Where and why, of the library's "[json.exception.parse_error.101] parse error at line 1, column
-// 9: syntax error while parsing value - invalid literal; last read: '...'": what was read may be a
-// secret.
-std::string reason_of(std::string_view text) {
-  const size_t start = text.find("] ");
-  if (start != std::string_view::npos) text.remove_prefix(start + 2);
-  return std::string(text.substr(0, text.find("; last read: ")));
-}
-
-// Watches a parse for depth and duplicate members, which the parser itself lets pass.
-class Watcher {
- public:
-  using Event = Json::parse_event_t;
-
-  bool operator()(int depth, Event event, Json& parsed) {
-    if (depth > kMaxDepth) throw Error(ErrorCode::invalid, "the JSON is nested too deeply");
-    if (event == Event::key) return enter(parsed.get_ref<const std::string&>());
-    if (event == Event::object_end || event == Event::array_end) {
-      open_.pop_back();
-      return true;
-    }
-    if (!open_.empty()) ++open_.back().values;
-    if (event != Event::value) open_.emplace_back();
-    return true;
-  }
-
- private:
-  struct Open {
-    size_t values = 0;  // begun so far
-    const std::string* key = nullptr;  // the last; null in an array
-    std::set<std::string> seen;
-  };
-
-  bool enter(const std::string& key) {
-    const auto [at, added] = open_.back().seen.insert(key);
-    open_.back().key = &*at;
-    if (!added) throw Error::invalid(path(), "appears twice in one object");
-    return true;
-  }
-  std::string path() const {
-    std::string path;
-    for (const Open& one : open_)
-      path += "/" + (one.key ? pointer_token(*one.key) : std::to_string(one.values - 1));
-    return path;
-  }
-
-  std::vector<Open> open_;
-};
-
 }  // namespace
 
-Json parse_json(std::string_view text) {
-  try {
-    Watcher watcher;
-    return Json::parse(text.begin(), text.end(),
-                       [&](int depth, Json::parse_event_t event, Json& parsed) {
-                         return watcher(depth, event, parsed);
-                       });
-  } catch (const Json::parse_error& failure) {
-    throw Error::invalid("", "not valid JSON: " + reason_of(failure.what()));
-  } catch (const Json::out_of_range&) {
-    throw Error::invalid("", "not valid JSON: a number is too large");
-  }
-}
+Json parse_json(std::string_view text) { return parse_bounded_json(text, SIZE_MAX); }
 
 std::string pointer_token(std::string_view name) {
   std::string token;

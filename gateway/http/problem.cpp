@@ -7,6 +7,8 @@
 namespace sandgate::http {
 namespace {
 
+constexpr size_t kMostFields = 100;  // more than anybody reads
+
 int64_t seconds_up(std::chrono::milliseconds wait) {
   return std::max<int64_t>(1, (wait.count() + 999) / 1000);
 }
@@ -60,7 +62,8 @@ Json problem_document(const Error& error, int status, std::string_view request_i
   if (!error.provider.empty()) document["provider"] = error.provider;
   if (!error.fields.empty()) {
     Json& fields = document["fields"] = Json::array();
-    for (const FieldProblem& field : error.fields)
+    for (const FieldProblem& field :
+         std::span(error.fields).first(std::min(error.fields.size(), kMostFields)))
       fields.push_back({{"path", field.path}, {"message", field.message}});
   }
   return document;

@@ -1,6 +1,8 @@
 #include "gateway/http/request.hpp"
 
+#include "gateway/core/bounded_json.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/http/table_body.hpp"
 #include "gateway/http/token.hpp"
 
 namespace sandgate::http {
@@ -12,12 +14,21 @@ bool has_websocket_key(const Headers& headers) {
   return key && key->size() == 16;
 }
 
+void require_body(const Request& request) {
+  // Where every member is optional, a body that got lost would otherwise ask for the defaults.
+  if (request.body.empty()) throw Error::invalid("", "the request needs a body");
+}
+
 }  // namespace
 
 Json Request::json() const {
-  // Where every member is optional, a body that got lost would otherwise ask for the defaults.
-  if (body.empty()) throw Error::invalid("", "the request needs a body");
-  return parse_json(body);
+  require_body(*this);
+  return parse_bounded_json(body);
+}
+
+Json table_in(const Request& request) {
+  require_body(request);
+  return parse_json(request.body);
 }
 
 Json Request::json_or_empty() const {

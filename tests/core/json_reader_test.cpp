@@ -1,9 +1,11 @@
-#include "gateway/core/json_reader.hpp"
+#include "gateway/core/bounded_json.hpp"
 
 #include <gtest/gtest.h>
 
 namespace sandgate {
 namespace {
+
+using namespace std::string_view_literals;
 
 TEST(ParseJson, RefusesDepthDuplicatesAndBadText) {
   EXPECT_NO_THROW(parse_json(R"({"a":[1,{"b":null}]})"));
@@ -12,6 +14,44 @@ TEST(ParseJson, RefusesDepthDuplicatesAndBadText) {
   EXPECT_THROW(parse_json("{\"a\":\"\xff\"}"), Error);
   EXPECT_THROW(parse_json("{"), Error);
   EXPECT_THROW(parse_json(""), Error);
+}
+
+TEST(ParseJson, RefusesWhatFollowsANul) {
+  for (const std::string_view text :
+       {"{}\0"sv, "{}\0{{{"sv, "\0{}"sv, "{\"a\":\0 1}"sv, "{\"a\":\"\0\"}"sv, "{\"a\":1}\n\0\0"sv})
+    EXPECT_THROW(parse_json(text), Error) << text;
+  EXPECT_EQ(parse_json(R"({"a":"\u0000"})")["a"], "\0"sv);
+}
+
+TEST(ParseJson, TakesTheDepthOfItsContractAndNoMore) {
+  EXPECT_NO_THROW(parse_json(std::string(64, '[') + "1" + std::string(64, ']')));
+  EXPECT_THROW(parse_json(std::string(65, '[') + std::string(65, ']')), Error);
+}
+
+TEST(ParseJson, CountsEveryValue) {
+  const std::string text = R"({"a":[1,{}],"b":null})";  // the object, a, 1, {} and b
+  EXPECT_NO_THROW(parse_bounded_json(text, 5));
+  EXPECT_THROW(parse_bounded_json(text, 4), Error);
+  EXPECT_THROW(parse_bounded_json("1", 0), Error);
+}
+
+// A list that is eight times as long takes eight times as long, not sixty-four times. The square
+// takes 160 000 empty objects more than ten seconds.
+TEST(ParseJson, TakesTimeThatGrowsWithTheText) {
+  const auto time_of = [](size_t items, const std::string& item) {
+    std::string text = "[" + item;
+    for (size_t i = 1; i < items; ++i) text += "," + item;
+    text += "]";
+    auto best = std::chrono::steady_clock::duration::max();
+    for (int round = 0; round < 3; ++round) {
+      const auto start = std::chrono::steady_clock::now();
+      EXPECT_EQ(parse_json(text).size(), items);
+      best = std::min(best, std::chrono::steady_clock::now() - start);
+    }
+    return best;
+  };
+  for (const std::string item : {"{}", R"({"a":1})", "[]", R"([{"a":[{}]}])"})
+    EXPECT_LT(time_of(160'000, item), 24 * time_of(20'000, item)) << item;
 }
 
 TEST(ParseJson, SaysWhereAndWhyButNotWhatItRead) {

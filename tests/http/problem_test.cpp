@@ -34,6 +34,15 @@ TEST(Problem, CarriesWhatTheErrorKnows) {
                             {"candidates", 3}}));
 }
 
+TEST(Problem, NamesNoMoreFieldsThanAReaderWants) {
+  std::vector<FieldProblem> fields;
+  for (int i = 0; i < 16'000; ++i) fields.push_back({"/" + std::to_string(i), "is odd"});
+  const Response response = problem(Error(ErrorCode::invalid, "odd", fields), "rq1");
+  const Json document = Json::parse(std::get<std::string>(response.body));
+  ASSERT_EQ(document["fields"].size(), 100u);
+  EXPECT_EQ(document["fields"][99]["path"], "/99");
+}
+
 TEST(Problem, HasAStatusForEveryCode) {
   const std::pair<ErrorCode, int> statuses[] = {
       {ErrorCode::invalid, 400},         {ErrorCode::unauthenticated, 401},

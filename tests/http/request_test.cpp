@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/http/percent.hpp"
+#include "gateway/http/table_body.hpp"
 #include "gateway/http/target.hpp"
 #include "gateway/http/token.hpp"
 
@@ -76,6 +77,15 @@ TEST(Request, ReadsItsBodyAndTenant) {
   EXPECT_EQ(request.json(), request.json_or_empty());
   request.body = "{\"a\":1,\"a\":2}";
   EXPECT_THROW((void)request.json(), Error);
+  request.body = std::string("{}\0", 3);
+  EXPECT_THROW((void)request.json(), Error);
+  request.body = "[" + std::string(39'999, '0');
+  for (size_t i = 2; i < request.body.size(); i += 2) request.body[i] = ',';
+  request.body += "]";
+  EXPECT_THROW((void)request.json(), Error);
+  EXPECT_EQ(table_in(request).size(), 20'000u);
+  request.body = "";
+  EXPECT_THROW((void)table_in(request), Error);
   EXPECT_THROW((void)request.tenant(), Error);
   request.caller.tenant = TenantId::make();
   EXPECT_EQ(request.tenant(), *request.caller.tenant);

@@ -45,6 +45,11 @@ TEST(Yaml, RefusesWithLineAndColumn) {
   EXPECT_NE(message_of(std::string("a: \0", 4)), "");
 }
 
+TEST(Yaml, BoundsNodes) {
+  EXPECT_NO_THROW(yaml_to_json("{a: [1, 2]}", 5));
+  EXPECT_THROW(yaml_to_json("{a: [1, 2]}", 4), Error);
+}
+
 TEST(Yaml, BoundsDepthAndAliases) {
   EXPECT_NE(message_of(std::string(100, '[') + std::string(100, ']')), "");
   EXPECT_NE(message_of(std::string(100'000, '[')), "");

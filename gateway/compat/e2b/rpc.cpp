@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "gateway/compat/e2b/wording.hpp"
+#include "gateway/core/bounded_json.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
@@ -44,7 +45,7 @@ std::string_view content_of_envelope(std::string_view body) {
 }
 
 Json object_from(std::string_view text) {
-  Json message = parse_json(text);
+  Json message = parse_bounded_json(text);
   if (!message.is_object()) throw Error(ErrorCode::invalid, "the message is no object");
   return message;
 }

@@ -1,5 +1,7 @@
 #include "gateway/compat/mcp/message.hpp"
 
+#include "gateway/core/bounded_json.hpp"
+
 namespace sandgate::compat::mcp {
 namespace {
 
@@ -45,7 +47,7 @@ Received received(Json document) {
 
 Received receive(std::string_view body) {
   try {
-    return received(parse_json(body));
+    return received(parse_bounded_json(body));
   } catch (const Error& error) {
     return refused(RpcCode::parse_error, error.what());
   }
