@@ -46,10 +46,10 @@ Connection::Connection(Transport::Socket socket, std::shared_ptr<asio::ssl::cont
       patrol_(std::move(patrol)),
       transport_(std::move(socket), std::move(tls)),
       remote_address_(address_of(transport_.socket())) {
-  patrol_->add(this);
+  place_ = patrol_->add(this);
 }
 
-Connection::~Connection() { patrol_->remove(this); }
+Connection::~Connection() { patrol_->remove(place_); }
 
 void Connection::start() { spawn(&Connection::run); }
 void Connection::start_refusing() { spawn(&Connection::refuse); }
@@ -118,12 +118,14 @@ Task<void> Connection::refuse() {
 Task<bool> Connection::read_head(RequestParser& parser) {
   bool started = false;
   phase_ = Phase::idle;
+  patrol_->set_waiting(place_, buffer_.size() == 0);
   transport_.deadline.arm(context_.limits.idle_timeout);
   for (;;) {
     if (buffer_.size() > 0) {
       if (!started) transport_.deadline.arm(context_.limits.header_timeout);
       started = true;
       phase_ = Phase::reading;
+      patrol_->set_waiting(place_, false);
       buffer_.consume(parser.parse_head(unread(buffer_)));
       if (parser.head_done()) break;
     } else if (patrol_->stopping()) {

@@ -61,6 +61,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   const ConnectionContext& context_;
   std::shared_ptr<Patrol> patrol_;
+  Patrol::Place place_;
   Transport transport_;
   ReadBuffer buffer_{kMaxReadBuffer};
   std::string out_;

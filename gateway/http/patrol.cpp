@@ -7,15 +7,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterval{100};
 
-// Ending a connection may destroy it, and others; a copy that owns them keeps the loop valid.
-std::vector<std::shared_ptr<Connection>> owned(const std::unordered_set<Connection*>& connections) {
-  std::vector<std::shared_ptr<Connection>> copies;
-  copies.reserve(connections.size());
-  for (Connection* connection : connections)
-    if (auto alive = connection->weak_from_this().lock()) copies.push_back(std::move(alive));
-  return copies;
-}
-
 }  // namespace
 
 void Census::leave() {
@@ -29,16 +20,45 @@ bool Census::wait_until_empty(std::chrono::milliseconds limit) {
   return empty_.wait_for(lock, limit, [this] { return count() == 0; });
 }
 
-void Patrol::add(Connection* connection) {
-  connections_.insert(connection);
+Patrol::Place Patrol::add(Connection* connection) {
   ++size_;
+  busy_.push_back({connection});
   if (!ticking_) schedule();
+  return std::prev(busy_.end());
 }
 
-void Patrol::remove(Connection* connection) {
-  connections_.erase(connection);
+void Patrol::remove(Place place) {
+  set_waiting(place, false);
+  busy_.erase(place);
   --size_;
   census_->leave();
+}
+
+void Patrol::set_waiting(Place place, bool waits) {
+  if (place->waits == waits) return;
+  place->waits = waits;
+  std::list<Entry>& to = waits ? waiting_ : busy_;
+  to.splice(to.end(), waits ? busy_ : waiting_, place);
+  waiting_count_ += waits ? 1 : -1;
+}
+
+size_t Patrol::waiting() const {
+  const size_t promised = promised_;
+  const size_t count = waiting_count_;
+  return count > promised ? count - promised : 0;
+}
+
+void Patrol::promise_room() {
+  ++promised_;
+  asio::post(loop_, [self = shared_from_this()] { self->make_room(); });
+}
+
+void Patrol::make_room() {
+  --promised_;
+  if (waiting_.empty()) return;
+  const auto longest = waiting_.front().connection->weak_from_this().lock();
+  set_waiting(waiting_.begin(), false);
+  if (longest) longest->cancel();
 }
 
 void Patrol::schedule() {
@@ -48,26 +68,31 @@ void Patrol::schedule() {
     self->ticking_ = false;
     if (failure) return;
     self->look();
-    if (!self->connections_.empty() && !self->ticking_) self->schedule();
+    if (self->size() > 0 && !self->ticking_) self->schedule();
   });
 }
 
+void Patrol::end_those(const std::function<bool(Connection&)>& chosen) {
+  std::vector<std::shared_ptr<Connection>> ended;
+  for (const auto* list : {&busy_, &waiting_})
+    for (const Entry& entry : *list)
+      if (chosen(*entry.connection)) ended.push_back(entry.connection->weak_from_this().lock());
+  // Ending a connection may destroy it, and others: the lists are not to be walked meanwhile.
+  for (const auto& connection : ended)
+    if (connection) connection->cancel();
+}
+
 void Patrol::look() {
-  const int64_t now_ms = coarse_now_ms();
-  std::unordered_set<Connection*> ended;
-  for (Connection* connection : connections_)
-    if (connection->should_end(now_ms)) ended.insert(connection);
-  for (const auto& connection : owned(ended)) connection->cancel();
+  end_those([now_ms = coarse_now_ms()](Connection& one) { return one.should_end(now_ms); });
 }
 
 void Patrol::begin_stop() {
   stopping_ = true;
-  for (const auto& connection : owned(connections_))
-    if (connection->idle()) connection->cancel();
+  end_those([](Connection& one) { return one.idle(); });
 }
 
 void Patrol::cancel_all() {
-  for (const auto& connection : owned(connections_)) connection->cancel();
+  end_those([](Connection&) { return true; });
 }
 
 }  // namespace sandgate::http

@@ -2,8 +2,9 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
+#include <list>
 #include <mutex>
-#include <unordered_set>
 
 #include "gateway/core/async.hpp"
 
@@ -28,14 +29,27 @@ class Census {
 
 // Looks after the connections of one loop ten times a second: ends those whose deadline has
 // passed, and cancels handlers whose client is gone. One timer for all of them.
-// Every function is called on the loop.
+// Every function is called on the loop, unless it says otherwise.
 class Patrol : public std::enable_shared_from_this<Patrol> {
  public:
-  Patrol(asio::io_context& loop, std::shared_ptr<Census> census)
-      : timer_(loop), census_(std::move(census)) {}
+  struct Entry {
+    Connection* connection;
+    bool waits = false;  // for the first byte of a request
+  };
+  using Place = std::list<Entry>::iterator;
 
-  void add(Connection* connection);
-  void remove(Connection* connection);
+  Patrol(asio::io_context& loop, std::shared_ptr<Census> census)
+      : loop_(loop), timer_(loop), census_(std::move(census)) {}
+
+  Place add(Connection* connection);
+  void remove(Place place);
+  // The connection waits for a request from now on, or no longer does.
+  void set_waiting(Place place, bool waits);
+  // How many wait, less those already promised. From any thread.
+  size_t waiting() const;
+  // Soon ends the connection that has waited longest. From the one thread that accepts, while
+  // waiting() is not 0.
+  void promise_room();
   size_t size() const { return size_.load(std::memory_order_relaxed); }  // from any thread
 
   // From here on connections end after the answer in progress; idle ones end now.
@@ -46,11 +60,14 @@ class Patrol : public std::enable_shared_from_this<Patrol> {
  private:
   void schedule();
   void look();
+  void make_room();
+  void end_those(const std::function<bool(Connection&)>& chosen);
 
+  asio::io_context& loop_;
   asio::steady_timer timer_;
   std::shared_ptr<Census> census_;
-  std::unordered_set<Connection*> connections_;
-  std::atomic<size_t> size_{0};
+  std::list<Entry> busy_, waiting_;  // waiting: the longest first
+  std::atomic<size_t> size_{0}, waiting_count_{0}, promised_{0};
   bool ticking_ = false, stopping_ = false;
 };
 

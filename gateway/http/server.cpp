@@ -9,7 +9,7 @@
 namespace sandgate::http {
 namespace {
 
-// Room above max_connections for connections that are being told so.
+// Room above max_connections for connections that are being told so, and for those that end.
 constexpr size_t kRefusals = 256;
 constexpr std::chrono::milliseconds kAcceptPause{100};
 constexpr std::chrono::milliseconds kCancelPatience{5000};
@@ -56,9 +56,17 @@ size_t Server::quietest_loop() const {
   return best;
 }
 
+bool Server::make_room() {
+  const auto most = std::ranges::max_element(
+      patrols_, {}, [](const std::shared_ptr<Patrol>& patrol) { return patrol->waiting(); });
+  if ((*most)->waiting() == 0) return false;
+  (*most)->promise_room();
+  return true;
+}
+
 void Server::take(Transport::Socket socket, size_t loop) {
   if (census_->count() >= options_.max_connections + kRefusals) return;
-  const bool refused = census_->count() >= options_.max_connections;
+  const bool refused = census_->count() >= options_.max_connections && !make_room();
   census_->enter();
   auto tls = tls_ ? tls_->current() : nullptr;
   asio::dispatch(io_.loop(loop), [this, refused, tls = std::move(tls), patrol = patrols_[loop],

@@ -14,7 +14,7 @@ struct ServerOptions {
   std::string address = "127.0.0.1";  // an IP address, or "localhost"
   uint16_t port = 8080;  // 0: any free one
   std::optional<TlsFiles> tls;
-  Live<size_t> max_connections = 8192;  // beyond: 503 and gone
+  Live<size_t> max_connections = 8192;  // beyond, one that waits for a request ends; else 503
   std::chrono::milliseconds bind_patience{3000};  // how long a taken port is tried again
   std::chrono::milliseconds grace{30'000};  // for answers in progress when stopping
   Limits limits;
@@ -48,6 +48,8 @@ class Server {
  private:
   Task<void> accept_for_ever();
   void take(Transport::Socket socket, size_t loop);
+  // Ends a connection that waits for a request for another's sake. False: none waits.
+  bool make_room();
   size_t quietest_loop() const;
   void stop_within(std::chrono::milliseconds grace);
   void on_every_loop(void (Patrol::*what)());

@@ -172,13 +172,45 @@ TEST(Server, TakesOtherLimitsWhileItRuns) {
   server.server.change(options);
   server.dispatcher.set_body_bytes(50);
   EXPECT_EQ(client.ask(post("/v1/any", std::string(50, 'a'))).status, 200);
+  client.send("GET ");  // busy: it would give way otherwise
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
   RawClient second(server.port());
   EXPECT_EQ(second.ask(get("/hello")).status, 503);
+  client.send("/hello HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.receive().status, 200);
   EXPECT_EQ(client.ask(get("/hello", long_field)).status, 431);
   EXPECT_TRUE(client.ended());
   EXPECT_TRUE(test::eventually([&] { return server.server.connections() == 0; }));
   RawClient third(server.port());
   EXPECT_EQ(third.ask(post("/v1/any", std::string(51, 'a'))).status, 413);
+}
+
+// One who keeps all connections there may be keeps nobody out.
+TEST(Server, AConnectionThatWaitsGivesWayToANewOne) {
+  http::ServerOptions options;
+  options.max_connections = 8;
+  LiveServer server(table(), options);
+  std::vector<std::unique_ptr<RawClient>> kept;
+  for (int i = 0; i < 100; ++i) {
+    kept.push_back(std::make_unique<RawClient>(server.port()));
+    EXPECT_EQ(kept.back()->ask(get("/hello")).status, 200) << i;
+  }
+  EXPECT_TRUE(test::eventually([&] { return server.server.connections() <= 8; }));
+  EXPECT_TRUE(kept.front()->ended());
+}
+
+// Those that have waited long go first.
+TEST(Server, AConnectionInUseOutlivesThoseThatAreKept) {
+  http::ServerOptions options;
+  options.max_connections = 8;
+  LiveServer server(table(), options);
+  RawClient used(server.port());
+  std::vector<std::unique_ptr<RawClient>> kept;
+  for (int i = 0; i < 40; ++i) {
+    kept.push_back(std::make_unique<RawClient>(server.port()));
+    EXPECT_EQ(kept.back()->ask(get("/hello")).status, 200) << i;
+    EXPECT_EQ(used.ask(get("/hello")).status, 200) << i;
+  }
 }
 
 // Many clients send their whole body before they look for an answer.
