@@ -40,6 +40,7 @@ void tighten_life(ObjectReader& reader, Profile& profile) {
     if (*ttl > most)
       reader.problem("ttl_seconds", std::string(kBeyond) + " (" + std::to_string(most) + ")");
     profile.ttl_seconds = *ttl;
+    profile.limits.max_ttl_seconds = most;  // of extend: a first time is no limit of later ones
   }
   if (const auto idle = reader.integer("idle_timeout_seconds", 0, kMaxSeconds)) {
     const int64_t most = profile.idle_timeout_seconds;

@@ -35,6 +35,7 @@ std::string scope_key_of(const CreateOrder& order) {
   }
   // How long it lives is not what it is told apart by.
   profile.ttl_seconds = profile.idle_timeout_seconds = 0;
+  profile.limits.max_ttl_seconds.reset();
   const Json common = {order.profile, order.profile_version, content_hash(profile), agent};
   return sha256_hex(common.dump());
 }

@@ -43,6 +43,18 @@ TEST(Merge, AnEmptyBodyIsTheProfile) {
   EXPECT_FALSE(request.snapshot);
 }
 
+// The first time to live is no limit of those that are asked for later.
+TEST(Merge, AShorterTimeToLiveMayBeExtendedAsFarAsTheProfiles) {
+  for (const auto limit : {std::optional<int64_t>(), std::optional<int64_t>(900)}) {
+    Profile profile = python();
+    profile.ttl_seconds = 300;
+    profile.limits.max_ttl_seconds = limit;
+    const Profile merged = merge(profile, parse_json(R"({"ttl_seconds":200})")).profile;
+    EXPECT_EQ(merged.ttl_seconds, 200);
+    EXPECT_EQ(most_ttl(merged).count(), limit.value_or(300));
+  }
+}
+
 TEST(Merge, AppliesWhatTightens) {
   const auto [profile, metadata, snapshot, held_by] = merge(python(), parse_json(R"({
     "image":"debian-12", "env":{"A":"1","LANG":"de"}, "metadata":{"run":"42"}, "ttl_seconds":3600,

@@ -48,7 +48,9 @@ TEST_F(ScopeWorld, OnlyEqualRequestsMeet) {
   EXPECT_TRUE(create(order(Scope::shared, "", narrower)).made);
   const auto other_env = [](Profile& p) { p.env["A"] = "1"; };
   EXPECT_TRUE(create(order(Scope::shared, "", other_env)).made);
-  const auto shorter = [](Profile& p) { p.ttl_seconds = 60; };
+  const auto shorter = [](Profile& p) {
+    p.limits.max_ttl_seconds = std::exchange(p.ttl_seconds, 60);
+  };
   EXPECT_EQ(create(order(Scope::shared, "", shorter)).sandbox.id, first.sandbox.id);
 }
 
