@@ -340,7 +340,8 @@ Task<SandboxRecord> Lifecycle::extend(TenantId tenant, SandboxId id, int64_t ttl
   const auto extended = co_await parts_.database.run(std::move(work));
   if (!extended) {
     parts_.cache.forget(id);
-    throw Error(ErrorCode::conflict, "the sandbox has just ended");
+    const auto found = co_await get(tenant, id);
+    throw wrong_state(found->record);
   }
   parts_.cache.remember(*extended, mark);
   co_return *extended;

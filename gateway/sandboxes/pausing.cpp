@@ -202,7 +202,7 @@ Task<SandboxRecord> Pausing::keep(SandboxId id, SandboxState state, Change chang
   const auto written = co_await parts.database.run(std::move(change));
   const bool kept = written && written->state == state;
   kept ? parts.cache.remember(*written, mark) : parts.cache.forget(id);
-  if (!kept) throw Error(ErrorCode::conflict, "the sandbox was ended meanwhile");
+  if (!kept) throw written ? wrong_state(*written) : wrong_state(SandboxState::stopped);
   co_return *written;
 }
 

@@ -27,9 +27,22 @@ constexpr size_t kCopiesAtOnce = 8;
 constexpr std::chrono::seconds kMakerPatience{2};
 constexpr std::chrono::milliseconds kMakerPause{50};
 
+// What is not there any more because it was ended meanwhile has a state.
+Task<std::optional<Error>> end_behind(Lifecycle& lifecycle, SnapshotRecord wanted, Error failure) {
+  if (failure.code != ErrorCode::not_found) co_return std::nullopt;
+  auto getting = lifecycle.get(wanted.tenant, wanted.sandbox);
+  const auto outcome = co_await attempt(std::move(getting));
+  const auto* known = std::get_if<CachedSandboxPtr>(&outcome);
+  if (!known) co_return std::nullopt;
+  const SandboxState state = (*known)->record.state;
+  const bool ending = state == SandboxState::stopping || is_ended(state);
+  co_return ending ? std::optional(wrong_state(state)) : std::nullopt;
+}
+
 // Throws what the backend failed with, once the row says so.
-Task<BackendSnapshot> make_on_backend(Database& database, DeploymentPtr deployment,
+Task<BackendSnapshot> make_on_backend(Lifecycle& lifecycle, DeploymentPtr deployment,
                                       std::string backend_id, SnapshotRecord wanted) {
+  Database& database = lifecycle.parts().database;
   auto making =
       deployment->backend->snapshot(backend_id, wanted.id.value, wanted.kept, !wanted.for_fork);
   auto outcome = co_await attempt_within(kCopyPatience, std::move(making));
@@ -40,7 +53,8 @@ Task<BackendSnapshot> make_on_backend(Database& database, DeploymentPtr deployme
     certain ? snapshot_rows::erase(tx, id) : snapshot_rows::give_up(tx, id, kCopyLease);
   };
   co_await attempt(database.run(std::move(forget)));
-  throw error;
+  const auto ended = co_await end_behind(lifecycle, wanted, error);
+  throw ended.value_or(error);
 }
 
 Task<std::vector<SandboxRecord>> copies_of(Database& database, std::vector<std::string> ids) {
@@ -95,7 +109,7 @@ Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted
   };
   co_await database.run(std::move(intend));
   const BackendSnapshot made =
-      co_await make_on_backend(database, deployment, source.backend_id, wanted);
+      co_await make_on_backend(lifecycle_, deployment, source.backend_id, wanted);
   wanted.backend_id = made.backend_id;
   wanted.kept = made.kept;
   wanted.size_bytes = made.size_bytes;

@@ -174,6 +174,19 @@ TEST(Lifecycle, ExtendCountsFromNowWithinTheProfilesLongest) {
   EXPECT_EQ(code_of(beyond), ErrorCode::invalid);
 }
 
+TEST(Lifecycle, AnExtendThatComesTooLateTellsTheState) {
+  World world;
+  const SandboxRecord made = world.create();
+  world.sql("UPDATE sandbox SET state = 'stopping' RETURNING id");
+  try {
+    run(world.replica.lifecycle.extend(world.tenant, made.id, 60));
+    ADD_FAILURE() << "extended";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::conflict);
+    EXPECT_EQ(error.details.value("state", ""), "stopping");
+  }
+}
+
 TEST(Lifecycle, WhatCannotBeAskedIsNotKilled) {
   World world;
   const auto on_b = [](Profile& p) { p.placement.order = {"b", "a"}; };

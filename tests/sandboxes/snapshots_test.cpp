@@ -163,6 +163,26 @@ TEST_F(SnapshotWorld, ALostReplyIsCleanedUp) {
   EXPECT_EQ(rows(), "0");
 }
 
+// It was there when it was asked: that is no 404.
+TEST_F(SnapshotWorld, OfASandboxThatEndsMeanwhileTellItsState) {
+  const SandboxRecord box = world.create();
+  run(world.replica.lifecycle.kill(world.tenant, box.id));
+  try {
+    fork(box, 1);
+    ADD_FAILURE() << "forked";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::conflict);
+    EXPECT_EQ(error.details.value("state", ""), "stopped");
+  }
+  EXPECT_EQ(rows(), "0");
+}
+
+TEST_F(SnapshotWorld, OfASandboxThatItsBackendLostIsNotFound) {
+  const SandboxRecord box = world.create();
+  world.a->lose(box.backend_id);
+  EXPECT_EQ(code_of([&] { take(box); }), ErrorCode::not_found);
+}
+
 TEST_F(SnapshotWorld, AForkThatDiedIsCleanedUp) {
   const SandboxRecord box = world.create();
   const SnapshotRecord kept = take(box);
