@@ -7,10 +7,13 @@
 namespace sandgate::api {
 namespace {
 
-// What is wrong with a part of the body, by its path in the whole.
+// What is wrong with a part of the body, by its path in the whole. Headers are named as they are.
 [[noreturn]] void throw_within(const std::string& part, const Error& error) {
   Problems problems;
-  for (const FieldProblem& field : error.fields) problems.add(part + field.path, field.message);
+  for (const FieldProblem& field : error.fields) {
+    const bool within = field.path.empty() || field.path.starts_with('/');
+    problems.add(within ? part + field.path : field.path, field.message);
+  }
   problems.throw_if_any();
   throw error;
 }
