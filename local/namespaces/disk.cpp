@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "local/namespaces/disk_copy.hpp"
@@ -37,7 +38,9 @@ void run_mkfs(const std::vector<std::string>& arguments) {
 void format(const std::string& path, const std::string& layers, uint64_t inodes) {
   std::filesystem::create_directories(layers + "/upper");
   std::filesystem::create_directories(layers + "/work");
+  std::filesystem::create_directories(layers + "/spare");
   chmod((layers + "/upper").c_str(), 0755);
+  for (int i = 0; i < kSpareFiles; ++i) std::ofstream(layers + "/spare/" + std::to_string(i));
   run_mkfs({"mkfs.ext4", "-q", "-F", "-m", "0", "-N", std::to_string(inodes), "-O",
             "^has_journal,^resize_inode", "-E",
             "root_owner=0:0,lazy_itable_init=1,assume_storage_prezeroed=1", "-d", layers, path});
@@ -59,7 +62,7 @@ std::string DiskStore::image_path(const std::string& id) const {
 int DiskStore::open_template(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (auto found = templates_.find(bytes); found != templates_.end()) return found->second.get();
-  std::string path = directory_ + "/templates/ext4-1-" + std::to_string(bytes);
+  std::string path = directory_ + "/templates/ext4-2-" + std::to_string(bytes);
   if (access(path.c_str(), R_OK) != 0) {
     std::string draft = path + ".draft";
     Fd file = check_fd(open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600),

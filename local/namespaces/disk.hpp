@@ -10,8 +10,11 @@
 
 namespace sandgate {
 
+// Empty files of each disk that are not its owner's, see assemble_root().
+constexpr int kSpareFiles = 8;
+
 // The writable layers of sandboxes: one sparse ext4 image file each, copied from a template that
-// mkfs.ext4 made once per size. An image holds `upper` and `work`. Thread-safe.
+// mkfs.ext4 made once per size. An image holds `upper`, `work` and `spare`. Thread-safe.
 class DiskStore {
  public:
   // Keeps images and templates below `directory`, which exists and is root's alone.

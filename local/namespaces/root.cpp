@@ -5,8 +5,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
+#include <string>
 
+#include "local/namespaces/disk.hpp"
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/wall.hpp"
@@ -43,6 +46,29 @@ Fd mount_overlay(const LaunchSpec& spec) {
   return overlay.mount(MOUNT_ATTR_NODEV | (stands(spec, "nosuid") ? MOUNT_ATTR_NOSUID : 0));
 }
 
+// To be mounted the layers need a few files for a moment. Who has used up all files his disk may
+// have would never get it back from a snapshot: so each disk has some that are not his to use.
+template <class F>
+void with_spare_files(F use) {
+  std::array<std::string, kSpareFiles> names;
+  for (int i = 0; i < kSpareFiles; ++i) names[i] = "disk/spare/" + std::to_string(i);
+  for (const std::string& name : names) unlink(name.c_str());
+  use();
+  for (const std::string& name : names)
+    Fd(open(name.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+}
+
+Fd mount_layers(const LaunchSpec& spec) {
+  Fd root;
+  try {
+    return mount_overlay(spec);
+  } catch (const StepError& failure) {
+    if (failure.number != ENOSPC) throw;
+  }
+  with_spare_files([&] { root = mount_overlay(spec); });
+  return root;
+}
+
 }  // namespace
 
 NewRoot assemble_root(const LaunchSpec& spec, RootLayers layers) {
@@ -51,7 +77,7 @@ NewRoot assemble_root(const LaunchSpec& spec, RootLayers layers) {
   place_below(stage.get(), "image", layers.image);
   place_below(stage.get(), "disk", layers.disk);
   NewRoot made;
-  made.root = mount_overlay(spec);
+  made.root = mount_layers(spec);
   place_below(stage.get(), "root", made.root);
   made.empty = make_directory_below(stage.get(), "empty", 0555, "empty directory");
   Fd dev = make_directory_below(made.root.get(), "dev", 0755, "mount point /dev");

@@ -77,6 +77,19 @@ TEST_F(SnapshotsTest, KeepsContentAsItWas) {
   EXPECT_EQ(out(second, "touch ~/x && stat -c %U ~/x ~/d/file"), "user\nuser\n");
 }
 
+// What is in it must not be lost because nothing can be added to it.
+TEST_F(SnapshotsTest, OfADiskWithoutFreeFilesCanBeRestored) {
+  CreateSpec spec = node().spec();
+  spec.resources.disk_gib = 1;
+  const std::string id = node().create(spec);
+  out(id, "echo kept > ~/file; mkdir ~/q; cd ~/q; seq 70000 | xargs touch 2>/dev/null");
+  EXPECT_EQ(out(id, "touch ~/more 2>/dev/null || echo full"), "full\n");
+  for (std::string at = id, round = "12"; !round.empty(); round.pop_back()) {
+    at = restore(snapshot(at));
+    EXPECT_EQ(out(at, "cat ~/file; touch ~/more 2>/dev/null || echo full"), "kept\nfull\n");
+  }
+}
+
 TEST_F(SnapshotsTest, AForkOfThreeGoesThreeWays) {
   const std::string id = node().create();
   out(id, "echo common > ~/file");
