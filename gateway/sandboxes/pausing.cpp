@@ -1,6 +1,7 @@
 #include "gateway/sandboxes/pausing.hpp"
 
 #include "billing/rating.hpp"
+#include "gateway/core/both.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
@@ -96,15 +97,14 @@ Task<Pausing::MaybeRecord> Pausing::set_out(SandboxId id, SandboxState state, Ch
 }
 
 Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxRecord running, Keeps wish) {
-  using namespace asio::experimental::awaitable_operators;
   const SandboxId id = running.id;
   auto write = [id, wish](pqxx::work& tx) {
     return sandbox_rows::set_pausing(tx, id, wish, kPauseLease);
   };
   auto writing = set_out(id, SandboxState::pausing, std::move(write));
   auto reading = lifecycle_.last_reading(std::move(running));
-  auto both = std::move(writing) && std::move(reading);
-  const auto [pausing, counters] = co_await std::move(both);
+  auto ends = both(std::move(writing), std::move(reading));
+  const auto [pausing, counters] = co_await std::move(ends);
   if (!pausing) co_return std::nullopt;  // somebody else was faster
   co_return co_await carry_out_pause(*pausing, counters);
 }

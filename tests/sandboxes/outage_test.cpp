@@ -103,6 +103,22 @@ TEST(Outage, APausedSandboxIsEndedTooButNotOneThatWasNeverSeen) {
   EXPECT_EQ(world.sql("SELECT count(*) FROM loss_event"), "0");
 }
 
+TEST(Outage, APauseThatCannotBeWrittenIsUnavailable) {
+  OutageWorld world;
+  const SandboxRecord box = world.create();
+  run(world.lifecycle->get(world.tenant, box.id));
+  world.a->count({.cpu_micros = 1'000'000});
+  Pausing pausing(*world.lifecycle);
+  TestDatabase::stop_cluster();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(test::code_of([&] { run(pausing.pause(world.tenant, box.id, Keeps::memory)); }),
+              ErrorCode::unavailable);
+    run(sleep_for(50ms));
+  }
+  EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::running);
+  TestDatabase::start_cluster();
+}
+
 // The sweep may come to the database before the journal does.
 TEST(Outage, WhoFindsItGoneDoesNotTakeItForLost) {
   OutageWorld world;
