@@ -42,7 +42,9 @@ Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
                       [this](TenantId tenant, SandboxId id) -> Task<void> {
                         co_await pausing.pause(std::move(tenant), std::move(id), Keeps::disk);
                       }),
-      reaper(lifecycle, {.hold = [this] { return outage.is_pending(); }, .machine = below.machine}),
+      reaper(lifecycle, {.hold = [this] { return outage.is_pending(); },
+                         .machine = below.machine,
+                         .activity = activity}),
       reconciler(lifecycle, {}),
       secret_keeper(below.database, backends.deployments, below.vault),
       pausing(lifecycle),
@@ -63,6 +65,11 @@ void Sandboxes::subscribe() {
   // A connection to a sandbox that ended would keep its network.
   foundation.notifications.subscribe("sandboxes", [this](const std::string& id) {
     if (SandboxId::parse(id)) app_pool.drop(id);
+  });
+  foundation.notifications.subscribe(Activity::kAsked, [this](const std::string& id) {
+    if (const auto asked = SandboxId::parse(id))
+      spawn_detached(foundation.executor(),
+                     [known = activity, id = *asked]() -> Task<void> { return known->tell({id}); });
   });
   // A lowered budget holds from now on, not from the next round.
   foundation.notifications.subscribe(kBudgetsChannel, [this](const std::string&) {

@@ -49,27 +49,52 @@ size_t Activity::open_count(const SandboxId& id) const {
   return found == uses_.end() ? 0 : found->second.open;
 }
 
+bool Activity::used_within(const SandboxId& id, std::chrono::milliseconds past) const {
+  std::lock_guard lock(mutex_);
+  const auto found = uses_.find(id.value);
+  if (found == uses_.end()) return false;
+  return found->second.open > 0 || Steady::now() - found->second.last_used < past;
+}
+
+std::optional<Activity::Due> Activity::take(const std::string& id, Use& use,
+                                            Steady::time_point now) {
+  if (use.open > 0) use.last_used = now;
+  if (use.last_used <= use.written) return std::nullopt;
+  use.written = now;
+  const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - use.last_used);
+  return Due{id, age.count()};
+}
+
 std::vector<Activity::Due> Activity::take_due(bool all) {
   const auto now = Steady::now();
   std::vector<Due> due;
   std::lock_guard lock(mutex_);
   for (auto at = uses_.begin(); at != uses_.end();) {
     Use& use = at->second;
-    if (use.open > 0) use.last_used = now;
-    const bool dirty = use.last_used > use.written;
-    if (dirty && (all || now - use.written >= flush_lag(use.idle_timeout))) {
-      const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - use.last_used);
-      due.push_back({at->first, age.count()});
-      use.written = now;
-    }
+    const bool dirty = use.open > 0 || use.last_used > use.written;
+    if (dirty && (all || now - use.written >= flush_lag(use.idle_timeout)))
+      if (auto one = take(at->first, use, now)) due.push_back(std::move(*one));
     const bool forgettable = use.open == 0 && !dirty && now - use.last_used > kForgetAfter;
     at = forgettable ? uses_.erase(at) : std::next(at);
   }
   return due;
 }
 
-Task<void> Activity::flush(bool all) {
-  const std::vector<Due> due = take_due(all);
+Task<void> Activity::flush(bool all) { return write(take_due(all)); }
+
+Task<void> Activity::tell(std::vector<SandboxId> ids) {
+  std::vector<Due> due;
+  {
+    const auto now = Steady::now();
+    std::lock_guard lock(mutex_);
+    for (const SandboxId& id : ids)
+      if (const auto found = uses_.find(id.value); found != uses_.end())
+        if (auto one = take(id.value, found->second, now)) due.push_back(std::move(*one));
+  }
+  return write(std::move(due));
+}
+
+Task<void> Activity::write(std::vector<Due> due) {
   if (due.empty()) co_return;
   Json list = Json::array();
   for (const Due& one : due) list.push_back({{"id", one.id}, {"age_ms", one.age_ms}});
@@ -80,7 +105,7 @@ Task<void> Activity::flush(bool all) {
       UPDATE sandbox SET last_active_at =
         greatest(last_active_at, now() - make_interval(secs => age_ms / 1000.0))
       FROM json_to_recordset($1::json) AS used(id text, age_ms bigint)
-      WHERE sandbox.id = used.id AND state = 'running')sql",
+      WHERE sandbox.id = used.id AND state IN ('running', 'pausing'))sql",
                  text);
   };
   const auto outcome = co_await attempt(database_.run(std::move(work)));

@@ -2,7 +2,9 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "gateway/core/database.hpp"
 #include "gateway/core/ids.hpp"
@@ -20,6 +22,15 @@ class Activity : public std::enable_shared_from_this<Activity> {
   std::shared_ptr<void> use(const SandboxId& id, std::chrono::seconds idle_timeout);
   // Open handles of this replica.
   size_t open_count(const SandboxId& id) const;
+
+  // Whether one is open through this replica, or was used through it that short a time ago.
+  bool used_within(const SandboxId& id, std::chrono::milliseconds past) const;
+
+  // What is asked before a sandbox is paused for idleness: everybody writes at once when it was
+  // used last. Logs what fails.
+  Task<void> tell(std::vector<SandboxId> ids);
+  // The channel on which replicas ask each other; the payload is an id.
+  static constexpr char kAsked[] = "idle_sandboxes";
 
   // Writes what is due (everything when `all`).
   Task<void> flush(bool all = false);
@@ -41,7 +52,10 @@ class Activity : public std::enable_shared_from_this<Activity> {
   };
 
   void release(const std::string& id);
+  // What its row does not say yet, taken as written.
+  static std::optional<Due> take(const std::string& id, Use& use, Instant now);
   std::vector<Due> take_due(bool all);
+  Task<void> write(std::vector<Due> due);
 
   Database& database_;
   mutable std::mutex mutex_;

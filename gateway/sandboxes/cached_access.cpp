@@ -23,7 +23,15 @@ bool waits_for_use(const SandboxRecord& record) {
 
 }  // namespace
 
+Task<std::shared_ptr<void>> CachedAccess::in_use(const http::Caller& caller, SandboxId id) {
+  const auto known = co_await lifecycle_.get(*caller.tenant, id);
+  const SandboxRecord& record = known->record;
+  if (is_ended(record.state)) co_return nullptr;
+  co_return activity_->use(record.id, std::chrono::seconds(record.idle_timeout_seconds));
+}
+
 Task<CachedSandboxPtr> CachedAccess::awake(const http::Caller& caller, SandboxId id) {
+  co_await lifecycle_.settling().until_let_go(id);
   auto known = co_await lifecycle_.get(*caller.tenant, id);
   if (!waits_for_use(known->record) || !may_wake(caller)) co_return known;
   co_await pausing_.resume(*caller.tenant, id);
@@ -37,19 +45,21 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
   if (!parsed || (caller.sandbox && caller.sandbox != parsed))
     throw Error::not_found("sandbox", id);
   if (caller.suspended && starts_programs(verb)) throw http::tenant_is_suspended();
+  // The mark first, the state then: who is about to pause an idle one writes the state first and
+  // looks for marks then, so that one of the two sees the other.
+  auto activity = co_await in_use(caller, *parsed);
   const auto known = co_await awake(caller, *parsed);
   const SandboxRecord& record = known->record;
   check_running(record);
   const auto deployment = lifecycle_.deployment_of(record);
   check_can(deployment->descriptor, verb,
             "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
-  co_return OpenSandbox{
-      .access = this,
-      .id = record.id,
-      .tenant = record.tenant,
-      .provider = deployment->backend,
-      .backend_id = record.backend_id,
-      .activity = activity_->use(record.id, std::chrono::seconds(record.idle_timeout_seconds))};
+  co_return OpenSandbox{.access = this,
+                        .id = record.id,
+                        .tenant = record.tenant,
+                        .provider = deployment->backend,
+                        .backend_id = record.backend_id,
+                        .activity = std::move(activity)};
 }
 
 Task<Error> CachedAccess::judge(TenantId tenant, SandboxId id, Error failure) {

@@ -16,6 +16,8 @@ class CachedAccess : public SandboxAccess {
   Task<void> report_gone(SandboxId id, std::string detail) override;
 
  private:
+  // Marks it as used, if there is one of the caller's; for as long as the handle lives.
+  Task<std::shared_ptr<void>> in_use(const http::Caller& caller, SandboxId id);
   // The sandbox; one that waits to be resumed by use is resumed first.
   Task<CachedSandboxPtr> awake(const http::Caller& caller, SandboxId id);
 

@@ -65,6 +65,16 @@ std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id) {
   return only(run_prepared(tx, kSql, id.value));
 }
 
+bool set_back_in_use(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
+                     std::chrono::milliseconds ahead) {
+  const std::string sql =
+      "UPDATE sandbox SET state = 'running', kept = NULL,"
+      " last_active_at = CASE WHEN $3 THEN now() ELSE last_active_at END"
+      " WHERE id = $2 AND state = 'pausing' AND ($3 OR NOT (" +
+      condition + "))";
+  return run_prepared(tx, sql, ahead.count(), id.value, used).affected_rows() == 1;
+}
+
 std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition, int most,
                                        std::chrono::milliseconds ahead,
                                        std::chrono::milliseconds lease) {

@@ -16,6 +16,10 @@ std::optional<SandboxRecord> set_resuming(pqxx::work& tx, const SandboxId& id,
 std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id);
 // pausing -> running, resuming -> paused: the backend refused.
 std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id);
+// pausing -> running: it is in use, as whoever asks knows (`used`), or its row, which does not
+// fulfil a condition of ours (as in stop_where) any more.
+bool set_back_in_use(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
+                     std::chrono::milliseconds ahead);
 
 // Running rows that fulfil a condition of ours (as in stop_where) -> pausing.
 std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition, int most,

@@ -29,6 +29,13 @@ Resources kept_resources(const SandboxRecord& record) {
   return kept;
 }
 
+template <class T>
+Task<T> let_go_after(Task<T> task, std::shared_ptr<void> held) {
+  T value = co_await std::move(task);
+  held.reset();
+  co_return value;
+}
+
 MeterState metered_as(Keeps kept) {
   return kept == Keeps::memory ? MeterState::paused_memory : MeterState::paused_disk;
 }
@@ -101,7 +108,10 @@ Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxRecord running, Keeps wis
   auto write = [id, wish](pqxx::work& tx) {
     return sandbox_rows::set_pausing(tx, id, wish, kPauseLease);
   };
-  auto writing = set_out(id, SandboxState::pausing, std::move(write));
+  // What begins to use it from here on waits for the row, and is not frozen at its first step.
+  auto held = lifecycle_.settling().hold(id);
+  auto setting_out = set_out(id, SandboxState::pausing, std::move(write));
+  auto writing = let_go_after(std::move(setting_out), std::move(held));
   auto reading = lifecycle_.last_reading(std::move(running));
   auto ends = both(std::move(writing), std::move(reading));
   const auto [pausing, counters] = co_await std::move(ends);

@@ -1,7 +1,10 @@
 #include "gateway/sandboxes/reaper.hpp"
 
+#include <algorithm>
+
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
@@ -15,14 +18,18 @@ constexpr std::chrono::seconds kLookPatience{20};
 // Who does not answer may yet pause it: a few tries' time.
 constexpr std::chrono::seconds kPauseGrace{30};
 constexpr int kAllThereAre = 100'000;
+// What other gateways take to hear that one is to be paused, and to write that they use it.
+constexpr std::chrono::milliseconds kTimeToTell{300};
 
 // The time as tests may shift it; $1 of stop_where.
 const std::string kNow = "now() + make_interval(secs => $1 / 1000.0)";
 // Rows lag behind use by Activity::flush_lag, and a second for the flush itself.
-const std::string kIdle =
-    "idle_timeout_seconds > 0 AND last_active_at + make_interval(secs => idle_timeout_seconds + 1 +"
-    " least(5, greatest(1, idle_timeout_seconds / 4.0))) <= " +
-    kNow;
+const std::string kIdleSince =
+    "last_active_at + make_interval(secs => idle_timeout_seconds + 1 +"
+    " least(5, greatest(1, idle_timeout_seconds / 4.0)))";
+const std::string kIdle = "idle_timeout_seconds > 0 AND " + kIdleSince + " <= " + kNow;
+const std::string kPausedIdle = "on_idle = 'pause' AND " + kIdle;
+const std::string kKilledIdle = "on_idle = 'kill' AND " + kIdle;
 
 }  // namespace
 
@@ -78,22 +85,81 @@ Task<size_t> Reaper::expire() {
       {.reason = "expired", .lease = kLease});
 }
 
+Task<bool> Reaper::any_idle(std::string condition) {
+  auto look = [this, condition](pqxx::work& tx) {
+    const std::string sql =
+        "SELECT id FROM sandbox WHERE state = 'running' AND " + condition + " LIMIT $2";
+    std::vector<SandboxId> ids;
+    for (const auto& row : run_prepared(tx, sql, options_.ahead.count(), options_.batch))
+      ids.push_back(SandboxId{row[0].as<std::string>()});
+    return ids;
+  };
+  auto ids = co_await lifecycle_.parts().database.run(std::move(look));
+  const bool any = !ids.empty();
+  if (any && options_.activity) {
+    auto telling = options_.activity->tell(std::move(ids));
+    co_await std::move(telling);
+  }
+  co_return any;
+}
+
 Task<size_t> Reaper::end_idle() {
-  return stop_due("state = 'running' AND on_idle = 'kill' AND " + kIdle,
-                  {.reason = "idle", .lease = kLease});
+  auto looking = any_idle(kKilledIdle);
+  const bool any = co_await std::move(looking);
+  if (!any) co_return 0;
+  auto stopping =
+      stop_due("state = 'running' AND " + kKilledIdle, {.reason = "idle", .lease = kLease});
+  co_return co_await std::move(stopping);
 }
 
 Task<size_t> Reaper::pause_due() {
+  auto looking = any_idle(kPausedIdle);
+  co_await std::move(looking);
   auto work = [this](pqxx::work& tx) {
-    return sandbox_rows::pause_where(tx,
-                                     "(on_expiry = 'pause' AND expires_at <= " + kNow +
-                                         " OR on_idle = 'pause' AND " + kIdle + ")",
-                                     options_.batch, options_.ahead, kLease);
+    auto taken = sandbox_rows::pause_where(
+        tx, "(on_expiry = 'pause' AND expires_at <= " + kNow + " OR " + kPausedIdle + ")",
+        options_.batch, options_.ahead, kLease);
+    for (const SandboxRecord& record : taken)
+      if (!is_due(record))
+        tx.exec_params("SELECT pg_notify($1, $2)", std::string(Activity::kAsked), record.id.value);
+    return taken;
   };
   auto taken = co_await lifecycle_.parts().database.run(std::move(work));
   const size_t count = taken.size();
+  const auto idle = std::partition(taken.begin(), taken.end(),
+                                   [this](const auto& record) { return is_due(record); });
+  for (auto at = idle; at != taken.end(); ++at) send_idle(*at);
+  taken.erase(idle, taken.end());
   carry_out_all(std::move(taken), true);
   co_return count;
+}
+
+bool Reaper::is_due(const SandboxRecord& record) const {
+  return record.on_expiry == EndAction::pause &&
+         record.expires_at <= lifecycle_.parts().clock.now() + options_.ahead;
+}
+
+void Reaper::send_idle(const SandboxRecord& record) {
+  // Whoever looks from here on sees that it is being paused, and is not seen otherwise.
+  lifecycle_.parts().cache.forget(record.id);
+  const auto taken = std::chrono::steady_clock::now();
+  errands_.send(line_of(record.tenant, record.deployment), "pause/" + record.id.value,
+                [this, record, taken] { return pause_unless_used(record, taken); });
+}
+
+Task<void> Reaper::pause_unless_used(SandboxRecord record,
+                                     std::chrono::steady_clock::time_point taken) {
+  co_await sleep_for(taken + kTimeToTell - std::chrono::steady_clock::now());
+  const auto past = std::chrono::seconds(record.idle_timeout_seconds) - options_.ahead;
+  const bool used = options_.activity && options_.activity->used_within(record.id, past);
+  auto give_up = [this, id = record.id, used](pqxx::work& tx) {
+    return sandbox_rows::set_back_in_use(tx, id, used, kPausedIdle, options_.ahead);
+  };
+  const bool in_use = co_await lifecycle_.parts().database.run(std::move(give_up));
+  if (in_use)
+    lifecycle_.parts().cache.forget(record.id);
+  else
+    co_await carry_out(std::move(record), true);
 }
 
 // One that cannot be paused when its time is over is ended, also when nobody knows for long whether

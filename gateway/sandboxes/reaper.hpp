@@ -2,6 +2,7 @@
 #include <chrono>
 #include <functional>
 
+#include "gateway/sandboxes/activity.hpp"
 #include "gateway/sandboxes/errands.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/pausing.hpp"
@@ -20,6 +21,7 @@ class Reaper {
     int batch = 50;
     std::function<bool()> hold;  // while true, run() changes nothing
     std::string machine;  // what stands on another gateway's machine is that gateway's to end
+    std::shared_ptr<Activity> activity;  // what is in use here is not idle; null: only rows say it
   };
   Reaper(Lifecycle& lifecycle, Options options)
       : lifecycle_(lifecycle),
@@ -49,6 +51,13 @@ class Reaper {
   Task<void> take_up_once();
   Task<void> every(std::chrono::milliseconds period, Step step, const char* name);
   Task<size_t> stop_due(std::string condition, sandbox_rows::Stop stop);
+  // False: none that runs fulfils the condition. What is in use here of those that do is written.
+  Task<bool> any_idle(std::string condition);
+  // Of one taken for idleness at `taken`: everybody has time to say that it is in use, and then it
+  // runs on.
+  Task<void> pause_unless_used(SandboxRecord record, std::chrono::steady_clock::time_point taken);
+  void send_idle(const SandboxRecord& record);
+  bool is_due(const SandboxRecord& record) const;  // its time is over, in use or not
   Task<size_t> take_half_paused(int most, std::chrono::milliseconds ahead);
   Task<void> carry_out(SandboxRecord record, bool or_end);
   void bring_down_all(std::vector<SandboxRecord> records);

@@ -12,6 +12,8 @@ using Fault = FakeProvider::Fault;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr seconds kIdleTimeout{60};
+
 class PausingWorld : public testing::Test {
  protected:
   SandboxRecord pause(const SandboxRecord& box, Keeps wish = Keeps::memory) {
@@ -23,6 +25,20 @@ class PausingWorld : public testing::Test {
   std::string metered(const SandboxRecord& box) {
     return world.sql("SELECT state FROM metered_sandbox WHERE sandbox = '" + box.id.value + "'");
   }
+  SandboxRecord idle() {
+    return world.create([](Profile& p) {
+      p.idle_timeout_seconds = kIdleTimeout.count();
+      p.on_idle = EndAction::pause;
+      p.auto_resume = true;
+    });
+  }
+  Task<OpenSandbox> opening(const SandboxRecord& box) {
+    http::Caller caller{.role = http::Role::developer, .tenant = world.tenant};
+    co_return co_await access.open(caller, box.id.value, Verb::exec);
+  }
+  std::string times_paused() {
+    return world.sql("SELECT count(*) FROM event WHERE type = 'sandbox.paused'");
+  }
   void keep_memory() {
     Descriptor descriptor = world.a->descriptor();
     descriptor.verbs[Verb::pause] = Keeps::memory;
@@ -31,6 +47,7 @@ class PausingWorld : public testing::Test {
 
   World world;
   Pausing pausing{world.replica.lifecycle};
+  CachedAccess access{world.replica.lifecycle, world.replica.activity};
 };
 
 TEST_F(PausingWorld, PausesAndResumesAndMetersWhatIsKept) {
@@ -150,6 +167,78 @@ TEST_F(PausingWorld, IdlenessPausesWhereTheProfileSaysSo) {
   EXPECT_EQ(run(late.end_idle()), 0u);
   EXPECT_EQ(run(late.pause_due()), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
+}
+
+TEST_F(PausingWorld, WhatIsInUseHereIsNotPausedForIdleness) {
+  const SandboxRecord box = idle();
+  auto handle = world.replica.activity->use(box.id, kIdleTimeout);
+  run(world.replica.reaper(seconds(100)).pause_due());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+  EXPECT_EQ(times_paused(), "0");
+  handle.reset();
+  run(world.replica.reaper(seconds(100)).pause_due());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
+}
+
+TEST_F(PausingWorld, UseThatComesAsAnIdlePauseBeginsGoesOn) {
+  const SandboxRecord box = idle();
+  run(world.replica.lifecycle.get(world.tenant, box.id));
+  Reaper reaper(world.replica.lifecycle,
+                {.ahead = seconds(100), .activity = world.replica.activity});
+  EXPECT_EQ(run(reaper.pause_due()), 1u);
+  const OpenSandbox open = run(opening(box));
+  run(reaper.rest());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+  EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::running);
+  EXPECT_EQ(times_paused(), "0");
+}
+
+TEST_F(PausingWorld, UseThroughAnotherGatewayEndsAnIdlePause) {
+  const SandboxRecord box = idle();
+  world.sql("UPDATE sandbox SET last_active_at = now() - interval '1 hour' RETURNING id");
+  Reaper reaper(world.replica.lifecycle, {});
+  EXPECT_EQ(run(reaper.pause_due()), 1u);
+  auto elsewhere = std::make_shared<Activity>(*world.database);
+  auto handle = elsewhere->use(box.id, kIdleTimeout);
+  run(elsewhere->tell({SandboxId::make(), box.id}));
+  run(reaper.rest());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+  EXPECT_EQ(times_paused(), "0");
+}
+
+TEST_F(PausingWorld, OneWhoseTimeIsOverIsPausedInUseOrNot) {
+  const SandboxRecord box = world.create([](Profile& p) {
+    p.ttl_seconds = p.idle_timeout_seconds = kIdleTimeout.count();
+    p.on_expiry = p.on_idle = EndAction::pause;
+  });
+  auto handle = world.replica.activity->use(box.id, kIdleTimeout);
+  run(world.replica.reaper(seconds(100)).pause_due());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
+}
+
+// Else it would be frozen at its first step, and its caller would wait for nothing.
+TEST_F(PausingWorld, WhatBeginsWhileAPauseIsWrittenWaitsForIt) {
+  for (const bool auto_resume : {true, false}) {
+    const SandboxRecord box = world.create([&](Profile& p) { p.auto_resume = auto_resume; });
+    asio::thread_pool pool(3);
+    auto hold_row = [this](std::string id) -> Task<void> {
+      return world.database->run([id](pqxx::work& tx) {
+        tx.exec_params("SELECT FROM sandbox WHERE id = $1 FOR UPDATE", id);
+        tx.exec("SELECT pg_sleep(0.5)");
+      });
+    };
+    auto locked = asio::co_spawn(pool, hold_row(box.id.value), asio::use_future);
+    run(sleep_for(milliseconds(100)));
+    auto pausing_it =
+        asio::co_spawn(pool, pausing.pause(world.tenant, box.id, Keeps::memory), asio::use_future);
+    run(sleep_for(milliseconds(100)));
+    const auto code = code_of([&] { run(opening(box)); });
+    EXPECT_EQ(code, auto_resume ? std::nullopt : std::optional(ErrorCode::conflict));
+    EXPECT_EQ(pausing_it.get().state, SandboxState::paused);
+    EXPECT_EQ(world.a->state_of(box.backend_id),
+              auto_resume ? BackendState::running : BackendState::paused);
+    pool.join();
+  }
 }
 
 TEST_F(PausingWorld, WhatCannotBePausedWhenItsTimeIsOverEnds) {

@@ -120,6 +120,15 @@ TEST(Reaper, EndsTheIdleButNotTheActive) {
   EXPECT_EQ(world.row(unused.id).state, SandboxState::stopped);
 }
 
+TEST(Reaper, WhatIsInUseHereIsNotIdleWhateverItsRowSays) {
+  World world;
+  const SandboxRecord box = world.create([](Profile& p) { p.idle_timeout_seconds = 20; });
+  world.sql("UPDATE sandbox SET last_active_at = now() - interval '1 hour' RETURNING id");
+  auto handle = world.replica.activity->use(box.id, seconds(20));
+  EXPECT_EQ(run(world.replica.reaper().end_idle()), 0u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+}
+
 // A create's first step alone, under a lease of 30 seconds.
 SandboxRecord intend(World& world) {
   Decision decision = world.replica.lifecycle.explain(world.order());

@@ -72,7 +72,7 @@ struct Replica {
             .vault = &vault};
   }
   WholeSteps reaper(std::chrono::milliseconds ahead = {}) {
-    return WholeSteps(lifecycle, {.ahead = ahead});
+    return WholeSteps(lifecycle, {.ahead = ahead, .activity = activity});
   }
 
   Database database;
