@@ -31,6 +31,16 @@ const std::string kIdle = "idle_timeout_seconds > 0 AND " + kIdleSince + " <= " 
 const std::string kPausedIdle = "on_idle = 'pause' AND " + kIdle;
 const std::string kKilledIdle = "on_idle = 'kill' AND " + kIdle;
 
+// Where the charge of one ends that is taken for `reason`: who comes late does so at the gateway's
+// cost. Empty: now.
+std::optional<Time> due_at(pqxx::work& tx, const SandboxRecord& record, const std::string& reason) {
+  if (reason == "expired") return record.expires_at;
+  if (reason != "idle") return std::nullopt;
+  static const std::string kSql = "SELECT (extract(epoch FROM " + kIdleSince +
+                                  ") * 1000000)::bigint FROM sandbox WHERE id = $1";
+  return from_micros(run_prepared(tx, kSql, record.id.value)[0][0].as<int64_t>());
+}
+
 }  // namespace
 
 Task<size_t> Reaper::stop_due(std::string condition, sandbox_rows::Stop stop) {
@@ -40,10 +50,7 @@ Task<size_t> Reaper::stop_due(std::string condition, sandbox_rows::Stop stop) {
     auto work = [this, condition, stop](pqxx::work& tx) {
       auto taken = sandbox_rows::stop_where(tx, condition, stop, 1, options_.ahead);
       for (const SandboxRecord& record : taken) {
-        // Who comes late does so at the gateway's cost.
-        const bool expired = stop.reason == "expired";
-        lifecycle_.end_charge(tx, record.id,
-                              expired ? std::optional(record.expires_at) : std::nullopt);
+        lifecycle_.end_charge(tx, record.id, due_at(tx, record, stop.reason));
       }
       return taken;
     };

@@ -129,6 +129,21 @@ TEST(Reaper, WhatIsInUseHereIsNotIdleWhateverItsRowSays) {
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
 }
 
+TEST(Reaper, AnIdleOneIsChargedToWhenItWasDue) {
+  World world;
+  const SandboxRecord box = world.create([](Profile& p) { p.idle_timeout_seconds = 20; });
+  world.sql("UPDATE sandbox SET last_active_at = now() - interval '50 minutes' RETURNING id");
+  world.sql(
+      "UPDATE metered_sandbox SET opened_at = now() - interval '60 minutes', boundary = now() -"
+      " interval '60 minutes', observed_at = now() - interval '60 minutes' RETURNING sandbox");
+  EXPECT_EQ(run(world.replica.reaper().end_idle()), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.sql("SELECT max(interval_end) = (SELECT last_active_at + interval '26 s' FROM"
+                      " sandbox) FROM usage_event WHERE meter = 'vcpu_second'"),
+            "t")
+      << "20 s, and 6 s that a row may lag behind";
+}
+
 // A create's first step alone, under a lease of 30 seconds.
 SandboxRecord intend(World& world) {
   Decision decision = world.replica.lifecycle.explain(world.order());
