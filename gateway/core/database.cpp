@@ -15,7 +15,13 @@ constexpr std::chrono::milliseconds kStatementSlack{500};
 
 int64_t steady_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
-Error unavailable() { return Error(ErrorCode::unavailable, "the database does not answer"); }
+constexpr std::chrono::seconds kTryAgain{1};  // as while starting: most outages are short
+
+Error unavailable() {
+  Error error(ErrorCode::unavailable, "the database does not answer");
+  error.retry_after = kTryAgain;
+  return error;
+}
 
 // Each pool thread owns one connection per Database it serves (in practice, one).
 std::unique_ptr<pqxx::connection>& connection_of_this_thread() {

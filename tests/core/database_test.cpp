@@ -44,6 +44,13 @@ TEST(Database, NamesItsFailures) {
   EXPECT_EQ(code_of(nowhere.run([](pqxx::work&) { return 1; })), ErrorCode::unavailable);
 }
 
+TEST(Database, SaysWhenToComeBack) {
+  Database nowhere({.url = "host=/nonexistent dbname=x"});
+  const auto outcome = run(attempt(nowhere.run([](pqxx::work&) { return 1; })));
+  ASSERT_TRUE(std::holds_alternative<Error>(outcome));
+  EXPECT_EQ(std::get<Error>(outcome).retry_after, std::chrono::seconds(1));
+}
+
 TEST(Database, AServerThatTakesNoWritesIsAway) {
   TestDatabase database(TestDatabase::Schema::empty);
   Database single({.url = database.url(), .connections = 1});
