@@ -150,7 +150,10 @@ BackendSandbox to_backend_sandbox(const Json& document) {
     sandbox.backend_id = document.at("id").get<std::string>();
     read_tags(field_of(document, "metadata"), sandbox);
     const std::string state = document.at("state").get<std::string>();
-    if (sandbox.backend_id.empty() || !sandbox_state_is_known(state)) throw not_its_api("sandgate");
+    // An id is one step of a path.
+    const bool is_id =
+        !sandbox.backend_id.empty() && sandbox.backend_id.find('/') == std::string::npos;
+    if (!is_id || !sandbox_state_is_known(state)) throw not_its_api("sandgate");
     if (state == "stopped" || state == "failed" || state == "stopping")
       sandbox.state = BackendState::gone;
     else if (state == "paused" || state == "pausing")

@@ -19,11 +19,14 @@ bool is_unknown(const Error& error) {
          error.code == ErrorCode::internal;
 }
 
-// As a row, an index and a step of a path take it.
+// As a row, an index and the steps of a path take it.
 bool is_id(const std::string& text) {
-  const auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
-  return !text.empty() && text.size() <= kLongestId && text != "." && text != ".." &&
-         std::ranges::none_of(text, is_control);
+  const auto is_visible = [](unsigned char c) { return c > ' ' && c < 0x7f; };
+  const std::string steps = "/" + text + "/";
+  const bool leads_elsewhere = steps.find("//") != std::string::npos ||
+                               steps.find("/./") != std::string::npos ||
+                               steps.find("/../") != std::string::npos;
+  return text.size() <= kLongestId && !leads_elsewhere && std::ranges::all_of(text, is_visible);
 }
 
 // Whatever the status of the answer was: one that names no living sandbox is a failure.

@@ -219,6 +219,32 @@ TEST(Place, AnAnswerThatIsNoSandboxIsAFailure) {
   EXPECT_EQ(trio.board.look({"a"}).breaker, Breaker::open);
 }
 
+// Names what it made in words of its own.
+struct Misnaming : FakeProvider {
+  using FakeProvider::FakeProvider;
+  Task<BackendSandbox> create(CreateSpec spec) override {
+    auto creating = FakeProvider::create(std::move(spec));
+    BackendSandbox made = co_await std::move(creating);
+    made.backend_id = id;
+    co_return made;
+  }
+  std::string id;
+};
+
+// The attempt stays open: what was made is looked for by its tag, and ended.
+TEST(Place, AnAnswerWhoseIdIsNoneIsAFailure) {
+  for (const char* id : {"sb a", "../../v1/x", "a/../b", "a//b", "/a", "a/", ".", "\xc3\xa9"}) {
+    const auto misnaming = std::make_shared<Misnaming>("a");
+    misnaming->id = id;
+    Trio trio;
+    trio.all[0].backend = misnaming;
+    const Placement placement = trio.place();
+    EXPECT_EQ(placement.placed->deployment->name, "b") << id;
+    EXPECT_EQ(placement.attempts[0].outcome, AttemptOutcome::unknown) << id;
+    EXPECT_EQ(misnaming->kills(), 0) << "an id that is none is asked nothing of";
+  }
+}
+
 // Says after each create that it gave less than its descriptor promises.
 struct Boasting : FakeProvider {
   using FakeProvider::FakeProvider;

@@ -34,5 +34,14 @@ TEST(SandgateWire, MetricsOfNoMomentAreNone) {
   EXPECT_THROW(wire::to_metrics(Json::array()), Error);
 }
 
+TEST(SandgateWire, AnIdIsOneStepOfAPath) {
+  const auto read = [](const char* id) {
+    return wire::to_backend_sandbox(
+        {{"id", id}, {"state", "running"}, {"metadata", Json::object()}});
+  };
+  EXPECT_EQ(read("sb-1").backend_id, "sb-1");
+  for (const char* id : {"", "a/b", "../../v1/x"}) EXPECT_THROW(read(id), Error) << id;
+}
+
 }  // namespace
 }  // namespace sandgate
