@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/core/both.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 
@@ -96,6 +97,16 @@ TEST(Attempt, IsNoEndOfACancellation) {
   EXPECT_THROW(run(attempt(fail(asio::error::operation_aborted))), boost::system::system_error);
   const auto broken = run(attempt(fail(asio::error::connection_reset)));
   EXPECT_EQ(std::get<Error>(broken).code, ErrorCode::unavailable);
+}
+
+TEST(Both, GivesBothValuesOrOneFailure) {
+  const Stopwatch watch;
+  const auto [one, other] = run(both(say("yes"), say("no")));
+  EXPECT_EQ(one + other, "yesno");
+  EXPECT_EQ(code_of(both(fail_with(ErrorCode::conflict), say("no"))), ErrorCode::conflict);
+  EXPECT_EQ(code_of(both(say("yes"), fail_with(ErrorCode::timeout))), ErrorCode::timeout);
+  EXPECT_EQ(code_of(both(fail_with(ErrorCode::conflict), fail_with(ErrorCode::timeout))),
+            ErrorCode::conflict);
 }
 
 TEST(WithCompanion, EndsAsTheMainTaskEnds) {
