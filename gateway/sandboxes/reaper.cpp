@@ -284,7 +284,8 @@ Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char
     // A full batch means that more is waiting.
     const auto* count = std::get_if<size_t>(&outcome);
     const bool more = count && *count >= static_cast<size_t>(options_.batch);
-    co_await sleep_for(more ? std::chrono::milliseconds(1) : period);
+    const auto pause = more ? std::chrono::milliseconds(1) : period;
+    co_await sleep_for(pause);
   }
 }
 

@@ -9,8 +9,9 @@ or nothing are harmless. The remedy is always the same: name it in a statement o
     co_await database.run(std::move(work));          //     co_await std::move(task);
 
 The same happens to what is awaited in the condition of an if or switch whose branch leaves the
-function (at -O0 and -O2; a loop's condition and a declared variable are well), and to what either
-side of `?:` awaits. There, too, the value is named first:
+function (at -O0 and -O2; a loop's condition and a declared variable are well), to what either side
+of `?:` awaits, and to a value that `?:` makes for a call that is awaited. There, too, the value is
+named first:
 
     const bool ok = co_await body.read();            // not: if (!co_await body.read()) co_return;
 
@@ -86,6 +87,8 @@ def statement_problems(text, begin):
                 break  # a block: if (...) {, for (...) {, a function's body
             if depth > 0 and inside and re.search(r"[\w>(,{]$", before):
                 found.append((i, "a braced temporary"))
+        if c == "?" and awaits and depth > 0 and re.match(r"[^,;]*?(->|\()", text[i:]):
+            found.append((i, "an argument made by ?:"))
         if c in "([{":
             depth += 1
         elif c in ")]}":
