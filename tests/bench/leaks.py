@@ -108,8 +108,9 @@ def left_behind(server, before, patience):
     limit = time.monotonic() + patience
     while True:
         after = footprint(server)
-        # Idle connections of the database come and go by a few; a leak is one per sandbox.
-        slack = {"gateway descriptors": 4}
+        # Idle connections of the database come and go by a few, and the gateway keeps up to eight to the node; a leak
+        # is one per sandbox.
+        slack = {"gateway descriptors": 12, "node descriptors": 8}
         left = {name: after[name] - count for name, count in before.items()
                 if after[name] > count + slack.get(name, 0)}
         if not left or time.monotonic() > limit:
