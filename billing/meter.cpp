@@ -68,7 +68,8 @@ void Meter::advance(pqxx::work& tx, MeteredRow& row, Time until,
 }
 
 void Meter::open(pqxx::work& tx, const MeteredSandbox& sandbox) {
-  insert_metered(tx, sandbox, hold(tx).now);
+  // Nothing is rated yet: prices need not be held.
+  insert_metered(tx, sandbox, clock_ ? std::optional(clock_->now()) : std::nullopt);
 }
 
 void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,

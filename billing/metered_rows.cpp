@@ -124,18 +124,22 @@ MeterState meter_state_from(std::string_view text) {
   return MeterState::running;
 }
 
-void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_at) {
-  run_prepared(
-      tx,
-      "INSERT INTO metered_sandbox (sandbox, tenant, profile, profile_version, deployment,"
-      " provider, region, metadata, state, milli_vcpu, memory_mib, disk_gib, opened_at, boundary,"
-      " observed_at, key, own) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9, $10, $11,"
-      " $12::timestamptz, $12::timestamptz, $12::timestamptz, $13, $14)"
-      " ON CONFLICT (sandbox) DO NOTHING",
-      sandbox.id.value, sandbox.tenant.value, sandbox.profile, sandbox.profile_version,
-      sandbox.deployment, sandbox.provider, sandbox.region, sandbox.metadata.dump(),
-      sandbox.resources.milli_vcpu, sandbox.resources.memory_mib, sandbox.resources.disk_gib,
-      to_rfc3339(opened_at), sandbox.key, sandbox.own);
+std::string metered_insert(const std::string& values) {
+  return "INSERT INTO metered_sandbox (sandbox, tenant, profile, profile_version, deployment,"
+         " provider, region, metadata, milli_vcpu, memory_mib, disk_gib, opened_at, boundary,"
+         " observed_at, key, own, state) SELECT " +
+         values + ", 'running'";
+}
+
+void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, std::optional<Time> opened_at) {
+  static const std::string kSql =
+      metered_insert("$1, $2, $3, $4, $5, $6, $7, $8::jsonb, $9, $10, $11, at, at, at, $13, $14") +
+      " FROM (SELECT coalesce($12, clock_timestamp())) AS opened(at)"
+      " ON CONFLICT (sandbox) DO NOTHING";
+  run_prepared(tx, kSql, sandbox.id.value, sandbox.tenant.value, sandbox.profile,
+               sandbox.profile_version, sandbox.deployment, sandbox.provider, sandbox.region,
+               sandbox.metadata.dump(), sandbox.resources.milli_vcpu, sandbox.resources.memory_mib,
+               sandbox.resources.disk_gib, time_text(opened_at), sandbox.key, sandbox.own);
 }
 
 std::optional<MeteredRow> lock_metered(pqxx::work& tx, const SandboxId& id) {

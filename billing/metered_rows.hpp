@@ -13,8 +13,12 @@ namespace sandgate {
 std::string_view to_string(MeterState state);
 MeterState meter_state_from(std::string_view text);
 
-// No effect when it is there already.
-void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, Time opened_at);
+// The statement that begins to meter, up to where its values come from (SQL): sandbox, tenant,
+// profile, profile_version, deployment, provider, region, metadata, milli_vcpu, memory_mib,
+// disk_gib, opened_at, boundary, observed_at (all three the same), key, own.
+std::string metered_insert(const std::string& values);
+// No effect when it is there already. Without `opened_at`: from this moment on.
+void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, std::optional<Time> opened_at);
 
 struct MeteredRow {
   MeteredLife life;  // the state of a closed one is that in which it ended
