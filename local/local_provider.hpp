@@ -39,6 +39,7 @@ class LocalProvider : public Provider {
   std::optional<DiskSpace::Look> disk() const { return space_.look(); }  // the node's
 
   Task<BackendSandbox> create(CreateSpec spec) override;
+  std::optional<BackendSandbox> foreseen(const CreateSpec& spec) const override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
   Task<std::vector<BackendSandbox>> list() override;

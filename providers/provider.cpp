@@ -25,6 +25,8 @@ Task<T> refuse(const Provider& provider, Control control) {
 
 }  // namespace
 
+std::optional<BackendSandbox> Provider::foreseen(const CreateSpec&) const { return std::nullopt; }
+
 Task<std::unique_ptr<ProcessStream>> Provider::exec(std::string, Command) {
   return refuse<std::unique_ptr<ProcessStream>>(*this, Verb::exec);
 }

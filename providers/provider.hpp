@@ -24,6 +24,8 @@ class Provider {
   virtual Descriptor descriptor() const = 0;
 
   virtual Task<BackendSandbox> create(CreateSpec spec) = 0;
+  // What create() of it will answer unless it fails, of backends that take our id for theirs.
+  virtual std::optional<BackendSandbox> foreseen(const CreateSpec& spec) const;
   virtual Task<std::optional<BackendSandbox>> find(std::string id) = 0;
   virtual Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) = 0;
   virtual Task<std::vector<BackendSandbox>> list() = 0;  // with an id of ours; gone: left to kill()

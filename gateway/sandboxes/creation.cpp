@@ -2,24 +2,17 @@
 
 #include <algorithm>
 
-#include "billing/budgets.hpp"
 #include "billing/rating.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/placement/unwanted.hpp"
-#include "gateway/sandboxes/given_env.hpp"
-#include "gateway/sandboxes/scopes.hpp"
-#include "gateway/sandboxes/tenant_admission.hpp"
-#include "registry/call_claim.hpp"
 #include "registry/secret_store.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kLeaseSlack{15};  // over the placement's own deadline
 constexpr std::chrono::seconds kLateKillPatience{10};
-constexpr std::chrono::minutes kUntilRunning{2};
 constexpr int kKeepTries = 4;
 constexpr std::chrono::milliseconds kKeepPause{250};
 
@@ -47,36 +40,12 @@ SandboxRecord intention(const CreateOrder& order, const Decision& decision) {
   return record;
 }
 
-// It begins to run, and is rated, somewhat later than it is paid for.
-RunCharge most_charged(const PriceSnapshot& prices, const PriceScope& scope,
-                       const SandboxRecord& record, Time at, const std::string& currency) {
-  return most_to_set_aside(prices, scope, record.resources, at, kUntilRunning,
-                           std::chrono::seconds(record.ttl_seconds), currency);
-}
-
 // Whether what is made without anybody knowing of it costs nothing but its place on a machine of
 // ours, until the sweep ends it.
 bool orphans_are_free(const Decision& decision) {
   return std::ranges::all_of(decision.candidates, [](const Candidate& candidate) {
     return !candidate.eligible() || !candidate.deployment->descriptor.machine.empty();
   });
-}
-
-// Whoever removed a deployment was told that nobody is on it. The decision may be older.
-void hold_candidates(pqxx::work& tx, const TenantId& tenant, const Decision& decision) {
-  std::vector<std::string> names;
-  for (const Candidate& candidate : decision.candidates)
-    if (candidate.eligible() && candidate.deployment->stored)
-      names.push_back(candidate.deployment->name);
-  if (names.empty() || sandbox_rows::hold_deployments(tx, tenant, names)) return;
-  Error error(ErrorCode::unavailable, "a deployment was changed at this moment: try again");
-  error.retry_after = std::chrono::seconds(1);
-  throw error;
-}
-
-bool runs_as(const SandboxRecord& found, const SandboxRecord& placed) {
-  return found.state == SandboxState::running && found.backend_id == placed.backend_id &&
-         found.deployment == placed.deployment;
 }
 
 bool is_refusal(ErrorCode code) {
@@ -126,7 +95,7 @@ Task<void> Creation::announce() {
     // The row of what runs is waited for, and takes this one along.
     if (orphans_are_free(self->decision_)) commit_lazily(tx);
     SandboxRecord intention = self->record_;
-    self->reserved_ = self->write_row(tx, intention);
+    self->reserved_ = self->write_row(tx, self->decision_, intention);
   };
   co_await parts_.database.run(std::move(write));
   announced_ = true;
@@ -141,9 +110,11 @@ Task<SandboxRecord> Creation::run() {
   for (;;) {
     Decision open = rest();
     CreateSpec wanted = spec();
+    if (head_start && decision_.attempts.empty()) ahead_ = write_ahead(wanted);
     Placement placement = co_await place(std::move(open), std::move(wanted), parts_.board);
     const bool tried = !placement.attempts.empty();
     std::ranges::move(placement.attempts, std::back_inserter(decision_.attempts));
+    if (ahead_) ahead_->tell(placement.placed ? &*placement.placed : nullptr);
     if (!placement.placed) {
       const Error error = tried || decision_.attempts.empty() ? *placement.error : another;
       if (!announced_) co_await announce();
@@ -184,58 +155,6 @@ void Creation::refuse(const Placed& placed, const Error& error) {
   parts_.board.failed(placed.deployment->key(), error);
 }
 
-bool Creation::write_row(pqxx::work& tx, SandboxRecord& record) {
-  order_.one_of_many ? add_effect(tx, order_.claim, record_.id.value)
-                     : mark_effect(tx, order_.claim, record_.id.value);
-  hold_candidates(tx, order_.tenant, decision_);
-  claim_scope(tx, order_.tenant, order_.scope_key);
-  admit(tx, order_.tenant, record_.resources);
-  const bool reserved = parts_.spend.reserve(tx, record_, highest_charge());
-  const std::chrono::milliseconds deadline(decision_.requirements.placement.fallback.deadline_ms);
-  const bool own = price_scope_of(parts_.deployments, record).own;
-  record = sandbox_rows::insert(
-      tx, record, {decision_, deadline + kLeaseSlack, order_.wishes, order_.scope_key, own});
-  if (!parts_.vault) return reserved;
-  if (!order_.request.profile.secrets.empty())
-    secrets_ = sandbox_secrets::bind(tx, *parts_.vault, record_.tenant, record_.id.value,
-                                     order_.request.profile.secrets);
-  given_env::keep(tx, *parts_.vault, record_.id, order_.env);
-  return reserved;
-}
-
-RunCharge Creation::start_charge(const SandboxRecord& placed) const {
-  const PriceScope scope = price_scope_of(parts_.deployments, placed);
-  return most_charged(*parts_.prices.snapshot(), scope, placed, parts_.clock.now(),
-                      placed.currency);
-}
-
-PlannedCharge Creation::highest_charge() const {
-  const auto prices = parts_.prices.snapshot();
-  const Time at = parts_.clock.now();
-  PlannedCharge highest;
-  for (const Candidate& candidate : decision_.candidates) {
-    if (!candidate.eligible()) continue;
-    const Deployment& one = *candidate.deployment;
-    const std::string region = one.region();
-    const PriceScope scope{order_.tenant.value, one.provider, one.name, region,
-                           one.tenant.has_value()};
-    auto charge = charge_per_hour(*prices, scope, record_.resources, at);
-    if (!charge) continue;
-    const RunCharge most = most_charged(*prices, scope, record_, at, charge->currency);
-    // What costs nothing to run is charged in no currency but those of what it may use.
-    const bool is_free = charge->amount.is_zero() && most.charge.is_zero();
-    const std::string currency = is_free ? std::string() : charge->currency;
-    highest.other_currencies.merge(other_currencies(*prices, scope, at, currency));
-    if (is_free) continue;
-    if (!highest.most || most.charge > highest.most->charge) highest.most = most;
-    if (highest.per_hour && highest.per_hour->currency != charge->currency)
-      highest.other_currencies.insert({highest.per_hour->currency, charge->currency});
-    if (!highest.per_hour || charge->amount > highest.per_hour->amount)
-      highest.per_hour = std::move(charge);
-  }
-  return highest;
-}
-
 CreateSpec Creation::spec() const {
   CreateSpec spec = spec_of(order_.request, record_.id, record_.tenant);
   spec.installation = parts_.installation->id();
@@ -268,52 +187,12 @@ SandboxRecord Creation::placed_record(const Placed& placed) const {
   return record;
 }
 
-std::optional<SandboxRecord> Creation::write_placed(pqxx::work& tx, const SandboxRecord& placed) {
-  const bool own = price_scope_of(parts_.deployments, placed).own;
-  if (!announced_) {
-    SandboxRecord running = placed;
-    const bool reserved = write_row(tx, running);
-    begin_charge(tx, running, own, reserved);
-    // A server that stood still may come to this long after the sandbox was ended.
-    if (given_up_) throw Error(ErrorCode::unavailable, "the create was given up");
-    return running;
-  }
-  const auto running = sandbox_rows::set_running(tx, placed, own, decision_.attempts);
-  if (!running) {
-    // The commit of an earlier try may have gone through although its answer was lost.
-    const auto found = sandbox_rows::find(tx, placed.id);
-    if (!found) throw Error(ErrorCode::unavailable, "the database lost the sandbox in a crash");
-    return runs_as(*found, placed) ? found : std::nullopt;
-  }
-  begin_charge(tx, *running, own, reserved_);
-  return running;
-}
-
-void Creation::begin_charge(pqxx::work& tx, const SandboxRecord& running, bool own,
-                            bool reserved) const {
-  if (reserved) parts_.spend.adjust(tx, running, start_charge(running));
-  parts_.meter.open(tx, {.id = running.id,
-                         .tenant = running.tenant,
-                         .profile = running.profile,
-                         .profile_version = running.profile_version,
-                         .deployment = running.deployment,
-                         .provider = running.provider,
-                         .region = running.region,
-                         .resources = running.resources,
-                         .metadata = running.metadata,
-                         .key = record_.key,
-                         .own = own});
-}
-
 Task<std::optional<SandboxRecord>> Creation::keep(const Placed& placed) {
   const SandboxRecord wanted = placed_record(placed);
   Error reason(ErrorCode::conflict, "the sandbox was ended while it was being created");
   for (int tries = 1; tries <= kKeepTries; ++tries) {
     const auto mark = parts_.cache.mark_of(wanted.id);
-    auto write = [self = shared_from_this(), wanted](pqxx::work& tx) {
-      return self->write_placed(tx, wanted);
-    };
-    auto writing = parts_.database.run(std::move(write));
+    auto writing = write(wanted);
     auto outcome = co_await attempt(std::move(writing));
     if (auto* written = std::get_if<std::optional<SandboxRecord>>(&outcome)) {
       if (!*written) break;

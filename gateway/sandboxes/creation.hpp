@@ -2,7 +2,9 @@
 #include <atomic>
 #include <memory>
 
+#include "gateway/sandboxes/births.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/row_ahead.hpp"
 
 namespace sandgate {
 
@@ -24,27 +26,38 @@ class Creation : public std::enable_shared_from_this<Creation> {
   // Whether the sandbox may be made before anything of it is written down.
   bool may_come_first() const;
   Task<void> announce();  // commits the intention; throws what refuses it
-  // What its tenant may have, and the row, of which `record` says how far it is. True when the
-  // tenant has budgets, which want to hear the real price.
-  bool write_row(pqxx::work& tx, SandboxRecord& record);
   CreateSpec spec() const;
   // What is left to try, of candidates, attempts and time.
   Decision rest() const;
+  SandboxRecord placed_record(const Placed& placed) const;
   // The row of the sandbox that a backend made; empty when it is another's already, which is left
   // alone. Throws when someone ended it meanwhile, or when the database does not answer: then the
   // backend's sandbox is killed.
   Task<std::optional<SandboxRecord>> keep(const Placed& placed);
-  std::optional<SandboxRecord> write_placed(pqxx::work& tx, const SandboxRecord& placed);
-  void begin_charge(pqxx::work& tx, const SandboxRecord& running, bool own, bool reserved) const;
   // Counts as the backend's failure that it gave another's sandbox.
   void refuse(const Placed& placed, const Error& error);
   Task<void> give_up(const Error& error);
   // Kills what a backend made. When nobody knows what the database heard of it, it ends whatever
   // its row says, and its tenant, who was told of none, is charged nothing.
   Task<void> undo(const Placed& placed, const Error& reason);
-  SandboxRecord placed_record(const Placed& placed) const;
-  PlannedCharge highest_charge() const;
-  RunCharge start_charge(const SandboxRecord& placed) const;
+
+  // Its transactions (creation_rows.cpp).
+  // Begins to write the row while the backend makes what is `wanted`; null: not this time.
+  std::shared_ptr<RowAhead> write_ahead(const CreateSpec& wanted);
+  // keep() once, in the shortest way that there is.
+  Task<std::optional<SandboxRecord>> write(SandboxRecord placed);
+  std::optional<SandboxRecord> write_placed(pqxx::work& tx, const SandboxRecord& placed);
+  // What its tenant may have, and the row, of which `record` says how far it is. True when the
+  // tenant has budgets, which want to hear the real price.
+  bool write_row(pqxx::work& tx, const Decision& decision, SandboxRecord& record);
+  // The same of one that is about to run, in one round trip where there is nothing to judge.
+  bool write_running(pqxx::work& tx, const Decision& decision, SandboxRecord& record);
+  // Whether the row alone says of the sandbox that it is there: no idempotent call, no deployment
+  // that may be removed, nor, as far as is known, limits and budgets.
+  bool has_nothing_to_hold(const Decision& decision) const;
+  sandbox_rows::Birth birth(const Decision& decision, const SandboxRecord& record) const;
+  void begin_charge(pqxx::work& tx, const SandboxRecord& running, bool reserved) const;
+  void check_wanted() const;  // throws when nothing is to be written any more
 
   const Lifecycle::Parts& parts_;
   CreateOrder order_;
@@ -53,6 +66,8 @@ class Creation : public std::enable_shared_from_this<Creation> {
   SecretGrants secrets_;
   std::chrono::steady_clock::time_point placing_since_;
   bool announced_ = false, reserved_ = false;  // of an intention that is committed
+  std::shared_ptr<RowAhead> ahead_;  // of the backend's first answer
+  bool asked_ = false;  // the database, to write all of it at once
   std::atomic<bool> given_up_{false};  // what has no row by now is not to have one
 };
 

@@ -11,11 +11,10 @@ std::string env_context(const SandboxId& sandbox) { return "env/" + sandbox.valu
 
 }  // namespace
 
-void keep(pqxx::work& tx, const Vault& vault, const SandboxId& sandbox, const Variables& given) {
-  if (given.empty()) return;
-  const std::string sealed = vault.seal(Secret(Json(given).dump()), env_context(sandbox));
-  run_prepared(tx, "UPDATE sandbox SET sealed_env = $2 WHERE id = $1", sandbox.value,
-               pqxx::binarystring(sealed));
+std::optional<std::string> sealed(const Vault& vault, const SandboxId& sandbox,
+                                  const Variables& given) {
+  if (given.empty()) return std::nullopt;
+  return vault.seal(Secret(Json(given).dump()), env_context(sandbox));
 }
 
 Variables of_snapshot(pqxx::work& tx, const Vault& vault, const SnapshotRecord& snapshot) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 
 #include <pqxx/pqxx>
@@ -14,8 +15,9 @@ namespace sandgate::given_env {
 
 using Variables = std::map<std::string, std::string>;
 
-// Beside the intention, in its transaction.
-void keep(pqxx::work& tx, const Vault& vault, const SandboxId& sandbox, const Variables& given);
+// As the sandbox's row keeps them; empty when none were given.
+std::optional<std::string> sealed(const Vault& vault, const SandboxId& sandbox,
+                                  const Variables& given);
 
 // Those of the sandbox that the snapshot was taken of, as it began.
 Variables of_snapshot(pqxx::work& tx, const Vault& vault, const SnapshotRecord& snapshot);

@@ -33,6 +33,29 @@ void HeadStarts::not_written(Instant now) {
   all_rest_until_ = now + kRest;
 }
 
+void HeadStarts::judged(const TenantId& tenant, Instant now) {
+  std::lock_guard lock(mutex_);
+  tenants_[tenant.value].judged_until = now + kRest;
+}
+
+bool HeadStarts::is_judged(const TenantId& tenant, Instant now) const {
+  std::lock_guard lock(mutex_);
+  const auto found = tenants_.find(tenant.value);
+  return found != tenants_.end() && found->second.judged_until > now;
+}
+
+std::shared_ptr<void> HeadStarts::hold_connection(const TenantId& tenant, size_t most) {
+  std::lock_guard lock(mutex_);
+  const auto found = tenants_.find(tenant.value);
+  const bool is_alone = found != tenants_.end() && found->second.under_way == 1;
+  if (!is_alone || connections_ >= most) return nullptr;
+  ++connections_;
+  return std::shared_ptr<void>(this, [self = shared_from_this()](void*) {
+    std::lock_guard relock(self->mutex_);
+    --self->connections_;
+  });
+}
+
 bool HeadStarts::holds(const SandboxId& sandbox) const {
   std::lock_guard lock(mutex_);
   return sandboxes_.contains(sandbox.value);
@@ -46,7 +69,8 @@ void HeadStarts::give_back(const TenantId& tenant, const SandboxId& sandbox) {
 
 void HeadStarts::forget_rested(Instant now) {
   std::erase_if(tenants_, [&](const auto& entry) {
-    return entry.second.under_way == 0 && entry.second.rests_until <= now;
+    const Tenant& tenant = entry.second;
+    return tenant.under_way == 0 && std::max(tenant.rests_until, tenant.judged_until) <= now;
   });
 }
 

@@ -25,13 +25,19 @@ class HeadStarts : public std::enable_shared_from_this<HeadStarts> {
   void refused(const TenantId& tenant, Instant now = std::chrono::steady_clock::now());
   // The database did not answer.
   void not_written(Instant now = std::chrono::steady_clock::now());
+  // Its creates are judged, by limits or budgets: for that time nobody asks again whether they are.
+  void judged(const TenantId& tenant, Instant now = std::chrono::steady_clock::now());
+  bool is_judged(const TenantId& tenant, Instant now = std::chrono::steady_clock::now()) const;
+  // Leave to hold a connection of the database while the sandbox is made, `most` at once: for the
+  // only one that its tenant has under way. Null: not now.
+  std::shared_ptr<void> hold_connection(const TenantId& tenant, size_t most);
   // Whether this sandbox may be there without a row.
   bool holds(const SandboxId& sandbox) const;
 
  private:
   struct Tenant {
     int under_way = 0;
-    Instant rests_until{};
+    Instant rests_until{}, judged_until{};
   };
   void give_back(const TenantId& tenant, const SandboxId& sandbox);
   void forget_rested(Instant now);
@@ -40,6 +46,7 @@ class HeadStarts : public std::enable_shared_from_this<HeadStarts> {
   std::set<std::string> sandboxes_;  // under way
   std::map<std::string, Tenant> tenants_;  // of which something is under way or rests
   Instant all_rest_until_{};
+  size_t connections_ = 0;  // held
 };
 
 }  // namespace sandgate

@@ -7,35 +7,13 @@
 #include <pqxx/pqxx>
 
 #include "billing/meter.hpp"
-#include "gateway/placement/decision.hpp"
 #include "gateway/sandboxes/record.hpp"
 
-// The rows of sandboxes, decisions and attempts: every statement on them that changes state once.
-// Each function is one round trip in the caller's transaction. A transition takes place only from
-// the states it names; an empty answer means that someone else was faster.
+// The rows of sandboxes, decisions and attempts, once they are there (births.hpp): every statement
+// on them that changes state. Each function is one round trip in the caller's transaction. A
+// transition takes place only from the states it names; an empty answer means that someone else was
+// faster.
 namespace sandgate::sandbox_rows {
-
-// What a new row has beside the sandbox's record.
-struct Birth {
-  const Decision& decision;
-  std::chrono::milliseconds lease;  // how long the creator of one in state creating may take
-  const Json& wishes;  // what wishes_of reads
-  const std::string& scope_key;  // what scope_key_of says
-  bool own = false;  // running: on a deployment of its tenant's own
-};
-// A row in the record's state, with the decision: the intention is `creating`, what is placed
-// already `running`, with the attempts that led there. Throws what is_taken knows, as set_running.
-SandboxRecord insert(pqxx::work& tx, const SandboxRecord& record, const Birth& birth);
-
-// creating -> running, with all of `placed`'s backend fields and prices; expires_at counts from
-// now. `own`: on a deployment of its tenant's own. Throws what is_taken knows when another sandbox,
-// which has not ended, is the same one at its backend.
-std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& placed, bool own,
-                                         const std::vector<Attempt>& attempts);
-bool is_taken(const Error& error);
-// creating -> failed.
-bool set_not_created(pqxx::work& tx, const SandboxId& id, const SandboxFailure& failure,
-                     const std::vector<Attempt>& attempts);
 
 struct Stop {
   std::string reason;  // killed, expired, idle, failed
@@ -131,5 +109,6 @@ Load load_of(pqxx::work& tx, const TenantId& tenant);
 // All columns of SandboxRecord, in the order that `from_row` reads; for `SELECT`/`RETURNING`.
 std::string columns();
 SandboxRecord from_row(const pqxx::row& row);
+std::optional<SandboxRecord> first_of(const pqxx::result& rows);  // empty when there are none
 
 }  // namespace sandgate::sandbox_rows

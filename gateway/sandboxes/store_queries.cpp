@@ -95,11 +95,14 @@ SandboxRecord from_row(const pqxx::row& row) {
   return record;
 }
 
-std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id) {
-  static const std::string kSql = "SELECT " + columns() + " FROM sandbox WHERE id = $1";
-  const auto rows = run_prepared(tx, kSql, id.value);
+std::optional<SandboxRecord> first_of(const pqxx::result& rows) {
   if (rows.empty()) return std::nullopt;
   return from_row(rows.front());
+}
+
+std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id) {
+  static const std::string kSql = "SELECT " + columns() + " FROM sandbox WHERE id = $1";
+  return first_of(run_prepared(tx, kSql, id.value));
 }
 
 bool any_on(pqxx::work& tx, const std::string& deployment, const std::optional<TenantId>& owner) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/sandboxes/births.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate {
@@ -84,6 +85,57 @@ TEST(HeadStarts, LeaveTheSameRowsAndEvents) {
   EXPECT_NE(seen[0], "");
   // Its time begins when it runs, which is when its row is written.
   EXPECT_EQ(seen[1], "running a t  t {a,b} created 1 running sandbox.created sandbox.running");
+}
+
+// What `insert_at_once` writes of a sandbox that runs on "a", if it does.
+bool write_at_once(World& world, const SandboxId& id, const Decision& decision, Time until) {
+  SandboxRecord record{.id = id, .tenant = world.tenant, .state = SandboxState::running};
+  record.profile = "python";
+  record.profile_version = 3;
+  record.decision = decision.id;
+  record.deployment = record.provider = "a";
+  record.backend_id = id.value;
+  record.ttl_seconds = record.max_ttl_seconds = 600;
+  auto write = [=](pqxx::nontransaction& statement) {
+    const Json wishes = Json::object();
+    const sandbox_rows::Birth birth{decision, 30s, wishes, ""};
+    return sandbox_rows::insert_at_once(statement, record, birth, "", until).has_value();
+  };
+  return test::run(world.database->run_statement(std::move(write)));
+}
+
+constexpr const char* kRows =
+    "SELECT (SELECT count(*) FROM sandbox) || ' ' || (SELECT count(*) FROM metered_sandbox) || ' '"
+    " || (SELECT count(*) FROM decision) || ' ' || (SELECT count(*) FROM event_outbox)";
+
+TEST(HeadStarts, AreWrittenAtOnceWhereNothingIsToBeJudged) {
+  World world("here");
+  const Time later = world.replica.clock.now() + 1min;
+  const SandboxId id = SandboxId::make();
+  const Decision decision = world.replica.lifecycle.explain(world.order());
+  EXPECT_FALSE(write_at_once(world, id, decision, world.replica.clock.now() - 1s))
+      << "it is too late";
+  world.sql("UPDATE tenant SET max_running = 5 RETURNING id");
+  EXPECT_FALSE(write_at_once(world, id, decision, later)) << "it has a limit";
+  world.sql("UPDATE tenant SET max_running = NULL RETURNING id");
+  EXPECT_EQ(world.sql(kRows), "0 0 0 0") << "all or nothing";
+  EXPECT_TRUE(write_at_once(world, id, decision, later));
+  EXPECT_EQ(world.sql(kRows), "1 1 1 2");
+  EXPECT_EQ(world.sql("SELECT opened_at = created_at FROM sandbox JOIN metered_sandbox m"
+                      " ON m.sandbox = id"),
+            "t");
+  EXPECT_FALSE(write_at_once(world, id, decision, later)) << "an answer that was lost: it is there";
+  EXPECT_EQ(world.sql(kRows), "1 1 1 2");
+}
+
+TEST(HeadStarts, TheJudgedAreNotAskedAboutEachTime) {
+  const auto starts = std::make_shared<HeadStarts>();
+  const TenantId tenant = TenantId::make();
+  const HeadStarts::Instant now{};
+  EXPECT_FALSE(starts->is_judged(tenant, now));
+  starts->judged(tenant, now + 1s);
+  EXPECT_TRUE(starts->is_judged(tenant, now + 2s));
+  EXPECT_FALSE(starts->is_judged(tenant, now + 1s + HeadStarts::kRest));
 }
 
 TEST(HeadStarts, WhatIsRefusedAfterwardsIsEndedAndNoMoreIsMade) {

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "gateway/sandboxes/births.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate::test {
@@ -153,7 +154,8 @@ SandboxRecord intend(World& world) {
   record.ttl_seconds = record.max_ttl_seconds = 600;
   record.planned = planned(decision);
   auto write = [=](pqxx::work& tx) {
-    sandbox_rows::insert(tx, record, {decision, seconds(30), Json::object(), ""});
+    const Json wishes = Json::object();
+    sandbox_rows::insert(tx, record, {decision, seconds(30), wishes, ""});
   };
   run(world.database->run(std::move(write)));
   return record;

@@ -114,6 +114,15 @@ Task<BackendSandbox> FakeProvider::create(CreateSpec spec) {
   co_return made;
 }
 
+std::optional<BackendSandbox> FakeProvider::foreseen(const CreateSpec& spec) const {
+  std::lock_guard lock(mutex_);
+  if (foreseen_.empty()) return std::nullopt;
+  return BackendSandbox{.backend_id = foreseen_,
+                        .sandbox_id = spec.sandbox_id,
+                        .isolation = offered_.isolation,
+                        .region = "eu"};
+}
+
 Task<std::optional<BackendSandbox>> FakeProvider::find(std::string id) {
   std::lock_guard lock(mutex_);
   for (const auto* known : {&alive_, &finished_})

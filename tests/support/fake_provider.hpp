@@ -28,6 +28,7 @@ class FakeProvider : public Provider {
 
   void fail_creates(Fault fault, ErrorCode code = ErrorCode::unavailable,
                     std::chrono::milliseconds delay = {});
+  void foresee(std::string backend_id) { foreseen_ = std::move(backend_id); }  // empty: nothing
   void refuse_kills(bool refuse) { refuse_kills_ = refuse; }
   void hang_kills(bool hang) { hang_kills_ = hang; }  // until switched back
   void hang_lists(bool hang) { hang_lists_ = hang; }
@@ -51,6 +52,7 @@ class FakeProvider : public Provider {
 
   Descriptor descriptor() const override;
   Task<BackendSandbox> create(CreateSpec spec) override;
+  std::optional<BackendSandbox> foreseen(const CreateSpec& spec) const override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
   Task<std::vector<BackendSandbox>> list() override;
@@ -86,6 +88,7 @@ class FakeProvider : public Provider {
   std::optional<SandboxMetrics> counted_;
   std::optional<Time> made_at_;
   int next_ = 0;
+  std::string foreseen_;
   std::atomic<bool> refuse_kills_{false}, hang_kills_{false}, hang_lists_{false};
   std::atomic<int> creates_{0}, kills_{0};
 };

@@ -1,0 +1,53 @@
+#include "gateway/sandboxes/creation_charge.hpp"
+
+#include "billing/budgets.hpp"
+#include "billing/rating.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::minutes kUntilRunning{2};
+
+// It begins to run, and is rated, somewhat later than it is paid for.
+RunCharge most_charged(const PriceSnapshot& prices, const PriceScope& scope,
+                       const SandboxRecord& record, Time at, const std::string& currency) {
+  return most_to_set_aside(prices, scope, record.resources, at, kUntilRunning,
+                           std::chrono::seconds(record.ttl_seconds), currency);
+}
+
+}  // namespace
+
+PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& decision,
+                             const SandboxRecord& wanted) {
+  const auto prices = parts.prices.snapshot();
+  const Time at = parts.clock.now();
+  PlannedCharge highest;
+  for (const Candidate& candidate : decision.candidates) {
+    if (!candidate.eligible()) continue;
+    const Deployment& one = *candidate.deployment;
+    const std::string region = one.region();
+    const PriceScope scope{wanted.tenant.value, one.provider, one.name, region,
+                           one.tenant.has_value()};
+    auto charge = charge_per_hour(*prices, scope, wanted.resources, at);
+    if (!charge) continue;
+    const RunCharge most = most_charged(*prices, scope, wanted, at, charge->currency);
+    // What costs nothing to run is charged in no currency but those of what it may use.
+    const bool is_free = charge->amount.is_zero() && most.charge.is_zero();
+    const std::string currency = is_free ? std::string() : charge->currency;
+    highest.other_currencies.merge(other_currencies(*prices, scope, at, currency));
+    if (is_free) continue;
+    if (!highest.most || most.charge > highest.most->charge) highest.most = most;
+    if (highest.per_hour && highest.per_hour->currency != charge->currency)
+      highest.other_currencies.insert({highest.per_hour->currency, charge->currency});
+    if (!highest.per_hour || charge->amount > highest.per_hour->amount)
+      highest.per_hour = std::move(charge);
+  }
+  return highest;
+}
+
+RunCharge start_charge(const Lifecycle::Parts& parts, const SandboxRecord& placed) {
+  const PriceScope scope = price_scope_of(parts.deployments, placed);
+  return most_charged(*parts.prices.snapshot(), scope, placed, parts.clock.now(), placed.currency);
+}
+
+}  // namespace sandgate

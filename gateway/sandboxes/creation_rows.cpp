@@ -1,0 +1,186 @@
+#include "gateway/core/settle.hpp"
+#include "gateway/core/statement.hpp"
+#include "gateway/sandboxes/creation.hpp"
+#include "gateway/sandboxes/creation_charge.hpp"
+#include "gateway/sandboxes/given_env.hpp"
+#include "gateway/sandboxes/scopes.hpp"
+#include "gateway/sandboxes/tenant_admission.hpp"
+#include "registry/call_claim.hpp"
+#include "registry/secret_store.hpp"
+
+// The transactions of a create.
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kLeaseSlack{15};  // over the placement's own deadline
+// Who waits for a server that is silent waits no shorter (Database::Options::patience).
+constexpr std::chrono::milliseconds kAtOnceWithin{200};
+constexpr size_t kShareHeld = 4;  // of the connections: one in so many may wait for a backend
+
+// Those that may be removed at any time.
+std::vector<std::string> stored_candidates(const Decision& decision) {
+  std::vector<std::string> names;
+  for (const Candidate& candidate : decision.candidates)
+    if (candidate.eligible() && candidate.deployment->stored)
+      names.push_back(candidate.deployment->name);
+  return names;
+}
+
+// Whoever removed a deployment was told that nobody is on it. The decision may be older.
+void hold_candidates(pqxx::work& tx, const TenantId& tenant, const Decision& decision) {
+  const std::vector<std::string> names = stored_candidates(decision);
+  if (names.empty() || sandbox_rows::hold_deployments(tx, tenant, names)) return;
+  Error error(ErrorCode::unavailable, "a deployment was changed at this moment: try again");
+  error.retry_after = std::chrono::seconds(1);
+  throw error;
+}
+
+bool runs_as(const SandboxRecord& found, const SandboxRecord& placed) {
+  return found.state == SandboxState::running && found.backend_id == placed.backend_id &&
+         found.deployment == placed.deployment;
+}
+
+}  // namespace
+
+sandbox_rows::Birth Creation::birth(const Decision& decision, const SandboxRecord& record) const {
+  const std::chrono::milliseconds deadline(decision.requirements.placement.fallback.deadline_ms);
+  std::optional<std::string> env;
+  if (parts_.vault) env = given_env::sealed(*parts_.vault, record_.id, order_.env);
+  return {.decision = decision,
+          .lease = deadline + kLeaseSlack,
+          .wishes = order_.wishes,
+          .scope_key = order_.scope_key,
+          .sealed_env = std::move(env),
+          .own = price_scope_of(parts_.deployments, record).own};
+}
+
+// Limits and budgets are looked for by the statements themselves.
+bool Creation::has_nothing_to_hold(const Decision& decision) const {
+  return order_.claim.empty() && stored_candidates(decision).empty() &&
+         !parts_.head_starts->is_judged(order_.tenant);
+}
+
+bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord& record) {
+  order_.one_of_many ? add_effect(tx, order_.claim, record_.id.value)
+                     : mark_effect(tx, order_.claim, record_.id.value);
+  hold_candidates(tx, order_.tenant, decision);
+  claim_scope(tx, order_.tenant, order_.scope_key);
+  admit(tx, order_.tenant, record_.resources);
+  const bool reserved =
+      parts_.spend.reserve(tx, record_, highest_charge(parts_, decision, record_));
+  const auto inserted = sandbox_rows::insert(tx, record, birth(decision, record));
+  if (!inserted) throw Error(ErrorCode::conflict, "there is a row of the sandbox already");
+  record = *inserted;
+  if (parts_.vault && !order_.request.profile.secrets.empty())
+    secrets_ = sandbox_secrets::bind(tx, *parts_.vault, record_.tenant, record_.id.value,
+                                     order_.request.profile.secrets);
+  return reserved;
+}
+
+// A server that stood still may come to it long after the sandbox was ended.
+void Creation::check_wanted() const {
+  if (given_up_) throw Error(ErrorCode::unavailable, "the create was given up");
+}
+
+std::optional<SandboxRecord> Creation::write_placed(pqxx::work& tx, const SandboxRecord& placed) {
+  if (!announced_) {
+    // What was to be written at once may have been, although its answer was lost.
+    if (const auto found = asked_ ? sandbox_rows::find(tx, placed.id) : std::nullopt)
+      return runs_as(*found, placed) ? found : std::nullopt;
+    SandboxRecord running = placed;
+    const bool reserved = write_row(tx, decision_, running);
+    begin_charge(tx, running, reserved);
+    check_wanted();
+    return running;
+  }
+  const bool own = price_scope_of(parts_.deployments, placed).own;
+  const auto running = sandbox_rows::set_running(tx, placed, own, decision_.attempts);
+  if (!running) {
+    // The commit of an earlier try may have gone through although its answer was lost.
+    const auto found = sandbox_rows::find(tx, placed.id);
+    if (!found) throw Error(ErrorCode::unavailable, "the database lost the sandbox in a crash");
+    return runs_as(*found, placed) ? found : std::nullopt;
+  }
+  begin_charge(tx, *running, reserved_);
+  return running;
+}
+
+void Creation::begin_charge(pqxx::work& tx, const SandboxRecord& running, bool reserved) const {
+  if (reserved) parts_.spend.adjust(tx, running, start_charge(parts_, running));
+  parts_.meter.open(tx, {.id = running.id,
+                         .tenant = running.tenant,
+                         .profile = running.profile,
+                         .profile_version = running.profile_version,
+                         .deployment = running.deployment,
+                         .provider = running.provider,
+                         .region = running.region,
+                         .resources = running.resources,
+                         .metadata = running.metadata,
+                         .key = record_.key,
+                         .own = price_scope_of(parts_.deployments, running).own});
+}
+
+bool Creation::write_running(pqxx::work& tx, const Decision& decision, SandboxRecord& record) {
+  if (has_nothing_to_hold(decision)) {
+    if (auto free = sandbox_rows::insert_free(tx, record, birth(decision, record))) {
+      record = std::move(*free);
+      return false;
+    }
+    parts_.head_starts->judged(order_.tenant);
+  }
+  return write_row(tx, decision, record);
+}
+
+std::shared_ptr<RowAhead> Creation::write_ahead(const CreateSpec& wanted) {
+  const DeploymentPtr first = decision_.candidates.front().deployment;
+  auto foreseen = first->backend->foreseen(wanted);
+  const size_t most = parts_.database.options().connections / kShareHeld;
+  auto leave = parts_.head_starts->hold_connection(order_.tenant, most);
+  if (!foreseen || !leave) return nullptr;
+  auto ahead = std::make_shared<RowAhead>(Placed{first, std::move(*foreseen)});
+  auto write = [self = shared_from_this(), ahead, leave, decision = decision_,
+                placed = placed_record(ahead->foreseen())](pqxx::work& tx) {
+    SandboxRecord running = placed;
+    const bool reserved = self->write_running(tx, decision, running);
+    ahead->wait();
+    if (reserved) self->parts_.spend.adjust(tx, running, start_charge(self->parts_, running));
+    sandbox_rows::begin(tx, running.id, self->decision_.attempts, self->order_.key);
+    self->check_wanted();
+    return running;
+  };
+  auto work = [&database = parts_.database, ahead, write = std::move(write)]() -> Task<void> {
+    auto writing = database.run(write);
+    auto outcome = co_await attempt(std::move(writing));
+    ahead->end(std::move(outcome));
+  };
+  spawn_detached(asio::make_strand(parts_.executor), std::move(work));
+  return ahead;
+}
+
+Task<std::optional<SandboxRecord>> Creation::write(SandboxRecord placed) {
+  if (const auto ahead = std::exchange(ahead_, nullptr)) {
+    auto waiting = ahead->row();
+    auto written = co_await std::move(waiting);
+    if (written) co_return written;
+  }
+  if (!announced_ && has_nothing_to_hold(decision_)) {
+    const Time until = parts_.clock.now() + kAtOnceWithin;
+    auto at_once = [self = shared_from_this(), placed, until](pqxx::nontransaction& statement) {
+      return sandbox_rows::insert_at_once(statement, placed, self->birth(self->decision_, placed),
+                                          self->record_.key, until);
+    };
+    asked_ = true;
+    auto stating = parts_.database.run_statement(std::move(at_once));
+    auto written = co_await std::move(stating);
+    if (written) co_return written;
+    const bool in_time = parts_.clock.now() < until;
+    if (in_time) parts_.head_starts->judged(order_.tenant);
+  }
+  auto work = [self = shared_from_this(), placed](pqxx::work& tx) {
+    return self->write_placed(tx, placed);
+  };
+  auto writing = parts_.database.run(std::move(work));
+  co_return co_await std::move(writing);
+}
+
+}  // namespace sandgate
