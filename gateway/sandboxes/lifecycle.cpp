@@ -145,7 +145,8 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
     auto finishing = prompt_ends_.finish(deployment, known->record, parts_.clock);
     const auto counted = co_await std::move(finishing);
     if (counted) {
-      co_await write_end(known->record, at, *counted);
+      // Whoever asks again, because an answer was lost, is not charged for the time between.
+      co_await write_end(known->record, std::min(at, counted->sampled_at), *counted);
       co_return EndResult::ended;
     }
     co_return co_await end_in_steps(known->record, at);
@@ -294,8 +295,6 @@ Task<std::optional<Time>> Lifecycle::ended_by_its_time(SandboxRecord record) {
 void Lifecycle::end_row(pqxx::work& tx, const SandboxId& id, std::optional<Time> gone_at) {
   const auto ended = sandbox_rows::set_ended(tx, id);
   if (!ended || gone_at.value_or(parts_.clock.now()) - ended->at < kPromptEnd) return;
-  // Done again after a crash it would come out longer.
-  tx.exec("SET LOCAL synchronous_commit TO on");
   losses_.book_late_end(tx, id, ended->backend_id, gone_at);
 }
 
@@ -304,8 +303,6 @@ Task<EndResult> Lifecycle::finish(SandboxRecord stopping, std::optional<Meter::M
   const auto gone_at = co_await ended_by_its_time(stopping);
   const bool killed = co_await kill_everywhere(std::move(stopping));
   auto work = [this, id, killed, reading, gone_at](pqxx::work& tx) {
-    // Lost in a crash, this is done again by the reaper: killing twice is harmless.
-    commit_lazily(tx);
     if (reading) parts_.meter.observe(tx, id, *reading);
     if (killed)
       end_row(tx, id, gone_at);

@@ -82,10 +82,9 @@ std::optional<Ended> set_ended(pqxx::work& tx, const SandboxId& id) {
 std::optional<Time> set_ended_at_once(pqxx::nontransaction& statement, const SandboxId& id, Time at,
                                       const Meter::Measured& counted) {
   const auto rows = run_prepared(statement, R"sql(
-    WITH lazily AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
-    box AS MATERIALIZED (
+    WITH box AS MATERIALIZED (
       SELECT id, CASE WHEN on_expiry = 'kill' THEN expires_at END AS expires_at
-      FROM sandbox, lazily WHERE id = $1 AND state IN ('running', 'paused') FOR UPDATE OF sandbox),
+      FROM sandbox WHERE id = $1 AND state IN ('running', 'paused') FOR UPDATE),
     metered AS (
       UPDATE metered_sandbox m SET state = 'closed', closed_as = m.state,
         unbooked_end = greatest(boundary, least($2::timestamptz, now(), box.expires_at)),

@@ -31,8 +31,8 @@ struct Ended {
 std::optional<Ended> set_ended(pqxx::work& tx, const SandboxId& id);
 // running, paused -> stopped (killed) of one that is gone from its backend: its charge ends `at`
 // (now at the latest), with what was counted, and is booked by Meter::book_ends. A transaction by
-// itself that need not be durable: the backend tells of the end again (Provider::finish). Empty:
-// nothing was changed, and the end has to be written in steps, as that of whoever has budgets.
+// itself. Empty: nothing was changed, and the end has to be written in steps, as that of whoever
+// has budgets.
 std::optional<Time> set_ended_at_once(pqxx::nontransaction& statement, const SandboxId& id, Time at,
                                       const Meter::Measured& counted);
 // Puts the next try of a stopping one off, by 1 s doubling to 60 s.
