@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Terminals and attached processes over WebSockets, against the real program. Run as root; takes the
 names of single tests."""
+import atexit
 import json
 import os
 import signal
@@ -14,8 +15,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [ROOT + "/tests/support", ROOT + "/tests/faults"]
 sys.dont_write_bytecode = True
 
-from cases import run_all, wait_until  # noqa: E402
-from server import Server, ensure_image  # noqa: E402
+from cases import main, wait_until  # noqa: E402
+from server import Server  # noqa: E402
 from websocket import Refused, Socket  # noqa: E402
 
 WANTED_MIB = 48
@@ -28,6 +29,7 @@ class Place:
     def __init__(self):
         if not Place.server:
             Place.server = Server().start()
+            atexit.register(Place.server.close)
             Place.tenant, Place.client = Place.server.tenant("live")
             Place.server.profile("test", limits={"max_ttl_seconds": 3600})
         self.box = self.client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
@@ -291,17 +293,5 @@ def test_refusals_before_the_upgrade():
         assert plain.status == 400, plain.body
 
 
-def main():
-    try:
-        return run_all(globals(), sys.argv[1:])
-    finally:
-        if Place.server:
-            Place.server.close()
-
-
 if __name__ == "__main__":
-    if os.geteuid() != 0:
-        print("skipped: needs root")
-        sys.exit(77)
-    ensure_image()
-    sys.exit(main())
+    main(globals())

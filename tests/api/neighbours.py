@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What bombs in one sandbox cost whoever asks the gateway, through the real program: p50 and p99 of its answers. Run as
 root; takes the names of single tests."""
+import atexit
 import contextlib
 import os
 import statistics
@@ -13,9 +14,9 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [ROOT + "/tests/support", ROOT + "/tests/faults", ROOT + "/tests/bench"]
 sys.dont_write_bytecode = True
 
-from cases import run_all  # noqa: E402
+from cases import main  # noqa: E402
 from measure import milliseconds, percentile  # noqa: E402
-from server import Server, ensure_image  # noqa: E402
+from server import Server  # noqa: E402
 
 # The same bombs as in the tests of the node, a quarter of a processor each.
 BOMBS = {
@@ -38,6 +39,7 @@ class Place:
     @classmethod
     def start(cls):
         cls.server = Server().start()
+        atexit.register(cls.server.close)
         _, cls.client = cls.server.tenant("neighbours")
         cls.server.profile("quiet", resources={"vcpu": 1, "memory_mib": 256, "disk_gib": 1})
         cls.server.profile("bomb", resources={"vcpu": 0.25, "memory_mib": 96, "disk_gib": 1})
@@ -48,6 +50,8 @@ class Place:
     @classmethod
     def turn(cls):
         """Milliseconds of each figure."""
+        if not cls.server:
+            cls.start()
         times = [milliseconds(lambda: cls.client.ok("GET", f"/v1/sandboxes/{cls.box}")) for _ in range(ANSWERS)]
         return {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99)}
 
@@ -127,18 +131,5 @@ def test_what_no_limit_holds_is_noticed():
     assert noticed(beside(lambda: spinning_outside(8 * os.cpu_count()), 3))
 
 
-def main():
-    try:
-        Place.start()
-        return run_all(globals(), sys.argv[1:])
-    finally:
-        if Place.server:
-            Place.server.close()
-
-
 if __name__ == "__main__":
-    if os.geteuid() != 0:
-        print("skipped: needs root")
-        sys.exit(77)
-    ensure_image()
-    sys.exit(main())
+    main(globals())
