@@ -38,7 +38,8 @@ class SandboxAccess {
   // other failure stays what it is.
   virtual Task<Error> judge(TenantId tenant, SandboxId id, Error failure) = 0;
 
-  // The backend says that it does not know the sandbox any more: marks it failed, ends its meter.
+  // The backend says that it does not know the sandbox any more, which was ended or failed: its row
+  // says so then, and its meter ends.
   virtual Task<void> report_gone(SandboxId id, std::string detail) = 0;
 };
 

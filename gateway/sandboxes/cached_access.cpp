@@ -67,7 +67,7 @@ Task<Error> CachedAccess::judge(TenantId tenant, SandboxId id, Error failure) {
 }
 
 Task<void> CachedAccess::report_gone(SandboxId id, std::string detail) {
-  return lifecycle_.fail(std::move(id), std::move(detail));
+  return lifecycle_.note_gone(std::move(id), std::move(detail));
 }
 
 }  // namespace sandgate

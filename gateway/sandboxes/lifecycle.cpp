@@ -16,9 +16,6 @@ namespace {
 constexpr std::chrono::seconds kKillPatience{10};
 constexpr size_t kKillsAtOnce = 64;
 constexpr std::chrono::seconds kReadingPatience{1};
-// How often, and how far apart, a row is looked at that may not have heard of its end yet.
-constexpr int kLooks = 3;
-constexpr std::chrono::milliseconds kLookPause{50};
 constexpr std::chrono::seconds kTellUnpricedEvery{60};
 // A backend that ends a sandbox within that time of the end of its charge ended it then: answers
 // take their time, and vendors bill by the second.
@@ -97,35 +94,6 @@ DeploymentPtr Lifecycle::deployment_of(const SandboxRecord& record) const {
   auto deployment = parts_.deployments.find(record.tenant, record.deployment);
   if (!deployment) throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
   return deployment;
-}
-
-Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {
-  auto known = co_await get(tenant, id);
-  const SandboxRecord& record = known->record;
-  if (record.state != SandboxState::running && record.state != SandboxState::paused)
-    co_return known;
-  const auto deployment = deployment_of(record);
-  const auto there = co_await deployment->backend->find(record.backend_id);
-  if (there && there->state != BackendState::gone) co_return known;
-  co_await fail(id, "the backend does not know it any more");
-  co_return co_await get(tenant, id);
-}
-
-Task<Error> Lifecycle::judge(TenantId tenant, SandboxId id, Error failure) {
-  const bool broke = failure.code == ErrorCode::unavailable;
-  if (!broke && failure.code != ErrorCode::not_found) co_return failure;
-  for (int looks = broke ? kLooks : 1; looks > 0; --looks) {
-    if (parts_.outage && parts_.outage->has(tenant, id))
-      co_return wrong_state(SandboxState::stopped);
-    auto getting = get(tenant, id);
-    const auto found = co_await attempt(std::move(getting));
-    const auto* known = std::get_if<CachedSandboxPtr>(&found);
-    if (!known) co_return failure;
-    if ((*known)->record.state != SandboxState::running) co_return wrong_state((*known)->record);
-    if (prompt_ends_.has(id)) co_return wrong_state(SandboxState::stopped);
-    if (looks > 1) co_await sleep_for(kLookPause);
-  }
-  co_return failure;
 }
 
 void Lifecycle::end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at,
@@ -324,51 +292,34 @@ Task<SandboxRecord> Lifecycle::extend(TenantId tenant, SandboxId id, int64_t ttl
     throw Error::invalid(
         "/ttl_seconds",
         "may be at most " + std::to_string(record.max_ttl_seconds) + " by the sandbox's profile");
+  const auto extended = co_await extend_settled(record, ttl_seconds);
+  if (extended) co_return *extended;
+  const auto found = co_await get(tenant, id);
+  throw wrong_state(found->record);
+}
+
+Task<std::optional<SandboxRecord>> Lifecycle::extend_settled(SandboxRecord record,
+                                                             int64_t ttl_seconds) {
+  const SandboxId id = record.id;
   const auto deployment = deployment_of(record);
   // The backend first: a longer second line is harmless, a shorter one is not.
   const auto ttl = backend_ttl(std::chrono::seconds(ttl_seconds), deployment->descriptor);
-  co_await deployment->backend->extend(record.backend_id, ttl);
+  auto extending = deployment->backend->extend(record.backend_id, ttl);
+  const auto outcome = co_await attempt(std::move(extending));
+  if (const Error* refusal = std::get_if<Error>(&outcome)) {
+    auto judging = judge_refusal(record.tenant, id, *refusal);
+    const Error told = co_await std::move(judging);
+    throw told;
+  }
   const auto mark = parts_.cache.mark_of(id);
   auto work = [this, id, ttl_seconds](pqxx::work& tx) {
     auto changed = sandbox_rows::set_expiry(tx, id, ttl_seconds);
     if (changed) parts_.spend.extend(tx, *changed);
     return changed;
   };
-  const auto extended = co_await parts_.database.run(std::move(work));
-  if (!extended) {
-    parts_.cache.forget(id);
-    const auto found = co_await get(tenant, id);
-    throw wrong_state(found->record);
-  }
-  parts_.cache.remember(*extended, mark);
-  co_return *extended;
-}
-
-Task<void> Lifecycle::fail(SandboxId id, std::string detail) {
-  // It is gone because it was ended, which is to be booked as it was asked for.
-  if (parts_.outage && parts_.outage->has(id)) co_return;
-  const sandbox_rows::Stop lost{.reason = "failed",
-                                .failure = SandboxFailure{"backend_lost", std::move(detail)},
-                                .placed_only = true};
-  const Time at = parts_.clock.now();
-  auto work = [this, id, lost, at](pqxx::work& tx) {
-    const auto stopping = sandbox_rows::set_stopping(tx, id, lost);
-    if (!stopping) return;
-    // Whose time was over before anybody missed it was not there beyond that.
-    const bool over = stopping->on_expiry == EndAction::kill && stopping->expires_at < at;
-    end_charge(tx, id, over ? stopping->expires_at : at);
-    sandbox_rows::set_ended(tx, id);
-  };
-  auto writing = parts_.database.run(std::move(work));
-  const auto outcome = co_await attempt(std::move(writing));
-  if (const Error* error = std::get_if<Error>(&outcome)) {
-    if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
-    const auto known = co_await parts_.cache.find(id);
-    if (!known) throw *error;
-    EndIntention intention{known->record.tenant, id, at, lost.reason, lost.failure, {}, at};
-    co_await parts_.outage->remember(std::move(intention));
-  }
-  parts_.cache.forget(id);
+  auto extended = co_await parts_.database.run(std::move(work));
+  extended ? parts_.cache.remember(*extended, mark) : parts_.cache.forget(id);
+  co_return extended;
 }
 
 }  // namespace sandgate

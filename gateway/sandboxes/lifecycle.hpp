@@ -94,13 +94,17 @@ class Lifecycle {
   Task<SandboxRecord> extend(TenantId tenant, SandboxId id, int64_t ttl_seconds);
   // Ended by somebody of us who died before it was written: that it was, `at`, is written now.
   Task<void> write_end(SandboxRecord gone, Time at, Meter::Measured counted);
-  // The backend lost it: failed with backend_lost, meter closed. Only if it still runs there.
-  Task<void> fail(SandboxId id, std::string detail);
+  // Its backend does not know it any more. Whoever is ending it here is waited for, and an end that
+  // the backend tells of is written as one; else it was lost: failed with backend_lost, meter
+  // closed.
+  Task<void> note_gone(SandboxId id, std::string detail);
+  // Whether somebody here is ending it, and writes that down.
+  bool ends_here(const SandboxId& id) const { return prompt_ends_.has(id); }
 
   // Null when there is none, or it is another tenant's; get() throws not_found then.
   Task<CachedSandboxPtr> find(TenantId tenant, SandboxId id);
   Task<CachedSandboxPtr> get(TenantId tenant, SandboxId id);
-  // The same, asking the backend: one it does not know any more fails.
+  // The same, asking the backend: see note_gone.
   Task<CachedSandboxPtr> refresh(TenantId tenant, SandboxId id);
 
   // Brings down a row that is `stopping`: backend first, then the row; puts it off when the backend
@@ -118,6 +122,9 @@ class Lifecycle {
 
   // See SandboxAccess::judge.
   Task<Error> judge(TenantId tenant, SandboxId id, Error failure);
+  // The same of a backend's refusal of what is done with a sandbox as a whole (pause, extend,
+  // snapshot): one that it does not know has ended, and any other conflict tells the state.
+  Task<Error> judge_refusal(TenantId tenant, SandboxId id, Error failure);
 
   // The deployment that holds it. Throws Error(unavailable) when it is gone.
   DeploymentPtr deployment_of(const SandboxRecord& record) const;
@@ -145,6 +152,20 @@ class Lifecycle {
   // Row, backend, row.
   Task<EndResult> end_in_steps(SandboxRecord known, Time at);
   Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);
+
+  // What its row says, unless its end is known of here already. Empty: not there, or not known.
+  Task<std::optional<SandboxState>> state_of(TenantId tenant, SandboxId id);
+  // Conflict where it has ended and that may be why; else the failure as it is.
+  Task<Error> judge_end(TenantId tenant, SandboxId id, Error failure);
+  Task<std::optional<SandboxRecord>> row_or_last_seen(SandboxId id);
+  // What its backend says that it had counted when it was ended; empty: it says no such thing.
+  Task<std::optional<Meter::Measured>> counted_end(SandboxRecord record);
+  // Of one that is gone; false when nobody ended it.
+  Task<bool> note_end(SandboxId id);
+  Task<void> note_loss(SandboxId id, std::string detail);
+
+  // Backend, then row; empty: the row is in another state by now.
+  Task<std::optional<SandboxRecord>> extend_settled(SandboxRecord record, int64_t ttl_seconds);
 
   void warn_of_unpriced(const Decision& decision);
 

@@ -126,6 +126,7 @@ Task<SandboxRecord> Pausing::resume(TenantId tenant, SandboxId id) {
   auto work = [this, record]() -> Task<SandboxRecord> { return begin_resume(record); };
   SandboxRecord resumed = co_await uncancelled(lifecycle_.parts().executor, std::move(work));
   if (resumed.state != SandboxState::running) resumed = co_await settled(tenant, id);
+  check_running(resumed);
   resumed.kept = record.kept;
   co_return resumed;
 }
@@ -172,8 +173,8 @@ Task<SandboxRecord> Pausing::carry_out_pause(SandboxRecord record,
   const auto outcome = co_await ask_to_pause(deployment, record);
   if (const auto* kept = std::get_if<Keeps>(&outcome))
     co_return co_await keep_paused(record.id, *kept, counters);
-  const Error refusal = std::get<Error>(outcome);
-  co_await give_up(record, refusal);
+  auto giving_up = give_up(record, std::get<Error>(outcome));
+  const Error refusal = co_await std::move(giving_up);
   throw refusal;
 }
 
@@ -182,8 +183,8 @@ Task<SandboxRecord> Pausing::carry_out_resume(SandboxRecord record) {
   auto resuming = deployment->backend->resume(record.backend_id);
   const auto outcome = co_await attempt_within(kPausePatience, std::move(resuming));
   if (const auto* failure = std::get_if<Error>(&outcome)) {
-    const Error refusal = *failure;
-    co_await give_up(record, refusal);
+    auto giving_up = give_up(record, *failure);
+    const Error refusal = co_await std::move(giving_up);
     throw refusal;
   }
   const SandboxRecord running = co_await keep_running(record.id);
@@ -202,8 +203,13 @@ Task<DeploymentPtr> Pausing::backend_of(SandboxRecord record) {
   throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
 }
 
-Task<void> Pausing::give_up(SandboxRecord record, Error error) {
-  return is_certain(error) ? undo(std::move(record), std::move(error)) : leave(record.id);
+Task<Error> Pausing::give_up(SandboxRecord record, Error error) {
+  const bool certain = is_certain(error);
+  auto writing = certain ? undo(record, error) : leave(record.id);
+  co_await std::move(writing);
+  if (!certain) co_return error;
+  auto judging = lifecycle_.judge_refusal(record.tenant, record.id, std::move(error));
+  co_return co_await std::move(judging);
 }
 
 Task<SandboxRecord> Pausing::keep(SandboxId id, SandboxState state, Change change) {
@@ -246,7 +252,7 @@ Task<void> Pausing::leave(SandboxId id) {
 
 Task<void> Pausing::undo(SandboxRecord record, Error error) {
   if (error.code == ErrorCode::not_found) {
-    co_await lifecycle_.fail(record.id, "the backend does not know it any more");
+    co_await lifecycle_.note_gone(record.id, "the backend does not know it any more");
     co_return;
   }
   auto write = [this, id = record.id](pqxx::work& tx) {

@@ -34,8 +34,8 @@ class Pausing {
                                       std::optional<Meter::Measured> counters);
   Task<SandboxRecord> carry_out_resume(SandboxRecord record);
   Task<DeploymentPtr> backend_of(SandboxRecord record);  // throws unavailable when it is gone
-  // A backend that refused or did not answer.
-  Task<void> give_up(SandboxRecord record, Error error);
+  // A backend that refused or did not answer; what its caller is told.
+  Task<Error> give_up(SandboxRecord record, Error error);
   Task<Outcome<Keeps>> ask_to_pause(DeploymentPtr deployment, SandboxRecord record);
   // Writes the change to `state`, paused or running. Throws conflict where it came too late.
   Task<SandboxRecord> keep(SandboxId id, SandboxState state, Change change);

@@ -6,6 +6,8 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kFinishPatience{5};
+constexpr std::chrono::milliseconds kUnderWayLook{10};
+constexpr int kMostUnderWayLooks = 500;
 
 bool suits(const SandboxRecord& record, const DeploymentPtr& deployment) {
   return deployment && deployment->descriptor.counts_ends && !record.backend_id.empty() &&
@@ -36,6 +38,11 @@ std::shared_ptr<void> PromptEnds::begin(const SandboxId& id) {
 bool PromptEnds::has(const SandboxId& id) const {
   const std::lock_guard lock(mutex_);
   return under_way_.contains(id.value);
+}
+
+Task<void> PromptEnds::until_over(SandboxId id) const {
+  for (int looks = 0; looks < kMostUnderWayLooks && has(id); ++looks)
+    co_await sleep_for(kUnderWayLook);
 }
 
 }  // namespace sandgate

@@ -23,6 +23,8 @@ class PromptEnds {
   std::shared_ptr<void> begin(const SandboxId& id);
   // Whether somebody does, so that it may be gone although its row says it runs.
   bool has(const SandboxId& id) const;
+  // Returns once nobody does, or after 5 s.
+  Task<void> until_over(SandboxId id) const;
 
  private:
   mutable std::mutex mutex_;

@@ -95,7 +95,7 @@ Task<size_t> Reconciler::fail_lost(DeploymentPtr deployment, std::vector<Backend
   const std::set<std::string> there = present_among(listed);
   size_t lost = 0;
   for (const SandboxRecord& record : expected) {
-    if (there.contains(record.backend_id)) continue;
+    if (there.contains(record.backend_id) || lifecycle_.ends_here(record.id)) continue;
     // Lists may be pages of different moments: only a direct question settles it.
     auto finding = deployment->backend->find(record.backend_id);
     const auto outcome = co_await attempt(std::move(finding));
@@ -108,7 +108,7 @@ Task<size_t> Reconciler::fail_lost(DeploymentPtr deployment, std::vector<Backend
     }
     log::warn("a backend lost a sandbox",
               {{"sandbox", record.id.value}, {"deployment", deployment->name}});
-    co_await lifecycle_.fail(record.id, "the backend does not list it any more");
+    co_await lifecycle_.note_gone(record.id, "the backend does not list it any more");
     ++lost;
   }
   co_return lost;

@@ -27,18 +27,6 @@ constexpr size_t kCopiesAtOnce = 8;
 constexpr std::chrono::seconds kMakerPatience{2};
 constexpr std::chrono::milliseconds kMakerPause{50};
 
-// What is not there any more because it was ended meanwhile has a state.
-Task<std::optional<Error>> end_behind(Lifecycle& lifecycle, SnapshotRecord wanted, Error failure) {
-  if (failure.code != ErrorCode::not_found) co_return std::nullopt;
-  auto getting = lifecycle.get(wanted.tenant, wanted.sandbox);
-  const auto outcome = co_await attempt(std::move(getting));
-  const auto* known = std::get_if<CachedSandboxPtr>(&outcome);
-  if (!known) co_return std::nullopt;
-  const SandboxState state = (*known)->record.state;
-  const bool ending = state == SandboxState::stopping || is_ended(state);
-  co_return ending ? std::optional(wrong_state(state)) : std::nullopt;
-}
-
 // Throws what the backend failed with, once the row says so.
 Task<BackendSnapshot> make_on_backend(Lifecycle& lifecycle, DeploymentPtr deployment,
                                       std::string backend_id, SnapshotRecord wanted) {
@@ -53,8 +41,9 @@ Task<BackendSnapshot> make_on_backend(Lifecycle& lifecycle, DeploymentPtr deploy
     certain ? snapshot_rows::erase(tx, id) : snapshot_rows::give_up(tx, id, kCopyLease);
   };
   co_await attempt(database.run(std::move(forget)));
-  const auto ended = co_await end_behind(lifecycle, wanted, error);
-  throw ended.value_or(error);
+  auto judging = lifecycle.judge_refusal(wanted.tenant, wanted.sandbox, error);
+  const Error told = co_await std::move(judging);
+  throw told;
 }
 
 Task<std::vector<SandboxRecord>> copies_of(Database& database, std::vector<std::string> ids) {

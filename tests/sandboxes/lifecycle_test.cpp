@@ -118,7 +118,7 @@ TEST(Lifecycle, TheChargeEndsWhenTheSandboxDoes) {
   const SandboxRecord killed = world.create(), lost = world.create();
   EXPECT_FALSE(world.charged_to_its_end(killed.id));
   run(world.replica.lifecycle.kill(world.tenant, killed.id));
-  run(world.replica.lifecycle.fail(lost.id, "gone"));
+  run(world.replica.lifecycle.note_gone(lost.id, "gone"));
   EXPECT_TRUE(world.charged_to_its_end(killed.id));
   EXPECT_TRUE(world.charged_to_its_end(lost.id));
 }
@@ -130,7 +130,7 @@ TEST(Lifecycle, ALostOneIsChargedUntilItsTimeWasOverAtMost) {
       "UPDATE metered_sandbox SET opened_at = now() - interval '10 minutes', boundary = now() - "
       "interval '10 minutes', observed_at = now() - interval '10 minutes' RETURNING 1");
   world.sql("UPDATE sandbox SET expires_at = now() - interval '5 minutes' RETURNING 1");
-  run(world.replica.lifecycle.fail(late.id, "gone"));
+  run(world.replica.lifecycle.note_gone(late.id, "gone"));
   EXPECT_EQ(world.sql("SELECT m.boundary = s.expires_at FROM metered_sandbox m"
                       " JOIN sandbox s ON s.id = m.sandbox"),
             "t");

@@ -125,7 +125,7 @@ TEST(Outage, WhoFindsItGoneDoesNotTakeItForLost) {
   const SandboxRecord box = world.create();
   const Time asked = SystemClock().now();
   run(world.outage->remember({world.tenant, box.id, asked, "killed", {}, {}, {}}));
-  run(world.lifecycle->fail(box.id, "the backend does not list it any more"));
+  run(world.lifecycle->note_gone(box.id, "the backend does not list it any more"));
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
   EXPECT_EQ(run(world.outage->replay(*world.lifecycle)), 1u);
   EXPECT_EQ(world.sql("SELECT stop_reason FROM sandbox WHERE id = '" + box.id.value + "'"),
@@ -239,7 +239,7 @@ TEST(Outage, ASandboxItsBackendLostMeanwhileFailsAtThatMoment) {
   const SandboxRecord box = world.create();
   run(world.replica.lifecycle.get(world.tenant, box.id));
   TestDatabase::stop_cluster();
-  run(world.lifecycle->fail(box.id, "its backend lost it \xff"));
+  run(world.lifecycle->note_gone(box.id, "its backend lost it \xff"));
   TestDatabase::start_cluster();
   EXPECT_EQ(world.settle(), 1u);
   run(world.replica.reaper().finish());

@@ -373,7 +373,7 @@ TEST_F(PausingWorld, ForeignAndEndedOnesAreRefused) {
 TEST_F(PausingWorld, ALostSandboxFails) {
   const SandboxRecord box = world.create();
   world.a->lose(box.backend_id);
-  EXPECT_EQ(code_of([&] { pause(box); }), ErrorCode::not_found);
+  EXPECT_EQ(code_of([&] { pause(box); }), ErrorCode::conflict);
   EXPECT_EQ(world.row(box.id).state, SandboxState::failed);
 }
 

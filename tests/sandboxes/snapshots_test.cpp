@@ -177,10 +177,11 @@ TEST_F(SnapshotWorld, OfASandboxThatEndsMeanwhileTellItsState) {
   EXPECT_EQ(rows(), "0");
 }
 
-TEST_F(SnapshotWorld, OfASandboxThatItsBackendLostIsNotFound) {
+TEST_F(SnapshotWorld, OfASandboxThatItsBackendLostIsRefusedAsOfOneThatFailed) {
   const SandboxRecord box = world.create();
   world.a->lose(box.backend_id);
-  EXPECT_EQ(code_of([&] { take(box); }), ErrorCode::not_found);
+  EXPECT_EQ(code_of([&] { take(box); }), ErrorCode::conflict);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::failed);
 }
 
 TEST_F(SnapshotWorld, AForkThatDiedIsCleanedUp) {

@@ -217,6 +217,12 @@ Task<void> FakeProvider::resume(std::string id) {
   co_return;
 }
 
+Task<void> FakeProvider::extend(std::string id, std::chrono::seconds) {
+  std::lock_guard lock(mutex_);
+  if (!alive_.contains(id)) throw Error::not_found("sandbox", id);
+  co_return;
+}
+
 Task<BackendSnapshot> FakeProvider::snapshot(std::string id, std::string snapshot_id, Keeps, bool) {
   fail_as_switched(true);
   const std::string made = "kept-" + snapshot_id;

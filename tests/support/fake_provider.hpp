@@ -63,6 +63,7 @@ class FakeProvider : public Provider {
                                  bool lasting) override;
   Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
   Task<void> remove_snapshot(std::string snapshot) override;
+  Task<void> extend(std::string id, std::chrono::seconds ttl) override;
   Task<SandboxMetrics> metrics(std::string id) override;
   Task<SandboxMetrics> finish(std::string id) override;  // told of by find() from then on
 

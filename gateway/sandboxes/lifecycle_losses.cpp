@@ -1,0 +1,167 @@
+#include "gateway/core/log.hpp"
+#include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/lifecycle.hpp"
+
+// What a sandbox that is not there any more comes to: the end somebody asked for, or a loss.
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kFindPatience{5};
+// How often, and how far apart, a row is looked at that may not have heard of its end yet.
+constexpr int kLooks = 3;
+constexpr std::chrono::milliseconds kLookPause{50};
+
+bool is_ending(SandboxState state) { return state == SandboxState::stopping || is_ended(state); }
+
+// A conflict that does not say of which state.
+bool is_stateless(const Error& error) {
+  return error.code == ErrorCode::conflict && !error.details.contains("state");
+}
+
+}  // namespace
+
+Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {
+  auto known = co_await get(tenant, id);
+  const SandboxRecord& record = known->record;
+  if (record.state != SandboxState::running && record.state != SandboxState::paused)
+    co_return known;
+  const auto deployment = deployment_of(record);
+  const auto there = co_await deployment->backend->find(record.backend_id);
+  if (there && there->state != BackendState::gone) co_return known;
+  co_await note_gone(id, "the backend does not know it any more");
+  co_return co_await get(tenant, id);
+}
+
+Task<Error> Lifecycle::judge(TenantId tenant, SandboxId id, Error failure) {
+  const bool broke = failure.code == ErrorCode::unavailable;
+  if (!broke && failure.code != ErrorCode::not_found) {
+    auto judging = judge_end(std::move(tenant), std::move(id), std::move(failure));
+    co_return co_await std::move(judging);
+  }
+  for (int looks = broke ? kLooks : 1; looks > 0; --looks) {
+    auto reading = state_of(tenant, id);
+    const auto state = co_await std::move(reading);
+    if (!state) co_return failure;
+    if (*state != SandboxState::running) co_return wrong_state(*state);
+    if (looks > 1) co_await sleep_for(kLookPause);
+  }
+  co_return failure;
+}
+
+Task<std::optional<SandboxState>> Lifecycle::state_of(TenantId tenant, SandboxId id) {
+  if (parts_.outage && parts_.outage->has(tenant, id)) co_return SandboxState::stopped;
+  // Before the row is read: of an end that is over by then it says so.
+  const bool ending = prompt_ends_.has(id);
+  auto getting = get(std::move(tenant), std::move(id));
+  const auto found = co_await attempt(std::move(getting));
+  const auto* known = std::get_if<CachedSandboxPtr>(&found);
+  if (!known) co_return std::nullopt;
+  const SandboxState state = (*known)->record.state;
+  co_return ending && !is_ending(state) ? SandboxState::stopped : state;
+}
+
+Task<Error> Lifecycle::judge_end(TenantId tenant, SandboxId id, Error failure) {
+  const bool may_be_its_end = failure.code == ErrorCode::not_found ||
+                              failure.code == ErrorCode::unavailable || is_stateless(failure);
+  if (!may_be_its_end) co_return failure;
+  auto reading = state_of(std::move(tenant), std::move(id));
+  const auto state = co_await std::move(reading);
+  co_return state&& is_ending(*state) ? wrong_state(*state) : std::move(failure);
+}
+
+Task<Error> Lifecycle::judge_refusal(TenantId tenant, SandboxId id, Error failure) {
+  if (failure.code == ErrorCode::not_found) co_await prompt_ends_.until_over(id);
+  // Who ends it may be elsewhere, and have yet to say so.
+  for (int looks = failure.code == ErrorCode::not_found ? kLooks : 0; looks > 0; --looks) {
+    auto looking = refresh(tenant, id);
+    const auto found = co_await attempt(std::move(looking));
+    const auto* known = std::get_if<CachedSandboxPtr>(&found);
+    if (!known || is_ending((*known)->record.state)) break;
+    co_await sleep_for(kLookPause);
+  }
+  auto judging = judge_end(tenant, id, std::move(failure));
+  Error told = co_await std::move(judging);
+  if (!is_stateless(told)) co_return told;
+  auto reading = state_of(std::move(tenant), std::move(id));
+  const auto state = co_await std::move(reading);
+  if (state) told.details["state"] = to_string(*state);
+  co_return told;
+}
+
+Task<void> Lifecycle::note_gone(SandboxId id, std::string detail) {
+  co_await prompt_ends_.until_over(id);
+  // It is gone because it was ended, which is to be booked as it was asked for.
+  if (prompt_ends_.has(id) || (parts_.outage && parts_.outage->has(id))) co_return;
+  auto noting = note_end(id);
+  const bool ended = co_await std::move(noting);
+  parts_.cache.forget(id);
+  if (!ended) co_await note_loss(std::move(id), std::move(detail));
+}
+
+Task<std::optional<SandboxRecord>> Lifecycle::row_or_last_seen(SandboxId id) {
+  auto read = [id](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
+  auto reading = parts_.database.run(std::move(read));
+  const auto row = co_await attempt(std::move(reading));
+  if (const auto* found = std::get_if<std::optional<SandboxRecord>>(&row)) co_return *found;
+  const auto seen = parts_.cache.last_seen(id);
+  co_return seen ? std::optional(seen->record) : std::nullopt;
+}
+
+Task<std::optional<Meter::Measured>> Lifecycle::counted_end(SandboxRecord record) {
+  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
+  if (!deployment || record.backend_id.empty() || !deployment->descriptor.counts_ends)
+    co_return std::nullopt;
+  auto finding = deployment->backend->find(record.backend_id);
+  const auto outcome = co_await attempt_within(kFindPatience, std::move(finding));
+  const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
+  if (!found || !*found || !(*found)->counted) co_return std::nullopt;
+  co_return measured_of(*(*found)->counted, parts_.clock.now());
+}
+
+Task<bool> Lifecycle::note_end(SandboxId id) {
+  std::optional<Meter::Measured> counted;
+  for (int looks = kLooks;; --looks) {
+    auto reading = row_or_last_seen(id);
+    const auto record = co_await std::move(reading);
+    if (!record) co_return false;
+    if (is_ending(record->state)) co_return true;
+    if (!counted) {
+      auto asking = counted_end(*record);
+      counted = co_await std::move(asking);
+    }
+    if (!counted) co_return false;
+    if (looks == 0) {
+      co_await write_end(*record, counted->sampled_at, *counted);
+      co_return true;
+    }
+    // Who ended it knows when that was asked for, and is about to write it, unless they died.
+    co_await sleep_for(kLookPause);
+  }
+}
+
+Task<void> Lifecycle::note_loss(SandboxId id, std::string detail) {
+  const sandbox_rows::Stop lost{.reason = "failed",
+                                .failure = SandboxFailure{"backend_lost", std::move(detail)},
+                                .placed_only = true};
+  const Time at = parts_.clock.now();
+  auto work = [this, id, lost, at](pqxx::work& tx) {
+    const auto stopping = sandbox_rows::set_stopping(tx, id, lost);
+    if (!stopping) return;
+    // Whose time was over before anybody missed it was not there beyond that.
+    const bool over = stopping->on_expiry == EndAction::kill && stopping->expires_at < at;
+    end_charge(tx, id, over ? stopping->expires_at : at);
+    sandbox_rows::set_ended(tx, id);
+  };
+  auto writing = parts_.database.run(std::move(work));
+  const auto outcome = co_await attempt(std::move(writing));
+  if (const Error* error = std::get_if<Error>(&outcome)) {
+    if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
+    const auto known = parts_.cache.last_seen(id);
+    if (!known) throw *error;
+    EndIntention intention{known->record.tenant, id, at, lost.reason, lost.failure, {}, at};
+    co_await parts_.outage->remember(std::move(intention));
+  }
+  parts_.cache.forget(id);
+}
+
+}  // namespace sandgate

@@ -1,0 +1,180 @@
+#include <gtest/gtest.h>
+
+#include "gateway/sandboxes/pausing.hpp"
+#include "gateway/sandboxes/snapshots.hpp"
+#include "tests/sandboxes/world.hpp"
+
+// A sandbox is asked for something while it is ended, or when it was and nobody wrote so.
+namespace sandgate::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What can be asked of a sandbox that somebody is ending.
+struct Verbs {
+  explicit Verbs(World& world, Replica& replica)
+      : lifecycle(replica.lifecycle), order(world.order()), tenant(world.tenant) {}
+
+  Lifecycle& lifecycle;
+  Pausing pausing{lifecycle};
+  Snapshots snapshots{lifecycle};
+  CreateOrder order;
+  TenantId tenant;
+
+  Task<void> ask(std::string verb, SandboxRecord box) {
+    if (verb == "pause") co_await pausing.pause(tenant, box.id, Keeps::memory);
+    if (verb == "resume") co_await pausing.resume(tenant, box.id);
+    if (verb == "extend") co_await lifecycle.extend(tenant, box.id, 60);
+    if (verb == "snapshot") co_await snapshots.take(tenant, box.id, "", Keeps::disk);
+    if (verb == "fork") co_await snapshots.fork(box, order, 1);
+    if (verb == "refresh") check_running((co_await lifecycle.refresh(tenant, box.id))->record);
+  }
+  // The state that the refusal tells; "none" without one.
+  Task<std::string> refused(std::string verb, SandboxRecord box) {
+    auto asking = ask(verb, box);
+    const auto outcome = co_await attempt(std::move(asking));
+    const auto* error = std::get_if<Error>(&outcome);
+    if (!error) co_return "done";
+    if (error->code != ErrorCode::conflict) co_return std::string(to_string(error->code));
+    const auto& details = error->details;
+    co_return details.contains("state") ? details["state"].get<std::string>() : "none";
+  }
+};
+
+// A world on a machine of ours, where sandboxes that began ten seconds ago have counted something.
+struct EndWorld : World {
+  EndWorld() : World("here") { a->count({.cpu_micros = 1'500'000, .egress_bytes = 1 << 30}); }
+
+  SandboxRecord create_earlier() {
+    const SandboxRecord box = create();
+    sql("UPDATE metered_sandbox SET opened_at = opened_at - interval '10 s', boundary = boundary -"
+        " interval '10 s', observed_at = observed_at - interval '10 s' RETURNING sandbox");
+    return box;
+  }
+  std::string told() { return sql("SELECT type FROM event_outbox ORDER BY ordinal DESC LIMIT 1"); }
+  SandboxRecord create_for(const std::string& verb) {
+    const SandboxRecord box = create_earlier();
+    if (verb != "resume") return box;
+    return run(Pausing(replica.lifecycle).pause(tenant, box.id, Keeps::memory));
+  }
+};
+
+const char* const kVerbs[] = {"pause", "resume", "extend", "snapshot", "fork", "refresh"};
+
+TEST(MetEnds, WhatMeetsOneUnderWayHearsOfTheEndAndDoesNotUndoIt) {
+  for (const std::string verb : kVerbs) {
+    EndWorld world;
+    const SandboxRecord box = world.create_for(verb);
+    Verbs verbs(world, world.replica);
+    run(world.replica.lifecycle.get(world.tenant, box.id));
+    world.a->hang_kills(true);
+    const Time asked = world.replica.clock.now();
+    asio::thread_pool pool(2);
+    auto killing = asio::co_spawn(pool, world.replica.lifecycle.kill(world.tenant, box.id, asked),
+                                  asio::use_future);
+    while (world.a->alive() > 0) run(sleep_for(2ms));
+    auto asking = asio::co_spawn(pool, verbs.refused(verb, box), asio::use_future);
+    run(sleep_for(100ms));
+    world.a->hang_kills(false);
+    EXPECT_EQ(killing.get(), EndResult::ended);
+    EXPECT_EQ(asking.get(), "stopped") << verb;
+    EXPECT_EQ(world.row(box.id).state, SandboxState::stopped) << verb;
+    EXPECT_EQ(world.row(box.id).ended_at, asked) << verb;
+    EXPECT_EQ(world.told(), "sandbox.killed") << verb;
+    run(world.replica.meter.book_ends(*world.database));
+    EXPECT_TRUE(world.charged_to_its_end(box.id)) << verb;
+    pool.join();
+  }
+}
+
+TEST(MetEnds, AnotherGatewayWaitsForTheRow) {
+  for (const std::string verb : kVerbs) {
+    EndWorld world;
+    const SandboxRecord box = world.create_for(verb);
+    Replica other(world.database.url(), world.fixed("here"));
+    Verbs verbs(world, other);
+    world.a->hang_kills(true);
+    const Time asked = world.replica.clock.now();
+    asio::thread_pool pool(2);
+    auto killing = asio::co_spawn(pool, world.replica.lifecycle.kill(world.tenant, box.id, asked),
+                                  asio::use_future);
+    while (world.a->alive() > 0) run(sleep_for(2ms));
+    auto asking = asio::co_spawn(pool, verbs.refused(verb, box), asio::use_future);
+    run(sleep_for(20ms));
+    world.a->hang_kills(false);
+    EXPECT_EQ(killing.get(), EndResult::ended);
+    EXPECT_EQ(asking.get(), "stopped") << verb;
+    EXPECT_EQ(world.row(box.id).state, SandboxState::stopped) << verb;
+    EXPECT_EQ(world.row(box.id).ended_at, asked) << verb;
+    EXPECT_EQ(world.told(), "sandbox.killed") << verb;
+    pool.join();
+  }
+}
+
+TEST(MetEnds, WhoeverMissesOneOfADeadGatewayWritesTheEnd) {
+  for (const std::string verb : kVerbs) {
+    EndWorld world;
+    const SandboxRecord box = world.create_for(verb);
+    run(world.a->finish(box.backend_id));
+    Verbs verbs(world, world.replica);
+    EXPECT_EQ(run(verbs.refused(verb, box)), "stopped") << verb;
+    EXPECT_EQ(world.row(box.id).state, SandboxState::stopped) << verb;
+    EXPECT_EQ(world.row(box.id).ended_at, run(world.a->find(box.backend_id))->counted->sampled_at);
+    EXPECT_EQ(world.told(), "sandbox.killed") << verb;
+    run(world.replica.meter.book_ends(*world.database));
+    EXPECT_TRUE(world.charged_to_its_end(box.id)) << verb;
+  }
+}
+
+// It died with a pause under way, and after the delete that met it.
+TEST(MetEnds, AHalfDonePauseOfADeadGatewayIsNoLossEither) {
+  for (const char* state : {"pausing", "resuming"}) {
+    EndWorld world;
+    const SandboxRecord box = world.create_earlier();
+    world.sql("UPDATE sandbox SET state = '" + std::string(state) + "' RETURNING id");
+    world.replica.cache.forget(box.id);
+    run(world.a->finish(box.backend_id));
+    EXPECT_EQ(run(world.replica.reaper(31s).take_up_pausing()), 1u);
+    EXPECT_EQ(world.row(box.id).state, SandboxState::stopped) << state;
+    EXPECT_EQ(world.told(), "sandbox.killed") << state;
+    EXPECT_FALSE(world.metered(box.id));
+  }
+}
+
+// Half paused or resumed: it is ended in steps, and who was at work on it finds it gone.
+TEST(MetEnds, AreNotUndoneByThePauseThatTheyMeet) {
+  for (const char* state : {"pausing", "resuming"}) {
+    EndWorld world;
+    const SandboxRecord box = world.create_earlier();
+    world.sql("UPDATE sandbox SET state = '" + std::string(state) + "' RETURNING id");
+    world.replica.cache.forget(box.id);
+    const SandboxRecord half = world.row(box.id);
+    EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, box.id)), EndResult::ended);
+    const auto carry_out = [&] { run(Pausing(world.replica.lifecycle).carry_out(half)); };
+    EXPECT_EQ(code_of(carry_out), ErrorCode::conflict) << state;
+    EXPECT_EQ(world.row(box.id).state, SandboxState::stopped) << state;
+    EXPECT_EQ(world.told(), "sandbox.killed") << state;
+  }
+}
+
+TEST(MetEnds, TheSweepLeavesOneUnderWayAlone) {
+  EndWorld world;
+  const SandboxRecord box = world.create_earlier();
+  world.a->hang_kills(true);
+  const Time asked = world.replica.clock.now();
+  asio::thread_pool pool(1);
+  auto killing = asio::co_spawn(pool, world.replica.lifecycle.kill(world.tenant, box.id, asked),
+                                asio::use_future);
+  while (world.a->alive() > 0) run(sleep_for(2ms));
+  Reconciler reconciler(world.replica.lifecycle, {.every = 0ms});
+  const DeploymentPtr on = world.replica.deployments.find(world.tenant, "a");
+  EXPECT_EQ(run(reconciler.reconcile(on))->lost, 0u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+  world.a->hang_kills(false);
+  EXPECT_EQ(killing.get(), EndResult::ended);
+  EXPECT_EQ(world.row(box.id).ended_at, asked);
+  pool.join();
+}
+
+}  // namespace
+}  // namespace sandgate::test
