@@ -5,6 +5,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
+#include "gateway/sandboxes/snapshot_rows.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds kPausePatience{20};
 constexpr std::chrono::seconds kExtendPatience{5};
+constexpr std::chrono::milliseconds kCopyPause{50};  // between looks whether a disk is copied
 constexpr int kPauseTries = 3;  // against others that pause and resume it at the same time
 constexpr std::chrono::seconds kPauseLease{30};  // of a maker that is at work
 constexpr std::chrono::seconds kSettlePatience{25};
@@ -161,6 +163,31 @@ Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxReco
   co_return co_await attempt_within(kPausePatience, std::move(pausing));
 }
 
+// What a copy of its disk holds up goes on when that is made.
+Task<Outcome<std::monostate>> Pausing::ask_to_resume(DeploymentPtr deployment,
+                                                     SandboxRecord record) {
+  const auto limit = std::chrono::steady_clock::now() + kPausePatience;
+  for (bool copied = true;;) {
+    const auto left = limit - std::chrono::steady_clock::now();
+    auto resuming = deployment->backend->resume(record.backend_id);
+    const auto outcome = co_await attempt_within(left, std::move(resuming));
+    const auto* error = std::get_if<Error>(&outcome);
+    const bool waits = error && error->code == ErrorCode::conflict && copied;
+    if (!waits || std::chrono::steady_clock::now() + kCopyPause > limit) co_return outcome;
+    // Once more when it is not: the copy may have been made this moment.
+    copied = co_await is_copied(record.id);
+    co_await sleep_for(kCopyPause);
+  }
+}
+
+Task<bool> Pausing::is_copied(SandboxId id) {
+  auto look = [id](pqxx::work& tx) { return snapshot_rows::is_copied(tx, id); };
+  auto looking = lifecycle_.parts().database.run(std::move(look));
+  const auto outcome = co_await attempt(std::move(looking));
+  const bool* copied = std::get_if<bool>(&outcome);
+  co_return copied&&* copied;
+}
+
 Task<SandboxRecord> Pausing::carry_out(SandboxRecord record) {
   if (record.state != SandboxState::pausing) co_return co_await carry_out_resume(record);
   const auto counters = co_await lifecycle_.last_reading(record);
@@ -180,8 +207,7 @@ Task<SandboxRecord> Pausing::carry_out_pause(SandboxRecord record,
 
 Task<SandboxRecord> Pausing::carry_out_resume(SandboxRecord record) {
   const auto deployment = co_await backend_of(record);
-  auto resuming = deployment->backend->resume(record.backend_id);
-  const auto outcome = co_await attempt_within(kPausePatience, std::move(resuming));
+  const auto outcome = co_await ask_to_resume(deployment, record);
   if (const auto* failure = std::get_if<Error>(&outcome)) {
     auto giving_up = give_up(record, *failure);
     const Error refusal = co_await std::move(giving_up);

@@ -13,8 +13,8 @@ class Pausing {
   // are answered as they are. Throws not_found, conflict, unsupported, and unavailable or timeout
   // when the backend did not answer: the sandbox is `pausing` then, and the reaper goes on.
   Task<SandboxRecord> pause(TenantId tenant, SandboxId id, Keeps wish);
-  // To `running`; `kept` of the answer says what had survived. Waits for a pause under way. Throws
-  // the same, and budget_exceeded.
+  // To `running`; `kept` of the answer says what had survived. Waits for a pause or a
+  // snapshot under way. Throws the same, and budget_exceeded.
   Task<SandboxRecord> resume(TenantId tenant, SandboxId id);
 
   // What a row in `pausing` or `resuming` says. Throws when the backend refused (the row is what it
@@ -37,6 +37,9 @@ class Pausing {
   // A backend that refused or did not answer; what its caller is told.
   Task<Error> give_up(SandboxRecord record, Error error);
   Task<Outcome<Keeps>> ask_to_pause(DeploymentPtr deployment, SandboxRecord record);
+  // Waits for a snapshot or fork of it that is under way.
+  Task<Outcome<std::monostate>> ask_to_resume(DeploymentPtr deployment, SandboxRecord record);
+  Task<bool> is_copied(SandboxId id);
   // Writes the change to `state`, paused or running. Throws conflict where it came too late.
   Task<SandboxRecord> keep(SandboxId id, SandboxState state, Change change);
   Task<SandboxRecord> keep_paused(SandboxId id, Keeps kept,

@@ -99,6 +99,12 @@ bool is_being_made(pqxx::work& tx, const SnapshotId& id) {
               .empty();
 }
 
+bool is_copied(pqxx::work& tx, const SandboxId& sandbox) {
+  static const std::string kSql =
+      "SELECT FROM snapshot WHERE sandbox = $1 AND state = 'creating' LIMIT 1";
+  return !run_prepared(tx, kSql, sandbox.value).empty();
+}
+
 void erase(pqxx::work& tx, const SnapshotId& id) {
   run_prepared(tx, "DELETE FROM snapshot WHERE id = $1", id.value);
 }

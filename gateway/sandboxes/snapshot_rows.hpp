@@ -46,6 +46,8 @@ void give_up(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds aft
 // creating -> removing, due after that long.
 void give_up_unmade(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds after);
 bool is_being_made(pqxx::work& tx, const SnapshotId& id);
+// Whether one of that sandbox is, also for a fork.
+bool is_copied(pqxx::work& tx, const SandboxId& sandbox);
 void erase(pqxx::work& tx, const SnapshotId& id);
 // Puts the next try to remove it off, by 1 s doubling to 60 s.
 void put_off(pqxx::work& tx, const SnapshotId& id);

@@ -8,13 +8,19 @@ namespace sandgate::test {
 namespace {
 
 using Fault = FakeProvider::Fault;
+using std::chrono::milliseconds;
 
 class WaitingWorld : public testing::Test {
  protected:
   void pause(const SandboxRecord& box) { run(pausing.pause(world.tenant, box.id, Keeps::memory)); }
+  Task<OpenSandbox> opening(const SandboxRecord& box) {
+    http::Caller caller{.role = http::Role::developer, .tenant = world.tenant};
+    co_return co_await access.open(caller, box.id.value, Verb::exec);
+  }
 
   World world;
   Pausing pausing{world.replica.lifecycle};
+  CachedAccess access{world.replica.lifecycle, world.replica.activity};
 };
 
 TEST_F(WaitingWorld, ARefusalTellsTheState) {
@@ -30,6 +36,26 @@ TEST_F(WaitingWorld, ARefusalTellsTheState) {
   pause(box);
   world.a->fail_states(Fault::error, ErrorCode::conflict);
   EXPECT_EQ(state_told(pausing.resume(world.tenant, box.id)), "paused");
+}
+
+TEST_F(WaitingWorld, UseWaitsForTheCopyOfAPausedSandbox) {
+  const SandboxRecord box = world.create([](Profile& p) { p.auto_resume = true; });
+  pause(box);
+  world.sql(
+      "INSERT INTO snapshot (id, tenant, state, for_fork, name, sandbox, deployment, kept,"
+      " disk_gib, lease_until) SELECT '" +
+      SnapshotId::make().value +
+      "', tenant, 'creating', false, '', id, deployment,"
+      " 'disk', 1, now() + interval '1 hour' FROM sandbox RETURNING id");
+  world.a->fail_states(Fault::error, ErrorCode::conflict);
+  asio::thread_pool pool(2);
+  auto use = asio::co_spawn(pool, opening(box), asio::use_future);
+  EXPECT_EQ(use.wait_for(milliseconds(300)), std::future_status::timeout);
+  world.a->fail_states(Fault::none);
+  world.sql("DELETE FROM snapshot RETURNING id");
+  EXPECT_EQ(use.get().backend_id, box.backend_id);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+  pool.join();
 }
 
 }  // namespace
