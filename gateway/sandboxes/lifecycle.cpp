@@ -17,9 +17,15 @@ constexpr std::chrono::seconds kKillPatience{10};
 constexpr size_t kKillsAtOnce = 64;
 constexpr std::chrono::seconds kReadingPatience{1};
 constexpr std::chrono::seconds kTellUnpricedEvery{60};
+constexpr std::chrono::seconds kSettlePatience{25};
+constexpr int kExtendTries = 3;  // against others that pause and resume it at the same time
 // A backend that ends a sandbox within that time of the end of its charge ended it then: answers
 // take their time, and vendors bill by the second.
 constexpr std::chrono::seconds kPromptEnd{2};
+
+bool is_on_its_way(SandboxState state) {
+  return state == SandboxState::pausing || state == SandboxState::resuming;
+}
 
 Error unknown_sandbox(const SandboxId& id) { return Error::not_found("sandbox", id.value); }
 
@@ -283,19 +289,30 @@ Task<EndResult> Lifecycle::finish(SandboxRecord stopping, std::optional<Meter::M
   co_return killed&& written ? EndResult::ended : EndResult::stopping;
 }
 
+Task<SandboxRecord> Lifecycle::settled(TenantId tenant, SandboxId id) {
+  const auto limit = std::chrono::steady_clock::now() + kSettlePatience;
+  auto known = co_await get(std::move(tenant), id);
+  while (is_on_its_way(known->record.state)) {
+    if (std::chrono::steady_clock::now() > limit) throw wrong_state(known->record);
+    known = co_await settling_.look_again(id);
+    if (!known) throw unknown_sandbox(id);
+  }
+  co_return known->record;
+}
+
 Task<SandboxRecord> Lifecycle::extend(TenantId tenant, SandboxId id, int64_t ttl_seconds) {
-  const auto known = co_await get(tenant, id);
-  const SandboxRecord record = known->record;
-  if (record.state != SandboxState::running && record.state != SandboxState::paused)
-    throw wrong_state(record);
-  if (ttl_seconds > record.max_ttl_seconds)
-    throw Error::invalid(
-        "/ttl_seconds",
-        "may be at most " + std::to_string(record.max_ttl_seconds) + " by the sandbox's profile");
-  const auto extended = co_await extend_settled(record, ttl_seconds);
-  if (extended) co_return *extended;
-  const auto found = co_await get(tenant, id);
-  throw wrong_state(found->record);
+  for (int tries = kExtendTries;; --tries) {
+    const SandboxRecord record = co_await settled(tenant, id);
+    const bool can_be =
+        record.state == SandboxState::running || record.state == SandboxState::paused;
+    if (!can_be || tries == 0) throw wrong_state(record);
+    if (ttl_seconds > record.max_ttl_seconds)
+      throw Error::invalid(
+          "/ttl_seconds",
+          "may be at most " + std::to_string(record.max_ttl_seconds) + " by the sandbox's profile");
+    const auto extended = co_await extend_settled(record, ttl_seconds);
+    if (extended) co_return *extended;
+  }
 }
 
 Task<std::optional<SandboxRecord>> Lifecycle::extend_settled(SandboxRecord record,

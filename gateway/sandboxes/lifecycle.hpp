@@ -89,8 +89,8 @@ class Lifecycle {
   // the end is kept on disk, with its moment, and the sandbox is killed all the same.
   // `asked` (now if empty) is where the charge ends: what answers late costs its tenant nothing.
   Task<EndResult> kill(TenantId tenant, SandboxId id, std::optional<Time> asked = std::nullopt);
-  // Throws not_found, conflict (not running or paused), invalid (beyond the profile's longest),
-  // budget_exceeded (not enough money for that long).
+  // Waits for a pause or resume under way. Throws not_found, conflict (not running or paused),
+  // invalid (beyond the profile's longest), budget_exceeded (not enough money for that long).
   Task<SandboxRecord> extend(TenantId tenant, SandboxId id, int64_t ttl_seconds);
   // Ended by somebody of us who died before it was written: that it was, `at`, is written now.
   Task<void> write_end(SandboxRecord gone, Time at, Meter::Measured counted);
@@ -104,7 +104,10 @@ class Lifecycle {
   // Null when there is none, or it is another tenant's; get() throws not_found then.
   Task<CachedSandboxPtr> find(TenantId tenant, SandboxId id);
   Task<CachedSandboxPtr> get(TenantId tenant, SandboxId id);
-  // The same, asking the backend: see note_gone.
+  // The same once it is not being paused or resumed any more. Throws conflict as well: it takes
+  // long.
+  Task<SandboxRecord> settled(TenantId tenant, SandboxId id);
+  // As get, asking the backend: see note_gone.
   Task<CachedSandboxPtr> refresh(TenantId tenant, SandboxId id);
 
   // Brings down a row that is `stopping`: backend first, then the row; puts it off when the backend

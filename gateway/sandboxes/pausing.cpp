@@ -16,13 +16,8 @@ constexpr std::chrono::seconds kExtendPatience{5};
 constexpr std::chrono::milliseconds kCopyPause{50};  // between looks whether a disk is copied
 constexpr int kPauseTries = 3;  // against others that pause and resume it at the same time
 constexpr std::chrono::seconds kPauseLease{30};  // of a maker that is at work
-constexpr std::chrono::seconds kSettlePatience{25};
 // Of a sandbox that waits paused for ever: its backend must not end it by its own clock.
 constexpr std::chrono::seconds kWhilePaused{365 * 24 * 3600};
-
-bool is_on_its_way(SandboxState state) {
-  return state == SandboxState::pausing || state == SandboxState::resuming;
-}
 
 Resources kept_resources(const SandboxRecord& record) {
   Resources kept = record.resources;
@@ -64,20 +59,9 @@ void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {
   lifecycle_.parts().spend.adjust(tx, record, {});
 }
 
-Task<SandboxRecord> Pausing::settled(TenantId tenant, SandboxId id) {
-  const auto limit = std::chrono::steady_clock::now() + kSettlePatience;
-  auto known = co_await lifecycle_.get(std::move(tenant), id);
-  while (is_on_its_way(known->record.state)) {
-    if (std::chrono::steady_clock::now() > limit) throw wrong_state(known->record);
-    known = co_await lifecycle_.settling().look_again(id);
-    if (!known) throw Error::not_found("sandbox", id.value);
-  }
-  co_return known->record;
-}
-
 Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {
   for (int tries = kPauseTries;; --tries) {
-    const SandboxRecord record = co_await settled(tenant, id);
+    const SandboxRecord record = co_await lifecycle_.settled(tenant, id);
     if (record.state == SandboxState::paused) co_return record;
     if (record.state != SandboxState::running || tries == 0) throw wrong_state(record);
     const auto deployment = lifecycle_.deployment_of(record);
@@ -122,12 +106,12 @@ Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxRecord running, Keeps wis
 }
 
 Task<SandboxRecord> Pausing::resume(TenantId tenant, SandboxId id) {
-  const SandboxRecord record = co_await settled(tenant, id);
+  const SandboxRecord record = co_await lifecycle_.settled(tenant, id);
   if (record.state == SandboxState::running) co_return record;
   if (record.state != SandboxState::paused) throw wrong_state(record);
   auto work = [this, record]() -> Task<SandboxRecord> { return begin_resume(record); };
   SandboxRecord resumed = co_await uncancelled(lifecycle_.parts().executor, std::move(work));
-  if (resumed.state != SandboxState::running) resumed = co_await settled(tenant, id);
+  if (resumed.state != SandboxState::running) resumed = co_await lifecycle_.settled(tenant, id);
   check_running(resumed);
   resumed.kept = record.kept;
   co_return resumed;

@@ -29,7 +29,6 @@ class Pausing {
   // Reads what was counted until then beside the writing of it.
   Task<MaybeRecord> begin_pause(SandboxRecord running, Keeps wish);
   Task<SandboxRecord> begin_resume(SandboxRecord paused);
-  Task<SandboxRecord> settled(TenantId tenant, SandboxId id);
   Task<SandboxRecord> carry_out_pause(SandboxRecord record,
                                       std::optional<Meter::Measured> counters);
   Task<SandboxRecord> carry_out_resume(SandboxRecord record);

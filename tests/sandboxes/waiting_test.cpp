@@ -58,5 +58,26 @@ TEST_F(WaitingWorld, UseWaitsForTheCopyOfAPausedSandbox) {
   pool.join();
 }
 
+TEST_F(WaitingWorld, AnExtendWaitsForAPauseUnderWay) {
+  const char* const ways[][2] = {{"pausing", "paused"}, {"resuming", "running"}};
+  for (const auto& [before, after] : ways) {
+    const SandboxRecord box = world.create();
+    const auto turn = [&](const std::string& state) {
+      world.sql("UPDATE sandbox SET state = '" + state + "' WHERE id = '" + box.id.value +
+                "' RETURNING id");
+      world.replica.cache.forget(box.id);
+    };
+    turn(before);
+    asio::thread_pool pool(1);
+    auto extending = asio::co_spawn(pool, world.replica.lifecycle.extend(world.tenant, box.id, 100),
+                                    asio::use_future);
+    EXPECT_EQ(extending.wait_for(milliseconds(200)), std::future_status::timeout) << before;
+    turn(after);
+    EXPECT_EQ(to_string(extending.get().state), after);
+    EXPECT_EQ(world.row(box.id).ttl_seconds, 100);
+    pool.join();
+  }
+}
+
 }  // namespace
 }  // namespace sandgate::test
