@@ -41,7 +41,8 @@ SandboxOrder to_order(CreateSpec spec) {
   order.env = std::move(spec.env);
   order.network = std::move(spec.network);
   if (has_way_out(order.network)) add_proxy_variables(order.env);
-  if (!spec.secrets.grants.empty()) add_authority_variables(order.env);
+  order.has_secrets = !spec.secrets.grants.empty();
+  if (order.has_secrets) add_authority_variables(order.env);
   order.allow_root = spec.allow_root;
   order.allow_debug = spec.allow_debug;
   order.workspace = std::move(spec.workspace);

@@ -29,6 +29,10 @@ bool has_way_out(const NetworkPolicy& network) {
   return network.fallback == NetworkDefault::allow || !network.allow.empty();
 }
 
+bool wants_way_out(const SandboxOrder& order) {
+  return order.has_secrets || has_way_out(order.network);
+}
+
 EgressHost::EgressHost(const NodeSettings& settings)
     : settings_(settings), missing_(try_egress_doors()) {
   if (!missing_.empty()) return;

@@ -9,12 +9,16 @@
 #include "local/node/egress_doors.hpp"
 #include "local/node/egress_process.hpp"
 #include "local/node/journal.hpp"
+#include "local/node/order.hpp"
 #include "local/node/settings.hpp"
 
 namespace sandgate {
 
 // Whether the policy lets anything out at all.
 bool has_way_out(const NetworkPolicy& network);
+// Whether a sandbox needs its place in the egress process: secrets are kept there, also while its
+// policy lets nothing out.
+bool wants_way_out(const SandboxOrder& order);
 
 // The way out of the sandboxes of one node: keeps an egress process running and tells it which
 // sandboxes may reach what. Works on sandboxes that run already. While that process is down nothing

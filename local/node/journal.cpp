@@ -76,6 +76,7 @@ Json to_json(const JournalRecord& record) {
           {"disk_gib", record.resources.disk_gib},
           {"processes", record.resources.processes},
           {"network", egress::network_json(record.network)},
+          {"way_out", record.way_out},
           {"created_at", to_micros(record.created_at)},
           {"expires_at", to_micros(record.expires_at)}};
 }
@@ -97,6 +98,7 @@ JournalRecord sandbox_record_from(const Json& json) {
   json.at("disk_gib").get_to(record.resources.disk_gib);
   json.at("processes").get_to(record.resources.processes);
   record.network = egress::network_from(json.at("network"));
+  record.way_out = json.value("way_out", false);
   record.created_at = from_micros(json.at("created_at").get<int64_t>());
   record.expires_at = from_micros(json.at("expires_at").get<int64_t>());
   return record;

@@ -24,6 +24,7 @@ struct JournalRecord {
   std::vector<std::string> cgroups;
   Resources resources;
   NetworkPolicy network;
+  bool way_out = false;  // keeps its place in the egress process when `network` allows nothing
   Time created_at, expires_at;
 };
 

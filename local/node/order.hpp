@@ -14,6 +14,7 @@ struct SandboxOrder {
   std::chrono::seconds ttl{600};
   std::map<std::string, std::string> env;
   NetworkPolicy network;
+  bool has_secrets = false;  // their values are given to the egress process, not to the node
   bool allow_root = false, allow_debug = false;
   std::string workspace;  // directory of this machine shown as /workspace; empty: none
   bool workspace_writable = false;

@@ -30,6 +30,7 @@ Json to_json(const SandboxOrder& order) {
           {"ttl_seconds", order.ttl.count()},
           {"env", order.env},
           {"network", egress::network_json(order.network)},
+          {"has_secrets", order.has_secrets},
           {"allow_root", order.allow_root},
           {"allow_debug", order.allow_debug},
           {"workspace", order.workspace},
@@ -50,6 +51,7 @@ SandboxOrder create_order_from(const Json& params) {
   order.ttl = std::chrono::seconds(reader.integer("ttl_seconds", 1, kMaxTtlSeconds).value_or(600));
   order.env = reader.text_map("env", 1024, {0, 128 << 10}).value_or(order.env);
   if (const Json* network = reader.object("network")) order.network = network_from(*network);
+  order.has_secrets = reader.boolean("has_secrets").value_or(false);
   order.allow_root = reader.boolean("allow_root").value_or(false);
   order.allow_debug = reader.boolean("allow_debug").value_or(false);
   order.workspace = reader.text("workspace", {0, 4096}).value_or("");

@@ -68,6 +68,7 @@ void Supervisor::rename(const LivePtr& seat, const SandboxOrder& order) {
   record.id = order.id;
   record.tenant_id = order.tenant_id;
   record.network = order.network;
+  record.way_out = wants_way_out(order);
   record.state = RecordState::running;
   record.created_at = clock_.now();
   record.expires_at = record.created_at + order.ttl;

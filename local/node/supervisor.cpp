@@ -129,6 +129,7 @@ Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageIn
   record.image_digest = image.digest;
   record.resources = order.resources;
   record.network = order.network;
+  record.way_out = wants_way_out(order);
   record.created_at = clock_.now();
   record.expires_at = record.created_at + order.ttl;
   record.cgroups = cgroups_->directories_of(order.id);

@@ -20,7 +20,7 @@ std::string Supervisor::byte_count_of(const std::string& id) const {
 }
 
 void Supervisor::open_way_out(const Live& live) {
-  if (!has_way_out(live.record.network)) return;
+  if (!live.record.way_out && !has_way_out(live.record.network)) return;
   egress_.attach(live.record, live.pidfd.get(), byte_count_of(live.record.id));
 }
 
@@ -57,8 +57,15 @@ void Supervisor::set_network(const std::string& id, const NetworkPolicy& network
   const auto busy = hold(*live);
   check_alive(*live);
   const NetworkPolicy before = live->record.network;
-  note(*live, [&](JournalRecord& record) { record.network = network; });
-  const auto take_back = [&](JournalRecord& record) { record.network = before; };
+  const bool kept = live->record.way_out;
+  note(*live, [&](JournalRecord& record) {
+    record.network = network;
+    record.way_out = kept || has_way_out(before) || has_way_out(network);
+  });
+  const auto take_back = [&](JournalRecord& record) {
+    record.network = before;
+    record.way_out = kept;
+  };
   try {
     if (egress_.is_attached(id))
       egress_.change(id, live->pidfd.get(), network);

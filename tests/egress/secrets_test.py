@@ -190,6 +190,46 @@ def test_a_secret_that_does_not_exist():
     assert answer.status == 400 and answer.json()["fields"][0]["path"] == "/secrets/0", answer.body
 
 
+def test_secrets_wait_while_nothing_may_leave():
+    """Every way to a sandbox with secrets that nothing lets out; a rule that comes later finds them in force."""
+    closed, wide = {"default": "deny", "allow": []}, {"default": "deny", "allow": list(RULES)}
+    never = world.client.ok("POST", "/v1/sandboxes", {"profile": profile_without_rules()})["id"]
+    narrowed = box(create={"network": closed})
+    opened = box()
+    snapshot = world.client.ok("POST", f"/v1/sandboxes/{opened}/snapshots", {})["id"]
+    world.client.ok("PUT", f"/v1/sandboxes/{opened}/network", closed)
+    copies = [world.client.ok("POST", f"/v1/sandboxes/{each}/fork", {"count": 1})["items"][0]
+              for each in (opened, narrowed)]
+    assert all("sandbox" in copy for copy in copies), copies
+    restored = world.client.ok("POST", "/v1/sandboxes", {"profile": world.last_profile, "snapshot": snapshot,
+                                                         "network": closed})["id"]
+    boxes = [narrowed, opened, restored] + [copy["sandbox"]["id"] for copy in copies]
+    before = len(web.heard)
+    send = lambda sandbox: curl(sandbox, '-H "Authorization: $TOKEN"', f"https://{HOST}/w")
+    for sandbox in [never] + boxes:
+        assert placeholder(sandbox).startswith("sgs_") and send(sandbox)["exit_code"] != 0
+    for sandbox in boxes:
+        world.client.ok("PUT", f"/v1/sandboxes/{sandbox}/network", wide)
+        done = send(sandbox)
+        assert heard_header() == [VALUE], (done, sandbox)
+        world.client.ok("PUT", f"/v1/sandboxes/{sandbox}/network", closed)
+    assert len(web.heard) == before + len(boxes)
+    restart("node")
+    through_proxy = f"curl -sS http://{HOST}/ -x http://127.0.0.1:3128 -o /dev/null -w '%{{http_code}}'"
+    for sandbox in boxes:
+        # Refused, as before, not merely without an answer.
+        wait_until(lambda: world.run(sandbox, "sh", "-c", through_proxy)["stdout"] == "403", 20, "a refusal")
+        world.client.ok("PUT", f"/v1/sandboxes/{sandbox}/network", wide)
+        wait_until(lambda: send(sandbox) and heard_header() == [VALUE], 20, "secrets after a restart of the node")
+    for sandbox in [never] + boxes:
+        world.end(sandbox)
+
+
+def profile_without_rules():
+    world.server.profile("closed", secrets=[SECRET])
+    return "closed"
+
+
 def test_rotation_and_removal_reach_running_sandboxes():
     sandbox = box()
     send = lambda: curl(sandbox, '-H "Authorization: $TOKEN"', f"https://{HOST}/r") and heard_header()
@@ -215,14 +255,18 @@ def test_restarts_bring_secrets_back():
     wait_until(lambda: world.egress_pid() not in (None, old), 10, "a new egress process")
     wait_until(lambda: send() == [VALUE], 15, "secrets after an egress restart")
     for role in ("node", "worker"):
-        before = world.server.pids(role)
-        world.server.kill(role)
-        wait_until(lambda: world.server.pids(role) not in ([], before), 20, "a new " + role)
-        world.client.close()
-        if role == "worker":
-            wait_until(lambda: alive(), 20, "the API is back")
+        restart(role)
         wait_until(lambda: send() == [VALUE], 20, "secrets after a restart of " + role)
     world.end(sandbox)
+
+
+def restart(role):
+    before = world.server.pids(role)
+    world.server.kill(role)
+    wait_until(lambda: world.server.pids(role) not in ([], before), 20, "a new " + role)
+    world.client.close()
+    if role == "worker":
+        wait_until(lambda: alive(), 20, "the API is back")
 
 
 def alive():
