@@ -9,6 +9,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::milliseconds kDescriptorAge{30'000}, kFirstRetry{250}, kLastRetry{8'000};
+constexpr const char* kNotReached = "that gateway could not be asked yet what it offers";
 constexpr const char* kAllSandboxes = "/v1/sandboxes?limit=100";
 
 RestTarget target_of(const SandgateSettings& settings) {
@@ -51,6 +52,9 @@ void SandgateProvider::note_refresh(const Error* failure) {
   retry_pause_ = failure ? std::clamp(retry_pause_ * 2, kFirstRetry, kLastRetry)
                          : std::chrono::milliseconds(0);
   if (failure) read_again_at_ = std::chrono::steady_clock::now() + retry_pause_;
+  if (failure && !descriptor_->known)
+    descriptor_ = std::make_shared<const Descriptor>(
+        Descriptor{.provider = "sandgate", .known = false, .notes = {kNotReached}});
 }
 
 Descriptor SandgateProvider::descriptor() const {

@@ -91,7 +91,17 @@ Task<http::Response> DeploymentHandlers::put(http::Request& request) {
   };
   auto writing = deployments_.put(draft_from(request), check, actor_of(request));
   const DeploymentRow row = co_await std::move(writing);
+  auto taking_up = take_up(request);
+  co_await std::move(taking_up);
   co_return http::Response::json(200, visible_json(request.caller, row));
+}
+
+// Who writes one uses it next, or counts on it being used no more.
+Task<void> DeploymentHandlers::take_up(const http::Request& request) const {
+  if (!rules_.take_up) co_return;
+  DeploymentKey key{request.param("name"), request.caller.tenant};
+  auto taking_up = rules_.take_up(std::move(key));
+  co_await std::move(taking_up);
 }
 
 Task<http::Response> DeploymentHandlers::get(http::Request& request) {
@@ -110,6 +120,8 @@ Task<http::Response> DeploymentHandlers::remove(http::Request& request) {
   const std::string name = request.param("name");
   auto removing = deployments_.remove(request.caller.tenant, name, actor_of(request));
   co_await std::move(removing);
+  auto taking_up = take_up(request);
+  co_await std::move(taking_up);
   co_return http::Response::empty(204);
 }
 

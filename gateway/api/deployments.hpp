@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gateway/http/routes.hpp"
+#include "gateway/placement/deployment_key.hpp"
 #include "registry/deployment_store.hpp"
 
 namespace sandgate::api {
@@ -17,6 +18,8 @@ class DeploymentHandlers {
     std::vector<std::string> providers;  // names that exist
     // Adds what is wrong with settings and credentials ("/settings/url", "/credentials/api_key").
     std::function<void(const DeploymentRow& row, Problems& problems)> validate;
+    // Waits, not for long, until what was written counts for this gateway's creates; may be empty.
+    std::function<Task<void>(DeploymentKey key)> take_up;
   };
 
   DeploymentHandlers(DeploymentStore& deployments, Rules rules)
@@ -30,6 +33,7 @@ class DeploymentHandlers {
 
  private:
   DeploymentDraft draft_from(const http::Request& request) const;
+  Task<void> take_up(const http::Request& request) const;
 
   DeploymentStore& deployments_;
   Rules rules_;

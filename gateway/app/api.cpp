@@ -6,11 +6,14 @@
 namespace sandgate {
 namespace {
 
-api::DeploymentHandlers::Rules deployment_rules(const Backends& backends) {
+api::DeploymentHandlers::Rules deployment_rules(Backends& backends) {
   api::DeploymentHandlers::Rules rules;
   for (const ProviderKind& kind : provider_kinds()) rules.providers.push_back(kind.name);
   rules.validate = [&backends](const DeploymentRow& row, Problems& problems) {
     backends.check(row, problems);
+  };
+  rules.take_up = [&backends](DeploymentKey key) {
+    return backends.deployments.take_up(std::move(key));
   };
   return rules;
 }

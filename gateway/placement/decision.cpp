@@ -12,6 +12,9 @@
 namespace sandgate {
 namespace {
 
+// When to come back: somebody's sandbox has to end, or a backend only has to tell what it offers.
+constexpr std::chrono::seconds kSomeoneEnds{30}, kFirstAnswer{2};
+
 Json to_json(const Candidate& candidate) {
   Json price, expected, latency, score, rank;
   if (candidate.price_per_hour) price = candidate.price_per_hour->to_string();
@@ -32,6 +35,13 @@ Json to_json(const Candidate& candidate) {
             {"failure_rate", candidate.health.failure_rate}}},
           {"score", std::move(score)},
           {"rank", std::move(rank)}};
+}
+
+// Whether a backend that was never asked yet may be the one.
+bool awaits_first_answer(const Decision& decision) {
+  return std::any_of(decision.candidates.begin(), decision.candidates.end(), [](const auto& one) {
+    return one.only_now && !one.deployment->descriptor.known;
+  });
 }
 
 }  // namespace
@@ -135,7 +145,7 @@ Error nothing_eligible(const Decision& decision) {
       later ? Error(ErrorCode::no_capacity,
                     "deployments that satisfy this profile exist, but none can now")
             : Error(ErrorCode::unsupported, "no configured deployment can satisfy this request");
-  if (later) error.retry_after = std::chrono::seconds(30);
+  if (later) error.retry_after = awaits_first_answer(decision) ? kFirstAnswer : kSomeoneEnds;
   error.details = {{"candidates", candidates_json(decision.candidates)}};
   return error;
 }

@@ -24,8 +24,15 @@ std::string address_in(const Json& settings) {
   return address;
 }
 
-constexpr std::chrono::milliseconds kTick{250};
-constexpr int kTicksPerRefresh = 4, kTicksPerReload = 120;
+// Whether the first look at a backend was made, whatever came of it.
+bool was_asked(const Descriptor& descriptor) {
+  return descriptor.known || !descriptor.notes.empty();
+}
+
+constexpr std::chrono::milliseconds kTick{25};
+constexpr int kTicksPerRefresh = 40, kTicksPerReload = 1200;
+constexpr std::chrono::milliseconds kTryAgain{250};  // after a store that did not answer
+constexpr std::chrono::seconds kTakeUpPatience{2};
 
 }  // namespace
 
@@ -137,12 +144,41 @@ void Deployments::refresh() {
 
 void Deployments::poke() { poked_ = true; }
 
+// The one that is under way may have read the store before it was changed.
+Task<void> Deployments::reloaded(std::chrono::steady_clock::time_point until) {
+  const uint64_t wanted = begun_ + 1;
+  poke();
+  while (loaded_ < wanted && std::chrono::steady_clock::now() < until) co_await sleep_for(kTick);
+}
+
+Task<void> Deployments::take_up(DeploymentKey key) {
+  const auto until = std::chrono::steady_clock::now() + kTakeUpPatience;
+  while (std::chrono::steady_clock::now() < until) {
+    co_await reloaded(until);
+    const DeploymentPtr one = find_deployment(*snapshot(), key);
+    if (!one || !one->enabled || was_asked(one->descriptor)) co_return;
+    while (!was_asked(one->backend->descriptor()) && std::chrono::steady_clock::now() < until)
+      co_await sleep_for(kTick);
+  }
+}
+
+Task<void> Deployments::reload_as_poked() {
+  const uint64_t number = ++begun_;
+  auto reloading = reload();
+  const auto outcome = co_await attempt(std::move(reloading));
+  if (std::holds_alternative<Error>(outcome)) {
+    poked_ = true;
+    co_return co_await sleep_for(kTryAgain);
+  }
+  refresh();
+  loaded_ = number;
+}
+
 Task<void> Deployments::run() {
   for (int tick = 1;; ++tick) {
     if (tick % kTicksPerReload == 0) poked_ = true;
     if (poked_.exchange(false)) {
-      const auto outcome = co_await attempt(reload());
-      if (std::holds_alternative<Error>(outcome)) poked_ = true;
+      co_await reload_as_poked();
     } else if (tick % kTicksPerRefresh == 0) {
       refresh();
     }

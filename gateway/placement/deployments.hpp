@@ -32,6 +32,9 @@ class Deployments {
   void on_change(std::function<void(const DeploymentKey&)> callback);
 
   Task<void> reload();
+  // Waits until run() has loaded the store as it is now and the backend of `key`, if it is there
+  // and enabled, was asked what it offers; two seconds at most. Thread-safe.
+  Task<void> take_up(DeploymentKey key);
   // Takes new copies of the descriptors; cheap, no I/O.
   void refresh();
   // Tells run() that the store changed; thread-safe: for Notifications ('deployments').
@@ -40,6 +43,8 @@ class Deployments {
   Task<void> run();
 
  private:
+  Task<void> reload_as_poked();
+  Task<void> reloaded(std::chrono::steady_clock::time_point until);
   DeploymentPtr make(const DeploymentRow& row);
   std::shared_ptr<Account> account_of(const DeploymentRow& row);
   void publish(DeploymentSet set);
@@ -53,6 +58,8 @@ class Deployments {
   std::map<std::string, std::weak_ptr<Account>> accounts_;  // by digest; reload() only
   std::map<DeploymentKey, int64_t> versions_;  // of the rows in set_; reload() only
   std::atomic<bool> poked_{true};
+  // Reloads are numbered: which one began last, and which ended well last.
+  std::atomic<uint64_t> begun_{0}, loaded_{0};
 };
 
 }  // namespace sandgate

@@ -382,5 +382,18 @@ TEST(Decision, TellsUnsupportedFromNoCapacityAndHidesOthersDeployments) {
   EXPECT_EQ(to_json(never)["chosen"], nullptr);
 }
 
+TEST(Decision, WhatWasNotReachedYetPassesSoon) {
+  Deployment fresh = deployment("fresh");
+  fresh.descriptor = {.known = false};
+  EffectiveRequest request;
+  request.profile.isolation = Isolation::microvm;
+  const Decision early = decide(request, kTenant, "p@1", "s", {candidate(fresh)});
+  EXPECT_EQ(nothing_eligible(early).code, ErrorCode::no_capacity);
+  EXPECT_LE(nothing_eligible(early).retry_after, std::chrono::seconds(2));
+  fresh.enabled = false;
+  const Decision off = decide(request, kTenant, "p@1", "s", {candidate(fresh)});
+  EXPECT_EQ(nothing_eligible(off).code, ErrorCode::unsupported);
+}
+
 }  // namespace
 }  // namespace sandgate

@@ -1,0 +1,91 @@
+#include <gtest/gtest.h>
+
+#include <boost/asio/thread_pool.hpp>
+
+#include "gateway/placement/deployments.hpp"
+#include "tests/support/fake_provider.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/test_database.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Steady = std::chrono::steady_clock;
+
+const Actor kOperator{.role = "operator"};
+const auto kNoCheck = [](const DeploymentRow&) {};
+
+// Deployments that are kept as a gateway keeps them, all on one backend.
+struct TakingUpTest : testing::Test {
+  TakingUpTest() { asio::co_spawn(pool, deployments.run(), asio::detached); }
+  ~TakingUpTest() override {
+    pool.stop();
+    pool.join();
+  }
+  void put(bool enabled = true) {
+    run(store.put({.name = "z", .provider = "fake", .enabled = enabled}, kNoCheck, kOperator));
+  }
+  DeploymentPtr taken_up() {
+    run(deployments.take_up({"z"}));
+    return find_deployment(*deployments.snapshot(), DeploymentKey{"z"});
+  }
+  void reach(bool reached, std::vector<std::string> notes = {}) {
+    Descriptor offered = FakeProvider::capable("fake");
+    offered.known = reached;
+    offered.notes = std::move(notes);
+    backend->offer(offered);
+  }
+
+  TestDatabase database;
+  Vault vault{Secret(std::string(32, 'k'))};
+  DeploymentStore store{*database, vault};
+  std::shared_ptr<FakeProvider> backend = std::make_shared<FakeProvider>("fake");
+  Deployments deployments{store, [this](const DeploymentRow&) { return backend; }, {}};
+  asio::thread_pool pool{1};
+};
+
+TEST_F(TakingUpTest, WhatWasWrittenCounts) {
+  for (int round = 0; round < 5; ++round) {
+    put();
+    ASSERT_TRUE(taken_up()) << round;
+    put(false);
+    EXPECT_FALSE(taken_up()->enabled) << round;
+    run(store.remove(std::nullopt, "z", kOperator));
+    EXPECT_FALSE(taken_up()) << round;
+  }
+}
+
+TEST_F(TakingUpTest, ABackendMayNeedAMomentToTell) {
+  reach(false);
+  put();
+  std::thread later([this] {
+    std::this_thread::sleep_for(milliseconds(300));
+    reach(true);
+  });
+  const DeploymentPtr one = taken_up();
+  later.join();
+  ASSERT_TRUE(one);
+  EXPECT_TRUE(one->descriptor.known);
+}
+
+TEST_F(TakingUpTest, NobodyWaitsForLong) {
+  reach(false);
+  put();
+  const auto begin = Steady::now();
+  ASSERT_TRUE(taken_up());
+  EXPECT_LT(Steady::now() - begin, seconds(4));
+  put(false);
+  const auto disabled = Steady::now();
+  taken_up();
+  EXPECT_LT(Steady::now() - disabled, seconds(1)) << "what is disabled is asked nothing";
+  reach(false, {"it refuses connections"});
+  put();
+  const auto refused = Steady::now();
+  taken_up();
+  EXPECT_LT(Steady::now() - refused, seconds(1)) << "the first look was made";
+}
+
+}  // namespace
+}  // namespace sandgate::test
