@@ -1,5 +1,7 @@
 #include "gateway/http/routes.hpp"
 
+#include <algorithm>
+
 #include "gateway/http/percent.hpp"
 
 namespace sandgate::http {
@@ -112,9 +114,14 @@ void Routes::arrive(const Node& node, Search& search) const {
     search.found = &routes_[found->second];
     return;
   }
+  const auto allow = [&](Method method) {
+    auto& allowed = search.allowed;
+    if (std::find(allowed.begin(), allowed.end(), method) == allowed.end())
+      allowed.push_back(method);
+  };
   for (const auto& [method, index] : node.routes) {
-    search.allowed.push_back(method);
-    if (method == Method::get) search.allowed.push_back(Method::head);
+    allow(method);
+    if (method == Method::get) allow(Method::head);
   }
 }
 

@@ -65,6 +65,10 @@ TEST(Routes, NamesTheMethodsOfAPath) {
   EXPECT_TRUE(routes.match(Method::patch, "/nowhere").allowed.empty());
   // A literal without the method does not hide a parameter that has it.
   EXPECT_EQ(routes.match(Method::delete_, "/v1/keys/special").route->pattern, "/v1/keys/{key}");
+  Routes both = table();
+  const auto nothing = [](Request&) -> Task<Response> { co_return Response::empty(204); };
+  both.add({Method::head, "/v1/sandboxes", Permission::open, BodyMode::none, nothing});
+  EXPECT_EQ(both.match(Method::patch, "/v1/sandboxes").allowed, match.allowed) << "each once";
   EXPECT_EQ(routes.match(Method::head, "/openapi.json").route->pattern, "/openapi.json");
 }
 
