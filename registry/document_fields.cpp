@@ -81,11 +81,16 @@ std::optional<std::map<std::string, std::string>> read_env(ObjectReader& reader,
                                                            Problems& problems) {
   auto env = reader.text_map("env", kMaxEnv, {.max = kMaxEnvValue});
   if (!env) return std::nullopt;
-  for (const auto& [name, value] : *env)
+  check_env_names(*env, reader, problems);
+  return env;
+}
+
+void check_env_names(const std::map<std::string, std::string>& env, const ObjectReader& reader,
+                     Problems& problems) {
+  for (const auto& [name, value] : env)
     if (!is_env_name(name))
       problems.add(reader.path_of("env") + "/" + pointer_token(name),
                    "must match [A-Za-z_][A-Za-z0-9_]{0,127}");
-  return env;
 }
 
 std::optional<ResourceFields> read_resource_fields(ObjectReader& parent, Problems& problems) {

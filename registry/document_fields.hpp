@@ -43,6 +43,9 @@ struct NetworkFields {
 std::optional<std::string> read_image(ObjectReader& reader);
 std::optional<std::map<std::string, std::string>> read_env(ObjectReader& reader,
                                                            Problems& problems);
+// Adds what is_env_name() refuses of `env`, the member of that name of what `reader` reads.
+void check_env_names(const std::map<std::string, std::string>& env, const ObjectReader& reader,
+                     Problems& problems);
 std::optional<ResourceFields> read_resource_fields(ObjectReader& reader, Problems& problems);
 std::optional<NetworkFields> read_network_fields(ObjectReader& reader, Problems& problems);
 // A list of deployment names without repetitions.

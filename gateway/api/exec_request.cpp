@@ -4,6 +4,7 @@
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/http/token.hpp"
+#include "registry/document_fields.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -54,10 +55,7 @@ void read_program(ObjectReader& reader, Command& command) {
 void read_environment(ObjectReader& reader, Command& command, Problems& problems) {
   command.env =
       reader.text_map("env", 1024, kArgument).value_or(std::map<std::string, std::string>{});
-  for (const auto& [name, value] : command.env)
-    if (name.empty() || name.find('=') != std::string::npos || name.find('\0') != std::string::npos)
-      problems.add(reader.path_of("env") + "/" + pointer_token(name),
-                   "is not a name of an environment variable");
+  check_env_names(command.env, reader, problems);
 }
 
 std::optional<std::string> read_input(ObjectReader& reader) {

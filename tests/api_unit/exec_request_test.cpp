@@ -54,7 +54,9 @@ TEST(ExecRequest, EveryMistakeHasItsPath) {
   EXPECT_EQ(problem_paths({{"shell", "a"}, {"timeout_ms", 0}, {"nonsense", 1}}),
             (Paths{"/timeout_ms", "/nonsense"}));
   EXPECT_EQ(problem_paths({{"shell", "a"}, {"pty", {{"cols", 0}}}}), Paths{"/pty/cols"});
-  EXPECT_EQ(problem_paths({{"shell", "a"}, {"env", {{"A=B", "1"}}}}), Paths{"/env/A=B"});
+  for (const char* name : {"A=B", "A B", "1A", ""})
+    EXPECT_EQ(problem_paths({{"shell", "a"}, {"env", {{name, "1"}}}}),
+              Paths{std::string("/env/") + name});
   EXPECT_EQ(problem_paths({{"shell", "a"}, {"max_output_bytes", 17 << 20}}),
             Paths{"/max_output_bytes"});
 }
