@@ -154,7 +154,7 @@ Task<http::Response> ProfileHandlers::move_channel(http::Request& request, std::
 Task<http::Response> ProfileHandlers::point(http::Request& request) {
   const std::string channel = request.param("channel");
   if (!is_channel_name(channel))
-    throw Error(ErrorCode::invalid, "a channel's name begins with a letter and is not 'none'");
+    throw Error::invalid("", "a channel's name begins with a letter and is not 'none'");
   const ProfileChannel target = channel_from(request.json());
   if (target.shadow && !request.caller.is_operator())
     throw Error(ErrorCode::forbidden, "only the operator sets a shadow: nobody is billed for it");

@@ -58,8 +58,8 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
 
   Json& place(Json value) {
     if (++values_ > max_values_)
-      throw Error(ErrorCode::invalid,
-                  "the JSON holds more than " + std::to_string(max_values_) + " values");
+      throw Error::invalid("",
+                           "the JSON holds more than " + std::to_string(max_values_) + " values");
     if (open_.empty()) return root_ = std::move(value);
     Open& outer = open_.back();
     if (outer.member) return *outer.member = std::move(value);
@@ -71,7 +71,7 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
     return true;
   }
   bool open(Json empty) {
-    if (open_.size() >= kMaxDepth) throw Error(ErrorCode::invalid, "the JSON is nested too deeply");
+    if (open_.size() >= kMaxDepth) throw Error::invalid("", "the JSON is nested too deeply");
     open_.push_back({&place(std::move(empty))});
     return true;
   }

@@ -24,6 +24,14 @@ class Admission {
   virtual std::shared_ptr<void> open_body(const Caller&) { return nullptr; }
 };
 
+// Error(invalid) when an operator names no tenant to act for.
+inline void require_tenant(const Caller& caller) {
+  if (caller.tenant) return;
+  throw Error::invalid("X-Sandgate-Tenant",
+                       "must name the tenant that an operator acts for "
+                       "(--tenant of the command line)");
+}
+
 // What a suspended tenant is told.
 inline Error tenant_is_suspended() {
   return Error(ErrorCode::forbidden, "this tenant is suspended: it may only look and delete");

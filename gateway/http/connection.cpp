@@ -146,7 +146,7 @@ void Connection::describe(Request& request) const {
   const Target target = split_target(request.target);
   if (context_.responder.passes_on(request)) return;
   auto path = percent_decode(target.path);
-  if (!path) throw Error(ErrorCode::invalid, "the path has a bad percent escape or is not UTF-8");
+  if (!path) throw Error::invalid("", "the path has a bad percent escape or is not UTF-8");
   request.path = std::move(*path);
   if (!target.query.empty()) request.query = Query(target.query);
 }

@@ -213,7 +213,7 @@ Task<std::shared_ptr<void>> Dispatcher::receive(Request& request, IncomingBody& 
   if (route.body == BodyMode::none) {
     std::array<char, 1> probe;
     const size_t count = co_await body.read(probe);
-    if (count > 0) throw Error(ErrorCode::invalid, "this request takes no body");
+    if (count > 0) throw Error::invalid("", "this request takes no body");
     co_return nullptr;
   }
   std::shared_ptr<BodyRoom::Seat> seat;

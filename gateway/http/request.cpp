@@ -2,6 +2,7 @@
 
 #include "gateway/core/bounded_json.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/http/admission.hpp"
 #include "gateway/http/table_body.hpp"
 #include "gateway/http/token.hpp"
 
@@ -37,10 +38,7 @@ Json Request::json_or_empty() const {
 }
 
 const TenantId& Request::tenant() const {
-  if (!caller.tenant)
-    throw Error::invalid("X-Sandgate-Tenant",
-                         "must name the tenant that an operator acts for "
-                         "(--tenant of the command line)");
+  require_tenant(caller);
   return *caller.tenant;
 }
 

@@ -39,8 +39,7 @@ Task<CachedSandboxPtr> CachedAccess::awake(const http::Caller& caller, SandboxId
 }
 
 Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_view id, Verb verb) {
-  if (!caller.tenant)
-    throw Error(ErrorCode::invalid, "an operator names the tenant with X-Sandgate-Tenant");
+  http::require_tenant(caller);
   const auto parsed = SandboxId::parse(id);
   if (!parsed || (caller.sandbox && caller.sandbox != parsed))
     throw Error::not_found("sandbox", id);
