@@ -38,6 +38,13 @@ TracePtr trace_from(const Headers& headers) {
       Trace{std::string(*parent), std::string(is_tracestate(state) ? state : "")});
 }
 
+// RFC 6455, 4.4: it is told which version we speak.
+bool speaks_another_websocket(const Request& request) {
+  const auto upgrade = request.headers.find("Upgrade");
+  return upgrade && equal_ignoring_case(*upgrade, "websocket") &&
+         request.headers.find("Sec-WebSocket-Version") != "13";
+}
+
 }  // namespace
 
 Connection::Connection(Transport::Socket socket, std::shared_ptr<asio::ssl::context> tls,
@@ -189,12 +196,14 @@ Task<Response> Connection::answer(Request& request, const RequestParser& parser,
                                   ConnectionBody& body) {
   if (!parser.knows_method()) co_return context_.responder.refuse_method(request);
   Response response = co_await context_.responder.respond(request, body);
-  if (!std::holds_alternative<UpgradeBody>(response.body)) co_return response;
   // Bytes behind the request would be lost to the new protocol.
-  if (!request.asks_for_websocket() || !body.ended() || buffer_.size() > 0)
-    co_return problem(
-        Error(ErrorCode::invalid, "this path answers WebSocket upgrades (version 13) only"),
-        request.id);
+  if (std::holds_alternative<UpgradeBody>(response.body) &&
+      (!request.asks_for_websocket() || !body.ended() || buffer_.size() > 0))
+    response =
+        problem(Error(ErrorCode::invalid, "this path answers WebSocket upgrades (version 13) only"),
+                request.id);
+  if (response.status == 400 && speaks_another_websocket(request))
+    response.headers.emplace_back("Sec-WebSocket-Version", "13");
   co_return response;
 }
 

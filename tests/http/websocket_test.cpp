@@ -169,6 +169,19 @@ TEST(WebSocket, RefusesPlainRequests) {
   EXPECT_EQ(client.ask(get("/ws")).status, 400);
 }
 
+TEST(WebSocket, TellsItsVersionToWhoSpeaksAnother) {
+  LiveServer server(socket_table());
+  const std::string upgrade =
+      "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: ";
+  RawClient client(server.port());
+  const auto old = client.ask(get("/ws", upgrade + "8\r\n"));
+  EXPECT_EQ(old.status, 400);
+  EXPECT_EQ(old.headers.find("Sec-WebSocket-Version"), "13");
+  RawClient plain(server.port());
+  EXPECT_FALSE(plain.ask(get("/ws")).headers.find("Sec-WebSocket-Version"));
+}
+
 TEST(WebSocket, StopsWithItsServer) {
   http::ServerOptions options;
   options.grace = std::chrono::milliseconds(50);
