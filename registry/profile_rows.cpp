@@ -109,10 +109,10 @@ ProfileHead locked_or_made(pqxx::work& tx, const std::optional<TenantId>& owner,
   return locked(tx, owner, name);
 }
 
-std::string latest_hash(pqxx::work& tx, const ProfileHead& head) {
+std::string hash_of(pqxx::work& tx, int64_t profile_id, int64_t version) {
   const auto rows =
       tx.exec_params("SELECT content_hash FROM profile_version WHERE profile = $1 AND version = $2",
-                     head.id, head.latest);
+                     profile_id, version);
   return rows.empty() ? "" : rows[0][0].as<std::string>();
 }
 

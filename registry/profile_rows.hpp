@@ -25,8 +25,8 @@ ProfileHead locked(pqxx::work& tx, const std::optional<TenantId>& owner, const s
 ProfileHead locked_or_made(pqxx::work& tx, const std::optional<TenantId>& owner,
                            const std::string& name);
 
-// The content hash of the newest version; empty when there is none.
-std::string latest_hash(pqxx::work& tx, const ProfileHead& head);
+// The content hash of a version; empty when there is none.
+std::string hash_of(pqxx::work& tx, int64_t profile_id, int64_t version);
 void add_version(pqxx::work& tx, const ProfileHead& head, const Profile& profile,
                  const std::string& created_by);  // head.latest + 1
 void set_channel(pqxx::work& tx, int64_t profile_id, const std::string& name,

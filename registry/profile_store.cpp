@@ -34,6 +34,18 @@ void require_version(const ProfileHead& head, int64_t version, const char* path)
     throw Error::invalid(path, "'" + head.name + "' has no version " + std::to_string(version));
 }
 
+// The version that says the same and that whoever publishes means: the one in force on the channel,
+// which a rollback may have left behind the newest, else the newest. Empty: neither does.
+std::optional<int64_t> same_version(pqxx::work& tx, const ProfileHead& head,
+                                    const std::string& channel, const std::string& hash) {
+  const auto in_force = head.channels.find(channel);
+  if (in_force != head.channels.end() &&
+      profile_rows::hash_of(tx, head.id, in_force->second.version) == hash)
+    return in_force->second.version;
+  if (profile_rows::hash_of(tx, head.id, head.latest) == hash) return head.latest;
+  return std::nullopt;
+}
+
 Json channel_json(const ProfileHead& head, const std::string& name) {
   const auto found = head.channels.find(name);
   return found == head.channels.end() ? Json() : to_json(found->second);
@@ -50,12 +62,13 @@ Task<Published> ProfileStore::publish(std::optional<TenantId> owner, Profile pro
   return database_.run([=](pqxx::work& tx) {
     const ProfileHead head = profile_rows::locked_or_made(tx, owner, profile.name);
     if (owner && head.latest == 0) check_quota(tx, kProfiles, owner->value);
-    const bool changed = profile_rows::latest_hash(tx, head) != content_hash(profile);
+    const auto same = same_version(tx, head, channel, content_hash(profile));
+    const bool changed = !same;
     if (changed && head.latest >= kMostVersions)
       throw Error(ErrorCode::quota_exceeded,
                   "at most " + std::to_string(kMostVersions) + " versions of a profile");
     if (changed) profile_rows::add_version(tx, head, profile, actor.key_id);
-    const int64_t version = head.latest + (changed ? 1 : 0);
+    const int64_t version = same.value_or(head.latest + 1);
     if (!channel.empty()) profile_rows::set_channel(tx, head.id, channel, {.version = version});
     record(tx, actor,
            {.action = "profile.publish",

@@ -49,9 +49,9 @@ class ProfileStore {
 
   explicit ProfileStore(Database& database) : database_(database) {}
 
-  // Makes a new version unless the newest is the same, and points `channel` at it (empty: none),
-  // ending a canary and a shadow there. Throws Error(quota_exceeded) for one profile of a tenant,
-  // or one version, too many.
+  // Makes a new version unless that in force on `channel` or the newest is the same, and points
+  // `channel` at it (empty: none), ending a canary and a shadow there. Throws
+  // Error(quota_exceeded) for one profile of a tenant, or one version, too many.
   Task<Published> publish(std::optional<TenantId> owner, Profile profile, std::string channel,
                           Actor actor);
   // Throws Error(invalid) for versions that do not exist.

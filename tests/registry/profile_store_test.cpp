@@ -128,6 +128,20 @@ TEST_F(ProfileStoreTest, PublishesVersionsAndNoticesWhatIsUnchanged) {
   EXPECT_EQ(run(store.versions(head->id, 2, 9)).at(0).version, 1);
 }
 
+TEST_F(ProfileStoreTest, AfterARollbackWhatIsInForceIsUnchanged) {
+  publish(60);
+  publish(61);
+  run(store.point(std::nullopt, "python", std::string(kStable), {.version = 1}, kActor));
+  const Published same = publish(60);
+  EXPECT_FALSE(same.changed);
+  EXPECT_EQ(same.version.version, 1);
+  const Published newest = publish(61);
+  EXPECT_FALSE(newest.changed);
+  EXPECT_EQ(newest.version.version, 2);
+  EXPECT_EQ(run(store.find(std::nullopt, "python"))->channels.at(std::string(kStable)).version, 2);
+  EXPECT_EQ(publish(60).version.version, 3) << "an older one that is in force nowhere";
+}
+
 TEST_F(ProfileStoreTest, VersionsCannotBeRewritten) {
   publish(60);
   for (const auto* sql : {"UPDATE profile_version SET document = '{}'",
