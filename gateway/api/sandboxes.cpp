@@ -1,10 +1,13 @@
 #include "gateway/api/sandboxes.hpp"
 
+#include <tuple>
+
 #include "gateway/api/judged.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
 #include "registry/document_fields.hpp"
+#include "registry/profile_channel.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -74,7 +77,16 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
     if (!state) throw Error::invalid("?state", "is not a state of a sandbox");
     filter.states = {*state};
   }
-  filter.profile = query.find("profile").value_or("");
+  if (const auto profile = query.find("profile"); profile && !profile->empty())
+    std::tie(filter.profile, filter.profile_version) = profile_and_version(*profile);
+// Which channel a sandbox was created by is not kept: its versions come and go.
+std::pair<std::string, std::optional<int64_t>> profile_and_version(const std::string& text) {
+  const auto reference = profile_reference_from(text);
+  if (!reference || (!reference->version && reference->name != text))
+    throw Error::invalid("?profile", "must be the name of a profile, or name@version");
+  return {reference->name, reference->version};
+}
+
   filter.deployment = query.find("deployment").value_or("");
   for (const auto& [name, value] : query.items())
     if (name.starts_with("metadata.")) filter.metadata[name.substr(9)] = *query.find(name);

@@ -61,6 +61,7 @@ struct Filter {
   TenantId tenant;
   std::vector<SandboxState> states;  // empty: any
   std::string profile, deployment;  // empty: any
+  std::optional<int64_t> profile_version;
   std::map<std::string, std::string> metadata;  // all of them
   std::optional<std::pair<Time, std::string>> after;  // created_at and id of the last one seen
   int64_t rows = 50;

@@ -148,6 +148,8 @@ std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter) {
     states += (states.empty() ? "" : ", ") + tx.quote(std::string(to_string(state)));
   if (!states.empty()) sql += " AND state IN (" + states + ")";
   if (!filter.profile.empty()) sql += " AND profile = " + tx.quote(filter.profile);
+  if (filter.profile_version)
+    sql += " AND profile_version = " + std::to_string(*filter.profile_version);
   if (!filter.deployment.empty()) sql += " AND deployment = " + tx.quote(filter.deployment);
   if (!filter.metadata.empty())
     sql += " AND metadata @> " + tx.quote(Json(filter.metadata).dump()) + "::jsonb";
