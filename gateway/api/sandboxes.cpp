@@ -45,6 +45,15 @@ Json wishes_of(Json body) {
   return body;
 }
 
+// Who lists no secrets gets the profile's: there is no member of the body to point at.
+Error as_asked(const Error& error, const Json& wishes) {
+  const auto listed = wishes.find("secrets");
+  const bool is_listed = listed != wishes.end() && !listed->is_null();
+  if (is_listed || error.fields.empty() || !error.fields.front().path.starts_with("/secrets/"))
+    return error;
+  return Error::invalid("/profile", error.fields.front().message);
+}
+
 std::optional<int64_t> disk_wish(const Json& wishes) {
   const auto resources = wishes.find("resources");
   if (resources == wishes.end() || !resources->is_object()) return std::nullopt;
@@ -69,6 +78,14 @@ GatewaysPassed passed_by(const http::Request& request) {
   return via ? passed_from(*via) : GatewaysPassed();
 }
 
+// Which channel a sandbox was created by is not kept: its versions come and go.
+std::pair<std::string, std::optional<int64_t>> profile_and_version(const std::string& text) {
+  const auto reference = profile_reference_from(text);
+  if (!reference || (!reference->version && reference->name != text))
+    throw Error::invalid("?profile", "must be the name of a profile, or name@version");
+  return {reference->name, reference->version};
+}
+
 sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest& page) {
   sandbox_rows::Filter filter{.tenant = request.tenant(), .rows = page.rows_to_fetch()};
   const http::Query& query = request.query;
@@ -79,14 +96,6 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
   }
   if (const auto profile = query.find("profile"); profile && !profile->empty())
     std::tie(filter.profile, filter.profile_version) = profile_and_version(*profile);
-// Which channel a sandbox was created by is not kept: its versions come and go.
-std::pair<std::string, std::optional<int64_t>> profile_and_version(const std::string& text) {
-  const auto reference = profile_reference_from(text);
-  if (!reference || (!reference->version && reference->name != text))
-    throw Error::invalid("?profile", "must be the name of a profile, or name@version");
-  return {reference->name, reference->version};
-}
-
   filter.deployment = query.find("deployment").value_or("");
   for (const auto& [name, value] : query.items())
     if (name.starts_with("metadata.")) filter.metadata[name.substr(9)] = *query.find(name);
@@ -211,7 +220,10 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
   order.passed = std::move(passed);
   co_await follow_snapshot(order, snapshots_);
   order.scope_key = request.session.empty() ? scope_key_of(order) : request.session;
-  const Scopes::Met met = co_await scopes_.create(order);
+  auto creating = scopes_.create(order);
+  const auto outcome = co_await attempt(std::move(creating));
+  if (const auto* failure = std::get_if<Error>(&outcome)) throw as_asked(*failure, order.wishes);
+  const Scopes::Met& met = std::get<Scopes::Met>(outcome);
   if (met.made) shadowing_.follow(order, met.sandbox.id);
   co_return http::Response::json(met.made ? 201 : 200, to_json(met.sandbox));
 }

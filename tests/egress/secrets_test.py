@@ -187,7 +187,7 @@ def test_a_secret_that_does_not_exist():
     world.server.profile("missing", secrets=[{**SECRET, "name": "NOBODY"}],
                          network={"default": "deny", "allow": [f"{HOST}:443"]})
     answer = world.client.call("POST", "/v1/sandboxes", {"profile": "missing"})
-    assert answer.status == 400 and answer.json()["fields"][0]["path"] == "/secrets/0", answer.body
+    assert answer.status == 400 and answer.json()["fields"][0]["path"] == "/profile", answer.body
 
 
 def test_secrets_wait_while_nothing_may_leave():
@@ -321,7 +321,7 @@ def test_roles_and_tenants():
     _, stranger = world.server.tenant("stranger")
     assert stranger.ok("GET", "/v1/secrets")["items"] == []
     answer = stranger.call("POST", "/v1/sandboxes", {"profile": world.last_profile})
-    assert answer.status == 400 and answer.json()["fields"][0]["path"] == "/secrets/0", answer.body
+    assert answer.status == 400 and answer.json()["fields"][0]["path"] == "/profile", answer.body
 
 
 if __name__ == "__main__":
