@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "gateway/core/settle.hpp"
+#include "gateway/core/unix_dial.hpp"
 #include "local/agent/file.hpp"
 
 namespace sandgate::agent {
@@ -19,8 +20,6 @@ constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kReceiveBytes = 512 * 1024;
 constexpr size_t kMaxSocketPath = 107;
 constexpr size_t kMaxMessage = 500;
-constexpr int kDialAttempts = 400;
-constexpr std::chrono::milliseconds kDialPause{5};  // while the agent's backlog is full
 
 // What an agent may say; anything else would let a sandbox speak for the gateway.
 constexpr std::array kAgentCodes{
@@ -111,22 +110,9 @@ ssize_t receive_beside(int socket, std::span<char> into, StreamSocket& beside) {
   return got;
 }
 
-// Asio takes a full backlog for a connection under way, and then for one that was made.
-bool is_connected(const asio::local::stream_protocol::socket& socket) {
-  boost::system::error_code nobody;
-  socket.remote_endpoint(nobody);
-  return !nobody;
-}
-
 Task<void> dial(asio::local::stream_protocol::socket& socket, const Dial& target) {
-  boost::system::error_code failure;
-  for (int attempt = 0; attempt < kDialAttempts; ++attempt) {
-    std::tie(failure) = co_await socket.async_connect(target.endpoint, kAsTuple);
-    if (!failure && !is_connected(socket)) failure = asio::error::try_again;
-    if (failure != asio::error::try_again) break;
-    socket.close();
-    co_await sleep_for(kDialPause);
-  }
+  auto dialling = dial_unix(socket, target.endpoint);
+  const boost::system::error_code failure = co_await std::move(dialling);
   if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
   if (failure == boost::system::errc::no_such_file_or_directory ||
       failure == asio::error::connection_refused)

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "gateway/core/unix_dial.hpp"
 #include "local/namespaces/fd.hpp"
 #include "local/node/wire.hpp"
 
@@ -55,8 +56,8 @@ Task<Json> NodeClient::call(std::string verb, Json params,
   if (Fd kept = idle_->take()) {
     stream.assign(asio::local::stream_protocol(), kept.release());
   } else {
-    const asio::local::stream_protocol::endpoint address(path_);
-    auto [error] = co_await stream.async_connect(address, asio::as_tuple(asio::use_awaitable));
+    auto dialling = dial_unix(stream, asio::local::stream_protocol::endpoint(path_));
+    const auto error = co_await std::move(dialling);
     if (error) throw Error(ErrorCode::unavailable, "the local node does not answer");
   }
   Json request{{"id", 1}, {"verb", std::move(verb)}, {"params", std::move(params)}};

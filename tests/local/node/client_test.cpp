@@ -1,9 +1,13 @@
 #include "local/node/client.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "gateway/core/settle.hpp"
+#include "local/namespaces/fd.hpp"
 #include "local/node/wire.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/run.hpp"
@@ -90,6 +94,37 @@ TEST_F(NodeClientTest, ACallThatIsCancelledEndsItsConnection) {
   EXPECT_FALSE(loop.run(with_timeout(20ms, std::move(calling))));
   EXPECT_EQ(ask(), 2) << "the first has an answer to come";
   EXPECT_EQ(node.open_connections(), 1u);
+}
+
+// One that has much to do, or was stopped for a moment, is not away.
+TEST_F(NodeClientTest, AFullBacklogIsWaitedFor) {
+  const std::string crowded = directory.path() + "/crowded.sock";
+  const asio::local::stream_protocol::endpoint address(crowded);
+  const Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::bind(listener.get(), address.data(), static_cast<socklen_t>(address.size())), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  std::vector<Fd> crowd;
+  for (bool full = false; !full;) {
+    crowd.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    full =
+        ::connect(crowd.back().get(), address.data(), static_cast<socklen_t>(address.size())) != 0;
+    ASSERT_LT(crowd.size(), 100u);
+  }
+  const std::jthread served([&] {
+    std::this_thread::sleep_for(100ms);
+    for (size_t i = 1; i < crowd.size(); ++i) Fd(::accept(listener.get(), nullptr, nullptr));
+    const Fd ours(::accept(listener.get(), nullptr, nullptr));
+    const std::string reply = Json{{"id", 1}, {"result", 7}}.dump();
+    const auto size = static_cast<uint32_t>(reply.size());
+    const std::string message(reinterpret_cast<const char*>(&size), sizeof size);
+    EXPECT_EQ(::write(ours.get(), (message + reply).data(), sizeof size + size),
+              static_cast<ssize_t>(sizeof size + size));
+  });
+  const NodeClient waiting{crowded};
+  const auto outcome = loop.run(attempt(waiting.call("ping")));
+  ::shutdown(listener.get(), SHUT_RDWR);  // who serves waits for nobody any more
+  ASSERT_TRUE(std::holds_alternative<Json>(outcome)) << std::get<Error>(outcome).what();
+  EXPECT_EQ(std::get<Json>(outcome), 7);
 }
 
 TEST_F(NodeClientTest, CallsAtOnceHaveAConnectionEach) {
