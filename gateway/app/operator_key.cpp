@@ -3,9 +3,15 @@
 #include <unistd.h>
 
 #include "gateway/core/database.hpp"
+#include "gateway/core/migrate.hpp"
 #include "registry/key_store.hpp"
 
 namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kSchemaPatience{10};
+
+}  // namespace
 
 cli::OperatorKeyMaker OperatorKey::maker() {
   return [self = shared_from_this()](const Json& body) { return self->make(body); };
@@ -24,10 +30,15 @@ Json OperatorKey::make(const Json& body) const {
   const Actor actor{.key_name = "command line of uid " + std::to_string(getuid()),
                     .role = "system"};
   asio::io_context loop;
-  auto creating = asio::co_spawn(
-      loop,
-      keys.create(std::nullopt, body["name"].get<std::string>(), "operator", expires_at, actor),
-      asio::use_future);
+  const auto create = [&]() -> Task<NewApiKey> {
+    // A first start may be at it.
+    auto waiting = await_schema(database, kSchemaPatience);
+    co_await std::move(waiting);
+    auto creating =
+        keys.create(std::nullopt, body["name"].get<std::string>(), "operator", expires_at, actor);
+    co_return co_await std::move(creating);
+  };
+  auto creating = asio::co_spawn(loop, create(), asio::use_future);
   loop.run();
   const NewApiKey made = creating.get();
   Json answer = to_json(made.key);

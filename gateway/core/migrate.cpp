@@ -29,6 +29,12 @@ void check_history(const pqxx::result& applied, const std::vector<Migration>& mi
   }
 }
 
+constexpr std::chrono::milliseconds kLookAgain{200};
+
+bool has_schema(pqxx::work& tx) {
+  return tx.exec("SELECT to_regclass('schema_migration') IS NOT NULL")[0][0].as<bool>();
+}
+
 }  // namespace
 
 Task<std::vector<std::string>> migrate(Database& database,
@@ -51,6 +57,19 @@ Task<std::vector<std::string>> migrate(Database& database,
     }
     return names;
   });
+}
+
+Task<void> await_schema(Database& database, std::chrono::milliseconds patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    auto asking = database.run(has_schema);
+    const bool there = co_await std::move(asking);
+    if (there) co_return;
+    if (std::chrono::steady_clock::now() >= until)
+      throw Error(ErrorCode::unavailable,
+                  "the database is empty: start 'sandgate serve' first, which sets it up");
+    co_await sleep_for(kLookAgain);
+  }
 }
 
 }  // namespace sandgate

@@ -22,4 +22,8 @@ const std::vector<Migration>& shipped_migrations();
 Task<std::vector<std::string>> migrate(Database& database,
                                        const std::vector<Migration>& migrations);
 
+// Waits until the database has its first step; of others, which may be under way, nothing is said.
+// Throws Error(unavailable) when it still has none after `patience`: nobody set it up.
+Task<void> await_schema(Database& database, std::chrono::milliseconds patience);
+
 }  // namespace sandgate

@@ -204,5 +204,22 @@ TEST(Migrate, AppliesOnceAndRefusesAChangedHistory) {
   EXPECT_EQ(run(migrate(*database, next)), std::vector<std::string>{"0002_b"});
 }
 
+TEST(Migrate, WhoCannotWorkWithoutTablesWaitsForThem) {
+  test::TestDatabase database(test::TestDatabase::Schema::empty);
+  try {
+    run(await_schema(*database, std::chrono::milliseconds(1)));
+    ADD_FAILURE() << "there is none";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::unavailable);
+    EXPECT_NE(std::string(error.what()).find("sandgate serve"), std::string::npos);
+  }
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    run(migrate(*database, {{"0001_a", "CREATE TABLE a (x int)"}}));
+  });
+  run(await_schema(*database, std::chrono::seconds(10)));
+  later.join();
+}
+
 }  // namespace
 }  // namespace sandgate
