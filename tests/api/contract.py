@@ -30,8 +30,8 @@ class Contract:
             pattern = re.escape(template).replace(r"\{", "{").replace(r"\}", "}")
             pattern = re.sub(r"\{\w+\}", "[^/]+", pattern)
             self.routes.append((re.compile(pattern + r"\Z"), template))
-        # A literal segment wins over a parameter.
-        self.routes.sort(key=lambda route: route[1].count("{"))
+        # A literal segment wins over a parameter, and one that is literal in part over one that is not.
+        self.routes.sort(key=lambda route: (route[1].count("{"), -len(route[1])))
         self.used = set()
 
     def operation(self, method, path):
