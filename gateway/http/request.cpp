@@ -1,5 +1,7 @@
 #include "gateway/http/request.hpp"
 
+#include <algorithm>
+
 #include "gateway/core/bounded_json.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/http/admission.hpp"
@@ -11,7 +13,10 @@ namespace {
 
 // RFC 6455, 4.1: sixteen bytes in Base64.
 bool has_websocket_key(const Headers& headers) {
-  const auto key = base64_decode(headers.find("Sec-WebSocket-Key").value_or(""));
+  constexpr const char* kName = "Sec-WebSocket-Key";
+  const auto is_it = [](const auto& field) { return equal_ignoring_case(field.first, kName); };
+  if (std::ranges::count_if(headers.fields(), is_it) != 1) return false;
+  const auto key = base64_decode(*headers.find(kName));
   return key && key->size() == 16;
 }
 

@@ -15,6 +15,7 @@ namespace websocket = boost::beast::websocket;
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kMaxCloseReason = 123;  // RFC 6455, 5.5.1
 constexpr size_t kPiece = 64 * 1024;
+constexpr size_t kAbsurd = 64;  // times as long as a message may be
 
 // A message under way is carried to its end even when whoever waits for it is cancelled: breaking
 // off would leave the stream unable to send anything more, its close frame included.
@@ -30,8 +31,9 @@ class Session final : public WebSocket {
       timeouts.idle_timeout = websocket::stream_base::none();
     stream_.set_option(timeouts);
     // Were the stream to count, it would close at once, and what the client still sends would
-    // break the connection before the client has read why.
-    stream_.read_message_max(0);
+    // break the connection before the client has read why. Frames far beyond the limit have nobody
+    // who waits for an answer, and need not come at all.
+    stream_.read_message_max(kAbsurd * message_bytes_);
     stream_.auto_fragment(false);
   }
 

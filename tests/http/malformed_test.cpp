@@ -62,6 +62,10 @@ std::vector<Malformed> malformed_framing() {
       {"bad chunk size", kPost + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
       {"chunk without end", kPost + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n", 400},
       {"bare LF in chunks", kPost + "Transfer-Encoding: chunked\r\n\r\n3\nabc\n0\n\n\r\n", 400},
+      {"bare LF behind a chunk size", kPost + "Transfer-Encoding: chunked\r\n\r\n3\nabc", 400},
+      {"bare LF behind a later size", kPost + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4;x\n",
+       400},
+      {"a chunk size and a bare LF", kPost + "Transfer-Encoding: chunked\r\n\r\n3\n", 400},
       {"chunk size overflow",
        kPost + "Transfer-Encoding: chunked\r\n\r\n11111111111111111\r\nabc\r\n", 400},
   };

@@ -125,6 +125,31 @@ TEST(WebSocket, TellsAClientThatSendsTooMuchWhy) {
   EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
 }
 
+TEST(WebSocket, RefusesFramesOfAbsurdLengthAtTheirHead) {
+  LiveServer server(socket_table());
+  for (const uint64_t length : {uint64_t{1} << 30, uint64_t{1} << 62, uint64_t{1} << 63}) {
+    Client client(server.port());
+    std::string head = "\x82\xff";
+    for (int shift = 56; shift >= 0; shift -= 8) head.push_back(static_cast<char>(length >> shift));
+    asio::write(client.stream.next_layer(), asio::buffer(head + "mask"));
+    auto closing = std::async(std::launch::async, [&] { return client.closed_with(); });
+    const bool told = closing.wait_for(std::chrono::seconds(5)) == std::future_status::ready;
+    EXPECT_TRUE(told) << length;
+    if (!told) client.stream.next_layer().shutdown(asio::ip::tcp::socket::shutdown_both);
+    EXPECT_EQ(closing.get(), websocket::close_code::too_big) << length;
+  }
+}
+
+TEST(WebSocket, RefusesTwoKeys) {
+  LiveServer server(socket_table());
+  RawClient client(server.port());
+  const std::string key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+  const std::string wanted =
+      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" + key;
+  EXPECT_EQ(client.ask(get("/ws", wanted + key)).status, 400);
+  EXPECT_EQ(RawClient(server.port()).ask(get("/ws", wanted)).status, 101);
+}
+
 TEST(WebSocket, ClosesWhenItsHandlerFails) {
   LiveServer server(socket_table());
   Client client(server.port());
