@@ -39,9 +39,9 @@ void ProcessHandlers::add_routes(http::Routes& routes) {
                 .permission = method == Method::get ? http::Permission::read_sandboxes
                                                     : http::Permission::use_sandboxes,
                 .body = body,
-                .handler = [this, answer](http::Request& r) {
-                  return judged(access_, r, (this->*answer)(r));
-                }});
+                .handler = [this, answer](
+                               http::Request& r) { return judged(access_, r, (this->*answer)(r)); },
+                .at_leisure = body == BodyMode::streamed});
   };
   add(Method::get, "", BodyMode::none, &ProcessHandlers::list);
   add(Method::get, "/{pid}", BodyMode::none, &ProcessHandlers::get);

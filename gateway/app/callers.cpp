@@ -8,8 +8,13 @@ Callers::Callers(Foundation& below, Registry& registry)
     : foundation(below),
       authenticator(registry.keys, registry.tenant_directory, below.clock, below.config.admin_key,
                     below.notifications),
-      admission(registry.tenant_directory),
+      admission(registry.tenant_directory,
+                {.connections = static_cast<size_t>(below.config.limits.connections)}),
       idempotency(below.database, {.vault = &below.vault}) {}
+
+void Callers::take_limits() {
+  admission.set_connections(static_cast<size_t>(foundation.config.limits.connections));
+}
 
 void Callers::start() {
   repeat_until_none(foundation.executor(), "idempotency keys", std::chrono::seconds(600),

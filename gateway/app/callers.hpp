@@ -14,6 +14,8 @@ struct Callers {
 
   // Takes up what runs by itself.
   void start();
+  // Counts by the limits of the configuration as they are now.
+  void take_limits();
 
   Foundation& foundation;
   http::KeyAuthenticator authenticator;

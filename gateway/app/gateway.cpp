@@ -104,7 +104,7 @@ void Gateway::take_settings() {
   config.limits = fresh->limits;
   config.log = fresh->log;
   configure_log(config);
-  sandboxes_.take_limits();
+  callers_.take_limits();
   listeners_.take_limits();
 }
 

@@ -35,7 +35,8 @@ Listeners::Listeners(Foundation& foundation, Registry& registry, Sandboxes& sand
                    static_cast<size_t>(foundation.config.limits.body_bytes), &callers.body_room,
                    &api.presence()}),
       port_gate_(dispatcher_, sandboxes.access, sandboxes.ports, sandboxes.app_pool,
-                 foundation.clock, registry.tenant_directory, gate_settings(foundation.config)),
+                 foundation.clock, registry.tenant_directory, callers.admission,
+                 gate_settings(foundation.config)),
       start_gate_(api.routes(), dispatcher_, port_gate_),
       e2b_gate_(kNothingEarly, e2b_.data(), e2b_.data()) {}
 

@@ -9,11 +9,6 @@ namespace {
 
 constexpr int kForgottenSandboxesAtOnce = 500;
 
-// Of one tenant's ports: visitors leave the others half of all connections.
-size_t most_exchanges(const Config& config) {
-  return std::max<size_t>(1, static_cast<size_t>(config.limits.connections) / 2);
-}
-
 }  // namespace
 
 Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
@@ -49,10 +44,7 @@ Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
       secret_keeper(below.database, backends.deployments, below.vault),
       pausing(lifecycle),
       access(lifecycle, activity),
-      ports(below.database, below.notifications),
-      app_pool(most_exchanges(below.config)) {}
-
-void Sandboxes::take_limits() { app_pool.set_most_of_tenant(most_exchanges(foundation.config)); }
+      ports(below.database, below.notifications) {}
 
 Task<void> Sandboxes::settle_outage() {
   if (outage.is_pending()) co_await outage.replay(lifecycle);

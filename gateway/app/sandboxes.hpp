@@ -27,8 +27,6 @@ struct Sandboxes {
   void subscribe();
   // Takes up what runs by itself.
   void start();
-  // Heeds the limits as they are in the settings now.
-  void take_limits();
   // Writes down when sandboxes were last used; what fails is logged. Blocks: for the main thread.
   void stop();
   void render(MetricText& out) const;

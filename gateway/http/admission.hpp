@@ -2,11 +2,13 @@
 #include <memory>
 
 #include "gateway/http/caller.hpp"
+#include "gateway/http/places.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::http {
 
-// Whether a caller who may do something may do it now: suspension, request rates, streams at once.
+// Whether a caller who may do something may do it now: suspension, request rates, streams and
+// connections at once.
 // Called on any io thread.
 class Admission {
  public:
@@ -22,6 +24,16 @@ class Admission {
   virtual std::shared_ptr<void> open_stream(const Caller&) { return nullptr; }
   // The same for a body that is on its way and holds its connection: Error(rate_limited).
   virtual std::shared_ptr<void> open_body(const Caller&) { return nullptr; }
+  // The same for the connection that a request of the caller's tenant holds: Error(rate_limited).
+  virtual std::shared_ptr<void> hold_connection(const Caller&, Comer) { return nullptr; }
+
+  // Counts the connection of a request whose caller is known, for as long as the request lives.
+  // Throws Error(rate_limited) where its tenant holds all it may: the answer is the last one then.
+  void give_place(Request& request, Comer comer) {
+    request.turned_away = true;
+    request.place = hold_connection(request.caller, comer);
+    request.turned_away = false;
+  }
 };
 
 // Error(invalid) when an operator names no tenant to act for.

@@ -186,7 +186,7 @@ Task<bool> Connection::exchange() {
   if (auto* body_of = std::get_if<RelayBody>(&response.body))
     co_return co_await relay(request, *body_of, parser, body);
   framing.http11 = parser.is_http11();
-  framing.keep_alive = can_continue(parser, body);
+  framing.keep_alive = !request.turned_away && can_continue(parser, body);
   const bool more = co_await send(request, response, framing);
   if (buffer_.size() == 0 && buffer_.capacity() > kKeptBuffer) buffer_.shrink_to_fit();
   co_return more;
@@ -324,6 +324,8 @@ Task<bool> Connection::relay(const Request& request, RelayBody& relay, const Req
 
 Task<void> Connection::linger() {
   phase_ = Phase::closing;
+  // It has its answer: a new connection may have its place, like that of one that waits.
+  patrol_->set_waiting(place_, true);
   transport_.deadline.arm(kLingerSilence);
   // It stops at what the client sends after our end of TLS; the rest is dropped below.
   if (auto* tls = transport_.tls())

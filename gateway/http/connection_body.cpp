@@ -19,15 +19,39 @@ Task<void> ConnectionBody::invite() {
   co_await transport_.write(buffers, limits_.write_timeout);
 }
 
+void ConnectionBody::expect(Speed speed) {
+  pace_.reset();
+  if (speed != Speed::leisure) pace_ = speed == Speed::whole ? limits_.whole_body : limits_.upload;
+}
+
+Task<size_t> ConnectionBody::receive(asio::mutable_buffer into) {
+  using std::chrono::milliseconds;
+  milliseconds limit = limits_.body_timeout;
+  if (pace_) {
+    const auto left = pace_->patience - std::chrono::duration_cast<milliseconds>(waited_);
+    // Zero would be no limit.
+    limit = std::max(milliseconds(1), limit.count() == 0 ? left : std::min(limit, left));
+  }
+  transport_.deadline.arm(limit);
+  const auto begin = std::chrono::steady_clock::now();
+  const size_t bytes = co_await transport_.read_some(into);
+  transport_.deadline.disarm();
+  if (!pace_) co_return bytes;
+  waited_ += std::chrono::steady_clock::now() - begin;
+  const std::chrono::duration<double> worth(static_cast<double>(bytes) /
+                                            static_cast<double>(pace_->bytes_per_second));
+  waited_ = std::max(std::chrono::duration<double>(0), waited_ - worth);
+  co_return bytes;
+}
+
 Task<void> ConnectionBody::fill() {
   if (parser_.expects_continue() && !continued_) co_await invite();
   const size_t room = kMaxReadBuffer - buffer_.size();
   // Only a chunk's header can ask for more while the buffer is full.
   if (room == 0) throw Error(ErrorCode::invalid, "the body has a chunk header without an end");
   const auto into = buffer_.prepare(room);
-  transport_.deadline.arm(limits_.body_timeout);
-  const size_t bytes = co_await transport_.read_some(into);
-  transport_.deadline.disarm();
+  auto receiving = receive(into);
+  const size_t bytes = co_await std::move(receiving);
   buffer_.commit(bytes);
   if (bytes > 0) co_return;
   broken_ = true;

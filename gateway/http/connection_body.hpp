@@ -28,6 +28,7 @@ class ConnectionBody final : public IncomingBody {
   std::optional<uint64_t> length() const override;
   bool broken() const override { return broken_; }
   Task<void> invite() override;
+  void expect(Speed speed) override;
 
   // Drops what has arrived and was not asked for; whether that was all of it. Throws
   // Error(invalid).
@@ -35,11 +36,15 @@ class ConnectionBody final : public IncomingBody {
 
  private:
   Task<void> fill();
+  // The next bytes, within what is left of the patience.
+  Task<size_t> receive(asio::mutable_buffer into);
 
   Transport& transport_;
   ReadBuffer& buffer_;
   RequestParser& parser_;
   const Limits& limits_;
+  std::optional<Pace> pace_ = limits_.upload;
+  std::chrono::duration<double> waited_{0};  // less what the speed has given back
   bool continued_ = false, broken_ = false;
 };
 

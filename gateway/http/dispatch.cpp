@@ -19,6 +19,8 @@ Error too_large(size_t limit) {
                "the body is larger than the " + std::to_string(limit) + " bytes allowed here");
 }
 
+Error takes_no_body() { return Error::invalid("", "this request takes no body"); }
+
 // Reads to the end. Memory follows what has arrived, not what a header promised.
 Task<std::string> read_whole(IncomingBody& body, size_t limit, BodyRoom::Seat* seat) {
   if (body.length() && *body.length() > limit) throw too_large(limit);
@@ -168,6 +170,7 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Passage&
   request.params = std::move(match.params);
   if (route->permission != Permission::open) {
     request.caller = co_await services_.authenticator.authenticate(request);
+    if (services_.admission) services_.admission->give_place(request, Comer::caller);
     check_role(request.caller, *route);
     if (services_.admission) services_.admission->admit(request.caller, *route);
   }
@@ -176,6 +179,7 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Passage&
   std::shared_ptr<void> permit, room;
   if (route->body == BodyMode::streamed) {
     request.stream = &body;
+    if (route->at_leisure) body.expect(IncomingBody::Speed::leisure);
     if (services_.admission) permit = services_.admission->open_stream(request.caller);
   } else if (!body.ended()) {
     room = co_await receive(request, body, *route);
@@ -210,10 +214,12 @@ Task<Response> Dispatcher::within(Request& request) {
 
 Task<std::shared_ptr<void>> Dispatcher::receive(Request& request, IncomingBody& body,
                                                 const Route& route) {
+  body.expect(IncomingBody::Speed::whole);
   if (route.body == BodyMode::none) {
+    if (body.length().value_or(0) > 0) throw takes_no_body();
     std::array<char, 1> probe;
     const size_t count = co_await body.read(probe);
-    if (count > 0) throw Error::invalid("", "this request takes no body");
+    if (count > 0) throw takes_no_body();
     co_return nullptr;
   }
   std::shared_ptr<BodyRoom::Seat> seat;

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,8 @@ struct Request {
   std::chrono::steady_clock::time_point received;  // when its head had come
   std::string remote_address;
   Caller caller;
+  std::shared_ptr<void> place;  // among its tenant's connections, see Admission; null: not counted
+  bool turned_away = false;  // there was none: its connection ends with the answer
 
   const std::string& param(std::string_view name) const { return params.find(name)->second; }
   // The body as JSON. Throws Error(invalid), also when there is none.

@@ -16,6 +16,10 @@ class IncomingBody : public ByteSource {
   // Tells a client that waits for "100 Continue" to go on; read() does so by itself, but must not
   // once an answer has begun.
   virtual Task<void> invite() = 0;
+  // How slowly it may come from now on, see Limits; an upload where nothing is said. What is slower
+  // ends with its connection.
+  enum class Speed { whole, upload, leisure };
+  virtual void expect(Speed) {}
 };
 
 // What a server asks for every answer: the edge between connections and routes.

@@ -48,6 +48,7 @@ struct Route {
   // Of what it makes: a 201 gets a Location of this and its `id`. Empty: it cannot be fetched.
   std::string_view made_below = {};
   bool secret_answer = false;  // with it: the kept answer is sealed, and no cache may keep it
+  bool at_leisure = false;  // streamed only: what comes may come slowly, as keys are typed
 };
 
 // The one table: routing, permissions, Allow headers and the OpenAPI test all come from it.

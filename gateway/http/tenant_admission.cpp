@@ -8,6 +8,8 @@ namespace {
 
 using Count = std::shared_ptr<std::atomic<int64_t>>;
 
+constexpr std::chrono::milliseconds kTryAgainIn{1000};
+
 // One more of its tenant's, for as long as what is returned lives.
 std::shared_ptr<void> count(BoundedMap<Count>& counts, const Caller& caller, int64_t most,
                             const Error& refusal) {
@@ -20,6 +22,12 @@ std::shared_ptr<void> count(BoundedMap<Count>& counts, const Caller& caller, int
     throw refusal;
   }
   return std::shared_ptr<void>(one.get(), [one](void*) { --*one; });
+}
+
+Error come_back(const char* why) {
+  Error error(ErrorCode::rate_limited, why);
+  error.retry_after = kTryAgainIn;
+  return error;
 }
 
 // Reads, and questions that are asked by POST, have a permission to read.
@@ -51,7 +59,8 @@ TenantAdmission::TenantAdmission(TenantDirectory& tenants, Options options, Now 
       now_(std::move(now)),
       buckets_(options.max_tenants),
       streams_(options.max_tenants),
-      bodies_(options.max_tenants) {}
+      bodies_(options.max_tenants),
+      places_(options.connections) {}
 
 std::chrono::nanoseconds TenantAdmission::take(Bucket& bucket, int64_t per_second) const {
   const auto now = now_();
@@ -97,7 +106,14 @@ std::shared_ptr<void> TenantAdmission::open_stream(const Caller& caller) {
 
 std::shared_ptr<void> TenantAdmission::open_body(const Caller& caller) {
   return count(bodies_, caller, options_.max_bodies,
-               Error(ErrorCode::rate_limited, "this tenant sends too many bodies at once"));
+               come_back("this tenant sends too many bodies at once"));
+}
+
+std::shared_ptr<void> TenantAdmission::hold_connection(const Caller& caller, Comer comer) {
+  if (!caller.tenant || caller.is_operator()) return nullptr;
+  auto place = places_.take(*caller.tenant, comer);
+  if (!place) throw come_back("this tenant has too many requests and streams under way at once");
+  return place;
 }
 
 }  // namespace sandgate::http

@@ -11,14 +11,15 @@
 namespace sandgate::http {
 
 // Holds tenants to their requests_per_second (a token bucket of one second's worth, counted in
-// this replica), to a number of streams and of arriving bodies at once, and suspended ones to
-// looking and deleting. Thread-safe; `tenants` outlives it.
+// this replica), to a number of streams and of arriving bodies at once and to a share of all
+// connections, and suspended ones to looking and deleting. Thread-safe; `tenants` outlives it.
 class TenantAdmission final : public Admission {
  public:
   struct Options {
     size_t max_tenants = 10'000;  // buckets kept; the least recently used starts afresh
     int64_t max_streams = 1'000;  // of one tenant
-    int64_t max_bodies = 2'000;  // likewise, arriving; the connections they hold are for all
+    int64_t max_bodies = 2'000;  // likewise, arriving
+    size_t connections = 4'096;  // of all tenants; see Places for what one may hold of them
   };
   using Now = std::function<std::chrono::steady_clock::time_point()>;
 
@@ -30,6 +31,9 @@ class TenantAdmission final : public Admission {
   bool may_go_on(const Caller& caller, const Route& route) const override;
   std::shared_ptr<void> open_stream(const Caller& caller) override;
   std::shared_ptr<void> open_body(const Caller& caller) override;
+  std::shared_ptr<void> hold_connection(const Caller& caller, Comer comer) override;
+  // Of all tenants, from now on; those that are held stay.
+  void set_connections(size_t most) { places_.set_most(most); }
 
  private:
   struct Bucket {
@@ -45,6 +49,7 @@ class TenantAdmission final : public Admission {
   Now now_;
   BoundedMap<Bucket> buckets_;
   Counts streams_, bodies_;
+  Places places_;
 };
 
 }  // namespace sandgate::http

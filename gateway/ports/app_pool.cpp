@@ -9,29 +9,21 @@ using Steady = std::chrono::steady_clock;
 
 }  // namespace
 
-AppPool::AppPool(size_t most_of_tenant) : most_of_tenant_(most_of_tenant) {
-  tls_.set_default_verify_paths();
-}
+AppPool::AppPool() { tls_.set_default_verify_paths(); }
 
-std::unique_ptr<AppPool::Seat> AppPool::enter(std::string key, const TenantId& tenant) {
+std::unique_ptr<AppPool::Seat> AppPool::enter(std::string key) {
   {
     std::lock_guard lock(mutex_);
-    size_t& of_tenant = busy_[tenant.value];
-    if (of_tenant >= most_of_tenant_)
-      throw Error(ErrorCode::unavailable, "too many requests to this tenant's ports are under way");
     Port& port = ports_[key];
     if (port.busy >= kMaxBusy)
       throw Error(ErrorCode::unavailable, "too many requests to this port are under way");
     ++port.busy;
-    ++of_tenant;
   }
-  return std::make_unique<Seat>(*this, std::move(key), tenant);
+  return std::make_unique<Seat>(*this, std::move(key));
 }
 
-void AppPool::leave(const std::string& key, const TenantId& tenant) {
+void AppPool::leave(const std::string& key) {
   std::lock_guard lock(mutex_);
-  const auto of_tenant = busy_.find(tenant.value);
-  if (of_tenant != busy_.end() && --of_tenant->second == 0) busy_.erase(of_tenant);
   const auto found = ports_.find(key);
   if (found == ports_.end()) return;
   if (--found->second.busy == 0 && found->second.idle.empty()) ports_.erase(found);

@@ -5,15 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "gateway/core/ids.hpp"
-#include "gateway/core/live.hpp"
 #include "gateway/ports/app_connection.hpp"
 
 namespace sandgate::ports {
 
 // Connections to programs in sandboxes that wait for the next request, by sandbox and port, each
-// on the loop it was made on. Bounded: at most kMaxIdle wait per port, kMaxBusy exchanges run, and
-// of one tenant's ports together as many as the pool was made for. Thread-safe.
+// on the loop it was made on. Bounded: at most kMaxIdle wait per port and kMaxBusy exchanges run.
+// Thread-safe.
 class AppPool {
  public:
   static constexpr size_t kMaxIdle = 64, kMaxBusy = 1024;  // per port
@@ -22,9 +20,8 @@ class AppPool {
   // One running exchange.
   class Seat {
    public:
-    Seat(AppPool& pool, std::string key, TenantId tenant)
-        : pool_(pool), key_(std::move(key)), tenant_(std::move(tenant)) {}
-    ~Seat() { pool_.leave(key_, tenant_); }
+    Seat(AppPool& pool, std::string key) : pool_(pool), key_(std::move(key)) {}
+    ~Seat() { pool_.leave(key_); }
     Seat(const Seat&) = delete;
     Seat& operator=(const Seat&) = delete;
     const std::string& key() const { return key_; }
@@ -32,15 +29,11 @@ class AppPool {
    private:
     AppPool& pool_;
     const std::string key_;
-    const TenantId tenant_;
   };
-  explicit AppPool(size_t most_of_tenant = 2 * kMaxBusy);
+  AppPool();
 
-  // From now on; exchanges that run go on.
-  void set_most_of_tenant(size_t most) { most_of_tenant_ = most; }
-  // Throws Error(unavailable) when the port or its tenant has all the exchanges it may have: each
-  // holds a connection of a client, and those are for all tenants.
-  std::unique_ptr<Seat> enter(std::string key, const TenantId& tenant);
+  // Throws Error(unavailable) when the port has all the exchanges it may have.
+  std::unique_ptr<Seat> enter(std::string key);
 
   // One that waits on this loop, not longer than `age`; null when there is none.
   std::unique_ptr<AppConnection> take(const std::string& key, const asio::any_io_executor& executor,
@@ -63,7 +56,7 @@ class AppPool {
     size_t busy = 0;
   };
 
-  void leave(const std::string& key, const TenantId& tenant);
+  void leave(const std::string& key);
   // Of those whose key begins so.
   template <class Goes>
   void remove(const std::string& prefix, Goes goes);
@@ -73,8 +66,6 @@ class AppPool {
   asio::ssl::context tls_{asio::ssl::context::tls_client};
   mutable std::mutex mutex_;
   std::map<std::string, Port> ports_;  // by key, so that a sandbox's are beside each other
-  Live<size_t> most_of_tenant_;
-  std::map<std::string, size_t> busy_;  // exchanges of each tenant that has some
 };
 
 }  // namespace sandgate::ports

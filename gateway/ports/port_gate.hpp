@@ -1,5 +1,6 @@
 #pragma once
 #include "gateway/core/time.hpp"
+#include "gateway/http/admission.hpp"
 #include "gateway/http/responder.hpp"
 #include "gateway/ports/port_store.hpp"
 #include "gateway/ports/relay.hpp"
@@ -17,13 +18,15 @@ class PortGate final : public http::Responder {
     RelaySettings relay;
   };
   PortGate(http::Responder& inner, SandboxAccess& access, PortStore& ports, AppPool& pool,
-           const Clock& clock, TenantDirectory& tenants, Settings settings)
+           const Clock& clock, TenantDirectory& tenants, http::Admission& admission,
+           Settings settings)
       : inner_(inner),
         access_(access),
         ports_(ports),
         pool_(pool),
         clock_(clock),
         tenants_(tenants),
+        admission_(admission),
         settings_(std::move(settings)) {}
 
   bool passes_on(const http::Request& request) const override;
@@ -44,6 +47,7 @@ class PortGate final : public http::Responder {
   AppPool& pool_;
   const Clock& clock_;
   TenantDirectory& tenants_;
+  http::Admission& admission_;
   const Settings settings_;
 };
 

@@ -69,7 +69,7 @@ Error Relay::no_answer() const {
 
 Task<bool> Relay::serve(http::ClientSide& client) {
   client_ = &client;
-  seat_ = pool_.enter(box_.id.value + ":" + std::to_string(address_.port), box_.tenant);
+  seat_ = pool_.enter(box_.id.value + ":" + std::to_string(address_.port));
   co_await gather_body();
   client.on_alarm([this] {
     if (app_) app_->give_up();
@@ -90,6 +90,7 @@ Task<void> Relay::gather_body() {
   body_framing_.length = length;
   if (body_.ended()) co_return;
   if (length && *length <= kSmallBody) {
+    body_.expect(http::IncomingBody::Speed::whole);
     small_body_.resize(*length);
     for (size_t have = 0; have < small_body_.size();) {
       const std::span<char> room(small_body_.data() + have, small_body_.size() - have);
@@ -99,6 +100,8 @@ Task<void> Relay::gather_body() {
     }
     co_return;
   }
+  // How long its pauses may be, the program decides.
+  body_.expect(http::IncomingBody::Speed::leisure);
   co_await body_.invite();
   streams_ = true;
   body_framing_.chunked = !length;

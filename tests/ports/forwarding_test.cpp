@@ -90,17 +90,6 @@ TEST(PortToken, IsFoundBehindOthersOfItsName) {
   EXPECT_FALSE(opens(asked, "good")) << "what is named in the address is meant";
 }
 
-TEST(AppPool, HoldsATenantToItsShare) {
-  AppPool pool(2);
-  const TenantId one = TenantId::make(), other = TenantId::make();
-  auto first = pool.enter("a:80", one);
-  const auto second = pool.enter("b:80", one);
-  EXPECT_THROW(pool.enter("c:80", one), Error);
-  EXPECT_NO_THROW(pool.enter("d:80", other));
-  first.reset();
-  EXPECT_NO_THROW(pool.enter("c:80", one));
-}
-
 TEST(Forwarding, MakesTheHeadAnew) {
   http::Request request = request_for(std::string("/p/") + kId + "/80/x?sandgate_token=t&q=1");
   request.method = http::Method::post;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/http/tenant_admission.hpp"
 #include "tests/events/events_world.hpp"
 
 namespace sandgate::ports::test {
@@ -60,7 +61,8 @@ TEST(PortGate, SaysWhoseTheSandboxIsAndWhetherTheyAreSuspended) {
   NoApi api;
   AppPool pool;
   SystemClock clock;
-  PortGate gate(api, access, ports, pool, clock, tenants, {});
+  http::TenantAdmission admission(tenants);
+  PortGate gate(api, access, ports, pool, clock, tenants, admission, {});
   const auto ask = [&] {
     http::Request request;
     request.target = "/p/" + box.value + "/80/";
@@ -78,6 +80,35 @@ TEST(PortGate, SaysWhoseTheSandboxIsAndWhetherTheyAreSuspended) {
   EXPECT_TRUE(access.asked.suspended);
 }
 
+TEST(PortGate, CountsVisitorsAmongTheConnectionsOfTheSandboxsTenant) {
+  sandgate::test::EventsWorld world;
+  Notifications notifications(world.database.url());
+  TenantDirectory tenants(world.tenants, notifications);
+  PortStore ports(*world.database, notifications);
+  const SandboxId box = world.add_sandbox(world.tenant);
+  run(ports.open({.sandbox = box, .tenant = world.tenant, .port = 80, .access = Access::everyone},
+                 std::nullopt, {}));
+  ClosedAccess access;
+  NoApi api;
+  AppPool pool;
+  SystemClock clock;
+  http::TenantAdmission admission(tenants, {.connections = 4});
+  PortGate gate(api, access, ports, pool, clock, tenants, admission, {});
+  const http::Caller own{.role = http::Role::developer, .tenant = world.tenant};
+  auto held = admission.hold_connection(own, http::Comer::caller);
+  http::Request request;
+  request.target = "/p/" + box.value + "/80/";
+  NoBody body;
+  const http::Response refused = run(gate.respond(request, body));
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.code, ErrorCode::rate_limited);
+  EXPECT_TRUE(request.turned_away);
+  EXPECT_FALSE(access.asked.tenant) << "nobody was let through";
+  EXPECT_TRUE(admission.hold_connection(own, http::Comer::caller)) << "its own calls go on";
+  held.reset();
+  EXPECT_EQ(run(gate.respond(request, body)).status, 409) << "the sandbox was asked";
+}
+
 TEST(PortGate, ThePortsOfWhatHasEndedAreClosedToEveryone) {
   sandgate::test::EventsWorld world;
   Notifications notifications(world.database.url());
@@ -91,7 +122,8 @@ TEST(PortGate, ThePortsOfWhatHasEndedAreClosedToEveryone) {
   NoApi api;
   AppPool pool;
   SystemClock clock;
-  PortGate gate(api, access, ports, pool, clock, tenants, {});
+  http::TenantAdmission admission(tenants);
+  PortGate gate(api, access, ports, pool, clock, tenants, admission, {});
   const auto ask = [&](const std::string& query) {
     http::Request request;
     request.target = "/p/" + box.value + "/80/" + query;
@@ -123,7 +155,8 @@ TEST(PortGate, LeadsToEveryPortWhereAllAreOpen) {
   NoApi api;
   AppPool pool;
   SystemClock clock;
-  PortGate gate(api, access, ports, pool, clock, tenants, {});
+  http::TenantAdmission admission(tenants);
+  PortGate gate(api, access, ports, pool, clock, tenants, admission, {});
   const auto ask = [&](const SandboxId& id, const std::string& port) {
     http::Request request;
     request.target = "/p/" + id.value + "/" + port + "/";

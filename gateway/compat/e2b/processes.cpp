@@ -212,7 +212,8 @@ void Processes::add_routes(http::Routes& routes) {
                       r.params["id"] = box_of(r).value;
                       return api::judged(access_, r, (this->*answer)(r));
                     },
-                .max_body_bytes = kMaxBodyBytes});
+                .max_body_bytes = kMaxBodyBytes,
+                .at_leisure = body == http::BodyMode::streamed});
   };
   add("Start", &Processes::start);
   add("Connect", &Processes::connect);
