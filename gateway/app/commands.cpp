@@ -13,6 +13,7 @@
 #include "gateway/app/settings_flags.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
+#include "gateway/supervisor/own_memory.hpp"
 #include "gateway/supervisor/process_supervisor.hpp"
 #include "local/egress/egress.hpp"
 #include "local/node/node.hpp"
@@ -21,6 +22,8 @@ namespace sandgate {
 namespace {
 
 int run_serve(const SettingsFlags& flags) {
+  forbid_core_dumps();
+  hide_memory();
   // Waits for who listens: a reload ends nobody who has only just begun.
   sigset_t reload;
   sigemptyset(&reload);
@@ -35,6 +38,7 @@ int run_serve(const SettingsFlags& flags) {
 // A child's start-up failure is told apart from a crash, so that it is not tried again for ever.
 int run_child(const std::function<int(const Config&)>& body) {
   try {
+    forbid_core_dumps();
     const Config config = config_from_supervisor();
     configure_log(config);
     return body(config);
@@ -64,7 +68,11 @@ void add_server_commands(CLI::App& app, int& exit_code) {
   serve_command->callback([serve_flags, &exit_code] { exit_code = run_serve(*serve_flags); });
 
   app.add_subcommand("worker", "Started by serve")->group("")->callback([&exit_code] {
-    exit_code = run_child([](const Config& config) -> int { Gateway(config).run(); });
+    exit_code = run_child([](const Config& config) -> int {
+      hide_memory();
+      gain_no_privileges();
+      Gateway(config).run();
+    });
   });
   app.add_subcommand("node", "Started by serve: the privileged part")
       ->group("")

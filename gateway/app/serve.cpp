@@ -59,6 +59,14 @@ ChildSpec own_program(const std::string& command, const Config& config,
   return spec;
 }
 
+// What it does not know nobody gets out of it.
+Config for_node(Config config) {
+  config.admin_key = {};
+  config.master_key = {};
+  config.database.url.clear();
+  return config;
+}
+
 void prepare_directories(const Config& config, const SystemAccount& account) {
   const SystemAccount self = current_account();
   ensure_directory(config.gateway_directory(), account, 0700);
@@ -135,7 +143,8 @@ int serve(const Config& config, const std::function<Config()>& read_again) {
   if (config.local.enabled && geteuid() != 0)
     log::warn("not started by root: local sandboxes have one account and no limits of their own");
   if (config.local.enabled)
-    supervisor.add(own_program("node", config, current_account()), std::chrono::seconds(10));
+    supervisor.add(own_program("node", for_node(config), current_account()),
+                   std::chrono::seconds(10));
   ChildSpec worker = own_program("worker", config, account);
   worker.reloads = true;
   supervisor.add(std::move(worker), worker_patience(config));

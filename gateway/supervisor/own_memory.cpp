@@ -1,0 +1,34 @@
+#include "gateway/supervisor/own_memory.hpp"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "gateway/core/error.hpp"
+
+namespace sandgate {
+namespace {
+
+void demand(int result, const char* what) {
+  if (result != 0)
+    throw Error(ErrorCode::unavailable, std::string(what) + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+void forbid_core_dumps() {
+  rlimit core{};
+  demand(getrlimit(RLIMIT_CORE, &core), "limit of core files");
+  // With 0 the kernel would still hand the memory to a handler of core dumps; with 1 it does not.
+  const rlimit none{1, 1};
+  if (setrlimit(RLIMIT_CORE, &none) == 0 || core.rlim_max == 0) return;
+  throw Error(ErrorCode::unavailable, std::string("limit of core files: ") + std::strerror(errno));
+}
+
+void hide_memory() { demand(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable"); }
+
+void gain_no_privileges() { demand(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs"); }
+
+}  // namespace sandgate
