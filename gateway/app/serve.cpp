@@ -18,6 +18,10 @@
 namespace sandgate {
 namespace {
 
+constexpr const char* kOrdinaryAccount =
+    "not started by root: local sandboxes have one account, and no limits but those of a delegated "
+    "control group, without which no profile is placed here";
+
 SystemAccount service_account(const Config& config) {
   if (geteuid() != 0) return current_account();
   const auto account = find_account(config.run_as);
@@ -140,8 +144,7 @@ int serve(const Config& config, const std::function<Config()>& read_again) {
   ProcessSupervisor supervisor;
   if (config.database.url.empty())
     supervisor.add(prepare_embedded_postgres(config, account), std::chrono::seconds(20));
-  if (config.local.enabled && geteuid() != 0)
-    log::warn("not started by root: local sandboxes have one account and no limits of their own");
+  if (config.local.enabled && geteuid() != 0) log::warn(kOrdinaryAccount);
   if (config.local.enabled)
     supervisor.add(own_program("node", for_node(config), current_account()),
                    std::chrono::seconds(10));

@@ -95,7 +95,8 @@ CgroupSupport try_cgroups(const NodeSettings& settings) {
 
 ProbeResult probe_cgroups(const CgroupSupport& support) {
   bool ok = support.cpu && support.memory && support.processes;
-  return {"control groups", ok, false, support.detail,
+  return {"control groups", ok, true,
+          ok ? support.detail : support.detail + "; every profile needs their limits",
           ok ? "" : "give the node a delegated cgroup (systemd: Delegate=yes)"};
 }
 

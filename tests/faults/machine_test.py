@@ -158,7 +158,7 @@ def test_without_control_groups_limits_are_not_promised():
     try:
         server.start(wrapper=WITHOUT_CGROUPS)
         doctor = subprocess.run([*WITHOUT_CGROUPS, server.binary, "doctor"], capture_output=True, text=True)
-        assert re.search(r"limited  control groups: .*\n +fix: .*cgroup", doctor.stdout), doctor.stdout
+        assert re.search(r"MISSING  control groups: .*\n +fix: .*cgroup", doctor.stdout), doctor.stdout
         _, client = server.tenant("unlimited")
         server.profile("test", limits={"max_ttl_seconds": 3600})
         answer = client.call("POST", "/v1/sandboxes", {"profile": "test"})
