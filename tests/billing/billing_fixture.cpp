@@ -4,7 +4,8 @@
 
 namespace sandgate::test {
 
-BillingFixture::BillingFixture() {
+BillingFixture::BillingFixture(TestDatabase::Owner owner)
+    : database(TestDatabase::Schema::migrated, owner) {
   run(database->run([&](pqxx::work& tx) {
     tx.exec_params("INSERT INTO tenant (id, name) VALUES ($1, 'test')", tenant.value);
   }));

@@ -29,7 +29,7 @@ class ManualClock : public Clock {
 // A migrated database with a meter on a manual clock; one tenant, provider "acme".
 class BillingFixture : public ::testing::Test {
  protected:
-  BillingFixture();
+  explicit BillingFixture(TestDatabase::Owner owner = TestDatabase::Owner::superuser);
   using Quantities = std::map<std::string, std::string>;
 
   SandboxId open(const Resources& resources, Json metadata = Json::object());

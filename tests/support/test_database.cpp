@@ -37,8 +37,8 @@ class Cluster {
     return cluster;
   }
 
-  std::string url(const std::string& database) const {
-    return "host=" + directory_.path() + " user=sandgate dbname=" + database;
+  std::string url(const std::string& database, const std::string& user = "sandgate") const {
+    return "host=" + directory_.path() + " user=" + user + " dbname=" + database;
   }
 
   void start() {
@@ -76,12 +76,15 @@ class Cluster {
 
 }  // namespace
 
-TestDatabase::TestDatabase(Schema schema) : name_("t" + random_hex(8)) {
+TestDatabase::TestDatabase(Schema schema, Owner owner) : name_("t" + random_hex(8)) {
+  const std::string role = owner == Owner::superuser ? "sandgate" : name_ + "_owner";
   {
-    pqxx::connection admin(Cluster::instance().url("postgres"));
-    pqxx::nontransaction(admin).exec("CREATE DATABASE " + name_);
+    pqxx::connection connection(Cluster::instance().url("postgres"));
+    pqxx::nontransaction admin(connection);
+    if (owner == Owner::ordinary) admin.exec("CREATE ROLE " + role + " LOGIN");
+    admin.exec("CREATE DATABASE " + name_ + " OWNER " + role);
   }
-  url_ = Cluster::instance().url(name_);
+  url_ = Cluster::instance().url(name_, role);
   database_ = std::make_unique<Database>(Database::Options{.url = url_, .connections = 2});
   if (schema == Schema::migrated) run(migrate(*database_, shipped_migrations()));
 }

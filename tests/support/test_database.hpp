@@ -12,7 +12,10 @@ namespace sandgate::test {
 class TestDatabase {
  public:
   enum class Schema { empty, migrated };
-  explicit TestDatabase(Schema schema = Schema::migrated);
+  // Who owns the database and connects to it: a role that may do everything, as with the embedded
+  // PostgreSQL, or one that has no rights but those of an owner, as with one of one's own.
+  enum class Owner { superuser, ordinary };
+  explicit TestDatabase(Schema schema = Schema::migrated, Owner owner = Owner::superuser);
   ~TestDatabase();
 
   Database& operator*() { return *database_; }
