@@ -90,8 +90,6 @@ Budget budget_from(const Json& body, const TenantId& tenant, const std::string& 
     budget.window = *budget_window_from(*word);
   if (const auto word = reader.word("on_exceeded", {"deny", "pause", "kill"}))
     budget.on_exceeded = *on_exceeded_from(*word);
-  // A window without end follows no calendar.
-  if (budget.window != BudgetWindow::total) reader.require("timezone");
   budget.timezone = reader.text("timezone", {.min = 1, .max = 64}).value_or("UTC");
   budget.alert_at = read_thresholds(reader, problems);
   budget.applies_to = read_budget_scope(reader, problems);

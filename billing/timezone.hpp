@@ -7,7 +7,7 @@
 
 namespace sandgate {
 
-// Throws Error(invalid) at /timezone unless the database knows it.
+// Throws Error(invalid) at /timezone unless it is an IANA name that the database knows.
 void check_timezone(pqxx::work& tx, const std::string& timezone);
 
 // The moment at which clocks of a time zone show what `shown` is in UTC.

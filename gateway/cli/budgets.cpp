@@ -56,8 +56,7 @@ Json BudgetOptions::body() const {
             {"window", window},
             {"on_exceeded", on_exceeded},
             {"alert_at", alert_at}};
-  if (!timezone.empty() || window != "total")
-    body["timezone"] = timezone.empty() ? "UTC" : timezone;
+  if (!timezone.empty()) body["timezone"] = timezone;
   Json scope = Json::object();
   if (!profile.empty()) scope["profile"] = profile;
   if (!key.empty()) scope["key"] = key;

@@ -313,9 +313,18 @@ TEST_F(BudgetTest, RefusesNonsenseAndSaysWhere) {
   EXPECT_EQ(path_of(R"({"amount":"1","currency":"XTS","window":"total"})"), "/currency");
   EXPECT_EQ(path_of(R"({"amount":"1","currency":"USD","window":"year","timezone":"UTC"})"),
             "/window");
-  EXPECT_EQ(path_of(R"({"amount":"1","currency":"USD","window":"day"})"), "/timezone");
-  EXPECT_EQ(path_of(R"({"amount":"1","currency":"USD","window":"day","timezone":"Mars/Olympus"})"),
-            "/timezone");
+  for (const std::string zone : {"Mars/Olympus", "localtime", "posix/UTC", "right/UTC"})
+    EXPECT_EQ(
+        path_of(R"({"amount":"1","currency":"USD","window":"day","timezone":")" + zone + "\"}"),
+        "/timezone")
+        << zone;
+}
+
+TEST_F(BudgetTest, AWindowWithoutATimeZoneIsOneOfUtc) {
+  put(R"({"amount":"1","currency":"USD","window":"day","on_exceeded":"deny"})");
+  EXPECT_EQ(budget().timezone, "UTC");
+  EXPECT_EQ(rows("SELECT window_start = date_trunc('day', window_start) FROM budget"),
+            std::vector<std::string>{"t"});
 }
 
 TEST_F(BudgetTest, UnknownTenantHasNone) {
