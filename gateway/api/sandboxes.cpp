@@ -203,7 +203,7 @@ Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request&
     if (std::chrono::steady_clock::now() > limit) break;
     co_await sleep_for(kTakeUpPause);
   }
-  co_await parts_.lifecycle.kill(request.tenant(), *id);
+  co_await parts_.lifecycle.end_untold(request.tenant(), *id);
   co_return std::nullopt;
 }
 

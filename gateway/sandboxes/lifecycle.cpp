@@ -128,6 +128,14 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
   co_return co_await uncancelled(parts_.executor, std::move(work));
 }
 
+Task<EndResult> Lifecycle::end_untold(TenantId tenant, SandboxId id) {
+  if (parts_.outage && parts_.outage->has(tenant, id)) co_return EndResult::ended;
+  const auto known = co_await get_to_end(tenant, id);
+  if (is_ended(known->record.state)) co_return EndResult::ended;
+  auto work = [this, known] { return end_in_steps(known->record, Meter::kNeverBegan); };
+  co_return co_await uncancelled(parts_.executor, std::move(work));
+}
+
 Task<EndResult> Lifecycle::end_in_steps(SandboxRecord known, Time at) {
   const SandboxId id = known.id;
   const auto counters = co_await last_reading(known);

@@ -89,6 +89,8 @@ class Lifecycle {
   // the end is kept on disk, with its moment, and the sandbox is killed all the same.
   // `asked` (now if empty) is where the charge ends: what answers late costs its tenant nothing.
   Task<EndResult> kill(TenantId tenant, SandboxId id, std::optional<Time> asked = std::nullopt);
+  // The same of one that no answer ever named: nothing is charged, not even that it was created.
+  Task<EndResult> end_untold(TenantId tenant, SandboxId id);
   // Waits for a pause or resume under way. Throws not_found, conflict (not running or paused),
   // invalid (beyond the profile's longest), budget_exceeded (not enough money for that long).
   Task<SandboxRecord> extend(TenantId tenant, SandboxId id, int64_t ttl_seconds);

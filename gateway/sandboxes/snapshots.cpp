@@ -249,7 +249,7 @@ Task<std::vector<SandboxRecord>> Snapshots::take_up_copies(TenantId tenant, std:
     copies = co_await copies_of(database, ids);
   }
   const std::vector<SandboxId> unmade = unmade_among(copies);
-  for (const SandboxId& id : unmade) co_await lifecycle_.kill(tenant, id);
+  for (const SandboxId& id : unmade) co_await lifecycle_.end_untold(tenant, id);
   std::erase_if(copies,
                 [](const SandboxRecord& copy) { return copy.backend_id.empty() || copy.failure; });
   auto forget = [snapshot](pqxx::work& tx) {

@@ -197,6 +197,47 @@ TEST(Outage, ACreateThatNobodyWasToldOfCostsItsTenantNothing) {
       "2");
 }
 
+// One gateway stands still in the transaction that says that it runs, another is asked again.
+TEST(Outage, WhoTakesOverACreateFromAGatewayThatStandsStillChargesNothing) {
+  OutageWorld world;
+  test::Replica other(world.database.url(), world.fixed(), 300ms);
+  Lifecycle::Parts parts = other.lifecycle.parts();
+  parts.outage = world.outage.get();
+  Lifecycle taking_over(parts);
+  world.a->fail_creates(test::FakeProvider::Fault::slow, {}, 200ms);
+  asio::thread_pool pool(1);
+  auto creating = asio::co_spawn(pool, world.lifecycle->create(world.order()), asio::use_future);
+  while (world.a->creates() == 0) run(sleep_for(5ms));
+  const SandboxId id{world.sql("SELECT id FROM sandbox WHERE state = 'creating'")};
+  {
+    pqxx::connection connection(world.database.url());
+    pqxx::work still(connection);
+    still.exec_params("SELECT FROM sandbox WHERE id = $1 FOR UPDATE", id.value);
+    while (world.a->alive() == 0) run(sleep_for(5ms));
+    EXPECT_EQ(run(taking_over.end_untold(world.tenant, id)), EndResult::ended);
+    EXPECT_EQ(world.a->alive(), 0u);
+  }
+  EXPECT_EQ(creating.get().state, SandboxState::running) << "it came to it later";
+  pool.join();
+  EXPECT_EQ(world.settle(), 2u);
+  EXPECT_EQ(world.row(id).state, SandboxState::stopped);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event"), "0");
+  EXPECT_EQ(world.sql("SELECT trim_scale(sum(quantity)) FROM loss_event"
+                      " WHERE meter = 'sandbox_created'"),
+            "1");
+}
+
+TEST(Outage, OneThatNobodyWasToldOfCostsNothingWhereEndsAreCountedEither) {
+  OutageWorld world("here");
+  const SandboxRecord box = world.create();
+  EXPECT_EQ(run(world.lifecycle->end_untold(world.tenant, box.id)), EndResult::ended);
+  EXPECT_EQ(run(world.lifecycle->end_untold(world.tenant, box.id)), EndResult::ended) << "again";
+  EXPECT_EQ(world.a->alive(), 0u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  run(world.replica.meter.flush(world.replica.database));
+  EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event"), "0");
+}
+
 TEST(Outage, WhoGoesAwayInTheMiddleHoldsUpNobody) {
   OutageWorld world;
   const SandboxRecord box = world.create();
