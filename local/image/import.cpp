@@ -60,28 +60,52 @@ std::optional<AccountLine> account_of(const std::string& line) {
   return account;
 }
 
-// The image's own account, "name", "uid" or either with ":group": called inside its tree.
-// Root would be no account for a workload: `user` stays.
-void choose_account(const std::string& wanted, ImageInfo& info) {
-  const std::string who = wanted.substr(0, wanted.find(':'));
+// By its name or its number, of the tree that this is called in.
+std::optional<AccountLine> find_account(const std::string& who) {
   std::ifstream accounts("/etc/passwd");
   for (std::string line; !who.empty() && std::getline(accounts, line);) {
     const auto account = account_of(line);
-    if (!account || (account->name != who && std::to_string(account->uid) != who)) continue;
-    if (account->uid == 0) return;
+    if (account && (account->name == who || std::to_string(account->uid) == who)) return account;
+  }
+  return std::nullopt;
+}
+
+bool is_taken(const std::string& name) {
+  std::ifstream accounts("/etc/passwd");
+  for (std::string line; std::getline(accounts, line);)
+    if (line.starts_with(name + ":")) return true;
+  return false;
+}
+
+// Whom programs run as /etc/passwd says by the name: it must not be somebody else's.
+void make_account(uint32_t uid, ImageInfo& info) {
+  info.uid = info.gid = uid;
+  if (!is_taken(info.user)) return;
+  info.user += std::to_string(uid);
+  while (is_taken(info.user)) info.user += '_';
+  info.home = "/home/" + info.user;
+}
+
+// The image's own account, "name", "uid" or either with ":group": called inside its tree.
+// Root would be no account for a workload: then it is `user`, the image's own if it has one.
+void choose_account(const std::string& wanted, ImageInfo& info) {
+  const std::string who = wanted.substr(0, wanted.find(':'));
+  uint32_t uid = 0;
+  const auto [end, wrong] = std::from_chars(who.data(), who.data() + who.size(), uid);
+  const bool is_number = !who.empty() && wrong == std::errc() && end == who.data() + who.size();
+  auto account = find_account(who);
+  const bool is_root = who.empty() || (account ? account->uid == 0 : is_number && uid == 0);
+  if (is_root) account = find_account(info.user);
+  if (account && account->uid != 0) {
     info.user = account->name;
     info.uid = account->uid;
     info.gid = account->gid;
     info.home = account->home.starts_with('/') ? account->home : "/";
     return;
   }
-  uint32_t uid = 0;
-  const auto [end, wrong] = std::from_chars(who.data(), who.data() + who.size(), uid);
-  const bool is_number = !who.empty() && wrong == std::errc() && end == who.data() + who.size();
-  if (who.empty() || (is_number && uid == 0)) return;
-  if (!is_number || uid > 65535)
+  if (!is_root && (!is_number || uid > 65535))
     throw Error(ErrorCode::invalid, "the image has no such account as its default user");
-  info.uid = info.gid = uid;
+  make_account(is_root ? info.uid : uid, info);
 }
 
 // A missing working directory is made, as container runtimes do.

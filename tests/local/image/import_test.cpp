@@ -112,6 +112,39 @@ TEST_F(ImportTest, TheImagesOwnAccountIsTheDefault) {
   EXPECT_THROW(imported({layer}, {{"User", "70000"}}), Error);
 }
 
+// Programs run as whom /etc/passwd says the name is, so the name has to be the account's own.
+TEST_F(ImportTest, ANumberWithoutANameGetsOneThatIsFree) {
+  const std::string layer = tar_of({{"etc/passwd", Member::file,
+                                     "root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/home/user:\n"
+                                     "user1234:x:77:77::/:\n"},
+                                    {"home/user/own", Member::file, "o", 0644, 1000, 1000}});
+  const ImageInfo image = imported({layer}, {{"User", "1234:1234"}, {"WorkingDir", "/srv/w"}});
+  EXPECT_EQ(image.uid, 1234u);
+  const std::string accounts = "\n" + text(tree(image) + "/etc/passwd");
+  EXPECT_NE(accounts.find("\n" + image.user + ":x:1234:1234:"), std::string::npos) << accounts;
+  EXPECT_EQ(accounts.find("\n" + image.user + ":"), accounts.rfind("\n" + image.user + ":"));
+  const auto owner = [&](const std::string& file) {
+    struct stat status {};
+    EXPECT_EQ(stat((tree(image) + file).c_str(), &status), 0) << file;
+    return status.st_uid;
+  };
+  EXPECT_EQ(owner("/srv/w"), 1234u);
+  EXPECT_EQ(owner(image.home), 1234u);
+  EXPECT_EQ(owner("/home/user/own"), 1000u) << "that is another's home";
+  EXPECT_EQ(imported({layer}, {{"User", "4000"}}).user, "user4000");
+}
+
+TEST_F(ImportTest, AnAccountUserOfTheImageKeepsItsNumbers) {
+  const std::string layer =
+      tar_of({{"etc/passwd", Member::file,
+               "root:x:0:0::/root:/bin/sh\nuser:x:1001:1002::/srv:/bin/sh\n"}});
+  const ImageInfo image = imported({layer}, {{"User", "root"}});
+  EXPECT_EQ(image.user, "user");
+  EXPECT_EQ(image.uid, 1001u);
+  EXPECT_EQ(image.gid, 1002u);
+  EXPECT_EQ(image.home, "/srv");
+}
+
 TEST_F(ImportTest, NothingLeavesTheTree) {
   const std::string outside = path("outside");
   fs::create_directory(outside);
