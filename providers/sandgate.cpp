@@ -85,7 +85,7 @@ Task<BackendSandbox> SandgateProvider::create(CreateSpec spec) {
   if (!spec.installation.empty()) passed.push_back(spec.installation);
   if (!passed.empty()) call.headers.emplace_back(kViaHeader, via_of(passed));
   const Json document = co_await api_.create(std::move(call));
-  co_return wire::to_backend_sandbox(document);
+  co_return wire::to_created(document);
 }
 
 Task<std::optional<BackendSandbox>> SandgateProvider::find(std::string id) {

@@ -175,6 +175,13 @@ BackendSandbox to_backend_sandbox(const Json& document) {
   });
 }
 
+BackendSandbox to_created(const Json& document) {
+  BackendSandbox sandbox = to_backend_sandbox(document);
+  if (sandbox.state != BackendState::gone && text_of(document, "state") != "running")
+    throw not_its_api("sandgate");
+  return sandbox;
+}
+
 Keeps to_kept(const Json& document) {
   return keeps_from(text_of(document, "kept")).value_or(Keeps::nothing);
 }

@@ -43,5 +43,16 @@ TEST(SandgateWire, AnIdIsOneStepOfAPath) {
   for (const char* id : {"", "a/b", "../../v1/x"}) EXPECT_THROW(read(id), Error) << id;
 }
 
+TEST(SandgateWire, ACreateIsOverOnceItRuns) {
+  const auto created = [](const char* state) {
+    return wire::to_created({{"id", "sb-1"}, {"state", state}, {"metadata", Json::object()}});
+  };
+  EXPECT_EQ(created("running").state, BackendState::running);
+  for (const char* state : {"stopping", "stopped", "failed"})
+    EXPECT_EQ(created(state).state, BackendState::gone) << state;
+  for (const char* state : {"creating", "paused", "pausing", "resuming", "ready"})
+    EXPECT_THROW(created(state), Error) << state;
+}
+
 }  // namespace
 }  // namespace sandgate
