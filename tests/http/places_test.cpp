@@ -222,5 +222,20 @@ TEST(SlowBodies, FastEnoughOnesTakeTheTimeTheyNeed) {
   EXPECT_EQ(client.receive().status, 204);
 }
 
+// Many clients say of each request how long its body is.
+TEST(SlowBodies, WhereNoneIsTakenOneOfNoLengthIsNone) {
+  LiveServer server(busy_table());
+  const auto status_of = [&](std::string_view length, std::string_view body) {
+    RawClient client(server.port());
+    return client
+        .ask("GET /v1/quick HTTP/1.1\r\nHost: x\r\n" + with_key("viewer") +
+             "Content-Length: " + std::string(length) + "\r\n\r\n" + std::string(body))
+        .status;
+  };
+  EXPECT_EQ(status_of("0", ""), 200);
+  EXPECT_EQ(status_of("2", "{}"), 400);
+  EXPECT_EQ(status_of("1000", ""), 400) << "without waiting for it";
+}
+
 }  // namespace
 }  // namespace sandgate
