@@ -43,7 +43,7 @@ def ours(client, profile):
 
 
 def run(context, report):
-    client = context.client()
+    client = context.lean_client()
     actions = {"sandgate": ours(client, "bench"), "bwrap": bwrap(context.rootfs)}
     try:
         actions["runc"] = runc(context.rootfs)

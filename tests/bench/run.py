@@ -13,6 +13,7 @@ import sys
 
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.abspath(__file__)) + "/../support"]
 
+from lean_client import LeanClient  # noqa: E402
 from measure import Report  # noqa: E402
 from server import IMAGES, Client, Server, ensure_image  # noqa: E402
 
@@ -30,6 +31,9 @@ class Context:
 
     def client(self):
         return Client(self.server.host, self.server.port, self.key)
+
+    def lean_client(self):
+        return LeanClient(self.server.host, self.server.port, self.key)
 
     def count(self, short, full):
         return short if self.short else full

@@ -4,6 +4,7 @@ import statistics
 import time
 
 from burst import burst
+from lean_client import LeanClient
 from measure import milliseconds, percentile
 from server import Server
 
@@ -32,7 +33,8 @@ def await_seats(server, count, patience=30):
 def from_pool(context, report, waiting=8):
     settings = {"local.warm_sandboxes": str(2 * waiting), "local.warm_floor": str(waiting)}
     with Server(context.server.binary, settings=settings) as server:
-        _, client = server.tenant("bench-pool", "developer")
+        _, owner = server.tenant("bench-pool", "developer")
+        client = LeanClient(server.host, server.port, owner.key)
         server.profile("bench", resources={"vcpu": 1, "memory_mib": 512, "disk_gib": 2})
         client.ok("DELETE", "/v1/sandboxes/" + make(client))
         creates, execs = [], []
@@ -70,9 +72,10 @@ def idle(context, report):
     """On a server without a pool, so that what is counted is what was asked for."""
     count = context.count(200, 1000)
     with Server(context.server.binary, settings={"local.warm_sandboxes": "0"}) as server:
-        _, client = server.tenant("bench-idle", "developer")
+        _, owner = server.tenant("bench-idle", "developer")
         server.profile("bench", resources={"vcpu": 1, "memory_mib": 512, "disk_gib": 2}, idle_timeout_seconds=0,
                        ttl_seconds=3600)
+        client = LeanClient(server.host, server.port, owner.key)
         empty = create_p99(client)
         time.sleep(SETTLE)
         before = available_mib()

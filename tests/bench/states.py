@@ -13,7 +13,7 @@ GIB = 1 << 30
 
 
 def pause_and_resume(context, report):
-    client = context.client()
+    client = context.lean_client()
     box = client.ok("POST", "/v1/sandboxes", {"profile": "bench"})["id"]
     client.ok("POST", f"/v1/sandboxes/{box}/exec", {"shell": "sleep 600", "background": True})
     # Extending asks the node once and commits once: what any change of a sandbox costs here now.
