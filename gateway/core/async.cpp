@@ -26,6 +26,30 @@ Error caught_error() {
   }
 }
 
+// Not a coroutine spawned on the pool, which would come back by way of another of its threads.
+Task<void> run_on_pool(asio::thread_pool& pool, std::function<void()> work) {
+  return asio::async_initiate<const asio::use_awaitable_t<>, void(std::exception_ptr)>(
+      [&pool](auto handler, std::function<void()> todo) {
+        auto resume = std::make_shared<decltype(handler)>(std::move(handler));
+        auto guard = asio::make_work_guard(asio::get_associated_executor(*resume));
+        asio::post(pool, [resume = std::move(resume), guard = std::move(guard),
+                          todo = std::move(todo)]() mutable {
+          std::exception_ptr failure;
+          try {
+            todo();
+          } catch (...) {
+            failure = std::current_exception();
+          }
+          todo = nullptr;
+          const auto caller = guard.get_executor();
+          asio::post(caller, [resume = std::move(resume), guard = std::move(guard), failure] {
+            std::move (*resume)(failure);
+          });
+        });
+      },
+      asio::use_awaitable, std::move(work));
+}
+
 Task<void> sleep_for(std::chrono::steady_clock::duration duration) {
   asio::steady_timer timer(co_await asio::this_coro::executor, duration);
   co_await timer.async_wait(asio::use_awaitable);

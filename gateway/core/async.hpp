@@ -1,5 +1,7 @@
 #pragma once
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -46,18 +48,22 @@ inline Task<Outcome<std::monostate>> attempt(Task<void> task) {
   }
 }
 
-// What work returns, as a task that keeps the callable alive. Spawning a task instead of the
-// callable has Asio's part compiled once for a result and not once for a callable.
-template <class F>
-Task<std::invoke_result_t<F&>> task_of(F work) {
-  co_return work();
-}
+// Runs blocking work on a pool and resumes on the caller's executor; exceptions travel along. The
+// work runs to its end even when its caller is gone by then.
+Task<void> run_on_pool(asio::thread_pool& pool, std::function<void()> work);
 
-// Runs blocking work on a pool and resumes on the caller's executor; exceptions travel along.
 template <class F>
 Task<std::invoke_result_t<F&>> on_pool(asio::thread_pool& pool, F work) {
-  auto task = task_of(std::move(work));
-  co_return co_await asio::co_spawn(pool, std::move(task), asio::use_awaitable);
+  using Result = std::invoke_result_t<F&>;
+  if constexpr (std::is_void_v<Result>) {
+    co_await run_on_pool(pool, std::move(work));
+  } else {
+    auto result = std::make_shared<std::optional<Result>>();
+    auto keep = [result, work = std::move(work)]() mutable { result->emplace(work()); };
+    auto running = run_on_pool(pool, std::move(keep));
+    co_await std::move(running);
+    co_return std::move(**result);
+  }
 }
 
 Task<void> sleep_for(std::chrono::steady_clock::duration duration);
