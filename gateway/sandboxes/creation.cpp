@@ -107,10 +107,11 @@ Task<SandboxRecord> Creation::run() {
   if (!head_start) co_await announce();
   placing_since_ = std::chrono::steady_clock::now();
   const Error another(ErrorCode::unavailable, "the backend answered with another's sandbox");
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
   for (;;) {
     Decision open = rest();
     CreateSpec wanted = spec();
-    if (head_start && decision_.attempts.empty()) ahead_ = write_ahead(wanted);
+    if (head_start && decision_.attempts.empty()) ahead_ = write_ahead(wanted, executor);
     Placement placement = co_await place(std::move(open), std::move(wanted), parts_.board);
     const bool tried = !placement.attempts.empty();
     std::ranges::move(placement.attempts, std::back_inserter(decision_.attempts));

@@ -42,8 +42,10 @@ class Creation : public std::enable_shared_from_this<Creation> {
   Task<void> undo(const Placed& placed, const Error& reason);
 
   // Its transactions (creation_rows.cpp).
-  // Begins to write the row while the backend makes what is `wanted`; null: not this time.
-  std::shared_ptr<RowAhead> write_ahead(const CreateSpec& wanted);
+  // Begins to write the row while the backend makes what is `wanted`, on the create's own loop;
+  // null: not this time.
+  std::shared_ptr<RowAhead> write_ahead(const CreateSpec& wanted,
+                                        const asio::any_io_executor& executor);
   // keep() once, in the shortest way that there is.
   Task<std::optional<SandboxRecord>> write(SandboxRecord placed);
   std::optional<SandboxRecord> write_placed(pqxx::work& tx, const SandboxRecord& placed);

@@ -131,7 +131,8 @@ bool Creation::write_running(pqxx::work& tx, const Decision& decision, SandboxRe
   return write_row(tx, decision, record);
 }
 
-std::shared_ptr<RowAhead> Creation::write_ahead(const CreateSpec& wanted) {
+std::shared_ptr<RowAhead> Creation::write_ahead(const CreateSpec& wanted,
+                                                const asio::any_io_executor& executor) {
   const DeploymentPtr first = decision_.candidates.front().deployment;
   auto foreseen = first->backend->foreseen(wanted);
   const size_t most = parts_.database.options().connections / kShareHeld;
@@ -153,7 +154,7 @@ std::shared_ptr<RowAhead> Creation::write_ahead(const CreateSpec& wanted) {
     auto outcome = co_await attempt(std::move(writing));
     ahead->end(std::move(outcome));
   };
-  spawn_detached(asio::make_strand(parts_.executor), std::move(work));
+  spawn_detached(asio::make_strand(executor), std::move(work));
   return ahead;
 }
 

@@ -71,7 +71,7 @@ Task<SandboxRecord> Lifecycle::create(CreateOrder order) {
   if (decision.eligible() == 0) throw nothing_eligible(decision);
   auto creation = std::make_shared<Creation>(parts_, std::move(order), std::move(decision));
   auto work = [creation]() -> Task<SandboxRecord> { return creation->run(); };
-  co_return co_await uncancelled(parts_.executor, std::move(work));
+  co_return co_await uncancelled(std::move(work));
 }
 
 Task<CachedSandboxPtr> Lifecycle::find(TenantId tenant, SandboxId id) {
@@ -125,7 +125,7 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
     }
     co_return co_await end_in_steps(known->record, at);
   };
-  co_return co_await uncancelled(parts_.executor, std::move(work));
+  co_return co_await uncancelled(std::move(work));
 }
 
 Task<EndResult> Lifecycle::end_untold(TenantId tenant, SandboxId id) {
@@ -133,7 +133,7 @@ Task<EndResult> Lifecycle::end_untold(TenantId tenant, SandboxId id) {
   const auto known = co_await get_to_end(tenant, id);
   if (is_ended(known->record.state)) co_return EndResult::ended;
   auto work = [this, known] { return end_in_steps(known->record, Meter::kNeverBegan); };
-  co_return co_await uncancelled(parts_.executor, std::move(work));
+  co_return co_await uncancelled(std::move(work));
 }
 
 Task<EndResult> Lifecycle::end_in_steps(SandboxRecord known, Time at) {

@@ -66,7 +66,7 @@ class Lifecycle {
     SpendGuard& spend;
     SandboxCache& cache;
     const Clock& clock;
-    asio::any_io_executor executor;  // where creates go on when their caller is gone
+    asio::any_io_executor executor;  // of what nobody waits for
     OutageJournal* outage = nullptr;  // null: without the database nothing can be ended
     bool price_required = false;  // a backend whose price is unknown is not used
     const Vault* vault = nullptr;  // opens secrets; without it no sandbox gets any

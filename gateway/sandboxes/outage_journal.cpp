@@ -131,7 +131,7 @@ Task<size_t> OutageJournal::replay(Lifecycle& lifecycle) {
   const Turn turn(busy_);
   // Whoever asks for it may be a request that goes away.
   auto work = [this, &lifecycle] { return replay_alone(lifecycle); };
-  auto replaying = uncancelled(lifecycle.parts().executor, std::move(work));
+  auto replaying = uncancelled(std::move(work));
   co_return co_await std::move(replaying);
 }
 

@@ -68,7 +68,7 @@ Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {
     check_can(deployment->descriptor, Verb::pause,
               "the sandbox's backend cannot pause: " + record.provider);
     auto work = [this, record, wish]() -> Task<MaybeRecord> { return begin_pause(record, wish); };
-    const auto paused = co_await uncancelled(lifecycle_.parts().executor, std::move(work));
+    const auto paused = co_await uncancelled(std::move(work));
     if (paused) co_return *paused;
   }
 }
@@ -110,7 +110,7 @@ Task<SandboxRecord> Pausing::resume(TenantId tenant, SandboxId id) {
   if (record.state == SandboxState::running) co_return record;
   if (record.state != SandboxState::paused) throw wrong_state(record);
   auto work = [this, record]() -> Task<SandboxRecord> { return begin_resume(record); };
-  SandboxRecord resumed = co_await uncancelled(lifecycle_.parts().executor, std::move(work));
+  SandboxRecord resumed = co_await uncancelled(std::move(work));
   if (resumed.state != SandboxState::running) resumed = co_await lifecycle_.settled(tenant, id);
   check_running(resumed);
   resumed.kept = record.kept;

@@ -81,7 +81,7 @@ Task<SnapshotRecord> Snapshots::take(TenantId tenant, SandboxId sandbox, std::st
   auto work = [this, record, wanted, claim]() -> Task<SnapshotRecord> {
     return make(record, wanted, claim);
   };
-  co_return co_await uncancelled(lifecycle_.parts().executor, std::move(work));
+  co_return co_await uncancelled(std::move(work));
 }
 
 Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted,
@@ -182,7 +182,7 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::fork(SandboxRecord source, 
   if (source.state != SandboxState::running && source.state != SandboxState::paused)
     throw wrong_state(source);
   auto work = [this, source, order, count]() { return make_copies(source, order, count); };
-  co_return co_await uncancelled(lifecycle_.parts().executor, std::move(work));
+  co_return co_await uncancelled(std::move(work));
 }
 
 Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord source,

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "gateway/core/async.hpp"
-#include "gateway/core/trace.hpp"
 
 namespace sandgate {
 
@@ -13,14 +12,13 @@ auto shielded(F work) -> std::invoke_result_t<F&> {
   co_return co_await work();
 }
 
-// Runs work to its end even when whoever waits for it is cancelled, as part of the caller's trace.
-// `work` returns a Task of a value.
+// Runs work to its end even when whoever waits for it is cancelled: on the caller's loop, as part
+// of its trace. `work` returns a Task of a value.
 template <class F>
-auto uncancelled(asio::any_io_executor executor, F work) -> std::invoke_result_t<F&> {
+auto uncancelled(F work) -> std::invoke_result_t<F&> {
   auto task = shielded(std::move(work));
   const asio::any_io_executor here = co_await asio::this_coro::executor;
-  const asio::any_io_executor there = traced(std::move(executor), trace_of(here));
-  co_return co_await asio::co_spawn(there, std::move(task), asio::use_awaitable);
+  co_return co_await asio::co_spawn(here, std::move(task), asio::use_awaitable);
 }
 
 // Whether a backend's refusal leaves no doubt that nothing happened.
