@@ -131,6 +131,7 @@ Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
   size_t events = 0;
   for (size_t at_once = kSandboxesPerTransaction;;) {
     auto work = [this, tenant, at_once](pqxx::work& tx) {
+      hold_booking(tx);
       const auto held = hold(tx);
       auto rows = lock_unbooked_ends(tx, tenant, at_once);
       if (rows.size() == 1) {
@@ -154,6 +155,12 @@ Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
     if (batch.sandboxes < at_once) break;
   }
   co_return events;
+}
+
+Task<void> Meter::await_bookings(Database& database) {
+  auto work = [](pqxx::work& tx) { sandgate::await_bookings(tx); };
+  auto waiting = database.run_within(kFlushPatience, std::move(work));
+  co_await std::move(waiting);
 }
 
 Meter::Measured measured_of(const SandboxMetrics& metrics, Time received_at) {
@@ -189,6 +196,7 @@ Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::s
   std::optional<Time> started;  // what is booked beyond it, is not booked again by this call
   for (;;) {
     auto work = [this, due, started, min_age](pqxx::work& tx) mutable {
+      hold_booking(tx);
       const auto held = hold(tx);
       // Not ahead of a clock that stepped back: nothing would be booked, again and again.
       const Time start = std::min(started.value_or(held.now), held.now);

@@ -6,6 +6,8 @@
 namespace sandgate {
 namespace {
 
+constexpr int64_t kBookingLock = 2750314885501973261;
+
 constexpr const char* kLifeColumns =
     "sandbox, tenant, deployment, provider, region, state, closed_as, own, milli_vcpu, memory_mib,"
     " disk_gib,"
@@ -150,6 +152,16 @@ std::optional<MeteredRow> lock_metered(pqxx::work& tx, const SandboxId& id) {
 std::optional<MeteredRow> read_metered(pqxx::work& tx, const SandboxId& id) {
   static const std::string kSql = kRow + "WHERE sandbox = $1";
   return only_from(run_prepared(tx, kSql, id.value));
+}
+
+void hold_booking(pqxx::work& tx) {
+  tx.exec("SELECT pg_advisory_xact_lock_shared(" + std::to_string(kBookingLock) + ")");
+}
+
+void await_bookings(pqxx::work& tx) {
+  // A booking may take longer than others wait for a lock; the limit of the caller's work counts.
+  tx.exec("SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(" +
+          std::to_string(kBookingLock) + ")");
 }
 
 std::vector<MeteredRow> lock_unbooked_ends(pqxx::work& tx, const std::string& tenant, size_t most) {

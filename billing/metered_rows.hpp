@@ -33,6 +33,11 @@ std::optional<MeteredRow> read_metered(pqxx::work& tx, const SandboxId& id);
 // Stores all of a row that is locked.
 void update_metered(pqxx::work& tx, const MeteredRow& row);
 
+// Held by a transaction that books what others were answered for already, to its end. Whoever has
+// to see that waits until no such transaction is under way that began before.
+void hold_booking(pqxx::work& tx);
+void await_bookings(pqxx::work& tx);
+
 // Ended ones that are not booked up to their end, `most` at most, of all tenants when empty:
 // locked but for those that somebody else books right now, or only read.
 std::vector<MeteredRow> lock_unbooked_ends(pqxx::work& tx, const std::string& tenant, size_t most);

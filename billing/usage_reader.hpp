@@ -22,7 +22,8 @@ class UsageReader {
   // Books what runs now for a tenant, or (empty) for all; at most once a second. For what is to be
   // kept, such as invoices.
   Task<void> refresh(std::optional<TenantId> tenant);
-  // Books what has ended. For what shows bookings, such as the ledger.
+  // Books what has ended. For what shows bookings, such as the ledger. After either, what others
+  // were about to book is in the books as well.
   Task<void> book_ends(std::optional<TenantId> tenant);
 
  private:

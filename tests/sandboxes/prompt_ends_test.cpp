@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <thread>
+
+#include "billing/usage_reader.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate {
@@ -67,6 +71,28 @@ TEST(PromptEnds, WhoReadsUsageSeesThemBeforeTheyAreBooked) {
   for (const UsageEvent& event : seen) sum += event.quantity;
   EXPECT_EQ(sum.to_string(), Decimal::from_sql(booked.c_str()).to_string());
   EXPECT_TRUE(run(world.database->run(read)).empty());
+}
+
+TEST(PromptEnds, WhoeverAsksForTheBooksWaitsForABookingUnderWay) {
+  PromptWorld world;
+  const SandboxRecord box = world.create_earlier();
+  world.kill(box.id);
+  pqxx::connection other(world.database.url());
+  pqxx::work holdup(other);
+  holdup.exec("LOCK TABLE usage_event IN SHARE MODE");
+  auto booking = std::async(std::launch::async, [&] { return world.book_ends(); });
+  const std::string waiting =
+      "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'usage_event'::regclass";
+  while (world.sql(waiting) == "0") std::this_thread::sleep_for(1ms);
+  UsageReader reader(*world.database, world.replica.meter);
+  auto asked = std::async(std::launch::async, [&] {
+    run(reader.refresh(world.tenant));
+    return world.meters(box.id);
+  });
+  EXPECT_EQ(asked.wait_for(300ms), std::future_status::timeout);
+  holdup.commit();
+  EXPECT_EQ(asked.get(), kAllMeters);
+  EXPECT_GT(booking.get(), 0u);
 }
 
 TEST(PromptEnds, ABookingOfWhatRunsTakesThemAlong) {
