@@ -28,6 +28,12 @@ size_t WarmPool::missing(const Class& one, Instant now) const {
   return one.rests_until > now || wanted <= there ? 0 : wanted - there;
 }
 
+bool WarmPool::is_quiet(const Class& one, Instant now) const {
+  if (one.seats.empty()) return true;
+  const bool low = one.seats.size() * 2 < target(one, now);
+  return one.last_asked + (low ? breath_ : Instant::duration(kQuiet)) <= now;
+}
+
 size_t WarmPool::count() const {
   size_t all = 0;
   for (const auto& [seat_class, one] : classes_) all += one.seats.size() + one.being_made;
@@ -56,8 +62,7 @@ std::optional<SeatClass> WarmPool::next_to_make(Instant now) {
   for (auto at = classes_.begin(); at != classes_.end(); ++at) {
     const Class& one = at->second;
     const size_t lacking = missing(one, now);
-    const bool low = one.seats.size() * 2 < target(one, now);
-    if (lacking <= most_missing || (!low && one.last_asked + kQuiet > now)) continue;
+    if (lacking <= most_missing || !is_quiet(one, now)) continue;
     most_missing = lacking;
     neediest = at;
   }

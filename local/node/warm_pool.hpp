@@ -1,10 +1,12 @@
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -35,8 +37,14 @@ class WarmPool {
   // Whoever was given a seat is about to use the machine: while half of a class's seats are there,
   // the next is made when nobody has asked for this long.
   static constexpr std::chrono::milliseconds kQuiet{20};
+  // The same while any is there, shared by the machine's processors: where there are many, making
+  // one is in nobody's way. From tests/bench: 24 processors' milliseconds are as long as a create
+  // with its first exec and its delete on two of them.
+  static constexpr std::chrono::milliseconds kBreath{24};
 
-  explicit WarmPool(size_t most, size_t floor = 0) : most_(most), floor_(floor) {}
+  explicit WarmPool(size_t most, size_t floor = 0,
+                    size_t processors = std::thread::hardware_concurrency())
+      : most_(most), floor_(floor), breath_(kBreath / std::max<size_t>(processors, 1)) {}
 
   // A sandbox of this class is asked for: the seat that waited longest, if one does.
   std::optional<std::string> take(const SeatClass& wanted, Instant now);
@@ -65,9 +73,11 @@ class WarmPool {
   };
   size_t target(const Class& one, Instant now) const;
   size_t missing(const Class& one, Instant now) const;
+  bool is_quiet(const Class& one, Instant now) const;  // enough to make a seat
   size_t count() const;
 
   const size_t most_, floor_;
+  const Instant::duration breath_;
   mutable std::mutex mutex_;
   std::map<SeatClass, Class> classes_;
 };

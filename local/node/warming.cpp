@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::milliseconds kLookAgain{1000};
+constexpr std::chrono::milliseconds kLookSoon{4}, kLookAgain{1000};
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void Warming::run(const std::stop_token& stop) {
     fill(stop);
     const auto now = std::chrono::steady_clock::now();
     for (const std::string& seat : pool_.surplus(now)) work_.end(seat);
-    const auto pause = pool_.lacks(now) ? WarmPool::kQuiet : kLookAgain;
+    const auto pause = pool_.lacks(now) ? kLookSoon : kLookAgain;
     std::unique_lock lock(mutex_);
     woken_.wait_for(lock, stop, pause, [this] { return std::exchange(asked_, false); });
   }

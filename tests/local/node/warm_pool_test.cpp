@@ -28,14 +28,21 @@ TEST(WarmPoolTest, WantsNothingBeforeAnybodyAsked) {
 }
 
 TEST(WarmPoolTest, WantsAsManyAsWereAskedFor) {
-  WarmPool pool(16);
+  WarmPool pool(16, 0, 2);
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(pool.take(kSmall, kStart));
-  EXPECT_EQ(fill(pool, kStart), 3) << "more than half at once";
+  EXPECT_EQ(fill(pool, kStart), 1) << "one at once, since there is none";
+  EXPECT_EQ(fill(pool, kStart + WarmPool::kBreath / 2), 2) << "more than half after a breath";
   EXPECT_TRUE(pool.lacks(kStart));
   EXPECT_EQ(fill(pool, kStart + WarmPool::kQuiet), 2) << "the rest when it is quiet";
   EXPECT_FALSE(pool.lacks(kStart));
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(pool.take(kSmall, kStart + 1s)) << i;
   EXPECT_FALSE(pool.take(kSmall, kStart + 1s));
+}
+
+TEST(WarmPoolTest, ManyProcessorsWaitForNobody) {
+  WarmPool pool(16, 0, 24);
+  for (int i = 0; i < 6; ++i) pool.take(kSmall, kStart);
+  EXPECT_EQ(fill(pool, kStart + 1ms), 3);
 }
 
 TEST(WarmPoolTest, NeverMoreThanTheMost) {
