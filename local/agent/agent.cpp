@@ -47,6 +47,7 @@ class Agent {
  private:
   // Every signal is taken from a descriptor or not at all: a tenant's signals find no handler.
   void protect() {
+    reset_signals();
     sigset_t all, child;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -55,6 +56,7 @@ class Agent {
     children_ = File(::signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC));
     if (!children_) throw Error(ErrorCode::internal, "the agent has no signal descriptor");
     ::prctl(PR_SET_DUMPABLE, context_.settings.dumpable ? 1 : 0, 0, 0, 0);
+    context_.settings.bounding_set = read_bounding_set();
     if (::getpid() != 1) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   }
 

@@ -28,6 +28,8 @@ struct AgentSettings {
   // Enough for apt-get, pip and npm inside the sandbox's own user namespace: CHOWN, DAC_OVERRIDE,
   // FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE.
   uint64_t root_capabilities = 0x4fb;
+  uint64_t bounding_set =
+      ~uint64_t{0};  // at most, of the agent: what its children may have to drop
   bool no_new_privileges = true;
   bool dumpable = false;  // whether others inside may open its memory and descriptors
   Confine confine = nullptr;  // null: nothing more to do

@@ -66,7 +66,7 @@ void serve(FileSession& session, const Json& document, const AgentSettings& sett
 
 [[noreturn]] void run_worker(int socket, FrameParser parser, const Json& document,
                              const AgentSettings& settings) {
-  reset_signals();
+  unblock_signals();
   ::signal(SIGPIPE, SIG_IGN);
   ::umask(022);
   ::setsid();

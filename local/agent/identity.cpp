@@ -81,8 +81,9 @@ std::vector<uint32_t> groups_of(const Identity& identity, bool allow_root) {
   return groups;
 }
 
-bool limit_bounding_set(uint64_t keep) {
+bool limit_bounding_set(uint64_t most, uint64_t keep) {
   for (int capability = 0; capability < 64; ++capability) {
+    if (!(most & bit(capability))) continue;
     const int held = ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
     if (held < 0) return errno == EINVAL && capability > 0;  // beyond the kernel's last
     if (held == 1 && !(keep & bit(capability)) &&
@@ -149,11 +150,20 @@ Identity find_identity(const std::string& name, const AgentSettings& settings) {
   return *found;
 }
 
+uint64_t read_bounding_set() {
+  uint64_t set = 0;
+  for (int capability = 0; capability < 64; ++capability)
+    if (::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 1) set |= bit(capability);
+  return set;
+}
+
 bool become(const Identity& identity, const AgentSettings& settings) {
   const uint64_t keep = identity.root() && !settings.single_id ? settings.root_capabilities : 0;
   if (!forbid_core_dumps()) return false;
   if (::geteuid() == 0) {
-    if (!limit_bounding_set(keep) || (!settings.single_id && !set_groups(identity))) return false;
+    if (!limit_bounding_set(settings.bounding_set, keep) ||
+        (!settings.single_id && !set_groups(identity)))
+      return false;
     if (!set_ids(identity)) return false;
     if (!set_capabilities(keep)) return false;
   } else if (identity.uid != ::geteuid()) {

@@ -22,6 +22,9 @@ struct Identity {
 // groups root's is left out where root is not allowed.
 Identity find_identity(const std::string& name, const AgentSettings& settings);
 
+// What this process has in its capability bounding set.
+uint64_t read_bounding_set();
+
 // Makes this process that user for good: groups, ids, and of the capabilities none (for root the
 // few that package managers need), in all five sets; no new privileges, no core dumps. False when
 // any step failed, and then the process must not go on.

@@ -114,7 +114,7 @@ int execute(const SpawnSpec& spec) {
 
 [[noreturn]] void run_child(const SpawnSpec& spec, const AgentSettings& settings,
                             const ChildEnds& ends, int report) {
-  reset_signals();
+  unblock_signals();
   give_up_advantages();
   ::setsid();
   ::umask(022);
@@ -170,6 +170,9 @@ pid_t fork_child(const SpawnSpec& spec, const AgentSettings& settings, const Chi
 
 void reset_signals() {
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+}
+
+void unblock_signals() {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

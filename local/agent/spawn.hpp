@@ -31,7 +31,9 @@ struct Spawned {
 // be executed). Throws Error: invalid at /cwd, or unavailable when the sandbox is out of processes.
 Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings);
 
-// Gives the next program the signal dispositions and the mask a fresh process expects.
+// Gives every signal the disposition that a fresh process expects; then programs need only
+// unblock_signals().
 void reset_signals();
+void unblock_signals();
 
 }  // namespace sandgate::agent
