@@ -16,12 +16,14 @@ def milliseconds(action):
     return (time.perf_counter_ns() - begin) / 1e6
 
 
-def interleaved(actions, rounds, each):
-    """Runs named actions A B B A ...; returns name -> list of milliseconds."""
+def interleaved(actions, rounds, each, settle=0.0):
+    """Runs named actions A B B A ...; returns name -> list of milliseconds. `settle`: seconds before each turn, so
+    that nobody is measured while the kernel or a server tidies up after another."""
     results = {name: [] for name in actions}
     names = list(actions)
     for turn in range(rounds):
         for name in names if turn % 2 == 0 else reversed(names):
+            time.sleep(settle)
             results[name] += [milliseconds(actions[name]) for _ in range(each)]
     return results
 
