@@ -10,6 +10,7 @@ namespace {
 constexpr int kAttempts = 8;
 constexpr std::chrono::milliseconds kReconnectPause{200};
 constexpr int kSilentShare = 10;
+constexpr const char* kNoLock = "55P03";
 // The server gives up a statement somewhat after its caller did.
 constexpr std::chrono::milliseconds kStatementSlack{500};
 
@@ -33,7 +34,7 @@ std::unique_ptr<pqxx::connection>& connection_of_this_thread() {
 // cancelled the query; 53: out of connections, memory or disk; 58: its disk fails; 08: its
 // connection does; 25006: it takes no writes, as a standby does; 55P03: a lock was not had in time.
 bool is_away(const std::string& state) {
-  for (const char* start : {"57", "53", "58", "08", "25006", "55P03"})
+  for (const char* start : {"57", "53", "58", "08", "25006", kNoLock})
     if (state.starts_with(start)) return true;
   return false;
 }
@@ -42,7 +43,8 @@ bool is_away(const std::string& state) {
   const std::string state = failure.sqlstate();
   if (is_away(state)) {
     log::warn("the database cannot do this now", {{"reason", failure.what()}, {"sqlstate", state}});
-    connection_of_this_thread().reset();
+    // Another server may be able to. Who holds a lock holds it for every connection.
+    if (state != kNoLock) connection_of_this_thread().reset();
     throw unavailable();
   }
   log::error("database query failed", {{"reason", failure.what()}, {"sqlstate", state}});
@@ -58,6 +60,7 @@ std::unique_ptr<pqxx::connection> connect(const Database::Options& options) {
   forget_prepared();
   pqxx::nontransaction setup(*connection);
   setup.exec("SET " + statement_timeout(options.patience));
+  setup.exec("SET lock_timeout = " + std::to_string(options.patience.count()));
   setup.exec("SET timezone = 'UTC'");
   setup.exec("SET client_min_messages = warning");
   setup.exec("SET default_transaction_isolation = 'read committed'");
@@ -193,6 +196,7 @@ void Database::transact(const Job& job) {
     } catch (const pqxx::unique_violation&) {
       throw Error(ErrorCode::conflict, "another request did this at the same time");
     } catch (const pqxx::sql_error& failure) {
+      heard();
       refuse(failure);
     } catch (const pqxx::failure& failure) {
       log::error("database query failed", {{"reason", failure.what()}});

@@ -17,7 +17,9 @@ namespace sandgate {
 // failure or deadlock, so it must have no effect outside its transaction.
 //
 // The server is told the same limit of time as the caller: what nobody waits for ends there too,
-// and what was given up before it began, by time or because its caller went, never begins.
+// and what was given up before it began, by time or because its caller went, never begins. A lock
+// that somebody else holds is waited for no longer than Options::patience, however long the work
+// itself may take, so that it keeps no connection of the pool: Error(unavailable).
 //
 // Failures: a broken, refused or overdue connection is Error(unavailable); Errors the lambda
 // throws pass through (and roll back); a unique violation nobody caught is Error(conflict);

@@ -41,6 +41,9 @@ Task<std::vector<std::string>> migrate(Database& database,
                                        const std::vector<Migration>& migrations) {
   // One transaction for all: the advisory lock and the steps end together.
   co_return co_await database.run_within(kPatience, [&migrations](pqxx::work& tx) {
+    // Another replica's migrations are waited for, and so is whoever reads what these change:
+    // nothing works before they are through.
+    tx.exec("SET LOCAL lock_timeout = 0");
     tx.exec("SELECT pg_advisory_xact_lock(" + std::to_string(kLock) + ")");
     tx.exec(
         "CREATE TABLE IF NOT EXISTS schema_migration (name text PRIMARY KEY, checksum text NOT "

@@ -168,6 +168,44 @@ TEST(Database, WhoseCallerWentNeverBegins) {
             0);
 }
 
+// Somebody else's transaction that stays open, as an operator's at a terminal.
+class Holder {
+ public:
+  Holder(const std::string& url, const std::string& statement) : connection_(url) {
+    held_.exec(statement);
+  }
+
+ private:
+  pqxx::connection connection_;
+  pqxx::work held_{connection_};
+};
+
+TEST(Database, ALockOfSomebodyElseKeepsNoConnection) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  run(database->run([](pqxx::work& tx) { tx.exec("CREATE TABLE t (a int)"); }));
+  Database single({.url = database.url(),
+                   .connections = 1,
+                   .report_connections = 1,
+                   .patience = milliseconds(200)});
+  const Holder holder(database.url(), "LOCK TABLE t");
+  const auto read = [](auto& tx) -> int { return tx.exec("SELECT FROM t").size(); };
+  const auto begin = std::chrono::steady_clock::now();
+  const auto long_work = milliseconds(60'000);
+  EXPECT_EQ(code_of(single.run_within(long_work, read)), ErrorCode::unavailable);
+  EXPECT_EQ(code_of(single.report(long_work, read)), ErrorCode::unavailable);
+  const auto one = [](pqxx::nontransaction& tx) -> int { return tx.exec("SELECT FROM t").size(); };
+  EXPECT_EQ(code_of(single.run_statement(one)), ErrorCode::unavailable);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(10'000));
+  EXPECT_EQ(run(single.run([](pqxx::work&) { return 1; })), 1);
+}
+
+TEST(Database, LongWorkIsCutOnlyWhereItWaits) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  Database single({.url = database.url(), .connections = 1, .patience = milliseconds(100)});
+  const auto sleep = [](pqxx::work& tx) -> int { return tx.exec("SELECT pg_sleep(0.8)").size(); };
+  EXPECT_EQ(run(single.run_within(milliseconds(10'000), sleep)), 1);
+}
+
 TEST(Conninfo, AddsLimitsThatAreNotThere) {
   const std::string text = patient_conninfo("postgresql://me@db/sandgate?tcp_user_timeout=7");
   EXPECT_NE(text.find("tcp_user_timeout='7'"), text.npos) << text;
@@ -202,6 +240,20 @@ TEST(Migrate, AppliesOnceAndRefusesAChangedHistory) {
   EXPECT_THROW(run(migrate(*database, {})), Error);
   const std::vector<Migration> next{first[0], {"0002_b", "CREATE TABLE b (x int)"}};
   EXPECT_EQ(run(migrate(*database, next)), std::vector<std::string>{"0002_b"});
+}
+
+TEST(Migrate, WaitsForWhoHoldsWhatItChanges) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  run(database->run([](pqxx::work& tx) { tx.exec("CREATE TABLE t (a int)"); }));
+  Database impatient({.url = database.url(), .connections = 1, .patience = milliseconds(100)});
+  auto holder = std::make_unique<Holder>(database.url(), "SELECT FROM t");
+  std::thread later([&] {
+    std::this_thread::sleep_for(milliseconds(800));
+    holder.reset();
+  });
+  const std::vector<Migration> change{{"0001_b", "ALTER TABLE t ADD COLUMN b int"}};
+  EXPECT_EQ(run(migrate(impatient, change)).size(), 1u);
+  later.join();
 }
 
 TEST(Migrate, WhoCannotWorkWithoutTablesWaitsForThem) {
