@@ -117,8 +117,14 @@ Task<void> SandgateProvider::kill(std::string id) {
   if (reply.status == 204) co_return;
   if (reply.status == 200 || reply.status == 202) {
     const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
-    if (wire::to_backend_sandbox(document).state == BackendState::gone) co_return;
-    throw not_its_api("sandgate");
+    if (wire::to_backend_sandbox(document).state != BackendState::gone)
+      throw not_its_api("sandgate");
+    // Who answers more than that it is done may only have written down the wish for it.
+    auto looking = find(std::move(id));
+    const auto there = co_await std::move(looking);
+    if (!there) co_return;
+    throw Error(ErrorCode::unavailable,
+                "sandgate says that it ended a sandbox that is there still");
   }
   const Error error = api_.failure(reply, path);
   if (error.code != ErrorCode::not_found) throw error;

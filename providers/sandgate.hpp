@@ -72,6 +72,7 @@ class SandgateProvider : public Provider, public std::enable_shared_from_this<Sa
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
  private:
+  struct Change;
   void note_refresh(const Error* failure);
   struct PortToken {
     std::string token;
@@ -79,6 +80,9 @@ class SandgateProvider : public Provider, public std::enable_shared_from_this<Sa
   };
 
   Task<std::string> port_token(std::string id, uint16_t port);
+  // Asks for it, and looks at what is answered to be on its way until it is there: the sandbox
+  // then. Throws conflict where it is as before again, not_found where it ended meanwhile.
+  Task<BackendSandbox> change(std::string id, Json body, Change change);
 
   RestApi api_;
   const asio::any_io_executor executor_;

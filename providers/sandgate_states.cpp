@@ -1,3 +1,4 @@
+#include "providers/growing_pause.hpp"
 #include "providers/sandbox_pages.hpp"
 #include "providers/sandgate.hpp"
 #include "providers/sandgate_wire.hpp"
@@ -8,24 +9,51 @@ namespace {
 
 // Of a disk that has to be copied; the caller's own limit ends it earlier.
 constexpr std::chrono::minutes kCopying{5};
+// Of a pause or resume that goes on after its answer; likewise.
+constexpr std::chrono::minutes kChanging{2};
 
 std::string path_of_box(const std::string& id) { return "/v1/sandboxes/" + percent_encode(id); }
 
 }  // namespace
 
+// A verb, and the words for the state before, on the way and after.
+struct SandgateProvider::Change {
+  const char* verb;
+  const char* before;
+  const char* meanwhile;
+  const char* after;
+};
+
+Task<BackendSandbox> SandgateProvider::change(std::string id, Json body, Change change) {
+  const std::string path = path_of_box(id);
+  Json document = co_await api_.post(path + "/" + change.verb, std::move(body));
+  const auto limit = std::chrono::steady_clock::now() + kChanging;
+  for (GrowingPause pause; wire::to_state(document) == change.meanwhile;) {
+    if (std::chrono::steady_clock::now() > limit)
+      throw Error(ErrorCode::timeout, "sandgate did not change the sandbox's state in time");
+    co_await pause.wait();
+    document = co_await api_.get(path);
+    if (wire::to_state(document) == change.before)
+      throw Error(ErrorCode::conflict, "the backend began it and gave it up");
+    if (wire::to_backend_sandbox(document).state == BackendState::gone)
+      throw Error::not_found("sandbox", id);
+  }
+  if (wire::to_state(document) != change.after) throw not_its_api("sandgate");
+  co_return wire::to_backend_sandbox(document);
+}
+
 Task<Keeps> SandgateProvider::pause(std::string id, Keeps keep) {
   Json body{{"keep", keep == Keeps::memory ? "memory" : "disk"}};
-  const Json document = co_await api_.post(path_of_box(id) + "/pause", std::move(body));
-  const BackendSandbox paused = wire::to_backend_sandbox(document);
-  if (paused.state != BackendState::paused) throw not_its_api("sandgate");
+  auto pausing = change(std::move(id), std::move(body), {"pause", "running", "pausing", "paused"});
+  const BackendSandbox paused = co_await std::move(pausing);
   co_return paused.kept;
 }
 
 Task<void> SandgateProvider::resume(std::string id) {
   Json body = Json::object();
-  const Json document = co_await api_.post(path_of_box(id) + "/resume", std::move(body));
-  if (wire::to_backend_sandbox(document).state != BackendState::running)
-    throw not_its_api("sandgate");
+  auto resuming =
+      change(std::move(id), std::move(body), {"resume", "paused", "resuming", "running"});
+  co_await std::move(resuming);
 }
 
 Task<BackendSnapshot> SandgateProvider::snapshot(std::string id, std::string snapshot_id,

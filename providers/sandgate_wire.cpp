@@ -149,11 +149,11 @@ BackendSandbox to_backend_sandbox(const Json& document) {
     BackendSandbox sandbox;
     sandbox.backend_id = document.at("id").get<std::string>();
     read_tags(field_of(document, "metadata"), sandbox);
-    const std::string state = document.at("state").get<std::string>();
+    const std::string state = to_state(document);
     // An id is one step of a path.
     const bool is_id =
         !sandbox.backend_id.empty() && sandbox.backend_id.find('/') == std::string::npos;
-    if (!is_id || !sandbox_state_is_known(state)) throw not_its_api("sandgate");
+    if (!is_id) throw not_its_api("sandgate");
     if (state == "stopped" || state == "failed" || state == "stopping")
       sandbox.state = BackendState::gone;
     else if (state == "paused" || state == "pausing")
@@ -175,9 +175,15 @@ BackendSandbox to_backend_sandbox(const Json& document) {
   });
 }
 
+std::string to_state(const Json& document) {
+  std::string state = text_of(document, "state");
+  if (!sandbox_state_is_known(state)) throw not_its_api("sandgate");
+  return state;
+}
+
 BackendSandbox to_created(const Json& document) {
   BackendSandbox sandbox = to_backend_sandbox(document);
-  if (sandbox.state != BackendState::gone && text_of(document, "state") != "running")
+  if (sandbox.state != BackendState::gone && to_state(document) != "running")
     throw not_its_api("sandgate");
   return sandbox;
 }

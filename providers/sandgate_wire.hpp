@@ -11,6 +11,8 @@ Json to_create(const CreateSpec& spec, const std::string& profile);
 Json to_exec(const Command& command);
 
 BackendSandbox to_backend_sandbox(const Json& document);
+// The word for its state, one of the API's.
+std::string to_state(const Json& document);
 // The answer to a create. Throws Error(unavailable) for one that neither runs nor is gone.
 BackendSandbox to_created(const Json& document);
 // One answer of the list.

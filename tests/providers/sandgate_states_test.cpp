@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "providers/sandgate.hpp"
+#include "tests/support/code_of.hpp"
+#include "tests/support/live_loop.hpp"
+
+namespace sandgate {
+namespace {
+
+// Another side that answers what it was told to, one after the other.
+class Answers : public HttpClient {
+ public:
+  Task<HttpReply> call(HttpCall call) override {
+    asked.push_back(call.method + " " + call.url.substr(call.url.find("/v1/")));
+    if (next.empty()) throw Error(ErrorCode::internal, "nobody foresaw this question");
+    HttpReply reply = std::move(next.front());
+    next.pop_front();
+    co_return reply;
+  }
+  Task<std::unique_ptr<HttpStream>> stream(HttpCall) override {
+    throw Error(ErrorCode::unsupported, "nothing is streamed here");
+    co_return nullptr;
+  }
+
+  std::deque<HttpReply> next;
+  std::vector<std::string> asked;
+};
+
+class StatesOfSandgate : public testing::Test {
+ protected:
+  // Its answers: sandboxes in these states, or an empty word for one that is not there.
+  void answer(const std::vector<std::string>& states) {
+    http.next.clear();
+    http.asked.clear();
+    for (const std::string& state : states)
+      http.next.push_back(state.empty() ? HttpReply{404, {}, R"({"code":"not_found"})"}
+                                        : HttpReply{200, {}, in(state)});
+  }
+  static std::string in(const std::string& state) {
+    Json document{{"id", "sb1"}, {"state", state}, {"metadata", Json::object()}};
+    if (state == "paused") document["kept"] = "memory";
+    return document.dump();
+  }
+  std::optional<ErrorCode> failure_of_pause() {
+    return test::code_of([&] { loop.run(provider->pause("sb1", Keeps::disk)); });
+  }
+  std::optional<ErrorCode> failure_of_resume() {
+    return test::code_of([&] { loop.run(provider->resume("sb1")); });
+  }
+  std::optional<ErrorCode> failure_of_kill() {
+    return test::code_of([&] { loop.run(provider->kill("sb1")); });
+  }
+
+  test::LiveLoop loop;
+  Answers http;
+  std::shared_ptr<SandgateProvider> provider = std::make_shared<SandgateProvider>(
+      http, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
+};
+
+TEST_F(StatesOfSandgate, APauseIsOverOnceItIsPaused) {
+  answer({"pausing", "pausing", "paused"});
+  EXPECT_EQ(loop.run(provider->pause("sb1", Keeps::disk)), Keeps::memory) << "as it says at last";
+  EXPECT_EQ(http.asked,
+            (std::vector<std::string>{"POST /v1/sandboxes/sb1/pause", "GET /v1/sandboxes/sb1",
+                                      "GET /v1/sandboxes/sb1"}));
+  answer({"paused"});
+  EXPECT_FALSE(failure_of_pause());
+}
+
+TEST_F(StatesOfSandgate, AResumeIsOverOnceItRuns) {
+  answer({"resuming", "running"});
+  EXPECT_FALSE(failure_of_resume());
+  EXPECT_EQ(http.asked.size(), 2u);
+}
+
+TEST_F(StatesOfSandgate, WhatIsGivenUpIsAConflict) {
+  answer({"pausing", "running"});
+  EXPECT_EQ(failure_of_pause(), ErrorCode::conflict);
+  answer({"resuming", "paused"});
+  EXPECT_EQ(failure_of_resume(), ErrorCode::conflict);
+}
+
+TEST_F(StatesOfSandgate, WhatEndsMeanwhileIsNotFound) {
+  for (const char* end : {"", "stopping", "stopped", "failed"}) {
+    answer({"pausing", end});
+    EXPECT_EQ(failure_of_pause(), ErrorCode::not_found) << end;
+  }
+}
+
+TEST_F(StatesOfSandgate, AnotherStateIsNoAnswer) {
+  for (const char* state : {"running", "creating", "resuming", "odd"}) {
+    answer({state});
+    EXPECT_EQ(failure_of_pause(), ErrorCode::unavailable) << state;
+  }
+  answer({"pausing", "resuming"});
+  EXPECT_EQ(failure_of_pause(), ErrorCode::unavailable);
+}
+
+TEST_F(StatesOfSandgate, AnEndThatIsToldOfIsLookedAt) {
+  answer({"stopping", ""});
+  EXPECT_FALSE(failure_of_kill());
+  answer({"stopping", "stopping"});
+  EXPECT_FALSE(failure_of_kill()) << "it goes on ending by itself";
+  for (const char* lie : {"running", "paused", "creating"}) {
+    answer({"stopped", lie});
+    EXPECT_EQ(failure_of_kill(), ErrorCode::unavailable) << lie;
+  }
+}
+
+}  // namespace
+}  // namespace sandgate
