@@ -4,6 +4,7 @@
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/core/settle.hpp"
 #include "gateway/placement/placement_settings.hpp"
 
 namespace sandgate {
@@ -29,9 +30,9 @@ bool was_asked(const Descriptor& descriptor) {
   return descriptor.known || !descriptor.notes.empty();
 }
 
-constexpr std::chrono::milliseconds kTick{25};
-constexpr int kTicksPerRefresh = 40, kTicksPerReload = 1200;
+constexpr std::chrono::seconds kRefreshEvery{1}, kReloadEvery{30};
 constexpr std::chrono::milliseconds kTryAgain{250};  // after a store that did not answer
+constexpr std::chrono::milliseconds kLookAgain{25};  // of who waits for a change
 constexpr std::chrono::seconds kTakeUpPatience{2};
 
 }  // namespace
@@ -142,13 +143,20 @@ void Deployments::refresh() {
   publish(std::move(set));
 }
 
-void Deployments::poke() { poked_ = true; }
+void Deployments::poke() {
+  poked_ = true;
+  std::unique_lock lock(mutex_);
+  const auto bell = bell_.lock();
+  lock.unlock();
+  if (bell) bell->ring();
+}
 
 // The one that is under way may have read the store before it was changed.
 Task<void> Deployments::reloaded(std::chrono::steady_clock::time_point until) {
   const uint64_t wanted = begun_ + 1;
   poke();
-  while (loaded_ < wanted && std::chrono::steady_clock::now() < until) co_await sleep_for(kTick);
+  while (loaded_ < wanted && std::chrono::steady_clock::now() < until)
+    co_await sleep_for(kLookAgain);
 }
 
 Task<void> Deployments::take_up(DeploymentKey key) {
@@ -158,7 +166,7 @@ Task<void> Deployments::take_up(DeploymentKey key) {
     const DeploymentPtr one = find_deployment(*snapshot(), key);
     if (!one || !one->enabled || was_asked(one->descriptor)) co_return;
     while (!was_asked(one->backend->descriptor()) && std::chrono::steady_clock::now() < until)
-      co_await sleep_for(kTick);
+      co_await sleep_for(kLookAgain);
   }
 }
 
@@ -175,14 +183,22 @@ Task<void> Deployments::reload_as_poked() {
 }
 
 Task<void> Deployments::run() {
-  for (int tick = 1;; ++tick) {
-    if (tick % kTicksPerReload == 0) poked_ = true;
-    if (poked_.exchange(false)) {
+  const auto bell = std::make_shared<Bell>(co_await asio::this_coro::executor);
+  {
+    std::lock_guard lock(mutex_);
+    bell_ = bell;
+  }
+  for (auto reload_at = std::chrono::steady_clock::now();;) {
+    const auto now = std::chrono::steady_clock::now();
+    if (poked_.exchange(false) || now >= reload_at) {
       co_await reload_as_poked();
-    } else if (tick % kTicksPerRefresh == 0) {
+      reload_at = now + kReloadEvery;
+    } else {
       refresh();
     }
-    co_await sleep_for(kTick);
+    if (poked_) continue;
+    auto ringing = attempt_within(kRefreshEvery, bell->wait());
+    co_await std::move(ringing);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gateway/core/bell.hpp"
 #include "gateway/core/database.hpp"
 #include "gateway/placement/deployment.hpp"
 #include "registry/deployment_store.hpp"
@@ -39,7 +40,8 @@ class Deployments {
   void refresh();
   // Tells run() that the store changed; thread-safe: for Notifications ('deployments').
   void poke();
-  // Reloads when poked and every 30 s, refreshes descriptors every second; until cancelled.
+  // Reloads when poked and every 30 s, refreshes descriptors every second, and sleeps otherwise;
+  // until cancelled.
   Task<void> run();
 
  private:
@@ -53,8 +55,9 @@ class Deployments {
   Factory factory_;
   std::function<void(const DeploymentKey&)> callback_;
   DeploymentSet fixed_;
-  mutable std::mutex mutex_;  // guards the pointer only
+  mutable std::mutex mutex_;  // guards the two pointers only
   std::shared_ptr<const DeploymentSet> set_;
+  std::weak_ptr<Bell> bell_;  // of run(), while it runs
   std::map<std::string, std::weak_ptr<Account>> accounts_;  // by digest; reload() only
   std::map<DeploymentKey, int64_t> versions_;  // of the rows in set_; reload() only
   std::atomic<bool> poked_{true};

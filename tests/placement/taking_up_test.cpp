@@ -87,5 +87,13 @@ TEST_F(TakingUpTest, NobodyWaitsForLong) {
   EXPECT_LT(Steady::now() - refused, seconds(1)) << "the first look was made";
 }
 
+TEST_F(TakingUpTest, WithoutAChangeItSleeps) {
+  Deployments idle{store, [this](const DeploymentRow&) { return backend; }, {}};
+  asio::io_context loop;
+  asio::co_spawn(loop, idle.run(), asio::detached);
+  loop.run_for(seconds(1));  // it loads what there is
+  EXPECT_LT(loop.run_for(seconds(3)), 80u) << "steps of its coroutine, some for each second";
+}
+
 }  // namespace
 }  // namespace sandgate::test
