@@ -30,6 +30,14 @@ bool was_asked(const Descriptor& descriptor) {
   return descriptor.known || !descriptor.notes.empty();
 }
 
+// What tells one backend from another, of its settings only those that are given.
+std::string digest_of(const DeploymentRow& row, const Json& settings) {
+  std::string names = row.provider + "\n" + settings.dump();
+  for (const auto& [name, value] : row.credentials)
+    names += "\n" + Json(name).dump() + Json(value.reveal()).dump();
+  return sha256_hex(names);
+}
+
 constexpr std::chrono::seconds kRefreshEvery{1}, kReloadEvery{30};
 constexpr std::chrono::milliseconds kTryAgain{250};  // after a store that did not answer
 constexpr std::chrono::milliseconds kLookAgain{25};  // of who waits for a change
@@ -63,18 +71,23 @@ DeploymentPtr Deployments::find(const TenantId& tenant, std::string_view name) c
 // The same credentials at the same kind of backend are one account, whoever owns the deployment;
 // but not at two addresses, where they are known to two that need not know of each other.
 std::shared_ptr<Account> Deployments::account_of(const DeploymentRow& row) {
-  std::string names = row.provider + "\n" + Json(address_in(row.settings)).dump();
-  for (const auto& [name, value] : row.credentials)
-    names += "\n" + Json(name).dump() + Json(value.reveal()).dump();
   if (row.credentials.empty()) return std::make_shared<Account>();
   std::erase_if(accounts_, [](const auto& known) { return known.second.expired(); });
-  std::weak_ptr<Account>& known = accounts_[sha256_hex(names)];
+  std::weak_ptr<Account>& known = accounts_[digest_of(row, Json(address_in(row.settings)))];
   auto account = known.lock();
   if (!account) known = account = std::make_shared<Account>();
   return account;
 }
 
-DeploymentPtr Deployments::make(const DeploymentRow& row) {
+// What a backend has told of itself is so still where nothing that it is made of has changed; one
+// that has told nothing is asked anew.
+std::shared_ptr<Provider> Deployments::backend_of(const DeploymentRow& row, const Loaded* before) {
+  const auto known = before ? before->backend.lock() : nullptr;
+  const bool is_same = known && before->digest == digest_of(row, backend_settings(row.settings));
+  return is_same && known->descriptor().known ? known : factory_(row);
+}
+
+DeploymentPtr Deployments::make(const DeploymentRow& row, const Loaded* before) {
   try {
     if (row.sealed_away)
       throw Error(ErrorCode::unavailable,
@@ -83,7 +96,7 @@ DeploymentPtr Deployments::make(const DeploymentRow& row) {
     Problems problems;
     const PlacementSettings settings = read_placement_settings(row.settings, problems);
     problems.throw_if_any();
-    auto backend = factory_(row);
+    auto backend = backend_of(row, before);
     auto descriptor = backend->descriptor();
     return std::make_shared<const Deployment>(
         Deployment{.name = row.name,
@@ -112,7 +125,7 @@ Task<void> Deployments::reload() {
   const auto before = snapshot();
   DeploymentSet set;
   for (const DeploymentPtr& one : fixed_) set.push_back(as_described_now(*one));
-  std::map<DeploymentKey, int64_t> versions;
+  std::map<DeploymentKey, Loaded> loaded;
   std::vector<DeploymentKey> changed;
   for (const DeploymentRow& row : rows) {
     const DeploymentKey key{row.name, row.tenant};
@@ -120,17 +133,19 @@ Task<void> Deployments::reload() {
       log::warn("a deployment has the name of a built-in one", {{"deployment", row.name}});
       continue;
     }
-    const auto known = versions_.find(key);
-    const bool is_known = known != versions_.end();
-    const bool is_changed = is_known && known->second != row.version;
+    const auto found = rows_.find(key);
+    const Loaded* known = found == rows_.end() ? nullptr : &found->second;
+    const bool is_changed = known && known->version != row.version;
     const DeploymentPtr old = find_deployment(*before, key);
-    const DeploymentPtr one = old && is_known && !is_changed ? old : make(row);
-    versions[key] = row.version;
+    const DeploymentPtr one = old && known && !is_changed ? old : make(row, known);
+    Loaded& now = loaded[key] = {.version = row.version};
     if (!one) continue;
+    now.digest = digest_of(row, backend_settings(row.settings));
+    now.backend = one->backend;
     set.push_back(one);
     if (is_changed) changed.push_back(key);
   }
-  versions_ = std::move(versions);
+  rows_ = std::move(loaded);
   publish(std::move(set));
   if (!callback_) co_return;
   for (const DeploymentKey& key : changed) callback_(key);

@@ -15,7 +15,9 @@
 namespace sandgate {
 
 // The live set of deployments: rows of the store made into Providers, and those that it was given.
-// A deployment whose row did not change keeps its Provider over a reload.
+// A deployment keeps its Provider over a reload unless what that is made of changed: its kind, its
+// settings (placement's own aside) or its credentials. One that has not told yet what it offers is
+// made anew with any change.
 class Deployments {
  public:
   // Makes the backend of a row; throws Error when its settings do not make sense, which leaves out
@@ -47,7 +49,14 @@ class Deployments {
  private:
   Task<void> reload_as_poked();
   Task<void> reloaded(std::chrono::steady_clock::time_point until);
-  DeploymentPtr make(const DeploymentRow& row);
+  // A row as it was loaded last. Its digest tells what its backend is made of.
+  struct Loaded {
+    int64_t version = 0;
+    std::string digest;
+    std::weak_ptr<Provider> backend;
+  };
+  DeploymentPtr make(const DeploymentRow& row, const Loaded* before);
+  std::shared_ptr<Provider> backend_of(const DeploymentRow& row, const Loaded* before);
   std::shared_ptr<Account> account_of(const DeploymentRow& row);
   void publish(DeploymentSet set);
 
@@ -59,7 +68,7 @@ class Deployments {
   std::shared_ptr<const DeploymentSet> set_;
   std::weak_ptr<Bell> bell_;  // of run(), while it runs
   std::map<std::string, std::weak_ptr<Account>> accounts_;  // by digest; reload() only
-  std::map<DeploymentKey, int64_t> versions_;  // of the rows in set_; reload() only
+  std::map<DeploymentKey, Loaded> rows_;  // reload() only
   std::atomic<bool> poked_{true};
   // Reloads are numbered: which one began last, and which ended well last.
   std::atomic<uint64_t> begun_{0}, loaded_{0};

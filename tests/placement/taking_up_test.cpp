@@ -24,9 +24,8 @@ struct TakingUpTest : testing::Test {
     pool.stop();
     pool.join();
   }
-  void put(bool enabled = true) {
-    run(store.put({.name = "z", .provider = "fake", .enabled = enabled}, kNoCheck, kOperator));
-  }
+  void put(bool enabled = true) { put({.name = "z", .provider = "fake", .enabled = enabled}); }
+  void put(DeploymentDraft draft) { run(store.put(std::move(draft), kNoCheck, kOperator)); }
   DeploymentPtr taken_up() {
     run(deployments.take_up({"z"}));
     return find_deployment(*deployments.snapshot(), DeploymentKey{"z"});
@@ -85,6 +84,31 @@ TEST_F(TakingUpTest, NobodyWaitsForLong) {
   const auto refused = Steady::now();
   taken_up();
   EXPECT_LT(Steady::now() - refused, seconds(1)) << "the first look was made";
+}
+
+// It has told what it offers, and may be away just now.
+TEST_F(TakingUpTest, ABackendIsAskedAgainOnlyForWhatItIsMadeOf) {
+  DeploymentDraft draft{.name = "z", .provider = "fake"};
+  put(draft);
+  const auto first = taken_up()->backend;
+  backend = std::make_shared<FakeProvider>("fake");
+  reach(false);
+  const auto begin = Steady::now();
+  draft.weight = 7;
+  put(draft);
+  EXPECT_EQ(taken_up()->weight, 7);
+  draft.settings = {{"attempt_deadline_ms", 900}};
+  put(draft);
+  EXPECT_EQ(taken_up()->attempt_deadline, milliseconds(900));
+  EXPECT_EQ(taken_up()->backend, first);
+  EXPECT_LT(Steady::now() - begin, seconds(1));
+  draft.settings["url"] = "https://elsewhere.example";
+  put(draft);
+  EXPECT_EQ(taken_up()->backend, backend) << "another one";
+  const auto unknown = std::exchange(backend, std::make_shared<FakeProvider>("fake"));
+  draft.weight = 8;
+  put(draft);
+  EXPECT_EQ(taken_up()->backend, backend) << "who has told nothing is asked anew";
 }
 
 TEST_F(TakingUpTest, WithoutAChangeItSleeps) {
