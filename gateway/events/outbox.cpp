@@ -4,8 +4,12 @@ namespace sandgate {
 
 void tell_sandbox_event(pqxx::work& tx, const SandboxId& id, std::string_view verb,
                         const Json& more) {
-  tx.exec_params("SELECT tell_sandbox(box, $2, $3::jsonb) FROM sandbox box WHERE id = $1", id.value,
-                 std::string(verb), more.dump());
+  // The row is held first, in a query of its own: what a list of results calls is called before the
+  // lock is had, and the end could be told between the two.
+  tx.exec_params(
+      "SELECT tell_sandbox(held.box, $2, $3::jsonb) FROM"
+      " (SELECT box FROM sandbox box WHERE id = $1 AND ended_at IS NULL FOR SHARE) held",
+      id.value, std::string(verb), more.dump());
 }
 
 void tell_event(pqxx::work& tx, const std::optional<TenantId>& tenant, const std::string& type,

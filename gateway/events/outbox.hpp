@@ -14,7 +14,9 @@ namespace sandgate {
 
 // For what is not a state of a sandbox. One line beside the change:
 //   tell_sandbox_event(tx, id, "snapshotted", {{"snapshot", snapshot.value}});
-// `verb` becomes the type "sandbox.<verb>"; `more` are further members of the event's data.
+// `verb` becomes the type "sandbox.<verb>"; `more` are further members of the event's data. Its end
+// is the last that is told of a sandbox: of one that has ended nothing is, and one that is ending
+// ends when this transaction has.
 //
 // Do not call it for created, running, paused, resumed, expired, killed and failed: a trigger on
 // the sandbox's state tells those, whichever statement changes it.

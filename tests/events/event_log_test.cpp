@@ -64,6 +64,37 @@ TEST_F(EventLogTest, VerbsTellWithOneLine) {
   EXPECT_EQ(told.data.at("sandbox"), id.value);
 }
 
+TEST_F(EventLogTest, NothingIsToldOfASandboxAfterItsEnd) {
+  const SandboxId id = add_sandbox(tenant);
+  set_state(id, "stopped", ", ended_at = now(), stop_reason = 'killed'");
+  run(database->run([id](pqxx::work& tx) { tell_sandbox_event(tx, id, "forked"); }));
+  EXPECT_EQ(all(of(id)).back().type, "sandbox.killed");
+}
+
+TEST_F(EventLogTest, AnEndWaitsForWhatIsBeingTold) {
+  const SandboxId id = add_sandbox(tenant);
+  std::thread ending;
+  auto work = [this, id, &ending](pqxx::work& tx) {
+    tell_sandbox_event(tx, id, "forked");
+    ending = std::thread(
+        [this, id] { set_state(id, "stopped", ", ended_at = now(), stop_reason = 'killed'"); });
+    // Not before the end stands at the row, where it has to wait for this to be committed.
+    const auto waits = [&] {
+      return tx.exec("SELECT count(*) FROM pg_locks WHERE NOT granted")[0][0].as<int>() > 0;
+    };
+    for (int looks = 0; looks < 500 && !waits(); ++looks)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    EXPECT_TRUE(waits());
+  };
+  run(database->run(std::move(work)));
+  ending.join();
+  const auto events = all(of(id));
+  ASSERT_GE(events.size(), 2u);
+  EXPECT_EQ(events.back().type, "sandbox.killed");
+  EXPECT_EQ(events[events.size() - 2].type, "sandbox.forked");
+  EXPECT_LE(events[events.size() - 2].at, events.back().at);
+}
+
 TEST_F(EventLogTest, WhatIsRolledBackIsNotTold) {
   auto work = [this](pqxx::work& tx) {
     tell_event(tx, tenant, "budget.alert", "budgets/b", {});

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <set>
 
 #include "tests/sandboxes/world.hpp"
@@ -141,6 +142,19 @@ TEST_F(SnapshotWorld, ForksEachWithItsOwnOutcomeAndLeavesNoSnapshot) {
   EXPECT_EQ(world.a->snapshots(), 0u);
   EXPECT_EQ(rows(), "0");
   EXPECT_TRUE(run(snapshots.list({.tenant = world.tenant})).empty());
+}
+
+TEST_F(SnapshotWorld, AForkIsNotToldOfAfterTheEndOfWhatWasForked) {
+  const SandboxRecord box = world.create();
+  world.a->fail_creates(Fault::slow, ErrorCode::unavailable, std::chrono::milliseconds(500));
+  auto forking = std::async(std::launch::async, [&] { return fork(box, 1); });
+  while (world.a->creates() < 2) std::this_thread::yield();
+  run(world.replica.lifecycle.kill(world.tenant, box.id));
+  EXPECT_TRUE(std::holds_alternative<SandboxRecord>(forking.get().at(0)));
+  EXPECT_EQ(world.sql("SELECT type FROM event_outbox WHERE subject = 'sandboxes/" + box.id.value +
+                      "' ORDER BY ordinal DESC LIMIT 1"),
+            "sandbox.killed");
+  EXPECT_EQ(told("forked"), "0");
 }
 
 TEST_F(SnapshotWorld, ARefusalLeavesNothing) {
