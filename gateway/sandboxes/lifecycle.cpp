@@ -323,23 +323,33 @@ Task<SandboxRecord> Lifecycle::extend(TenantId tenant, SandboxId id, int64_t ttl
   }
 }
 
+Task<void> Lifecycle::lengthen_at_backend(SandboxRecord record, int64_t ttl_seconds) {
+  const auto deployment = deployment_of(record);
+  const bool waits = waits_paused(record);
+  const auto ttl =
+      waits ? kWhilePaused : backend_ttl(std::chrono::seconds(ttl_seconds), deployment->descriptor);
+  auto extending = deployment->backend->extend(record.backend_id, ttl);
+  const auto outcome = co_await attempt(std::move(extending));
+  const Error* refusal = std::get_if<Error>(&outcome);
+  // A time so long is our wish, not the caller's. Who does not take it refused it when the sandbox
+  // was paused, too.
+  if (!refusal || (waits && refusal->code == ErrorCode::invalid)) co_return;
+  auto judging = judge_refusal(record.tenant, record.id, *refusal);
+  const Error told = co_await std::move(judging);
+  throw told;
+}
+
 Task<std::optional<SandboxRecord>> Lifecycle::extend_settled(SandboxRecord record,
                                                              int64_t ttl_seconds) {
   const SandboxId id = record.id;
-  const auto deployment = deployment_of(record);
   // The backend first: a longer second line is harmless, a shorter one is not.
-  const auto ttl = backend_ttl(std::chrono::seconds(ttl_seconds), deployment->descriptor);
-  auto extending = deployment->backend->extend(record.backend_id, ttl);
-  const auto outcome = co_await attempt(std::move(extending));
-  if (const Error* refusal = std::get_if<Error>(&outcome)) {
-    auto judging = judge_refusal(record.tenant, id, *refusal);
-    const Error told = co_await std::move(judging);
-    throw told;
-  }
+  auto lengthening = lengthen_at_backend(record, ttl_seconds);
+  co_await std::move(lengthening);
   const auto mark = parts_.cache.mark_of(id);
   auto work = [this, id, ttl_seconds](pqxx::work& tx) {
     auto changed = sandbox_rows::set_expiry(tx, id, ttl_seconds);
-    if (changed) parts_.spend.extend(tx, *changed);
+    // What one that waits costs until then is set aside already.
+    if (changed && !waits_paused(*changed)) parts_.spend.extend(tx, *changed);
     return changed;
   };
   auto extended = co_await parts_.database.run(std::move(work));

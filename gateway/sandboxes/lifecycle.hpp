@@ -169,6 +169,8 @@ class Lifecycle {
   Task<bool> note_end(SandboxId id);
   Task<void> note_loss(SandboxId id, std::string detail);
 
+  // Throws what the caller of extend() is told.
+  Task<void> lengthen_at_backend(SandboxRecord record, int64_t ttl_seconds);
   // Backend, then row; empty: the row is in another state by now.
   Task<std::optional<SandboxRecord>> extend_settled(SandboxRecord record, int64_t ttl_seconds);
 
@@ -181,6 +183,9 @@ class Lifecycle {
   Settling settling_{parts_.cache, parts_.executor};
   PromptEnds prompt_ends_;
 };
+
+// What its backend is told of one that waits paused: it must not end it by its own clock.
+inline constexpr std::chrono::seconds kWhilePaused{365 * 24 * 3600};
 
 // What the price of a placed sandbox depends on; refers to the record.
 PriceScope price_scope_of(const Deployments& deployments, const SandboxRecord& record);

@@ -16,8 +16,6 @@ constexpr std::chrono::seconds kExtendPatience{5};
 constexpr std::chrono::milliseconds kCopyPause{50};  // between looks whether a disk is copied
 constexpr int kPauseTries = 3;  // against others that pause and resume it at the same time
 constexpr std::chrono::seconds kPauseLease{30};  // of a maker that is at work
-// Of a sandbox that waits paused for ever: its backend must not end it by its own clock.
-constexpr std::chrono::seconds kWhilePaused{365 * 24 * 3600};
 
 Resources kept_resources(const SandboxRecord& record) {
   Resources kept = record.resources;

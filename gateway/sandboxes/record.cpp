@@ -59,6 +59,10 @@ bool is_settled(SandboxState state) {
   return state == SandboxState::running || state == SandboxState::paused || is_ended(state);
 }
 
+bool waits_paused(const SandboxRecord& record) {
+  return record.state == SandboxState::paused && record.on_expiry == EndAction::pause;
+}
+
 bool is_placed_as(const SandboxRecord& record, std::string_view provider,
                   std::string_view backend_id) {
   return record.provider == provider && record.backend_id == backend_id;

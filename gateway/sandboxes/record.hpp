@@ -63,6 +63,9 @@ struct SandboxRecord {
   int64_t revision = 0;  // the transaction that wrote its row, which notifications name
 };
 
+// Paused, and pausing is all that the end of its time would do: it waits for whoever resumes or
+// ends it.
+bool waits_paused(const SandboxRecord& record);
 // Whether that is the sandbox that a backend of this kind lists under this id, whichever deployment
 // made it: deployments may be one account at a vendor under different keys.
 bool is_placed_as(const SandboxRecord& record, std::string_view provider,

@@ -6,6 +6,7 @@
 #include "gateway/sandboxes/budget_guard.hpp"
 #include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
+#include "gateway/sandboxes/pausing.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate {
@@ -184,6 +185,24 @@ TEST(SandboxBudgets, AnExtendThatCannotBePaidChangesNothing) {
   }
   EXPECT_EQ(world.row(box.id).expires_at, box.expires_at);
   EXPECT_EQ(run(replica.lifecycle.extend(world.tenant, box.id, 900)).ttl_seconds, 900);
+}
+
+TEST(SandboxBudgets, WhatWaitsPausedIsReservedForHoweverItIsExtended) {
+  test::World world;
+  PayingReplica replica(world);
+  replica.put(world.tenant, R"({"amount":"1","currency":"USD","window":"total"})");
+  auto order = small_order(world);
+  order.request.profile.on_expiry = EndAction::pause;
+  const SandboxRecord box = run(replica.lifecycle.create(order));
+  Pausing pausing(replica.lifecycle);
+  run(pausing.pause(world.tenant, box.id, Keeps::disk));
+  const auto reserved = [&] {
+    return world.sql("SELECT (held, ends_at > now() + interval '300 days') FROM reservation");
+  };
+  const std::string before = reserved();
+  EXPECT_TRUE(before.ends_with(",t)")) << before;
+  EXPECT_EQ(run(replica.lifecycle.extend(world.tenant, box.id, 7200)).ttl_seconds, 7200);
+  EXPECT_EQ(reserved(), before);
 }
 
 TEST(SandboxBudgets, ALoweredBudgetEndsWhatRunsAtOnce) {

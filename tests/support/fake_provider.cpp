@@ -64,6 +64,11 @@ CreateSpec FakeProvider::last_spec() const {
   return last_spec_;
 }
 
+std::chrono::seconds FakeProvider::last_extension() const {
+  std::lock_guard lock(mutex_);
+  return last_extension_;
+}
+
 Descriptor FakeProvider::descriptor() const {
   std::lock_guard lock(mutex_);
   return offered_;
@@ -217,9 +222,12 @@ Task<void> FakeProvider::resume(std::string id) {
   co_return;
 }
 
-Task<void> FakeProvider::extend(std::string id, std::chrono::seconds) {
+Task<void> FakeProvider::extend(std::string id, std::chrono::seconds ttl) {
   std::lock_guard lock(mutex_);
   if (!alive_.contains(id)) throw Error::not_found("sandbox", id);
+  const std::chrono::seconds longest = longest_;
+  if (longest.count() > 0 && ttl > longest) throw Error::invalid("/ttl_seconds", "is too long");
+  last_extension_ = ttl;
   co_return;
 }
 

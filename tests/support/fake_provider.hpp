@@ -34,6 +34,8 @@ class FakeProvider : public Provider {
   void hang_lists(bool hang) { hang_lists_ = hang; }
   // pause, resume and snapshot: error and lost_reply are known, the latter does the work.
   void fail_states(Fault fault, ErrorCode code = ErrorCode::unavailable);
+  // extend() throws Error(invalid) for a longer time; 0: for none.
+  void refuse_times_beyond(std::chrono::seconds most) { longest_ = most; }
   void offer(Descriptor descriptor);
   void lose(const std::string& backend_id);  // it dies by itself
   void leave(const std::string& backend_id);  // it dies by itself, and lies there until a kill
@@ -46,6 +48,7 @@ class FakeProvider : public Provider {
   int creates() const { return creates_; }
   int kills() const { return kills_; }
   CreateSpec last_spec() const;
+  std::chrono::seconds last_extension() const;  // what the last extend() was for; 0: there was none
   TracePtr last_trace() const;  // of the last create
   BackendState state_of(const std::string& backend_id) const;
   size_t snapshots() const;
@@ -86,11 +89,13 @@ class FakeProvider : public Provider {
   std::map<std::string, std::string> snapshots_;  // backend id -> our id
   CreateSpec last_spec_;
   TracePtr last_trace_;
+  std::chrono::seconds last_extension_{0};
   std::optional<SandboxMetrics> counted_;
   std::optional<Time> made_at_;
   int next_ = 0;
   std::string foreseen_;
   std::atomic<bool> refuse_kills_{false}, hang_kills_{false}, hang_lists_{false};
+  std::atomic<std::chrono::seconds> longest_{};
   std::atomic<int> creates_{0}, kills_{0};
 };
 

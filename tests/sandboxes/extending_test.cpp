@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "gateway/sandboxes/pausing.hpp"
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+
+constexpr int64_t kTtl = 600, kLonger = 900;
+
+struct ExtendingWorld : testing::Test {
+  SandboxRecord create(EndAction on_expiry) {
+    return world.create([on_expiry](Profile& profile) {
+      profile.ttl_seconds = kTtl;
+      profile.limits.max_ttl_seconds = kLonger;
+      profile.on_expiry = on_expiry;
+    });
+  }
+  SandboxRecord extend(const SandboxRecord& box) {
+    return run(world.replica.lifecycle.extend(world.tenant, box.id, kLonger));
+  }
+  void pause(const SandboxRecord& box) { run(pausing.pause(world.tenant, box.id, Keeps::memory)); }
+
+  World world;
+  Pausing pausing{world.replica.lifecycle};
+};
+
+TEST_F(ExtendingWorld, TheBackendOfOneThatRunsIsToldALittleMore) {
+  const SandboxRecord box = create(EndAction::pause);
+  EXPECT_EQ(extend(box).ttl_seconds, kLonger);
+  EXPECT_GE(world.a->last_extension(), seconds(kLonger));
+  EXPECT_LT(world.a->last_extension(), hours(1)) << "its second line";
+}
+
+TEST_F(ExtendingWorld, TheBackendOfOneThatWaitsPausedGoesOnKeepingIt) {
+  const SandboxRecord box = create(EndAction::pause);
+  pause(box);
+  const seconds kept = world.a->last_extension();
+  EXPECT_GT(kept, hours(24 * 300));
+  const SandboxRecord longer = extend(box);
+  EXPECT_EQ(longer.state, SandboxState::paused);
+  EXPECT_EQ(longer.ttl_seconds, kLonger);
+  EXPECT_EQ(world.a->last_extension(), kept) << "it would have ended it";
+  run(pausing.resume(world.tenant, box.id));
+  EXPECT_LT(world.a->last_extension(), hours(1)) << "it runs again";
+}
+
+TEST_F(ExtendingWorld, TheBackendOfOneThatEndsPausedIsToldWhen) {
+  const SandboxRecord box = create(EndAction::kill);
+  pause(box);
+  extend(box);
+  EXPECT_GE(world.a->last_extension(), seconds(kLonger));
+  EXPECT_LT(world.a->last_extension(), hours(1));
+}
+
+TEST_F(ExtendingWorld, ABackendThatKeepsNoneForSoLongRefusesNothing) {
+  const SandboxRecord box = create(EndAction::pause);
+  world.a->refuse_times_beyond(hours(24));
+  pause(box);
+  const SandboxRecord longer = extend(box);
+  EXPECT_EQ(longer.ttl_seconds, kLonger);
+  EXPECT_EQ(world.a->last_extension(), seconds(0)) << "nothing shorter either";
+}
+
+TEST_F(ExtendingWorld, OneThatItsBackendLostIsToldOfWhilePausedToo) {
+  const SandboxRecord box = create(EndAction::pause);
+  pause(box);
+  world.a->lose(box.backend_id);
+  EXPECT_EQ(code_of([&] { extend(box); }), ErrorCode::conflict);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::failed);
+}
+
+}  // namespace
+}  // namespace sandgate::test
