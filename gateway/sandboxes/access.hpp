@@ -27,7 +27,8 @@ class SandboxAccess {
  public:
   virtual ~SandboxAccess() = default;
 
-  // Throws not_found (unknown or another tenant's), forbidden (suspended tenant, exec only),
+  // Throws not_found (unknown or another tenant's), forbidden (suspended tenant, exec only: who
+  // looks at what runs, or takes part in it, asks for other verbs),
   // conflict (not running, or ended; a paused one is resumed first when its profile says
   // auto_resume and the caller may use sandboxes), unsupported (the backend does not declare the
   // verb), unavailable (it has not told yet).

@@ -6,10 +6,6 @@
 namespace sandgate {
 namespace {
 
-bool starts_programs(Verb verb) {
-  return verb == Verb::exec || verb == Verb::background || verb == Verb::pty;
-}
-
 // Running again costs: it takes whoever may use the sandbox, not who may only look at it.
 bool may_wake(const http::Caller& caller) {
   return !caller.suspended && http::allows(caller.role, http::Permission::use_sandboxes);
@@ -43,7 +39,7 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
   const auto parsed = SandboxId::parse(id);
   if (!parsed || (caller.sandbox && caller.sandbox != parsed))
     throw Error::not_found("sandbox", id);
-  if (caller.suspended && starts_programs(verb)) throw http::tenant_is_suspended();
+  if (caller.suspended && verb == Verb::exec) throw http::tenant_is_suspended();
   // The mark first, the state then: who is about to pause an idle one writes the state first and
   // looks for marks then, so that one of the two sees the other.
   auto activity = co_await in_use(caller, *parsed);

@@ -306,6 +306,21 @@ TEST(CachedAccess, OpensNoOtherSandboxForACallerOfOne) {
   EXPECT_EQ(code_of(others), ErrorCode::not_found);
 }
 
+TEST(CachedAccess, ASuspendedTenantLooksAtWhatRunsAndStartsNothing) {
+  World world;
+  CachedAccess access(world.replica.lifecycle, world.replica.activity);
+  Descriptor able = FakeProvider::capable("a");
+  able.verbs[Verb::background] = Keeps::nothing;
+  world.a->offer(able);
+  run(world.replica.deployments.reload());
+  const SandboxRecord made = world.create();
+  http::Caller suspended{.role = http::Role::owner, .tenant = world.tenant, .suspended = true};
+  const auto open = [&](Verb verb) { run(access.open(suspended, made.id.value, verb)); };
+  for (const Verb verb : {Verb::files, Verb::background, Verb::pty})
+    EXPECT_EQ(code_of([&] { open(verb); }), std::nullopt) << to_string(verb);
+  EXPECT_EQ(code_of([&] { open(Verb::exec); }), ErrorCode::forbidden);
+}
+
 TEST(CachedAccess, TellsAnEndFromABreak) {
   World world;
   CachedAccess access(world.replica.lifecycle, world.replica.activity);

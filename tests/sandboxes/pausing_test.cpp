@@ -311,8 +311,10 @@ TEST_F(PausingWorld, UseResumesOnlyWhereTheProfileSaysSo) {
   http::Caller viewer{.role = http::Role::viewer, .tenant = world.tenant};
   http::Caller suspended{.role = http::Role::owner, .tenant = world.tenant, .suspended = true};
   for (const http::Caller& looking : {viewer, suspended}) {
-    const auto look = [&] { run(access.open(looking, light.id.value, Verb::files)); };
-    EXPECT_EQ(code_of(look), ErrorCode::conflict);
+    for (const Verb verb : {Verb::files, Verb::background}) {
+      const auto look = [&] { run(access.open(looking, light.id.value, verb)); };
+      EXPECT_EQ(code_of(look), ErrorCode::conflict) << to_string(verb);
+    }
     EXPECT_EQ(world.row(light.id).state, SandboxState::paused);
   }
   EXPECT_EQ(code_of([&] { open(light); }), std::nullopt);
