@@ -41,7 +41,7 @@ SandboxOrder to_order(CreateSpec spec) {
   order.env = std::move(spec.env);
   order.network = std::move(spec.network);
   if (has_way_out(order.network)) add_proxy_variables(order.env);
-  order.has_secrets = !spec.secrets.grants.empty();
+  order.has_secrets = spec.uses_secrets;
   if (order.has_secrets) add_authority_variables(order.env);
   order.allow_root = spec.allow_root;
   order.allow_debug = spec.allow_debug;
@@ -130,6 +130,7 @@ AgentClient LocalProvider::agent(const std::string& handle) const {
 }
 
 Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
+  const bool uses_secrets = spec.uses_secrets;
   SecretGrants secrets = spec.secrets;
   Json order = to_json(to_order(std::move(spec)));
   auto creating = node_.call("create", std::move(order));
@@ -140,7 +141,7 @@ Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
   }
   const Json& answer = std::get<Json>(outcome);
   BackendSandbox made = to_sandbox(answer);
-  if (secrets.grants.empty()) co_return made;
+  if (!uses_secrets) co_return made;
   auto giving = set_secrets(made.backend_id, std::move(secrets));
   const auto given = co_await attempt(std::move(giving));
   if (const auto* failure = std::get_if<Error>(&given)) {

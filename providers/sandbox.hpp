@@ -80,6 +80,7 @@ struct CreateSpec {
   std::map<std::string, std::string> metadata;
   NetworkPolicy network;
   SecretGrants secrets;
+  bool uses_secrets = false;  // also when none of those it lists has a value, which may come later
   std::string snapshot;  // backend's snapshot id, or empty
   std::string workspace;  // directory of the backend's machine to show inside, or empty
   bool workspace_writable = false;

@@ -69,21 +69,23 @@ Task<std::vector<SecretRow>> SecretStore::list(TenantId tenant, std::string afte
 
 namespace sandbox_secrets {
 
-SecretGrants bind(pqxx::work& tx, const Vault& vault, const TenantId& tenant,
-                  const std::string& sandbox, const std::vector<SecretBinding>& bindings) {
-  if (bindings.empty()) return {};
+Bound bind(pqxx::work& tx, const Vault& vault, const TenantId& tenant, const std::string& sandbox,
+           const std::vector<SecretBinding>& bindings, Missing missing) {
+  Bound bound;
   for (size_t i = 0; i < bindings.size(); ++i) {
     const SecretBinding& binding = bindings[i];
-    if (!has_secret(tx, tenant, binding.name))
+    if (missing == Missing::refused && !has_secret(tx, tenant, binding.name))
       throw Error::invalid("/secrets/" + std::to_string(i),
                            "there is no secret '" + binding.name + "'");
+    const std::string placeholder = "sgs_" + random_hex(kPlaceholderBytes);
     tx.exec_params(
         "INSERT INTO sandbox_secret (sandbox, name, host, header, placeholder) "
         "VALUES ($1, $2, $3, $4, $5)",
-        sandbox, binding.name, binding.host, binding.header,
-        "sgs_" + random_hex(kPlaceholderBytes));
+        sandbox, binding.name, binding.host, binding.header, placeholder);
+    bound.placeholders.emplace(binding.name, placeholder);
   }
-  return grants_of(tx, vault, sandbox);
+  if (!bindings.empty()) bound.grants = grants_of(tx, vault, sandbox);
+  return bound;
 }
 
 SecretGrants grants_of(pqxx::work& tx, const Vault& vault, const std::string& sandbox) {

@@ -42,10 +42,21 @@ class SecretStore {
 // Which sandboxes show which secrets, in the caller's transaction.
 namespace sandbox_secrets {
 
-// Gives each binding a new placeholder. Throws Error(invalid) with "/secrets/<n>" for a secret the
-// tenant does not have.
-SecretGrants bind(pqxx::work& tx, const Vault& vault, const TenantId& tenant,
-                  const std::string& sandbox, const std::vector<SecretBinding>& bindings);
+// What a sandbox gets of the secrets that it lists.
+struct Bound {
+  SecretGrants grants;
+  std::map<std::string, std::string> placeholders;  // by name, also of those without a value
+};
+
+// What becomes of a binding to a secret that the tenant does not have.
+enum class Missing {
+  refused,  // Error(invalid) with "/secrets/<n>"
+  empty,  // a placeholder that stands for nothing until there is one
+};
+
+// Gives each binding a new placeholder.
+Bound bind(pqxx::work& tx, const Vault& vault, const TenantId& tenant, const std::string& sandbox,
+           const std::vector<SecretBinding>& bindings, Missing missing);
 // What a sandbox's placeholders stand for now; those of removed secrets are left out.
 SecretGrants grants_of(pqxx::work& tx, const Vault& vault, const std::string& sandbox);
 // The revisions of grants_of() for those of the sandboxes that have any.

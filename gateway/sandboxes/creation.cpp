@@ -7,7 +7,6 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/placement/unwanted.hpp"
-#include "registry/secret_store.hpp"
 
 namespace sandgate {
 namespace {
@@ -160,8 +159,9 @@ CreateSpec Creation::spec() const {
   CreateSpec spec = spec_of(order_.request, record_.id, record_.tenant);
   spec.installation = parts_.installation->id();
   spec.passed = order_.passed;
-  for (const SecretGrant& grant : secrets_.grants) spec.env[grant.name] = grant.placeholder;
-  spec.secrets = secrets_;
+  for (const auto& [name, placeholder] : secrets_.placeholders) spec.env[name] = placeholder;
+  spec.secrets = secrets_.grants;
+  spec.uses_secrets = !secrets_.placeholders.empty();
   spec.snapshot = order_.snapshot_backend_id;
   return spec;
 }

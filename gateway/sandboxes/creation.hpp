@@ -5,6 +5,7 @@
 #include "gateway/sandboxes/births.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/row_ahead.hpp"
+#include "registry/secret_store.hpp"
 
 namespace sandgate {
 
@@ -65,7 +66,7 @@ class Creation : public std::enable_shared_from_this<Creation> {
   CreateOrder order_;
   Decision decision_;
   SandboxRecord record_;
-  SecretGrants secrets_;
+  sandbox_secrets::Bound secrets_;
   std::chrono::steady_clock::time_point placing_since_;
   bool announced_ = false, reserved_ = false;  // of an intention that is committed
   std::shared_ptr<RowAhead> ahead_;  // of the backend's first answer

@@ -72,8 +72,9 @@ bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord
   if (!inserted) throw Error(ErrorCode::conflict, "there is a row of the sandbox already");
   record = *inserted;
   if (parts_.vault && !order_.request.profile.secrets.empty())
-    secrets_ = sandbox_secrets::bind(tx, *parts_.vault, record_.tenant, record_.id.value,
-                                     order_.request.profile.secrets);
+    secrets_ = sandbox_secrets::bind(
+        tx, *parts_.vault, record_.tenant, record_.id.value, order_.request.profile.secrets,
+        order_.is_copy ? sandbox_secrets::Missing::empty : sandbox_secrets::Missing::refused);
   return reserved;
 }
 

@@ -195,6 +195,7 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
                         .kept = Keeps::disk,
                         .disk_gib = source.resources.disk_gib};
   order.one_of_many = true;
+  order.is_copy = true;
   const SnapshotRecord snapshot = co_await make(source, std::move(wanted), order.claim);
   co_await begin_with(order, snapshot, std::nullopt);
   const Error not_tried(ErrorCode::internal, "not tried");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/sandboxes/secret_keeper.hpp"
+#include "gateway/sandboxes/snapshots.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate {
@@ -20,7 +21,9 @@ struct SandboxSecretsTest : testing::Test {
   }
   SecretGrants bind(const SandboxId& id) {
     auto work = [&](pqxx::work& tx) {
-      return sandbox_secrets::bind(tx, vault, world.tenant, id.value, kBindings);
+      return sandbox_secrets::bind(tx, vault, world.tenant, id.value, kBindings,
+                                   sandbox_secrets::Missing::refused)
+          .grants;
     };
     return run(world.database->run(work));
   }
@@ -28,6 +31,18 @@ struct SandboxSecretsTest : testing::Test {
     auto work = [&](pqxx::work& tx) { return sandbox_secrets::grants_of(tx, vault, id.value); };
     return run(world.database->run(work));
   }
+  // With secrets that backends can put in.
+  SandboxRecord create_with_secrets() {
+    Descriptor able = test::FakeProvider::capable("a");
+    able.controls.insert(Control::secret_injection);
+    world.a->offer(able);
+    run(world.replica.deployments.reload());
+    return world.create(lists_both);
+  }
+  Outcome<SandboxRecord> fork(const SandboxRecord& box) {
+    return run(snapshots.fork(box, world.order(lists_both), 1)).at(0);
+  }
+  static void lists_both(Profile& profile) { profile.secrets = kBindings; }
   std::string revision(const SandboxId& id) {
     auto work = [&](pqxx::work& tx) { return sandbox_secrets::revisions_of(tx, {id.value}); };
     const auto found = run(world.database->run(work));
@@ -37,6 +52,7 @@ struct SandboxSecretsTest : testing::Test {
   test::World world;
   Vault vault{Secret(std::string(32, 'k'))};
   SecretStore store{*world.database, vault};
+  Snapshots snapshots{world.replica.lifecycle};
 };
 
 TEST_F(SandboxSecretsTest, ValuesAreSealedAndListedByName) {
@@ -88,6 +104,37 @@ TEST_F(SandboxSecretsTest, ASecretThatIsNotThereIsNamed) {
     EXPECT_EQ(error.fields.at(0).path, "/secrets/1");
   }
   EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox_secret"), "0");
+}
+
+TEST_F(SandboxSecretsTest, ACopyIsMadeWithoutTheValueOfASecretThatWasRemoved) {
+  put("KEY_A", "first");
+  put("KEY_B", "second");
+  const SandboxRecord box = create_with_secrets();
+  run(store.remove(world.tenant, "KEY_A", kSomebody));
+  EXPECT_EQ(test::code_of([&] { world.create(lists_both); }), ErrorCode::invalid);
+  const auto outcome = fork(box);
+  ASSERT_TRUE(std::holds_alternative<SandboxRecord>(outcome)) << std::get<Error>(outcome).what();
+  const SandboxRecord copy = std::get<SandboxRecord>(outcome);
+  const CreateSpec made = world.a->last_spec();
+  ASSERT_EQ(made.secrets.grants.size(), 1u);
+  EXPECT_EQ(made.secrets.grants[0].name, "KEY_B");
+  ASSERT_TRUE(made.env.contains("KEY_A")) << "as in the sandbox that it is a copy of";
+  put("KEY_A", "anew");
+  EXPECT_EQ(grants(copy.id).grants.at(0).placeholder, made.env.at("KEY_A"));
+  EXPECT_EQ(grants(copy.id).grants.at(0).value.reveal(), "anew");
+}
+
+TEST_F(SandboxSecretsTest, ACopyHasAPlaceForSecretsAlsoWhenAllWereRemoved) {
+  put("KEY_A", "first");
+  put("KEY_B", "second");
+  const SandboxRecord box = create_with_secrets();
+  for (const char* name : {"KEY_A", "KEY_B"}) run(store.remove(world.tenant, name, kSomebody));
+  const auto outcome = fork(box);
+  ASSERT_TRUE(std::holds_alternative<SandboxRecord>(outcome)) << std::get<Error>(outcome).what();
+  const CreateSpec made = world.a->last_spec();
+  EXPECT_TRUE(made.secrets.grants.empty());
+  EXPECT_TRUE(made.uses_secrets);
+  EXPECT_TRUE(made.env.contains("KEY_A") && made.env.contains("KEY_B"));
 }
 
 TEST_F(SandboxSecretsTest, AnotherKeyOrRowOpensNothing) {
