@@ -4,6 +4,7 @@
 #include "gateway/core/random.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/events/webhook.hpp"
+#include "registry/shown_url.hpp"
 
 namespace sandgate {
 namespace {
@@ -90,7 +91,7 @@ Task<void> WebhookSender::settle(delivery_rows::Delivery delivery, std::string f
   ++given_up_;
   log::warn("an event was not delivered",
             {{"event", delivery.event.id},
-             {"url", delivery.url},
+             {"url", shown_url(delivery.url)},
              {"reason", failure},
              {"webhook_disabled", next == delivery_rows::Next::webhook_disabled}});
 }

@@ -1,6 +1,7 @@
 #include "gateway/events/webhook_store.hpp"
 
 #include "registry/quota.hpp"
+#include "registry/shown_url.hpp"
 #include "registry/sql.hpp"
 
 namespace sandgate {
@@ -68,7 +69,7 @@ void write_webhook(pqxx::work& tx, const std::string& owner, const WebhookDraft&
 // The trail holds what was configured, not how deliveries go.
 Json configured(const std::optional<Webhook>& webhook) {
   if (!webhook) return nullptr;
-  return {{"name", webhook->name}, {"url", webhook->url}, {"types", webhook->types}};
+  return {{"name", webhook->name}, {"url", shown_url(webhook->url)}, {"types", webhook->types}};
 }
 
 }  // namespace

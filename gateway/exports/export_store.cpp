@@ -5,6 +5,7 @@
 #include "billing/booked_through.hpp"
 #include "billing/invoice_rows.hpp"
 #include "gateway/exports/export_events.hpp"
+#include "registry/shown_url.hpp"
 
 namespace sandgate {
 namespace {
@@ -21,6 +22,8 @@ Json trace_of(const ExportRow& row) {
   Json trace = Json::object();
   for (const char* member : {"kind", "settings", "secret_names", "enabled"})
     trace[member] = all[member];
+  const std::string url = row.settings.value("url", "");
+  if (!url.empty()) trace["settings"]["url"] = shown_url(url);
   return trace;
 }
 

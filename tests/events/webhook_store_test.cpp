@@ -38,6 +38,19 @@ TEST_F(WebhookStoreTest, TheSecretIsSealedAndNeverShown) {
   EXPECT_EQ(sql("SELECT count(*) FROM audit_entry WHERE action = 'webhook.put'"), "1");
 }
 
+TEST_F(WebhookStoreTest, TheTrailHasNoPasswordsOfAddresses) {
+  WebhookDraft wanted = draft();
+  wanted.url = "https://example.com/hook?token=mackerel";
+  EXPECT_EQ(run(store.put(wanted, kOwner)).url, wanted.url) << "who may put it may see it";
+  run(store.put(draft(), kOwner));
+  run(store.put(wanted, kOwner));
+  run(store.remove(tenant, "ci", kOwner));
+  EXPECT_EQ(sql("SELECT count(*) FROM audit_entry t WHERE t::text LIKE '%mackerel%'"), "0");
+  EXPECT_EQ(sql("SELECT count(*) FROM audit_entry WHERE"
+                " after->>'url' = 'https://example.com/hook?***'"),
+            "2");
+}
+
 TEST_F(WebhookStoreTest, KeepsTheSecretThatIsNotSentAgain) {
   EXPECT_EQ(code_of(store.put(draft("ci", std::nullopt), kOwner)), ErrorCode::invalid);
   run(store.put(draft(), kOwner));

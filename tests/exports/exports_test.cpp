@@ -111,6 +111,21 @@ TEST_F(ExportsTest, ThePastHasWhatIsBookedAtThatMoment) {
   EXPECT_NO_THROW(row());
 }
 
+TEST_F(ExportsTest, TheTrailHasNoPasswordsOfAddresses) {
+  ExportStore::Draft draft{.name = "out", .kind = "webhook"};
+  draft.settings = {{"url", "https://me:mackerel@example.com/x?token=mackerel"}};
+  draft.secrets = {{"secret", Secret("0123456789abcdef")}};
+  Json before, after;
+  const auto trail = [&](pqxx::work&, const Json& was, const Json& is) {
+    before = was, after = is;
+  };
+  for (int i = 0; i < 2; ++i) run(store.put(draft, trail));
+  for (const Json& told : {before, after})
+    EXPECT_EQ(told["settings"], Json({{"url", "https://***@example.com/x?***"}}));
+  run(store.remove("out", trail));
+  EXPECT_EQ(before["settings"]["url"], "https://***@example.com/x?***");
+}
+
 TEST_F(ExportsTest, ALostAnswerOrACrashSendsAgainAndCountsOnce) {
   put(settings({{tenant.value, "cus_one"}}));
   for (int i = 0; i < 4; ++i) use(100s);
