@@ -13,13 +13,17 @@ constexpr size_t kRowsPerPage = 2'000;
 constexpr std::chrono::seconds kExportPatience{30};
 
 std::vector<std::string> split_fields(const std::string& list) {
+  if (list.empty())
+    throw Error::invalid("?group_by", "names no field: leave it out for all in one");
   std::vector<std::string> fields;
   for (size_t at = 0; at <= list.size();) {
     const size_t comma = std::min(list.find(',', at), list.size());
     const std::string field = list.substr(at, comma - at);
     if (!is_usage_field(field))
       throw Error::invalid("?group_by", "'" + field + "' is not a field to group by");
-    if (std::find(fields.begin(), fields.end(), field) == fields.end()) fields.push_back(field);
+    if (std::find(fields.begin(), fields.end(), field) != fields.end())
+      throw Error::invalid("?group_by", "names '" + field + "' twice");
+    fields.push_back(field);
     at = comma + 1;
   }
   if (fields.size() > kMaxFields) throw Error::invalid("?group_by", "names too many fields");
@@ -32,8 +36,7 @@ UsageQuery query_from(const http::Request& request) {
                    .from = span.from,
                    .to = span.to,
                    .currency = request.query.find("currency")};
-  if (const auto list = request.query.find("group_by"); list && !list->empty())
-    query.group_by = split_fields(*list);
+  if (const auto list = request.query.find("group_by")) query.group_by = split_fields(*list);
   if (query.currency && !minor_digits(*query.currency))
     throw Error::invalid("?currency", "is not a currency that Sandgate accounts in");
   return query;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "gateway/cli/table.hpp"
 
@@ -84,15 +85,20 @@ void add_usage_command(CLI::App& app, const ContextPtr& context) {
   command->add_option("--currency", options->currency, "Absent: USD, or the only one there is");
   command
       ->add_option("--by", options->group_by,
-                   "tenant, profile, deployment, meter, metadata.NAME, day; commas between")
+                   "tenant, profile, deployment, meter, metadata.NAME, day; commas between; "
+                   "empty: all in one")
       ->capture_default_str();
   add_usage_export(*command, context);
   context->on_operator(*command, [context, options, command] {
     if (!command->get_subcommands().empty()) return;
-    std::string path = "/v1/usage?group_by=" + encoded(options->group_by);
-    if (!options->from.empty()) path += "&from=" + encoded(options->from);
-    if (!options->to.empty()) path += "&to=" + encoded(options->to);
-    if (!options->currency.empty()) path += "&currency=" + encoded(options->currency);
+    std::string path = "/v1/usage", separator = "?";
+    const auto add = [&](const std::string& name, const std::string& value) {
+      if (!value.empty()) path += std::exchange(separator, "&") + name + "=" + encoded(value);
+    };
+    add("group_by", options->group_by);
+    add("from", options->from);
+    add("to", options->to);
+    add("currency", options->currency);
     context->show(context->client().get(path),
                   [&](const Json& usage) { print_usage(context->console(), usage); });
   });

@@ -46,6 +46,13 @@ TEST(MoneyCommands, AskInACurrency) {
             Json::parse(R"({"tenant":"tn1","period":"2026-10","currency":"EUR"})"));
 }
 
+TEST(MoneyCommands, ShowAllInOne) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"items":[]})"); });
+  tell(server.url(), {"usage", "--by", "", "--from", "2026-11-01"});
+  ASSERT_EQ(server.requests.size(), 1u);
+  EXPECT_EQ(server.requests[0].target, "/v1/usage?from=2026-11-01");
+}
+
 TEST(MoneyCommands, WriteEveryEvent) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "one line\n"); });
   const Told told =

@@ -139,8 +139,8 @@ def check_request_body(document, where, body):
 
 # What the server takes and refuses, by operation and parameter.
 PATTERNS = {
-    ("usage", "group_by"): (("", "day", "profile,metadata.run", "tenant,profile,deployment,meter,day"),
-                            ("profile,", ",", ",day", "day,,meter", "week", "metadata.")),
+    ("usage", "group_by"): (("day", "profile,metadata.run", "tenant,profile,deployment,meter,day"),
+                            ("", "profile,", ",", ",day", "day,,meter", "week", "metadata.")),
 }
 
 
