@@ -13,6 +13,7 @@ namespace sandgate::http {
 namespace {
 
 constexpr size_t kFirstRead = 16 * 1024;
+constexpr const char* kCoding = "Content-Encoding";
 
 Error too_large(size_t limit) {
   return Error(ErrorCode::too_large,
@@ -82,6 +83,14 @@ void check_single(const Headers& headers) {
     if (std::count_if(headers.fields().begin(), headers.fields().end(), is_it) > 1)
       throw Error::invalid(name, "must not come more than once");
   }
+}
+
+// Whether its body is not what its bytes are.
+bool is_coded(const Headers& headers) {
+  return std::ranges::any_of(headers.fields(), [](const auto& field) {
+    return equal_ignoring_case(field.first, kCoding) && !field.second.empty() &&
+           !equal_ignoring_case(field.second, "identity");
+  });
 }
 
 void check_role(const Caller& caller, const Route& route) {
@@ -161,6 +170,15 @@ Task<Response> Dispatcher::refuse_path(Request& request, std::vector<Method> all
   co_return problem(error, request.id);
 }
 
+Task<Response> Dispatcher::refuse_coding(const Request& request) {
+  auto telling = told_of(request, Error::invalid(kCoding, "is not taken: send the body as it is"));
+  const Error error = co_await std::move(telling);
+  if (error.code != ErrorCode::invalid) throw error;
+  Response response = problem(error, 415, request.id);
+  response.headers.emplace_back("Accept-Encoding", "identity");
+  co_return response;
+}
+
 Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Passage& passage) {
   auto match = routes_.match(request.method, split_target(request.target).path);
   const Route* route = passage.route = match.route;
@@ -175,6 +193,8 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Passage&
     if (services_.admission) services_.admission->admit(request.caller, *route);
   }
   passage.admitted = true;
+  if (!services_.takes_codings && !body.ended() && is_coded(request.headers))
+    co_return co_await refuse_coding(request);
   if (route->idempotent_create) check_idempotency_key(request);
   std::shared_ptr<void> permit, room;
   if (route->body == BodyMode::streamed) {

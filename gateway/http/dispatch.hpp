@@ -25,6 +25,7 @@ class Dispatcher final : public Responder {
     Live<size_t> body_bytes = 1 << 20;  // of a JSON body, where its route says nothing else
     BodyRoom* body_room = nullptr;
     Presence* presence = nullptr;
+    bool takes_codings = false;  // handlers judge Content-Encoding; else such a body is refused
   };
   // `routes` must be complete and outlive it.
   Dispatcher(const Routes& routes, Services services) : routes_(routes), services_(services) {}
@@ -51,6 +52,8 @@ class Dispatcher final : public Responder {
   // What it returns holds the body's room.
   Task<std::shared_ptr<void>> receive(Request& request, IncomingBody& body, const Route& route);
   Task<Response> run(Request& request, const Route& route);
+  // Of an admitted request with a body that is compressed or the like.
+  Task<Response> refuse_coding(const Request& request);
   // Of an admitted request: what is told for `error`.
   Task<Error> told_of(const Request& request, Error error);
   Task<Response> run_once(Request& request, const Route& route, IdempotentCall call);

@@ -122,6 +122,25 @@ TEST(Server, ReadsChunkedBodies) {
   EXPECT_EQ(client.receive().status, 200);
 }
 
+TEST(Server, TakesBodiesAsTheyAreOnly) {
+  LiveServer server(table());
+  const auto ask = [&](const std::string& request) {
+    return RawClient(server.port()).ask(request);
+  };
+  EXPECT_EQ(ask(post("/v1/echo", "plain", "Content-Encoding: identity\r\n")).body, "plain");
+  EXPECT_EQ(ask(get("/hello", "Content-Encoding: gzip\r\n")).status, 200) << "of no body";
+  for (const std::string coding : {"gzip", "identity, br", "GZIP"}) {
+    const Reply reply = ask(post("/v1/echo", "packed", "Content-Encoding: " + coding + "\r\n"));
+    EXPECT_EQ(reply.status, 415) << coding;
+    EXPECT_EQ(code(reply), "invalid");
+    EXPECT_EQ(reply.headers.find("Accept-Encoding"), "identity");
+  }
+  const std::string coded = "Content-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx";
+  EXPECT_EQ(
+      ask("POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer viewer\r\n" + coded).status,
+      403);
+}
+
 TEST(Server, SaysContinueOnlyWhenTheBodyIsWanted) {
   LiveServer server(table());
   RawClient client(server.port());

@@ -25,7 +25,8 @@ Surface::Surface(Parts parts)
       data_(routes_, {.authenticator = authenticator_,
                       .admission = &parts_.admission,
                       .body_bytes = parts_.body_bytes,
-                      .body_room = &parts_.body_room}),
+                      .body_room = &parts_.body_room,
+                      .takes_codings = true}),
       signed_(data_, tokens_, live_tokens_, parts_.clock, parts_.domain) {
   routes_.add({.method = http::Method::get,
                .pattern = "/health",
