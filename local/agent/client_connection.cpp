@@ -34,13 +34,13 @@ Error error_of(std::string_view payload) {
     ObjectReader reader(document, problems);
     const auto code = error_code_from(reader.text("code").value_or(""));
     const std::string message = reader.text("message", {.max = kMaxPayload}).value_or("");
-    const std::string path = reader.text("path").value_or("");
+    const auto path = reader.text("path");  // empty: of the body as a whole
     problems.throw_if_any();
     const std::string shown = message.substr(0, kMaxMessage);
     if (!code || std::find(kAgentCodes.begin(), kAgentCodes.end(), *code) == kAgentCodes.end())
       return Error(ErrorCode::unavailable, "the sandbox's agent failed");
-    return path.empty() || *code != ErrorCode::invalid ? Error(*code, shown)
-                                                       : Error(*code, shown, {{path, shown}});
+    if (!path || *code != ErrorCode::invalid) return Error(*code, shown);
+    return Error(*code, shown, {{*path, shown}});
   });
 }
 

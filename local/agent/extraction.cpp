@@ -16,7 +16,7 @@ constexpr size_t kMaxName = 255;
 constexpr mode_t kOwner = 0700;  // kept on directories so that their members can be written
 
 [[noreturn]] void reject(const std::string& name, const char* why) {
-  throw Error(ErrorCode::invalid, "the archive's member '" + name.substr(0, 200) + "' " + why);
+  throw Error::invalid("", "the archive's member '" + name.substr(0, 200) + "' " + why);
 }
 
 // The parts of a member's name; empty for the directory itself.

@@ -13,7 +13,7 @@ constexpr uint64_t kMaxMetadata = 64 * 1024;
 constexpr uint64_t kMaxSize = uint64_t{1} << 50;
 
 [[noreturn]] void reject(const char* what) {
-  throw Error(ErrorCode::invalid, std::string("the archive ") + what);
+  throw Error::invalid("", std::string("the archive ") + what);
 }
 
 std::string text_field(const std::string& block, size_t at, size_t width) {

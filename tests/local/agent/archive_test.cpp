@@ -19,7 +19,8 @@ class ArchiveTest : public AgentTest {
     return agent::tar_header(entry) + content +
            std::string(agent::tar_padding(content.size()), '\0');
   }
-  // The refusal's code for an archive of these members, unpacked into "out".
+  static constexpr const char* kWrongBody = "invalid ";  // of the body as a whole
+  // The refusal, as refusal() tells it, of an archive of these members, unpacked into "out".
   std::string unpack(const std::string& members) {
     StringSource source(members + agent::tar_end());
     return go([&] { return refusal(client_.write_archive("out", source)); });
@@ -112,7 +113,7 @@ TEST_F(ArchiveTest, IsAsDeepAsAPathMayBeLong) {
   EXPECT_EQ(go([&] { return refusal(client_.read_archive("deep")); }), "too_large");
   std::string name = "x";
   for (int i = 0; i < 2048; ++i) name.insert(0, "d/");
-  EXPECT_EQ(unpack(member({.name = name})), "invalid") << "what is packed can be unpacked";
+  EXPECT_EQ(unpack(member({.name = name})), kWrongBody) << "what is packed can be unpacked";
   exec("rm -rf fits out deep");
 }
 
@@ -141,18 +142,34 @@ TEST_F(ArchiveTest, WhatMayNotBeReadIsNamedBeforeTheFirstByte) {
 
 TEST_F(ArchiveTest, NothingLeavesTheDirectory) {
   exec("mkdir outside; echo safe > outside/file");
-  EXPECT_EQ(unpack(member({.name = "../escaped"}, "x")).substr(0, 7), "invalid");
-  EXPECT_EQ(unpack(member({.name = "a/../../escaped"}, "x")).substr(0, 7), "invalid");
-  EXPECT_EQ(unpack(member({.name = home() + "/escaped"}, "x")).substr(0, 7), "invalid");
+  EXPECT_EQ(unpack(member({.name = "../escaped"}, "x")), kWrongBody);
+  EXPECT_EQ(unpack(member({.name = "a/../../escaped"}, "x")), kWrongBody);
+  EXPECT_EQ(unpack(member({.name = home() + "/escaped"}, "x")), kWrongBody);
   EXPECT_EQ(unpack(member({.name = "s", .type = TarType::symlink, .target = "../outside"}) +
                    member({.name = "s/file"}, "bad")),
-            "invalid");
+            kWrongBody);
   EXPECT_EQ(unpack(member({.name = "h", .type = TarType::hardlink, .target = "../outside/file"})),
-            "invalid");
+            kWrongBody);
   EXPECT_EQ(unpack(member({.name = "t", .type = TarType::symlink, .target = "../outside/file"}) +
                    member({.name = "h", .type = TarType::hardlink, .target = "t"})),
-            "invalid");
+            kWrongBody);
   EXPECT_EQ(exec("ls; cat outside/file").out, "out\noutside\nsafe\n");
+}
+
+// The body is wrong, of which the archive is the whole.
+TEST_F(ArchiveTest, WhatLeadsOutIsAProblemOfTheBody) {
+  for (const std::string& tar : {member({.name = "../escaped"}, "x"), std::string(1024, 'x')}) {
+    StringSource source(tar + agent::tar_end());
+    const auto refused = go([&]() -> Task<std::vector<FieldProblem>> {
+      auto writing = client_.write_archive("out", source);
+      const auto outcome = co_await attempt(std::move(writing));
+      const auto* error = std::get_if<Error>(&outcome);
+      co_return error ? error->fields : std::vector<FieldProblem>();
+    });
+    ASSERT_EQ(refused.size(), 1u);
+    EXPECT_EQ(refused[0].path, "");
+    EXPECT_EQ(refused[0].message.substr(0, 11), "the archive");
+  }
 }
 
 TEST_F(ArchiveTest, ReplacesALinkInsteadOfFollowingIt) {
@@ -170,9 +187,9 @@ TEST_F(ArchiveTest, RefusesDevicesAndNonsense) {
   char field[8];
   std::snprintf(field, sizeof field, "%06o", sum);
   device.replace(148, 7, field, 7);
-  EXPECT_EQ(unpack(device), "invalid");
-  EXPECT_EQ(unpack(std::string(2048, 'x')), "invalid");
-  EXPECT_EQ(unpack(member({.name = std::string(300, 'n')}, "x")), "invalid");
+  EXPECT_EQ(unpack(device), kWrongBody);
+  EXPECT_EQ(unpack(std::string(2048, 'x')), kWrongBody);
+  EXPECT_EQ(unpack(member({.name = std::string(300, 'n')}, "x")), kWrongBody);
 }
 
 }  // namespace
