@@ -185,6 +185,10 @@ Task<void> Deployments::take_up(DeploymentKey key) {
   }
 }
 
+Task<void> Deployments::catch_up() {
+  return reloaded(std::chrono::steady_clock::now() + kTakeUpPatience);
+}
+
 Task<void> Deployments::reload_as_poked() {
   const uint64_t number = ++begun_;
   auto reloading = reload();

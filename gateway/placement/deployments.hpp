@@ -38,6 +38,8 @@ class Deployments {
   // Waits until run() has loaded the store as it is now and the backend of `key`, if it is there
   // and enabled, was asked what it offers; two seconds at most. Thread-safe.
   Task<void> take_up(DeploymentKey key);
+  // Waits until run() has loaded the store as it is now; two seconds at most. Thread-safe.
+  Task<void> catch_up();
   // Takes new copies of the descriptors; cheap, no I/O.
   void refresh();
   // Tells run() that the store changed; thread-safe: for Notifications ('deployments').

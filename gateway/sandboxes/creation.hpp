@@ -22,6 +22,9 @@ class Creation : public std::enable_shared_from_this<Creation> {
   Creation(const Lifecycle::Parts& parts, CreateOrder order, Decision decision);
 
   Task<SandboxRecord> run();  // once
+  // Whether it was refused, with nothing left of it, because a candidate is not in use any more.
+  bool is_outdated() const { return is_outdated_; }
+  const CreateOrder& order() const { return order_; }
 
  private:
   // Whether the sandbox may be made before anything of it is written down.
@@ -58,6 +61,7 @@ class Creation : public std::enable_shared_from_this<Creation> {
   // Whether the row alone says of the sandbox that it is there: no idempotent call, no deployment
   // that may be removed, nor, as far as is known, limits and budgets.
   bool has_nothing_to_hold(const Decision& decision) const;
+  void hold_candidates(pqxx::work& tx, const Decision& decision);  // throws what refuses them
   sandbox_rows::Birth birth(const Decision& decision, const SandboxRecord& record) const;
   void begin_charge(pqxx::work& tx, const SandboxRecord& running, bool reserved) const;
   void check_wanted() const;  // throws when nothing is to be written any more
@@ -71,6 +75,7 @@ class Creation : public std::enable_shared_from_this<Creation> {
   bool announced_ = false, reserved_ = false;  // of an intention that is committed
   std::shared_ptr<RowAhead> ahead_;  // of the backend's first answer
   bool asked_ = false;  // the database, to write all of it at once
+  std::atomic<bool> is_outdated_{false};
   std::atomic<bool> given_up_{false};  // what has no row by now is not to have one
 };
 

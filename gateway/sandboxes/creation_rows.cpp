@@ -26,21 +26,22 @@ std::vector<std::string> stored_candidates(const Decision& decision) {
   return names;
 }
 
-// Whoever removed a deployment was told that nobody is on it. The decision may be older.
-void hold_candidates(pqxx::work& tx, const TenantId& tenant, const Decision& decision) {
-  const std::vector<std::string> names = stored_candidates(decision);
-  if (names.empty() || sandbox_rows::hold_deployments(tx, tenant, names)) return;
-  Error error(ErrorCode::unavailable, "a deployment was changed at this moment: try again");
-  error.retry_after = std::chrono::seconds(1);
-  throw error;
-}
-
 bool runs_as(const SandboxRecord& found, const SandboxRecord& placed) {
   return found.state == SandboxState::running && found.backend_id == placed.backend_id &&
          found.deployment == placed.deployment;
 }
 
 }  // namespace
+
+// Whoever removed a deployment was told that nobody is on it. The decision may be older.
+void Creation::hold_candidates(pqxx::work& tx, const Decision& decision) {
+  const std::vector<std::string> names = stored_candidates(decision);
+  if (names.empty() || sandbox_rows::hold_deployments(tx, order_.tenant, names)) return;
+  is_outdated_ = true;
+  Error error(ErrorCode::unavailable, "a deployment was changed at this moment: try again");
+  error.retry_after = std::chrono::seconds(1);
+  throw error;
+}
 
 sandbox_rows::Birth Creation::birth(const Decision& decision, const SandboxRecord& record) const {
   const std::chrono::milliseconds deadline(decision.requirements.placement.fallback.deadline_ms);
@@ -63,7 +64,7 @@ bool Creation::has_nothing_to_hold(const Decision& decision) const {
 bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord& record) {
   order_.one_of_many ? add_effect(tx, order_.claim, record_.id.value)
                      : mark_effect(tx, order_.claim, record_.id.value);
-  hold_candidates(tx, order_.tenant, decision);
+  hold_candidates(tx, decision);
   claim_scope(tx, order_.tenant, order_.scope_key);
   admit(tx, order_.tenant, record_.resources);
   const bool reserved =

@@ -18,6 +18,7 @@ constexpr size_t kKillsAtOnce = 64;
 constexpr std::chrono::seconds kReadingPatience{1};
 constexpr std::chrono::seconds kTellUnpricedEvery{60};
 constexpr std::chrono::seconds kSettlePatience{25};
+constexpr int kDecideTries = 2;  // against others that change deployments at the same time
 constexpr int kExtendTries = 3;  // against others that pause and resume it at the same time
 // A backend that ends a sandbox within that time of the end of its charge ended it then: answers
 // take their time, and vendors bill by the second.
@@ -66,12 +67,20 @@ void Lifecycle::warn_of_unpriced(const Decision& decision) {
 }
 
 Task<SandboxRecord> Lifecycle::create(CreateOrder order) {
-  Decision decision = explain(order);
-  warn_of_unpriced(decision);
-  if (decision.eligible() == 0) throw nothing_eligible(decision);
-  auto creation = std::make_shared<Creation>(parts_, std::move(order), std::move(decision));
-  auto work = [creation]() -> Task<SandboxRecord> { return creation->run(); };
-  co_return co_await uncancelled(std::move(work));
+  for (int tries = kDecideTries;; --tries) {
+    Decision decision = explain(order);
+    warn_of_unpriced(decision);
+    if (decision.eligible() == 0) throw nothing_eligible(decision);
+    auto creation = std::make_shared<Creation>(parts_, std::move(order), std::move(decision));
+    auto work = [creation]() -> Task<SandboxRecord> { return creation->run(); };
+    auto creating = uncancelled(std::move(work));
+    auto outcome = co_await attempt(std::move(creating));
+    if (auto* made = std::get_if<SandboxRecord>(&outcome)) co_return std::move(*made);
+    if (!creation->is_outdated() || tries == 1) throw std::get<Error>(outcome);
+    // What was changed under this decision need not be known here yet.
+    co_await parts_.deployments.catch_up();
+    order = creation->order();
+  }
 }
 
 Task<CachedSandboxPtr> Lifecycle::find(TenantId tenant, SandboxId id) {

@@ -107,6 +107,25 @@ TEST(Accounts, ACreateThatWasDecidedBeforeARemovalIsRefused) {
   EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox"), "0");
 }
 
+// As where another gateway was told of it, and this one not yet.
+TEST(Accounts, ACreateThatWasDecidedBeforeARemovalGoesElsewhere) {
+  World world;
+  Accounts accounts(world);
+  accounts.put("a", "acme", "key-1");
+  accounts.put("b", "acme", "key-1");
+  run(accounts.store.remove(std::nullopt, "a", Actor{}));
+  const Lifecycle::Parts& parts = world.replica.lifecycle.parts();
+  Lifecycle lifecycle({parts.database, accounts.deployments, parts.board, parts.prices, parts.meter,
+                       parts.spend, parts.cache, parts.clock, parts.executor});
+  asio::io_context loop;
+  auto creating = asio::co_spawn(loop, lifecycle.create(world.order()), asio::use_future);
+  asio::co_spawn(loop, accounts.deployments.run(), asio::detached);  // it learns of it after that
+  const auto made = std::chrono::milliseconds(0);
+  while (creating.wait_for(made) != std::future_status::ready) loop.run_one();
+  EXPECT_EQ(creating.get().deployment, "b");
+  EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox"), "1");
+}
+
 TEST(Accounts, ACorrectedKeyIsTriedAtOnce) {
   World world;
   Accounts accounts(world);
