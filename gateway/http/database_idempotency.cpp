@@ -148,11 +148,20 @@ class DatabaseClaim final : public IdempotencyStore::Claim {
 
   std::string id() const override { return run_->owner; }
 
+  // What was answered once and is not given again is worse than a late answer.
   Task<void> settle(StoredAnswer answer) override {
+    const auto until = std::chrono::steady_clock::now() + run_->options.keeping;
+    const auto keep = [run = run_, answer](pqxx::work& tx) { store(tx, *run, answer); };
+    for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+      auto storing = database_.run(keep);
+      const auto outcome = co_await attempt(std::move(storing));
+      const auto* error = std::get_if<Error>(&outcome);
+      if (!error) break;
+      const bool late = std::chrono::steady_clock::now() + pause > until;
+      if (error->code != ErrorCode::unavailable || late) throw *error;
+      co_await sleep_for(pause);
+    }
     heartbeat_->stop();
-    auto storing = database_.run(
-        [run = run_, answer = std::move(answer)](pqxx::work& tx) { store(tx, *run, answer); });
-    co_await std::move(storing);
   }
 
   void release() override {

@@ -12,6 +12,8 @@ class DatabaseIdempotency final : public IdempotencyStore {
   struct Options {
     std::chrono::milliseconds lease{6'000};  // renewed at a third of it
     std::chrono::milliseconds patience{30'000};  // how long a twin waits for the first
+    std::chrono::milliseconds keeping{
+        5'000};  // how long an answer waits for a database that is away
     size_t max_body_bytes = 64 * 1024;  // a larger answer cannot be given again: conflict
     const Vault* vault = nullptr;  // seals answers with secrets; without it they are not kept
   };

@@ -29,6 +29,7 @@ Task<Response> create(Request& request) {
   if (request.query.flag("endless")) co_await sleep_for(std::chrono::seconds(60));
   if (request.query.flag("invalid")) throw Error(ErrorCode::invalid, "no");
   if (request.query.flag("unavailable")) throw Error(ErrorCode::unavailable, "later");
+  if (request.query.flag("outage")) TestDatabase::stop_cluster();
   if (request.query.flag("large")) co_return Response::json(201, std::string(100'000, 'a'));
   co_return Response::json(201, {{"run", run}});
 }
@@ -63,6 +64,7 @@ class Idempotency : public testing::Test {
   DatabaseIdempotency store{*database,
                             {.lease = std::chrono::milliseconds(5000),
                              .patience = std::chrono::milliseconds(4000),
+                             .keeping = std::chrono::milliseconds(3000),
                              .vault = &vault}};
   LiveServer server{table(), {}, nullptr, &store};
 };
@@ -150,6 +152,29 @@ TEST_F(Idempotency, KeepsRefusalsButNotOutages) {
   EXPECT_EQ(client.ask(ask("u", "{}", "?unavailable=true")).status, 503);
   EXPECT_EQ(client.ask(ask("u", "{}", "?unavailable=true")).status, 503);
   EXPECT_EQ(runs, 3);
+}
+
+// The client would take what it is told for the answer that it hears again.
+TEST_F(Idempotency, AnAnswerWaitsUntilTheDatabaseIsBack) {
+  RawClient client(server.port());
+  client.send(ask("o", "{}", "?outage=true"));
+  ASSERT_TRUE(test::eventually([] { return runs == 1; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  TestDatabase::start_cluster();
+  const auto first = client.receive();
+  EXPECT_EQ(first.status, 201);
+  const auto again = client.ask(ask("o", "{}", "?outage=true"));
+  EXPECT_EQ(again.body, first.body);
+  EXPECT_EQ(again.headers.find("Idempotent-Replayed"), "true");
+  EXPECT_EQ(runs, 1);
+}
+
+// The work is done, and others than a retry may see it.
+TEST_F(Idempotency, AnAnswerDoesNotWaitForLong) {
+  RawClient client(server.port());
+  client.send(ask("o", "{}", "?outage=true"));
+  EXPECT_EQ(client.receive().status, 201);
+  TestDatabase::start_cluster();
 }
 
 TEST_F(Idempotency, SaysSoWhenAnAnswerWasTooLargeToKeep) {
