@@ -30,14 +30,16 @@ Json copy_json(const Outcome<SandboxRecord>& copy, const std::string& request_id
   return {{"error", http::problem_document(error, http::status_of(error.code), request_id)}};
 }
 
-Error copies_made(const std::vector<SandboxRecord>& copies) {
-  std::string names;
-  for (const SandboxRecord& copy : copies)
-    names += (names.empty() ? "'" : ", '") + copy.id.value + "'";
-  return Error(ErrorCode::conflict,
-               "the first request with this Idempotency-Key ended before it had made all copies:"
-               " see " +
-                   names);
+// Why none was made, where that is not for the tenant to mend: then no answer of items hides from
+// whoever tries again on 5xx that this helps.
+std::optional<Error> outage_of_all(const std::vector<Outcome<SandboxRecord>>& copies) {
+  std::optional<Error> outage;
+  for (const auto& copy : copies) {
+    const Error* error = std::get_if<Error>(&copy);
+    if (!error) return std::nullopt;
+    if (!outage && http::status_of(error->code) >= 500) outage = *error;
+  }
+  return outage;
 }
 
 }  // namespace
@@ -125,13 +127,19 @@ Task<CreateOrder> SnapshotHandlers::order_like(SandboxRecord source, std::string
   co_return order;
 }
 
-// What an earlier run of the request made, when that is all of it. Throws when it is a part.
+// What an earlier run of the request made, if anything: it may have been told of it. What it had
+// not made is not made later.
 Task<Json> SnapshotHandlers::copies_of_earlier(const http::Request& request, size_t count) {
   Json items = Json::array();
   if (request.earlier.empty()) co_return items;
   const auto copies = co_await snapshots_.take_up_copies(request.tenant(), request.earlier);
-  if (!copies.empty() && copies.size() < count) throw copies_made(copies);
-  for (const SandboxRecord& copy : copies) items.push_back({{"sandbox", to_json(copy)}});
+  const Error unmade(ErrorCode::unavailable,
+                     "the first request with this Idempotency-Key ended without this copy");
+  for (size_t i = 0; i < count && !copies.empty(); ++i) {
+    const auto made = copies.find(i);
+    const auto copy = made == copies.end() ? Outcome<SandboxRecord>(unmade) : made->second;
+    items.push_back(copy_json(copy, request.id));
+  }
   co_return items;
 }
 
@@ -153,6 +161,8 @@ Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
   order.claim = request.claim;
   const auto copies =
       co_await snapshots_.fork(source, std::move(order), static_cast<size_t>(*count));
+  const auto outage = outage_of_all(copies);
+  if (outage) throw *outage;
   for (const auto& copy : copies) items.push_back(copy_json(copy, request.id));
   co_return http::Response::json(201, {{"items", std::move(items)}});
 }

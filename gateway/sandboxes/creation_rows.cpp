@@ -62,8 +62,8 @@ bool Creation::has_nothing_to_hold(const Decision& decision) const {
 }
 
 bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord& record) {
-  order_.one_of_many ? add_effect(tx, order_.claim, record_.id.value)
-                     : mark_effect(tx, order_.claim, record_.id.value);
+  order_.copy.empty() ? mark_effect(tx, order_.claim, record_.id.value)
+                      : add_effect(tx, order_.claim, order_.copy + record_.id.value);
   hold_candidates(tx, decision);
   claim_scope(tx, order_.tenant, order_.scope_key);
   admit(tx, order_.tenant, record_.resources);
@@ -75,7 +75,7 @@ bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord
   if (parts_.vault && !order_.request.profile.secrets.empty())
     secrets_ = sandbox_secrets::bind(
         tx, *parts_.vault, record_.tenant, record_.id.value, order_.request.profile.secrets,
-        order_.is_copy ? sandbox_secrets::Missing::empty : sandbox_secrets::Missing::refused);
+        order_.copy.empty() ? sandbox_secrets::Missing::refused : sandbox_secrets::Missing::empty);
   return reserved;
 }
 

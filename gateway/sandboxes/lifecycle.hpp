@@ -42,8 +42,9 @@ struct CreateOrder {
   std::string snapshot_backend_id;  // with request.snapshot: its backend's word for it
   std::string key;  // id of the caller's key, empty when it has none
   std::string claim;  // of the request's run under an Idempotency-Key; see mark_effect
-  bool one_of_many = false;  // that run makes more than this: see add_effect
-  bool is_copy = false;  // of a sandbox as it is: secrets it lists may have been removed since
+  // Which of the copies of a sandbox that a run makes, written before its id: see add_effect.
+  // Secrets that it lists may have been removed since.
+  std::string copy;
   std::optional<ShadowOrder> shadow;
   GatewaysPassed passed;  // on its way here
 };

@@ -46,6 +46,32 @@ Task<BackendSnapshot> make_on_backend(Lifecycle& lifecycle, DeploymentPtr deploy
   throw told;
 }
 
+// What a fork wrote beside its key: its snapshot, and "number:id" of each copy in the order in
+// which they came to be.
+struct Written {
+  std::string snapshot;
+  std::vector<std::string> ids;
+  std::map<std::string, size_t> numbers;  // by id, from 0
+};
+
+std::string mark_of(size_t number) { return std::to_string(number) + ":"; }
+
+Written written_in(const std::string& effect) {
+  Written written;
+  std::istringstream words(effect);
+  std::string word;
+  words >> written.snapshot;
+  while (words >> word) {
+    const size_t colon = word.find(':');
+    // A gateway of an older version wrote none.
+    const bool numbered = colon != std::string::npos;
+    const std::string id = numbered ? word.substr(colon + 1) : word;
+    written.numbers[id] = numbered ? std::stoul(word) : written.ids.size();
+    written.ids.push_back(id);
+  }
+  return written;
+}
+
 Task<std::vector<SandboxRecord>> copies_of(Database& database, std::vector<std::string> ids) {
   auto read = [ids](pqxx::work& tx) { return sandbox_rows::find_all(tx, ids); };
   co_return co_await database.run(std::move(read));
@@ -194,8 +220,6 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
                         .deployment = source.deployment,
                         .kept = Keeps::disk,
                         .disk_gib = source.resources.disk_gib};
-  order.one_of_many = true;
-  order.is_copy = true;
   const SnapshotRecord snapshot = co_await make(source, std::move(wanted), order.claim);
   co_await begin_with(order, snapshot, std::nullopt);
   const Error not_tried(ErrorCode::internal, "not tried");
@@ -203,7 +227,9 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
   std::vector<size_t> numbers;
   for (size_t i = 0; i < count; ++i) numbers.push_back(i);
   auto copy = [this, order, copies](size_t i) -> Task<void> {
-    auto creating = lifecycle_.create(order);
+    CreateOrder one = order;
+    one.copy = mark_of(i);
+    auto creating = lifecycle_.create(std::move(one));
     (*copies)[i] = co_await attempt(std::move(creating));
   };
   co_await for_each(std::move(numbers), kCopiesAtOnce, std::move(copy));
@@ -236,28 +262,28 @@ Task<std::optional<SnapshotRecord>> Snapshots::take_up(TenantId tenant, std::str
   }
 }
 
-Task<std::vector<SandboxRecord>> Snapshots::take_up_copies(TenantId tenant, std::string made) {
-  std::istringstream words(made);
-  std::string snapshot, word;
-  std::vector<std::string> ids;
-  words >> snapshot;
-  while (words >> word) ids.push_back(word);
+Task<std::map<size_t, SandboxRecord>> Snapshots::take_up_copies(TenantId tenant, std::string made) {
+  const Written written = written_in(made);
   Database& database = lifecycle_.parts().database;
   const auto limit = std::chrono::steady_clock::now() + kMakerPatience;
-  auto copies = co_await copies_of(database, ids);
+  auto copies = co_await copies_of(database, written.ids);
   while (!unmade_among(copies).empty() && std::chrono::steady_clock::now() <= limit) {
     co_await sleep_for(kMakerPause);
-    copies = co_await copies_of(database, ids);
+    copies = co_await copies_of(database, written.ids);
   }
   const std::vector<SandboxId> unmade = unmade_among(copies);
   for (const SandboxId& id : unmade) co_await lifecycle_.end_untold(tenant, id);
-  std::erase_if(copies,
-                [](const SandboxRecord& copy) { return copy.backend_id.empty() || copy.failure; });
-  auto forget = [snapshot](pqxx::work& tx) {
+  std::map<size_t, SandboxRecord> told;
+  const OutageJournal* outage = lifecycle_.parts().outage;
+  for (const SandboxRecord& copy : copies) {
+    const bool is_disowned = copy.failure || (outage && outage->has(copy.id));
+    if (!copy.backend_id.empty() && !is_disowned) told[written.numbers.at(copy.id.value)] = copy;
+  }
+  auto forget = [snapshot = written.snapshot](pqxx::work& tx) {
     snapshot_rows::give_up(tx, SnapshotId{snapshot}, kCopyLease);
   };
   co_await database.run(std::move(forget));
-  co_return copies;
+  co_return told;
 }
 
 Task<std::vector<SnapshotRecord>> Snapshots::take_unfinished(int most,

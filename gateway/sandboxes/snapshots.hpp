@@ -1,4 +1,6 @@
 #pragma once
+#include <map>
+
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/snapshot_rows.hpp"
 
@@ -35,8 +37,9 @@ class Snapshots {
   // snapshot it made; empty when there is none (any more): what is still being made gets two
   // seconds, then it is given up.
   Task<std::optional<SnapshotRecord>> take_up(TenantId tenant, std::string made);
-  // The same of fork(): the copies it made, whatever has become of them since.
-  Task<std::vector<SandboxRecord>> take_up_copies(TenantId tenant, std::string made);
+  // The same of fork(): the copies it made, whatever their tenant has done with them since, by
+  // their places in its answer, from 0.
+  Task<std::map<size_t, SandboxRecord>> take_up_copies(TenantId tenant, std::string made);
 
   // For the reaper: what is due to be removed, leased to the caller.
   Task<std::vector<SnapshotRecord>> take_unfinished(int most, std::chrono::milliseconds ahead);

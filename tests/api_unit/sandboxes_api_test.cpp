@@ -103,6 +103,41 @@ TEST_F(SandboxesApiTest, ForksCountAgainstTheBudgetOfTheirKey) {
   EXPECT_EQ(world.a->alive(), 1u) << hour;
 }
 
+TEST_F(SandboxesApiTest, AForkOfWhichNothingCameIsRefusedAsACreateIs) {
+  const SandboxRecord box = create(std::nullopt, kClosed);
+  for (const ErrorCode code : {ErrorCode::unavailable, ErrorCode::no_capacity}) {
+    world.a->fail_creates(test::FakeProvider::Fault::error, code);
+    EXPECT_EQ(code_of([&] { fork(box, 3); }), code);
+  }
+  world.a->fail_creates(test::FakeProvider::Fault::none);
+  world.sql("UPDATE tenant SET max_running = 1 RETURNING id");
+  const Json refused = fork(box, 2);
+  for (const Json& one : refused) EXPECT_EQ(one.at("error").at("code"), "quota_exceeded");
+}
+
+// Its first answer said so as well, if anybody heard it.
+TEST_F(SandboxesApiTest, ARetryOfAForkTellsWhichCopiesThereAre) {
+  const SandboxRecord box = create(std::nullopt, kClosed), copy = create(std::nullopt, kClosed);
+  const auto again = [&](const std::string& made) {
+    http::Request request;
+    request.headers.add("Content-Type", "application/json");
+    request.body = R"({"count":3})";
+    request.params = {{"id", box.id.value}};
+    request.caller = {.role = http::Role::developer, .tenant = world.tenant};
+    request.earlier = SnapshotId::make().value + made;
+    const auto response = run(snapshots.fork(request));
+    EXPECT_EQ(response.status, 201);
+    return Json::parse(std::get<std::string>(response.body)).at("items");
+  };
+  const Json part = again(" 1:" + copy.id.value);
+  EXPECT_EQ(world.a->alive(), 2u);
+  EXPECT_EQ(part.at(0).at("error").at("code"), "unavailable");
+  EXPECT_EQ(part.at(1).at("sandbox").at("id"), copy.id.value);
+  EXPECT_EQ(part.at(2).at("error").at("code"), "unavailable");
+  EXPECT_EQ(again("").at(0).at("sandbox").at("state"), "running") << "none was made";
+  EXPECT_EQ(world.a->alive(), 5u);
+}
+
 TEST_F(SandboxesApiTest, ARetryIsNotAnsweredWithWhatIsBeingEnded) {
   test::TempDirectory directory;
   OutageJournal outage({.path = directory.path() + "/outage.journal"});

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include <set>
 
 #include "tests/sandboxes/world.hpp"
 
@@ -259,12 +258,32 @@ TEST_F(SnapshotWorld, ARetryOfAForkTakesUpItsCopies) {
   CreateOrder order = world.order();
   order.claim = "first";
   const auto copies = run(snapshots.fork(box, order, 3));
-  std::set<std::string> made, found;
-  for (const auto& copy : copies) made.insert(std::get<SandboxRecord>(copy).id.value);
-  for (const auto& copy : run(snapshots.take_up_copies(world.tenant, call.effect())))
-    found.insert(copy.id.value);
-  EXPECT_EQ(made.size(), 3u);
-  EXPECT_EQ(found, made);
+  const auto found = run(snapshots.take_up_copies(world.tenant, call.effect()));
+  EXPECT_EQ(found.size(), 3u);
+  for (const auto& [i, copy] : found)
+    EXPECT_EQ(copy.id, std::get<SandboxRecord>(copies.at(i)).id) << "at its place";
+}
+
+TEST_F(SnapshotWorld, ARetryOfAForkTakesUpAPartOfItsCopies) {
+  KeyedCall call(world);
+  const SandboxRecord box = world.create();
+  world.sql("UPDATE tenant SET max_running = 4 RETURNING id");
+  CreateOrder order = world.order();
+  order.claim = "first";
+  const auto copies = run(snapshots.fork(box, order, 5));
+  auto found = run(snapshots.take_up_copies(world.tenant, call.effect()));
+  EXPECT_EQ(found.size(), 3u);
+  for (size_t i = 0; i < copies.size(); ++i)
+    EXPECT_EQ(found.contains(i), std::holds_alternative<SandboxRecord>(copies[i]));
+  const SandboxId failed = found.begin()->second.id, killed = found.rbegin()->second.id;
+  run(world.replica.lifecycle.kill(world.tenant, killed));
+  world.sql(
+      "UPDATE sandbox SET failure_code = 'unavailable', failure_detail = 'not kept' WHERE"
+      " id = '" +
+      failed.value + "' RETURNING id");
+  found = run(snapshots.take_up_copies(world.tenant, call.effect()));
+  EXPECT_EQ(found.size(), 2u) << "who killed one knew of it; of one that failed nobody was told";
+  EXPECT_FALSE(found.begin()->second.id == failed);
 }
 
 TEST_F(SnapshotWorld, ARetryOfAForkThatMadeNoneFindsNone) {
