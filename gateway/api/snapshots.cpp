@@ -145,7 +145,7 @@ Task<Json> SnapshotHandlers::copies_of_earlier(const http::Request& request, siz
 
 Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
   check_may_create(request);
-  const auto known = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
+  const SandboxId id = sandbox_id_of(request);
   const Json body = request.json();
   Problems problems;
   ObjectReader reader(body, problems);
@@ -155,7 +155,7 @@ Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
   problems.throw_if_any();
   Json items = co_await copies_of_earlier(request, static_cast<size_t>(*count));
   if (!items.empty()) co_return http::Response::json(201, {{"items", std::move(items)}});
-  const SandboxRecord source = known->record;
+  const SandboxRecord source = co_await snapshots_.source(request.tenant(), id);
   CreateOrder order = co_await order_like(source, request.id);
   order.key = request.caller.key_id;
   order.claim = request.claim;

@@ -87,8 +87,7 @@ std::vector<SandboxId> unmade_among(const std::vector<SandboxRecord>& copies) {
 }  // namespace
 
 Task<SandboxRecord> Snapshots::source(TenantId tenant, SandboxId sandbox) {
-  const auto known = co_await lifecycle_.get(tenant, sandbox);
-  const SandboxRecord& record = known->record;
+  const SandboxRecord record = co_await lifecycle_.settled(tenant, sandbox);
   if (record.state != SandboxState::running && record.state != SandboxState::paused)
     throw wrong_state(record);
   co_return record;
@@ -205,8 +204,6 @@ Task<void> Snapshots::finish_removal(SnapshotRecord snapshot) {
 
 Task<std::vector<Outcome<SandboxRecord>>> Snapshots::fork(SandboxRecord source, CreateOrder order,
                                                           size_t count) {
-  if (source.state != SandboxState::running && source.state != SandboxState::paused)
-    throw wrong_state(source);
   auto work = [this, source, order, count]() { return make_copies(source, order, count); };
   co_return co_await uncancelled(std::move(work));
 }

@@ -13,6 +13,9 @@ class Snapshots {
  public:
   explicit Snapshots(Lifecycle& lifecycle) : lifecycle_(lifecycle) {}
 
+  // What take() and fork() begin with: a running or paused sandbox, once no pause or resume of it
+  // is under way. Throws not_found, conflict.
+  Task<SandboxRecord> source(TenantId tenant, SandboxId sandbox);
   // Of a running or paused sandbox. Throws not_found, conflict, unsupported, quota_exceeded, and
   // what the backend says.
   Task<SnapshotRecord> take(TenantId tenant, SandboxId sandbox, std::string name, Keeps wish,
@@ -27,7 +30,7 @@ class Snapshots {
   Task<void> begin_with(CreateOrder& order, SnapshotRecord snapshot,
                         std::optional<int64_t> asked_disk_gib);
 
-  // Copies of a sandbox: a snapshot nobody sees, and a create from it for each. `order` is what
+  // Copies of a source(): a snapshot nobody sees, and a create from it for each. `order` is what
   // they are, without the snapshot. Throws what take() throws; what happens to each copy is its
   // own outcome.
   Task<std::vector<Outcome<SandboxRecord>>> fork(SandboxRecord source, CreateOrder order,
@@ -47,7 +50,6 @@ class Snapshots {
   Task<void> finish_removal(SnapshotRecord snapshot);
 
  private:
-  Task<SandboxRecord> source(TenantId tenant, SandboxId sandbox);
   Task<SnapshotRecord> make(SandboxRecord source, SnapshotRecord wanted, std::string claim);
   Task<std::vector<Outcome<SandboxRecord>>> make_copies(SandboxRecord source, CreateOrder order,
                                                         size_t count);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/sandboxes/pausing.hpp"
+#include "gateway/sandboxes/snapshots.hpp"
 #include "tests/sandboxes/world.hpp"
 
 // What waits for a pause or a copy that is under way, and what is told of those who do not.
@@ -9,10 +10,16 @@ namespace {
 
 using Fault = FakeProvider::Fault;
 using std::chrono::milliseconds;
+constexpr const char* kWays[][2] = {{"pausing", "paused"}, {"resuming", "running"}};
 
 class WaitingWorld : public testing::Test {
  protected:
   void pause(const SandboxRecord& box) { run(pausing.pause(world.tenant, box.id, Keeps::memory)); }
+  void turn(const SandboxRecord& box, const std::string& state) {
+    world.sql("UPDATE sandbox SET state = '" + state + "' WHERE id = '" + box.id.value +
+              "' RETURNING id");
+    world.replica.cache.forget(box.id);
+  }
   Task<OpenSandbox> opening(const SandboxRecord& box) {
     http::Caller caller{.role = http::Role::developer, .tenant = world.tenant};
     co_return co_await access.open(caller, box.id.value, Verb::exec);
@@ -58,21 +65,33 @@ TEST_F(WaitingWorld, UseWaitsForTheCopyOfAPausedSandbox) {
   pool.join();
 }
 
-TEST_F(WaitingWorld, AnExtendWaitsForAPauseUnderWay) {
-  const char* const ways[][2] = {{"pausing", "paused"}, {"resuming", "running"}};
-  for (const auto& [before, after] : ways) {
+TEST_F(WaitingWorld, CopiesWaitForAPauseUnderWay) {
+  Snapshots snapshots(world.replica.lifecycle);
+  for (const auto& [before, after] : kWays) {
     const SandboxRecord box = world.create();
-    const auto turn = [&](const std::string& state) {
-      world.sql("UPDATE sandbox SET state = '" + state + "' WHERE id = '" + box.id.value +
-                "' RETURNING id");
-      world.replica.cache.forget(box.id);
-    };
-    turn(before);
+    turn(box, before);
+    asio::thread_pool pool(2);
+    auto forking = asio::co_spawn(pool, snapshots.source(world.tenant, box.id), asio::use_future);
+    auto taking = asio::co_spawn(pool, snapshots.take(world.tenant, box.id, "", Keeps::disk),
+                                 asio::use_future);
+    EXPECT_EQ(forking.wait_for(milliseconds(200)), std::future_status::timeout) << before;
+    EXPECT_EQ(taking.wait_for(milliseconds(0)), std::future_status::timeout) << before;
+    turn(box, after);
+    EXPECT_EQ(to_string(forking.get().state), after);
+    EXPECT_EQ(taking.get().sandbox, box.id);
+    pool.join();
+  }
+}
+
+TEST_F(WaitingWorld, AnExtendWaitsForAPauseUnderWay) {
+  for (const auto& [before, after] : kWays) {
+    const SandboxRecord box = world.create();
+    turn(box, before);
     asio::thread_pool pool(1);
     auto extending = asio::co_spawn(pool, world.replica.lifecycle.extend(world.tenant, box.id, 100),
                                     asio::use_future);
     EXPECT_EQ(extending.wait_for(milliseconds(200)), std::future_status::timeout) << before;
-    turn(after);
+    turn(box, after);
     EXPECT_EQ(to_string(extending.get().state), after);
     EXPECT_EQ(world.row(box.id).ttl_seconds, 100);
     pool.join();
