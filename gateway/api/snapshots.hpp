@@ -9,7 +9,7 @@ namespace sandgate::api {
 class SnapshotHandlers {
  public:
   SnapshotHandlers(Lifecycle& lifecycle, ProfileResolver& profiles, Database& database)
-      : lifecycle_(lifecycle), snapshots_(lifecycle), profiles_(profiles), database_(database) {}
+      : snapshots_(lifecycle), profiles_(profiles), database_(database) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> create(http::Request& request);
@@ -23,7 +23,6 @@ class SnapshotHandlers {
   Task<CreateOrder> order_like(SandboxRecord source, std::string request_id);
   Task<Json> copies_of_earlier(const http::Request& request, size_t count);
 
-  Lifecycle& lifecycle_;
   Snapshots snapshots_;
   ProfileResolver& profiles_;
   Database& database_;
