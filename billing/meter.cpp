@@ -12,6 +12,7 @@ constexpr size_t kSandboxesPerTransaction = 500;
 // Eight hours: a long outage is caught up in bounded transactions, not in one.
 constexpr size_t kPiecesPerTransaction = 32;
 constexpr std::chrono::seconds kFlushPatience{30};
+constexpr int kSettleTries = 3;
 constexpr size_t kMostLooked = 20'000;  // sandboxes of which the last minute is worked out
 
 // One transaction's worth of flushing.
@@ -157,10 +158,22 @@ Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
   co_return events;
 }
 
-Task<void> Meter::await_bookings(Database& database) {
-  auto work = [](pqxx::work& tx) { sandgate::await_bookings(tx); };
-  auto waiting = database.run_within(kFlushPatience, std::move(work));
-  co_await std::move(waiting);
+Task<void> Meter::settle_ends(Database& database, std::string tenant) {
+  const Time asked_at = SystemClock().now();
+  auto work = [tenant, asked_at](pqxx::work& tx) {
+    await_bookings(tx);
+    return has_unbooked_ends(tx, tenant, asked_at);
+  };
+  // Whoever was waited for may have given up.
+  for (int tries = 0; tries < kSettleTries; ++tries) {
+    co_await book_ends(database, tenant);
+    auto waiting = database.run_within(kFlushPatience, work);
+    const bool some_left = co_await std::move(waiting);
+    if (!some_left) co_return;
+  }
+  Error late(ErrorCode::unavailable, "what has ended is not booked yet: try again");
+  late.retry_after = std::chrono::seconds(1);
+  throw late;
 }
 
 Meter::Measured measured_of(const SandboxMetrics& metrics, Time received_at) {

@@ -72,9 +72,10 @@ class Meter {
   Task<size_t> book_ends(Database& database, std::string tenant = "");
   // As flush() for one tenant, up to this moment.
   Task<size_t> flush_tenant(Database& database, TenantId tenant);
-  // These leave out what somebody else books at the time: returns once all of that is in the books
-  // (or given up). Throws Error(unavailable) when it takes long.
-  static Task<void> await_bookings(Database& database);
+  // These leave out what somebody else books at the time. As book_ends(), but returns only once all
+  // that had ended is in the books, and what others booked of the rest is, too. Throws
+  // Error(unavailable) when it takes long.
+  Task<void> settle_ends(Database& database, std::string tenant);
 
   // What a flush would book now, for who only reads: nothing is written. Of all tenants when
   // empty. To be added to what the same snapshot of the database has booked.

@@ -6,7 +6,7 @@
 namespace sandgate {
 namespace {
 
-constexpr int64_t kBookingLock = 2750314885501973261;
+constexpr int64_t kBookingLock = 2750314885501973261;  // an advisory lock
 
 constexpr const char* kLifeColumns =
     "sandbox, tenant, deployment, provider, region, state, closed_as, own, milli_vcpu, memory_mib,"
@@ -162,6 +162,14 @@ void await_bookings(pqxx::work& tx) {
   // A booking may take longer than others wait for a lock; the limit of the caller's work counts.
   tx.exec("SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(" +
           std::to_string(kBookingLock) + ")");
+}
+
+bool has_unbooked_ends(pqxx::work& tx, const std::string& tenant, Time until) {
+  return run_prepared(tx,
+                      "SELECT EXISTS (SELECT FROM metered_sandbox WHERE unbooked_end IS NOT NULL"
+                      " AND unbooked_end <= $2::timestamptz AND ($1 = '' OR tenant = $1))",
+                      tenant, to_rfc3339(until))[0][0]
+      .as<bool>();
 }
 
 std::vector<MeteredRow> lock_unbooked_ends(pqxx::work& tx, const std::string& tenant, size_t most) {

@@ -37,6 +37,8 @@ void update_metered(pqxx::work& tx, const MeteredRow& row);
 // to see that waits until no such transaction is under way that began before.
 void hold_booking(pqxx::work& tx);
 void await_bookings(pqxx::work& tx);
+// Whether an end before `until` is not booked, of all tenants when empty.
+bool has_unbooked_ends(pqxx::work& tx, const std::string& tenant, Time until);
 
 // Ended ones that are not booked up to their end, `most` at most, of all tenants when empty:
 // locked but for those that somebody else books right now, or only read.

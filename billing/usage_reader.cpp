@@ -20,20 +20,18 @@ bool UsageReader::due(const std::string& tenant) {
 }
 
 Task<void> UsageReader::refresh(std::optional<TenantId> tenant) {
-  std::string whose = tenant ? tenant->value : "";
-  if (!due(whose))
-    co_await meter_.book_ends(database_, std::move(whose));
-  else if (tenant)
-    co_await meter_.flush_tenant(database_, *tenant);
-  else
-    co_await meter_.flush(database_, kFresh);
-  co_await Meter::await_bookings(database_);
+  if (due(tenant ? tenant->value : "")) {
+    if (tenant)
+      co_await meter_.flush_tenant(database_, *tenant);
+    else
+      co_await meter_.flush(database_, kFresh);
+  }
+  co_await book_ends(tenant);
 }
 
 Task<void> UsageReader::book_ends(std::optional<TenantId> tenant) {
   std::string whose = tenant ? tenant->value : "";
-  co_await meter_.book_ends(database_, std::move(whose));
-  co_await Meter::await_bookings(database_);
+  co_await meter_.settle_ends(database_, std::move(whose));
 }
 
 Task<UsageReport> UsageReader::read(UsageQuery query) {

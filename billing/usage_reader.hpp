@@ -23,7 +23,7 @@ class UsageReader {
   // kept, such as invoices.
   Task<void> refresh(std::optional<TenantId> tenant);
   // Books what has ended. For what shows bookings, such as the ledger. After either, what others
-  // were about to book is in the books as well.
+  // were about to book is in the books as well. Throw Error(unavailable) when that takes long.
   Task<void> book_ends(std::optional<TenantId> tenant);
 
  private:

@@ -5,6 +5,7 @@
 #include <future>
 #include <thread>
 
+#include "billing/metered_rows.hpp"
 #include "billing/usage_reader.hpp"
 #include "tests/sandboxes/world.hpp"
 
@@ -93,6 +94,24 @@ TEST(PromptEnds, WhoeverAsksForTheBooksWaitsForABookingUnderWay) {
   holdup.commit();
   EXPECT_EQ(asked.get(), kAllMeters);
   EXPECT_GT(booking.get(), 0u);
+}
+
+TEST(PromptEnds, WhatABookingGaveUpIsBookedByWhoeverAsks) {
+  PromptWorld world;
+  const SandboxRecord box = world.create_earlier();
+  world.kill(box.id);
+  pqxx::connection other(world.database.url());
+  pqxx::work giving_up(other);
+  hold_booking(giving_up);
+  giving_up.exec("SELECT FROM metered_sandbox FOR UPDATE");
+  UsageReader reader(*world.database, world.replica.meter);
+  auto asked = std::async(std::launch::async, [&] {
+    run(reader.refresh(world.tenant));
+    return world.meters(box.id);
+  });
+  EXPECT_EQ(asked.wait_for(300ms), std::future_status::timeout);
+  giving_up.abort();
+  EXPECT_EQ(asked.get(), kAllMeters);
 }
 
 TEST(PromptEnds, ABookingOfWhatRunsTakesThemAlong) {
