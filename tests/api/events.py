@@ -4,7 +4,7 @@ retries, kill -9, and addresses that are refused.
 
     SANDGATE_BINARY=build/gateway/sandgate tests/api/events.py [names of tests]
 
-Exit code 0, 1 for failures, 77 when no sandbox can be started here.
+Exit code 0, 1 for failures, 77 when an account other than root can start no sandbox here.
 """
 import os
 import re
@@ -246,9 +246,10 @@ def main():
     world = World()
     try:
         answer = world.owner.call("POST", "/v1/sandboxes", {"profile": "small"})
-        if answer.status != 201:
-            print(f"skipped: no sandbox can be started here: {answer.body[:300]!r}")
+        if answer.status != 201 and os.geteuid() != 0:
+            print(f"skipped: this account can start no sandbox here: {answer.body[:300]!r}")
             return 77
+        assert answer.status == 201, answer.body[:300]
         world.kill(answer.json()["id"])
         code = run_all(globals(), sys.argv[1:])
         if code:
