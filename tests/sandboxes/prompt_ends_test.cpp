@@ -37,6 +37,14 @@ struct PromptWorld : World {
         " WHERE sandbox = '" +
         id.value + "'");
   }
+  // The meters that are booked once somebody has asked for the books.
+  std::future<std::string> ask(const SandboxId& id) {
+    return std::async(std::launch::async, [this, id] {
+      UsageReader reader(*database, replica.meter);
+      run(reader.refresh(tenant));
+      return meters(id);
+    });
+  }
   std::string unbooked() {
     return sql("SELECT count(*) FROM metered_sandbox WHERE unbooked_end IS NOT NULL");
   }
@@ -85,11 +93,7 @@ TEST(PromptEnds, WhoeverAsksForTheBooksWaitsForABookingUnderWay) {
   const std::string waiting =
       "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'usage_event'::regclass";
   while (world.sql(waiting) == "0") std::this_thread::sleep_for(1ms);
-  UsageReader reader(*world.database, world.replica.meter);
-  auto asked = std::async(std::launch::async, [&] {
-    run(reader.refresh(world.tenant));
-    return world.meters(box.id);
-  });
+  auto asked = world.ask(box.id);
   EXPECT_EQ(asked.wait_for(300ms), std::future_status::timeout);
   holdup.commit();
   EXPECT_EQ(asked.get(), kAllMeters);
@@ -104,11 +108,7 @@ TEST(PromptEnds, WhatABookingGaveUpIsBookedByWhoeverAsks) {
   pqxx::work giving_up(other);
   hold_booking(giving_up);
   giving_up.exec("SELECT FROM metered_sandbox FOR UPDATE");
-  UsageReader reader(*world.database, world.replica.meter);
-  auto asked = std::async(std::launch::async, [&] {
-    run(reader.refresh(world.tenant));
-    return world.meters(box.id);
-  });
+  auto asked = world.ask(box.id);
   EXPECT_EQ(asked.wait_for(300ms), std::future_status::timeout);
   giving_up.abort();
   EXPECT_EQ(asked.get(), kAllMeters);
