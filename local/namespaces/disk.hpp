@@ -20,10 +20,10 @@ class DiskStore {
   // Keeps images and templates below `directory`, which exists and is root's alone.
   explicit DiskStore(std::string directory);
 
-  // A new image for a sandbox, opened for reading and writing. Throws StepError.
-  Fd create(const std::string& id, uint64_t bytes);
-  // As a copy of a whole image; `between` as copy_disk has it.
-  Fd create_from(const std::string& id, int original, const std::function<void()>& between);
+  // A new and empty file for a sandbox's image, opened for reading and writing. Throws StepError.
+  Fd create(const std::string& id);
+  // Makes it a fresh disk of this size. Throws StepError.
+  void format(int image, uint64_t bytes);
   Fd open_image(const std::string& id) const;  // for reading; throws StepError
   void remove(const std::string& id);  // absent: nothing happens
   void rename(const std::string& id, const std::string& to);  // throws StepError

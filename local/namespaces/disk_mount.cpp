@@ -30,6 +30,10 @@ LoopDevice attach_loop(int image_file) {
   throw StepError("configure loop device", EBUSY);
 }
 
+void follow_size(const LoopDevice& loop) {
+  check(ioctl(loop.device.get(), LOOP_SET_CAPACITY), "size loop device");
+}
+
 Fd mount_disk(const LoopDevice& loop) {
   NewFilesystem ext4("ext4");
   ext4.set("source", loop.name);

@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "gateway/core/log.hpp"
+#include "local/namespaces/disk_copy.hpp"
+#include "local/namespaces/disk_mount.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/supervisor.hpp"
@@ -101,9 +103,17 @@ int64_t Supervisor::disk_used(const JournalRecord& record) const {
 }
 
 Fd Supervisor::make_disk(const SandboxOrder& order, uint64_t bytes, const std::atomic<bool>& stop) {
-  if (order.snapshot.empty()) return disks_.create(order.id, bytes);
-  const OpenSnapshot original = snapshots_.open(order.snapshot);
-  return disks_.create_from(order.id, original.image.get(), [&] { check_copy(stop); });
+  const Fd image = disks_.create(order.id);
+  const LoopDevice loop = attach_loop(image.get());
+  if (order.snapshot.empty()) {
+    disks_.format(image.get(), bytes);
+  } else {
+    const OpenSnapshot original = snapshots_.open(order.snapshot);
+    copy_disk(original.image.get(), image.get(), static_cast<off_t>(bytes),
+              [&] { check_copy(stop); });
+  }
+  follow_size(loop);
+  return mount_disk(loop);
 }
 
 }  // namespace sandgate

@@ -12,7 +12,6 @@
 
 #include "gateway/core/log.hpp"
 #include "local/egress/byte_count.hpp"
-#include "local/namespaces/disk_mount.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
@@ -173,8 +172,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   inputs.filter_arguments = seccomp_.arguments.get();
   if (spec.disk == DiskKind::loop) {
     inputs.make_disk = [&, bytes = spec.disk_bytes] {
-      const Fd file = make_disk(order, bytes, live.ending);
-      return mount_disk(attach_loop(file.get()));
+      return make_disk(order, bytes, live.ending);
     };
   }
   Launcher::Launched launched = launcher_.launch(std::move(inputs));

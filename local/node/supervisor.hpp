@@ -134,6 +134,7 @@ class Supervisor {
   // and cannot is logged. Throws Error(forbidden, not_found).
   Fd open_workspace(const SandboxOrder& order, const ImageInfo& image) const;
   Fd find_workspace(const std::string& path) const;
+  // The mount of a new disk, or of a snapshot's copy. Throws StepError; not_found (snapshot).
   Fd make_disk(const SandboxOrder& order, uint64_t bytes, const std::atomic<bool>& stop);
   // Before what needs space on the disk of all begins. Throws Error(no_capacity).
   void require_space() const;
