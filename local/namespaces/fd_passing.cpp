@@ -2,30 +2,36 @@
 
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace sandgate {
 
-ssize_t send_with_fd(int socket, std::string_view text, int with_fd) {
+ssize_t send_with_fds(int socket, std::string_view text, std::span<const int> fds) {
+  if (fds.size() > kMostPassed) return errno = EINVAL, -1;
   iovec part{const_cast<char*>(text.data()), text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostPassed * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  if (with_fd >= 0) {
+  if (!fds.empty()) {
     message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &with_fd, sizeof(int));
+    header->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(header), fds.data(), fds.size_bytes());
   }
   return sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 
-ssize_t receive_with_fd(int socket, char* text, size_t size, Fd& fd) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+ssize_t send_with_fd(int socket, std::string_view text, int fd) {
+  return send_with_fds(socket, text, {&fd, fd >= 0 ? size_t{1} : size_t{0}});
+}
+
+ssize_t receive_with_fds(int socket, char* text, size_t size, std::vector<Fd>& fds) {
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostPassed * sizeof(int))];
   iovec part{text, size};
   msghdr message{};
   message.msg_iov = &part;
@@ -36,14 +42,20 @@ ssize_t receive_with_fd(int socket, char* text, size_t size, Fd& fd) {
   if (got <= 0) return got;
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_type != SCM_RIGHTS) continue;
-    // Where alignment leaves room for a second one, it is closed as the first is replaced.
     const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (size_t i = 0; i < count; ++i) {
       int received = -1;
       std::memcpy(&received, CMSG_DATA(c) + i * sizeof(int), sizeof received);
-      fd.reset(received);
+      fds.emplace_back(received);
     }
   }
+  return got;
+}
+
+ssize_t receive_with_fd(int socket, char* text, size_t size, Fd& fd) {
+  std::vector<Fd> fds;
+  const ssize_t got = receive_with_fds(socket, text, size, fds);
+  if (!fds.empty()) fd = std::move(fds.back());
   return got;
 }
 

@@ -1,4 +1,5 @@
-// The launcher: makes one sandbox and ends; the process it made stays as the sandbox's agent.
+// The launchers, by way of their zygote: each makes one sandbox and ends; the process it made stays
+// as the sandbox's agent.
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "local/namespaces/jail.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/wall.hpp"
+#include "local/namespaces/zygote_process.hpp"
 
 namespace sandgate {
 namespace {
@@ -60,7 +62,7 @@ void run_inside(const LaunchSpec& spec) {
 
 int launch() {
   try {
-    prctl(PR_SET_NAME, "sandgate-agent");  // not the number of the descriptor it was started by
+    send_report({LaunchReport::Kind::launching, getpid(), "", 0});
     LaunchSpec spec = read_spec();
     // An ordinary account must still write its child's id map; the child closes itself later.
     if (!spec.single_id) check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable");
@@ -78,4 +80,4 @@ int launch() {
 }  // namespace
 }  // namespace sandgate
 
-int main() { return sandgate::launch(); }
+int main(int, char** arguments) { return sandgate::run_zygote(arguments[0], sandgate::launch); }

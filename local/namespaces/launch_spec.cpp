@@ -58,6 +58,8 @@ LaunchSpec launch_spec_from(std::string_view text) {
 
 std::string to_json_text(const LaunchReport& report) {
   switch (report.kind) {
+    case LaunchReport::Kind::launching:
+      return Json{{"launching", report.pid}}.dump();
     case LaunchReport::Kind::started:
       return Json{{"started", report.pid}}.dump();
     case LaunchReport::Kind::ready:
@@ -70,6 +72,7 @@ std::string to_json_text(const LaunchReport& report) {
 
 LaunchReport launch_report_from(std::string_view text) {
   Json json = Json::parse(text);
+  if (json.contains("launching")) return {LaunchReport::Kind::launching, json["launching"], "", 0};
   if (json.contains("started")) return {LaunchReport::Kind::started, json["started"], "", 0};
   if (json.contains("ready")) return {LaunchReport::Kind::ready, 0, "", 0};
   return {LaunchReport::Kind::failed, 0, json.at("failed"), json.at("errno")};

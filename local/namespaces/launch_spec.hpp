@@ -50,13 +50,13 @@ struct LaunchSpec {
 std::string to_json_text(const LaunchSpec& spec);
 LaunchSpec launch_spec_from(std::string_view json);  // throws std::exception when malformed
 
-// What comes back over kReportFd, one packet each: the launcher sends `started` with the pidfd of
-// the sandbox's first process (SCM_RIGHTS), that process sends `ready` when every wall is up;
-// either sends `failed` instead. The other way goes one packet: the mount of the sandbox's disk,
-// which the node makes meanwhile, when it is to have one.
+// What comes back over kReportFd, one packet each: the launcher sends `launching`, then `started`
+// with the pidfd of the sandbox's first process (SCM_RIGHTS), that process sends `ready` when every
+// wall is up; either sends `failed` instead. The other way goes one packet: the mount of the
+// sandbox's disk, which the node makes meanwhile, when it is to have one.
 struct LaunchReport {
-  enum class Kind { started, ready, failed } kind = Kind::failed;
-  int pid = 0;  // started: in the node's pid namespace
+  enum class Kind { launching, started, ready, failed } kind = Kind::failed;
+  int pid = 0;  // launching: the launcher; started: in the node's pid namespace
   std::string step;  // failed: what was being done
   int error_number = 0;
 };

@@ -24,6 +24,8 @@ namespace sandgate {
 namespace {
 
 constexpr int kLaunchTimeoutSeconds = 10;
+// Their memory is in the same places, which one of them might give away about another.
+constexpr int kLaunchesEach = 64;
 
 Fd sealed_copy(const std::string& path) {
   Fd from = check_fd(open(path.c_str(), O_RDONLY | O_CLOEXEC), "open launcher");
@@ -41,10 +43,6 @@ Fd sealed_copy(const std::string& path) {
         "seal launcher");
   // Above the descriptors a launcher gets, which would cover it before it is executed.
   return check_fd(fcntl(copy.get(), F_DUPFD_CLOEXEC, kAboveTargets), "keep launcher");
-}
-
-pid_t spawn(int program, const Handover& handover) {
-  return handover.spawn("/proc/self/fd/" + std::to_string(program), {"sandgate-agent"}, {});
 }
 
 struct Packet {
@@ -79,44 +77,61 @@ void kill_and_reap(const Fd& pidfd) {
   waitid(P_PIDFD, static_cast<id_t>(pidfd.get()), &info, WEXITED);
 }
 
-void collect(int socket_fd, Launcher::Launched& launched) {
-  for (bool ready = false; !ready || !launched.pidfd;) {
-    std::optional<Packet> packet = receive(socket_fd);
-    if (!packet) throw StepError("launcher ended early", ECHILD);
-    switch (packet->report.kind) {
-      case LaunchReport::Kind::failed:
-        throw StepError(packet->report.step, packet->report.error_number);
+// A launch so far: its launcher, when that has said who it is, and what came of it.
+struct Launch {
+  pid_t launcher = 0;
+  Launcher::Launched launched;
+  bool ready = false;
+
+  void heed(Packet packet) {
+    switch (packet.report.kind) {
+      case LaunchReport::Kind::launching:
+        launcher = packet.report.pid;
+        break;
+      case LaunchReport::Kind::started:
+        launched.pid = packet.report.pid;
+        launched.pidfd = std::move(packet.fd);
+        break;
       case LaunchReport::Kind::ready:
         ready = true;
         break;
-      case LaunchReport::Kind::started:
-        launched.pid = packet->report.pid;
-        launched.pidfd = std::move(packet->fd);
-        launched.start_time = process_start_time(launched.pid);
-        break;
+      case LaunchReport::Kind::failed:
+        throw StepError(packet.report.step, packet.report.error_number);
+    }
+  }
+};
+
+void collect(int socket_fd, Launch& launch) {
+  while (!launch.ready || !launch.launched.pidfd) {
+    std::optional<Packet> packet = receive(socket_fd);
+    if (!packet) throw StepError("launcher ended early", ECHILD);
+    launch.heed(*std::move(packet));
+  }
+}
+
+// What has begun goes on saying so until it is gone: the first process may have been started, and
+// the launcher itself begun, without our having read of it.
+void end_begun(int socket_fd, Launch& launch) {
+  for (;;) {
+    if (launch.launcher != 0) kill(launch.launcher, SIGKILL);
+    try {
+      std::optional<Packet> packet = receive(socket_fd);
+      if (!packet) return;
+      launch.heed(*std::move(packet));
+    } catch (const StepError& failure) {
+      if (failure.number == ETIMEDOUT) return;
     }
   }
 }
 
-// Of a launch that failed: the first process may have been started without our having read of it.
-void end_started(int socket_fd, Launcher::Launched& launched) {
-  try {
-    while (std::optional<Packet> packet = receive(socket_fd)) {
-      if (packet->report.kind == LaunchReport::Kind::started)
-        launched.pidfd = std::move(packet->fd);
-    }
-  } catch (const StepError&) {
-    // it does not say more
-  }
-  kill_and_reap(launched.pidfd);
-}
-
-void give_up(pid_t launcher, int socket_fd, Launcher::Launched& launched) {
-  kill(launcher, SIGKILL);
-  end_started(socket_fd, launched);
+void give_up(int socket_fd, Launch& launch) {
+  end_begun(socket_fd, launch);
+  kill_and_reap(launch.launched.pidfd);
+  if (launch.launcher == 0) return;
+  waitpid(launch.launcher, nullptr, 0);
   // Also a first process that it had no time to report, which is ours by CLONE_PARENT, in the
   // launcher's group, and ends without a launcher.
-  while (waitpid(-launcher, nullptr, 0) > 0) continue;
+  while (waitpid(-launch.launcher, nullptr, 0) > 0) continue;
 }
 
 // A launcher that ended instead of reading it has said why.
@@ -127,45 +142,61 @@ void hand_over_disk(int socket_fd, const Fd& disk) { send_with_fd(socket_fd, "di
 Launcher::Launcher(const std::string& program_path)
     : program_(sealed_copy(program_path)), nursery_(make_nursery()) {}
 
+std::shared_ptr<const Zygote> Launcher::zygote(const Zygote* lost) const {
+  const std::lock_guard lock(mutex_);
+  if (launches_left_ == 0 || zygote_.get() == lost) {
+    zygote_ = std::make_shared<Zygote>(program_.get());
+    launches_left_ = kLaunchesEach;
+  }
+  --launches_left_;
+  return zygote_;
+}
+
+void Launcher::begin(const std::vector<int>& descriptors) const {
+  const auto first = zygote(nullptr);
+  try {
+    first->launch(descriptors);
+  } catch (const StepError&) {
+    zygote(first.get())->launch(descriptors);  // somebody killed it
+  }
+}
+
 Launcher::Launched Launcher::launch(Inputs inputs) const {
   int pair[2];
   check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), "report socket");
   Fd ours(pair[0]), theirs(pair[1]);
   inputs.spec.cgroup_fds = static_cast<int>(inputs.cgroups.size());
   inputs.spec.has_nursery = static_cast<bool>(nursery_);
-  Fd spec = text_memfd("launch", to_json_text(inputs.spec));
-  Fd null = check_fd(open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
-  pid_t launcher = 0;
-  {
-    Handover handover;
-    for (int stream : {0, 1, 2}) handover.give(null.get(), stream);
-    handover.give(spec.get(), kSpecFd);
-    handover.give(theirs.get(), kReportFd);
-    handover.give(inputs.image, kImageFd);
-    handover.give(inputs.listener, kListenerFd);
-    handover.give(inputs.filter_calls, kFilterCallsFd);
-    handover.give(inputs.filter_arguments, kFilterArgumentsFd);
-    handover.give(inputs.workspace >= 0 ? inputs.workspace : null.get(), kWorkspaceFd);
-    handover.give(nursery_ ? nursery_.get() : null.get(), kNurseryFd);
-    int target = kFirstCgroup;
-    for (const Fd& cgroup : inputs.cgroups) handover.give(cgroup.get(), target++);
-    launcher = spawn(program_.get(), handover);
-  }
+  const Fd spec = text_memfd("launch", to_json_text(inputs.spec));
+  const Fd null = check_fd(open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
+  // In the order of LaunchFd.
+  std::vector<int> descriptors{spec.get(),
+                               theirs.get(),
+                               inputs.image,
+                               inputs.listener,
+                               inputs.filter_calls,
+                               inputs.filter_arguments,
+                               inputs.workspace >= 0 ? inputs.workspace : null.get(),
+                               nursery_ ? nursery_.get() : null.get()};
+  for (const Fd& cgroup : inputs.cgroups) descriptors.push_back(cgroup.get());
+  begin(descriptors);
   theirs.reset();
-  Launched launched;
+  Launch launch;
   try {
     if (inputs.make_disk) {
-      launched.disk = inputs.make_disk();
-      hand_over_disk(ours.get(), launched.disk);
+      launch.launched.disk = inputs.make_disk();
+      hand_over_disk(ours.get(), launch.launched.disk);
     }
-    collect(ours.get(), launched);
+    collect(ours.get(), launch);
   } catch (...) {
-    give_up(launcher, ours.get(), launched);
+    give_up(ours.get(), launch);
     throw;
   }
-  waitpid(launcher, nullptr, 0);
+  waitpid(launch.launcher, nullptr, 0);
+  Launched& launched = launch.launched;
+  launched.start_time = process_start_time(launched.pid);
   launched.mounts.reset(open_mount_namespace(launched.pid));
-  return launched;
+  return std::move(launched);
 }
 
 uint64_t process_start_time(pid_t pid) {

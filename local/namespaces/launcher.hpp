@@ -2,16 +2,20 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "local/namespaces/fd.hpp"
 #include "local/namespaces/launch_spec.hpp"
+#include "local/namespaces/zygote.hpp"
 
 namespace sandgate {
 
 // The program that makes sandboxes, as a sealed copy in memory: nothing on disk that a sandbox
-// could reach or replace is ever executed outside it.
+// could reach or replace is ever executed outside it. It starts once for so many launches, see
+// Zygote.
 class Launcher {
  public:
   // Reads the static launcher program. Throws StepError.
@@ -43,8 +47,15 @@ class Launcher {
   Launched launch(Inputs inputs) const;
 
  private:
+  void begin(const std::vector<int>& descriptors) const;
+  // The one in use, or the next; never `lost`.
+  std::shared_ptr<const Zygote> zygote(const Zygote* lost) const;
+
   Fd program_;
   Fd nursery_;
+  mutable std::mutex mutex_;  // guards what follows
+  mutable std::shared_ptr<const Zygote> zygote_;
+  mutable int launches_left_ = 0;
 };
 
 // Start time of a process in clock ticks since boot; 0 when there is no such process.

@@ -1,0 +1,36 @@
+#include "local/namespaces/zygote.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <string>
+
+#include "local/namespaces/fd_passing.hpp"
+#include "local/namespaces/handover.hpp"
+#include "local/namespaces/zygote_process.hpp"
+
+namespace sandgate {
+
+Zygote::Zygote(int program) {
+  int pair[2];
+  check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), "zygote socket");
+  control_.reset(pair[0]);
+  const Fd theirs(pair[1]);
+  const Fd null = check_fd(open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
+  Handover handover;
+  for (int stream : {0, 1, 2}) handover.give(null.get(), stream);
+  handover.give(theirs.get(), kZygoteControlFd);
+  pid_ = handover.spawn("/proc/self/fd/" + std::to_string(program), {kZygoteName}, {});
+}
+
+Zygote::~Zygote() {
+  control_.reset();
+  waitpid(pid_, nullptr, 0);
+}
+
+void Zygote::launch(std::span<const int> descriptors) const {
+  check(send_with_fds(control_.get(), "x", descriptors), "ask zygote");
+}
+
+}  // namespace sandgate

@@ -1,0 +1,73 @@
+#include "local/namespaces/zygote_process.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "local/namespaces/fd_passing.hpp"
+#include "local/namespaces/handover.hpp"
+#include "local/namespaces/launch_spec.hpp"
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+namespace {
+
+static_assert(std::char_traits<char>::length(kLauncherName) <=
+              std::char_traits<char>::length(kZygoteName));
+
+// A sibling, so that the node can wait for it.
+pid_t copy_self() {
+  return static_cast<pid_t>(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0));
+}
+
+// Out of the way of their places first.
+void take_places(std::vector<Fd> received) {
+  for (Fd& fd : received)
+    fd = check_fd(fcntl(fd.get(), F_DUPFD_CLOEXEC, kAboveTargets), "launcher descriptor");
+  int place = kSpecFd;
+  for (const Fd& fd : received) check(dup2(fd.get(), place++), "launcher descriptor");
+}
+
+[[noreturn]] void become_launcher(char* name, std::vector<Fd> received, int (*launch)()) {
+  setsid();
+  std::strcpy(name, kLauncherName);
+  prctl(PR_SET_NAME, kLauncherName);
+  try {
+    take_places(std::move(received));
+  } catch (const StepError&) {
+    _exit(1);  // without its report socket
+  }
+  _exit(launch());
+}
+
+void tell_failure(const std::vector<Fd>& received, int error_number) {
+  constexpr size_t kReport = kReportFd - kSpecFd;
+  if (received.size() <= kReport) return;
+  const LaunchReport report{LaunchReport::Kind::failed, 0, "copy zygote", error_number};
+  send_with_fd(received[kReport].get(), to_json_text(report), -1);
+}
+
+}  // namespace
+
+int run_zygote(char* name, int (*launch)()) {
+  prctl(PR_SET_NAME, kZygoteName);
+  for (;;) {
+    char word = 0;
+    std::vector<Fd> received;
+    const ssize_t got = receive_with_fds(kZygoteControlFd, &word, 1, received);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got < 0;
+    const pid_t copy = copy_self();
+    if (copy == 0) become_launcher(name, std::move(received), launch);
+    if (copy < 0) tell_failure(received, errno);
+  }
+}
+
+}  // namespace sandgate
