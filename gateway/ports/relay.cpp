@@ -272,8 +272,15 @@ AnswerFraming Relay::framing() const {
   return framing;
 }
 
+Upstream Relay::upstream() const {
+  if (app_->path_prefix().empty()) return {};
+  for (const auto& [name, value] : app_->headers())
+    if (name == "Host") return {value, app_->path_prefix()};
+  return {"", app_->path_prefix()};
+}
+
 std::string Relay::answer_head(const AnswerFraming& framing) const {
-  const Returning returning{*response_, address_, request_, framing, cookie};
+  const Returning returning{*response_, address_, request_, framing, cookie, upstream()};
   return returned_head(returning);
 }
 

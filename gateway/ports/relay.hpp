@@ -61,6 +61,7 @@ class Relay {
   Task<void> watch();  // until the port is closed: then the connection is
 
   AnswerFraming framing() const;
+  Upstream upstream() const;
   std::string answer_head(const AnswerFraming& framing) const;
   bool asks_for_upgrade() const;
   bool repeatable() const;

@@ -44,7 +44,9 @@ size_t own_origin(std::string_view location, std::string_view host) {
 }
 
 bool is_below_prefix(std::string_view path, std::string_view prefix) {
-  return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
+  return path.starts_with(prefix) &&
+         (path.size() == prefix.size() ||
+          std::string_view("/?#").find(path[prefix.size()]) != std::string_view::npos);
 }
 
 bool starts_with_host_prefix(std::string_view cookie) {
@@ -64,17 +66,16 @@ void append_answered(std::string& head, const Returning& returning, std::string_
   const PortAddress& address = returning.address;
   if (equal_ignoring_case(name, "X-Request-Id")) return;
   if (equal_ignoring_case(name, "Set-Cookie")) {
-    if (!names_token(value)) append_field(head, name, kept_cookie(value, address));
+    if (!names_token(value))
+      append_field(head, name, kept_cookie(value, address, returning.upstream));
     return;
   }
-  if (address.prefix.empty()) return append_field(head, name, value);
-  if (reaches_beyond(name)) return;
-  if (equal_ignoring_case(name, "Location"))
-    append_field(
-        head, name,
-        kept_location(value, address, returning.request.headers.find("Host").value_or("")));
-  else
-    append_field(head, name, value);
+  if (!address.prefix.empty() && reaches_beyond(name)) return;
+  if (!equal_ignoring_case(name, "Location")) return append_field(head, name, value);
+  const std::string location = program_location(value, returning.upstream);
+  if (address.prefix.empty()) return append_field(head, name, location);
+  const auto host = returning.request.headers.find("Host").value_or("");
+  append_field(head, name, kept_location(location, address, host));
 }
 
 void append_answer_framing(std::string& head, const AnswerFraming& framing) {
@@ -100,6 +101,14 @@ std::string_view value_of(const AppResponse& answer, std::string_view wanted) {
 
 }  // namespace
 
+std::string program_location(std::string_view location, const Upstream& upstream) {
+  const std::string_view path = location.substr(own_origin(location, upstream.host));
+  if (upstream.prefix.empty() || !is_below_prefix(path, upstream.prefix))
+    return std::string(location);
+  const std::string_view rest = path.substr(upstream.prefix.size());
+  return (rest.starts_with('/') ? "" : "/") + std::string(rest);
+}
+
 std::string kept_location(std::string_view location, const PortAddress& address,
                           std::string_view host) {
   const size_t origin = own_origin(location, host);
@@ -111,7 +120,8 @@ std::string kept_location(std::string_view location, const PortAddress& address,
          (path.starts_with('/') ? "" : "/") + std::string(path);
 }
 
-std::string kept_cookie(std::string_view cookie, const PortAddress& address) {
+std::string kept_cookie(std::string_view cookie, const PortAddress& address,
+                        const Upstream& upstream) {
   const bool by_path = !address.prefix.empty();
   std::string kept, path = "/";
   for (bool first = true; first || !cookie.empty(); first = false) {
@@ -120,9 +130,10 @@ std::string kept_cookie(std::string_view cookie, const PortAddress& address) {
     cookie.remove_prefix(std::min(end + 1, cookie.size()));
     const std::string_view name = part.substr(0, part.find('='));
     if (!first && equal_ignoring_case(name, "Domain")) continue;
-    if (!first && by_path && equal_ignoring_case(name, "Path")) {
+    if (!first && (by_path || !upstream.prefix.empty()) && equal_ignoring_case(name, "Path")) {
       if (part.size() > name.size() + 1 && part[name.size() + 1] == '/')
-        path = part.substr(name.size() + 1);
+        path = program_location(part.substr(name.size() + 1), upstream);
+      if (!by_path) kept.append("; Path=").append(path);
       continue;
     }
     if (first && by_path && starts_with_host_prefix(part))

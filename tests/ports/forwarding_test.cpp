@@ -183,6 +183,22 @@ TEST(Returning, KeepsLocationsThatNameTheGateway) {
   EXPECT_EQ(kept("http:///a", ""), "http:///a");
 }
 
+TEST(Returning, WhatAnUpstreamPutBeforeThePathIsTakenAwayAgain) {
+  const Upstream upstream{"inner:1", "/p/y/80"};
+  const auto said = [&](const char* location) { return program_location(location, upstream); };
+  EXPECT_EQ(said("/p/y/80/login?a"), "/login?a");
+  EXPECT_EQ(said("http://inner:1/p/y/80/login"), "/login");
+  EXPECT_EQ(said("//inner:1/p/y/80"), "/");
+  EXPECT_EQ(said("/p/y/80?a"), "/?a");
+  for (const char* same : {"/p/y/800", "/login", "http://inner:1/v1", "http://other/p/y/80/", "a"})
+    EXPECT_EQ(said(same), same);
+  EXPECT_EQ(program_location("/login", {}), "/login");
+  PortAddress address;
+  EXPECT_EQ(kept_cookie("a=b; Path=/p/y/80/c; Secure", address, upstream), "a=b; Path=/c; Secure");
+  address.prefix = "/p/x/80";
+  EXPECT_EQ(kept_cookie("a=b; Path=/p/y/80/c", address, upstream), "a=b; Path=/p/x/80/c");
+}
+
 std::string returned(std::initializer_list<std::string> fields) {
   AppResponse answer(false);
   std::string text = "HTTP/1.1 200 OK\r\n";
