@@ -18,13 +18,13 @@ namespace {
 // programs. Left in sight: cpuinfo, meminfo, stat, loadavg, uptime, version and the like, which
 // programs size themselves by.
 constexpr const char* kMasked[] = {
-    "acpi",       "asound",        "bootconfig",  "cmdline",      "config.gz",  "diskstats",
-    "driver",     "interrupts",    "iomem",       "ioports",      "kallsyms",   "kcore",
-    "key-users",  "keys",          "kmsg",        "kpagecgroup",  "kpagecount", "kpageflags",
-    "modules",    "latency_stats", "mtrr",        "partitions",   "pressure",   "sched_debug",
-    "schedstat",  "scsi",          "slabinfo",    "softirqs",     "swaps",      "sysrq-trigger",
-    "timer_list", "timer_stats",   "vmallocinfo", "dynamic_debug"};
-constexpr const char* kReadOnly[] = {"bus", "fs", "irq", "sys"};
+    "acpi",          "asound",     "bootconfig",    "cmdline",     "config.gz",    "diskstats",
+    "driver",        "fs",         "interrupts",    "iomem",       "ioports",      "kallsyms",
+    "kcore",         "key-users",  "keys",          "kmsg",        "kpagecgroup",  "kpagecount",
+    "kpageflags",    "modules",    "latency_stats", "mtrr",        "partitions",   "pressure",
+    "sched_debug",   "schedstat",  "scsi",          "slabinfo",    "softirqs",     "swaps",
+    "sysrq-trigger", "timer_list", "timer_stats",   "vmallocinfo", "dynamic_debug"};
+constexpr const char* kReadOnly[] = {"bus", "irq", "sys"};
 
 // An entry this kernel does not have needs no mask.
 Fd open_entry(int proc, const char* name) {

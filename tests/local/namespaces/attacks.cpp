@@ -65,6 +65,8 @@ constexpr Attack kAttacks[] = {
      "for f in cmdline modules partitions interrupts diskstats keys timer_list iomem; do "
      "[ -s /proc/$f ] || grep -q . /proc/$f 2>/dev/null && echo broken $f; done; echo refused",
      "proc_masks"},
+    {"see the disks of others in proc",
+     "[ -n \"$(ls -A /proc/fs 2>/dev/null)\" ] && echo broken || echo refused", "proc_masks"},
     {"make a device",
      "cd /tmp; for d in 'c 1 3' 'b 254 0' 'b 7 0' 'c 10 232' 'c 1 1'; do "
      "mknod dev$RANDOM $d 2>/dev/null && echo broken $d; done; echo refused"},
