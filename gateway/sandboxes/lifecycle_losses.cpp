@@ -1,6 +1,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/measured_end.hpp"
 
 // What a sandbox that is not there any more comes to: the end somebody asked for, or a loss.
 namespace sandgate {
@@ -115,7 +116,7 @@ Task<std::optional<Meter::Measured>> Lifecycle::counted_end(SandboxRecord record
   const auto outcome = co_await attempt_within(kFindPatience, std::move(finding));
   const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
   if (!found || !*found || !(*found)->counted) co_return std::nullopt;
-  co_return measured_of(*(*found)->counted, parts_.clock.now());
+  co_return measured_end(*(*found)->counted, parts_.clock.now());
 }
 
 Task<bool> Lifecycle::note_end(SandboxId id) {

@@ -1,6 +1,7 @@
 #include "gateway/sandboxes/prompt_ends.hpp"
 
 #include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/measured_end.hpp"
 
 namespace sandgate {
 namespace {
@@ -23,7 +24,7 @@ Task<std::optional<Meter::Measured>> PromptEnds::finish(DeploymentPtr deployment
   const auto outcome = co_await attempt_within(kFinishPatience, std::move(finishing));
   const auto* counted = std::get_if<SandboxMetrics>(&outcome);
   if (!counted) co_return std::nullopt;
-  co_return measured_of(*counted, clock.now());
+  co_return measured_end(*counted, clock.now());
 }
 
 std::shared_ptr<void> PromptEnds::begin(const SandboxId& id) {

@@ -5,6 +5,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/measured_end.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
 
@@ -102,7 +103,7 @@ Task<size_t> Reconciler::fail_lost(DeploymentPtr deployment, std::vector<Backend
     const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
     if (!found || (*found && (*found)->state != BackendState::gone)) continue;
     if (*found && (*found)->counted) {
-      const auto counted = measured_of(*(*found)->counted, lifecycle_.parts().clock.now());
+      const auto counted = measured_end(*(*found)->counted, lifecycle_.parts().clock.now());
       co_await lifecycle_.write_end(record, counted.sampled_at, counted);
       continue;
     }

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <boost/asio/thread_pool.hpp>
 
 #include "gateway/core/crypto.hpp"
@@ -42,6 +43,12 @@ class WholeSteps {
   std::shared_ptr<Reaper> reaper_;
 };
 
+// The database's clock as gateways know it, which need not be this machine's.
+struct OtherClock : Clock {
+  Time now() const override { return SystemClock().now() + ahead.load(); }
+  std::atomic<std::chrono::seconds> ahead{};
+};
+
 // Everything one gateway replica needs for sandboxes, on a database and backends it shares.
 struct Replica {
   Replica(const std::string& url, DeploymentSet fixed,
@@ -79,7 +86,7 @@ struct Replica {
   Vault vault{Secret(std::string(32, 'k'))};
   DeploymentStore store;
   Deployments deployments;
-  SystemClock clock;
+  OtherClock clock;
   HealthBoard board{clock};
   PriceBooks prices{database};
   Meter meter{prices};
@@ -146,6 +153,12 @@ struct World {
                " usage_event WHERE sandbox = s.id) FROM sandbox s JOIN metered_sandbox m"
                " ON m.sandbox = s.id WHERE m.state = 'closed' AND s.id = '" +
                id.value + "'") == "t";
+  }
+  // Whether that is when its backend says that it ended, as near as two clocks can be compared.
+  bool ended_as_its_backend_says(const SandboxRecord& box) {
+    const auto gone = run(a->find(box.backend_id));
+    const Time::duration off = row(box.id).ended_at.value() - gone->counted->sampled_at;
+    return std::chrono::abs(off) < std::chrono::milliseconds(20);
   }
   DeploymentSet fixed(const std::string& machine = "") const {
     return {std::make_shared<const Deployment>(make("a", a, machine)),

@@ -168,7 +168,7 @@ Task<SandboxMetrics> FakeProvider::finish(std::string id) {
       BackendSandbox& gone = finished_[id] = alive.mapped();
       gone.state = BackendState::gone;
       gone.counted = counted_.value_or(SandboxMetrics());
-      gone.counted->sampled_at = SystemClock().now();
+      gone.counted->sampled_at = SystemClock().now() - ended_ago_.load();
     }
   }
   while (hang_kills_) co_await sleep_for(std::chrono::milliseconds(2));

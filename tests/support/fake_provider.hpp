@@ -41,6 +41,8 @@ class FakeProvider : public Provider {
   void leave(const std::string& backend_id);  // it dies by itself, and lies there until a kill
   void made_at(Time at) { made_at_ = at; }  // what lists say of those that come; at first nothing
 
+  // When finish() says that a sandbox ended, for all to come.
+  void end_earlier(std::chrono::milliseconds by) { ended_ago_ = by; }
   void count(SandboxMetrics totals);  // what metrics() says from now on; before, it refuses
 
   size_t alive() const;
@@ -96,6 +98,7 @@ class FakeProvider : public Provider {
   std::string foreseen_;
   std::atomic<bool> refuse_kills_{false}, hang_kills_{false}, hang_lists_{false};
   std::atomic<std::chrono::seconds> longest_{};
+  std::atomic<std::chrono::milliseconds> ended_ago_{};
   std::atomic<int> creates_{0}, kills_{0};
 };
 
