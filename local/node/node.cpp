@@ -12,6 +12,7 @@
 #include "gateway/core/async.hpp"
 #include "gateway/core/log.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/node/ceilings.hpp"
 #include "local/node/errands.hpp"
 #include "local/node/listener.hpp"
 #include "local/node/machine_share.hpp"
@@ -112,6 +113,7 @@ int run_node(NodeSettings settings) {
     const MachineShare share = share_of_machine(settings);
     settings.name = share.name;
     settings.id_base = share.id_base;
+    lift_ceilings();
     const JournalDirectory journal(sandboxes_dir(settings));
     serve_until_told(settings);
     return 0;

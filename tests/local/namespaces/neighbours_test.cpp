@@ -1,9 +1,13 @@
 // What one sandbox does to itself, and that its neighbour hardly notices.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <fstream>
 #include <limits>
+#include <thread>
 #include <vector>
 
+#include "local/node/ceilings.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 
 namespace sandgate::test {
@@ -194,6 +198,64 @@ TEST_F(NeighboursTest, HoardsOfSmallThingsEnd) {
   EXPECT_EQ(node().shell(bomb, "echo alive").out, "alive\n");
   EXPECT_EQ(output("echo alive"), "alive");
   run(node().provider().kill(bomb));
+}
+
+// How many files more than before are open on this machine at most while it lives.
+class MostOpenFiles {
+ public:
+  int64_t seen() const { return most_ - before_; }
+
+ private:
+  static int64_t now() {
+    int64_t open = 0;
+    std::ifstream("/proc/sys/fs/file-nr") >> open;
+    return open;
+  }
+
+  const int64_t before_ = now();
+  std::atomic<int64_t> most_ = before_;
+  std::jthread watch_{[this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      most_ = std::max<int64_t>(most_, now());
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }};
+};
+
+// Processes enough for eight times what a machine of 4 GiB lets be open by itself.
+constexpr const char* kOpenAll =
+    "import os, resource, signal\n"
+    "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+    "resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))\n"
+    "for n in range(50):\n"
+    "  r, w = os.pipe()\n"
+    "  if os.fork() == 0:\n"
+    "    try:\n"
+    "      while True: os.open('/dev/null', os.O_RDONLY)\n"
+    "    except OSError: os.write(w, b'full')\n"
+    "    signal.pause()\n"
+    "  os.close(w)\n"
+    "  if not os.read(r, 4): break\n";
+
+TEST_F(NeighboursTest, TheMachineHasEnoughForAllOnceANodeHasBegun) {
+  for (const ProbeResult& result : probe_ceilings())
+    EXPECT_EQ(result.detail.find("until"), std::string::npos) << result.name << result.detail;
+}
+
+// What limits them is memory alone, so that no sandbox can take all that the machine has.
+TEST_F(NeighboursTest, OpenFilesAreLimitedByMemory) {
+  const auto most_within = [](int64_t mib) {
+    const std::string bomb = noisy(1000, mib);
+    const MostOpenFiles most;
+    node().python(bomb, kOpenAll);
+    EXPECT_EQ(node().shell(bomb, "echo alive").out, "alive\n");
+    run(node().provider().kill(bomb));
+    return most.seen();
+  };
+  const int64_t few = most_within(128), more = most_within(400);
+  EXPECT_LT(few, (128 << 20) / 128);
+  EXPECT_GT(more, few + few / 2);
+  EXPECT_LT(more, (400 << 20) / 128);
 }
 
 }  // namespace

@@ -1,0 +1,91 @@
+#include "local/node/ceilings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/run.hpp"
+
+namespace sandgate::test {
+namespace {
+
+constexpr const char* kMostFiles = "9223372036854775807";
+
+// A /proc of which only what counts is there.
+struct Machine {
+  Machine(const std::string& files, const std::string& pids, const std::string& terminals,
+          const std::string& options = "root=/dev/vda rw") {
+    std::filesystem::create_directories(proc() + "/sys/kernel/pty");
+    std::filesystem::create_directories(proc() + "/sys/fs");
+    std::ofstream(proc() + "/sys/fs/file-max") << files << "\n";
+    std::ofstream(proc() + "/sys/kernel/pid_max") << pids << "\n";
+    std::ofstream(proc() + "/sys/kernel/pty/max") << terminals << "\n";
+    std::ofstream(proc() + "/cmdline") << options << "\n";
+  }
+  std::string proc() const { return directory.path(); }
+  void lift() const {
+    for (const Ceiling& ceiling : ceilings(proc())) ceiling.lift();
+  }
+  std::string now() const {
+    std::string files, pids, terminals;
+    std::ifstream(proc() + "/sys/fs/file-max") >> files;
+    std::ifstream(proc() + "/sys/kernel/pid_max") >> pids;
+    std::ifstream(proc() + "/sys/kernel/pty/max") >> terminals;
+    return files + " " + pids + " " + terminals;
+  }
+  std::vector<ProbeResult> probe() const {
+    std::vector<ProbeResult> results;
+    for (const Ceiling& ceiling : ceilings(proc())) results.push_back(ceiling.probe());
+    return results;
+  }
+
+  TempDirectory directory;
+};
+
+TEST(Ceilings, AreAsHighAsTheyGoOnceANodeBegins) {
+  const Machine machine("2466177", "32768", "4096");
+  for (const ProbeResult& result : machine.probe()) {
+    EXPECT_TRUE(result.ok) << result.name;
+    EXPECT_NE(result.detail.find("until a node begins"), std::string::npos) << result.name;
+  }
+  machine.lift();
+  EXPECT_EQ(machine.now(), std::string(kMostFiles) + " 4194304 1048576");
+  for (const ProbeResult& result : machine.probe()) {
+    EXPECT_TRUE(result.ok) << result.name;
+    EXPECT_EQ(result.detail.find("until"), std::string::npos) << result.name;
+  }
+}
+
+TEST(Ceilings, ThatAreHighEnoughStay) {
+  const Machine machine("9000000000000000000", "2000000", "100000");
+  machine.lift();
+  EXPECT_EQ(machine.now(), "9000000000000000000 2000000 100000");
+}
+
+TEST(Ceilings, OfFilesStayWhereMemoryDoesNotCountThem) {
+  const Machine machine("2466177", "32768", "4096", "quiet cgroup.memory=nosocket,nokmem rw");
+  machine.lift();
+  EXPECT_EQ(machine.now(), "2466177 4194304 1048576");
+  const ProbeResult files = machine.probe().front();
+  EXPECT_FALSE(files.ok);
+  EXPECT_EQ(files.fix, "boot without cgroup.memory=nokmem");
+}
+
+// A number that not even root may change.
+TEST(Ceilings, ThatMayNotBeRaisedAreToldOf) {
+  const Ceiling ceiling(
+      {"groups", "kernel.ngroups_max", "/proc/sys/kernel/ngroups_max", 1'000'000, 2'000'000, ""});
+  EXPECT_EQ(ceiling.lift(), Ceiling::Lifted::refused);
+  EXPECT_FALSE(ceiling.probe().ok);
+  EXPECT_EQ(ceiling.probe().fix, "sysctl -w kernel.ngroups_max=2000000");
+}
+
+TEST(Ceilings, ThatThisKernelDoesNotHaveAreNone) {
+  const Ceiling ceiling({"none", "none", "/nonexistent", 1, 1, ""});
+  EXPECT_EQ(ceiling.lift(), Ceiling::Lifted::was_enough);
+  EXPECT_TRUE(ceiling.probe().ok);
+}
+
+}  // namespace
+}  // namespace sandgate::test
