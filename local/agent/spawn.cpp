@@ -131,6 +131,9 @@ int execute(const SpawnSpec& spec) {
                        enter_directory(settings.workdir, spec.identity.home);
   if (!started && !enter_directory(spec.cwd, spec.identity.home)) fail(Step::directory);
   const int reason = execute(spec);
+  // The start is told first: nobody reads what is written until then, and the line may be longer
+  // than what holds it.
+  ::close(kReportFd);
   const bool missing = reason == ENOENT || reason == ENOTDIR;
   ::dprintf(2, "%s: %s\n", spec.argv.front().c_str(),
             missing ? "command not found" : ::strerror(reason));

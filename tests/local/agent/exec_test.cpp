@@ -42,6 +42,18 @@ TEST_F(ExecTest, SaysWhatCannotRun) {
   EXPECT_EQ(exec(plain).exit.exit_code, 126);
 }
 
+// Longer than a pipe or a terminal holds.
+TEST_F(ExecTest, SaysWhatCannotRunHoweverLongItsName) {
+  Command missing;
+  missing.argv = {std::string(100'000, 'x')};
+  const Outcome told = exec(missing);
+  EXPECT_EQ(told.exit.exit_code, 126);
+  EXPECT_TRUE(told.err.starts_with("xxx"));
+  EXPECT_TRUE(told.err.ends_with("x: File name too long\n"));
+  missing.pty = PtySize{80, 24};
+  EXPECT_EQ(exec(missing).exit.exit_code, 126);
+}
+
 TEST_F(ExecTest, ProgramsHaveNoneOfTheAgentsAdvantages) {
   rlimit ours{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &ours), 0);
