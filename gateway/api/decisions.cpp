@@ -60,7 +60,7 @@ Task<http::Response> DecisionHandlers::explain(http::Request& request) {
   ObjectReader reader(body, problems);
   const Json* asked = reader.object("request");
   if (asked && !asked->is_object()) reader.problem("request", "must be an object");
-  if (asked && asked->contains("profile"))
+  if (asked && !asked->value("profile", Json()).is_null())
     problems.add("/request/profile", "is named by the address");
   reader.finish();
   problems.throw_if_any();

@@ -34,9 +34,9 @@ std::map<std::string, std::string> session_of(const Json& body) {
 
 // Of a body that was merged already.
 std::map<std::string, std::string> env_of(const Json& body) {
-  const auto env = body.find("env");
-  if (env == body.end() || env->is_null()) return {};
-  return env->get<std::map<std::string, std::string>>();
+  Problems none;
+  ObjectReader reader(body, none);
+  return read_env(reader, none).value_or(std::map<std::string, std::string>());
 }
 
 // What copies of the sandbox inherit: no values, and nothing that the row itself says.
