@@ -14,6 +14,10 @@ std::map<std::string, std::string> texts_of(const Json& stored) {
   return stored.value("metadata", Json::object()).get<std::map<std::string, std::string>>();
 }
 
+bool names_nothing(const Json& object) {
+  return std::all_of(object.begin(), object.end(), [](const Json& item) { return item.is_null(); });
+}
+
 }  // namespace
 
 Json to_json(const BudgetSubject& subject) {
@@ -46,9 +50,9 @@ BudgetScope read_budget_scope(ObjectReader& reader, Problems& problems) {
   scope.metadata =
       inner.text_map("metadata", kMaxMetadata).value_or(std::map<std::string, std::string>());
   inner.finish();
-  if (member->empty())
+  if (names_nothing(*member))
     reader.problem(kMember, "must name a profile, a key or metadata; left out it is everything");
-  if (inner.has("metadata") && (*member)["metadata"].empty())
+  if (inner.has("metadata") && names_nothing((*member)["metadata"]))
     inner.problem("metadata", "must have at least one member");
   return scope;
 }
