@@ -21,7 +21,7 @@ void read_weights(ObjectReader& parent, Problems& problems, PlacementPolicy& pla
   ObjectReader reader(*object, problems, parent.path_of("weights"));
   for (const auto& [name, unused] : object->items()) {
     if (!is_name(name)) reader.problem(name, "is not a deployment's name");
-    placement.weights[name] = reader.integer(name, 0, kMaxWeight).value_or(0);
+    if (const auto weight = reader.integer(name, 0, kMaxWeight)) placement.weights[name] = *weight;
   }
 }
 

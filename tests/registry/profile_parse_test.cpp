@@ -78,6 +78,13 @@ TEST(ParseProfile, NeedsOnlyAName) {
   EXPECT_THROW(parse_profile_json(R"({"name":"a"})", "b"), Error);
 }
 
+TEST(ParseProfile, AWeightThatIsNullIsNone) {
+  const Profile weighted =
+      parse_profile_yaml("{name: a, placement: {strategy: weighted, weights: {a: 80, b: null}}}");
+  EXPECT_EQ(weighted.placement.weights, (std::map<std::string, int64_t>{{"a", 80}}));
+  EXPECT_EQ(paths_of("{name: a, placement: {weights: {a: null}}}"), std::vector<std::string>());
+}
+
 TEST(ParseProfile, RendersWhatItReads) {
   for (const std::string& text :
        {std::string(kExample), std::string("name: a"),
