@@ -27,6 +27,17 @@ constexpr std::array kNames{
     Name{ErrorCode::timeout, "timeout"},
 };
 
+// As JSON writes it: an exception's text ends at a NUL.
+std::string without_nul(std::string_view text) {
+  std::string shown;
+  for (const char c : text)
+    if (c == '\0')
+      shown += "\\u0000";
+    else
+      shown += c;
+  return shown;
+}
+
 }  // namespace
 
 std::string_view to_string(ErrorCode code) {
@@ -42,7 +53,7 @@ std::optional<ErrorCode> error_code_from(std::string_view text) {
 }
 
 Error Error::invalid(std::string path, std::string message) {
-  const std::string detail = path.empty() ? message : path + ": " + message;
+  const std::string detail = without_nul(path.empty() ? message : path + ": " + message);
   return Error(ErrorCode::invalid, detail, {{std::move(path), std::move(message)}});
 }
 

@@ -53,9 +53,9 @@ void Problems::add(std::string path, std::string message) {
 
 void Problems::throw_if_any() const {
   if (fields_.empty()) return;
-  const FieldProblem& first = fields_.front();
-  throw Error(ErrorCode::invalid,
-              first.path.empty() ? first.message : first.path + ": " + first.message, fields_);
+  Error error = Error::invalid(fields_.front().path, fields_.front().message);
+  error.fields = fields_;
+  throw error;
 }
 
 ObjectReader::ObjectReader(const Json& value, Problems& problems, std::string path)

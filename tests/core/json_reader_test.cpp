@@ -96,6 +96,21 @@ TEST(ObjectReader, ANullMemberOfAMapIsAbsent) {
   EXPECT_TRUE(problems.empty());
 }
 
+// An exception's text ends at a NUL, whatever follows.
+TEST(Problems, TellTheWholePathOfANameWithANul) {
+  const std::string path("/a\0b", 4);
+  Problems problems;
+  problems.add(path, "is odd");
+  try {
+    problems.throw_if_any();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), R"(/a\u0000b: is odd)");
+    EXPECT_EQ(error.fields[0].path, path);
+  }
+  EXPECT_STREQ(Error::invalid(path, "is odd").what(), R"(/a\u0000b: is odd)");
+}
+
 TEST(ObjectReader, GathersEveryProblemWithItsPath) {
   const Json document = parse_json(R"({"name":7,"size":99,"vcpu":0.3,"list":["a",1],"odd/key":1})");
   Problems problems;
