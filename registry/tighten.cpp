@@ -159,9 +159,9 @@ std::map<std::string, std::string> read_metadata(ObjectReader& reader, Problems&
   const auto metadata = reader.text_map("metadata", kMaxMetadata, {.max = kMaxMetadataValue});
   if (!metadata) return {};
   for (const auto& [key, value] : *metadata)
-    if (key.empty() || key.size() > kMaxMetadataKey || key.find('\0') != std::string::npos)
+    if (key.empty() || key.size() > kMaxMetadataKey)
       problems.add(reader.path_of("metadata") + "/" + pointer_token(key),
-                   "its key must have 1 to 64 bytes and no NUL");
+                   "its key must have 1 to 64 bytes");
   return *metadata;
 }
 

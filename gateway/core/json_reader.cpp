@@ -151,9 +151,12 @@ std::optional<std::map<std::string, std::string>> ObjectReader::text_map(std::st
            std::nullopt;
   std::map<std::string, std::string> values;
   for (const auto& [key, item] : member->items()) {
-    if (item.is_null()) continue;
     const std::string path = path_of(name) + "/" + pointer_token(key);
-    if (!item.is_string())
+    if (key.find('\0') != std::string::npos)
+      problems_.add(path, "its name must have no NUL");
+    else if (item.is_null())
+      continue;
+    else if (!item.is_string())
       problems_.add(path, "must be a string");
     else if (!fits(item.get_ref<const std::string&>(), rule))
       problems_.add(path, length_message(rule));

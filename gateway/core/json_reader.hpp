@@ -58,7 +58,7 @@ class ObjectReader {
   std::optional<int64_t> quarter_steps(std::string_view name, int64_t min_milli, int64_t max_milli);
   std::optional<std::vector<std::string>> texts(std::string_view name, size_t max_items,
                                                 TextRule rule = {});
-  // Members that are null are absent.
+  // Members that are null are absent; a name with a NUL is a problem.
   std::optional<std::map<std::string, std::string>> text_map(std::string_view name,
                                                              size_t max_items, TextRule rule = {});
   // The member itself when it is an object or array; null when absent or wrong.

@@ -310,6 +310,8 @@ TEST_F(BudgetTest, RefusesNonsenseAndSaysWhere) {
   EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{"profile":null})" + rest), "/applies_to");
   EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{"metadata":{"a":null}})" + rest),
             "/applies_to/metadata");
+  EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{"metadata":{"a\u0000":"b"}})" + rest),
+            std::string("/applies_to/metadata/a\0", 23));
   EXPECT_EQ(path_of(R"({"amount":"1")" + rest), "accepted");
   EXPECT_FALSE(to_json(budget()).contains("applies_to")) << "as it was set";
   EXPECT_EQ(path_of(R"({"amount":"1","applies_to":{"key":"x"})" + rest), "/applies_to/key");

@@ -96,6 +96,16 @@ TEST(ObjectReader, ANullMemberOfAMapIsAbsent) {
   EXPECT_TRUE(problems.empty());
 }
 
+TEST(ObjectReader, RefusesANulInAName) {
+  const Json document = parse_json(R"({"env":{"a\u0000":"1","b\u0000c":null,"d":"2"}})");
+  Problems problems;
+  ObjectReader reader(document, problems);
+  EXPECT_EQ(reader.text_map("env", 10), (std::map<std::string, std::string>{{"d", "2"}}));
+  ASSERT_EQ(problems.fields().size(), 2u);
+  EXPECT_EQ(problems.fields()[0].path, "/env/a\0"sv);
+  EXPECT_EQ(problems.fields()[1].path, "/env/b\0c"sv);
+}
+
 // An exception's text ends at a NUL, whatever follows.
 TEST(Problems, TellTheWholePathOfANameWithANul) {
   const std::string path("/a\0b", 4);
