@@ -27,19 +27,27 @@ Json trace_of(const ExportRow& row) {
   return trace;
 }
 
+// Exporters read what is kept as it is.
+Json without_nulls(const Json& settings) {
+  Json kept = Json::object();
+  for (const auto& [name, value] : settings.items())
+    if (!value.is_null()) kept[name] = value.is_object() ? without_nulls(value) : value;
+  return kept;
+}
+
 ExportRow put_in(pqxx::work& tx, const Vault& vault, const ExportStore::Draft& draft,
                  const ChangeTrail& trail, int64_t through) {
   const auto before = export_rows::read(tx, vault, draft.name);
   if (!before.empty() && before[0].kind != draft.kind)
     throw Error(ErrorCode::conflict, "the export is of kind " + before[0].kind);
-  ExportRow row{.name = draft.name, .kind = draft.kind, .settings = draft.settings};
+  ExportRow row{.name = draft.name, .kind = draft.kind, .settings = without_nulls(draft.settings)};
   row.enabled = draft.enabled;
   if (draft.secrets)
     row.secrets = *draft.secrets;
   else if (!before.empty())
     row.secrets = before[0].secrets;
   Problems problems;
-  find_export_kind(draft.kind)->validate(row.settings, row.secrets, problems);
+  find_export_kind(draft.kind)->validate(draft.settings, row.secrets, problems);
   problems.throw_if_any();
   if (before.empty())
     row.cursor = draft.since ? std::min(sequence_before(tx, to_rfc3339(*draft.since)), through)

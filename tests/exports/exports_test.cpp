@@ -194,6 +194,17 @@ TEST_F(ExportsTest, OthersTenantsAndMetersArePassedOver) {
   EXPECT_GT(row().cursor, 0);
 }
 
+TEST_F(ExportsTest, SettingsThatAreNullAreNotSet) {
+  Json wanted = settings({{tenant.value, "cus_one"}, {TenantId::make().value, nullptr}});
+  wanted["value"] = nullptr;
+  wanted["meters"]["memory_gib_second"] = nullptr;
+  put(std::move(wanted));
+  EXPECT_FALSE(row().settings.contains("value"));
+  use(1000s);
+  drain();
+  EXPECT_EQ(received(), used());
+}
+
 TEST_F(ExportsTest, AnotherMeterOfTheReceiverThatDoesNotExistIsADeadLetter) {
   put(settings({{tenant.value, "cus_one"}}));
   use(10s, 30min, 5);
