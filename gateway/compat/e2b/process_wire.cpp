@@ -89,7 +89,7 @@ int signal_from(const Json& message) {
 }
 
 std::optional<PtySize> pty_size_from(const Json& message) {
-  if (!message.contains("pty")) return std::nullopt;
+  if (!has_member(message, "pty")) return std::nullopt;
   const Json pty = object_of(message, "pty"), size = object_of(pty, "size");
   const auto within = [&](const char* name, uint16_t fallback) {
     const int64_t number = number_of(size, name);

@@ -67,7 +67,7 @@ Task<void> on_running(Task<void> work) {
 // {"input":{"stdin":…}} or {"input":{"pty":…}}.
 Task<void> write_input(const OpenSandbox& box, const ProcessInfo& process, const Json& message) {
   const Json input = object_of(message, "input");
-  const bool pty = input.contains("pty");
+  const bool pty = has_member(input, "pty");
   if (process.pty != pty)
     throw Error(ErrorCode::invalid, pty ? "the process has no terminal" : "it is a terminal");
   std::string bytes = bytes_of(input, pty ? "pty" : "stdin");
@@ -159,10 +159,10 @@ Task<http::Response> Processes::stream_input(http::Request& request) {
   for (;;) {
     const auto message = co_await messages.next();
     if (!message) break;
-    if (message->contains("start")) {
+    if (has_member(*message, "start")) {
       const Selector selector = selector_from(object_of(*message, "start"), box.id);
       process = co_await running(box, selector);
-    } else if (message->contains("data")) {
+    } else if (has_member(*message, "data")) {
       if (!process) throw Error(ErrorCode::invalid, "the stream does not begin with its start");
       const Json data = object_of(*message, "data");
       co_await write_input(box, *process, data);

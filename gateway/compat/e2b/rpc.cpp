@@ -181,6 +181,11 @@ int64_t number_of(const Json& object, const char* name) {
   throw Error::invalid(std::string("/") + name, "must be an integer");
 }
 
+bool has_member(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && !found->is_null();
+}
+
 Json object_of(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_object() ? *found : Json::object();

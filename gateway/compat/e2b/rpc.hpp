@@ -44,6 +44,8 @@ std::chrono::milliseconds timeout_of(const http::Request& request);
 std::string bytes_of(const Json& object, const char* name);
 // An integer, also as a string. Throws Error(invalid) naming the member.
 int64_t number_of(const Json& object, const char* name);
+// Whether the member is there; null is not.
+bool has_member(const Json& object, const char* name);
 // The member when it is an object; else an empty one.
 Json object_of(const Json& object, const char* name);
 

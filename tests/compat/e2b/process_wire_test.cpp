@@ -34,6 +34,14 @@ TEST(ProcessWire, ATagFindsItsProcessInItsSandboxOnly) {
   EXPECT_FALSE(selector_from(by_pid, one).fits(process));
 }
 
+// In the JSON of protobuf null is a member that is not set.
+TEST(ProcessWire, NullIsNoTerminal) {
+  const auto order =
+      start_order_from(Json::parse(R"({"process":{"cmd":"a","envs":null},"pty":null,"tag":null})"),
+                       SandboxId::make());
+  EXPECT_FALSE(order.command.pty);
+}
+
 TEST(ProcessWire, RefusesWhatIsNoCall) {
   const SandboxId box = SandboxId::make();
   for (const char* text : {"{}", R"({"process":{}})", R"({"process":{"cmd":""}})",
