@@ -11,7 +11,8 @@ namespace sandgate::api {
 // What the operations routes need to know; main fills it in.
 struct OperationsSources {
   std::string version;
-  std::function<Task<bool>()> database_answers;  // must come back within about a second
+  // Also that it takes writes, as a standby does not. Must come back within about a second.
+  std::function<Task<bool>()> database_answers;
   std::function<Task<bool>()> has_deployment;  // at least one that is enabled
   std::function<void(MetricText&)> metrics;  // writes all there are
 };

@@ -29,9 +29,12 @@ api::OperationsSources operations_of(Database& database, const Deployments& depl
   api::OperationsSources sources;
   sources.version = SANDGATE_VERSION;
   sources.database_answers = [&database]() -> Task<bool> {
-    auto ask = database.run([](pqxx::work& tx) { tx.exec("SELECT 1"); });
+    auto ask = database.run([](pqxx::work& tx) {
+      return tx.exec1("SELECT current_setting('transaction_read_only') = 'off'")[0].as<bool>();
+    });
     const auto outcome = co_await attempt(std::move(ask));
-    co_return outcome.index() == 0;
+    const bool* takes_writes = std::get_if<bool>(&outcome);
+    co_return takes_writes&&* takes_writes;
   };
   sources.has_deployment = [&deployments]() -> Task<bool> {
     const auto set = deployments.snapshot();

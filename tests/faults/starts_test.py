@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Starts that cannot be: each ends with one line that says what is wrong. Run as root."""
+"""Starts that cannot be, each of which ends with one line that says what is wrong, and gateways that are not ready.
+Run as root."""
 import os
 import shutil
 import socket
@@ -10,7 +11,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
 
-from cases import main  # noqa: E402
+from cases import main, wait_until  # noqa: E402
+from faults_test import psql  # noqa: E402
 from server import Server  # noqa: E402
 
 
@@ -55,6 +57,26 @@ def test_bad_starts_say_what_is_wrong():
         assert os.stat(home + "/elsewhere").st_uid == 0, "root gave away what a link led to"
     finally:
         shutil.rmtree(home)
+
+
+def test_a_gateway_whose_database_takes_no_writes_is_not_ready():
+    with Server() as server:
+        _, client = server.tenant("reader")
+
+        def ready():
+            answer = server.operator().call("GET", "/readyz")
+            return answer.status == 200, answer.json()["database"]
+
+        def read_only(value):
+            psql(server, f"ALTER SYSTEM SET default_transaction_read_only = {value}")  # allowed in both
+            psql(server, "SELECT pg_reload_conf()")
+
+        assert ready() == (True, True)
+        read_only("on")
+        wait_until(lambda: ready() == (False, False), 5, "it is seen")
+        assert client.call("GET", "/v1/sandboxes").status == 200, "what only reads goes on"
+        read_only("off")
+        wait_until(lambda: ready() == (True, True), 5, "it comes back")
 
 
 if __name__ == "__main__":
