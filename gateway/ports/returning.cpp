@@ -106,7 +106,8 @@ std::string program_location(std::string_view location, const Upstream& upstream
   if (upstream.prefix.empty() || !is_below_prefix(path, upstream.prefix))
     return std::string(location);
   const std::string_view rest = path.substr(upstream.prefix.size());
-  return (rest.starts_with('/') ? "" : "/") + std::string(rest);
+  // "//a" alone would name a host.
+  return (rest.starts_with("//") ? "/." : rest.starts_with('/') ? "" : "/") + std::string(rest);
 }
 
 std::string kept_location(std::string_view location, const PortAddress& address,

@@ -190,6 +190,7 @@ TEST(Returning, WhatAnUpstreamPutBeforeThePathIsTakenAwayAgain) {
   EXPECT_EQ(said("http://inner:1/p/y/80/login"), "/login");
   EXPECT_EQ(said("//inner:1/p/y/80"), "/");
   EXPECT_EQ(said("/p/y/80?a"), "/?a");
+  EXPECT_EQ(said("/p/y/80//host/a"), "/.//host/a");
   for (const char* same : {"/p/y/800", "/login", "http://inner:1/v1", "http://other/p/y/80/", "a"})
     EXPECT_EQ(said(same), same);
   EXPECT_EQ(program_location("/login", {}), "/login");
