@@ -35,6 +35,7 @@ Invoices::Order order_from(const http::Request& request) {
   } else {
     reader.require("from");
     reader.require("to");
+    if (reader.has("timezone")) reader.problem("timezone", "goes with period alone");
     order.from = span.from.value_or(Time());
     order.to = span.to.value_or(Time());
   }
