@@ -104,15 +104,20 @@ Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxRecord running, Keeps wis
 }
 
 Task<SandboxRecord> Pausing::resume(TenantId tenant, SandboxId id) {
-  const SandboxRecord record = co_await lifecycle_.settled(tenant, id);
-  if (record.state == SandboxState::running) co_return record;
-  if (record.state != SandboxState::paused) throw wrong_state(record);
-  auto work = [this, record]() -> Task<SandboxRecord> { return begin_resume(record); };
-  SandboxRecord resumed = co_await uncancelled(std::move(work));
-  if (resumed.state != SandboxState::running) resumed = co_await lifecycle_.settled(tenant, id);
-  check_running(resumed);
-  resumed.kept = record.kept;
-  co_return resumed;
+  std::optional<Keeps> kept;
+  for (int tries = kPauseTries;; --tries) {
+    SandboxRecord record = co_await lifecycle_.settled(tenant, id);
+    if (record.state == SandboxState::running) {
+      if (kept) record.kept = kept;  // of the pause that it was to end
+      co_return record;
+    }
+    if (record.state != SandboxState::paused || tries == 0) throw wrong_state(record);
+    kept = record.kept;
+    auto work = [this, record]() -> Task<SandboxRecord> { return begin_resume(record); };
+    SandboxRecord resumed = co_await uncancelled(std::move(work));
+    resumed.kept = kept;
+    if (resumed.state == SandboxState::running) co_return resumed;
+  }
 }
 
 Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {

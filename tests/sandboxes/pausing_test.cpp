@@ -1,9 +1,5 @@
-#include "gateway/sandboxes/pausing.hpp"
-
-#include <gtest/gtest.h>
-
 #include "gateway/sandboxes/pause_rows.hpp"
-#include "tests/sandboxes/world.hpp"
+#include "tests/sandboxes/pausing_world.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -11,44 +7,6 @@ namespace {
 using Fault = FakeProvider::Fault;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr seconds kIdleTimeout{60};
-
-class PausingWorld : public testing::Test {
- protected:
-  SandboxRecord pause(const SandboxRecord& box, Keeps wish = Keeps::memory) {
-    return run(pausing.pause(world.tenant, box.id, wish));
-  }
-  SandboxRecord resume(const SandboxRecord& box) {
-    return run(pausing.resume(world.tenant, box.id));
-  }
-  std::string metered(const SandboxRecord& box) {
-    return world.sql("SELECT state FROM metered_sandbox WHERE sandbox = '" + box.id.value + "'");
-  }
-  SandboxRecord idle() {
-    return world.create([](Profile& p) {
-      p.idle_timeout_seconds = kIdleTimeout.count();
-      p.on_idle = EndAction::pause;
-      p.auto_resume = true;
-    });
-  }
-  Task<OpenSandbox> opening(const SandboxRecord& box) {
-    http::Caller caller{.role = http::Role::developer, .tenant = world.tenant};
-    co_return co_await access.open(caller, box.id.value, Verb::exec);
-  }
-  std::string times_paused() {
-    return world.sql("SELECT count(*) FROM event WHERE type = 'sandbox.paused'");
-  }
-  void keep_memory() {
-    Descriptor descriptor = world.a->descriptor();
-    descriptor.verbs[Verb::pause] = Keeps::memory;
-    world.a->offer(std::move(descriptor));
-  }
-
-  World world;
-  Pausing pausing{world.replica.lifecycle};
-  CachedAccess access{world.replica.lifecycle, world.replica.activity};
-};
 
 TEST_F(PausingWorld, PausesAndResumesAndMetersWhatIsKept) {
   const SandboxRecord box = world.create();
@@ -158,64 +116,6 @@ TEST_F(PausingWorld, APauseThatWaitedTooLongIsLeftAlone) {
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
 }
 
-TEST_F(PausingWorld, IdlenessPausesWhereTheProfileSaysSo) {
-  const SandboxRecord box = world.create([](Profile& p) {
-    p.idle_timeout_seconds = 60;
-    p.on_idle = EndAction::pause;
-  });
-  auto late = world.replica.reaper(seconds(100));
-  EXPECT_EQ(run(late.end_idle()), 0u);
-  EXPECT_EQ(run(late.pause_due()), 1u);
-  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
-}
-
-TEST_F(PausingWorld, WhatIsInUseHereIsNotPausedForIdleness) {
-  const SandboxRecord box = idle();
-  auto handle = world.replica.activity->use(box.id, kIdleTimeout);
-  run(world.replica.reaper(seconds(100)).pause_due());
-  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
-  EXPECT_EQ(times_paused(), "0");
-  handle.reset();
-  run(world.replica.reaper(seconds(100)).pause_due());
-  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
-}
-
-TEST_F(PausingWorld, UseThatComesAsAnIdlePauseBeginsGoesOn) {
-  const SandboxRecord box = idle();
-  run(world.replica.lifecycle.get(world.tenant, box.id));
-  Reaper reaper(world.replica.lifecycle,
-                {.ahead = seconds(100), .activity = world.replica.activity});
-  EXPECT_EQ(run(reaper.pause_due()), 1u);
-  const OpenSandbox open = run(opening(box));
-  run(reaper.rest());
-  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
-  EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::running);
-  EXPECT_EQ(times_paused(), "0");
-}
-
-TEST_F(PausingWorld, UseThroughAnotherGatewayEndsAnIdlePause) {
-  const SandboxRecord box = idle();
-  world.sql("UPDATE sandbox SET last_active_at = now() - interval '1 hour' RETURNING id");
-  Reaper reaper(world.replica.lifecycle, {});
-  EXPECT_EQ(run(reaper.pause_due()), 1u);
-  auto elsewhere = std::make_shared<Activity>(*world.database);
-  auto handle = elsewhere->use(box.id, kIdleTimeout);
-  run(elsewhere->tell({SandboxId::make(), box.id}));
-  run(reaper.rest());
-  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
-  EXPECT_EQ(times_paused(), "0");
-}
-
-TEST_F(PausingWorld, OneWhoseTimeIsOverIsPausedInUseOrNot) {
-  const SandboxRecord box = world.create([](Profile& p) {
-    p.ttl_seconds = p.idle_timeout_seconds = kIdleTimeout.count();
-    p.on_expiry = p.on_idle = EndAction::pause;
-  });
-  auto handle = world.replica.activity->use(box.id, kIdleTimeout);
-  run(world.replica.reaper(seconds(100)).pause_due());
-  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
-}
-
 // Else it would be frozen at its first step, and its caller would wait for nothing.
 TEST_F(PausingWorld, WhatBeginsWhileAPauseIsWrittenWaitsForIt) {
   for (const bool auto_resume : {true, false}) {
@@ -239,6 +139,29 @@ TEST_F(PausingWorld, WhatBeginsWhileAPauseIsWrittenWaitsForIt) {
               auto_resume ? BackendState::running : BackendState::paused);
     pool.join();
   }
+}
+
+TEST_F(PausingWorld, AResumeThatOthersWereFasterThanIsTriedAgain) {
+  const SandboxRecord box = world.create();
+  pause(box);
+  asio::thread_pool pool(2);
+  auto take_row = [this](std::string id) -> Task<void> {
+    return world.database->run([id](pqxx::work& tx) {
+      tx.exec_params("UPDATE sandbox SET state = 'resuming' WHERE id = $1", id);
+      tx.exec("SELECT pg_sleep(0.5)");
+    });
+  };
+  auto taken = asio::co_spawn(pool, take_row(box.id.value), asio::use_future);
+  run(sleep_for(milliseconds(100)));
+  auto resuming_it = asio::co_spawn(pool, pausing.resume(world.tenant, box.id), asio::use_future);
+  taken.get();
+  run(sleep_for(milliseconds(100)));
+  world.sql("UPDATE sandbox SET state = 'paused' RETURNING id");
+  const SandboxRecord resumed = resuming_it.get();
+  EXPECT_EQ(resumed.state, SandboxState::running);
+  EXPECT_EQ(to_json(resumed)["kept"], "disk");
+  EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::running);
+  pool.join();
 }
 
 TEST_F(PausingWorld, WhatCannotBePausedWhenItsTimeIsOverEnds) {
