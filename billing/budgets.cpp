@@ -140,11 +140,13 @@ struct Stop {
   std::string budget;
 };
 
-// Of one without cover; empty: nothing, its budgets only deny.
-std::optional<Stop> stop_of(const std::vector<Budget>& budgets, const BudgetSubject& subject) {
+// Of one without cover; empty: nothing, its budgets only deny. `foreign`: it is charged in another
+// currency, which none of them can limit.
+std::optional<Stop> stop_of(const std::vector<Budget>& budgets, const BudgetSubject& subject,
+                            bool foreign) {
   const Budget* strictest = nullptr;
   for (const Budget& budget : budgets)
-    if (budget.on_exceeded != OnExceeded::deny && budget.remaining() <= Decimal() &&
+    if (budget.on_exceeded != OnExceeded::deny && (foreign || budget.remaining() <= Decimal()) &&
         budget.applies_to.holds_for(subject) &&
         (!strictest || budget.on_exceeded > strictest->on_exceeded))
       strictest = &budget;
@@ -154,10 +156,11 @@ std::optional<Stop> stop_of(const std::vector<Budget>& budgets, const BudgetSubj
 
 // Sets aside for the time to come what the budgets have; says what has to happen where that does
 // not last.
-std::optional<Stop> extend_cover(std::vector<Budget>& budgets, Reservation& reservation, Time at) {
+std::optional<Stop> extend_cover(std::vector<Budget>& budgets, Reservation& reservation, Time at,
+                                 bool foreign) {
   const auto needed = std::min<std::chrono::seconds>(
       whole_seconds_up(std::max(reservation.covered_until, at), reservation.ends_at), kSetAside);
-  const Decimal wanted = estimate(reservation.charge_per_hour, needed);
+  const Decimal wanted = foreign ? Decimal() : estimate(reservation.charge_per_hour, needed);
   const Decimal more = std::min(wanted, available(budgets, reservation).value_or(wanted));
   set_aside(budgets, reservation, more);
   reservation.held += more;
@@ -165,7 +168,7 @@ std::optional<Stop> extend_cover(std::vector<Budget>& budgets, Reservation& rese
   // Free by the hour, but something else of it was charged beyond what was held.
   const bool overdrawn = reservation.charge_per_hour.is_zero() && reservation.covered_until <= at;
   const bool covers = covered >= std::min(at + kStopBelow, reservation.ends_at) && !overdrawn;
-  const auto stop = covers ? std::nullopt : stop_of(budgets, reservation.subject);
+  const auto stop = covers ? std::nullopt : stop_of(budgets, reservation.subject, foreign);
   // Where nothing is charged any money lasts: left as it is, it comes again until it has stopped.
   if (!stop || !overdrawn) reservation.covered_until = covered;
   return stop;
@@ -190,9 +193,11 @@ std::optional<Money> rate_now(const pqxx::row& row, const PriceSnapshot& prices,
 }
 
 // What is set aside from here on, and how long that lasts which is, follows the prices of now.
-void reprice(pqxx::work& tx, std::vector<Reservation>& reservations, const PriceSnapshot& prices,
-             Time at) {
+// Returns those that are charged in another currency than what was set aside for them.
+std::set<std::string> reprice(pqxx::work& tx, std::vector<Reservation>& reservations,
+                              const PriceSnapshot& prices, Time at) {
   std::map<std::string, Reservation*> known;
+  std::set<std::string> foreign;
   SqlArray sandboxes;
   for (Reservation& reservation : reservations) {
     known[reservation.sandbox] = &reservation;
@@ -204,13 +209,17 @@ void reprice(pqxx::work& tx, std::vector<Reservation>& reservations, const Price
   for (const auto& row : run_prepared(tx, kSql, sandboxes.str())) {
     Reservation& reservation = *known.at(row["sandbox"].as<std::string>());
     const auto rate = rate_now(row, prices, at);
-    if (!rate || rate->currency != reservation.currency ||
-        rate->amount == reservation.charge_per_hour)
+    if (!rate) continue;
+    if (rate->currency != reservation.currency) {
+      if (!rate->amount.is_zero()) foreign.insert(reservation.sandbox);
       continue;
+    }
+    if (rate->amount == reservation.charge_per_hour) continue;
     reservation.charge_per_hour = rate->amount;
     reservation.covered_until =
         from_micros(row["boundary_micros"].as<int64_t>()) + reservation.lasts();
   }
+  return foreign;
 }
 
 }  // namespace
@@ -324,10 +333,11 @@ std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tena
   auto budgets = lock_budgets(tx, {tenant}, at);
   adopt_uncovered(tx, tenant, *held.prices, at);
   auto running_out = lock_running_out(tx, tenant, at + kExtendBelow);
-  reprice(tx, running_out, *held.prices, at);
+  const auto foreign = reprice(tx, running_out, *held.prices, at);
   std::vector<Halt> halts;
   for (Reservation& reservation : running_out) {
-    if (const auto stop = extend_cover(budgets, reservation, at))
+    const bool other = foreign.contains(reservation.sandbox);
+    if (const auto stop = extend_cover(budgets, reservation, at, other))
       halts.push_back({TenantId{tenant}, SandboxId{reservation.sandbox}, stop->on_exceeded,
                        stop->budget, reservation.covered_until});
   }

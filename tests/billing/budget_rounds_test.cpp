@@ -72,6 +72,25 @@ TEST_F(BudgetRoundsTest, WhatWasFreeIsHeldToThePriceItGets) {
   EXPECT_EQ(halts[0].action, OnExceeded::kill);
 }
 
+TEST_F(BudgetRoundsTest, WhatIsChargedInAnotherCurrencyRunsOnlyAsLongAsIsSetAside) {
+  put(R"({"amount":"100","currency":"USD","window":"total","on_exceeded":"kill"})");
+  const auto id = start(10h);
+  insert_version("euros", "2026-11-20T12:30:00Z", R"({"kind":"charge","currency":"EUR",
+    "effective_from":"2026-11-20T12:30:00Z",
+    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.001"}]})");
+  clock.advance(56min);
+  run(meter.flush(*database));
+  EXPECT_EQ(budget().spent, dec("1.8")) << "half an hour, and nothing since";
+  EXPECT_TRUE(run(budgets.extend(*database)).empty()) << "four minutes are left";
+  clock.advance(3min);
+  const auto halts = run(budgets.extend(*database));
+  ASSERT_EQ(halts.size(), 1u);
+  EXPECT_EQ(halts[0].sandbox, id);
+  EXPECT_EQ(halts[0].action, OnExceeded::kill);
+  put(R"({"amount":"100","currency":"USD","window":"total","on_exceeded":"deny"})");
+  EXPECT_TRUE(run(budgets.extend(*database)).empty()) << "what runs may finish";
+}
+
 TEST_F(BudgetRoundsTest, CoversThePausedForWhatTheyKeep) {
   publish("disks", R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
     "entries":[{"provider":"acme","meter":"disk_gib_second","unit_price":"0.0001"}]})");
