@@ -18,6 +18,7 @@
 #include "gateway/cli/reconciliations.hpp"
 #include "gateway/cli/run.hpp"
 #include "gateway/cli/sandboxes.hpp"
+#include "gateway/cli/secrets.hpp"
 #include "gateway/cli/shell.hpp"
 #include "gateway/cli/snapshots.hpp"
 #include "gateway/cli/states.hpp"
@@ -66,6 +67,7 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code,
   cli::add_copy_command(app, context);
   cli::add_port_commands(app, context);
   cli::add_profile_commands(app, context);
+  cli::add_secret_commands(app, context);
   cli::add_deployment_commands(app, context);
   cli::add_event_commands(app, context);
   cli::add_tenant_commands(app, context);
