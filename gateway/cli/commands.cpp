@@ -31,10 +31,11 @@ namespace {
 constexpr int kUsageError = 2;
 
 // CLI11 tells what is missing before it tells what it does not know, and a mistyped command leaves
-// one missing.
+// one missing. Help for what it does not know would be that of something else.
 bool told_unknown(const CLI::App& app, const CLI::ParseError& error) {
   if (!dynamic_cast<const CLI::RequiredError*>(&error) &&
-      !dynamic_cast<const CLI::ExtrasError*>(&error))
+      !dynamic_cast<const CLI::ExtrasError*>(&error) &&
+      !dynamic_cast<const CLI::CallForHelp*>(&error))
     return false;
   const std::vector<std::string> words = app.remaining(/*recurse=*/true);
   const auto unknown = std::ranges::find_if(words, [](const auto& word) { return word != "--"; });
@@ -51,6 +52,21 @@ bool told_unknown(const CLI::App& app, const CLI::ParseError& error) {
     std::cerr << "; a program that takes options goes after --";
   std::cerr << "\nRun with --help for more information.\n";
   return true;
+}
+
+// Only for --help and completions: run_command_line() asks for --help instead.
+void add_help_command(CLI::App& app) {
+  auto* command = app.add_subcommand("help", "Show the help of a command, as its --help does");
+  command->add_option("COMMAND", "The command; absent: all of them")->expected(0, -1);
+}
+
+// "help run" is "run --help": inside `help` CLI11 would still take "run" for the command to run.
+std::vector<std::string> asked_words(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (words.empty() || words.front() != "help") return words;
+  words.erase(words.begin());
+  words.push_back("--help");
+  return words;
 }
 
 }  // namespace
@@ -80,11 +96,14 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code,
   cli::add_export_commands(app, context);
   cli::add_reconcile_command(app, context);
   cli::add_completion_command(app, context);
+  add_help_command(app);
 }
 
 int run_command_line(CLI::App& app, int argc, const char* const* argv, const ExitCode& exit_code) {
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = asked_words(argc, argv);
+    std::ranges::reverse(words);  // as CLI11 wants them
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return told_unknown(app, error) || app.exit(error) != 0 ? kUsageError : 0;
   }

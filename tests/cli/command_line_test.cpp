@@ -56,7 +56,25 @@ TEST(CommandLine, AnUnknownWordIsNamed) {
   EXPECT_EQ(complaint({"run", "--"}), "COMMAND is required");
 }
 
-TEST(CommandLine, HelpIsZero) { EXPECT_EQ(run(kNobody, {"run", "--help"}), 0); }
+std::string help(std::vector<const char*> arguments) {
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run(kNobody, std::move(arguments)), 0);
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(CommandLine, HelpIsZero) {
+  EXPECT_NE(help({"run", "--help"}).find("sandgate run [OPTIONS]"), std::string::npos);
+  EXPECT_EQ(help({"help"}), help({"--help"}));
+  EXPECT_EQ(help({"help", "run"}), help({"run", "--help"}));
+  EXPECT_EQ(help({"help", "profiles", "apply"}), help({"profiles", "apply", "--help"}));
+}
+
+TEST(CommandLine, HelpForAnUnknownWordIsTwo) {
+  EXPECT_EQ(complaint({"frobnicate", "--help"}),
+            "sandgate: 'frobnicate' is no command or option of 'sandgate'");
+  EXPECT_EQ(complaint({"help", "profiles", "frob"}),
+            "sandgate: 'frob' is no command or option of 'sandgate profiles'");
+}
 
 TEST(CommandLine, AnErrorIsOne) { EXPECT_EQ(run(kNobody, {"list"}), 1); }
 
@@ -156,7 +174,7 @@ TEST(CommandLine, EveryCommandCanAnswerInJson) {
   ExitCode exit_code = 0;
   add_client_commands(app, exit_code);
   for (CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == "completion") continue;
+    if (command->get_name() == "completion" || command->get_name() == "help") continue;
     const auto inner = command->get_subcommands({});
     for (CLI::App* leaf : inner.empty() ? std::vector<CLI::App*>{command} : inner)
       EXPECT_NE(leaf->get_option_no_throw("--json"), nullptr) << leaf->get_name();
