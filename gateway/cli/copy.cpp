@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 
 #include "gateway/cli/pipe.hpp"
 #include "gateway/cli/progress.hpp"
@@ -14,6 +15,8 @@ namespace sandgate::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kStream = "-";  // in place of a local path: standard input or output
 
 std::string files_path(const Place& place, const std::string& verb = "") {
   return sandbox_path(place.sandbox) + "/files" + verb + "?path=" + encoded(place.path);
@@ -53,6 +56,19 @@ void upload_file(const Context& context, const Client& client, const fs::path& s
                .watcher = [&](uint64_t sent, uint64_t) { progress.update(sent); }});
 }
 
+void upload_stream(const Client& client, const Place& target) {
+  if (target.path.empty() || target.path.ends_with('/'))
+    throw Error(ErrorCode::invalid, "name the file that standard input becomes, as ID:PATH");
+  client.call({.method = "PUT",
+               .path = files_path(target),
+               .content_type = "application/octet-stream",
+               .upload = [](char* into, size_t room) {
+                 std::cin.read(into, static_cast<std::streamsize>(room));
+                 if (std::cin.bad()) throw Error(ErrorCode::invalid, "cannot read standard input");
+                 return static_cast<size_t>(std::cin.gcount());
+               }});
+}
+
 void upload_tree(const Context& context, const Client& client, const fs::path& source,
                  const Place& target) {
   Progress progress(context.console(), source.filename().string(), bytes_below(source));
@@ -90,6 +106,15 @@ void download_file(const Context& context, const Client& client, const Place& so
   fs::rename(partial, target);
 }
 
+void download_stream(const Context& context, const Client& client, const Place& source) {
+  std::ostream& out = context.console().out;
+  client.call({.path = files_path(source), .download = [&](std::string_view bytes) {
+                 out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+                 if (!out) throw Error(ErrorCode::quota_exceeded, "cannot write standard output");
+               }});
+  if (!out.flush()) throw Error(ErrorCode::quota_exceeded, "cannot write standard output");
+}
+
 void download_tree(const Context& context, const Client& client, const Place& source,
                    const fs::path& target) {
   fs::create_directories(target);
@@ -102,6 +127,7 @@ void download_tree(const Context& context, const Client& client, const Place& so
 }
 
 void upload(const Context& context, const Client& client, const std::string& source, Place target) {
+  if (source == kStream) return upload_stream(client, target);
   target.path = target_path(target.path, source);
   if (fs::is_directory(source)) return upload_tree(context, client, source, target);
   upload_file(context, client, source, target);
@@ -109,6 +135,7 @@ void upload(const Context& context, const Client& client, const std::string& sou
 
 void download(const Context& context, const Client& client, const Place& source,
               const std::string& target) {
+  if (target == kStream) return download_stream(context, client, source);
   const Json entry = client.get(files_path(source, "/stat"));
   const bool into = target.ends_with('/') || fs::is_directory(target);
   const fs::path path = into ? fs::path(target) / target_path("", source.path) : fs::path(target);
@@ -142,12 +169,15 @@ void add_copy_command(CLI::App& app, const ContextPtr& context) {
   };
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("cp", "Copy a file or directory into or out of a sandbox");
-  command->add_option("SRC", options->from, "Local path, or ID:PATH")->required();
-  command->add_option("DST", options->to, "ID:PATH, or local path; DIR/ keeps the name")
+  command->add_option("SRC", options->from, "Local path, or ID:PATH; - is standard input")
+      ->required();
+  command
+      ->add_option("DST", options->to,
+                   "ID:PATH, or local path; DIR/ keeps the name; - is standard output")
       ->required();
   context->on(*command, [context, options] {
     copy(*context, options->from, options->to);
-    if (context->json())
+    if (context->json() && options->to != kStream)
       context->console().out << Json{{"from", options->from}, {"to", options->to}}.dump(2) << '\n';
   });
 }

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <iostream>
+#include <sstream>
+
 #include "gateway/core/ids.hpp"
+#include "tests/cli/scripted_server.hpp"
+#include "tests/cli/told.hpp"
 
 namespace sandgate::cli {
 namespace {
@@ -21,6 +26,49 @@ TEST(Place, AnythingElseIsLocal) {
     EXPECT_EQ(place_from(path).sandbox, "");
     EXPECT_EQ(place_from(path).path, path);
   }
+}
+
+TEST(Copy, AFileGoesToStandardOutput) {
+  const std::string id = make_id("sb");
+  const std::string bytes("one\0two\n", 8);
+  ScriptedServer server(
+      [&](const auto&) { return ScriptedServer::of_type("application/octet-stream", bytes); });
+
+  const Told told = tell(server.url(), {"cp", "--json", (id + ":a.bin").c_str(), "-"});
+
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.output, bytes);
+  EXPECT_EQ(server.requests.back().target, "/v1/sandboxes/" + id + "/files?path=a.bin");
+}
+
+TEST(Copy, StandardInputBecomesAFile) {
+  const std::string id = make_id("sb");
+  const std::string bytes = std::string(100'000, 'x') + '\0' + "end";
+  std::istringstream input(bytes);
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "{}"); });
+
+  std::streambuf* before = std::cin.rdbuf(input.rdbuf());
+  const Told told = tell(server.url(), {"cp", "-", (id + ":a.bin").c_str()});
+  const Told nameless = tell(server.url(), {"cp", "-", (id + ":notes/").c_str()});
+  std::cin.rdbuf(before);
+  std::cin.clear();
+
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(nameless.exit_code, 1);
+  ASSERT_EQ(server.requests.size(), 1u);
+  EXPECT_EQ(server.requests[0].method, "PUT");
+  EXPECT_EQ(server.requests[0].target, "/v1/sandboxes/" + id + "/files?path=a.bin");
+  EXPECT_EQ(server.requests[0].body, bytes);
+}
+
+TEST(Copy, AFailedDownloadToStandardOutputFails) {
+  const std::string id = make_id("sb");
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(404, R"({"code":"not_found","detail":"no such file"})");
+  });
+  const Told told = tell(server.url(), {"cp", (id + ":a.bin").c_str(), "-"});
+  EXPECT_EQ(told.exit_code, 1);
+  EXPECT_EQ(told.output, "");
 }
 
 }  // namespace
