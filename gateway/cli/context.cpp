@@ -30,10 +30,18 @@ void Context::add(CLI::App& command, std::function<void()> work, bool prefer_adm
 }
 
 void Context::report(const Error& error) {
-  const std::string line = std::string("sandgate: ") + error.what();
+  const std::string line = std::string("sandgate: ") + error.what() + way_out(error);
   console_.out << std::flush;
   console_.err << (console_.error_terminal ? "\x1b[31m" + line + "\x1b[0m" : line) << std::endl;
   exit_code_ = 1;
+}
+
+// An operator belongs to no tenant, so nobody but the user knows whom his key should act for.
+std::string Context::way_out(const Error& error) const {
+  if (error.code != ErrorCode::forbidden || prefer_admin_ || !tenant_.empty()) return "";
+  const Settings settings = load_settings(environment_);
+  if (settings.api_key.empty() || settings.admin_key.empty()) return "";
+  return "; --tenant ID acts with the operator's key";
 }
 
 // To act for a tenant takes an operator's key.

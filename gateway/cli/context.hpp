@@ -42,6 +42,7 @@ class Context : public std::enable_shared_from_this<Context> {
  private:
   void add(CLI::App& command, std::function<void()> work, bool prefer_admin);
   void report(const Error& error);
+  std::string way_out(const Error& error) const;
   Client connect(bool prefer_admin) const;
 
   Environment environment_;

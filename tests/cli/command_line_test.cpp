@@ -78,6 +78,28 @@ TEST(CommandLine, HelpForAnUnknownWordIsTwo) {
 
 TEST(CommandLine, AnErrorIsOne) { EXPECT_EQ(run(kNobody, {"list"}), 1); }
 
+std::string refusal(const std::string& url, std::vector<const char*> arguments) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run(url, std::move(arguments)), 1);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(CommandLine, WhoHasAnOperatorsKeyIsToldHowToUseIt) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(403, R"({"code":"forbidden","detail":"no"})");
+  });
+  const std::string hint = "; --tenant ID acts with the operator's key\n";
+  EXPECT_EQ(refusal(server.url(), {"webhooks", "list"}).find(hint), std::string::npos);
+  setenv("SANDGATE_ADMIN_KEY", "sg_operator", 1);
+  EXPECT_TRUE(refusal(server.url(), {"webhooks", "list"}).ends_with(hint));
+  EXPECT_TRUE(refusal(server.url(), {"keys", "list"}).ends_with(hint));
+  EXPECT_EQ(refusal(server.url(), {"keys", "list", "--tenant", "tn1"}).find(hint),
+            std::string::npos);
+  EXPECT_NE(server.requests.back().head.find("Bearer sg_operator"), std::string::npos);
+  EXPECT_EQ(refusal(server.url(), {"tenants", "list"}).find(hint), std::string::npos);
+  unsetenv("SANDGATE_ADMIN_KEY");
+}
+
 TEST(CommandLine, RunCreatesExecutesAndKills) {
   ScriptedServer server([](const auto& request) {
     if (request.method == "DELETE") return ScriptedServer::json(204, "");
