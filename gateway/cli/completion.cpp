@@ -26,20 +26,25 @@ void add_bash_cases(const CLI::App& app, const std::string& path, std::string& s
                    script);
 }
 
-std::string without_quotes(std::string text) {
-  std::erase(text, '\'');
-  return text;
+// Between single quotes fish takes only these two for more than themselves.
+std::string fish_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "'";
 }
 
 void add_fish_lines(const CLI::App& app, const std::string& condition, std::string& script) {
   for (const CLI::App* command : commands_of(app)) {
-    script += "complete -c sandgate -f -n '" + condition + "' -a " + command->get_name() + " -d '" +
-              without_quotes(command->get_description()) + "'\n";
+    script += "complete -c sandgate -f -n '" + condition + "' -a " + command->get_name() + " -d " +
+              fish_quoted(command->get_description()) + "\n";
     const std::string seen = "__fish_seen_subcommand_from " + command->get_name();
     for (const CLI::Option* option : command->get_options())
       for (const std::string& name : option->get_lnames())
-        script += "complete -c sandgate -n '" + seen + "' -l " + name + " -d '" +
-                  without_quotes(option->get_description()) + "'\n";
+        script += "complete -c sandgate -n '" + seen + "' -l " + name + " -d " +
+                  fish_quoted(option->get_description()) + "\n";
     add_fish_lines(*command, seen, script);
   }
 }

@@ -217,5 +217,14 @@ TEST(Completion, NamesCommandsOfEveryLevel) {
   EXPECT_NE(cli::fish_completion(app).find("-a rollback"), std::string::npos);
 }
 
+TEST(Completion, FishKeepsApostrophes) {
+  CLI::App app{"Sandgate", "sandgate"};
+  app.add_subcommand("bill", R"(A tenant's \ all)")->add_option("--of", "Whose it's");
+
+  const std::string fish = cli::fish_completion(app);
+  EXPECT_NE(fish.find(R"(-a bill -d 'A tenant\'s \\ all')"), std::string::npos) << fish;
+  EXPECT_NE(fish.find(R"(-l of -d 'Whose it\'s')"), std::string::npos) << fish;
+}
+
 }  // namespace
 }  // namespace sandgate
