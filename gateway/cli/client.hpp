@@ -49,7 +49,8 @@ struct Reply {
 };
 
 // A blocking client of one gateway. Every failure is an Error whose message says in one line what
-// happened and what to do next, with the gateway's code and request id.
+// happened and what to do next, with the gateway's code and request id. A gateway's certificate is
+// checked against the system's authorities and those in the file that SSL_CERT_FILE names.
 class Client {
  public:
   Client(std::string url, Secret key, std::string tenant);

@@ -9,6 +9,20 @@ namespace {
 constexpr size_t kMaxAnswerBytes = 64 << 20;  // of an answer kept in memory
 constexpr long kConnectSeconds = 10;
 
+// libcurl knows one file, which it was built with; OpenSSL, which terminals go through, asks this
+// variable as well.
+void trust_named_authorities(CURL* curl) {
+  const auto file = environment_variable("SSL_CERT_FILE");
+  if (file && !file->empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, file->c_str());
+}
+
+Error no_answer(const std::string& url, CURLcode code) {
+  std::string line = "no complete answer from " + url + ": " + curl_easy_strerror(code);
+  if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
+    line += "; set SSL_CERT_FILE to a PEM file with the authority that signed its certificate";
+  return Error(ErrorCode::unavailable, line);
+}
+
 }  // namespace
 
 Transfer::Transfer(const std::string& url, Call& call)
@@ -30,6 +44,7 @@ Transfer::Transfer(const std::string& url, Call& call)
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Transfer::on_progress);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, this);
+  trust_named_authorities(curl);
   set_body();
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call.method.c_str());
   if (!call.accept.empty()) header("Accept: " + call.accept);
@@ -67,9 +82,7 @@ Reply Transfer::run() {
     throw Error(ErrorCode::unavailable, "cannot reach " + url_ +
                                             ": is `sandgate serve` running? Set SANDGATE_URL to "
                                             "the gateway's address");
-  if (code != CURLE_OK)
-    throw Error(ErrorCode::unavailable,
-                "no complete answer from " + url_ + ": " + curl_easy_strerror(code));
+  if (code != CURLE_OK) throw no_answer(url_, code);
   return std::move(reply_);
 }
 
