@@ -63,6 +63,7 @@ void run_inside(const LaunchSpec& spec) {
 int launch() {
   try {
     send_report({LaunchReport::Kind::launching, getpid(), "", 0});
+    setsid();
     LaunchSpec spec = read_spec();
     // An ordinary account must still write its child's id map; the child closes itself later.
     if (!spec.single_id) check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable");

@@ -104,6 +104,7 @@ struct Launch {
 void collect(int socket_fd, Launch& launch) {
   while (!launch.ready || !launch.launched.pidfd) {
     std::optional<Packet> packet = receive(socket_fd);
+    if (!packet && launch.launcher == 0) throw StepError("launcher was killed", EAGAIN);
     if (!packet) throw StepError("launcher ended early", ECHILD);
     launch.heed(*std::move(packet));
   }

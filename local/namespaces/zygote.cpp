@@ -27,6 +27,8 @@ Zygote::Zygote(int program) {
 Zygote::~Zygote() {
   control_.reset();
   waitpid(pid_, nullptr, 0);
+  // Copies that were killed before they could tell their pid are still in its group.
+  while (waitpid(-pid_, nullptr, WNOHANG) > 0) continue;
 }
 
 void Zygote::launch(std::span<const int> descriptors) const {

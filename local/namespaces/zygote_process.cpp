@@ -36,7 +36,6 @@ void take_places(std::vector<Fd> received) {
 }
 
 [[noreturn]] void become_launcher(char* name, std::vector<Fd> received, int (*launch)()) {
-  setsid();
   std::strcpy(name, kLauncherName);
   prctl(PR_SET_NAME, kLauncherName);
   try {

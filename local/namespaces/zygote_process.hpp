@@ -8,8 +8,10 @@ constexpr int kZygoteControlFd = 3;
 constexpr const char* kZygoteName = "sandgate-zygote";
 constexpr const char* kLauncherName = "sandgate-agent";
 
-// Begins a copy of this process for each packet, a child of our own parent in a session of its own,
-// which exits with what `launch` returns. Returns the exit code once nobody can ask any more.
+// Begins a copy of this process for each packet, a child of our own parent, which exits with what
+// `launch` returns. It stays in our process group, by which that parent finds it, until it has told
+// its pid: `launch` has to do that first and then to leave for a session of its own. Returns the
+// exit code once nobody can ask any more.
 int run_zygote(char* name, int (*launch)());
 
 }  // namespace sandgate

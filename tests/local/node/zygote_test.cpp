@@ -1,29 +1,45 @@
 #include <algorithm>
 #include <fstream>
-#include <iterator>
+#include <future>
+#include <sstream>
 #include <vector>
 
 #include "tests/local/node/node_fixture.hpp"
+#include "tests/support/code_of.hpp"
 
 namespace sandgate::test {
 namespace {
 
+using namespace std::chrono_literals;
+
 class ZygoteTest : public NodeTest {
  protected:
-  // Children of the node that are to become launchers, or of which only their end is left.
-  std::vector<pid_t> zygotes() {
+  std::vector<pid_t> children() {
     const std::string task = "/proc/" + std::to_string(node().pid()) + "/task";
     std::vector<pid_t> found;
     for (const auto& thread : std::filesystem::directory_iterator(task)) {
-      std::ifstream children(thread.path() / "children");
-      for (pid_t pid = 0; children >> pid;)
-        if (text_of(pid, "comm") == "sandgate-zygote\n") found.push_back(pid);
+      std::ifstream list(thread.path() / "children");
+      for (pid_t pid = 0; list >> pid;) found.push_back(pid);
     }
+    return found;
+  }
+  // Those that are to become launchers, or of which only their end is left.
+  std::vector<pid_t> zygotes() {
+    std::vector<pid_t> found = children();
+    std::erase_if(found, [](pid_t pid) { return text_of(pid, "comm") != "sandgate-zygote\n"; });
     return found;
   }
   static std::string text_of(pid_t pid, const std::string& name) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/" + name);
-    return {std::istreambuf_iterator<char>(file), {}};
+    std::ostringstream text;
+    text << file.rdbuf();  // ends where the process does, and does not throw
+    return text.str();
+  }
+  int dead_children() {
+    int count = 0;
+    for (const pid_t pid : children())
+      if (text_of(pid, "stat").find(") Z ") != std::string::npos) ++count;
+    return count;
   }
   pid_t only_zygote() {
     const std::vector<pid_t> found = zygotes();
@@ -51,6 +67,33 @@ TEST_F(ZygoteTest, OneThatIsKilledHasASuccessor) {
       eventually([&] { return text_of(killed, "stat").find(") Z ") != std::string::npos; }));
   node().create();
   EXPECT_NE(only_zygote(), killed);
+}
+
+TEST_F(ZygoteTest, WhatItDidNotBeginFailsAtOnceAndLeavesNothing) {
+  node().create();
+  const pid_t killed = only_zygote();
+  ASSERT_GT(killed, 0);
+  const HostState before = node().host_state();
+  ::kill(killed, SIGSTOP);
+  auto asked = std::async(std::launch::async, [&] { return code_of([&] { node().create(); }); });
+  EXPECT_EQ(asked.wait_for(500ms), std::future_status::timeout) << "it waits to be begun";
+  ::kill(killed, SIGKILL);
+  ASSERT_EQ(asked.wait_for(5s), std::future_status::ready);
+  EXPECT_EQ(asked.get(), ErrorCode::no_capacity);
+  EXPECT_TRUE(eventually([&] { return node().host_state().within(before); }));
+  node().create();
+  EXPECT_NE(only_zygote(), killed);
+}
+
+TEST_F(ZygoteTest, CopiesThatAreKilledAreWaitedFor) {
+  node().create();
+  for (int i = 0; i < 60; ++i) {
+    auto asked = std::async(std::launch::async, [&] { code_of([&] { node().create(); }); });
+    while (asked.wait_for(1ms) == std::future_status::timeout)
+      for (const pid_t one : zygotes()) ::kill(one, SIGKILL);
+  }
+  node().create();  // whose zygote takes the place of the last that was killed
+  EXPECT_TRUE(eventually([&] { return dead_children() == 0; })) << dead_children();
 }
 
 TEST_F(ZygoteTest, NoneIsCopiedForGood) {
