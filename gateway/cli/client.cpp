@@ -42,8 +42,10 @@ std::string next_step(ErrorCode code) {
 
 std::string fields_text(const Json& problem) {
   std::string text;
-  for (const Json& field : problem.value("fields", Json::array()))
-    text += "; " + field.value("path", "") + " " + field.value("message", "");
+  for (const Json& field : problem.value("fields", Json::array())) {
+    const std::string path = field.value("path", "");  // empty: what is wrong is no member's
+    text += "; " + path + (path.empty() ? "" : " ") + field.value("message", "");
+  }
   return text;
 }
 

@@ -55,6 +55,16 @@ TEST(Client, NamesEveryWrongField) {
             "/a is required; /b is not known (invalid, request rq1)");
 }
 
+TEST(Client, SaysWhatIsWrongWithNoMember) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(400, R"({"code":"invalid","detail":"d","request_id":"rq1",
+      "fields":[{"path":"","message":"the name must match x"}]})");
+  });
+
+  EXPECT_EQ(message_of([&] { client_of(server).get("/"); }),
+            "the name must match x (invalid, request rq1)");
+}
+
 TEST(Client, KeepsAHostileDetailOnOneLine) {
   ScriptedServer server([](const auto&) {
     return ScriptedServer::json(500, "{\"code\":\"internal\",\"detail\":\"a\\n\\u001b[2Jb\"}");
