@@ -52,6 +52,10 @@ class Deletes:
             else:
                 self.unanswered.add(box)
 
+    def wait_for(self, answers):
+        while len(self.answered) < answers and any(thread.is_alive() for thread in self.threads):
+            time.sleep(0.0005)
+
     def join(self):
         for thread in self.threads:
             thread.join()
@@ -105,6 +109,14 @@ def check_ends(server, client, deletes):
             assert late <= CLOCKS, (box, ends[box], deletes.answered[box])
 
 
+def made(client):
+    """A sandbox, as soon as a node that was killed is back."""
+    answer = wait_until(lambda: (lambda one: one if one.status != 503 else None)(
+        client.call("POST", "/v1/sandboxes", {"profile": "test"})), 15, "the node is back")
+    assert answer.status == 201, (answer.status, answer.body)
+    return answer.json()["id"]
+
+
 def broken_amid_deletes(kill):
     seed = random.randrange(1 << 30)
     print("seed", seed)
@@ -114,9 +126,9 @@ def broken_amid_deletes(kill):
         server.profile("test", resources={"vcpu": 0.25, "memory_mib": 128, "disk_gib": 1})
         cut_off = 0
         for _ in range(ROUNDS):
-            boxes = [client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"] for _ in range(SANDBOXES)]
+            boxes = [made(client) for _ in range(SANDBOXES)]
             deletes = Deletes(server, client.key, boxes)
-            time.sleep(chance.uniform(0.002, 0.03))
+            deletes.wait_for(chance.randrange(SANDBOXES // 2))
             kill(server)
             deletes.join()
             wait_until(lambda: back(server, client), 30, "the gateway is back")
