@@ -138,7 +138,8 @@ TEST_F(BombsTest, NothingOutlivesTheKill) {
   node().python(bomb, kForkingTrees);
   const JournalRecord record = node().record(bomb);
   node().shell(bomb, "kill -TERM -1; sleep 0.2");
-  EXPECT_GE(processes_of(record), 20) << "the control: they outlive every signal that they may";
+  // Of twenty; who forks while /proc is read may be missed.
+  EXPECT_GE(processes_of(record), 10) << "the control: they outlive every signal that they may";
   const auto start = std::chrono::steady_clock::now();
   run(node().provider().kill(bomb));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
