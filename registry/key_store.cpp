@@ -176,12 +176,12 @@ Task<void> KeyStore::revoke(KeyId id, Actor actor) {
 }
 
 Task<std::optional<KeyGrant>> KeyStore::find_by_hash(std::string hash) {
-  return database_.run([=](pqxx::work& tx) -> std::optional<KeyGrant> {
-    const auto rows =
-        tx.exec_params(std::string("SELECT ") + kKeyColumns +
-                           ", valid_until FROM api_key_secret JOIN api_key ON api_key.id = key "
-                           "WHERE hash = $1 AND revoked_at IS NULL",
-                       hash);
+  static const std::string kSql =
+      std::string("SELECT ") + kKeyColumns +
+      ", valid_until FROM api_key_secret JOIN api_key ON api_key.id = key "
+      "WHERE hash = $1 AND revoked_at IS NULL";
+  return database_.run_statement([=](pqxx::nontransaction& read) -> std::optional<KeyGrant> {
+    const auto rows = run_prepared(read, kSql, hash);
     if (rows.empty()) return std::nullopt;
     return KeyGrant{.key = key_from(rows[0]),
                     .secret_valid_until = optional_time_of(rows[0]["valid_until"])};

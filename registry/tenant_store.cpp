@@ -91,9 +91,9 @@ Task<Tenant> TenantStore::create(std::string name, Actor actor) {
 }
 
 Task<std::optional<Tenant>> TenantStore::find(TenantId id) {
-  return database_.run([=](pqxx::work& tx) -> std::optional<Tenant> {
-    const auto rows =
-        tx.exec_params(std::string("SELECT ") + kColumns + "FROM tenant WHERE id = $1", id.value);
+  static const std::string kSql = std::string("SELECT ") + kColumns + "FROM tenant WHERE id = $1";
+  return database_.run_statement([=](pqxx::nontransaction& read) -> std::optional<Tenant> {
+    const auto rows = run_prepared(read, kSql, id.value);
     if (rows.empty()) return std::nullopt;
     return tenant_from(rows[0]);
   });
