@@ -129,21 +129,24 @@ std::vector<std::string> ImageStore::broken() const {
   return broken;
 }
 
-OpenImage ImageStore::open(const std::string& name) const {
-  return open_version(name, read(name).digest);
-}
+OpenImage ImageStore::open(const std::string& name) const { return open_tree(read(name)); }
 
 OpenImage ImageStore::open_version(const std::string& name, const std::string& digest) const {
-  OpenImage image{read(name), {}, {}};
-  image.info.digest = digest;
-  const std::string path = tree_path(image.info.digest);
+  ImageInfo info = read(name);
+  info.digest = digest;
+  return open_tree(std::move(info));
+}
+
+OpenImage ImageStore::open_tree(ImageInfo info) const {
+  const std::string path = tree_path(info.digest);
+  OpenImage image{std::move(info), {}, {}};
   image.lease.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!image.lease || flock(image.lease.get(), LOCK_SH | LOCK_NB) != 0) {
-    throw Error::not_found("image", name);  // it is being removed
+    throw Error::not_found("image", image.info.name);  // it is being removed
   }
   // Opened by its name again: a collection may have been between the two calls.
   image.root.reset(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!image.root) throw Error::not_found("image", name);
+  if (!image.root) throw Error::not_found("image", image.info.name);
   return image;
 }
 

@@ -68,6 +68,7 @@ class ImageStore {
  private:
   std::vector<std::string> names() const;
   std::string tree_path(const std::string& digest) const;
+  OpenImage open_tree(ImageInfo info) const;
   void collect_drafts();
 
   std::string directory_;
