@@ -30,7 +30,6 @@ void bind_owner(const std::string& socket, AgentConfiguration wanted) {
 
 Supervisor::LivePtr Supervisor::take_seat(const SandboxOrder& order, const ImageInfo& image) {
   const auto seat = pool_.take(class_of(order, image), std::chrono::steady_clock::now());
-  warming_->wake();
   return seat ? lookup(*seat) : nullptr;
 }
 

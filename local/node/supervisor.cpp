@@ -104,10 +104,10 @@ JournalRecord Supervisor::create(const SandboxOrder& order) {
   const OpenImage image = open_image(order);
   const bool own = !order.snapshot.empty() || !order.workspace.empty();  // nothing waits for it
   if (own) return launch(order, image, Owner::known);
-  if (const LivePtr seat = take_seat(order, image.info)) {
-    if (auto record = hand_over(seat, order, image.info)) return *std::move(record);
-  }
-  return launch(order, image, Owner::known);
+  const LivePtr seat = take_seat(order, image.info);
+  auto record = seat ? hand_over(seat, order, image.info) : std::nullopt;
+  warming_->wake();  // after whoever waits for this one
+  return record ? *std::move(record) : launch(order, image, Owner::known);
 }
 
 void Supervisor::stop(Live& live) {
