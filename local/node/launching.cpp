@@ -12,10 +12,8 @@ namespace {
 
 constexpr int64_t kGib = int64_t{1} << 30;
 
-// How programs start inside: the image's word, and over it that of whoever asked.
 void set_programs(LaunchSpec& spec, const SandboxOrder& order, const ImageInfo& image) {
-  spec.env = image.env;
-  for (const auto& [name, value] : order.env) spec.env[name] = value;
+  spec.env = env_over(image.env, order);
   spec.allow_root = order.allow_root;
   spec.user = image.user;
   spec.home = image.home;

@@ -21,4 +21,12 @@ struct SandboxOrder {
   std::string snapshot;  // whose disk it starts with; empty: an empty one
 };
 
+// How its programs start: what the image sets, and over it what was asked for.
+inline std::map<std::string, std::string> env_over(
+    const std::map<std::string, std::string>& image_env, const SandboxOrder& order) {
+  std::map<std::string, std::string> env = order.env;
+  env.insert(image_env.begin(), image_env.end());
+  return env;
+}
+
 }  // namespace sandgate

@@ -36,8 +36,7 @@ Supervisor::LivePtr Supervisor::take_seat(const SandboxOrder& order, const Image
 std::optional<JournalRecord> Supervisor::hand_over(const LivePtr& seat, const SandboxOrder& order,
                                                    const ImageInfo& image) {
   std::lock_guard busy(seat->busy);
-  AgentConfiguration wanted{.env = image.env, .allow_root = order.allow_root};
-  for (const auto& [name, value] : order.env) wanted.env[name] = value;
+  AgentConfiguration wanted{.env = env_over(image.env, order), .allow_root = order.allow_root};
   const std::string name = seat->record.id;
   try {
     bind_owner(journal_.directory_of(name) + "/agent.sock", std::move(wanted));
