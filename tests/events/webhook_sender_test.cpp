@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include <mutex>
 #include <thread>
 
 #include "gateway/events/webhook_store.hpp"
 #include "tests/events/events_world.hpp"
+#include "tests/support/scripted_client.hpp"
 
 namespace sandgate {
 namespace {
@@ -16,64 +16,42 @@ using test::run;
 
 const Actor kSetter{.role = "owner"};
 
-// Takes deliveries and answers as told.
-class Receiver : public HttpClient {
+// The way to a receiver: what goes to an address that says "slow" waits while it is.
+class SlowWay : public HttpClient {
  public:
-  class Answer : public HttpStream {
-   public:
-    explicit Answer(int status) : status_(status) {}
-    int status() const override { return status_; }
-    const HttpFields& headers() const override { return fields_; }
-    Task<size_t> read(std::span<char>) override { co_return 0; }
-
-   private:
-    int status_;
-    HttpFields fields_;
-  };
+  explicit SlowWay(HttpClient& receiver) : receiver_(receiver) {}
 
   Task<HttpReply> call(HttpCall) override { throw std::logic_error("not used"); }
   Task<std::unique_ptr<HttpStream>> stream(HttpCall call) override {
     if (call.url.find("slow") != std::string::npos) co_await keep_waiting();
-    int status;
-    {
-      std::lock_guard lock(mutex_);
-      calls.push_back(call);
-      status = this->status;
-    }
-    if (status == 0) throw Error(ErrorCode::unavailable, "the receiver could not be reached");
-    co_return std::make_unique<Answer>(status);
-  }
-  std::vector<std::string> ids() {
-    std::lock_guard lock(mutex_);
-    std::vector<std::string> found;
-    for (const HttpCall& call : calls) found.push_back(Json::parse(call.body).at("id"));
-    return found;
+    co_return co_await receiver_.stream(std::move(call));
   }
 
-  std::atomic<bool> slow{false};  // whose address says so does not answer
-  std::atomic<int> most_waiting{0};  // for an answer of such an address, at a time
-  int status = 200;  // 0: unreachable
-  std::vector<HttpCall> calls;
+  std::atomic<bool> slow{false};
+  std::atomic<int> most_waiting{0};  // at a time
 
  private:
   Task<void> keep_waiting() {
     struct Waiting {
-      explicit Waiting(Receiver& at) : at(at) {
+      explicit Waiting(SlowWay& at) : at(at) {
         at.most_waiting = std::max(at.most_waiting.load(), ++at.waiting_);
       }
       ~Waiting() { --at.waiting_; }
-      Receiver& at;
+      SlowWay& at;
     };
     const Waiting waiting(*this);
     while (slow) co_await sleep_for(std::chrono::milliseconds(2));
   }
 
+  HttpClient& receiver_;
   int waiting_ = 0;  // of the one thread that sends
-  std::mutex mutex_;
 };
 
 struct WebhookSenderTest : testing::Test, test::EventsWorld {
-  WebhookSenderTest() { put(); }
+  WebhookSenderTest() {
+    put();
+    answer(200);
+  }
   void put() {
     WebhookDraft draft{.name = "ci",
                        .tenant = tenant,
@@ -86,6 +64,12 @@ struct WebhookSenderTest : testing::Test, test::EventsWorld {
     for (int i = 0; i < count; ++i) tell(tenant, "budget.alert", i);
     run(log.catch_up());
   }
+  void answer(int status) { receiver.always({.status = status}); }
+  std::vector<std::string> received() {  // the ids of the events that came, in their order
+    std::vector<std::string> found;
+    for (const HttpCall& call : receiver.calls()) found.push_back(Json::parse(call.body).at("id"));
+    return found;
+  }
   void all_due() {
     sql("UPDATE webhook_delivery SET next_try_at = now()");
     sql("UPDATE webhook SET rest_until = now()");
@@ -96,16 +80,17 @@ struct WebhookSenderTest : testing::Test, test::EventsWorld {
   Vault vault{Secret(std::string(32, 'k'))};
   WebhookStore store{*database, vault};
   SystemClock clock;
-  Receiver receiver;
-  WebhookSender sender{*database, vault, receiver, clock, {}};
+  test::ScriptedClient receiver;
+  SlowWay way{receiver};
+  WebhookSender sender{*database, vault, way, clock, {}};
 };
 
 TEST_F(WebhookSenderTest, SendsASignedCloudEventOnce) {
   happen();
   EXPECT_EQ(run(sender.step()), 1u);
   EXPECT_EQ(run(sender.step()), 0u);
-  ASSERT_EQ(receiver.calls.size(), 1u);
-  const HttpCall& call = receiver.calls[0];
+  ASSERT_EQ(receiver.calls().size(), 1u);
+  const HttpCall call = receiver.last();
   EXPECT_EQ(call.method, "POST");
   EXPECT_EQ(call.url, "https://example.com/hook");
   EXPECT_FALSE(call.allow_private);
@@ -122,19 +107,19 @@ TEST_F(WebhookSenderTest, SendsASignedCloudEventOnce) {
 
 TEST_F(WebhookSenderTest, TriesAgainWithTheSameId) {
   for (const int failure : {500, 0, 302, 404}) {
-    receiver.status = failure;
+    answer(failure);
     happen();
     run(sender.step());
     EXPECT_EQ(state(), "failing");
     EXPECT_EQ(webhook().pending, 1);
     // Not before its pause is over.
     EXPECT_EQ(run(sender.step()), 0u);
-    receiver.status = 204;
+    answer(204);
     all_due();
     EXPECT_EQ(run(sender.step()), 1u);
     EXPECT_EQ(state(), "active");
     EXPECT_EQ(webhook().pending, 0);
-    const auto ids = receiver.ids();
+    const auto ids = received();
     EXPECT_EQ(ids[ids.size() - 1], ids[ids.size() - 2]);
     EXPECT_EQ(webhook().last_failure->event, ids.back());
   }
@@ -142,13 +127,13 @@ TEST_F(WebhookSenderTest, TriesAgainWithTheSameId) {
 }
 
 TEST_F(WebhookSenderTest, AFailingReceiverGetsOneRequestAtATime) {
-  receiver.status = 503;
+  answer(503);
   happen(20);
   EXPECT_EQ(run(sender.step()), 8u);
   all_due();
   EXPECT_EQ(run(sender.step()), 1u);
   EXPECT_EQ(run(sender.step()), 0u);
-  receiver.status = 200;
+  answer(200);
   all_due();
   EXPECT_EQ(run(sender.step()), 1u);
   for (int rounds = 0; webhook().pending > 0 && rounds < 10; ++rounds) {
@@ -156,7 +141,7 @@ TEST_F(WebhookSenderTest, AFailingReceiverGetsOneRequestAtATime) {
     run(sender.step());
   }
   EXPECT_EQ(webhook().pending, 0);
-  const auto ids = receiver.ids();
+  const auto ids = received();
   EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 20u);
 }
 
@@ -183,7 +168,7 @@ TEST_F(WebhookSenderTest, WhatAKilledSenderTookIsSentAfterItsLease) {
   EXPECT_EQ(run(sender.step()), 0u);
   all_due();
   EXPECT_EQ(run(sender.step()), 1u);
-  EXPECT_EQ(receiver.ids(), std::vector<std::string>{lost[0].event.id});
+  EXPECT_EQ(received(), std::vector<std::string>{lost[0].event.id});
 }
 
 TEST_F(WebhookSenderTest, KilledBetweenSendingAndWritingItSendsTheSameAgain) {
@@ -193,17 +178,17 @@ TEST_F(WebhookSenderTest, KilledBetweenSendingAndWritingItSendsTheSameAgain) {
   };
   const auto sent = run(database->run(take));  // the receiver has it; the row does not know
   all_due();
-  receiver.status = 500;
+  answer(500);
   run(sender.step());
   // The first sender was only slow: what it has to say comes too late.
   auto late = [&](pqxx::work& tx) { delivery_rows::set_delivered(tx, sent[0]); };
   run(database->run(late));
   EXPECT_EQ(webhook().pending, 1);
-  receiver.status = 200;
+  answer(200);
   all_due();
   run(sender.step());
   EXPECT_EQ(webhook().pending, 0);
-  EXPECT_EQ(receiver.ids().back(), sent[0].event.id);
+  EXPECT_EQ(received().back(), sent[0].event.id);
 }
 
 TEST_F(WebhookSenderTest, ReplicasSendEachEventOnce) {
@@ -212,12 +197,12 @@ TEST_F(WebhookSenderTest, ReplicasSendEachEventOnce) {
   for (int i = 0; i < 3; ++i)
     replicas.emplace_back([this] {
       Database own({.url = database.url(), .connections = 2});
-      WebhookSender one(own, vault, receiver, clock, {});
+      WebhookSender one(own, vault, way, clock, {});
       while (run(one.step()) > 0) {
       }
     });
   for (auto& thread : replicas) thread.join();
-  const auto ids = receiver.ids();
+  const auto ids = received();
   EXPECT_EQ(ids.size(), 100u);
   EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 100u);
   EXPECT_EQ(webhook().pending, 0);
@@ -226,7 +211,7 @@ TEST_F(WebhookSenderTest, ReplicasSendEachEventOnce) {
 TEST_F(WebhookSenderTest, GivesUpAnEventAfterADay) {
   happen();
   run(sender.step());  // a success, which the day counts from
-  receiver.status = 500;
+  answer(500);
   happen(2);
   sql("UPDATE webhook SET last_success_at = now() - interval '1 hour'");
   sql("UPDATE webhook_delivery SET created_at = now() - interval '25 hours' WHERE position ="
@@ -237,7 +222,7 @@ TEST_F(WebhookSenderTest, GivesUpAnEventAfterADay) {
 }
 
 TEST_F(WebhookSenderTest, ADayWithoutASuccessDisables) {
-  receiver.status = 0;
+  answer(0);
   happen(3);
   sql("UPDATE webhook_delivery SET created_at = now() - interval '25 hours'");
   run(sender.step());
@@ -248,7 +233,7 @@ TEST_F(WebhookSenderTest, ADayWithoutASuccessDisables) {
   EXPECT_EQ(webhook().pending, 0);
   put();
   EXPECT_EQ(state(), "active");
-  receiver.status = 200;
+  answer(200);
   happen();
   EXPECT_EQ(run(sender.step()), 1u);
 }
@@ -261,7 +246,7 @@ TEST_F(WebhookSenderTest, ASlowReceiverTakesNoPlaceOfOthers) {
                     .types = {"*"}};
   run(store.put(slow, kSetter));
   for (int i = 0; i < 300; ++i) tell(other, "budget.alert", i);
-  receiver.slow = true;
+  way.slow = true;
   asio::thread_pool pool(1);
   asio::co_spawn(pool, sender.run(), [](std::exception_ptr) {});
   const auto in_flight = [this] {
@@ -276,8 +261,8 @@ TEST_F(WebhookSenderTest, ASlowReceiverTakesNoPlaceOfOthers) {
     sender.poke();
     while (webhook().pending > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  EXPECT_EQ(receiver.ids().size(), 20u);
-  EXPECT_EQ(receiver.most_waiting, 8) << "of the slow one";
+  EXPECT_EQ(received().size(), 20u);
+  EXPECT_EQ(way.most_waiting, 8) << "of the slow one";
   // The last of the others is written down before it counts as done.
   for (int i = 0; i < 1000 && in_flight() > 8; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -292,7 +277,7 @@ TEST_F(WebhookSenderTest, RemovedMeansNothingIsSent) {
   happen();
   run(store.remove(tenant, "ci", kSetter));
   EXPECT_EQ(run(sender.step()), 0u);
-  EXPECT_TRUE(receiver.calls.empty());
+  EXPECT_TRUE(receiver.calls().empty());
 }
 
 TEST_F(WebhookSenderTest, Counts) {

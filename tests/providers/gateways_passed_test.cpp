@@ -5,7 +5,7 @@
 #include "providers/sandgate.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/live_loop.hpp"
-#include "tests/support/route_client.hpp"
+#include "tests/support/scripted_client.hpp"
 
 namespace sandgate {
 namespace {
@@ -36,15 +36,12 @@ TEST(GatewaysPassed, NoneTwiceAndNotMoreThanEight) {
 // What an adapter for other gateways sends with the create of `spec`; empty: no such field.
 std::string sent_with(CreateSpec spec) {
   test::LiveLoop loop;
-  http::Routes routes;
-  test::RouteClient client(routes);
-  client.fixed = HttpReply{201, {}, R"({"id":"sb1","state":"running"})"};
+  test::ScriptedClient client;
+  client.always({201, {}, R"({"id":"sb1","state":"running"})"});
   auto provider = std::make_shared<SandgateProvider>(
       client, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
   loop.run(provider->create(std::move(spec)));
-  for (const auto& [name, value] : client.last.headers)
-    if (name == kViaHeader) return value;
-  return "";
+  return std::string(find_field(client.last().headers, kViaHeader).value_or(""));
 }
 
 TEST(GatewaysPassed, AreToldToTheNextWithOurOwn) {

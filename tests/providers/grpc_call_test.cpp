@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/run.hpp"
+#include "tests/support/scripted_client.hpp"
 
 namespace sandgate::grpc {
 namespace {
@@ -84,47 +85,13 @@ TEST(GrpcStatus, CodesBecomeWhatTheCallerCanDo) {
   EXPECT_EQ(std::string(error.what()).find("secret"), std::string::npos);
 }
 
-// Answers every call with what it holds.
-class FixedClient : public HttpClient {
- public:
-  HttpReply reply;
-  HttpCall last;
-
-  Task<HttpReply> call(HttpCall call) override {
-    last = std::move(call);
-    co_return reply;
-  }
-  Task<std::unique_ptr<HttpStream>> stream(HttpCall call) override {
-    last = std::move(call);
-    co_return std::make_unique<FixedStream>(reply);
-  }
-
- private:
-  class FixedStream : public HttpStream {
-   public:
-    explicit FixedStream(HttpReply reply) : reply_(std::move(reply)) {}
-    int status() const override { return reply_.status; }
-    const HttpFields& headers() const override { return reply_.headers; }
-    const HttpFields& trailers() const override { return reply_.trailers; }
-    Task<size_t> read(std::span<char> into) override {
-      const size_t count = reply_.body.copy(into.data(), std::min<size_t>(into.size(), 3), at_);
-      at_ += count;
-      co_return count;
-    }
-
-   private:
-    const HttpReply reply_;
-    size_t at_ = 0;
-  };
-};
-
 const HttpFields kGood{{"grpc-status", "0"}}, kMissing{{"grpc-status", "5"}};
 
 class GrpcChannel : public testing::Test {
  protected:
   // The answer, or the name of the code of the Error.
   std::string call(HttpReply reply) {
-    client_.reply = std::move(reply);
+    client_.always(std::move(reply));
     try {
       return test::run(channel_.call({.path = "/p.S/M", .message = "ask"}));
     } catch (const Error& error) {
@@ -133,7 +100,7 @@ class GrpcChannel : public testing::Test {
     }
   }
   std::string stream(HttpReply reply) {
-    client_.reply = std::move(reply);
+    client_.always(std::move(reply));
     std::string all;
     try {
       const auto messages = test::run(channel_.stream({.path = "/p.S/M", .message = "ask"}));
@@ -145,20 +112,20 @@ class GrpcChannel : public testing::Test {
     return all;
   }
 
-  FixedClient client_;
+  test::ScriptedClient client_;
   Channel channel_{client_, {.provider = "x", .base_url = "http://h"}};
 };
 
 TEST_F(GrpcChannel, ACallIsAPostOfOneMessage) {
   EXPECT_EQ(call({200, {}, frame("answer"), kGood}), "answer");
-  EXPECT_EQ(client_.last.method, "POST");
-  EXPECT_EQ(client_.last.url, "http://h/p.S/M");
-  EXPECT_EQ(client_.last.body,
+  EXPECT_EQ(client_.last().method, "POST");
+  EXPECT_EQ(client_.last().url, "http://h/p.S/M");
+  EXPECT_EQ(client_.last().body,
             "\0\0\0\0\x03"
             "ask"s);
-  EXPECT_TRUE(client_.last.http2);
-  EXPECT_EQ(find_field(client_.last.headers, "content-type"), "application/grpc");
-  EXPECT_EQ(find_field(client_.last.headers, "te"), "trailers");
+  EXPECT_TRUE(client_.last().http2);
+  EXPECT_EQ(find_field(client_.last().headers, "content-type"), "application/grpc");
+  EXPECT_EQ(find_field(client_.last().headers, "te"), "trailers");
 }
 
 TEST_F(GrpcChannel, AnAnswerIsOneMessageAndASuccess) {

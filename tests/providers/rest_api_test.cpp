@@ -6,7 +6,7 @@
 #include "providers/sandgate_wire.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/live_loop.hpp"
-#include "tests/support/route_client.hpp"
+#include "tests/support/scripted_client.hpp"
 
 namespace sandgate {
 namespace {
@@ -45,9 +45,8 @@ TEST(RestApi, TheLongestOfSeveralTimesToWaitCounts) {
 // What the log says of a refusal.
 std::string logged(const std::string& body, bool sent) {
   test::LiveLoop loop;
-  http::Routes routes;
-  test::RouteClient client(routes);
-  client.fixed = HttpReply{422, {}, body, {}};
+  test::ScriptedClient client;
+  client.always({422, {}, body});
   RestApi api(client, {.provider = "x", .base_url = "http://x"});
   RestCall call{.method = "POST", .path = "/boxes"};
   if (sent) call.json = Json{{"env", {{"TOKEN", "hunter2"}}}};
@@ -71,9 +70,8 @@ TEST(RestApi, TheLogHasNothingThatWasSent) {
 // What the adapter makes of another gateway's refusal of a create.
 Error refused(int status, std::string body, HttpFields headers = {}) {
   test::LiveLoop loop;
-  http::Routes routes;
-  test::RouteClient client(routes);
-  client.fixed = HttpReply{status, std::move(headers), std::move(body)};
+  test::ScriptedClient client;
+  client.always({status, std::move(headers), std::move(body)});
   auto provider = std::make_shared<SandgateProvider>(
       client, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
   try {
@@ -119,12 +117,11 @@ TEST(SandgateProvider, WhatTheSandboxForbidsIsToldAsItIs) {
 
 TEST(SandgateProvider, OnlyWhatTheProtocolSaysIsBelieved) {
   test::LiveLoop loop;
-  http::Routes routes;
-  test::RouteClient client(routes);
+  test::ScriptedClient client;
   auto provider = std::make_shared<SandgateProvider>(
       client, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
   const auto ended = [&](int status, const std::string& body) {
-    client.fixed = HttpReply{status, {}, body};
+    client.always({status, {}, body});
     return !test::code_of([&] { loop.run(provider->kill("sb1")); });
   };
   const std::string stopping = R"({"id":"sb1","state":"stopping"})";
@@ -134,7 +131,7 @@ TEST(SandgateProvider, OnlyWhatTheProtocolSaysIsBelieved) {
   for (const char* body : {"", "null", "{}", R"({"id":5,"state":["x"]})", "[]", "<html>",
                            R"({"id":"sb1","state":"running"})", R"({"id":"sb1","state":"odd"})"}) {
     EXPECT_FALSE(ended(200, body)) << body;
-    client.fixed = HttpReply{200, {}, body};
+    client.always({200, {}, body});
     const auto unavailable = std::optional(ErrorCode::unavailable);
     EXPECT_EQ(test::code_of([&] { loop.run(provider->pause("sb1", Keeps::disk)); }), unavailable)
         << body;
@@ -143,7 +140,7 @@ TEST(SandgateProvider, OnlyWhatTheProtocolSaysIsBelieved) {
     EXPECT_EQ(test::code_of([&] { loop.run(provider->list_files("sb1", ".", 1)); }), unavailable)
         << body;
   }
-  client.fixed = HttpReply{200, {}, R"({"id":"sb1","state":"paused","kept":"disk"})"};
+  client.always({200, {}, R"({"id":"sb1","state":"paused","kept":"disk"})"});
   EXPECT_EQ(loop.run(provider->pause("sb1", Keeps::disk)), Keeps::disk);
   EXPECT_THROW(loop.run(provider->resume("sb1")), Error);
 }
@@ -159,9 +156,8 @@ TEST(SandgateProvider, ACreateCarriesOurId) {
 
 TEST(SandgateProvider, UntilTheFirstAnswerNothingIsDeclared) {
   test::LiveLoop loop;
-  http::Routes routes;
-  test::RouteClient client(routes);
-  client.fixed = HttpReply{503, {}, ""};
+  test::ScriptedClient client;
+  client.always({503, {}, ""});
   auto provider = std::make_shared<SandgateProvider>(
       client, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
   EXPECT_TRUE(provider->descriptor().verbs.empty());

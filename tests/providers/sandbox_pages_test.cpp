@@ -2,34 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
-
 #include "providers/named_create.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
+#include "tests/support/scripted_client.hpp"
 
 namespace sandgate {
 namespace {
-
-// Answers calls in the order of its replies, and keeps what was asked.
-class ScriptedClient : public HttpClient {
- public:
-  Task<HttpReply> call(HttpCall call) override {
-    asked.push_back(call.method + " " + call.url);
-    HttpReply reply = replies.size() > 1 ? replies.front() : replies.back();
-    if (replies.size() > 1) replies.pop_front();
-    if (reply.body.size() > call.max_body)
-      throw Error(ErrorCode::unavailable, "the backend's answer is too large");
-    co_return reply;
-  }
-  Task<std::unique_ptr<HttpStream>> stream(HttpCall) override {
-    throw Error(ErrorCode::unsupported, "nothing is streamed here");
-    co_return nullptr;
-  }
-
-  std::deque<HttpReply> replies;
-  std::vector<std::string> asked;
-};
 
 SandboxPage read(const Json& document) {
   SandboxPage page;
@@ -42,7 +21,7 @@ SandboxPage read(const Json& document) {
   return page;
 }
 
-std::vector<std::string> listed(ScriptedClient& client) {
+std::vector<std::string> listed(test::ScriptedClient& client) {
   RestApi api(client, {.provider = "x", .base_url = "http://x"});
   std::vector<std::string> ids;
   for (const auto& sandbox : test::run(list_pages(api, "/boxes?limit=2", &read)))
@@ -51,26 +30,25 @@ std::vector<std::string> listed(ScriptedClient& client) {
 }
 
 TEST(SandboxPages, AreReadToTheLast) {
-  ScriptedClient client;
-  client.replies = {{200, {}, R"({"items":["a","foreign"],"next":"1&2"})", {}},
-                    {200, {}, R"({"items":["gone","b"]})", {}}};
+  test::ScriptedClient client;
+  client.script({{200, {}, R"({"items":["a","foreign"],"next":"1&2"})"},
+                 {200, {}, R"({"items":["gone","b"]})"}});
   EXPECT_EQ(listed(client), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(client.asked, (std::vector<std::string>{"GET http://x/boxes?limit=2",
-                                                    "GET http://x/boxes?limit=2&cursor=1%262"}));
+  EXPECT_EQ(client.asked(), (std::vector<std::string>{"GET http://x/boxes?limit=2",
+                                                      "GET http://x/boxes?limit=2&cursor=1%262"}));
 }
 
 TEST(SandboxPages, AListWithoutAnEndIsAnError) {
-  ScriptedClient client;
-  client.replies = {{200, {}, R"({"items":[],"next":"again"})", {}}};
+  test::ScriptedClient client;
+  client.always({200, {}, R"({"items":[],"next":"again"})"});
   EXPECT_EQ(test::code_of([&] { listed(client); }), ErrorCode::unavailable);
-  EXPECT_EQ(client.asked.size(), 1000U);
+  EXPECT_EQ(client.asked().size(), 1000U);
 }
 
 // How many of two pages with three entries are read before there is no room for more.
 size_t pages_read(ListRoom room) {
-  ScriptedClient client;
-  client.replies = {{200, {}, R"({"items":["a","b"],"next":"1"})", {}},
-                    {200, {}, R"({"items":["c"]})", {}}};
+  test::ScriptedClient client;
+  client.script({{200, {}, R"({"items":["a","b"],"next":"1"})"}, {200, {}, R"({"items":["c"]})"}});
   RestApi api(client, {.provider = "x", .base_url = "http://x"});
   auto listing = attempt(list_pages(api, "/boxes?limit=2", &read, room));
   const auto outcome = test::run(std::move(listing));
@@ -78,7 +56,7 @@ size_t pages_read(ListRoom room) {
   if (!error) return std::get<0>(outcome).size() == 3 ? 2 : 0;
   EXPECT_EQ(error->code, ErrorCode::unavailable);
   EXPECT_EQ(error->provider, "x");
-  return client.asked.size() - 1;
+  return client.asked().size() - 1;
 }
 
 TEST(SandboxPages, HaveRoomForSoMuchOverAllPages) {
@@ -91,8 +69,8 @@ TEST(SandboxPages, HaveRoomForSoMuchOverAllPages) {
 // What a create makes of the vendor's reply, when an earlier attempt is there or is not.
 Outcome<std::string> created(int status, std::optional<std::string> earlier) {
   static constexpr ErrorCode kTaken[] = {ErrorCode::conflict};
-  ScriptedClient client;
-  client.replies = {{status, {}, R"("new")", {}}};
+  test::ScriptedClient client;
+  client.always({status, {}, R"("new")"});
   RestApi api(client, {.provider = "x", .base_url = "http://x"});
   const auto find = [earlier]() -> Task<std::optional<std::string>> { co_return earlier; };
   const auto text = [](const Json& document) { return document.get<std::string>(); };

@@ -1,42 +1,23 @@
 #include <gtest/gtest.h>
 
-#include <deque>
-
 #include "providers/sandgate.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/live_loop.hpp"
+#include "tests/support/scripted_client.hpp"
 
 namespace sandgate {
 namespace {
-
-// Another side that answers what it was told to, one after the other.
-class Answers : public HttpClient {
- public:
-  Task<HttpReply> call(HttpCall call) override {
-    asked.push_back(call.method + " " + call.url.substr(call.url.find("/v1/")));
-    if (next.empty()) throw Error(ErrorCode::internal, "nobody foresaw this question");
-    HttpReply reply = std::move(next.front());
-    next.pop_front();
-    co_return reply;
-  }
-  Task<std::unique_ptr<HttpStream>> stream(HttpCall) override {
-    throw Error(ErrorCode::unsupported, "nothing is streamed here");
-    co_return nullptr;
-  }
-
-  std::deque<HttpReply> next;
-  std::vector<std::string> asked;
-};
 
 class StatesOfSandgate : public testing::Test {
  protected:
   // Its answers: sandboxes in these states, or an empty word for one that is not there.
   void answer(const std::vector<std::string>& states) {
-    http.next.clear();
-    http.asked.clear();
+    std::deque<HttpReply> replies;
     for (const std::string& state : states)
-      http.next.push_back(state.empty() ? HttpReply{404, {}, R"({"code":"not_found"})"}
-                                        : HttpReply{200, {}, in(state)});
+      replies.push_back(state.empty() ? HttpReply{404, {}, R"({"code":"not_found"})"}
+                                      : HttpReply{200, {}, in(state)});
+    http.script(std::move(replies));
+    http.forget_calls();
   }
   static std::string in(const std::string& state) {
     Json document{{"id", "sb1"}, {"state", state}, {"metadata", Json::object()}};
@@ -54,7 +35,7 @@ class StatesOfSandgate : public testing::Test {
   }
 
   test::LiveLoop loop;
-  Answers http;
+  test::ScriptedClient http;
   std::shared_ptr<SandgateProvider> provider = std::make_shared<SandgateProvider>(
       http, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
 };
@@ -62,9 +43,9 @@ class StatesOfSandgate : public testing::Test {
 TEST_F(StatesOfSandgate, APauseIsOverOnceItIsPaused) {
   answer({"pausing", "pausing", "paused"});
   EXPECT_EQ(loop.run(provider->pause("sb1", Keeps::disk)), Keeps::memory) << "as it says at last";
-  EXPECT_EQ(http.asked,
-            (std::vector<std::string>{"POST /v1/sandboxes/sb1/pause", "GET /v1/sandboxes/sb1",
-                                      "GET /v1/sandboxes/sb1"}));
+  EXPECT_EQ(http.asked(), (std::vector<std::string>{"POST http://inner/v1/sandboxes/sb1/pause",
+                                                    "GET http://inner/v1/sandboxes/sb1",
+                                                    "GET http://inner/v1/sandboxes/sb1"}));
   answer({"paused"});
   EXPECT_FALSE(failure_of_pause());
 }
@@ -72,7 +53,7 @@ TEST_F(StatesOfSandgate, APauseIsOverOnceItIsPaused) {
 TEST_F(StatesOfSandgate, AResumeIsOverOnceItRuns) {
   answer({"resuming", "running"});
   EXPECT_FALSE(failure_of_resume());
-  EXPECT_EQ(http.asked.size(), 2u);
+  EXPECT_EQ(http.asked().size(), 2u);
 }
 
 TEST_F(StatesOfSandgate, WhatIsGivenUpIsAConflict) {

@@ -116,15 +116,6 @@ std::string percent_decoded(const std::string& text) {
 
 Task<std::unique_ptr<HttpStream>> RouteClient::stream(HttpCall call) {
   const auto executor = co_await asio::this_coro::executor;
-  ByteSource* upload = std::exchange(call.upload, nullptr);
-  last = call;
-  http::Response response;
-  if (fixed) {
-    response.status = fixed->status;
-    response.headers = fixed->headers;
-    response.body = fixed->body;
-    co_return std::make_unique<RouteStream>(executor, response);
-  }
   const std::string target = call.url.substr(call.url.find('/', call.url.find("//") + 2));
   http::Request request;
   request.method = method_of(call.method);
@@ -139,15 +130,14 @@ Task<std::unique_ptr<HttpStream>> RouteClient::stream(HttpCall call) {
   request.params = match.params;
   TextSource text(call.body);
   if (match.route->body == http::BodyMode::streamed)
-    request.stream = upload ? upload : &text;
+    request.stream = call.upload ? call.upload : &text;
   else
     request.body = call.body;
   auto outcome = co_await attempt(match.route->handler(request));
-  if (const auto* error = std::get_if<Error>(&outcome))
-    response = http::problem(*error, "rq0");
-  else
-    response = std::move(std::get<http::Response>(outcome));
-  co_return std::make_unique<RouteStream>(executor, response);
+  const auto* error = std::get_if<Error>(&outcome);
+  http::Response response =
+      error ? http::problem(*error, "rq0") : std::move(std::get<http::Response>(outcome));
+  co_return std::make_unique<RouteStream>(executor, std::move(response));
 }
 
 Task<HttpReply> RouteClient::call(HttpCall call) {

@@ -5,7 +5,7 @@
 namespace sandgate::test {
 
 // An HttpClient whose upstream is a route table in this process: no socket, no server. Streamed
-// bodies are produced as they are pulled. A suspended error switch answers every call with it.
+// bodies are produced as they are pulled.
 class RouteClient : public HttpClient {
  public:
   explicit RouteClient(const http::Routes& routes) : routes_(routes) {}
@@ -13,9 +13,7 @@ class RouteClient : public HttpClient {
   Task<HttpReply> call(HttpCall call) override;
   Task<std::unique_ptr<HttpStream>> stream(HttpCall call) override;
 
-  http::Caller caller;
-  std::optional<HttpReply> fixed;  // answered instead, when set
-  HttpCall last;  // without its upload
+  http::Caller caller;  // who asks
 
  private:
   const http::Routes& routes_;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/live_loop.hpp"
-#include "tests/vendors/one_answer.hpp"
+#include "tests/support/scripted_client.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -17,29 +17,30 @@ class DaytonaAccount : public testing::Test {
     return std::make_shared<DaytonaProvider>(client_, loop_.executor(), settings);
   }
   LiveLoop loop_;
-  OneAnswer client_;
+  ScriptedClient client_;
 };
 
 TEST_F(DaytonaAccount, WhatFailedRunsNoMoreAndIsLeftToBeKilled) {
   const auto provider = at("https://daytona.example/api");
   for (const char* state : {"error", "build_failed"}) {
     const Json box{{"id", "1"}, {"state", state}, {"labels", {{"sandgate_id", "sb1"}}}};
-    client_.document = box;
+    client_.always({200, {}, box.dump()});
     EXPECT_FALSE(loop_.run(provider->find("1"))) << state;
-    client_.document = {{"items", Json::array({box, {{"id", "2"}, {"state", state}}})}};
+    const Json all{{"items", Json::array({box, {{"id", "2"}, {"state", state}}})}};
+    client_.always({200, {}, all.dump()});
     const auto listed = loop_.run(provider->list());
     ASSERT_EQ(listed.size(), 1u) << state;
     EXPECT_EQ(listed[0].backend_id, "1");
     EXPECT_EQ(listed[0].state, BackendState::gone);
-    EXPECT_EQ(client_.last.method, "GET") << "it may be another installation's";
+    EXPECT_EQ(client_.last().method, "GET") << "it may be another installation's";
   }
 }
 
 TEST_F(DaytonaAccount, ItsKeyDoesNotGoOutInTheClear) {
-  client_.document = {{"id", "1"}, {"state", "started"}, {"toolboxProxyUrl", "http://proxy"}};
+  client_.always({200, {}, R"({"id":"1","state":"started","toolboxProxyUrl":"http://proxy"})"});
   const auto read = [this](const std::shared_ptr<DaytonaProvider>& provider) {
     const auto outcome = loop_.run(attempt(provider->run("1", "true")));
-    return client_.last.url;
+    return client_.last().url;
   };
   EXPECT_EQ(read(at("https://daytona.example/api")), "https://daytona.example/api/sandbox/1");
   EXPECT_EQ(read(at("http://127.0.0.1:1/api")), "http://proxy/1/process/execute");

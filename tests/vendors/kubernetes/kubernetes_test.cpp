@@ -6,7 +6,7 @@
 #include "providers/catalog.hpp"
 #include "providers/kubernetes.hpp"
 #include "tests/support/live_loop.hpp"
-#include "tests/vendors/one_answer.hpp"
+#include "tests/support/scripted_client.hpp"
 #include "tests/vendors/vendor_lines.hpp"
 
 // What a deployment's settings make of a Kubernetes cluster, beyond the suites of all vendors,
@@ -201,7 +201,7 @@ TEST_F(KubernetesCluster, ACertificateOfTheClustersOwnAuthorityOpensIt) {
 TEST_F(KubernetesCluster, WhatEndedIsLeftToBeKilled) {
   KubernetesSettings settings;
   settings.form = KubernetesSettings::Form::pods;
-  OneAnswer cluster;
+  ScriptedClient cluster;
   const auto pod = [](const char* name, const char* phase) {
     return Json{{"metadata", {{"name", name}, {"labels", {{"sandgate_id", name}}}}},
                 {"spec", Json::object()},
@@ -209,13 +209,14 @@ TEST_F(KubernetesCluster, WhatEndedIsLeftToBeKilled) {
   };
   Json leaving = pod("c", "Running");
   leaving["metadata"]["deletionTimestamp"] = "2027-01-15T08:00:01Z";
-  cluster.document = {{"items", {pod("a", "Failed"), pod("b", "Running"), leaving}}};
+  const Json pods{{"items", {pod("a", "Failed"), pod("b", "Running"), leaving}}};
+  cluster.always({200, {}, pods.dump()});
   const auto alone = std::make_shared<KubernetesProvider>(cluster, loop_.executor(), settings);
   const auto listed = loop_.run(alone->list());
   ASSERT_EQ(listed.size(), 2u);
   EXPECT_EQ(listed[0].state, BackendState::gone);
   EXPECT_EQ(listed[1].state, BackendState::running);
-  EXPECT_EQ(cluster.last.method, "GET") << "it may be another installation's";
+  EXPECT_EQ(cluster.last().method, "GET") << "it may be another installation's";
 }
 
 TEST_F(KubernetesCluster, RequestsFitTheResourcesDefinition) {

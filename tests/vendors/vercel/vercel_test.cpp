@@ -5,7 +5,7 @@
 #include "gateway/core/ids.hpp"
 #include "gateway/core/settle.hpp"
 #include "tests/support/live_loop.hpp"
-#include "tests/vendors/one_answer.hpp"
+#include "tests/support/scripted_client.hpp"
 #include "tests/vendors/vendor_lines.hpp"
 
 namespace sandgate::test {
@@ -14,12 +14,13 @@ namespace {
 // What a terminal says of its address when an API at `api_url` names `terminal`.
 std::string refusal(std::string api_url, std::string terminal) {
   LiveLoop loop;
-  OneAnswer client;
-  client.document = {
+  const Json session{
       {"sandbox", {{"name", "sb1"}, {"status", "running"}, {"currentSessionId", "sbx_1"}}},
       {"session", {{"id", "sbx_1"}, {"cwd", "/home"}}},
       {"url", std::move(terminal)},
       {"token", "secret"}};
+  ScriptedClient client;
+  client.always({200, {}, session.dump()});
   VercelSettings settings;
   settings.api_url = std::move(api_url);
   const auto provider =
