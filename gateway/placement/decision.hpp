@@ -13,7 +13,7 @@ namespace sandgate {
 // How one try to create on a deployment ended.
 enum class AttemptOutcome {
   created,
-  failed,  // refused for certain: nothing was left behind
+  failed,  // for certain: nothing was left behind (see is_certain)
   unknown,  // no answer in time or a broken one: the reaper finds out
   lost_race,  // created, but another was faster: killed
 };

@@ -4,6 +4,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/placement/certainty.hpp"
 #include "gateway/placement/unwanted.hpp"
 
 namespace sandgate {
@@ -12,11 +13,10 @@ namespace {
 constexpr std::chrono::seconds kKillPatience{30};
 constexpr size_t kLongestId = 1024;
 
-// No answer, or one that leaves open what happened.
-bool is_unknown(const Error& error) {
-  if (are_credentials_refused(error)) return false;
-  return error.code == ErrorCode::timeout || error.code == ErrorCode::unavailable ||
-         error.code == ErrorCode::internal;
+// A key that is refused has made nothing, whatever code that has for callers.
+AttemptOutcome outcome_of(const Error& error) {
+  return is_certain(error) || are_credentials_refused(error) ? AttemptOutcome::failed
+                                                             : AttemptOutcome::unknown;
 }
 
 // As a row, an index and the steps of a path take it.
@@ -194,7 +194,7 @@ void Race::settle(const FlightPtr& flight) {
 
 void Race::note_failure(const FlightPtr& flight, const Error& error) {
   Attempt& attempt = placement_.attempts[flight->attempt];
-  attempt.outcome = is_unknown(error) ? AttemptOutcome::unknown : AttemptOutcome::failed;
+  attempt.outcome = outcome_of(error);
   attempt.code = error.code;
   learn(*flight, error);
   placement_.error = error;

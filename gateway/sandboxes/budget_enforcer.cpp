@@ -1,7 +1,7 @@
 #include "gateway/sandboxes/budget_enforcer.hpp"
 
 #include "gateway/core/log.hpp"
-#include "gateway/sandboxes/uncancelled.hpp"
+#include "gateway/placement/certainty.hpp"
 
 namespace sandgate {
 namespace {

@@ -4,6 +4,7 @@
 #include "gateway/core/both.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/placement/certainty.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/snapshot_rows.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"

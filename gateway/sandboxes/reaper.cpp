@@ -5,10 +5,10 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/placement/certainty.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
-#include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {
 namespace {

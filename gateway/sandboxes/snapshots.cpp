@@ -5,6 +5,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/events/outbox.hpp"
+#include "gateway/placement/certainty.hpp"
 #include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/given_env.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"

@@ -21,16 +21,4 @@ auto uncancelled(F work) -> std::invoke_result_t<F&> {
   co_return co_await asio::co_spawn(here, std::move(task), asio::use_awaitable);
 }
 
-// Whether a backend's refusal leaves no doubt that nothing happened.
-inline bool is_certain(const Error& error) {
-  return error.code != ErrorCode::timeout && error.code != ErrorCode::unavailable &&
-         error.code != ErrorCode::internal;
-}
-
-// The same, and asking again later would not help.
-inline bool is_final(const Error& error) {
-  return is_certain(error) && error.code != ErrorCode::rate_limited &&
-         error.code != ErrorCode::no_capacity;
-}
-
 }  // namespace sandgate
