@@ -1,5 +1,6 @@
 #pragma once
 #include "gateway/http/routes.hpp"
+#include "gateway/sandboxes/create_order.hpp"
 #include "gateway/sandboxes/scopes.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
 #include "gateway/sandboxes/snapshots.hpp"

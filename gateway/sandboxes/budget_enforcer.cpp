@@ -18,7 +18,7 @@ Task<size_t> BudgetEnforcer::enforce() {
 }
 
 Task<size_t> BudgetEnforcer::begin() {
-  const auto halts = co_await budgets_.extend(lifecycle_.parts().database);
+  const auto halts = co_await budgets_.extend(parts_.database);
   for (const Halt& halt : halts)
     errands_.send("tenant/" + halt.tenant.value, "stop/" + halt.sandbox.value,
                   [this, halt] { return stop(halt); });
@@ -40,9 +40,9 @@ Task<void> BudgetEnforcer::stop(Halt halt) {
 Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
   const SandboxRecord& record = known->record;
   if (record.state == SandboxState::paused) co_return true;
-  const bool money_ends = halt.covered_until < lifecycle_.parts().clock.now() + kLastRounds;
+  const bool money_ends = halt.covered_until < parts_.clock.now() + kLastRounds;
   if (record.state == SandboxState::pausing) co_return !money_ends;
-  const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
+  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
   if (!pause_ || !deployment || !deployment->descriptor.can(Verb::pause)) co_return false;
   auto pausing = pause_(halt.tenant, halt.sandbox);
   const auto outcome = co_await attempt(std::move(pausing));

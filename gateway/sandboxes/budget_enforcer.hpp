@@ -17,8 +17,9 @@ class BudgetEnforcer {
   BudgetEnforcer(Budgets& budgets, Lifecycle& lifecycle, Pause pause = {})
       : budgets_(budgets),
         lifecycle_(lifecycle),
+        parts_(lifecycle.parts()),
         pause_(std::move(pause)),
-        errands_(lifecycle.parts().executor) {}
+        errands_(parts_.executor) {}
 
   // One round, for a job of every 15 seconds. Returns how many were stopped. One that its backend
   // can't pause is killed; one whose backend does not answer is, once its money is about to end.
@@ -34,6 +35,7 @@ class BudgetEnforcer {
 
   Budgets& budgets_;
   Lifecycle& lifecycle_;
+  const Lifecycle::Parts& parts_;  // the lifecycle's
   Pause pause_;
   Errands errands_;
 };

@@ -40,10 +40,9 @@ MeterState metered_as(Keeps kept) {
 
 std::optional<Money> Pausing::charge_of(const SandboxRecord& record,
                                         const Resources& metered) const {
-  const auto& parts = lifecycle_.parts();
-  const auto prices = parts.prices.snapshot();
-  return charge_per_hour(*prices, price_scope_of(parts.deployments, record), metered,
-                         parts.clock.now());
+  const auto prices = parts_.prices.snapshot();
+  return charge_per_hour(*prices, price_scope_of(parts_.deployments, record), metered,
+                         parts_.clock.now());
 }
 
 void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {
@@ -53,9 +52,8 @@ void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {
     record.charge_per_hour = charge->amount.to_string();
     record.currency = charge->currency;
   }
-  if (record.on_expiry == EndAction::pause)
-    record.expires_at = lifecycle_.parts().clock.now() + kWhilePaused;
-  lifecycle_.parts().spend.adjust(tx, record, {});
+  if (record.on_expiry == EndAction::pause) record.expires_at = parts_.clock.now() + kWhilePaused;
+  parts_.spend.adjust(tx, record, {});
 }
 
 Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {
@@ -73,15 +71,14 @@ Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {
 }
 
 Task<Pausing::MaybeRecord> Pausing::set_out(SandboxId id, SandboxState state, Change change) {
-  auto changing = lifecycle_.parts().database.run(std::move(change));
+  auto changing = parts_.database.run(std::move(change));
   const auto outcome = co_await attempt(std::move(changing));
-  lifecycle_.parts().cache.forget(id);
+  parts_.cache.forget(id);
   if (const auto* changed = std::get_if<MaybeRecord>(&outcome)) co_return *changed;
   const Error& error = std::get<Error>(outcome);
   if (error.code != ErrorCode::unavailable) throw error;
   // It may have been committed all the same, and would stand still until its lease ends.
-  auto look =
-      lifecycle_.parts().database.run([id](pqxx::work& tx) { return sandbox_rows::find(tx, id); });
+  auto look = parts_.database.run([id](pqxx::work& tx) { return sandbox_rows::find(tx, id); });
   const auto found = co_await attempt(std::move(look));
   const auto* record = std::get_if<MaybeRecord>(&found);
   if (!record || !*record || (*record)->state != state) throw error;
@@ -127,7 +124,7 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
     auto resuming = sandbox_rows::set_resuming(tx, id, kPauseLease);
     if (!resuming) return resuming;
     // Running costs more than waiting did: there must be money for it.
-    auto& spend = lifecycle_.parts().spend;
+    auto& spend = parts_.spend;
     spend.settle(tx, id);
     const PlannedCharge charge{
         charge_of(*resuming, resuming->resources), {}, resuming->other_currencies};
@@ -170,7 +167,7 @@ Task<Outcome<std::monostate>> Pausing::ask_to_resume(DeploymentPtr deployment,
 
 Task<bool> Pausing::is_copied(SandboxId id) {
   auto look = [id](pqxx::work& tx) { return snapshot_rows::is_copied(tx, id); };
-  auto looking = lifecycle_.parts().database.run(std::move(look));
+  auto looking = parts_.database.run(std::move(look));
   const auto outcome = co_await attempt(std::move(looking));
   const bool* copied = std::get_if<bool>(&outcome);
   co_return copied&&* copied;
@@ -211,7 +208,7 @@ Task<SandboxRecord> Pausing::carry_out_resume(SandboxRecord record) {
 }
 
 Task<DeploymentPtr> Pausing::backend_of(SandboxRecord record) {
-  const auto deployment = lifecycle_.parts().deployments.find(record.tenant, record.deployment);
+  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
   if (deployment) co_return deployment;
   co_await leave(record.id);
   throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
@@ -227,11 +224,10 @@ Task<Error> Pausing::give_up(SandboxRecord record, Error error) {
 }
 
 Task<SandboxRecord> Pausing::keep(SandboxId id, SandboxState state, Change change) {
-  auto& parts = lifecycle_.parts();
-  const auto mark = parts.cache.mark_of(id);
-  const auto written = co_await parts.database.run(std::move(change));
+  const auto mark = parts_.cache.mark_of(id);
+  const auto written = co_await parts_.database.run(std::move(change));
   const bool kept = written && written->state == state;
-  kept ? parts.cache.remember(*written, mark) : parts.cache.forget(id);
+  kept ? parts_.cache.remember(*written, mark) : parts_.cache.forget(id);
   if (!kept) throw written ? wrong_state(*written) : wrong_state(SandboxState::stopped);
   co_return *written;
 }
@@ -241,7 +237,7 @@ Task<SandboxRecord> Pausing::keep_paused(SandboxId id, Keeps kept,
   auto write = [this, id, kept, counters](pqxx::work& tx) {
     auto paused = sandbox_rows::set_paused(tx, id, kept);
     if (!paused) return sandbox_rows::find(tx, id);
-    lifecycle_.parts().meter.change(tx, id, metered_as(kept), paused->resources, counters);
+    parts_.meter.change(tx, id, metered_as(kept), paused->resources, counters);
     reserve_paused(tx, *paused);
     return paused;
   };
@@ -252,7 +248,7 @@ Task<SandboxRecord> Pausing::keep_running(SandboxId id) {
   auto write = [this, id](pqxx::work& tx) {
     auto running = sandbox_rows::set_resumed(tx, id);
     if (!running) return sandbox_rows::find(tx, id);
-    lifecycle_.parts().meter.change(tx, id, MeterState::running, running->resources);
+    parts_.meter.change(tx, id, MeterState::running, running->resources);
     return running;
   };
   co_return co_await keep(id, SandboxState::running, std::move(write));
@@ -261,7 +257,7 @@ Task<SandboxRecord> Pausing::keep_running(SandboxId id) {
 // Nobody is at work on it any more. Unwritten, its lease only ends later.
 Task<void> Pausing::leave(SandboxId id) {
   auto write = [id](pqxx::work& tx) { sandbox_rows::put_off_pausing(tx, id); };
-  co_await attempt(lifecycle_.parts().database.run(std::move(write)));
+  co_await attempt(parts_.database.run(std::move(write)));
 }
 
 Task<void> Pausing::undo(SandboxRecord record, Error error) {
@@ -273,8 +269,8 @@ Task<void> Pausing::undo(SandboxRecord record, Error error) {
     const auto back = sandbox_rows::set_back(tx, id);
     if (back && back->state == SandboxState::paused) reserve_paused(tx, *back);
   };
-  co_await lifecycle_.parts().database.run(std::move(write));
-  lifecycle_.parts().cache.forget(record.id);
+  co_await parts_.database.run(std::move(write));
+  parts_.cache.forget(record.id);
 }
 
 }  // namespace sandgate

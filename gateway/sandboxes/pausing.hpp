@@ -7,7 +7,7 @@ namespace sandgate {
 // it to the reaper, which carries it out again: backends take both verbs twice.
 class Pausing {
  public:
-  explicit Pausing(Lifecycle& lifecycle) : lifecycle_(lifecycle) {}
+  explicit Pausing(Lifecycle& lifecycle) : lifecycle_(lifecycle), parts_(lifecycle.parts()) {}
 
   // To `paused`, with what was kept in `kept`; `wish` is what the caller would like. Paused ones
   // are answered as they are. Throws not_found, conflict, unsupported, and unavailable or timeout
@@ -51,6 +51,7 @@ class Pausing {
   std::optional<Money> charge_of(const SandboxRecord& record, const Resources& metered) const;
 
   Lifecycle& lifecycle_;
+  const Lifecycle::Parts& parts_;  // the lifecycle's
 };
 
 }  // namespace sandgate

@@ -54,7 +54,7 @@ Task<size_t> Reaper::stop_due(std::string condition, sandbox_rows::Stop stop) {
       }
       return taken;
     };
-    auto taken = co_await lifecycle_.parts().database.run(std::move(work));
+    auto taken = co_await parts_.database.run(std::move(work));
     if (taken.empty()) break;
     bring_down_all(std::move(taken));
   }
@@ -62,14 +62,14 @@ Task<size_t> Reaper::stop_due(std::string condition, sandbox_rows::Stop stop) {
 }
 
 std::string Reaper::line_of(const TenantId& tenant, const std::string& deployment) const {
-  const auto found = lifecycle_.parts().deployments.find(tenant, deployment);
+  const auto found = parts_.deployments.find(tenant, deployment);
   // Where one is that was never placed, nobody knows: a tenant's are in a line of their own.
   return found ? Errands::line_of(*found) : "unplaced/" + tenant.value;
 }
 
 void Reaper::bring_down_all(std::vector<SandboxRecord> records) {
   for (const SandboxRecord& record : records) {
-    lifecycle_.parts().cache.forget(record.id);
+    parts_.cache.forget(record.id);
     auto work = [this, record]() -> Task<void> { co_await lifecycle_.bring_down(record); };
     errands_.send(line_of(record.tenant, record.deployment), "end/" + record.id.value,
                   std::move(work));
@@ -78,7 +78,7 @@ void Reaper::bring_down_all(std::vector<SandboxRecord> records) {
 
 void Reaper::carry_out_all(std::vector<SandboxRecord> records, bool or_end) {
   for (const SandboxRecord& record : records) {
-    lifecycle_.parts().cache.forget(record.id);
+    parts_.cache.forget(record.id);
     errands_.send(line_of(record.tenant, record.deployment), "pause/" + record.id.value,
                   [this, record, or_end] { return carry_out(record, or_end); });
   }
@@ -101,7 +101,7 @@ Task<bool> Reaper::any_idle(std::string condition) {
       ids.push_back(SandboxId{row[0].as<std::string>()});
     return ids;
   };
-  auto ids = co_await lifecycle_.parts().database.run(std::move(look));
+  auto ids = co_await parts_.database.run(std::move(look));
   const bool any = !ids.empty();
   if (any && options_.activity) {
     auto telling = options_.activity->tell(std::move(ids));
@@ -131,7 +131,7 @@ Task<size_t> Reaper::pause_due() {
         tx.exec_params("SELECT pg_notify($1, $2)", std::string(Activity::kAsked), record.id.value);
     return taken;
   };
-  auto taken = co_await lifecycle_.parts().database.run(std::move(work));
+  auto taken = co_await parts_.database.run(std::move(work));
   const size_t count = taken.size();
   const auto idle = std::partition(taken.begin(), taken.end(),
                                    [this](const auto& record) { return is_due(record); });
@@ -143,12 +143,12 @@ Task<size_t> Reaper::pause_due() {
 
 bool Reaper::is_due(const SandboxRecord& record) const {
   return record.on_expiry == EndAction::pause &&
-         record.expires_at <= lifecycle_.parts().clock.now() + options_.ahead;
+         record.expires_at <= parts_.clock.now() + options_.ahead;
 }
 
 void Reaper::send_idle(const SandboxRecord& record) {
   // Whoever looks from here on sees that it is being paused, and is not seen otherwise.
-  lifecycle_.parts().cache.forget(record.id);
+  parts_.cache.forget(record.id);
   const auto taken = std::chrono::steady_clock::now();
   errands_.send(line_of(record.tenant, record.deployment), "pause/" + record.id.value,
                 [this, record, taken] { return pause_unless_used(record, taken); });
@@ -162,9 +162,9 @@ Task<void> Reaper::pause_unless_used(SandboxRecord record,
   auto give_up = [this, id = record.id, used](pqxx::work& tx) {
     return sandbox_rows::set_back_in_use(tx, id, used, kPausedIdle, options_.ahead);
   };
-  const bool in_use = co_await lifecycle_.parts().database.run(std::move(give_up));
+  const bool in_use = co_await parts_.database.run(std::move(give_up));
   if (in_use)
-    lifecycle_.parts().cache.forget(record.id);
+    parts_.cache.forget(record.id);
   else
     co_await carry_out(std::move(record), true);
 }
@@ -176,13 +176,13 @@ Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   const TenantId tenant = record.tenant;
   // It may have waited in line for long: another gateway may have done it, and somebody undone it.
   auto read = [id](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
-  const auto now = co_await lifecycle_.parts().database.run(std::move(read));
+  const auto now = co_await parts_.database.run(std::move(read));
   if (!now || now->state != record.state) co_return;
   auto work = pausing_.carry_out(std::move(record));
   const auto outcome = co_await attempt(std::move(work));
   const auto* error = std::get_if<Error>(&outcome);
   const bool over = now->state == SandboxState::pausing && now->on_expiry == EndAction::pause &&
-                    now->expires_at + kPauseGrace < lifecycle_.parts().clock.now();
+                    now->expires_at + kPauseGrace < parts_.clock.now();
   if (!error || !(is_final(*error) || over)) co_return;
   log::warn("a sandbox was not paused or resumed",
             {{"sandbox", id.value}, {"reason", error->what()}});
@@ -200,7 +200,7 @@ Task<size_t> Reaper::take_half_paused(int most, std::chrono::milliseconds ahead)
     return sandbox_rows::take_due(tx, "state IN ('pausing', 'resuming')", options_.machine, most,
                                   kLease, ahead);
   };
-  auto taken = co_await lifecycle_.parts().database.run(std::move(take));
+  auto taken = co_await parts_.database.run(std::move(take));
   const size_t count = taken.size();
   carry_out_all(std::move(taken), false);
   co_return count;
@@ -222,7 +222,7 @@ Task<size_t> Reaper::abandon() {
 }
 
 Task<size_t> Reaper::finish() {
-  auto taken = co_await lifecycle_.parts().database.run([this](pqxx::work& tx) {
+  auto taken = co_await parts_.database.run([this](pqxx::work& tx) {
     return sandbox_rows::take_due(tx, "state = 'stopping'", options_.machine, options_.batch,
                                   kLease, options_.ahead);
   });
@@ -232,17 +232,17 @@ Task<size_t> Reaper::finish() {
 }
 
 Task<bool> Reaper::find_out(sandbox_rows::OpenAttempt open) {
-  const auto deployment = lifecycle_.parts().deployments.find(open.tenant, open.deployment);
+  const auto deployment = parts_.deployments.find(open.tenant, open.deployment);
   if (!deployment) co_return open.last_look;
   const auto found = co_await deployment->backend->find_by_tag(open.sandbox.value);
   if (!found) co_return open.last_look;
   auto read = [id = open.sandbox](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
-  const auto record = co_await lifecycle_.parts().database.run(std::move(read));
+  const auto record = co_await parts_.database.run(std::move(read));
   // It may be what another deployment of the same account made later.
   const bool in_use = record && !is_ended(record->state) &&
                       is_placed_as(*record, deployment->provider, found->backend_id);
   if (in_use) co_return open.last_look;
-  co_await kill_orphan(lifecycle_, deployment, *found, lifecycle_.parts().clock.now());
+  co_await kill_orphan(lifecycle_, deployment, *found, parts_.clock.now());
   co_return true;
 }
 
@@ -253,11 +253,11 @@ Task<void> Reaper::look_for_orphan(sandbox_rows::OpenAttempt open) {
   const bool* resolved = std::get_if<bool>(&outcome);
   if (!resolved || !*resolved) co_return;
   auto write = [open](pqxx::work& tx) { sandbox_rows::resolve(tx, open); };
-  co_await lifecycle_.parts().database.run(std::move(write));
+  co_await parts_.database.run(std::move(write));
 }
 
 Task<size_t> Reaper::resolve_unknown() {
-  auto taken = co_await lifecycle_.parts().database.run([this](pqxx::work& tx) {
+  auto taken = co_await parts_.database.run([this](pqxx::work& tx) {
     return sandbox_rows::take_open_attempts(tx, options_.batch, options_.ahead);
   });
   for (const auto& open : taken)
@@ -269,7 +269,7 @@ Task<size_t> Reaper::resolve_unknown() {
 
 Task<size_t> Reaper::close_shadows() {
   auto close = [this](pqxx::work& tx) { return close_lost_shadows(tx, options_.ahead); };
-  co_return co_await lifecycle_.parts().database.run(std::move(close));
+  co_return co_await parts_.database.run(std::move(close));
 }
 
 Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char* name) {

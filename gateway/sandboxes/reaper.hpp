@@ -25,10 +25,11 @@ class Reaper {
   };
   Reaper(Lifecycle& lifecycle, Options options)
       : lifecycle_(lifecycle),
+        parts_(lifecycle.parts()),
         pausing_(lifecycle),
         snapshots_(lifecycle),
         options_(std::move(options)),
-        errands_(lifecycle.parts().executor) {}
+        errands_(parts_.executor) {}
 
   Task<size_t> expire();  // TTL is over; returns how many were taken
   Task<size_t> end_idle();  // unused for their idle timeout
@@ -69,6 +70,7 @@ class Reaper {
   Task<void> look_for_orphan(sandbox_rows::OpenAttempt open);
 
   Lifecycle& lifecycle_;
+  const Lifecycle::Parts& parts_;  // the lifecycle's
   Pausing pausing_;
   Snapshots snapshots_;
   Options options_;

@@ -1,4 +1,5 @@
 #pragma once
+#include "gateway/sandboxes/create_order.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 
 namespace sandgate {

@@ -50,11 +50,10 @@ void Shadowing::follow(const CreateOrder& order, const SandboxId& sandbox) {
       log::warn("a shadow was not recorded", {{"reason", error->what()}});
     --under_way_;
   };
-  spawn_detached(lifecycle_.parts().executor, std::move(work));
+  spawn_detached(parts_.executor, std::move(work));
 }
 
 Task<void> Shadowing::cast(Shade shade) {
-  Database& database = lifecycle_.parts().database;
   if (shade.order.shadow->request) {
     shade.order.request = *shade.order.shadow->request;
     shade.decision = lifecycle_.explain(shade.order);
@@ -65,21 +64,20 @@ Task<void> Shadowing::cast(Shade shade) {
                  shade.order.profile, shade.order.profile_version, shade.outcome,
                  shade.document().dump());
   };
-  co_await database.run(std::move(begin));
+  co_await parts_.database.run(std::move(begin));
   if (shade.outcome != "running") co_return;
   co_await place_it(shade);
   auto end = [id = shade.id, outcome = shade.outcome, document = shade.document()](pqxx::work& tx) {
     run_prepared(tx, kEnded, id.value, outcome, document.dump());
   };
-  co_await database.run(std::move(end));
+  co_await parts_.database.run(std::move(end));
 }
 
 Task<void> Shadowing::place_it(Shade& shade) {
   CreateSpec spec = spec_of(shade.order.request, shade.id, shade.order.tenant);
-  spec.installation = lifecycle_.parts().installation->id();
+  spec.installation = parts_.installation->id();
   spec.passed = shade.order.passed;
-  const Placement placement =
-      co_await place(shade.decision, std::move(spec), lifecycle_.parts().board);
+  const Placement placement = co_await place(shade.decision, std::move(spec), parts_.board);
   shade.decision.attempts = placement.attempts;
   shade.outcome = placement.placed ? "created" : "failed";
   if (!placement.placed) co_return;

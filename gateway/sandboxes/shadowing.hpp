@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "gateway/sandboxes/create_order.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 
 namespace sandgate {
@@ -15,7 +16,8 @@ class Shadowing {
     int at_once = 4;  // more are left out
   };
   explicit Shadowing(Lifecycle& lifecycle) : Shadowing(lifecycle, Options()) {}
-  Shadowing(Lifecycle& lifecycle, Options options) : lifecycle_(lifecycle), options_(options) {}
+  Shadowing(Lifecycle& lifecycle, Options options)
+      : lifecycle_(lifecycle), parts_(lifecycle.parts()), options_(options) {}
 
   // After the create of `sandbox`; returns at once. Nothing for orders without a shadow and for
   // restores, which only one deployment can do. Must outlive what it started.
@@ -29,6 +31,7 @@ class Shadowing {
   Task<void> place_it(Shade& shade);
 
   Lifecycle& lifecycle_;
+  const Lifecycle::Parts& parts_;  // the lifecycle's
   const Options options_;
   std::atomic<int> under_way_{0};
   std::atomic<uint64_t> left_out_{0};

@@ -112,7 +112,6 @@ Task<SnapshotRecord> Snapshots::take(TenantId tenant, SandboxId sandbox, std::st
 
 Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted,
                                      std::string claim) {
-  Database& database = lifecycle_.parts().database;
   const auto deployment = lifecycle_.deployment_of(source);
   const Verb verb = wanted.for_fork ? Verb::fork : Verb::snapshot;
   check_can(deployment->descriptor, verb,
@@ -122,7 +121,7 @@ Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted
     if (!wanted.for_fork) check_quota(tx, kSnapshots, wanted.tenant.value);
     snapshot_rows::insert(tx, wanted, wanted.for_fork ? kForkLease : kCopyLease);
   };
-  co_await database.run(std::move(intend));
+  co_await parts_.database.run(std::move(intend));
   const BackendSnapshot made =
       co_await make_on_backend(lifecycle_, deployment, source.backend_id, wanted);
   wanted.backend_id = made.backend_id;
@@ -134,32 +133,32 @@ Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted
       tell_sandbox_event(tx, wanted.sandbox, "snapshotted", {{"snapshot", wanted.id.value}});
     return ready;
   };
-  const auto kept = co_await database.run(std::move(keep));
+  const auto kept = co_await parts_.database.run(std::move(keep));
   if (!kept) throw Error(ErrorCode::timeout, "the snapshot took too long");
   co_return *kept;
 }
 
 Task<SnapshotRecord> Snapshots::find(TenantId tenant, SnapshotId id) {
   auto read = [tenant, id](pqxx::work& tx) { return snapshot_rows::find(tx, tenant, id); };
-  const auto found = co_await lifecycle_.parts().database.run(std::move(read));
+  const auto found = co_await parts_.database.run(std::move(read));
   if (!found) throw Error::not_found("snapshot", id.value);
   co_return *found;
 }
 
 Task<std::vector<SnapshotRecord>> Snapshots::list(snapshot_rows::Page page) {
   auto read = [page](pqxx::work& tx) { return snapshot_rows::list(tx, page); };
-  co_return co_await lifecycle_.parts().database.run(std::move(read));
+  co_return co_await parts_.database.run(std::move(read));
 }
 
 Task<void> Snapshots::begin_with(CreateOrder& order, SnapshotRecord snapshot,
                                  std::optional<int64_t> asked_disk_gib) {
   start_from(order, snapshot, asked_disk_gib);
-  const Vault* vault = lifecycle_.parts().vault;
+  const Vault* vault = parts_.vault;
   if (!vault) co_return;
   auto read = [vault, snapshot](pqxx::work& tx) {
     return given_env::of_snapshot(tx, *vault, snapshot);
   };
-  const auto inherited = co_await lifecycle_.parts().database.run(std::move(read));
+  const auto inherited = co_await parts_.database.run(std::move(read));
   for (const auto& [name, value] : inherited)
     if (order.env.emplace(name, value).second) order.request.profile.env[name] = value;
 }
@@ -168,13 +167,13 @@ Task<void> Snapshots::remove(TenantId tenant, SnapshotId id) {
   auto write = [tenant, id](pqxx::work& tx) {
     return snapshot_rows::set_removing(tx, tenant, id, kRemovalLease);
   };
-  const auto removing = co_await lifecycle_.parts().database.run(std::move(write));
+  const auto removing = co_await parts_.database.run(std::move(write));
   if (!removing) throw Error::not_found("snapshot", id.value);
   co_await finish_removal(*removing);
 }
 
 Task<bool> Snapshots::remove_on_backend(SnapshotRecord snapshot) {
-  const auto deployment = lifecycle_.parts().deployments.find(snapshot.tenant, snapshot.deployment);
+  const auto deployment = parts_.deployments.find(snapshot.tenant, snapshot.deployment);
   if (!deployment) co_return false;
   std::string backend_id = snapshot.backend_id;
   if (backend_id.empty()) {
@@ -200,7 +199,7 @@ Task<void> Snapshots::finish_removal(SnapshotRecord snapshot) {
     gone ? snapshot_rows::erase(tx, id) : snapshot_rows::put_off(tx, id);
   };
   // The row stays `removing` when this is lost; then the reaper does it again.
-  co_await attempt(lifecycle_.parts().database.run(std::move(write)));
+  co_await attempt(parts_.database.run(std::move(write)));
 }
 
 Task<std::vector<Outcome<SandboxRecord>>> Snapshots::fork(SandboxRecord source, CreateOrder order,
@@ -238,7 +237,7 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
     snapshot_rows::give_up(tx, id, kRemovalLease);
     if (!made.empty()) tell_sandbox_event(tx, source, "forked", {{"copies", made}});
   };
-  const auto given_up = co_await attempt(lifecycle_.parts().database.run(std::move(give_up)));
+  const auto given_up = co_await attempt(parts_.database.run(std::move(give_up)));
   if (!std::holds_alternative<Error>(given_up)) co_await finish_removal(snapshot);
   co_return std::move(*copies);
 }
@@ -254,7 +253,7 @@ Task<std::optional<SnapshotRecord>> Snapshots::take_up(TenantId tenant, std::str
       if (late) snapshot_rows::give_up_unmade(tx, id, kCopyLease);
       return std::pair(snapshot_rows::find(tx, tenant, id), snapshot_rows::is_being_made(tx, id));
     };
-    const auto [found, being_made] = co_await lifecycle_.parts().database.run(std::move(look));
+    const auto [found, being_made] = co_await parts_.database.run(std::move(look));
     if (found || !being_made) co_return found;
     co_await sleep_for(kMakerPause);
   }
@@ -262,17 +261,16 @@ Task<std::optional<SnapshotRecord>> Snapshots::take_up(TenantId tenant, std::str
 
 Task<std::map<size_t, SandboxRecord>> Snapshots::take_up_copies(TenantId tenant, std::string made) {
   const Written written = written_in(made);
-  Database& database = lifecycle_.parts().database;
   const auto limit = std::chrono::steady_clock::now() + kMakerPatience;
-  auto copies = co_await copies_of(database, written.ids);
+  auto copies = co_await copies_of(parts_.database, written.ids);
   while (!unmade_among(copies).empty() && std::chrono::steady_clock::now() <= limit) {
     co_await sleep_for(kMakerPause);
-    copies = co_await copies_of(database, written.ids);
+    copies = co_await copies_of(parts_.database, written.ids);
   }
   const std::vector<SandboxId> unmade = unmade_among(copies);
   for (const SandboxId& id : unmade) co_await lifecycle_.end_untold(tenant, id);
   std::map<size_t, SandboxRecord> told;
-  const OutageJournal* outage = lifecycle_.parts().outage;
+  const OutageJournal* outage = parts_.outage;
   for (const SandboxRecord& copy : copies) {
     const bool is_disowned = copy.failure || (outage && outage->has(copy.id));
     if (!copy.backend_id.empty() && !is_disowned) told[written.numbers.at(copy.id.value)] = copy;
@@ -280,7 +278,7 @@ Task<std::map<size_t, SandboxRecord>> Snapshots::take_up_copies(TenantId tenant,
   auto forget = [snapshot = written.snapshot](pqxx::work& tx) {
     snapshot_rows::give_up(tx, SnapshotId{snapshot}, kCopyLease);
   };
-  co_await database.run(std::move(forget));
+  co_await parts_.database.run(std::move(forget));
   co_return told;
 }
 
@@ -289,7 +287,7 @@ Task<std::vector<SnapshotRecord>> Snapshots::take_unfinished(int most,
   auto take = [most, ahead](pqxx::work& tx) {
     return snapshot_rows::take_unfinished(tx, most, kRemovalLease, ahead);
   };
-  co_return co_await lifecycle_.parts().database.run(std::move(take));
+  co_return co_await parts_.database.run(std::move(take));
 }
 
 void start_from(CreateOrder& order, const SnapshotRecord& snapshot, std::optional<int64_t> asked) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 
+#include "gateway/sandboxes/create_order.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/snapshot_rows.hpp"
 
@@ -11,7 +12,7 @@ namespace sandgate {
 // Reaper removes.
 class Snapshots {
  public:
-  explicit Snapshots(Lifecycle& lifecycle) : lifecycle_(lifecycle) {}
+  explicit Snapshots(Lifecycle& lifecycle) : lifecycle_(lifecycle), parts_(lifecycle.parts()) {}
 
   // What take() and fork() begin with: a running or paused sandbox, once no pause or resume of it
   // is under way. Throws not_found, conflict.
@@ -56,6 +57,7 @@ class Snapshots {
   Task<bool> remove_on_backend(SnapshotRecord snapshot);
 
   Lifecycle& lifecycle_;
+  const Lifecycle::Parts& parts_;  // the lifecycle's
 };
 
 // The order with a snapshot to start from: where it is, and its size of disk, which `asked` (the

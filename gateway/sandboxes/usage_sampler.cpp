@@ -29,11 +29,11 @@ Task<std::vector<UsageSampler::Due>> UsageSampler::due_on(DeploymentPtr deployme
       due.push_back({SandboxId{row[0].as<std::string>()}, row[1].as<std::string>()});
     return due;
   };
-  co_return co_await lifecycle_.parts().database.run(std::move(work));
+  co_return co_await parts_.database.run(std::move(work));
 }
 
 DeploymentSet UsageSampler::measured() const {
-  DeploymentSet set = *lifecycle_.parts().deployments.snapshot();
+  DeploymentSet set = *parts_.deployments.snapshot();
   std::erase_if(set, [](const DeploymentPtr& one) { return !one->descriptor.can(Verb::metrics); });
   return set;
 }
@@ -63,11 +63,11 @@ Task<size_t> UsageSampler::sample_on(DeploymentPtr deployment) {
     // One that does not answer is read at the next round.
     const auto* metrics = std::get_if<SandboxMetrics>(&outcome);
     if (!metrics) co_return;
-    const Meter::Measured totals = measured_of(*metrics, lifecycle_.parts().clock.now());
+    const Meter::Measured totals = measured_of(*metrics, parts_.clock.now());
     auto work = [this, id = one.id, totals](pqxx::work& tx) {
-      lifecycle_.parts().meter.observe(tx, id, totals);
+      parts_.meter.observe(tx, id, totals);
     };
-    co_await lifecycle_.parts().database.run(std::move(work));
+    co_await parts_.database.run(std::move(work));
     ++taken;
   };
   co_await for_each(std::move(due), kSamplesAtOnce, read);

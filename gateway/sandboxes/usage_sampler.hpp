@@ -15,8 +15,9 @@ class UsageSampler {
   };
   UsageSampler(Lifecycle& lifecycle, Options options)
       : lifecycle_(lifecycle),
+        parts_(lifecycle.parts()),
         options_(options),
-        errands_(lifecycle.parts().executor, {.at_once = 2, .waiting = 100}) {}
+        errands_(parts_.executor, {.at_once = 2, .waiting = 100}) {}
 
   // Begins a round over the deployments that measure; one whose last is not over is left out.
   void begin();
@@ -33,6 +34,7 @@ class UsageSampler {
   Task<size_t> sample_on(DeploymentPtr deployment);
 
   Lifecycle& lifecycle_;
+  const Lifecycle::Parts& parts_;  // the lifecycle's
   Options options_;
   Errands errands_;
 };
