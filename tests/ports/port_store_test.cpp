@@ -10,23 +10,41 @@ namespace {
 
 using sandgate::test::run;
 
-TEST(PortStore, WhatIsOverTakesNoPlace) {
-  sandgate::test::EventsWorld world;
-  Notifications notifications(world.database.url());
-  PortStore ports(*world.database, notifications);
-  const SandboxId box = world.add_sandbox(world.tenant);
-  const auto open = [&](int64_t port) {
+// One sandbox's ports.
+class PortStoreTest : public testing::Test {
+ protected:
+  // What refuses it, if anything does.
+  std::optional<ErrorCode> open(int64_t port) {
     const OpenPort row{.sandbox = box,
                        .tenant = world.tenant,
                        .port = static_cast<uint16_t>(port),
                        .access = Access::everyone};
     return sandgate::test::code_of([&] { run(ports.open(row, std::nullopt, {})); });
-  };
+  }
+
+  sandgate::test::EventsWorld world;
+  Notifications notifications{world.database.url()};
+  PortStore ports{*world.database, notifications};
+  const SandboxId box = world.add_sandbox(world.tenant);
+};
+
+TEST_F(PortStoreTest, WhatIsOverTakesNoPlace) {
   for (int64_t port = 1; port <= PortStore::kMaxPerSandbox; ++port) EXPECT_FALSE(open(port));
   EXPECT_EQ(open(8080), ErrorCode::quota_exceeded);
   run(world.database->run([](pqxx::work& tx) { tx.exec("UPDATE port SET expires_at = now()"); }));
   EXPECT_TRUE(run(ports.list(box)).empty());
   EXPECT_FALSE(open(8080));
+}
+
+TEST_F(PortStoreTest, ClosesEveryPortAtOnceAndWhatWasClosedBeforeStaysSo) {
+  for (const uint16_t port : {kEveryPort, uint16_t{81}, uint16_t{82}}) ASSERT_FALSE(open(port));
+  EXPECT_TRUE(run(ports.close(box, 81)));
+  EXPECT_TRUE(run(ports.close(box, kEveryPort)));
+  EXPECT_FALSE(run(ports.close(box, kEveryPort)));
+  const auto listed = run(ports.list(box));
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0].port, 82);
+  EXPECT_FALSE(run(ports.find(box, kEveryPort)));
 }
 
 }  // namespace
