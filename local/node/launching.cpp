@@ -12,7 +12,10 @@ namespace {
 
 constexpr int64_t kGib = int64_t{1} << 30;
 
-void set_programs(LaunchSpec& spec, const SandboxOrder& order, const ImageInfo& image) {
+// What the order, the image and the machine say of a sandbox, whichever it is.
+LaunchSpec launch_spec(const SandboxOrder& order, const ImageInfo& image,
+                       const Capabilities& machine) {
+  LaunchSpec spec;
   spec.env = env_over(image.env, order);
   spec.allow_root = order.allow_root;
   spec.user = image.user;
@@ -20,29 +23,51 @@ void set_programs(LaunchSpec& spec, const SandboxOrder& order, const ImageInfo& 
   spec.uid = image.uid;
   spec.gid = image.gid;
   spec.workdir = image.workdir;
+  spec.disk = machine.disk;
+  spec.disk_bytes = static_cast<uint64_t>(order.resources.disk_gib * kGib);
+  spec.disk_inodes = DiskStore::inodes(spec.disk_bytes);
+  spec.single_id = machine.single_id;
+  return spec;
 }
 
 }  // namespace
+
+void Supervisor::check_order(const SandboxOrder& order) const {
+  const Resources& wanted = order.resources;
+  if (!is_safe_name(order.id)) throw Error::invalid("/id", "is not a sandbox id");
+  auto within = [](int64_t value, int64_t most) { return value > 0 && value <= most; };
+  if (!within(wanted.milli_vcpu, capabilities_.max_milli_vcpu) ||
+      !within(wanted.memory_mib, capabilities_.max_memory_mib) ||
+      !within(wanted.disk_gib, capabilities_.max_disk_gib) || !within(wanted.processes, 32768)) {
+    throw Error(ErrorCode::no_capacity, "this machine does not have the resources asked for");
+  }
+  if (order.ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
+}
+
+JournalRecord Supervisor::create(const SandboxOrder& order) {
+  check_order(order);
+  require_space();
+  const OpenImage image = open_image(order);
+  const bool own = !order.snapshot.empty() || !order.workspace.empty();  // nothing waits for it
+  if (own) return launch(order, image, Owner::known);
+  const LivePtr seat = take_seat(order, image.info);
+  auto record = seat ? hand_over(seat, order, image.info) : std::nullopt;
+  warming_->wake();  // after whoever waits for this one
+  return record ? *std::move(record) : launch(order, image, Owner::known);
+}
 
 Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageInfo& image,
                                         Owner owner) {
   auto live = std::make_shared<Live>();
   live->owned = owner == Owner::known;
   JournalRecord& record = live->record;
-  record.id = order.id;
-  record.tenant_id = order.tenant_id;
+  record = belonging_to(order, {});
   record.image = order.image;
   record.image_digest = image.digest;
   record.resources = order.resources;
-  record.network = order.network;
-  record.way_out = wants_way_out(order);
-  record.created_at = clock_.now();
-  record.expires_at = record.created_at + order.ttl;
   record.cgroups = cgroups_->directories_of(order.id);
   std::lock_guard lock(mutex_);
-  if (!sandboxes_.emplace(order.id, live).second) {
-    throw Error(ErrorCode::conflict, "a sandbox of this id exists");
-  }
+  enter(order.id, live);
   try {
     record.id_base = ranges_.take();
   } catch (const Error&) {
@@ -52,37 +77,48 @@ Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageIn
   return live;
 }
 
+JournalRecord Supervisor::belonging_to(const SandboxOrder& order, JournalRecord record) const {
+  record.id = order.id;
+  record.tenant_id = order.tenant_id;
+  record.network = order.network;
+  record.way_out = wants_way_out(order);
+  record.created_at = clock_.now();
+  record.expires_at = record.created_at + order.ttl;
+  return record;
+}
+
+void Supervisor::enter(const std::string& id, const LivePtr& live) {
+  if (!sandboxes_.emplace(id, live).second)
+    throw Error(ErrorCode::conflict, "a sandbox of this id exists");
+}
+
 void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& image, Owner owner) {
-  const JournalRecord& record = live.record;
   Launcher::Inputs inputs;
   LaunchSpec& spec = inputs.spec;
-  spec.id_base = record.id_base;
-  spec.disk_bytes = static_cast<uint64_t>(record.resources.disk_gib * kGib);
-  spec.disk_inodes = DiskStore::inodes(spec.disk_bytes);
-  spec.disk = capabilities_.disk;
-  set_programs(spec, order, image.info);
+  spec = launch_spec(order, image.info, capabilities_);
+  spec.id_base = live.record.id_base;
   spec.awaits_owner = owner == Owner::awaited;
-  spec.single_id = capabilities_.single_id;
-  inputs.cgroups = cgroups_->create(record.id, record.resources).fds;
+  inputs.image = image.root.get();
+  inputs.cgroups = cgroups_->create(order.id, order.resources).fds;
   spec.cgroup_version = inputs.cgroups.empty() ? 0 : capabilities_.cgroups.version;
   spec.cpu_is_limited = spec.cgroup_version != 0 && capabilities_.cgroups.cpu;
-  Fd listener = listen_on(journal_.directory_of(record.id), "agent.sock", settings_.serve_uid);
-  Fd workspace = open_workspace(order, image.info);
-  if (workspace) {
+  const Fd listener = listen_on(journal_.directory_of(order.id), "agent.sock", settings_.serve_uid);
+  inputs.listener = listener.get();
+  const Fd workspace = open_workspace(order, image.info);
+  if (workspace)
     spec.workspace =
         order.workspace_writable ? WorkspaceKind::read_write : WorkspaceKind::read_only;
-  }
   inputs.workspace = workspace.get();
-  inputs.image = image.root.get();
-  inputs.listener = listener.get();
   inputs.filter_calls = (order.allow_debug ? seccomp_.calls_with_debug : seccomp_.calls).get();
   inputs.filter_arguments = seccomp_.arguments.get();
-  if (spec.disk == DiskKind::loop) {
+  if (spec.disk == DiskKind::loop)
     inputs.make_disk = [&, bytes = spec.disk_bytes] {
       return make_disk(order, bytes, live.ending);
     };
-  }
-  Launcher::Launched launched = launcher_.launch(std::move(inputs));
+  note_started(live, launcher_.launch(std::move(inputs)), owner);
+}
+
+void Supervisor::note_started(Live& live, Launcher::Launched launched, Owner owner) {
   live.pidfd = std::move(launched.pidfd);
   live.disk = std::move(launched.disk);
   live.mounts = std::move(launched.mounts);

@@ -9,31 +9,8 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kFreezePatience{5};
-constexpr std::chrono::milliseconds kBusyLook{10};
 
 }  // namespace
-
-Supervisor::LivePtr Supervisor::existing(const std::string& id) const {
-  LivePtr live = lookup(id);
-  if (!live) throw Error::not_found("sandbox", id);
-  return live;
-}
-
-std::unique_lock<std::timed_mutex> Supervisor::hold(Live& live) {
-  std::unique_lock busy(live.busy, std::defer_lock);
-  while (!busy.try_lock_for(kBusyLook))
-    if (live.copying || live.ending)
-      throw Error(ErrorCode::conflict, "the sandbox's disk is being copied, or it ends");
-  return busy;
-}
-
-// Called with live.busy held: who waited for it may find that the sandbox has ended meanwhile.
-void Supervisor::check_alive(const Live& live) const {
-  std::lock_guard lock(mutex_);
-  if (live.gone || live.record.state != RecordState::running) {
-    throw Error::not_found("sandbox", live.record.id);
-  }
-}
 
 void Supervisor::note_paused(Live& live, bool paused) {
   note(live, [&](JournalRecord& record) { record.paused = paused; });

@@ -62,19 +62,11 @@ std::optional<JournalRecord> Supervisor::hand_over(const LivePtr& seat, const Sa
 // knows by its name.
 void Supervisor::rename(const LivePtr& seat, const SandboxOrder& order) {
   const std::string from = seat->record.id;
-  JournalRecord record = seat->record;
-  record.id = order.id;
-  record.tenant_id = order.tenant_id;
-  record.network = order.network;
-  record.way_out = wants_way_out(order);
+  JournalRecord record = belonging_to(order, seat->record);
   record.state = RecordState::running;
-  record.created_at = clock_.now();
-  record.expires_at = record.created_at + order.ttl;
   {
     std::lock_guard lock(mutex_);
-    if (!sandboxes_.emplace(order.id, seat).second) {
-      throw Error(ErrorCode::conflict, "a sandbox of this id exists");
-    }
+    enter(order.id, seat);
     sandboxes_.erase(from);
     seat->record = record;
     seat->owned = true;

@@ -1,38 +1,17 @@
 #include "local/node/supervisor.hpp"
 
-#include <poll.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <filesystem>
 
-#include "gateway/core/log.hpp"
 #include "local/egress/byte_count.hpp"
-#include "local/namespaces/freezer.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int kKillTimeoutMs = 10'000;
-constexpr std::chrono::seconds kEndPatience{5};
+constexpr std::chrono::milliseconds kBusyLook{10};
 
 std::string agent_binary(const NodeSettings& settings) {
   if (!settings.agent_binary.empty()) return settings.agent_binary;
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sandgate-agent";
-}
-
-void kill_process(int pidfd) { syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0); }
-
-// Also for processes that are not our children: a pidfd is readable once its process is dead,
-// and the first process of a pid namespace dies last.
-bool wait_gone(int pidfd) {
-  pollfd watched{pidfd, POLLIN, 0};
-  bool gone = poll(&watched, 1, kKillTimeoutMs) == 1;
-  siginfo_t info{};
-  waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG);
-  return gone;
 }
 
 }  // namespace
@@ -86,131 +65,30 @@ Supervisor::~Supervisor() {
   }
 }
 
-void Supervisor::check_order(const SandboxOrder& order) const {
-  const Resources& wanted = order.resources;
-  if (!is_safe_name(order.id)) throw Error::invalid("/id", "is not a sandbox id");
-  auto within = [](int64_t value, int64_t most) { return value > 0 && value <= most; };
-  if (!within(wanted.milli_vcpu, capabilities_.max_milli_vcpu) ||
-      !within(wanted.memory_mib, capabilities_.max_memory_mib) ||
-      !within(wanted.disk_gib, capabilities_.max_disk_gib) || !within(wanted.processes, 32768)) {
-    throw Error(ErrorCode::no_capacity, "this machine does not have the resources asked for");
-  }
-  if (order.ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
-}
-
-JournalRecord Supervisor::create(const SandboxOrder& order) {
-  check_order(order);
-  require_space();
-  const OpenImage image = open_image(order);
-  const bool own = !order.snapshot.empty() || !order.workspace.empty();  // nothing waits for it
-  if (own) return launch(order, image, Owner::known);
-  const LivePtr seat = take_seat(order, image.info);
-  auto record = seat ? hand_over(seat, order, image.info) : std::nullopt;
-  warming_->wake();  // after whoever waits for this one
-  return record ? *std::move(record) : launch(order, image, Owner::known);
-}
-
-void Supervisor::stop(Live& live) {
-  if (!live.pidfd) return;
-  kill_process(live.pidfd.get());
-  if (live.record.paused) thaw(live.record.cgroups);  // the frozen do not die
-  if (!wait_gone(live.pidfd.get())) throw Error(ErrorCode::timeout, "the sandbox does not end");
-}
-
-bool Supervisor::halt(const LivePtr& live) {
-  {
-    std::lock_guard lock(mutex_);
-    if (live->gone) return false;
-  }
-  stop(*live);
-  std::lock_guard lock(mutex_);
-  live->gone = true;
-  return true;
-}
-
-void Supervisor::end(const LivePtr& live) {
-  if (halt(live)) post_([this, live] { remove_traces(live); });
-}
-
-// The journal entry goes last: until then a later supervisor would sweep what is left.
-void Supervisor::remove_traces(const LivePtr& live) {
-  std::lock_guard busy(live->busy);
-  const JournalRecord& record = live->record;
-  live->mounts.reset();
-  live->disk.reset();
-  egress_.detach(record.id);
-  if (!remove_cgroups(record.cgroups)) log::warn("control group left", {{"sandbox", record.id}});
-  disks_.remove(record.id);
-  {
-    std::lock_guard recording(live->recording);
-    journal_.remove(record.id);
-  }
-  live->pidfd.reset();
-  ranges_.release(record.id_base);
-  std::lock_guard lock(mutex_);
-  sandboxes_.erase(record.id);
-}
-
 Supervisor::LivePtr Supervisor::lookup(const std::string& id) const {
   std::lock_guard lock(mutex_);
   auto found = sandboxes_.find(id);
   return found == sandboxes_.end() || found->second->gone ? nullptr : found->second;
 }
 
-// A copy under way stops soon; what a disk has yet to write may take longer.
-std::pair<Supervisor::LivePtr, std::unique_lock<std::timed_mutex>> Supervisor::hold_to_end(
-    const std::string& id) const {
+Supervisor::LivePtr Supervisor::existing(const std::string& id) const {
   LivePtr live = lookup(id);
-  if (!live) return {};
-  live->ending = true;
-  std::unique_lock busy(live->busy, kEndPatience);
-  if (!busy) throw Error(ErrorCode::timeout, "the sandbox does not end");
-  return {std::move(live), std::move(busy)};
+  if (!live) throw Error::not_found("sandbox", id);
+  return live;
 }
 
-void Supervisor::kill(const std::string& id) {
-  if (const auto [live, busy] = hold_to_end(id); live) end(live);
+std::unique_lock<std::timed_mutex> Supervisor::hold(Live& live) {
+  std::unique_lock busy(live.busy, std::defer_lock);
+  while (!busy.try_lock_for(kBusyLook))
+    if (live.copying || live.ending)
+      throw Error(ErrorCode::conflict, "the sandbox's disk is being copied, or it ends");
+  return busy;
 }
 
-std::optional<SandboxMetrics> Supervisor::finish(const std::string& id) {
-  const auto [live, busy] = hold_to_end(id);
-  if (!live || !lookup(id)) return ends_.find(id);  // also when somebody else was faster
-  stop(*live);
-  SandboxMetrics counted;
-  counted.cpu_micros = cgroups_->cpu_micros(live->record.cgroups);
-  counted.egress_bytes = egress::read_byte_count(byte_count_of(id));
-  counted.sampled_at = clock_.now();
-  // Before it can be missed.
-  ends_.remember(id, counted);
-  end(live);
-  return counted;
-}
-
-void Supervisor::on_exit(const std::string& id) {
-  pool_.forget(id);
-  LivePtr live = lookup(id);
-  if (!live) return;
-  live->ending = true;
-  post_([this, live] {
-    std::lock_guard busy(live->busy);
-    end(live);
-  });
-}
-
-// Once is enough: what was killed dies sooner or later, and then its exit is reported.
-void Supervisor::end_expired() {
-  std::vector<std::string> expired;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [id, live] : sandboxes_) {
-      if (live->gone || live->overdue || live->record.state != RecordState::running) continue;
-      live->overdue = live->record.expires_at + settings_.ttl_grace < clock_.now();
-      if (live->overdue) expired.push_back(id);
-    }
-  }
-  for (const std::string& id : expired) {
-    log::warn("sandbox outlived its ttl", {{"sandbox", id}});
-    on_exit(id);
+void Supervisor::check_alive(const Live& live) const {
+  std::lock_guard lock(mutex_);
+  if (live.gone || live.record.state != RecordState::running) {
+    throw Error::not_found("sandbox", live.record.id);
   }
 }
 

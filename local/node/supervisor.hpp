@@ -32,7 +32,8 @@ namespace sandgate {
 // Makes, watches and ends the sandboxes of one machine. Every call may block on the kernel and
 // may be made from several threads at once. What it does is in the journal before it is done, so
 // that a supervisor that starts after a crash adopts what runs and removes the rest. Sandboxes
-// that wait for an owner (seats) are nobody's: find() and list() do not show them.
+// that wait for an owner (seats) are nobody's: find() and list() do not show them. The class is
+// one, its topics have a file each, named at their members.
 class Supervisor {
  public:
   // Adopts or sweeps what an earlier supervisor of the same settings left. `post` runs work on a
@@ -94,8 +95,32 @@ class Supervisor {
     std::atomic<bool>& flag;
   };
 
-  enum class Owner { known, awaited };
+  // One that is known, and its locks (supervisor.cpp).
+  LivePtr lookup(const std::string& id) const;
+  LivePtr existing(const std::string& id) const;  // throws Error(not_found)
+  // busy, but not for as long as a copy or an end takes: one sandbox must not hold up the threads
+  // that all have. Throws Error(conflict).
+  static std::unique_lock<std::timed_mutex> hold(Live& live);
+  // Called with live.busy held: who waited for it may find that the sandbox has ended meanwhile.
+  // Throws Error(not_found).
+  void check_alive(const Live& live) const;
+  // Changes the record of a running sandbox here and in the journal. Throws Error(not_found).
+  void note(Live& live, const std::function<void(JournalRecord&)>& change);
+
+  // Making one (launching.cpp): its name and ids are reserved, the journal told, the launcher sent,
+  // the way out opened.
+  enum class Owner { known, awaited };  // awaited: it becomes a seat
+  void check_order(const SandboxOrder& order) const;
   JournalRecord launch(const SandboxOrder& order, const OpenImage& image, Owner owner);
+  LivePtr reserve(const SandboxOrder& order, const ImageInfo& image, Owner owner);
+  void start(Live& live, const SandboxOrder& order, const OpenImage& image, Owner owner);
+  void note_started(Live& live, Launcher::Launched launched, Owner owner);
+  // The record with whose it is, what it may reach and how long it lives, from now.
+  JournalRecord belonging_to(const SandboxOrder& order, JournalRecord record) const;
+  // Called with mutex_ held. Throws Error(conflict).
+  void enter(const std::string& id, const LivePtr& live);
+
+  // Seats (seats.cpp): sandboxes started before anybody asks.
   LivePtr take_seat(const SandboxOrder& order, const ImageInfo& image);
   // The seat becomes the ordered sandbox; empty when its agent fails, and then it is ended.
   std::optional<JournalRecord> hand_over(const LivePtr& seat, const SandboxOrder& order,
@@ -103,40 +128,41 @@ class Supervisor {
   void rename(const LivePtr& seat, const SandboxOrder& order);
   std::string make_seat(const SeatClass& seat_class);
   void end_seat(const std::string& seat);
-  LivePtr reserve(const SandboxOrder& order, const ImageInfo& image, Owner owner);
-  void start(Live& live, const SandboxOrder& order, const OpenImage& image, Owner owner);
-  // Called with live.busy held, possibly more than once. Throw Error(timeout).
+
+  // Ending (ending.cpp). These three are called with live.busy held, possibly more than once, and
+  // throw Error(timeout).
   void stop(Live& live);  // kills, and waits until it is dead
   bool halt(const LivePtr& live);  // the same, and it is seen no more; false: it was so already
   void end(const LivePtr& live);  // kills; then the traces go in the background
   // The sandbox with busy held, to be ended; empty when it is gone. Throws Error(timeout).
   std::pair<LivePtr, std::unique_lock<std::timed_mutex>> hold_to_end(const std::string& id) const;
   void remove_traces(const LivePtr& live);
+  // Found by the watcher.
+  void on_exit(const std::string& id);
+  void end_expired();
+
+  // What an earlier supervisor left (recovery.cpp).
   void recover();
   void try_out();
   LivePtr adopt(const JournalRecord& record);  // null: it is gone
   void sweep(const JournalRecord& record);
   void sweep_strays();
-  LivePtr lookup(const std::string& id) const;
-  LivePtr existing(const std::string& id) const;  // throws Error(not_found)
-  // busy, but not for as long as a copy or an end takes: one sandbox must not hold up the threads
-  // that all have. Throws Error(conflict).
-  static std::unique_lock<std::timed_mutex> hold(Live& live);
-  void check_alive(const Live& live) const;
-  // Changes the record of a running sandbox here and in the journal. Throws Error(not_found).
-  void note(Live& live, const std::function<void(JournalRecord&)>& change);
+
+  // Standing still (pausing.cpp).
   void note_paused(Live& live, bool paused);
   void stand_still(const JournalRecord& record) const;
   void restore_pause(const JournalRecord& record) const;
+
+  // Disks, and the snapshots that they begin with (snapshots.cpp).
   // Throws Error: not_found (image or snapshot), conflict, invalid.
   OpenImage open_image(const SandboxOrder& order) const;
-  // The directory an order names, when the settings allow it; one that its programs are to write
-  // and cannot is logged. Throws Error(forbidden, not_found).
-  Fd open_workspace(const SandboxOrder& order, const ImageInfo& image) const;
-  Fd find_workspace(const std::string& path) const;
   // The mount of a new disk, or of a snapshot's copy. Throws StepError; not_found (snapshot).
   Fd make_disk(const SandboxOrder& order, uint64_t bytes, const std::atomic<bool>& stop);
-  // Before what needs space on the disk of all begins. Throws Error(no_capacity).
+  // As df inside says: what was deleted is free again, though the image keeps its blocks.
+  int64_t disk_used(const JournalRecord& record) const;
+
+  // The disk below all disks, which may be full (full_disk.cpp).
+  // Before what needs space on it begins. Throws Error(no_capacity).
   void require_space() const;
   // Between the pieces of a copy: throws StepError when it is to be given up.
   void check_copy(const std::atomic<bool>& stop) const;
@@ -147,18 +173,21 @@ class Supervisor {
   void flush_disk(const Live& live) const;
   void watch_space();
   void flush_all() const;
-  // As df inside says: what was deleted is free again, though the image keeps its blocks.
-  int64_t disk_used(const JournalRecord& record) const;
-  void on_exit(const std::string& id);
-  void end_expired();
-  // Where control groups do not: see TcpWatch. A sandbox whose connections hold more than it may
-  // loses its programs, and lives on.
-  void end_tcp_hoards() const;
-  void check_order(const SandboxOrder& order) const;
+
+  // The directory an order names, when the settings allow it; one that its programs are to write
+  // and cannot is logged. Throws Error(forbidden, not_found). (workspaces.cpp)
+  Fd open_workspace(const SandboxOrder& order, const ImageInfo& image) const;
+  Fd find_workspace(const std::string& path) const;
+
+  // The ways out (way_out.cpp).
   void open_way_out(const Live& live);
   void reopen_ways_out(std::vector<LivePtr> adopted, const std::stop_token& stop);
   bool reopen(Live& live, bool last);
   std::string byte_count_of(const std::string& id) const;
+
+  // Where control groups do not: see TcpWatch. A sandbox whose connections hold more than it may
+  // loses its programs, and lives on. (tcp_memory.cpp)
+  void end_tcp_hoards() const;
 
   const NodeSettings settings_;
   const std::function<void(std::function<void()>)> post_;

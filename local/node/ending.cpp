@@ -1,0 +1,131 @@
+// How a supervisor's sandboxes are ended, by whoever asks or by themselves.
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gateway/core/log.hpp"
+#include "local/egress/byte_count.hpp"
+#include "local/namespaces/freezer.hpp"
+#include "local/node/supervisor.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kKillTimeoutMs = 10'000;
+constexpr std::chrono::seconds kEndPatience{5};
+
+void kill_process(int pidfd) { syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0); }
+
+// Also for processes that are not our children: a pidfd is readable once its process is dead,
+// and the first process of a pid namespace dies last.
+bool wait_gone(int pidfd) {
+  pollfd watched{pidfd, POLLIN, 0};
+  bool gone = poll(&watched, 1, kKillTimeoutMs) == 1;
+  siginfo_t info{};
+  waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG);
+  return gone;
+}
+
+}  // namespace
+
+void Supervisor::stop(Live& live) {
+  if (!live.pidfd) return;
+  kill_process(live.pidfd.get());
+  if (live.record.paused) thaw(live.record.cgroups);  // the frozen do not die
+  if (!wait_gone(live.pidfd.get())) throw Error(ErrorCode::timeout, "the sandbox does not end");
+}
+
+bool Supervisor::halt(const LivePtr& live) {
+  {
+    std::lock_guard lock(mutex_);
+    if (live->gone) return false;
+  }
+  stop(*live);
+  std::lock_guard lock(mutex_);
+  live->gone = true;
+  return true;
+}
+
+void Supervisor::end(const LivePtr& live) {
+  if (halt(live)) post_([this, live] { remove_traces(live); });
+}
+
+// The journal entry goes last: until then a later supervisor would sweep what is left.
+void Supervisor::remove_traces(const LivePtr& live) {
+  std::lock_guard busy(live->busy);
+  const JournalRecord& record = live->record;
+  live->mounts.reset();
+  live->disk.reset();
+  egress_.detach(record.id);
+  if (!remove_cgroups(record.cgroups)) log::warn("control group left", {{"sandbox", record.id}});
+  disks_.remove(record.id);
+  {
+    std::lock_guard recording(live->recording);
+    journal_.remove(record.id);
+  }
+  live->pidfd.reset();
+  ranges_.release(record.id_base);
+  std::lock_guard lock(mutex_);
+  sandboxes_.erase(record.id);
+}
+
+// A copy under way stops soon; what a disk has yet to write may take longer.
+std::pair<Supervisor::LivePtr, std::unique_lock<std::timed_mutex>> Supervisor::hold_to_end(
+    const std::string& id) const {
+  LivePtr live = lookup(id);
+  if (!live) return {};
+  live->ending = true;
+  std::unique_lock busy(live->busy, kEndPatience);
+  if (!busy) throw Error(ErrorCode::timeout, "the sandbox does not end");
+  return {std::move(live), std::move(busy)};
+}
+
+void Supervisor::kill(const std::string& id) {
+  if (const auto [live, busy] = hold_to_end(id); live) end(live);
+}
+
+std::optional<SandboxMetrics> Supervisor::finish(const std::string& id) {
+  const auto [live, busy] = hold_to_end(id);
+  if (!live || !lookup(id)) return ends_.find(id);  // also when somebody else was faster
+  stop(*live);
+  SandboxMetrics counted;
+  counted.cpu_micros = cgroups_->cpu_micros(live->record.cgroups);
+  counted.egress_bytes = egress::read_byte_count(byte_count_of(id));
+  counted.sampled_at = clock_.now();
+  // Before it can be missed.
+  ends_.remember(id, counted);
+  end(live);
+  return counted;
+}
+
+void Supervisor::on_exit(const std::string& id) {
+  pool_.forget(id);
+  LivePtr live = lookup(id);
+  if (!live) return;
+  live->ending = true;
+  post_([this, live] {
+    std::lock_guard busy(live->busy);
+    end(live);
+  });
+}
+
+// Once is enough: what was killed dies sooner or later, and then its exit is reported.
+void Supervisor::end_expired() {
+  std::vector<std::string> expired;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, live] : sandboxes_) {
+      if (live->gone || live->overdue || live->record.state != RecordState::running) continue;
+      live->overdue = live->record.expires_at + settings_.ttl_grace < clock_.now();
+      if (live->overdue) expired.push_back(id);
+    }
+  }
+  for (const std::string& id : expired) {
+    log::warn("sandbox outlived its ttl", {{"sandbox", id}});
+    on_exit(id);
+  }
+}
+
+}  // namespace sandgate
