@@ -10,8 +10,8 @@
 namespace sandgate {
 
 // Answers requests on the node's socket: any number of connections at once, one request after the
-// other on each. Only root and serve's user are heard. What blocks runs on the pool, and on
-// `endings` what ends sandboxes.
+// other on each. Only root and serve's user are heard. Verbs block: they run on the pool, those
+// that end sandboxes on `endings`, and those that copy disks on threads of their own.
 class NodeServer {
  public:
   NodeServer(const NodeSettings& settings, Supervisor& supervisor, asio::thread_pool& pool,
@@ -25,14 +25,9 @@ class NodeServer {
 
   Task<void> converse(wire::Stream stream);
   Task<void> answer(wire::Stream& stream, const Json& request);
-  Json handle(const std::string& verb, const Json& params);
+  // On the threads for what takes as long as it may; copies of disks take turns by tenant.
+  Task<Json> run(std::string verb, Json params);
   Task<Json> build_image(wire::Stream& stream, Json id, Json params);
-  Json describe_node() const;
-  Json find(const std::string& id) const;
-  void remove_image(const std::string& name);
-  // As long as a disk takes is too long for what all wait for, and as what one tenant has copied
-  // for the others.
-  Task<Json> copy(std::string verb, Json params);
 
   const NodeSettings& settings_;
   Supervisor& supervisor_;
