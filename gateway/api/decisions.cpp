@@ -1,5 +1,6 @@
 #include "gateway/api/decisions.hpp"
 
+#include "gateway/api/ordering.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/placement/place.hpp"
 #include "gateway/sandboxes/shadowing.hpp"

@@ -1,6 +1,7 @@
 #include "gateway/api/providers.hpp"
 
 #include "billing/rating.hpp"
+#include "gateway/api/ordering.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/placement/gateway_descriptor.hpp"

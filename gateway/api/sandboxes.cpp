@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "gateway/api/judged.hpp"
+#include "gateway/api/ordering.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
@@ -21,56 +22,6 @@ http::Response rendered(int status, const std::string& body) {
   response.status = status;
   response.body = body;
   return response;
-}
-
-// By metadata.session the same version of a canary is met again. The body is checked later.
-std::map<std::string, std::string> session_of(const Json& body) {
-  const auto metadata = body.find("metadata");
-  if (metadata == body.end() || !metadata->is_object()) return {};
-  const auto session = metadata->find("session");
-  if (session == metadata->end() || !session->is_string()) return {};
-  return {{"session", session->get<std::string>()}};
-}
-
-// Of a body that was merged already.
-std::map<std::string, std::string> env_of(const Json& body) {
-  Problems none;
-  ObjectReader reader(body, none);
-  return read_env(reader, none).value_or(std::map<std::string, std::string>());
-}
-
-// What copies of the sandbox inherit: no values, and nothing that the row itself says.
-Json wishes_of(Json body) {
-  for (const char* name : {"profile", "env", "metadata", "snapshot"}) body.erase(name);
-  return body;
-}
-
-// Who lists no secrets gets the profile's: there is no member of the body to point at.
-Error as_asked(const Error& error, const Json& wishes) {
-  const auto listed = wishes.find("secrets");
-  const bool is_listed = listed != wishes.end() && !listed->is_null();
-  if (is_listed || error.fields.empty() || !error.fields.front().path.starts_with("/secrets/"))
-    return error;
-  return Error::invalid("/profile", error.fields.front().message);
-}
-
-std::optional<int64_t> disk_wish(const Json& wishes) {
-  const auto resources = wishes.find("resources");
-  if (resources == wishes.end() || !resources->is_object()) return std::nullopt;
-  const auto disk = resources->find("disk_gib");
-  return disk == resources->end() || disk->is_null() ? std::nullopt
-                                                     : std::optional(disk->get<int64_t>());
-}
-
-std::optional<ShadowOrder> shadow_of(const ResolvedProfile& resolved, const Json& body) {
-  if (!resolved.shadow) return std::nullopt;
-  ShadowOrder shadow{.version = static_cast<int>(resolved.shadow_version)};
-  try {
-    shadow.request = merge(*resolved.shadow, body);
-  } catch (const Error&) {
-    // What the shadow refuses is worth knowing, and no reason to refuse the create.
-  }
-  return shadow;
 }
 
 GatewaysPassed passed_by(const http::Request& request) {
@@ -157,33 +108,6 @@ SandboxId sandbox_id_of(const http::Request& request) {
   const auto id = SandboxId::parse(text);
   if (!id) throw Error::not_found("sandbox", text);
   return *id;
-}
-
-Task<CreateOrder> order_from(http::Request& request, Json body, std::string reference,
-                             ProfileResolver& profiles) {
-  const auto key = request.headers.find("Idempotency-Key");
-  const std::string stickiness = stickiness_of(session_of(body), key.value_or(""));
-  const auto resolved =
-      co_await profiles.resolve(request.tenant(), std::move(reference), stickiness);
-  auto shadow = shadow_of(resolved, body);
-  co_return CreateOrder{.tenant = request.tenant(),
-                        .profile = resolved.name,
-                        .profile_version = static_cast<int>(resolved.version),
-                        .profile_id = resolved.id,
-                        .request = merge(*resolved.profile, body),
-                        .request_id = request.id,
-                        .env = env_of(body),
-                        .wishes = wishes_of(std::move(body)),
-                        .key = request.caller.key_id,
-                        .claim = request.claim,
-                        .shadow = std::move(shadow)};
-}
-
-Task<void> follow_snapshot(CreateOrder& order, Snapshots& snapshots) {
-  if (!order.request.snapshot) co_return;
-  const auto snapshot = co_await snapshots.find(order.tenant, *order.request.snapshot);
-  const auto disk = disk_wish(order.wishes);
-  co_await snapshots.begin_with(order, snapshot, disk);
 }
 
 // What an earlier run of the request made, when it got that far and its backend has it still: of

@@ -1,6 +1,5 @@
 #pragma once
 #include "gateway/http/routes.hpp"
-#include "gateway/sandboxes/create_order.hpp"
 #include "gateway/sandboxes/scopes.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
@@ -44,10 +43,5 @@ class SandboxHandlers {
 
 // The id in a path; Error(not_found) for what is none.
 SandboxId sandbox_id_of(const http::Request& request);
-// The body of a create resolved against the profile it names.
-Task<CreateOrder> order_from(http::Request& request, Json body, std::string reference,
-                             ProfileResolver& profiles);
-// Lets an order that names a snapshot start from it. Throws Error(not_found or invalid).
-Task<void> follow_snapshot(CreateOrder& order, Snapshots& snapshots);
 
 }  // namespace sandgate::api
