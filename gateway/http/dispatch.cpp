@@ -188,9 +188,7 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Passage&
   request.params = std::move(match.params);
   if (route->permission != Permission::open) {
     request.caller = co_await services_.authenticator.authenticate(request);
-    if (services_.admission) services_.admission->give_place(request, Comer::caller);
-    check_role(request.caller, *route);
-    if (services_.admission) services_.admission->admit(request.caller, *route);
+    admit(request, *route);
   }
   passage.admitted = true;
   if (!services_.takes_codings && !body.ended() && is_coded(request.headers))
@@ -209,13 +207,22 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Passage&
   Response response = co_await std::move(running);
   locate(response, *route);
   if (room) hold(response, std::move(room));
-  if (!streams(response)) co_return response;
-  end_with_standing(response, request, *route, services_.authenticator, services_.admission);
-  if (services_.admission && request.caller.tenant) {
-    if (!permit) permit = services_.admission->open_stream(request.caller);
-    if (permit) hold(response, std::move(permit));
-  }
+  if (streams(response)) begin_stream(response, request, *route, std::move(permit));
   co_return response;
+}
+
+void Dispatcher::admit(Request& request, const Route& route) {
+  if (services_.admission) services_.admission->give_place(request, Comer::caller);
+  check_role(request.caller, route);
+  if (services_.admission) services_.admission->admit(request.caller, route);
+}
+
+void Dispatcher::begin_stream(Response& response, const Request& request, const Route& route,
+                              std::shared_ptr<void> permit) {
+  end_with_standing(response, request, route, services_.authenticator, services_.admission);
+  if (!services_.admission || !request.caller.tenant) return;
+  if (!permit) permit = services_.admission->open_stream(request.caller);
+  if (permit) hold(response, std::move(permit));
 }
 
 Task<Response> Dispatcher::within(Request& request) {

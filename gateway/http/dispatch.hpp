@@ -48,15 +48,21 @@ class Dispatcher final : public Responder {
     bool admitted = false;
   };
   Task<Response> answer(Request& request, IncomingBody& body, Passage& passage);
+  // The steps of an answer, in their order.
   Task<Response> refuse_path(Request& request, std::vector<Method> allowed);
+  void admit(Request& request, const Route& route);  // throws what refuses its caller
+  // Of an admitted request with a body that is compressed or the like.
+  Task<Response> refuse_coding(const Request& request);
   // What it returns holds the body's room.
   Task<std::shared_ptr<void>> receive(Request& request, IncomingBody& body, const Route& route);
   Task<Response> run(Request& request, const Route& route);
-  // Of an admitted request with a body that is compressed or the like.
-  Task<Response> refuse_coding(const Request& request);
+  Task<Response> run_once(Request& request, const Route& route, IdempotentCall call);
+  // An answer that streams ends when its caller's standing does, and counts among its tenant's
+  // streams: by `permit`, or by one that it gets now.
+  void begin_stream(Response& response, const Request& request, const Route& route,
+                    std::shared_ptr<void> permit);
   // Of an admitted request: what is told for `error`.
   Task<Error> told_of(const Request& request, Error error);
-  Task<Response> run_once(Request& request, const Route& route, IdempotentCall call);
 
   const Routes& routes_;
   Services services_;

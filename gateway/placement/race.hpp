@@ -19,6 +19,7 @@ class Race : public std::enable_shared_from_this<Race> {
   using Steady = std::chrono::steady_clock;
   using Result = Outcome<BackendSandbox>;
 
+  // One attempt, until the backend has answered it; the race may have given it up before.
   struct Flight {
     DeploymentPtr deployment;
     Steady::time_point started, deadline;
@@ -29,22 +30,30 @@ class Race : public std::enable_shared_from_this<Race> {
   };
   using FlightPtr = std::shared_ptr<Flight>;
 
-  bool start_next();
-  void launch(const FlightPtr& flight);
+  // Beginning one.
+  bool start_next();  // on the next candidate that is open to it; false: there is none
+  CreateSpec spec_for(const Deployment& deployment) const;
+  void launch(const FlightPtr& flight);  // asks the backend, beside the race
+
+  // Its answer.
   void arrived(const FlightPtr& flight, Result result);
   void arrived_late(const Flight& flight, const Result& result);
+  // Kills what is not as it was asked for, and makes a failure of it.
   Result refused(const Flight& flight, const BackendSandbox& made);
-  void learn(const Flight& flight, const Error& error);
+  void kill_late(const DeploymentPtr& deployment, std::string backend_id);
+
+  // What comes of it.
   void settle(const FlightPtr& flight);  // takes a result into account
   void give_up_overdue(Steady::time_point now);
   void note_failure(const FlightPtr& flight, const Error& error);
-  void kill_late(const DeploymentPtr& deployment, std::string backend_id);
-  Task<void> wait();
-  bool over(Steady::time_point now) const;
-  bool more() const;
+  void learn(const Flight& flight, const Error& error);  // for later placements
+
+  // How the race stands.
+  Task<void> wait();  // for an answer, or the next moment at which there is something to do
+  bool over(Steady::time_point now) const;  // its time is
+  bool more() const;  // another candidate may be tried
   size_t active() const;
   Error final_error() const;
-  CreateSpec spec_for(const Deployment& deployment) const;
 
   asio::strand<asio::any_io_executor> strand_;
   Decision decision_;
