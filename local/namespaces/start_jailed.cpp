@@ -1,30 +1,20 @@
-#include "local/namespaces/jail.hpp"
-
+// The launcher's side of a jail: what only it may do, for the process that it starts.
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <linux/securebits.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstring>
 
-#include "local/namespaces/capabilities.hpp"
 #include "local/namespaces/dev.hpp"
-#include "local/namespaces/disk_mount.hpp"
 #include "local/namespaces/fd_passing.hpp"
-#include "local/namespaces/landlock.hpp"
-#include "local/namespaces/limits.hpp"
+#include "local/namespaces/jail.hpp"
+#include "local/namespaces/jail_descriptors.hpp"
 #include "local/namespaces/mount_calls.hpp"
-#include "local/namespaces/net.hpp"
-#include "local/namespaces/proc.hpp"
-#include "local/namespaces/seccomp_install.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
 #include "local/namespaces/wall.hpp"
@@ -33,17 +23,6 @@ namespace sandgate {
 namespace {
 
 constexpr int kAgentNice = -20;
-
-// The launcher and its child share one descriptor table until the child has what it needs; these
-// are the places where the child finds it.
-enum HandOver : int {
-  kGoFd = 40,
-  kLauncherFd,
-  kImageMount,
-  kDiskMount,
-  kDevMount,
-  kWorkspaceMount
-};
 
 void hand_over(Fd fd, int place) {
   check(dup3(fd.get(), place, O_CLOEXEC), "hand over descriptor");
@@ -131,66 +110,8 @@ Fd disk_layer(int user_namespace) {
   return disk;
 }
 
-// The launcher stands in the image's directory, and so does its child, but in its own copy of the
-// mounts: the only ones it may use when it was made by an ordinary account.
-Fd image_here() {
-  Fd directory = check_fd(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open image");
-  Fd image = clone_mount(directory.get());
-  set_mount_attributes(image.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-  return image;
-}
-
-// With a shared descriptor table the pipe of a dead launcher never ends; its pidfd tells.
-void wait_for_go() {
-  pollfd watched[2] = {{kGoFd, POLLIN, 0}, {kLauncherFd, POLLIN, 0}};
-  char byte = 0;
-  if (poll(watched, 2, -1) < 1 || (watched[0].revents & POLLIN) == 0 ||
-      read(kGoFd, &byte, 1) != 1) {
-    _exit(1);  // nobody waits for a report
-  }
-  check(unshare(CLONE_FILES), "own descriptor table");
-}
-
-// Only now: a cgroup namespace is rooted where its creator is at the time.
-void settle_namespaces(const LaunchSpec& spec) {
-  check(unshare(CLONE_NEWCGROUP), "cgroup namespace");
-  become_inner_root(spec.single_id);
-  check(sethostname(spec.hostname.data(), spec.hostname.size()), "sethostname");
-  check(setdomainname("", 0), "setdomainname");
-  if (!stands(spec, "network")) return;
-  bring_loopback_up();
-  bound_unaccepted();
-}
-
-void build_root(const LaunchSpec& spec) {
-  RootLayers layers;
-  layers.image = spec.single_id ? image_here() : Fd(kImageMount);
-  layers.dev = spec.single_id ? make_dev(DevNodes::bound) : Fd(kDevMount);
-  layers.disk = spec.disk == DiskKind::loop ? Fd(kDiskMount)
-                                            : mount_memory_disk(spec.disk_bytes, spec.disk_inodes);
-  if (spec.workspace != WorkspaceKind::none) layers.workspace = Fd(kWorkspaceMount);
-  NewRoot root = assemble_root(spec, std::move(layers));
-  mount_dev_parts(spec, root.root.get());
-  mount_proc(spec, root);
-  enter_root(spec, root);
-}
-
-// Standard streams of the agent lead nowhere; beyond them only the listed descriptors stay.
-void close_descriptors(const LaunchSpec& spec) {
-  Fd null = check_fd(open("/dev/null", O_RDWR), "open /dev/null");
-  for (int fd : {0, 1, 2}) check(dup2(null.get(), fd), "standard streams");
-  null.reset();
-  check(close_range(kSpecFd, kSpecFd, 0), "close descriptors");
-  check(close_range(kImageFd, kImageFd, 0), "close descriptors");
-  if (stands(spec, "descriptors"))
-    check(close_range(kFilterArgumentsFd + 1, ~0U, 0), "close descriptors");
-}
-
-// What an ordinary account can do: no loop devices, no device nodes, no id-mapped mounts. The child
-// does the rest with what its user namespace gives it.
-void start_with_own_id(const LaunchSpec& spec, int go, void (*inside)(const LaunchSpec&)) {
-  if (spec.disk == DiskKind::loop) throw StepError("loop device", EPERM);
-  check(fchdir(kImageFd), "enter image");
+// The first process, which waits until it is told to go. `inside` never returns.
+NewProcess start_waiting(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   enter_v1_cgroups(spec);
   NewProcess child = clone_into_namespaces(spec);
   if (child.pid == 0) {
@@ -198,8 +119,26 @@ void start_with_own_id(const LaunchSpec& spec, int go, void (*inside)(const Laun
     _exit(1);
   }
   send_report({LaunchReport::Kind::started, child.pid, "", 0}, child.pidfd.get());
+  return child;
+}
+
+// What an ordinary account can do: no loop devices, no device nodes, no id-mapped mounts. The child
+// does the rest with what its user namespace gives it.
+void start_with_own_id(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
+  if (spec.disk == DiskKind::loop) throw StepError("loop device", EPERM);
+  check(fchdir(kImageFd), "enter image");
+  const NewProcess child = start_waiting(spec, inside);
   write_single_id_map(child.pid, geteuid(), getegid());
-  check(write(go, "x", 1), "go");
+}
+
+void start_with_range(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
+  hand_over(make_dev(DevNodes::made), kDevMount);
+  const NewProcess child = start_waiting(spec, inside);
+  write_id_maps(child.pid, spec.id_base);
+  const Fd user_namespace = open_user_namespace(child.pid);
+  hand_over(image_layer(user_namespace.get()), kImageMount);
+  if (spec.workspace != WorkspaceKind::none) hand_over(workspace_layer(spec), kWorkspaceMount);
+  if (spec.disk == DiskKind::loop) hand_over(disk_layer(user_namespace.get()), kDiskMount);
 }
 
 }  // namespace
@@ -211,45 +150,15 @@ void send_report(const LaunchReport& report, int with_fd) {
 void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   int go[2];
   check(pipe2(go, O_CLOEXEC), "go pipe");
-  Fd go_write(go[1]);
+  const Fd go_write(go[1]);
   hand_over(Fd(go[0]), kGoFd);
   hand_over(check_fd(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)), "own pidfd"),
             kLauncherFd);
-  if (spec.single_id) return start_with_own_id(spec, go_write.get(), inside);
-  hand_over(make_dev(DevNodes::made), kDevMount);
-  enter_v1_cgroups(spec);
-  NewProcess child = clone_into_namespaces(spec);
-  if (child.pid == 0) {
-    inside(spec);
-    _exit(1);
-  }
-  send_report({LaunchReport::Kind::started, child.pid, "", 0}, child.pidfd.get());
-  write_id_maps(child.pid, spec.id_base);
-  Fd user_namespace = open_user_namespace(child.pid);
-  hand_over(image_layer(user_namespace.get()), kImageMount);
-  if (spec.workspace != WorkspaceKind::none) hand_over(workspace_layer(spec), kWorkspaceMount);
-  if (spec.disk == DiskKind::loop) hand_over(disk_layer(user_namespace.get()), kDiskMount);
+  if (spec.single_id)
+    start_with_own_id(spec, inside);
+  else
+    start_with_range(spec, inside);
   check(write(go_write.get(), "x", 1), "go");
-}
-
-Fd enter_jail(const LaunchSpec& spec) {
-  wait_for_go();
-  settle_namespaces(spec);
-  build_root(spec);
-  if (stands(spec, "limits")) apply_rlimits(spec.disk_bytes);
-  close_descriptors(spec);
-  join_own_keyring();
-  if (stands(spec, "no_new_privs")) forbid_new_privileges();
-  set_dumpable(!stands(spec, "dumpable"));
-  if (stands(spec, "capabilities")) drop_capabilities();
-  if (stands(spec, "landlock")) restrict_with_landlock();
-  Fd gate_requests;
-  if (stands(spec, "seccomp")) {
-    install_seccomp(kFilterArgumentsFd);
-    gate_requests = install_asking_seccomp(kFilterCallsFd);
-  }
-  check(close_range(kFilterCallsFd, kFilterArgumentsFd, 0), "close filters");
-  return gate_requests;
 }
 
 }  // namespace sandgate

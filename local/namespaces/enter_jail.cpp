@@ -1,0 +1,104 @@
+// The inner side of a jail: the first process builds its root and gives up what it could do.
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "local/namespaces/capabilities.hpp"
+#include "local/namespaces/dev.hpp"
+#include "local/namespaces/disk_mount.hpp"
+#include "local/namespaces/jail.hpp"
+#include "local/namespaces/jail_descriptors.hpp"
+#include "local/namespaces/landlock.hpp"
+#include "local/namespaces/limits.hpp"
+#include "local/namespaces/mount_calls.hpp"
+#include "local/namespaces/net.hpp"
+#include "local/namespaces/proc.hpp"
+#include "local/namespaces/seccomp_install.hpp"
+#include "local/namespaces/step_error.hpp"
+#include "local/namespaces/user_ns.hpp"
+#include "local/namespaces/wall.hpp"
+
+namespace sandgate {
+namespace {
+
+// The launcher stands in the image's directory, and so does its child, but in its own copy of the
+// mounts: the only ones it may use when it was made by an ordinary account.
+Fd image_here() {
+  Fd directory = check_fd(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open image");
+  Fd image = clone_mount(directory.get());
+  set_mount_attributes(image.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+  return image;
+}
+
+// With a shared descriptor table the pipe of a dead launcher never ends; its pidfd tells.
+void wait_for_go() {
+  pollfd watched[2] = {{kGoFd, POLLIN, 0}, {kLauncherFd, POLLIN, 0}};
+  char byte = 0;
+  if (poll(watched, 2, -1) < 1 || (watched[0].revents & POLLIN) == 0 ||
+      read(kGoFd, &byte, 1) != 1) {
+    _exit(1);  // nobody waits for a report
+  }
+  check(unshare(CLONE_FILES), "own descriptor table");
+}
+
+// Only now: a cgroup namespace is rooted where its creator is at the time.
+void settle_namespaces(const LaunchSpec& spec) {
+  check(unshare(CLONE_NEWCGROUP), "cgroup namespace");
+  become_inner_root(spec.single_id);
+  check(sethostname(spec.hostname.data(), spec.hostname.size()), "sethostname");
+  check(setdomainname("", 0), "setdomainname");
+  if (!stands(spec, "network")) return;
+  bring_loopback_up();
+  bound_unaccepted();
+}
+
+void build_root(const LaunchSpec& spec) {
+  RootLayers layers;
+  layers.image = spec.single_id ? image_here() : Fd(kImageMount);
+  layers.dev = spec.single_id ? make_dev(DevNodes::bound) : Fd(kDevMount);
+  layers.disk = spec.disk == DiskKind::loop ? Fd(kDiskMount)
+                                            : mount_memory_disk(spec.disk_bytes, spec.disk_inodes);
+  if (spec.workspace != WorkspaceKind::none) layers.workspace = Fd(kWorkspaceMount);
+  NewRoot root = assemble_root(spec, std::move(layers));
+  mount_dev_parts(spec, root.root.get());
+  mount_proc(spec, root);
+  enter_root(spec, root);
+}
+
+// Standard streams of the agent lead nowhere; beyond them only the listed descriptors stay.
+void close_descriptors(const LaunchSpec& spec) {
+  Fd null = check_fd(open("/dev/null", O_RDWR), "open /dev/null");
+  for (int fd : {0, 1, 2}) check(dup2(null.get(), fd), "standard streams");
+  null.reset();
+  check(close_range(kSpecFd, kSpecFd, 0), "close descriptors");
+  check(close_range(kImageFd, kImageFd, 0), "close descriptors");
+  if (stands(spec, "descriptors"))
+    check(close_range(kFilterArgumentsFd + 1, ~0U, 0), "close descriptors");
+}
+
+}  // namespace
+
+Fd enter_jail(const LaunchSpec& spec) {
+  wait_for_go();
+  settle_namespaces(spec);
+  build_root(spec);
+  if (stands(spec, "limits")) apply_rlimits(spec.disk_bytes);
+  close_descriptors(spec);
+  join_own_keyring();
+  if (stands(spec, "no_new_privs")) forbid_new_privileges();
+  set_dumpable(!stands(spec, "dumpable"));
+  if (stands(spec, "capabilities")) drop_capabilities();
+  if (stands(spec, "landlock")) restrict_with_landlock();
+  Fd gate_requests;
+  if (stands(spec, "seccomp")) {
+    install_seccomp(kFilterArgumentsFd);
+    gate_requests = install_asking_seccomp(kFilterCallsFd);
+  }
+  check(close_range(kFilterCallsFd, kFilterArgumentsFd, 0), "close filters");
+  return gate_requests;
+}
+
+}  // namespace sandgate
