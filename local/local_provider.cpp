@@ -1,7 +1,5 @@
 #include "local/local_provider.hpp"
 
-#include <filesystem>
-
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "local/node/egress_host.hpp"
@@ -118,17 +116,6 @@ BackendSandbox LocalProvider::to_sandbox(const Json& answer) const {
   return sandbox;
 }
 
-AgentClient LocalProvider::agent(const std::string& handle) const {
-  const std::string id = id_of(handle);
-  if (!is_safe_name(id)) throw Error::not_found("sandbox", id);
-  // Where it leads to: a socket's path has 107 bytes at most, and home may be long.
-  std::error_code plain;
-  const auto memory = std::filesystem::read_symlink(settings_.sandboxes_dir, plain);
-  const std::string directory = memory.empty() ? settings_.sandboxes_dir : memory.string();
-  return AgentClient(directory + "/" + id + "/agent.sock",
-                     [space = &space_] { return space->scarce(); });
-}
-
 Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
   const bool uses_secrets = spec.uses_secrets;
   SecretGrants secrets = spec.secrets;
@@ -187,90 +174,6 @@ Task<SandboxMetrics> LocalProvider::finish(std::string id) {
   const Json counted = co_await node_.call("finish", std::move(params));
   if (counted.is_null()) throw Error::not_found("sandbox", id);
   co_return metrics_from(counted);
-}
-
-Task<std::unique_ptr<ProcessStream>> LocalProvider::exec(std::string id, Command command) {
-  return agent(id).exec(std::move(command));
-}
-
-Task<std::unique_ptr<ProcessStream>> LocalProvider::attach(std::string id, std::string process,
-                                                           uint64_t from) {
-  return agent(id).attach(std::move(process), from);
-}
-
-Task<std::vector<ProcessInfo>> LocalProvider::processes(std::string id) {
-  return agent(id).processes();
-}
-
-Task<ProcessInfo> LocalProvider::process(std::string id, std::string process) {
-  return agent(id).process(std::move(process));
-}
-
-Task<void> LocalProvider::signal(std::string id, std::string process, int number) {
-  return agent(id).signal(std::move(process), number);
-}
-
-Task<void> LocalProvider::write_stdin(std::string id, std::string process, std::string bytes) {
-  return agent(id).write_stdin(std::move(process), std::move(bytes));
-}
-
-Task<void> LocalProvider::close_stdin(std::string id, std::string process) {
-  return agent(id).close_stdin(std::move(process));
-}
-
-Task<void> LocalProvider::resize(std::string id, std::string process, PtySize size) {
-  return agent(id).resize(std::move(process), size);
-}
-
-Task<FileContent> LocalProvider::read_file(std::string id, std::string path, ByteRange range) {
-  return agent(id).read_file(std::move(path), range);
-}
-
-Task<FileEntry> LocalProvider::write_file(std::string id, std::string path, uint32_t mode,
-                                          ByteSource& bytes) {
-  return agent(id).write_file(std::move(path), mode, bytes);
-}
-
-Task<FileEntry> LocalProvider::stat(std::string id, std::string path) {
-  return agent(id).stat(std::move(path));
-}
-
-Task<std::vector<FileEntry>> LocalProvider::list_files(std::string id, std::string path,
-                                                       int depth) {
-  return agent(id).list_files(std::move(path), depth);
-}
-
-Task<FileEntry> LocalProvider::make_directory(std::string id, std::string path) {
-  return agent(id).make_directory(std::move(path));
-}
-
-Task<FileEntry> LocalProvider::move(std::string id, std::string from, std::string to) {
-  return agent(id).move(std::move(from), std::move(to));
-}
-
-Task<void> LocalProvider::remove(std::string id, std::string path, bool recursive) {
-  return agent(id).remove(std::move(path), recursive);
-}
-
-Task<std::unique_ptr<ByteSource>> LocalProvider::read_archive(std::string id, std::string path) {
-  return agent(id).read_archive(std::move(path));
-}
-
-Task<void> LocalProvider::write_archive(std::string id, std::string path, ByteSource& tar) {
-  return agent(id).write_archive(std::move(path), tar);
-}
-
-Task<std::unique_ptr<FileWatch>> LocalProvider::watch(std::string id, std::string path,
-                                                      bool recursive) {
-  return agent(id).watch(std::move(path), recursive);
-}
-
-Task<PortConnection> LocalProvider::dial(std::string id, uint16_t port) {
-  PortConnection connection;
-  const AgentClient client = agent(id);
-  StreamSocket socket = co_await client.dial(port);
-  connection.socket = std::move(socket);
-  co_return connection;
 }
 
 Task<SandboxMetrics> LocalProvider::metrics(std::string id) {

@@ -1,6 +1,8 @@
 #pragma once
 #include "gateway/core/json_reader.hpp"
-#include "local/node/supervisor.hpp"
+#include "local/node/journal.hpp"
+#include "local/node/order.hpp"
+#include "local/node/snapshot_store.hpp"
 
 namespace sandgate {
 
