@@ -60,6 +60,8 @@ class Budgets {
  private:
   // Before any row lock: those who keep bookings out take their locks in that order.
   PriceBooks::Held hold(pqxx::work& tx);
+
+  // extend() for one tenant (budget_cover.cpp).
   std::vector<Halt> extend_tenant(pqxx::work& tx, const std::string& tenant);
   // Opens empty reservations for sandboxes that run without.
   static void adopt_uncovered(pqxx::work& tx, const std::string& tenant,

@@ -1,0 +1,21 @@
+#include "billing/funds.hpp"
+
+#include <algorithm>
+
+namespace sandgate {
+
+bool pays_for(const Budget& budget, const Reservation& reservation) {
+  return budget.currency == reservation.currency &&
+         budget.applies_to.holds_for(reservation.subject);
+}
+
+std::optional<Decimal> available(const std::vector<Budget>& budgets,
+                                 const Reservation& reservation) {
+  std::optional<Decimal> least;
+  for (const Budget& budget : budgets)
+    if (pays_for(budget, reservation))
+      least = std::min(least.value_or(budget.remaining()), budget.remaining());
+  return least ? std::optional(std::max(*least, Decimal())) : least;
+}
+
+}  // namespace sandgate
