@@ -1,42 +1,23 @@
 #include "gateway/sandboxes/reaper.hpp"
 
-#include <algorithm>
-
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
-#include "gateway/placement/certainty.hpp"
+#include "gateway/sandboxes/idleness.hpp"
 #include "gateway/sandboxes/orphans.hpp"
-#include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kLease{30};
 constexpr std::chrono::seconds kLookPatience{20};
-// Who does not answer may yet pause it: a few tries' time.
-constexpr std::chrono::seconds kPauseGrace{30};
-constexpr int kAllThereAre = 100'000;
-// What other gateways take to hear that one is to be paused, and to write that they use it.
-constexpr std::chrono::milliseconds kTimeToTell{300};
-
-// The time as tests may shift it; $1 of stop_where.
-const std::string kNow = "now() + make_interval(secs => $1 / 1000.0)";
-// Rows lag behind use by Activity::flush_lag, and a second for the flush itself.
-const std::string kIdleSince =
-    "last_active_at + make_interval(secs => idle_timeout_seconds + 1 +"
-    " least(5, greatest(1, idle_timeout_seconds / 4.0)))";
-const std::string kIdle = "idle_timeout_seconds > 0 AND " + kIdleSince + " <= " + kNow;
-const std::string kPausedIdle = "on_idle = 'pause' AND " + kIdle;
-const std::string kKilledIdle = "on_idle = 'kill' AND " + kIdle;
 
 // Where the charge of one ends that is taken for `reason`: who comes late does so at the gateway's
 // cost. Empty: now.
 std::optional<Time> due_at(pqxx::work& tx, const SandboxRecord& record, const std::string& reason) {
   if (reason == "expired") return record.expires_at;
   if (reason != "idle") return std::nullopt;
-  static const std::string kSql = "SELECT (extract(epoch FROM " + kIdleSince +
+  static const std::string kSql = "SELECT (extract(epoch FROM " + idleness::kIdleSince +
                                   ") * 1000000)::bigint FROM sandbox WHERE id = $1";
   return from_micros(run_prepared(tx, kSql, record.id.value)[0][0].as<int64_t>());
 }
@@ -76,134 +57,21 @@ void Reaper::bring_down_all(std::vector<SandboxRecord> records) {
   }
 }
 
-void Reaper::carry_out_all(std::vector<SandboxRecord> records, bool or_end) {
-  for (const SandboxRecord& record : records) {
-    parts_.cache.forget(record.id);
-    errands_.send(line_of(record.tenant, record.deployment), "pause/" + record.id.value,
-                  [this, record, or_end] { return carry_out(record, or_end); });
-  }
-}
-
 Task<size_t> Reaper::expire() {
   return stop_due(
       "state IN ('running', 'pausing', 'paused', 'resuming') AND on_expiry = 'kill'"
       " AND expires_at <= " +
-          kNow + " ORDER BY expires_at",
+          idleness::kNow + " ORDER BY expires_at",
       {.reason = "expired", .lease = kLease});
 }
 
-Task<bool> Reaper::any_idle(std::string condition) {
-  auto look = [this, condition](pqxx::work& tx) {
-    const std::string sql =
-        "SELECT id FROM sandbox WHERE state = 'running' AND " + condition + " LIMIT $2";
-    std::vector<SandboxId> ids;
-    for (const auto& row : run_prepared(tx, sql, options_.ahead.count(), options_.batch))
-      ids.push_back(SandboxId{row[0].as<std::string>()});
-    return ids;
-  };
-  auto ids = co_await parts_.database.run(std::move(look));
-  const bool any = !ids.empty();
-  if (any && options_.activity) {
-    auto telling = options_.activity->tell(std::move(ids));
-    co_await std::move(telling);
-  }
-  co_return any;
-}
-
 Task<size_t> Reaper::end_idle() {
-  auto looking = any_idle(kKilledIdle);
+  auto looking = any_idle(idleness::kKilledIdle);
   const bool any = co_await std::move(looking);
   if (!any) co_return 0;
-  auto stopping =
-      stop_due("state = 'running' AND " + kKilledIdle, {.reason = "idle", .lease = kLease});
+  auto stopping = stop_due("state = 'running' AND " + idleness::kKilledIdle,
+                           {.reason = "idle", .lease = kLease});
   co_return co_await std::move(stopping);
-}
-
-Task<size_t> Reaper::pause_due() {
-  auto looking = any_idle(kPausedIdle);
-  co_await std::move(looking);
-  auto work = [this](pqxx::work& tx) {
-    auto taken = sandbox_rows::pause_where(
-        tx, "(on_expiry = 'pause' AND expires_at <= " + kNow + " OR " + kPausedIdle + ")",
-        options_.batch, options_.ahead, kLease);
-    for (const SandboxRecord& record : taken)
-      if (!is_due(record))
-        tx.exec_params("SELECT pg_notify($1, $2)", std::string(Activity::kAsked), record.id.value);
-    return taken;
-  };
-  auto taken = co_await parts_.database.run(std::move(work));
-  const size_t count = taken.size();
-  const auto idle = std::partition(taken.begin(), taken.end(),
-                                   [this](const auto& record) { return is_due(record); });
-  for (auto at = idle; at != taken.end(); ++at) send_idle(*at);
-  taken.erase(idle, taken.end());
-  carry_out_all(std::move(taken), true);
-  co_return count;
-}
-
-bool Reaper::is_due(const SandboxRecord& record) const {
-  return record.on_expiry == EndAction::pause &&
-         record.expires_at <= parts_.clock.now() + options_.ahead;
-}
-
-void Reaper::send_idle(const SandboxRecord& record) {
-  // Whoever looks from here on sees that it is being paused, and is not seen otherwise.
-  parts_.cache.forget(record.id);
-  const auto taken = std::chrono::steady_clock::now();
-  errands_.send(line_of(record.tenant, record.deployment), "pause/" + record.id.value,
-                [this, record, taken] { return pause_unless_used(record, taken); });
-}
-
-Task<void> Reaper::pause_unless_used(SandboxRecord record,
-                                     std::chrono::steady_clock::time_point taken) {
-  co_await sleep_for(taken + kTimeToTell - std::chrono::steady_clock::now());
-  const auto past = std::chrono::seconds(record.idle_timeout_seconds) - options_.ahead;
-  const bool used = options_.activity && options_.activity->used_within(record.id, past);
-  auto give_up = [this, id = record.id, used](pqxx::work& tx) {
-    return sandbox_rows::set_back_in_use(tx, id, used, kPausedIdle, options_.ahead);
-  };
-  const bool in_use = co_await parts_.database.run(std::move(give_up));
-  if (in_use)
-    parts_.cache.forget(record.id);
-  else
-    co_await carry_out(std::move(record), true);
-}
-
-// One that cannot be paused when its time is over is ended, also when nobody knows for long whether
-// it can: it may not run on.
-Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
-  const SandboxId id = record.id;
-  const TenantId tenant = record.tenant;
-  // It may have waited in line for long: another gateway may have done it, and somebody undone it.
-  auto read = [id](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
-  const auto now = co_await parts_.database.run(std::move(read));
-  if (!now || now->state != record.state) co_return;
-  auto work = pausing_.carry_out(std::move(record));
-  const auto outcome = co_await attempt(std::move(work));
-  const auto* error = std::get_if<Error>(&outcome);
-  const bool over = now->state == SandboxState::pausing && now->on_expiry == EndAction::pause &&
-                    now->expires_at + kPauseGrace < parts_.clock.now();
-  if (!error || !(is_final(*error) || over)) co_return;
-  log::warn("a sandbox was not paused or resumed",
-            {{"sandbox", id.value}, {"reason", error->what()}});
-  if (or_end || over) co_await lifecycle_.kill(tenant, id);
-}
-
-Task<size_t> Reaper::finish_pausing() { return take_half_paused(options_.batch, options_.ahead); }
-
-Task<size_t> Reaper::take_up_pausing() {
-  return take_half_paused(kAllThereAre, options_.ahead + kLease);
-}
-
-Task<size_t> Reaper::take_half_paused(int most, std::chrono::milliseconds ahead) {
-  auto take = [this, most, ahead](pqxx::work& tx) {
-    return sandbox_rows::take_due(tx, "state IN ('pausing', 'resuming')", options_.machine, most,
-                                  kLease, ahead);
-  };
-  auto taken = co_await parts_.database.run(std::move(take));
-  const size_t count = taken.size();
-  carry_out_all(std::move(taken), false);
-  co_return count;
 }
 
 Task<size_t> Reaper::clean_snapshots() {
@@ -215,10 +83,11 @@ Task<size_t> Reaper::clean_snapshots() {
 }
 
 Task<size_t> Reaper::abandon() {
-  return stop_due("state = 'creating' AND lease_until <= " + kNow + " ORDER BY lease_until",
-                  {.reason = "failed",
-                   .failure = SandboxFailure{"internal", "the gateway stopped while creating it"},
-                   .lease = kLease});
+  return stop_due(
+      "state = 'creating' AND lease_until <= " + idleness::kNow + " ORDER BY lease_until",
+      {.reason = "failed",
+       .failure = SandboxFailure{"internal", "the gateway stopped while creating it"},
+       .lease = kLease});
 }
 
 Task<size_t> Reaper::finish() {
@@ -286,14 +155,6 @@ Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char
     const bool more = count && *count >= static_cast<size_t>(options_.batch);
     const auto pause = more ? std::chrono::milliseconds(1) : period;
     co_await sleep_for(pause);
-  }
-}
-
-Task<void> Reaper::take_up_once() {
-  for (;;) {
-    const auto outcome = co_await attempt(take_up_pausing());
-    if (!std::holds_alternative<Error>(outcome)) co_return;
-    co_await sleep_for(options_.stopping_every);
   }
 }
 

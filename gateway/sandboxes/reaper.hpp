@@ -48,26 +48,35 @@ class Reaper {
   Task<void> rest() const { return errands_.rest(); }  // before it is destroyed
 
  private:
+  static constexpr std::chrono::seconds kLease{30};  // of what is taken up
+
   using Step = Task<size_t> (Reaper::*)();
-  Task<void> take_up_once();
   Task<void> every(std::chrono::milliseconds period, Step step, const char* name);
+  // The line of what is to be done there; see Errands::line_of.
+  std::string line_of(const TenantId& tenant, const std::string& deployment) const;
+
+  // Ending.
   Task<size_t> stop_due(std::string condition, sandbox_rows::Stop stop);
+  void bring_down_all(std::vector<SandboxRecord> records);
+
+  // Pausing (reaper_pausing.cpp).
   // False: none that runs fulfils the condition. What is in use here of those that do is written.
   Task<bool> any_idle(std::string condition);
+  bool is_due(const SandboxRecord& record) const;  // its time is over, in use or not
+  void send_idle(const SandboxRecord& record);
   // Of one taken for idleness at `taken`: everybody has time to say that it is in use, and then it
   // runs on.
   Task<void> pause_unless_used(SandboxRecord record, std::chrono::steady_clock::time_point taken);
-  void send_idle(const SandboxRecord& record);
-  bool is_due(const SandboxRecord& record) const;  // its time is over, in use or not
-  Task<size_t> take_half_paused(int most, std::chrono::milliseconds ahead);
-  Task<void> carry_out(SandboxRecord record, bool or_end);
-  void bring_down_all(std::vector<SandboxRecord> records);
+  // Goes on with what its row says of each: ends one that cannot be paused, if `or_end`.
   void carry_out_all(std::vector<SandboxRecord> records, bool or_end);
-  // The line of what is to be done there; see Errands::line_of.
-  std::string line_of(const TenantId& tenant, const std::string& deployment) const;
+  Task<void> carry_out(SandboxRecord record, bool or_end);
+  Task<size_t> take_half_paused(int most, std::chrono::milliseconds ahead);
+  Task<void> take_up_once();
+
+  // Attempts whose outcome nobody knows.
+  Task<void> look_for_orphan(sandbox_rows::OpenAttempt open);
   // Kills what such an attempt made. True when nothing is left to find out.
   Task<bool> find_out(sandbox_rows::OpenAttempt open);
-  Task<void> look_for_orphan(sandbox_rows::OpenAttempt open);
 
   Lifecycle& lifecycle_;
   const Lifecycle::Parts& parts_;  // the lifecycle's
