@@ -64,8 +64,17 @@ class Agent {
     signalfd_siginfo info;
     while (::read(children_.get(), &info, sizeof info) > 0) continue;
     int status = 0;
-    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
-      if (!context_.processes.reaped(pid, status)) context_.file_workers.erase(pid);
+    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+      if (WIFSTOPPED(status))
+        end_if_file_worker(pid);
+      else if (!context_.processes.reaped(pid, status))
+        context_.file_workers.erase(pid);
+    }
+  }
+
+  // It runs as the tenant's user, who may stop it: its client would wait for as long as it likes.
+  void end_if_file_worker(pid_t stopped) {
+    if (context_.file_workers.contains(stopped)) ::kill(stopped, SIGKILL);
   }
 
   void accept(uint32_t events) {
