@@ -73,9 +73,9 @@ Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr depl
   // Expected first, listed then: whatever is expected was there before the list was made.
   auto turn = [deployment, lease = options_.every](pqxx::work& tx) {
     std::optional<std::vector<SandboxRecord>> expected;
-    const std::string name =
-        "reconcile/" + deployment->key().text() + deployment->descriptor.machine;
-    if (sandbox_rows::take_turn(tx, name, lease * 9 / 10))
+    // On a machine of ours nobody else looks; whoever did here before this process has died.
+    if (!deployment->descriptor.machine.empty() ||
+        sandbox_rows::take_turn(tx, "reconcile/" + deployment->key().text(), lease * 9 / 10))
       expected = sandbox_rows::expected_on(tx, deployment->name, deployment->tenant);
     return expected;
   };
@@ -155,12 +155,20 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
   co_return killed;
 }
 
+void Reconciler::send_for(DeploymentPtr deployment) {
+  errands_.send(Errands::line_of(*deployment), "reconcile/" + deployment->key().text(),
+                [this, deployment]() -> Task<void> { co_await reconcile(deployment); });
+}
+
 Task<void> Reconciler::run() {
+  // A process before this one may have died amid what it did there.
+  const auto at_start = lifecycle_.parts().deployments.snapshot();
+  for (const DeploymentPtr& deployment : *at_start)
+    if (!deployment->descriptor.machine.empty()) send_for(deployment);
   while (true) {
     const auto set = lifecycle_.parts().deployments.snapshot();
     for (const DeploymentPtr& deployment : *set) {
-      errands_.send(Errands::line_of(*deployment), "reconcile/" + deployment->key().text(),
-                    [this, deployment]() -> Task<void> { co_await reconcile(deployment); });
+      send_for(deployment);
       co_await sleep_for(options_.every / set->size());
     }
     if (set->empty()) co_await sleep_for(options_.every);

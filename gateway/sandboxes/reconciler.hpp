@@ -10,7 +10,8 @@
 namespace sandgate {
 
 // Compares what backends list with what the registry knows, deployment by deployment, each held up
-// by no other; replicas take turns by a lease. Sandboxes the backend lost become failed; sandboxes
+// by no other; replicas take turns by a lease. A machine of ours is its own gateway's alone, which
+// looks at it as soon as it starts. Sandboxes the backend lost become failed; sandboxes
 // of this installation that the registry does not know, or knows as ended, are killed once they
 // are a minute old; on a machine of ours, where nobody else makes any, unknown ones at once.
 class Reconciler {
@@ -36,6 +37,7 @@ class Reconciler {
   // By backend id, when this replica first saw it without use.
   using Sightings = std::map<std::string, std::chrono::steady_clock::time_point>;
 
+  void send_for(DeploymentPtr deployment);
   Task<size_t> fail_lost(DeploymentPtr deployment, std::vector<BackendSandbox> listed,
                          std::vector<SandboxRecord> expected);
   Task<size_t> kill_orphans(DeploymentPtr deployment, std::vector<BackendSandbox> listed);

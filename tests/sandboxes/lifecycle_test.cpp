@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/history.hpp"
 #include "tests/sandboxes/world.hpp"
 
@@ -238,6 +239,34 @@ TEST(Reconciler, FailsTheLostAndKillsOrphans) {
   EXPECT_EQ(failed.failure->code, "backend_lost");
   EXPECT_FALSE(world.metered(lost.id));
   EXPECT_TRUE(world.a->has(kept.id.value));
+}
+
+// As of a gateway that died and is started again.
+TEST(Reconciler, LooksAtAMachineOfOursAsSoonAsItStarts) {
+  World world("here");
+  Lifecycle& lifecycle = world.replica.lifecycle;
+  const SandboxRecord lost = world.create([](Profile& profile) {
+    profile.placement.order = {"b", "a"};
+  });
+  Reconciler before(lifecycle, {}), after(lifecycle, {});
+  const DeploymentPtr on = world.replica.deployments.find(world.tenant, "b");
+  ASSERT_TRUE(run(before.reconcile(on)));
+  world.b->lose(lost.backend_id);
+  auto is_found = [&]() -> Task<bool> {
+    for (int looks = 0; looks < 250 && world.row(lost.id).state == SandboxState::running; ++looks)
+      co_await sleep_for(milliseconds(20));
+    co_return world.row(lost.id).state == SandboxState::failed;
+  };
+  EXPECT_TRUE(run(with_companion(is_found(), after.run())));
+  run(after.rest());
+}
+
+TEST(Reconciler, TakesTurnsWhereSeveralGatewaysLook) {
+  World world;
+  Reconciler one(world.replica.lifecycle, {}), other(world.replica.lifecycle, {});
+  const DeploymentPtr on = world.replica.deployments.find(world.tenant, "a");
+  EXPECT_TRUE(run(one.reconcile(on)));
+  EXPECT_FALSE(run(other.reconcile(on)));
 }
 
 TEST(Reconciler, SparesWhatAnotherInstallationMadeInTheSameAccount) {
