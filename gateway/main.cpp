@@ -11,7 +11,7 @@
 // command is a client of the API or works on this machine.
 int main(int argc, char** argv) {
   CLI::App app("One HTTP API over every agent sandbox", "sandgate");
-  app.set_version_flag("--version", SANDGATE_VERSION);
+  app.set_version_flag("--version", "sandgate " SANDGATE_VERSION);
   app.require_subcommand(1);
   sandgate::ExitCode exit_code = 0;
   sandgate::add_server_commands(app, exit_code);

@@ -60,6 +60,18 @@ void add_help_command(CLI::App& app) {
   command->add_option("COMMAND", "The command; absent: all of them")->expected(0, -1);
 }
 
+// What --version says, "NAME VERSION".
+void add_version_command(CLI::App& app, const cli::ContextPtr& context) {
+  CLI::App* command = app.add_subcommand("version", "Show name and version, as --version does");
+  const auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "Print JSON");
+  command->callback([&app, context, as_json] {
+    const std::string text = app.version();
+    const Json document{{"name", app.get_name()}, {"version", text.substr(text.rfind(' ') + 1)}};
+    context->console().out << (*as_json ? document.dump(2) : text) << "\n";
+  });
+}
+
 // "help run" is "run --help": inside `help` CLI11 would still take "run" for the command to run.
 std::vector<std::string> asked_words(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
@@ -96,6 +108,7 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code,
   cli::add_export_commands(app, context);
   cli::add_reconcile_command(app, context);
   cli::add_completion_command(app, context);
+  add_version_command(app, context);
   add_help_command(app);
 }
 

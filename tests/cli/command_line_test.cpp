@@ -18,6 +18,7 @@ int run(const std::string& url, std::vector<const char*> arguments) {
   setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
   arguments.insert(arguments.begin(), "sandgate");
   CLI::App app{"Sandgate", "sandgate"};
+  app.set_version_flag("--version", "sandgate 1.2.3");
   app.require_subcommand(1);
   ExitCode exit_code = 0;
   add_client_commands(app, exit_code);
@@ -67,6 +68,16 @@ TEST(CommandLine, HelpIsZero) {
   EXPECT_EQ(help({"help"}), help({"--help"}));
   EXPECT_EQ(help({"help", "run"}), help({"run", "--help"}));
   EXPECT_EQ(help({"help", "profiles", "apply"}), help({"profiles", "apply", "--help"}));
+}
+
+TEST(CommandLine, VersionIsACommandToo) {
+  EXPECT_EQ(help({"--version"}), "sandgate 1.2.3\n");
+  EXPECT_EQ(help({"version"}), help({"--version"}));
+  EXPECT_EQ(Json::parse(help({"version", "--json"})),
+            Json({{"name", "sandgate"}, {"version", "1.2.3"}}));
+  EXPECT_NE(help({"--help"}).find("\n  version "), std::string::npos);
+  EXPECT_EQ(complaint({"version", "frob"}),
+            "sandgate: 'frob' is no command or option of 'sandgate version'");
 }
 
 TEST(CommandLine, HelpForAnUnknownWordIsTwo) {
