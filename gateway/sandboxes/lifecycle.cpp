@@ -322,7 +322,8 @@ Task<SandboxRecord> Lifecycle::extend(TenantId tenant, SandboxId id, int64_t ttl
     const SandboxRecord record = co_await settled(tenant, id);
     const bool can_be =
         record.state == SandboxState::running || record.state == SandboxState::paused;
-    if (!can_be || tries == 0) throw wrong_state(record);
+    if (!can_be) throw wrong_state(record);
+    if (tries == 0) throw is_being_changed();
     if (ttl_seconds > record.max_ttl_seconds)
       throw Error::invalid(
           "/ttl_seconds",

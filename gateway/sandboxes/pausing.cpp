@@ -60,7 +60,8 @@ Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {
   for (int tries = kPauseTries;; --tries) {
     const SandboxRecord record = co_await lifecycle_.settled(tenant, id);
     if (record.state == SandboxState::paused) co_return record;
-    if (record.state != SandboxState::running || tries == 0) throw wrong_state(record);
+    if (record.state != SandboxState::running) throw wrong_state(record);
+    if (tries == 0) throw is_being_changed();
     const auto deployment = lifecycle_.deployment_of(record);
     check_can(deployment->descriptor, Verb::pause,
               "the sandbox's backend cannot pause: " + record.provider);
@@ -109,7 +110,8 @@ Task<SandboxRecord> Pausing::resume(TenantId tenant, SandboxId id) {
       if (kept) record.kept = kept;  // of the pause that it was to end
       co_return record;
     }
-    if (record.state != SandboxState::paused || tries == 0) throw wrong_state(record);
+    if (record.state != SandboxState::paused) throw wrong_state(record);
+    if (tries == 0) throw is_being_changed();
     kept = record.kept;
     auto work = [this, record]() -> Task<SandboxRecord> { return begin_resume(record); };
     SandboxRecord resumed = co_await uncancelled(std::move(work));

@@ -76,6 +76,12 @@ Error wrong_state(SandboxState state) {
 
 Error wrong_state(const SandboxRecord& record) { return wrong_state(record.state); }
 
+Error is_being_changed() {
+  Error error(ErrorCode::conflict, "others pause and resume the sandbox meanwhile: try again");
+  error.retry_after = std::chrono::seconds(1);
+  return error;
+}
+
 void check_running(const SandboxRecord& record) {
   if (record.state != SandboxState::running) throw wrong_state(record);
 }

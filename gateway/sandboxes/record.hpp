@@ -73,6 +73,9 @@ bool is_placed_as(const SandboxRecord& record, std::string_view provider,
 // Error(conflict) with the detail {"state": …}: what was asked for is not to be had in its state.
 Error wrong_state(SandboxState state);
 Error wrong_state(const SandboxRecord& record);
+// Error(conflict) to be tried again: what was asked for is to be had in its state, which others
+// change again and again.
+Error is_being_changed();
 // Throws wrong_state for one that has ended or does not run now.
 void check_running(const SandboxRecord& record);
 

@@ -65,6 +65,24 @@ TEST_F(ExtendingWorld, ABackendThatKeepsNoneForSoLongRefusesNothing) {
   EXPECT_EQ(world.a->last_extension(), seconds(0)) << "nothing shorter either";
 }
 
+// Others that pause and resume it, faster each time.
+TEST_F(ExtendingWorld, WhoAlwaysComesTooLateIsToldToTryAgain) {
+  const SandboxRecord box = create(EndAction::kill);
+  world.sql(
+      "CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'");
+  world.sql(
+      "CREATE TRIGGER faster BEFORE UPDATE ON sandbox FOR EACH ROW"
+      " WHEN (NEW.ttl_seconds <> OLD.ttl_seconds) EXECUTE FUNCTION nothing()");
+  try {
+    extend(box);
+    FAIL() << "it was extended";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::conflict);
+    EXPECT_TRUE(error.retry_after);
+    EXPECT_TRUE(error.details.is_null()) << "its state is no reason: " << error.details;
+  }
+}
+
 TEST_F(ExtendingWorld, OneThatItsBackendLostIsToldOfWhilePausedToo) {
   const SandboxRecord box = create(EndAction::pause);
   pause(box);
