@@ -77,12 +77,7 @@ TEST_F(BackgroundTest, KeepsTheNewestMegabyteWithoutAReader) {
   EXPECT_EQ(all.out.size(), 1024u * 1024u);
   EXPECT_TRUE(all.out.ends_with("999999\n1000000\n"));
   EXPECT_EQ(all.offset, 6888896u);
-#ifdef __SANITIZE_ADDRESS__
-  constexpr int kShadow = 2;  // what the sanitizer keeps beside
-#else
-  constexpr int kShadow = 1;
-#endif
-  EXPECT_LT(agent_memory_kib(), kShadow * 32 * 1024);
+  EXPECT_LT(agent_memory_kib(), kMostMemoryKib);
 }
 
 TEST_F(BackgroundTest, ManyTogetherKeepNoMoreThanTheirShares) {
