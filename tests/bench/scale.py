@@ -1,4 +1,5 @@
 """Many at once and many at rest: sandboxes that wait for their owner, a burst, a machine full of idle ones."""
+import json
 import os
 import statistics
 import time
@@ -18,8 +19,17 @@ def make(client, profile="bench"):
     return client.ok("POST", "/v1/sandboxes", {"profile": profile})["id"]
 
 
+def is_ready(seat):
+    """Also those that are being made have an entry."""
+    try:
+        return json.load(open(seat + "/sandbox.json"))["state"] == "waiting"
+    except FileNotFoundError:
+        return False
+
+
 def seats(server):
-    return sum(name.startswith("seat-") for name in os.listdir(server.home + "/run/sandboxes"))
+    place = server.home + "/run/sandboxes/"
+    return sum(is_ready(place + name) for name in os.listdir(place) if name.startswith("seat-"))
 
 
 def await_seats(server, count, patience=30):
