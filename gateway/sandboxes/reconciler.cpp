@@ -13,6 +13,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::milliseconds kStart{2000}, kLookAgain{50};
 
 // What the registry knows of listed ids.
 struct Known {
@@ -160,11 +161,24 @@ void Reconciler::send_for(DeploymentPtr deployment) {
                 [this, deployment]() -> Task<void> { co_await reconcile(deployment); });
 }
 
+// A process before this one may have died amid what it did there. Which deployments those are is
+// known once their nodes have told what they are.
+Task<void> Reconciler::begin_at_own_machine() {
+  for (std::chrono::milliseconds waited{0}; waited < kStart; waited += kLookAgain) {
+    const auto set = lifecycle_.parts().deployments.snapshot();
+    size_t own = 0;
+    for (const DeploymentPtr& deployment : *set) {
+      if (deployment->descriptor.machine.empty()) continue;
+      send_for(deployment);
+      ++own;
+    }
+    if (own > 0) co_return;
+    co_await sleep_for(kLookAgain);
+  }
+}
+
 Task<void> Reconciler::run() {
-  // A process before this one may have died amid what it did there.
-  const auto at_start = lifecycle_.parts().deployments.snapshot();
-  for (const DeploymentPtr& deployment : *at_start)
-    if (!deployment->descriptor.machine.empty()) send_for(deployment);
+  co_await begin_at_own_machine();
   while (true) {
     const auto set = lifecycle_.parts().deployments.snapshot();
     for (const DeploymentPtr& deployment : *set) {

@@ -38,6 +38,7 @@ class Reconciler {
   using Sightings = std::map<std::string, std::chrono::steady_clock::time_point>;
 
   void send_for(DeploymentPtr deployment);
+  Task<void> begin_at_own_machine();
   Task<size_t> fail_lost(DeploymentPtr deployment, std::vector<BackendSandbox> listed,
                          std::vector<SandboxRecord> expected);
   Task<size_t> kill_orphans(DeploymentPtr deployment, std::vector<BackendSandbox> listed);
