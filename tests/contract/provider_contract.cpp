@@ -249,8 +249,12 @@ TEST_P(ProviderContract, DroppingTheStreamKillsUnlessKept) {
 }
 
 TEST_P(ProviderContract, PauseStopsAndKeepsWhatItDeclares) {
-  if (!can(Verb::pause) || !can(Verb::background)) GTEST_SKIP() << "no pause";
   const std::string id = box_.backend_id;
+  if (!can(Verb::pause)) {
+    EXPECT_EQ(code_of(provider().pause(id, Keeps::memory)), ErrorCode::unsupported);
+    return;
+  }
+  if (!can(Verb::background)) GTEST_SKIP() << "no background";
   const Keeps declared = provider().descriptor().verbs.at(Verb::pause);
   auto stream =
       loop_.run(provider().exec(id, {.shell = "while :; do date +%s%N >> ticks; sleep 0.02; done",
@@ -279,8 +283,13 @@ TEST_P(ProviderContract, PauseStopsAndKeepsWhatItDeclares) {
 }
 
 TEST_P(ProviderContract, SnapshotsRestoreWhatWasThen) {
-  if (!can(Verb::snapshot) || !can(Verb::files)) GTEST_SKIP() << "no snapshots";
   const std::string ours = SnapshotId::make().value;
+  if (!can(Verb::snapshot)) {
+    auto taking = provider().snapshot(box_.backend_id, ours, Keeps::disk, true);
+    EXPECT_EQ(code_of(std::move(taking)), ErrorCode::unsupported);
+    return;
+  }
+  if (!can(Verb::files)) GTEST_SKIP() << "no files";
   write("kept/file", "then");
   const auto taken = loop_.run(provider().snapshot(box_.backend_id, ours, Keeps::disk, true));
   EXPECT_EQ(taken.kept, provider().descriptor().verbs.at(Verb::snapshot));
