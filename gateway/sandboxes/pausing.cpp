@@ -17,12 +17,29 @@ constexpr std::chrono::seconds kExtendPatience{5};
 constexpr std::chrono::milliseconds kCopyPause{50};  // between looks whether a disk is copied
 constexpr int kPauseTries = 3;  // against others that pause and resume it at the same time
 constexpr std::chrono::seconds kPauseLease{30};  // of a maker that is at work
+constexpr std::chrono::milliseconds kLeavePause{500};
 
 Resources kept_resources(const SandboxRecord& record) {
   Resources kept = record.resources;
   kept.milli_vcpu = 0;
   if (record.kept != Keeps::memory) kept.memory_mib = 0;
   return kept;
+}
+
+// That nobody is at work on it any more. False: the database did not take it.
+Task<bool> is_put_off(Database& database, SandboxId id) {
+  auto write = [id](pqxx::work& tx) { sandbox_rows::put_off_pausing(tx, id); };
+  const auto outcome = co_await attempt(database.run(std::move(write)));
+  co_return !std::holds_alternative<Error>(outcome);
+}
+
+// Until its lease is over by itself.
+Task<void> keep_putting_off(Database& database, SandboxId id) {
+  for (auto rest = kPauseLease / kLeavePause; rest > 0; --rest) {
+    co_await sleep_for(kLeavePause);
+    const bool put_off = co_await is_put_off(database, id);
+    if (put_off) co_return;
+  }
 }
 
 template <class T>
@@ -82,6 +99,7 @@ Task<Pausing::MaybeRecord> Pausing::set_out(SandboxId id, SandboxState state, Ch
   auto look = parts_.database.run([id](pqxx::work& tx) { return sandbox_rows::find(tx, id); });
   const auto found = co_await attempt(std::move(look));
   const auto* record = std::get_if<MaybeRecord>(&found);
+  if (!record) leave_soon(id);
   if (!record || !*record || (*record)->state != state) throw error;
   co_return *record;
 }
@@ -227,7 +245,8 @@ Task<Error> Pausing::give_up(SandboxRecord record, Error error) {
 
 Task<SandboxRecord> Pausing::keep(SandboxId id, SandboxState state, Change change) {
   const auto mark = parts_.cache.mark_of(id);
-  const auto written = co_await parts_.database.run(std::move(change));
+  auto writing = write_or_leave(id, std::move(change));
+  const auto written = co_await std::move(writing);
   const bool kept = written && written->state == state;
   kept ? parts_.cache.remember(*written, mark) : parts_.cache.forget(id);
   if (!kept) throw written ? wrong_state(*written) : wrong_state(SandboxState::stopped);
@@ -256,10 +275,22 @@ Task<SandboxRecord> Pausing::keep_running(SandboxId id) {
   co_return co_await keep(id, SandboxState::running, std::move(write));
 }
 
-// Nobody is at work on it any more. Unwritten, its lease only ends later.
+Task<Pausing::MaybeRecord> Pausing::write_or_leave(SandboxId id, Change change) {
+  auto writing = parts_.database.run(std::move(change));
+  auto outcome = co_await attempt(std::move(writing));
+  if (auto* written = std::get_if<MaybeRecord>(&outcome)) co_return std::move(*written);
+  parts_.cache.forget(id);
+  leave_soon(id);
+  throw std::get<Error>(outcome);
+}
+
 Task<void> Pausing::leave(SandboxId id) {
-  auto write = [id](pqxx::work& tx) { sandbox_rows::put_off_pausing(tx, id); };
-  co_await attempt(parts_.database.run(std::move(write)));
+  const bool put_off = co_await is_put_off(parts_.database, id);
+  if (!put_off) leave_soon(id);
+}
+
+void Pausing::leave_soon(SandboxId id) {
+  spawn_detached(parts_.executor, keep_putting_off(parts_.database, std::move(id)));
 }
 
 Task<void> Pausing::undo(SandboxRecord record, Error error) {
@@ -268,10 +299,12 @@ Task<void> Pausing::undo(SandboxRecord record, Error error) {
     co_return;
   }
   auto write = [this, id = record.id](pqxx::work& tx) {
-    const auto back = sandbox_rows::set_back(tx, id);
+    auto back = sandbox_rows::set_back(tx, id);
     if (back && back->state == SandboxState::paused) reserve_paused(tx, *back);
+    return back;
   };
-  co_await parts_.database.run(std::move(write));
+  auto writing = write_or_leave(record.id, std::move(write));
+  co_await std::move(writing);
   parts_.cache.forget(record.id);
 }
 

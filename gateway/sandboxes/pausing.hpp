@@ -44,7 +44,11 @@ class Pausing {
   Task<SandboxRecord> keep_paused(SandboxId id, Keeps kept,
                                   std::optional<Meter::Measured> counters);
   Task<SandboxRecord> keep_running(SandboxId id);
+  // What could not be written is left to the reaper.
+  Task<MaybeRecord> write_or_leave(SandboxId id, Change change);
+  // Nobody is at work on it any more: the reaper need not wait until its lease is over.
   Task<void> leave(SandboxId id);
+  void leave_soon(SandboxId id);  // when the database is back
   Task<void> undo(SandboxRecord record, Error error);
   // While paused the reservation covers what is kept.
   void reserve_paused(pqxx::work& tx, SandboxRecord record) const;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""kill -9 of the gateway and of the node while sandboxes are paused, kept and forked. Run as root;
+"""kill -9 of the gateway, the node and the database while sandboxes are paused, kept and forked. Run as root;
 takes the names of single tests."""
 import glob
 import http.client
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -14,6 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../bench"]
 
 from cases import main, wait_until  # noqa: E402
+from ends_test import kill_database  # noqa: E402
 from faults_test import again, agent_pid, check_usage_is_exact, create, fresh, psql, run  # noqa: E402
 from server import Client  # noqa: E402
 from websocket import Socket  # noqa: E402
@@ -39,6 +41,13 @@ class Restless:
     def stop(self):
         self.stopping = True
         self.thread.join()
+
+
+def metered_as(server):
+    try:
+        return psql(server, "SELECT state FROM metered_sandbox")
+    except subprocess.CalledProcessError:
+        return "the database is away"
 
 
 def restart_worker(server, client):
@@ -157,6 +166,29 @@ def test_killed_while_pausing():
             assert run(client, box, "echo", "on")["stdout"] == "on\n"
         client.ok("DELETE", f"/v1/sandboxes/{box}")
         assert psql(server, "SELECT state FROM metered_sandbox") == "closed"
+    finally:
+        server.close()
+
+
+def test_the_database_dies_amid_pauses():
+    server, _, client = fresh()
+    try:
+        box = create(client, ttl_seconds=600)["id"]
+
+        def toggle(own):
+            own.ok("POST", f"/v1/sandboxes/{box}/pause", {})
+            own.ok("POST", f"/v1/sandboxes/{box}/resume", {})
+
+        for number in range(4):
+            restless = Restless(server, client, toggle)
+            wait_until(lambda: restless.done > 3, 20, "it is paused and resumed")
+            kill_database(server)
+            restless.stop()
+            client = again(server, client)
+            wait_until(lambda: state(client, box) in ("running", "paused"), 12, "what was cut off goes on")
+            wait_until(lambda: (state(client, box) == "paused") == is_frozen(box), 5, "the row tells the truth")
+        client.ok("DELETE", f"/v1/sandboxes/{box}")
+        wait_until(lambda: metered_as(server) == "closed", 10, "the end is written")
     finally:
         server.close()
 

@@ -84,6 +84,29 @@ TEST_F(PausingWorld, ACrashBeforeTheBackendWasAskedIsFinishedToo) {
   EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::paused);
 }
 
+// A lease of 30 s is no reason to wait when whoever had it has given up.
+TEST_F(PausingWorld, WhatTheDatabaseDidNotHearGoesOnWhenItIsBack) {
+  const SandboxRecord box = world.create();
+  const auto cut_off = [&](auto&& step, SandboxState wanted) {
+    world.a->once_changed([] { TestDatabase::stop_cluster(); });
+    EXPECT_EQ(code_of([&] { step(); }), ErrorCode::unavailable);
+    TestDatabase::start_cluster();
+    const auto limit = std::chrono::steady_clock::now() + seconds(10);
+    const auto taken_up = [&] {
+      const auto outcome = run(attempt(world.replica.reaper().finish_pausing()));
+      const size_t* count = std::get_if<size_t>(&outcome);
+      return count && *count == 1;
+    };
+    while (!taken_up() && std::chrono::steady_clock::now() < limit)
+      run(sleep_for(milliseconds(50)));
+    EXPECT_EQ(world.row(box.id).state, wanted);
+  };
+  cut_off([&] { pause(box); }, SandboxState::paused);
+  EXPECT_EQ(metered(box), "paused_disk");
+  cut_off([&] { resume(box); }, SandboxState::running);
+  EXPECT_EQ(metered(box), "running");
+}
+
 TEST_F(PausingWorld, TheEndOfTimePausesWhereTheProfileSaysSo) {
   const SandboxRecord box = world.create([](Profile& p) {
     p.ttl_seconds = 60;

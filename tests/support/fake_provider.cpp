@@ -190,11 +190,17 @@ void FakeProvider::fail_as_switched(bool before) const {
   if (state_fault_ == now) throw Error(state_code_, "switched to fail");
 }
 
+void FakeProvider::once_changed(std::function<void()> happening) {
+  std::lock_guard lock(mutex_);
+  once_changed_ = std::move(happening);
+}
+
 void FakeProvider::change(const std::string& id, BackendState state) {
   std::lock_guard lock(mutex_);
   const auto found = alive_.find(id);
   if (found == alive_.end()) throw Error::not_found("sandbox", id);
   found->second.state = state;
+  if (const auto happening = std::exchange(once_changed_, {})) happening();
 }
 
 BackendState FakeProvider::state_of(const std::string& backend_id) const {

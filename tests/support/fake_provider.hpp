@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -34,6 +35,8 @@ class FakeProvider : public Provider {
   void hang_lists(bool hang) { hang_lists_ = hang; }
   // pause, resume and snapshot: error and lost_reply are known, the latter does the work.
   void fail_states(Fault fault, ErrorCode code = ErrorCode::unavailable);
+  // What happens once the next pause or resume is done, and before it is answered.
+  void once_changed(std::function<void()> happening);
   // extend() throws Error(invalid) for a longer time; 0: for none.
   void refuse_times_beyond(std::chrono::seconds most) { longest_ = most; }
   void offer(Descriptor descriptor);
@@ -84,6 +87,7 @@ class FakeProvider : public Provider {
   Fault fault_ = Fault::none;
   ErrorCode code_ = ErrorCode::unavailable;
   std::chrono::milliseconds delay_{0};
+  std::function<void()> once_changed_;
   Fault state_fault_ = Fault::none;
   ErrorCode state_code_ = ErrorCode::unavailable;
   std::map<std::string, BackendSandbox> alive_;
