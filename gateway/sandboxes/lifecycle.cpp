@@ -28,6 +28,12 @@ bool is_on_its_way(SandboxState state) {
   return state == SandboxState::pausing || state == SandboxState::resuming;
 }
 
+CachedSandboxPtr as_stopping(SandboxRecord record) {
+  record.state = SandboxState::stopping;
+  std::string body = to_json(record).dump();
+  return std::make_shared<const CachedSandbox>(CachedSandbox{std::move(record), std::move(body)});
+}
+
 Error unknown_sandbox(const SandboxId& id) { return Error::not_found("sandbox", id.value); }
 
 }  // namespace
@@ -86,6 +92,9 @@ Task<SandboxRecord> Lifecycle::create(CreateOrder order) {
 Task<CachedSandboxPtr> Lifecycle::find(TenantId tenant, SandboxId id) {
   auto found = co_await parts_.cache.find(id);
   if (found && found->record.tenant != tenant) found = nullptr;
+  // Whoever asked for its end has been told of it.
+  const bool ends = found && parts_.outage && parts_.outage->has(id);
+  if (ends && !is_ended(found->record.state)) co_return as_stopping(found->record);
   co_return found;
 }
 

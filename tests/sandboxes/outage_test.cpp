@@ -85,6 +85,20 @@ TEST(Outage, AKillIsRememberedWithItsMoment) {
   EXPECT_EQ(world.row(killed.id).state, SandboxState::stopped);
 }
 
+// The database is back before the journal is written: nobody hears that it runs after its end.
+TEST(Outage, WhatIsKeptOnDiskIsToldOfAtOnce) {
+  OutageWorld world;
+  const SandboxRecord box = world.create();
+  const auto told = [&] { return run(world.lifecycle->get(world.tenant, box.id)); };
+  EXPECT_EQ(told()->record.state, SandboxState::running);
+  run(world.outage->remember({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+  EXPECT_EQ(told()->record.state, SandboxState::stopping);
+  EXPECT_EQ(Json::parse(told()->body)["state"], "stopping");
+  EXPECT_EQ(run(world.outage->replay(*world.lifecycle)), 1u);
+  EXPECT_NE(told()->record.state, SandboxState::running);
+}
+
 TEST(Outage, APausedSandboxIsEndedTooButNotOneThatWasNeverSeen) {
   OutageWorld world;
   const SandboxRecord box = world.create();
