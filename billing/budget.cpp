@@ -1,4 +1,5 @@
 #include "billing/budget.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include <algorithm>
 
@@ -71,8 +72,7 @@ std::optional<OnExceeded> on_exceeded_from(std::string_view text) {
 }
 
 Budget budget_from(const Json& body, const TenantId& tenant, const std::string& name) {
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   Budget budget{.tenant = tenant.value, .name = name};
   for (const std::string_view required : {"amount", "currency", "window"}) reader.require(required);
   if (const auto text = reader.text("amount", {.min = 1, .max = 64})) {
@@ -91,10 +91,9 @@ Budget budget_from(const Json& body, const TenantId& tenant, const std::string& 
   if (const auto word = reader.word("on_exceeded", {"deny", "pause", "kill"}))
     budget.on_exceeded = *on_exceeded_from(*word);
   budget.timezone = reader.text("timezone", {.min = 1, .max = 64}).value_or("UTC");
-  budget.alert_at = read_thresholds(reader, problems);
-  budget.applies_to = read_budget_scope(reader, problems);
-  reader.finish();
-  problems.throw_if_any();
+  budget.alert_at = read_thresholds(reader, reader.problems());
+  budget.applies_to = read_budget_scope(reader, reader.problems());
+  reader.finish_or_throw();
   return budget;
 }
 

@@ -1,4 +1,5 @@
 #include "billing/price_book.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include <set>
 #include <tuple>
@@ -93,8 +94,7 @@ void read_charge_terms(ObjectReader& reader, PriceVersion& version) {
 std::string_view to_string(PriceKind kind) { return kind == PriceKind::cost ? "cost" : "charge"; }
 
 PriceVersion price_version_from(const Json& body, const std::string& book) {
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   PriceVersion version{.book = book};
   for (const std::string_view name : {"kind", "currency", "effective_from"}) reader.require(name);
   if (reader.word("kind", {"cost", "charge"}) == "charge") version.kind = PriceKind::charge;
@@ -103,13 +103,12 @@ PriceVersion price_version_from(const Json& body, const std::string& book) {
     reader.problem("currency", "is not a currency that Sandgate accounts in");
   version.effective_from = read_moment(reader, "effective_from").value_or(Time());
   read_charge_terms(reader, version);
-  version.entries = read_entries(reader, problems);
+  version.entries = read_entries(reader, reader.problems());
   const Json* entries = reader.any("entries");
   const bool none = !entries || (entries->is_array() && entries->empty());
   if (none && !version.markup_percent)
     reader.problem("entries", "is required, and not empty, without a markup");
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return version;
 }
 

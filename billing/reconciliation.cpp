@@ -1,4 +1,5 @@
 #include "billing/reconciliation.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include <algorithm>
 
@@ -85,8 +86,7 @@ Tallies booked(pqxx::work& tx, const VendorReport& report) {
 }  // namespace
 
 VendorReport vendor_report_from(const Json& body) {
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   VendorReport report;
   for (const std::string_view name : {"deployment", "period", "lines"}) reader.require(name);
   report.deployment = reader.text("deployment", {.min = 1, .max = 64}).value_or("");
@@ -98,9 +98,8 @@ VendorReport vendor_report_from(const Json& body) {
   if (const Json* lines = reader.array("lines", kMaxLines))
     for (size_t i = 0; i < lines->size(); ++i)
       report.lines.push_back(
-          vendor_line_from((*lines)[i], problems, "/lines/" + std::to_string(i)));
-  reader.finish();
-  problems.throw_if_any();
+          vendor_line_from((*lines)[i], reader.problems(), "/lines/" + std::to_string(i)));
+  reader.finish_or_throw();
   return report;
 }
 

@@ -1,4 +1,5 @@
 #include "gateway/api/budgets.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "billing/currency.hpp"
 #include "gateway/api/audit.hpp"
@@ -23,8 +24,7 @@ struct Credits {
 };
 
 Credits credits_from(const Json& body) {
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   Credits credits;
   reader.require("amount");
   reader.require("reason");
@@ -42,8 +42,7 @@ Credits credits_from(const Json& body) {
       reader.problem("amount", "has more digits than the currency's minor unit");
     credits.money.amount = amount.value_or(Decimal());
   }
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return credits;
 }
 

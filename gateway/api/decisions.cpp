@@ -1,4 +1,5 @@
 #include "gateway/api/decisions.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/ordering.hpp"
 #include "gateway/api/sandboxes.hpp"
@@ -57,14 +58,12 @@ Task<CreateOrder> DecisionHandlers::order_of(http::Request& request, Json wanted
 
 Task<http::Response> DecisionHandlers::explain(http::Request& request) {
   const Json body = request.json_or_empty();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   const Json* asked = reader.object("request");
   if (asked && !asked->is_object()) reader.problem("request", "must be an object");
   if (asked && !asked->value("profile", Json()).is_null())
-    problems.add("/request/profile", "is named by the address");
-  reader.finish();
-  problems.throw_if_any();
+    reader.problems().add("/request/profile", "is named by the address");
+  reader.finish_or_throw();
   Json wanted = asked ? *asked : Json::object();
   auto reading = order_of(request, std::move(wanted));
   const auto order = co_await attempt(std::move(reading));

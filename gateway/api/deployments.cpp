@@ -1,4 +1,5 @@
 #include "gateway/api/deployments.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include <algorithm>
 
@@ -63,10 +64,10 @@ Task<http::Response> DeploymentHandlers::list(http::Request& request) {
 
 DeploymentDraft DeploymentHandlers::draft_from(const http::Request& request) const {
   const Json body = request.json();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   DeploymentDraft draft{.name = request.param("name"), .tenant = request.caller.tenant};
-  if (!is_name(draft.name)) problems.add("", "the name must match [a-z0-9][a-z0-9._-]{0,62}");
+  if (!is_name(draft.name))
+    reader.problems().add("", "the name must match [a-z0-9][a-z0-9._-]{0,62}");
   reader.require("provider");
   draft.provider = reader.text("provider", {.min = 1, .max = 63}).value_or("");
   const auto& providers = rules_.providers;
@@ -77,8 +78,7 @@ DeploymentDraft DeploymentHandlers::draft_from(const http::Request& request) con
   draft.credentials = read_credentials(reader);
   draft.enabled = reader.boolean("enabled").value_or(true);
   draft.weight = reader.integer("weight", 0, kMaxWeight).value_or(draft.weight);
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return draft;
 }
 

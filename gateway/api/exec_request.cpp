@@ -1,4 +1,5 @@
 #include "gateway/api/exec_request.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include <csignal>
 
@@ -76,12 +77,11 @@ std::optional<std::string> read_input(ObjectReader& reader) {
 }  // namespace
 
 ExecRequest exec_request_from(const Json& body) {
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   ExecRequest request;
   Command& command = request.command;
   read_program(reader, command);
-  read_environment(reader, command, problems);
+  read_environment(reader, command, reader.problems());
   command.cwd = reader.text("cwd", kPath).value_or("");
   command.user = reader.text("user", {1, 32}).value_or("");
   request.input = read_input(reader);
@@ -89,15 +89,14 @@ ExecRequest exec_request_from(const Json& body) {
       std::chrono::milliseconds(reader.integer("timeout_ms", 1, kMaxTimeoutMs).value_or(0));
   command.background = reader.boolean("background").value_or(false);
   if (const Json* size = reader.object("pty")) {
-    ObjectReader pty(*size, problems, reader.path_of("pty"));
+    ObjectReader pty(*size, reader.problems(), reader.path_of("pty"));
     command.pty = read_size(pty, /*required=*/false);
   }
   const auto word = reader.word("on_disconnect", {"kill", "keep"});
   command.keep_on_disconnect = word ? *word == "keep" : command.background;
   if (const auto most = reader.integer("max_output_bytes", 1, kMaxOutputBytes))
     request.max_output_bytes = static_cast<size_t>(*most);
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return request;
 }
 
@@ -115,13 +114,11 @@ std::optional<int> signal_from(const Json& value) {
 }
 
 int signal_request_from(const Json& body) {
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   const Json* value = reader.any("signal");
   const auto number = value ? signal_from(*value) : std::nullopt;
   if (!number) reader.problem("signal", "must be a signal's name or number");
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return *number;
 }
 

@@ -1,4 +1,5 @@
 #include "gateway/api/exports.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/audit.hpp"
 #include "gateway/api/named_resource.hpp"
@@ -14,10 +15,10 @@ constexpr size_t kMaxSecrets = 8, kMaxSecretBytes = 4096, kMaxRetried = 1000;
 
 ExportStore::Draft draft_from(const http::Request& request) {
   const Json body = http::table_in(request);
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   ExportStore::Draft draft{.name = request.param("name")};
-  if (!is_name(draft.name)) problems.add("", "the name must match [a-z0-9][a-z0-9._-]{0,62}");
+  if (!is_name(draft.name))
+    reader.problems().add("", "the name must match [a-z0-9][a-z0-9._-]{0,62}");
   reader.require("kind");
   draft.kind = reader.text("kind", {.min = 1, .max = 63}).value_or("");
   if (!draft.kind.empty() && !find_export_kind(draft.kind))
@@ -31,8 +32,7 @@ ExportStore::Draft draft_from(const http::Request& request) {
   }
   draft.enabled = reader.boolean("enabled").value_or(true);
   draft.since = read_moment(reader, "since");
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return draft;
 }
 
@@ -40,11 +40,9 @@ ExportStore::Draft draft_from(const http::Request& request) {
 std::vector<std::string> events_from(const http::Request& request) {
   if (request.body.empty()) return {};
   const Json body = request.json_or_empty();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   const auto events = reader.texts("events", kMaxRetried, {.min = 36, .max = 36});
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return events.value_or(std::vector<std::string>());
 }
 

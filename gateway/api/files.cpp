@@ -1,4 +1,5 @@
 #include "gateway/api/files.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/exec.hpp"
 #include "gateway/api/file_conditions.hpp"
@@ -186,12 +187,10 @@ Task<http::Response> FileHandlers::stat(http::Request& request) {
 
 Task<http::Response> FileHandlers::make_directory(http::Request& request) {
   const Json body = request.json();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   const std::string path = reader.text("path", {1, kMaxPath}).value_or("");
   reader.require("path");
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
   const FileEntry entry = co_await box.provider->make_directory(box.backend_id, path);
   co_return http::Response::json(201, to_json(entry));
@@ -199,14 +198,12 @@ Task<http::Response> FileHandlers::make_directory(http::Request& request) {
 
 Task<http::Response> FileHandlers::move(http::Request& request) {
   const Json body = request.json();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   const std::string from = reader.text("from", {1, kMaxPath}).value_or("");
   const std::string to = reader.text("to", {1, kMaxPath}).value_or("");
   reader.require("from");
   reader.require("to");
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
   auto moving = box.provider->move(box.backend_id, from, to);
   auto outcome = co_await attempt(std::move(moving));

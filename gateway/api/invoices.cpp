@@ -1,4 +1,5 @@
 #include "gateway/api/invoices.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "billing/currency.hpp"
 #include "gateway/api/audit.hpp"
@@ -52,16 +53,14 @@ struct CreditOrder {
 };
 
 CreditOrder credit_order_from(const Json& body) {
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   for (const std::string_view name : {"amount", "reason"}) reader.require(name);
   const auto text = reader.text("amount", {.min = 1, .max = 64});
   const auto amount = text ? Decimal::parse(*text) : std::nullopt;
   if (text && !amount) reader.problem("amount", "must be a decimal as a string, such as \"12.5\"");
   CreditOrder order{.reason = reader.text("reason", {.min = 1, .max = 500}).value_or("")};
   if (amount) order.amount = *amount;
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return order;
 }
 

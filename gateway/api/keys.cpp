@@ -1,4 +1,5 @@
 #include "gateway/api/keys.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
@@ -17,8 +18,7 @@ struct KeyDraft {
 };
 
 KeyDraft draft_from(const Json& body, Time now) {
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   KeyDraft draft;
   for (const auto* name : {"name", "role"}) reader.require(name);
   draft.tenant = reader.text("tenant", {.min = 1, .max = 64});
@@ -28,8 +28,7 @@ KeyDraft draft_from(const Json& body, Time now) {
   draft.expires_at = read_moment(reader, "expires_at");
   if (draft.expires_at && *draft.expires_at <= now)
     reader.problem("expires_at", "must be in the future");
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return draft;
 }
 
@@ -125,11 +124,9 @@ Task<ApiKey> KeyHandlers::changeable(const http::Request& request) {
 
 Task<http::Response> KeyHandlers::rotate(http::Request& request) {
   const Json body = request.json_or_empty();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   const int64_t grace = reader.integer("grace_seconds", 0, kMaxGraceSeconds).value_or(0);
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   const ApiKey key = co_await changeable(request);
   auto rotating = keys_.rotate(key.id, std::chrono::seconds(grace), actor_of(request));
   const NewApiKey made = co_await std::move(rotating);

@@ -1,4 +1,5 @@
 #include "gateway/api/pausing.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/http/admission.hpp"
@@ -13,11 +14,9 @@ Keeps keep_wish(ObjectReader& reader) {
 Task<http::Response> PausingHandlers::pause(http::Request& request) {
   const SandboxId id = sandbox_id_of(request);
   const Json body = request.json_or_empty();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   const Keeps wish = keep_wish(reader);
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   const SandboxRecord paused = co_await pausing_.pause(request.tenant(), id, wish);
   co_return http::Response::json(200, to_json(paused));
 }
@@ -26,10 +25,8 @@ Task<http::Response> PausingHandlers::resume(http::Request& request) {
   if (request.caller.suspended) throw http::tenant_is_suspended();
   const SandboxId id = sandbox_id_of(request);
   const Json body = request.json_or_empty();
-  Problems problems;
-  ObjectReader reader(body, problems);
-  reader.finish();
-  problems.throw_if_any();
+  DocumentReader reader(body);
+  reader.finish_or_throw();
   const SandboxRecord resumed = co_await pausing_.resume(request.tenant(), id);
   co_return http::Response::json(200, to_json(resumed));
 }

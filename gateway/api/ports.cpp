@@ -1,4 +1,5 @@
 #include "gateway/api/ports.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/page.hpp"
 #include "gateway/api/sandboxes.hpp"
@@ -20,8 +21,7 @@ struct PortDraft {
 };
 
 PortDraft port_draft_from(const Json& body) {
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   PortDraft draft;
   reader.require("port");
   draft.port = static_cast<uint16_t>(reader.integer("port", 1, 65535).value_or(0));
@@ -29,8 +29,7 @@ PortDraft port_draft_from(const Json& body) {
     draft.access = ports::Access::everyone;
   if (const auto seconds = reader.integer("expires_in_seconds", 1, kLongestLifetimeSeconds))
     draft.lifetime = std::chrono::seconds(*seconds);
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return draft;
 }
 

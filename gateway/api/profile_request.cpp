@@ -1,4 +1,5 @@
 #include "gateway/api/profile_request.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "gateway/http/token.hpp"
 #include "registry/document_fields.hpp"
@@ -50,24 +51,20 @@ std::string channel_to_move(const http::Query& query) {
 }
 
 ProfileChannel channel_from(const Json& body) {
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   reader.require("version");
   ProfileChannel channel{.version = reader.integer("version", 1, INT32_MAX).value_or(0)};
-  channel.canary = share_from<Canary>(reader, "canary", problems);
-  channel.shadow = share_from<Shadow>(reader, "shadow", problems);
-  reader.finish();
-  problems.throw_if_any();
+  channel.canary = share_from<Canary>(reader, "canary", reader.problems());
+  channel.shadow = share_from<Shadow>(reader, "shadow", reader.problems());
+  reader.finish_or_throw();
   return channel;
 }
 
 ProfileChannel rollback_from(const Json& body) {
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   reader.require("version");
   const auto version = reader.integer("version", 1, INT32_MAX);
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return {.version = *version};
 }
 

@@ -1,4 +1,5 @@
 #include "gateway/api/sandboxes.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include <tuple>
 
@@ -195,12 +196,10 @@ Task<http::Response> SandboxHandlers::remove(http::Request& request) {
 Task<http::Response> SandboxHandlers::extend(http::Request& request) {
   const SandboxId id = sandbox_id_of(request);
   const Json body = request.json();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   reader.require("ttl_seconds");
   const auto ttl = reader.integer("ttl_seconds", 1, kMaxSeconds);
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   const auto record = co_await parts_.lifecycle.extend(request.tenant(), id, *ttl);
   co_return http::Response::json(200, to_json(record));
 }

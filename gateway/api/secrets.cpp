@@ -1,4 +1,5 @@
 #include "gateway/api/secrets.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include <algorithm>
 
@@ -52,14 +53,12 @@ Task<http::Response> SecretHandlers::list(http::Request& request) {
 Task<http::Response> SecretHandlers::put(http::Request& request) {
   const std::string name = name_in_path(request);
   const Json body = request.json();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   reader.require("value");
   const auto value = reader.text("value", {.min = 1, .max = kMaxValueBytes});
   if (value && !fits_a_header(*value))
     reader.problem("value", "must fit into a header: no line breaks, no control characters");
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   auto writing = secrets_.put(request.tenant(), name, Secret(*value), actor_of(request));
   co_await std::move(writing);
   co_return http::Response::empty(204);

@@ -1,4 +1,5 @@
 #include "gateway/api/simulation.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/span.hpp"
 #include "gateway/sandboxes/recorded_requests.hpp"
@@ -29,8 +30,7 @@ Profile draft_from(const Json& document) {
 }
 
 Simulation simulation_from(const Json& body, Time now) {
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   Simulation wanted;
   reader.require("profile");
   const Json* profile = reader.any("profile");
@@ -41,8 +41,7 @@ Simulation simulation_from(const Json& body, Time now) {
   AskedSpan span = span_members(reader);
   if (!span.from) span.from = span.to.value_or(now) - kDefaultSpan;
   std::tie(wanted.from, wanted.to) = whole_span(span, now);
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   if (profile->is_object()) wanted.draft = draft_from(*profile);
   return wanted;
 }

@@ -1,4 +1,5 @@
 #include "gateway/api/snapshots.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/page.hpp"
 #include "gateway/api/pausing.hpp"
@@ -73,12 +74,10 @@ Task<http::Response> SnapshotHandlers::create(http::Request& request) {
   check_may_create(request);
   const SandboxId sandbox = sandbox_id_of(request);
   const Json body = request.json_or_empty();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   std::string name = reader.text("name", {.min = 1, .max = 128}).value_or("");
   const Keeps wish = keep_wish(reader);
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   const auto earlier = co_await snapshots_.take_up(request.tenant(), request.earlier);
   if (earlier) co_return http::Response::json(201, to_json(*earlier));
   const auto made =
@@ -147,12 +146,10 @@ Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
   check_may_create(request);
   const SandboxId id = sandbox_id_of(request);
   const Json body = request.json();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   reader.require("count");
   const auto count = reader.integer("count", 1, kMostCopies);
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   Json items = co_await copies_of_earlier(request, static_cast<size_t>(*count));
   if (!items.empty()) co_return http::Response::json(201, {{"items", std::move(items)}});
   const SandboxRecord source = co_await snapshots_.source(request.tenant(), id);

@@ -1,4 +1,5 @@
 #include "gateway/api/tenants.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
@@ -19,14 +20,12 @@ TenantId id_of(const http::Request& request) {
 Json tenant_json(const Tenant& tenant) { return to_json(tenant); }
 
 TenantLimits limits_from(const Json& body) {
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   TenantLimits limits{.max_running = reader.integer("max_running", 0, kMost),
                       .max_milli_vcpu = reader.quarter_steps("max_vcpu", 0, kMost),
                       .creates_per_minute = reader.integer("creates_per_minute", 0, kMost),
                       .requests_per_second = reader.integer("requests_per_second", 1, kMost)};
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return limits;
 }
 
@@ -54,12 +53,10 @@ void TenantHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> TenantHandlers::create(http::Request& request) {
   const Json body = request.json();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   reader.require("name");
   const auto name = reader.text("name", kName);
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   auto creating = tenants_.create(*name, actor_of(request));
   const Tenant tenant = co_await std::move(creating);
   co_return http::Response::json(201, to_json(tenant));
@@ -95,11 +92,9 @@ Task<http::Response> TenantHandlers::get(http::Request& request) {
 
 Task<http::Response> TenantHandlers::change(http::Request& request) {
   const Json body = request.json();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   TenantChange change{.name = reader.text("name", kName), .suspended = reader.boolean("suspended")};
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   auto changing = tenants_.change(id_of(request), std::move(change), actor_of(request));
   const Tenant tenant = co_await std::move(changing);
   co_return http::Response::json(200, to_json(tenant));

@@ -1,4 +1,5 @@
 #include "gateway/api/webhooks.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/audit.hpp"
 #include "gateway/api/named_resource.hpp"
@@ -45,18 +46,17 @@ Task<http::Response> WebhookHandlers::list(http::Request& request) {
 
 WebhookDraft WebhookHandlers::draft_from(const http::Request& request) const {
   const Json body = request.json();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   WebhookDraft draft{.name = request.param("name"), .tenant = request.caller.tenant};
-  if (!is_name(draft.name)) problems.add("", "the name must match [a-z0-9][a-z0-9._-]{0,62}");
+  if (!is_name(draft.name))
+    reader.problems().add("", "the name must match [a-z0-9][a-z0-9._-]{0,62}");
   reader.require("url");
   draft.url = reader.text("url", kUrl).value_or("");
   const std::string wrong = draft.url.empty() ? "" : webhook_url_problem(draft.url, allow_private_);
   if (!wrong.empty()) reader.problem("url", wrong);
   if (const auto secret = reader.text("secret", kSecret)) draft.secret = Secret(*secret);
-  draft.types = read_filters(reader, problems);
-  reader.finish();
-  problems.throw_if_any();
+  draft.types = read_filters(reader, reader.problems());
+  reader.finish_or_throw();
   return draft;
 }
 

@@ -1,4 +1,5 @@
 #include "local/node/requests.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "gateway/core/network_rule.hpp"
 #include "local/egress/control_channel.hpp"
@@ -39,8 +40,7 @@ Json to_json(const SandboxOrder& order) {
 }
 
 SandboxOrder create_order_from(const Json& params) {
-  Problems problems;
-  ObjectReader reader(params, problems);
+  DocumentReader reader(params);
   SandboxOrder order;
   order.id = reader.text("id", {1, 64}).value_or("");
   order.tenant_id = reader.text("tenant", {0, 64}).value_or("");
@@ -57,8 +57,7 @@ SandboxOrder create_order_from(const Json& params) {
   order.workspace = reader.text("workspace", {0, 4096}).value_or("");
   order.workspace_writable = reader.boolean("workspace_writable").value_or(false);
   order.snapshot = reader.text("snapshot", {0, 64}).value_or("");
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return order;
 }
 

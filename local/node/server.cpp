@@ -1,4 +1,5 @@
 #include "local/node/server.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include <sys/socket.h>
 
@@ -24,14 +25,12 @@ bool is_welcome(int socket_fd, uid_t serve_uid) {
 }
 
 BuildOrder build_order_from(const Json& params) {
-  Problems problems;
-  ObjectReader reader(params, problems);
+  DocumentReader reader(params);
   BuildOrder order;
   order.name = reader.text("name", {1, 64}).value_or(order.name);
   order.suite = reader.text("suite", {1, 64}).value_or(order.suite);
   order.extra_packages = reader.texts("packages", 256).value_or(order.extra_packages);
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return order;
 }
 

@@ -1,4 +1,5 @@
 #include "gateway/compat/e2b/control.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include "gateway/compat/e2b/sandbox_list.hpp"
 #include "gateway/compat/e2b/sandbox_view.hpp"
@@ -147,11 +148,9 @@ Task<http::Response> Control::refresh(http::Request& request) {
 
 Task<http::Response> Control::pause(http::Request& request) {
   const Json body = request.json_or_empty();
-  Problems problems;
-  ObjectReader reader(body, problems);
+  DocumentReader reader(body);
   const bool memory = reader.boolean("memory").value_or(true);
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   const SandboxRecord record = co_await shown(request);
   if (record.state == SandboxState::paused) throw wrong_state(record);
   http::Request inner = with_body(request, {{"keep", memory ? "memory" : "disk"}});

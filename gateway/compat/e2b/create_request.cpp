@@ -1,4 +1,5 @@
 #include "gateway/compat/e2b/create_request.hpp"
+#include "gateway/core/document_reader.hpp"
 
 #include <algorithm>
 
@@ -49,13 +50,12 @@ void read_life(ObjectReader& reader, Problems& problems, CreateRequest& request,
 }  // namespace
 
 CreateRequest create_request_from(const Json& body, int64_t default_timeout) {
-  Problems problems;
-  ObjectReader reader(body, problems);
-  if (!body.is_object()) problems.throw_if_any();
+  DocumentReader reader(body);
+  if (!body.is_object()) reader.problems().throw_if_any();
   CreateRequest request;
   read_template(reader, request);
-  read_life(reader, problems, request, default_timeout);
-  read_network(reader, problems, request);
+  read_life(reader, reader.problems(), request, default_timeout);
+  read_network(reader, reader.problems(), request);
   // There is no sandbox without a token: who asks for less than that gets more.
   reader.boolean("secure");
   if (const auto internet = reader.boolean("allow_internet_access"))
@@ -64,8 +64,7 @@ CreateRequest create_request_from(const Json& body, int64_t default_timeout) {
   if (const Json* env = reader.object("envVars")) request.body["env"] = *env;
   for (const std::string_view name : kUnknownHere)
     if (!asks_for_nothing(reader.any(name))) reader.problem(name, "is not offered here");
-  reader.finish();
-  problems.throw_if_any();
+  reader.finish_or_throw();
   return request;
 }
 
