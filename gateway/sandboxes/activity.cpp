@@ -13,13 +13,13 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kForgetAfter{600};  // of an unused sandbox: its row knows
+constexpr std::chrono::milliseconds kTick{250};
 
 }  // namespace
 
 std::chrono::milliseconds Activity::flush_lag(std::chrono::seconds idle_timeout) {
   const auto quarter = std::chrono::milliseconds(idle_timeout) / 4;
-  return std::clamp<std::chrono::milliseconds>(quarter, std::chrono::seconds(1),
-                                               std::chrono::seconds(5));
+  return std::clamp<std::chrono::milliseconds>(quarter, kTick, std::chrono::seconds(5));
 }
 
 std::shared_ptr<void> Activity::use(const SandboxId& id, std::chrono::seconds idle_timeout) {
@@ -119,7 +119,7 @@ Task<void> Activity::write(std::vector<Due> due) {
 
 Task<void> Activity::run() {
   while (true) {
-    co_await sleep_for(std::chrono::seconds(1));
+    co_await sleep_for(kTick);
     co_await flush();
   }
 }

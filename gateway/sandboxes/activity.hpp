@@ -12,8 +12,8 @@
 namespace sandgate {
 
 // When each sandbox was last used through this replica, kept in memory and written to its row
-// every so often: at most every 5 s, at least every quarter of its idle timeout (but not under
-// 1 s), as `flush_lag` says. Thread-safe.
+// every so often: after a rest of at least `flush_lag` at once, so that a row whose idle timeout is
+// over has heard of all use before that. Thread-safe.
 class Activity : public std::enable_shared_from_this<Activity> {
  public:
   explicit Activity(Database& database) : database_(database) {}
@@ -34,9 +34,9 @@ class Activity : public std::enable_shared_from_this<Activity> {
 
   // Writes what is due (everything when `all`).
   Task<void> flush(bool all = false);
-  Task<void> run();  // flush every second until cancelled
+  Task<void> run();  // flush every quarter of a second until cancelled
 
-  // How far a row may lag behind use: an idle sandbox is ended that much later.
+  // A quarter of the idle timeout, at most 5 s: use is not written more often.
   static std::chrono::milliseconds flush_lag(std::chrono::seconds idle_timeout);
 
  private:
