@@ -1,7 +1,6 @@
 #include "gateway/http/request_parser.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include <boost/beast/http/error.hpp>
 
@@ -35,18 +34,6 @@ std::optional<Method> method_from(beast::verb verb) {
 }
 
 constexpr int kMostEmptyLines = 8;  // before a request line: from clients that end bodies with one
-// "0", an empty line after it, and nothing else.
-constexpr size_t kShortestChunks = 5;
-
-// The parser waits for a line's CR LF, however much comes before it.
-void check_line_ends(std::string_view lines) {
-  for (size_t end = lines.find('\n'); end != std::string_view::npos;
-       end = lines.find('\n', end + 1))
-    if (end == 0 || lines[end - 1] != '\r')
-      throw Error(ErrorCode::invalid,
-                  "the body is not valid HTTP: a line of its chunks ends wrong");
-}
-
 std::string_view standard(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
@@ -104,31 +91,10 @@ size_t RequestParser::parse_head(std::string_view bytes) {
 }
 
 size_t RequestParser::parse_body(std::string_view bytes, std::span<char> into) {
-  into_ = into;
-  taken_ = 0;
-  // Beast 1.81 asserts that as many are there once it has seen the last chunk's line.
-  if (chunked() && !chunks_begun_ && bytes.size() < kShortestChunks) {
-    check_line_ends(bytes);
-    return 0;
-  }
-  error_code failure;
-  const size_t used = put(boost::asio::buffer(bytes), failure);
-  chunks_begun_ = chunks_begun_ || used > 0;
-  if (failure && failure != beast::error::need_more && failure != beast::error::need_buffer)
-    throw Error(ErrorCode::invalid, "the body is not valid HTTP: " + failure.message());
-  // What is left then is the beginning of a line, never of what a chunk holds.
-  if (chunked() && failure != beast::error::need_buffer && !is_done())
-    check_line_ends(bytes.substr(used));
+  std::string wrong;
+  const size_t used = put_body(bytes, into, wrong);
+  if (!wrong.empty()) throw Error(ErrorCode::invalid, "the body is not valid HTTP: " + wrong);
   return used;
-}
-
-size_t RequestParser::take(string_view body, error_code& ec) {
-  const size_t room = into_.size() - taken_;
-  const size_t bytes = std::min(room, body.size());
-  if (bytes > 0) std::memcpy(into_.data() + taken_, body.data(), bytes);
-  taken_ += bytes;
-  if (bytes < body.size()) ec = beast::error::need_buffer;
-  return bytes;
 }
 
 void RequestParser::on_request_impl(beast::verb method, string_view, string_view target,

@@ -3,8 +3,7 @@
 #include <span>
 #include <string>
 
-#include <boost/beast/http/basic_parser.hpp>
-
+#include "gateway/http/body_parser.hpp"
 #include "gateway/http/limits.hpp"
 #include "gateway/http/request.hpp"
 
@@ -12,10 +11,8 @@ namespace sandgate::http {
 
 // Reads one request's bytes straight into a Request. Stricter than the grammar it extends: what
 // two servers could frame differently (request smuggling) is refused.
-class RequestParser final : public boost::beast::http::basic_parser<true> {
+class RequestParser final : public BodyParser<true> {
  public:
-  using string_view = boost::beast::string_view;
-  using error_code = boost::beast::error_code;
   using field = boost::beast::http::field;
 
   RequestParser(Request& into, const Limits& limits);
@@ -27,7 +24,6 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
   // Takes body bytes and appends what they carry to `into`; stops when that is full. Returns how
   // many of `bytes` it used. Throws Error(invalid).
   size_t parse_body(std::string_view bytes, std::span<char> into);
-  size_t body_bytes() const { return taken_; }  // written by the last parse_body
 
   bool knows_method() const { return knows_method_; }
   bool is_http11() const { return minor_ == 1; }
@@ -41,29 +37,20 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
   Error too_long(std::string_view unread);
   bool is_folded(std::string_view name, std::string_view value) const;
   void check_framing(field id, std::string_view value, error_code& ec);
-  size_t take(string_view body, error_code& ec);
 
   void on_request_impl(boost::beast::http::verb method, string_view method_text, string_view target,
                        int version, error_code& ec) override;
   void on_response_impl(int, string_view, int, error_code&) override {}
   void on_field_impl(field name, string_view name_text, string_view value, error_code& ec) override;
   void on_header_impl(error_code& ec) override;
-  void on_body_init_impl(const boost::optional<uint64_t>&, error_code&) override {}
-  size_t on_body_impl(string_view body, error_code& ec) override { return take(body, ec); }
-  void on_chunk_header_impl(uint64_t, string_view, error_code&) override {}
-  size_t on_chunk_body_impl(uint64_t, string_view body, error_code& ec) override {
-    return take(body, ec);
-  }
-  void on_finish_impl(error_code&) override {}
 
   Request& request_;
   const Limits& limits_;
   std::string_view reading_;  // what parse_head was given, while it runs
-  std::span<char> into_;
-  size_t taken_ = 0, head_bytes_ = 0;
+  size_t head_bytes_ = 0;
   int minor_ = 1, refusal_ = 400, lengths_ = 0, hosts_ = 0, empty_lines_ = 0;
   bool knows_method_ = true, expects_continue_ = false;
-  bool line_done_ = false, head_done_ = false, chunks_begun_ = false;
+  bool line_done_ = false, head_done_ = false;
   std::string why_, field_;  // of a refusal; the field it is about, or empty
 };
 

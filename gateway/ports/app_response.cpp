@@ -1,8 +1,5 @@
 #include "gateway/ports/app_response.hpp"
 
-#include <algorithm>
-#include <cstring>
-
 #include <boost/beast/http/error.hpp>
 
 #include "gateway/http/token.hpp"
@@ -50,22 +47,10 @@ size_t AppResponse::parse_head(std::string_view bytes) {
 }
 
 size_t AppResponse::parse_body(std::string_view bytes, std::span<char> into) {
-  into_ = into;
-  taken_ = 0;
-  if (bytes.empty()) return 0;
-  error_code failure;
-  const size_t used = put(boost::asio::buffer(bytes), failure);
-  if (failure && failure != beast::error::need_more && failure != beast::error::need_buffer)
-    throw malformed(failure.message());
+  std::string wrong;
+  const size_t used = put_body(bytes, into, wrong);
+  if (!wrong.empty()) throw malformed(wrong);
   return used;
-}
-
-size_t AppResponse::take(string_view body, error_code& ec) {
-  const size_t bytes = std::min(into_.size() - taken_, body.size());
-  if (bytes > 0) std::memcpy(into_.data() + taken_, body.data(), bytes);
-  taken_ += bytes;
-  if (bytes < body.size()) ec = beast::error::need_buffer;
-  return bytes;
 }
 
 void AppResponse::on_response_impl(int code, string_view reason, int, error_code& ec) {

@@ -3,18 +3,15 @@
 #include <string>
 #include <vector>
 
-#include <boost/beast/http/basic_parser.hpp>
-
 #include "gateway/core/error.hpp"
+#include "gateway/http/body_parser.hpp"
 
 namespace sandgate::ports {
 
 // Reads one answer of a program in a sandbox, as hostile as a client. What two readers could
 // frame differently is refused.
-class AppResponse final : public boost::beast::http::basic_parser<false> {
+class AppResponse final : public http::BodyParser<false> {
  public:
-  using string_view = boost::beast::string_view;
-  using error_code = boost::beast::error_code;
   using field = boost::beast::http::field;
 
   // `to_head`: the answer to a HEAD request has no body, whatever it says.
@@ -25,7 +22,6 @@ class AppResponse final : public boost::beast::http::basic_parser<false> {
   bool head_done() const { return head_done_; }
   // Takes bytes of a chunked body into `into`; returns how many it used. Throws the same.
   size_t parse_body(std::string_view bytes, std::span<char> into);
-  size_t body_bytes() const { return taken_; }  // written by the last parse_body
 
   int status() const { return status_; }
   const std::string& reason() const { return reason_; }
@@ -39,21 +35,12 @@ class AppResponse final : public boost::beast::http::basic_parser<false> {
   void on_response_impl(int code, string_view reason, int version, error_code& ec) override;
   void on_field_impl(field name, string_view name_text, string_view value, error_code& ec) override;
   void on_header_impl(error_code&) override { head_done_ = true; }
-  void on_body_init_impl(const boost::optional<uint64_t>&, error_code&) override {}
-  size_t on_body_impl(string_view body, error_code& ec) override { return take(body, ec); }
-  void on_chunk_header_impl(uint64_t, string_view, error_code&) override {}
-  size_t on_chunk_body_impl(uint64_t, string_view body, error_code& ec) override {
-    return take(body, ec);
-  }
-  void on_finish_impl(error_code&) override {}
-  size_t take(string_view body, error_code& ec);
 
   const bool to_head_;
   int status_ = 0, lengths_ = 0;
   std::string reason_;
   std::vector<std::pair<std::string, std::string>> fields_;
-  std::span<char> into_;
-  size_t taken_ = 0, head_bytes_ = 0;
+  size_t head_bytes_ = 0;
   bool head_done_ = false;
 };
 

@@ -219,6 +219,31 @@ TEST(Returning, TheIdAndThePortsCookieAreOurs) {
             "Set-Cookie: sandgate_token=ours\r\n\r\n");
 }
 
+// What of a chunked body comes to be told when it arrives byte by byte; what is not used stays.
+std::string heard(std::string_view body) {
+  AppResponse answer(false);
+  answer.parse_head("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+  std::string unread, told;
+  std::array<char, 64> room;
+  for (const char byte : body) {
+    unread += byte;
+    unread.erase(0, answer.parse_body(unread, room));
+    told.append(room.data(), answer.body_bytes());
+    if (answer.is_done()) return told + "|";
+  }
+  return told;
+}
+
+TEST(AppAnswers, ChunksArriveInPiecesOfAnySize) {
+  EXPECT_EQ(heard("0\r\n\r\n"), "|");
+  EXPECT_EQ(heard("0\r\nTrailer: x\r\n\r\n"), "|");
+  EXPECT_EQ(heard("3\r\nabc\r\n0\r\n\r\n"), "abc|");
+  EXPECT_EQ(heard("3;a=b\r\na\nc\r\n0\r\n\r\n"), "a\nc|");
+  EXPECT_EQ(heard("3\r\nabc\r\n"), "abc");
+  for (const char* wrong : {"3\nabc\r\n0\r\n\r\n", "0\n\n", "xyz\r\n", "3\r\nabcd\r\n0\r\n\r\n"})
+    EXPECT_THROW(heard(wrong), Error) << wrong;
+}
+
 TEST(Forwarding, KeepsKeysBackInEveryForm) {
   const std::string key = "sg_" + std::string(40, 'a');
   const auto passes = [&](const std::string& authorization) {

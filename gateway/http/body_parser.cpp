@@ -1,0 +1,63 @@
+#include "gateway/http/body_parser.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <boost/beast/http/error.hpp>
+
+namespace sandgate::http {
+namespace {
+
+namespace beast = boost::beast::http;
+
+// "0", an empty line after it, and nothing else.
+constexpr size_t kShortestChunks = 5;
+
+// The parser waits for a line's CR LF, however much comes before it.
+bool ends_wrong(std::string_view lines) {
+  for (size_t end = lines.find('\n'); end != std::string_view::npos;
+       end = lines.find('\n', end + 1))
+    if (end == 0 || lines[end - 1] != '\r') return true;
+  return false;
+}
+
+constexpr const char* kWrongEnd = "a line of its chunks ends wrong";
+
+}  // namespace
+
+template <bool isRequest>
+size_t BodyParser<isRequest>::put_body(std::string_view bytes, std::span<char> into,
+                                       std::string& wrong) {
+  into_ = into;
+  taken_ = 0;
+  // Beast 1.81 asserts that as many are there once it has seen the last chunk's line.
+  if (this->chunked() && !chunks_begun_ && bytes.size() < kShortestChunks) {
+    if (ends_wrong(bytes)) wrong = kWrongEnd;
+    return 0;
+  }
+  if (bytes.empty()) return 0;
+  error_code failure;
+  const size_t used = this->put(boost::asio::buffer(bytes), failure);
+  chunks_begun_ = chunks_begun_ || used > 0;
+  if (failure && failure != beast::error::need_more && failure != beast::error::need_buffer)
+    wrong = failure.message();
+  // What is left then is the beginning of a line, never of what a chunk holds.
+  else if (this->chunked() && failure != beast::error::need_buffer && !this->is_done() &&
+           ends_wrong(bytes.substr(used)))
+    wrong = kWrongEnd;
+  return used;
+}
+
+template <bool isRequest>
+size_t BodyParser<isRequest>::take(string_view body, error_code& ec) {
+  const size_t bytes = std::min(into_.size() - taken_, body.size());
+  if (bytes > 0) std::memcpy(into_.data() + taken_, body.data(), bytes);
+  taken_ += bytes;
+  if (bytes < body.size()) ec = beast::error::need_buffer;
+  return bytes;
+}
+
+template class BodyParser<true>;
+template class BodyParser<false>;
+
+}  // namespace sandgate::http
