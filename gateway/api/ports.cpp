@@ -124,7 +124,10 @@ Task<http::Response> PortHandlers::list(http::Request& request) {
   const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
   if (is_ended(found->record.state)) throw wrong_state(found->record);
   auto rows = co_await store_.list(found->record.id);
-  std::erase_if(rows, [&](const ports::OpenPort& port) { return port.port <= after; });
+  // The database's clock is another than the gate's.
+  const Time now = lifecycle_.parts().clock.now();
+  std::erase_if(
+      rows, [&](const ports::OpenPort& port) { return port.port <= after || port.is_over(now); });
   const auto key = [](const ports::OpenPort& port) {
     return std::vector<std::string>{std::to_string(port.port)};
   };

@@ -73,7 +73,7 @@ Task<PortStore::Shared> PortGate::find(const PortAddress& address) {
   PortStore::Shared port = co_await row_of(address.sandbox, address.port);
   if (!port) port = co_await row_of(address.sandbox, kEveryPort);
   if (!port) throw not_open();
-  if (port->expires_at && *port->expires_at <= clock_.now())
+  if (port->is_over(clock_.now()))
     throw Error(ErrorCode::not_found, "the port was open until " + to_rfc3339(*port->expires_at));
   co_return port;
 }

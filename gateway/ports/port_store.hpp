@@ -26,6 +26,8 @@ struct OpenPort {
   std::string salt;  // of this opening: what its token is made of, beside key and request
   Time created_at;
   std::optional<Time> expires_at;  // empty: with the sandbox
+
+  bool is_over(Time now) const { return expires_at && *expires_at <= now; }
 };
 
 // A repeated request to open a port is known by its Idempotency-Key.
