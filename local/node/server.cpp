@@ -8,6 +8,8 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "local/image/build.hpp"
+#include "local/namespaces/step_error.hpp"
+#include "local/node/launch_failure.hpp"
 #include "local/node/requests.hpp"
 #include "local/node/verbs.hpp"
 
@@ -38,6 +40,10 @@ Json failure_answer(const Json& id, std::exception_ptr failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const Error& error) {
+    return wire::error_answer(id, error);
+  } catch (const StepError& step) {
+    const Error error = to_error(step);
+    log::error("request failed", {{"error", error.what()}});
     return wire::error_answer(id, error);
   } catch (const std::exception& other) {
     log::error("request failed", {{"error", other.what()}});

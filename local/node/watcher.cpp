@@ -31,9 +31,8 @@ void Watcher::add(const std::string& id, int pidfd) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLONESHOT;
   event.data.u64 = next_key_;
-  int watched = own.get();
+  check(epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, own.get(), &event), "watch process");
   watched_.emplace(next_key_++, Watched{id, std::move(own)});
-  check(epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, watched, &event), "watch process");
 }
 
 void Watcher::report(uint64_t key) {
@@ -42,6 +41,9 @@ void Watcher::report(uint64_t key) {
     std::lock_guard lock(mutex_);
     auto found = watched_.find(key);
     if (found == watched_.end()) return;
+    // Closed alone it would stay in there as long as others have the same pidfd open, and the next
+    // duplicate of that one may get its number.
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second.pidfd.get(), nullptr);
     id = std::move(found->second.id);
     watched_.erase(found);
   }
