@@ -72,10 +72,17 @@ TEST_F(BombsTest, WhereProcessorsAreShortEachGetsItsPart) {
   const auto used = [](const std::string& id) {
     return static_cast<double>(run(node().provider().metrics(id)).cpu_micros);
   };
-  // Long enough for turns of some milliseconds to even out, whatever else the machine does.
-  for (int i = 0; i < 600 && used(large) < 2e6; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  const double much = used(large), little = used(small), control = used(equal);
+  const auto wait_for = [&](double micros, const std::string& id) {
+    for (int i = 0; i < 600 && used(id) < micros; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  };
+  // Once all of them spin; and long enough for turns of some milliseconds to even out, and for the
+  // kernel to have learnt what each group weighs on that processor.
+  for (const std::string& id : {large, small, equal}) wait_for(2e5, id);
+  const double before[] = {used(large), used(small), used(equal)};
+  wait_for(before[0] + 4e6, large);
+  const double much = used(large) - before[0], little = used(small) - before[1],
+               control = used(equal) - before[2];
   EXPECT_GT(much, 2.5 * little);
   EXPECT_LT(control, 1.7 * little) << "the control";
   EXPECT_GT(control, little / 1.7);
