@@ -43,6 +43,19 @@ class Restless:
         self.thread.join()
 
 
+def pause_and_resume(box):
+    def action(own):
+        own.ok("POST", f"/v1/sandboxes/{box}/pause", {})
+        own.ok("POST", f"/v1/sandboxes/{box}/resume", {})
+    return action
+
+
+def await_rest(client, box, seconds):
+    """Until what was cut off has gone on, and its row tells the truth."""
+    wait_until(lambda: state(client, box) in ("running", "paused"), seconds, "what was cut off goes on")
+    wait_until(lambda: (state(client, box) == "paused") == is_frozen(box), 5, "the row tells the truth")
+
+
 def metered_as(server):
     try:
         return psql(server, "SELECT state FROM metered_sandbox")
@@ -148,20 +161,15 @@ def test_killed_while_pausing():
     try:
         box = create(client, ttl_seconds=600)["id"]
 
-        def toggle(own):
-            own.ok("POST", f"/v1/sandboxes/{box}/pause", {})
-            own.ok("POST", f"/v1/sandboxes/{box}/resume", {})
-
         for number, role in enumerate(["worker", "node"]):
-            restless = Restless(server, client, toggle)
+            restless = Restless(server, client, pause_and_resume(box))
             wait_until(lambda: restless.done > 3 * (number + 1), 20, "it is paused and resumed")
             if role == "worker":
                 client = restart_worker(server, client)
             else:
                 server.kill("node")
             restless.stop()
-            wait_until(lambda: state(client, box) in ("running", "paused"), 60, "the reaper has finished it")
-            wait_until(lambda: (state(client, box) == "paused") == is_frozen(box), 5, "the row tells the truth")
+            await_rest(client, box, 60)
             client.ok("POST", f"/v1/sandboxes/{box}/resume", {})
             assert run(client, box, "echo", "on")["stdout"] == "on\n"
         client.ok("DELETE", f"/v1/sandboxes/{box}")
@@ -175,18 +183,13 @@ def test_the_database_dies_amid_pauses():
     try:
         box = create(client, ttl_seconds=600)["id"]
 
-        def toggle(own):
-            own.ok("POST", f"/v1/sandboxes/{box}/pause", {})
-            own.ok("POST", f"/v1/sandboxes/{box}/resume", {})
-
-        for number in range(4):
-            restless = Restless(server, client, toggle)
+        for _ in range(4):
+            restless = Restless(server, client, pause_and_resume(box))
             wait_until(lambda: restless.done > 3, 20, "it is paused and resumed")
             kill_database(server)
             restless.stop()
             client = again(server, client)
-            wait_until(lambda: state(client, box) in ("running", "paused"), 12, "what was cut off goes on")
-            wait_until(lambda: (state(client, box) == "paused") == is_frozen(box), 5, "the row tells the truth")
+            await_rest(client, box, 12)
         client.ok("DELETE", f"/v1/sandboxes/{box}")
         wait_until(lambda: metered_as(server) == "closed", 10, "the end is written")
     finally:
