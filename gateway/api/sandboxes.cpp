@@ -162,7 +162,10 @@ Task<http::Response> SandboxHandlers::list(http::Request& request) {
   const auto key = [](const SandboxRecord& record) {
     return std::vector<std::string>{std::to_string(to_micros(record.created_at)), record.id.value};
   };
-  const auto render = [](const SandboxRecord& record) { return to_json(record); };
+  const auto render = [this](SandboxRecord record) {
+    if (parts_.outage) record.state = parts_.outage->state_of(record);
+    return to_json(record);
+  };
   co_return http::Response::json(200, page_json(page, records, render, key));
 }
 

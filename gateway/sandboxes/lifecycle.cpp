@@ -28,8 +28,8 @@ bool is_on_its_way(SandboxState state) {
   return state == SandboxState::pausing || state == SandboxState::resuming;
 }
 
-CachedSandboxPtr as_stopping(SandboxRecord record) {
-  record.state = SandboxState::stopping;
+CachedSandboxPtr told_as(SandboxState state, SandboxRecord record) {
+  record.state = state;
   std::string body = to_json(record).dump();
   return std::make_shared<const CachedSandbox>(CachedSandbox{std::move(record), std::move(body)});
 }
@@ -93,9 +93,10 @@ Task<CachedSandboxPtr> Lifecycle::find(TenantId tenant, SandboxId id) {
   auto found = co_await parts_.cache.find(id);
   if (found && found->record.tenant != tenant) found = nullptr;
   // Whoever asked for its end has been told of it.
-  const bool ends = found && parts_.outage && parts_.outage->has(id);
-  if (ends && !is_ended(found->record.state)) co_return as_stopping(found->record);
-  co_return found;
+  if (!found || !parts_.outage) co_return found;
+  const SandboxState state = parts_.outage->state_of(found->record);
+  if (state == found->record.state) co_return found;
+  co_return told_as(state, found->record);
 }
 
 Task<CachedSandboxPtr> Lifecycle::get(TenantId tenant, SandboxId id) {

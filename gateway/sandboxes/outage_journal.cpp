@@ -113,6 +113,10 @@ bool OutageJournal::has(const SandboxId& sandbox) const {
   return ended_.contains(sandbox.value);
 }
 
+SandboxState OutageJournal::state_of(const SandboxRecord& record) const {
+  return is_ended(record.state) || !has(record.id) ? record.state : SandboxState::stopping;
+}
+
 bool OutageJournal::has(const TenantId& tenant, const SandboxId& sandbox) const {
   const std::lock_guard lock(mutex_);
   const auto found = ended_.find(sandbox.value);

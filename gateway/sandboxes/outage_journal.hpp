@@ -35,6 +35,8 @@ class OutageJournal {
   // Whether the sandbox, or the tenant's, is known to have ended, though not to the database.
   bool has(const SandboxId& sandbox) const;
   bool has(const TenantId& tenant, const SandboxId& sandbox) const;
+  // The state to tell of: one whose end waits here does not run, whatever its row says.
+  SandboxState state_of(const SandboxRecord& record) const;
   bool is_pending() const { return journal_.records() > 0; }
 
   // Writes everything into the database, in order and each once, whatever crashes in between; what

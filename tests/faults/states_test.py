@@ -196,6 +196,26 @@ def test_the_database_dies_amid_pauses():
         server.close()
 
 
+def test_what_is_ended_in_an_outage_is_never_told_as_running():
+    server, _, client = fresh()
+    try:
+        for _ in range(3):
+            box = create(client, ttl_seconds=600)["id"]
+            assert state(client, box) == "running"
+            kill_database(server)
+            assert client.call("DELETE", f"/v1/sandboxes/{box}").status == 204
+            told, limit = set(), time.monotonic() + 4
+            while time.monotonic() < limit:
+                told.add(state(client, box))
+                listed = client.call("GET", "/v1/sandboxes")
+                if listed.status == 200:
+                    told.update("listed as " + item["state"] for item in listed.json()["items"] if item["id"] == box)
+            assert {"stopped", "listed as stopped"} <= told, told
+            assert not {"running", "listed as running"} & told, told
+    finally:
+        server.close()
+
+
 def test_killed_while_forking():
     server, _, client = fresh()
     try:
