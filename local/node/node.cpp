@@ -106,7 +106,7 @@ int run_node(NodeSettings settings) {
   umask(022);
   // An ordinary account serves itself.
   if (geteuid() != 0) settings.serve_uid = geteuid();
-  require_machine();
+  require_machine(settings);
   try {
     make_directories(settings);
     Fd lock = lock_run_dir(settings);

@@ -17,6 +17,7 @@
 #include "local/node/ceilings.hpp"
 #include "local/node/disk_space.hpp"
 #include "local/node/egress_doors.hpp"
+#include "local/node/mount_probe.hpp"
 
 namespace sandgate {
 namespace {
@@ -51,18 +52,20 @@ ProbeResult probe_user_namespaces() {
           ok ? "" : "sysctl -w user.max_user_namespaces=65536"};
 }
 
-bool knows_filesystem(const std::string& name) {
-  std::ifstream in("/proc/filesystems");
-  for (std::string word; in >> word;) {
-    if (word == name) return true;
-  }
-  return false;
-}
-
 ProbeResult probe_filesystem(const std::string& name, bool required) {
-  bool ok = knows_filesystem(name);
+  const bool ok = can_mount(name);
   return {name, ok, required, ok ? "known to the kernel" : "unknown to the kernel",
           ok ? "" : "modprobe " + name};
+}
+
+// Root's sandboxes have ids of their own; an ordinary account's have that account's.
+ProbeResult probe_id_mapping(const NodeSettings& settings) {
+  const std::string directory = images_dir(settings);
+  if (geteuid() != 0) return {"id mapping", true, true, "not needed by an ordinary account", ""};
+  const std::string lacks = id_mapping_lacks(directory);
+  if (lacks.empty()) return {"id mapping", true, true, "files below " + directory, ""};
+  return {"id mapping", false, true, directory + ": " + lacks,
+          "put home on ext4, xfs or btrfs (in a container: on a volume), with Linux 5.19 or later"};
 }
 
 ProbeResult probe_loop() {
@@ -233,6 +236,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
       geteuid() == 0 ? probe_user_namespaces() : probe_unprivileged(),
       probe_filesystem("overlay", true),
       probe_filesystem("ext4", false),
+      probe_id_mapping(settings),
       probe_loop(),
       probe_cgroups(cgroups),
       probe_seccomp(),
@@ -249,9 +253,10 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
   return results;
 }
 
-void require_machine() {
-  for (const ProbeResult& one : {geteuid() == 0 ? probe_user_namespaces() : probe_unprivileged(),
-                                 probe_filesystem("overlay", true), probe_seccomp()}) {
+void require_machine(const NodeSettings& settings) {
+  for (const ProbeResult& one :
+       {geteuid() == 0 ? probe_user_namespaces() : probe_unprivileged(),
+        probe_filesystem("overlay", true), probe_id_mapping(settings), probe_seccomp()}) {
     if (one.ok || !one.required) continue;
     throw Error(ErrorCode::unavailable, "this machine cannot run sandboxes: " + one.name + ": " +
                                             one.detail + ": " + one.fix +

@@ -27,7 +27,7 @@ ProbeResult probe_result_from(const Json& json);
 std::vector<ProbeResult> probe_machine(const NodeSettings& settings);
 
 // Throws Error(unavailable) that names the first thing no sandbox can do without, and the remedy.
-void require_machine();
+void require_machine(const NodeSettings& settings);
 
 // What a running node really enforces.
 struct Capabilities {
