@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -93,14 +94,36 @@ class CgroupV2 : public CgroupTree {
 };
 
 constexpr const char* kControllers = "+cpu +memory +pids";
+constexpr int kMoveRounds = 16;
 
-// A group with processes of its own cannot give controllers to its children, so the node moves
-// to a leaf first; the root group is exempt. Fails when others live in the group too.
+// Whether the group was given to this account (systemd 251 and later mark it so: Delegate=yes in a
+// unit of the account): everything that runs there is the unit's. Root makes its groups at the top
+// instead, where they do not hinder the next start of a unit whose sandboxes live on.
+bool is_given(const std::string& group) {
+  char mark = 0;
+  return geteuid() != 0 && getxattr(group.c_str(), "user.delegate", &mark, 1) == 1 && mark == '1';
+}
+
+// What is forked meanwhile is found by looking again.
+void move_all(const std::string& from, const std::string& to) {
+  for (int round = 0; round < kMoveRounds; ++round) {
+    std::istringstream pids(read_cgroup_file(from, "cgroup.procs"));
+    pid_t pid = 0;
+    if (!(pids >> pid)) return;
+    do try_cgroup_file(to, "cgroup.procs", std::to_string(pid));
+    while (pids >> pid);
+  }
+}
+
+// A group with processes of its own cannot give controllers to its children, so they move to a
+// leaf first: the node, and in a group that was given to us whoever it shares it with (the
+// supervisor and its other children). The root group is exempt. Fails when others stay.
 void delegate(const std::string& own, const std::string& name) {
   if (bool root = access((own + "/cgroup.type").c_str(), F_OK) != 0; !root) {
     std::string leaf = own + "/" + name + "-node";
     if (mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) throw StepError("node's group", errno);
     write_cgroup_file(leaf, "cgroup.procs", std::to_string(getpid()));
+    if (is_given(own)) move_all(own, leaf);
   }
   write_cgroup_file(own, "cgroup.subtree_control", kControllers);
   std::string parent = own + "/" + name;
