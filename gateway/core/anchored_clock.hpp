@@ -5,17 +5,18 @@
 
 namespace sandgate {
 
-// The database's time without asking for it: what it was at the last anchor(), and the steady time
-// that has passed since. A step of this machine's clock does not move it. Thread-safe.
+// A clock that follows the database's time without querying it. It returns the database time passed
+// to the last anchor() plus the steady-clock time elapsed since. Steps of the system clock do not
+// affect it. Thread-safe.
 class AnchoredClock : public Clock {
  public:
-  // `asked` is when the database was asked, and it answers `database_now`.
+  // `asked` is when the database was queried, `database_now` the time it returned.
   void anchor(Time database_now, std::chrono::steady_clock::time_point asked) {
     offset_ = to_micros(database_now) - micros_of(asked);
     anchored_ = true;
   }
   bool anchored() const { return anchored_; }
-  // The system's clock until it was anchored for the first time.
+  // Returns the system clock's time until the first anchor().
   Time now() const override {
     if (!anchored_) return SystemClock().now();
     return from_micros(offset_ + micros_of(std::chrono::steady_clock::now()));

@@ -10,7 +10,7 @@ Error caught_error() {
   } catch (const Error& error) {
     return error;
   } catch (const asio::multiple_exceptions& several) {
-    // Of tasks beside each other; cancelled, all of them were.
+    // Thrown by a parallel group. When the group was cancelled, each of its tasks was.
     try {
       std::rethrow_exception(several.first_exception());
     } catch (const std::exception&) {
@@ -26,7 +26,7 @@ Error caught_error() {
   }
 }
 
-// Not a coroutine spawned on the pool, which would come back by way of another of its threads.
+// A coroutine spawned on the pool would resume its caller through another pool thread.
 Task<void> run_on_pool(asio::thread_pool& pool, std::function<void()> work) {
   return asio::async_initiate<const asio::use_awaitable_t<>, void(std::exception_ptr)>(
       [&pool](auto handler, std::function<void()> todo) {

@@ -19,17 +19,17 @@ namespace asio = boost::asio;
 template <class T>
 using Task = asio::awaitable<T>;
 
-// A value, or why there is none.
+// A value, or the Error that prevented it.
 template <class T>
 using Outcome = std::variant<T, Error>;
 
-// Called where an exception is handled: the Error it is, or stands for. One that nobody foresaw
-// (odd JSON of a backend ends in one) is logged and stands for Error(unavailable). A cancellation
-// is thrown on.
+// Converts the exception being handled to an Error; call it inside a catch block. Returns an Error
+// as it is. Any other exception becomes Error(unavailable); unexpected types (such as JSON type
+// errors from a backend's answer) are logged. A cancellation (operation_aborted) is rethrown.
 Error caught_error();
 
-// Turns a failure into a value at the one place where failing is a choice to make, not an end.
-// Whatever it is: see caught_error().
+// Runs a task and returns its failure as a value instead of throwing, for callers that have an
+// alternative. Exceptions are converted by caught_error(), so a cancellation still throws.
 template <class T>
 Task<Outcome<T>> attempt(Task<T> task) {
   try {
@@ -48,8 +48,8 @@ inline Task<Outcome<std::monostate>> attempt(Task<void> task) {
   }
 }
 
-// Runs blocking work on a pool and resumes on the caller's executor; exceptions travel along. The
-// work runs to its end even when its caller is gone by then.
+// Runs blocking work on a pool thread and resumes on the caller's executor. Exceptions propagate to
+// the caller. The work runs to completion even if the caller is destroyed meanwhile.
 Task<void> run_on_pool(asio::thread_pool& pool, std::function<void()> work);
 
 template <class F>
@@ -68,7 +68,7 @@ Task<std::invoke_result_t<F&>> on_pool(asio::thread_pool& pool, F work) {
 
 Task<void> sleep_for(std::chrono::steady_clock::duration duration);
 
-// Starts a task nobody waits for; it must handle its own Errors.
+// Starts a task without waiting for it. The task must handle its own Errors.
 void spawn_detached(const asio::any_io_executor& executor, Task<void> task);
 
 template <class F>
@@ -76,7 +76,7 @@ Task<void> kept_alive(F work) {
   co_await work();
 }
 
-// `work` is a callable returning Task<void>; what it captures lives as long as the coroutine.
+// `work` is a callable that returns Task<void>. Its captures live until the coroutine ends.
 template <class F>
 void spawn_detached(const asio::any_io_executor& executor, F work) {
   spawn_detached(executor, kept_alive(std::move(work)));

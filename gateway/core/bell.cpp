@@ -4,7 +4,7 @@
 
 namespace sandgate {
 
-// The mutex guards the timer as well: it is begun and cancelled by different threads.
+// The mutex also guards the timer, which different threads start and cancel.
 struct Bell::State {
   explicit State(asio::any_io_executor executor) : timer(std::move(executor)) {}
 

@@ -5,10 +5,11 @@
 
 namespace sandgate {
 
-// Wakes one coroutine from any thread. A ring that nobody waits for is kept, also by one who has
-// given up waiting before; several are one.
+// An auto-reset event that wakes one coroutine; it can be set from any thread. A ring without a
+// waiter is kept for the next wait(), even if an earlier wait was cancelled. Several rings before a
+// wait count as one.
 //
-// Not a channel of Asio 1.81: that one refuses what is sent after a receive was cancelled.
+// An Asio 1.81 channel does not fit: it refuses to send once a receive was cancelled.
 class Bell {
  public:
   explicit Bell(asio::any_io_executor executor);
@@ -16,8 +17,8 @@ class Bell {
   Bell& operator=(const Bell&) = delete;
 
   void ring();  // thread-safe
-  // Returns once it has rung. One wait at a time; it can be cancelled, and throws then. The bell
-  // may be destroyed only after whoever waits.
+  // Returns once the bell has been rung. Only one wait at a time. A cancelled wait throws. Do not
+  // destroy the bell while a wait is in progress.
   Task<void> wait();
 
  private:

@@ -5,9 +5,9 @@
 
 namespace sandgate {
 
-// Runs two tasks beside each other to both their ends, also when one fails; throws what the first
-// threw, or else what the second did. Asio's own `&&` cancels the other instead, and what it throws
-// then is neither's failure.
+// Runs two tasks concurrently and waits for both, even if one fails. Then rethrows the failure of
+// `first`, or else of `second`. Asio's `&&` would instead cancel the other task and throw an
+// exception that is neither task's own.
 template <class A, class B>
 Task<std::pair<A, B>> both(Task<A> first, Task<B> second) {
   using namespace asio::experimental::awaitable_operators;

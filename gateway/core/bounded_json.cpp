@@ -5,18 +5,18 @@ namespace {
 
 constexpr size_t kMaxDepth = 64;
 
-// Where and why, of the library's "[json.exception.parse_error.101] parse error at line 1, column
-// 9: syntax error while parsing value - invalid literal; last read: '...'": what was read may be a
-// secret.
+// Extracts position and reason from the library's "[json.exception.parse_error.101] parse error at
+// line 1, column 9: syntax error while parsing value - invalid literal; last read: '...'". Drops
+// the "last read" part, which may quote a secret.
 std::string reason_of(std::string_view text) {
   const size_t start = text.find("] ");
   if (start != std::string_view::npos) text.remove_prefix(start + 2);
   return std::string(text.substr(0, text.find("; last read: ")));
 }
 
-// Builds the value from the parser's events, so that what is too much is refused before it is
-// built. The library's own parse with a callback looks through what holds an object at the
-// object's end: the square of a list's length.
+// Builds the value from parser events, so that an oversized document is refused before it is built.
+// The library's own parse with a callback is quadratic in a list's length: at the end of each
+// object it scans the enclosing container.
 class JsonBuilder : public nlohmann::json_sax<Json> {
  public:
   explicit JsonBuilder(size_t max_values) : max_values_(max_values) {}
@@ -52,8 +52,8 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
  private:
   struct Open {
     Json* value;
-    const std::string* key = nullptr;  // the last; null in an array
-    Json* member = nullptr;  // the last key's
+    const std::string* key = nullptr;  // the most recent key; null in an array
+    Json* member = nullptr;  // the value of that key
   };
 
   Json& place(Json value) {
@@ -95,7 +95,7 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
 }  // namespace
 
 Json parse_bounded_json(std::string_view text, size_t max_values) {
-  // The library takes a NUL for the end of the text, whatever follows.
+  // The library treats a NUL as the end of the text and ignores what follows.
   if (const size_t nul = text.find('\0'); nul != std::string_view::npos)
     throw Error::invalid("", "not valid JSON: byte " + std::to_string(nul + 1) + " is a NUL");
   JsonBuilder builder(max_values);

@@ -3,12 +3,12 @@
 
 namespace sandgate {
 
-// How many values a tenant's JSON may hold: reading them takes an event loop some milliseconds.
-// Every member and every item is one, and so is what holds them.
+// Limit on the number of values in a tenant's JSON document; parsing that many takes an event loop
+// a few milliseconds. Every member, item, object and array counts as one value.
 constexpr size_t kValuesOfARequest = 16'384;
 
-// As parse_json(), and Error(invalid) as soon as there are more values. Takes time that grows with
-// the text, whatever is in it.
+// Like parse_json(), but throws Error(invalid) as soon as the text holds more than `max_values`
+// values. Takes time linear in the text's length for any input.
 Json parse_bounded_json(std::string_view text, size_t max_values = kValuesOfARequest);
 
 }  // namespace sandgate

@@ -10,15 +10,15 @@
 
 namespace sandgate {
 
-// A thread-safe map from text that forgets what was used least recently once it is full. Split
-// into shards by key, so that threads asking for different keys do not wait for each other.
+// A thread-safe LRU map with string keys: a full map evicts the least recently used entry. Sharded
+// by key to reduce lock contention.
 template <class Value>
 class BoundedMap {
  public:
   explicit BoundedMap(size_t capacity) : capacity_of_shard_(capacity / kShards + 1) {}
 
-  // Runs `use(Value&)` on the value of a key under its shard's lock, made by `make()` when absent;
-  // returns what it returns. `use` must be quick and must not come back here.
+  // Calls `use(Value&)` on the key's value under the shard's lock and returns its result. An absent
+  // value is first created by `make()`. `use` must be quick and must not call this map.
   template <class Make, class Use>
   auto with(std::string_view key, Make make, Use use) {
     Shard& shard = shard_of(key);
@@ -70,7 +70,7 @@ class BoundedMap {
   struct Shard {
     std::mutex mutex;
     Items items;  // most recently used first
-    std::unordered_map<std::string_view, typename Items::iterator> index;  // keys live in items
+    std::unordered_map<std::string_view, typename Items::iterator> index;  // keys point into items
   };
 
   Shard& shard_of(std::string_view key) {

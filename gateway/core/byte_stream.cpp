@@ -17,7 +17,8 @@ void ByteStream::read_some(asio::mutable_buffer into, Transferred done) {
     socket_->async_read_some(into, std::move(done));
 }
 
-// Asio's TLS sends the first of several buffers in a record, and so in a packet, of its own.
+// Given several buffers, Asio's TLS stream sends the first in a record, and thus a packet, of its
+// own.
 void ByteStream::write_some(const Pieces& pieces, Transferred done) {
   if (!tls_) return socket_->async_write_some(pieces, std::move(done));
   asio::const_buffer first = pieces[0];
@@ -34,7 +35,7 @@ void ByteStream::close() {
   socket_->close(ignored);
 }
 
-// Beast posts from within, which the executor that an any_completion_handler names cannot do.
+// Beast posts to the handler's executor, which fails for the executor of any_completion_handler.
 void ByteStream::shut_down(boost::beast::role_type role, Ended done) {
   using boost::beast::websocket::async_teardown;
   const auto executor = asio::get_associated_executor(done);

@@ -11,10 +11,10 @@
 
 namespace sandgate {
 
-// A TCP connection, plain or under TLS, as Asio's AsyncReadStream and AsyncWriteStream. It is one
-// type, so that what is built upon it (Beast's WebSocket is the dearest) is compiled once for both
-// and once for all who wait for it. One read and one write at a time; what it is made of must
-// outlive it.
+// A TCP connection, plain or under TLS, that models Asio's AsyncReadStream and AsyncWriteStream.
+// Being one type, it lets expensive templates such as Beast's WebSocket be instantiated once for
+// both kinds and for all completion handlers. One read and one write at a time. The socket and the
+// TLS stream must outlive it.
 class ByteStream {
  public:
   using Socket = asio::ip::tcp::socket;
@@ -22,11 +22,11 @@ class ByteStream {
   using executor_type = Socket::executor_type;
   using Transferred = asio::any_completion_handler<void(boost::system::error_code, size_t)>;
   using Ended = asio::any_completion_handler<void(boost::system::error_code)>;
-  // More than a WebSocket's frame is made of; what does not fit is left to the next write.
+  // More buffers than a WebSocket frame consists of; a write takes at most this many of them.
   static constexpr size_t kMaxPieces = 8;
   using Pieces = std::array<asio::const_buffer, kMaxPieces>;
 
-  // `tls` null: plain.
+  // A null `tls` means a plain connection.
   ByteStream(Socket& socket, TlsStream* tls) : socket_(&socket), tls_(tls) {}
 
   executor_type get_executor() { return socket_->get_executor(); }
@@ -46,7 +46,7 @@ class ByteStream {
   }
 
   void close();
-  // Says goodbye under TLS, and ends the connection.
+  // Performs the closing handshake under TLS and ends the connection.
   void shut_down(boost::beast::role_type role, Ended done);
 
  private:
@@ -73,10 +73,10 @@ class ByteStream {
 
   Socket* socket_;
   TlsStream* tls_;
-  std::vector<char> record_;  // pieces that leave in one TLS record
+  std::vector<char> record_;  // gathers the pieces of one TLS record
 };
 
-// What Beast's WebSocket asks of a stream of its user's.
+// Customization points that Beast's WebSocket requires of a user-defined stream.
 void beast_close_socket(ByteStream& stream);
 
 template <class Handler>

@@ -11,12 +11,12 @@ constexpr int kAttempts = 8;
 constexpr std::chrono::milliseconds kReconnectPause{200};
 constexpr int kSilentShare = 10;
 constexpr const char* kNoLock = "55P03";
-// The server gives up a statement somewhat after its caller did.
+// The server cancels a statement slightly later than its caller gives up.
 constexpr std::chrono::milliseconds kStatementSlack{500};
 
 int64_t steady_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
-constexpr std::chrono::seconds kTryAgain{1};  // as while starting: most outages are short
+constexpr std::chrono::seconds kTryAgain{1};  // as during start-up: most outages are short
 
 Error unavailable() {
   Error error(ErrorCode::unavailable, "the database does not answer");
@@ -24,15 +24,15 @@ Error unavailable() {
   return error;
 }
 
-// Each pool thread owns one connection per Database it serves (in practice, one).
+// Each pool thread owns one connection; a thread serves exactly one Database.
 std::unique_ptr<pqxx::connection>& connection_of_this_thread() {
   thread_local std::unique_ptr<pqxx::connection> connection;
   return connection;
 }
 
-// That the server cannot do it now, whatever is asked. 57: it shuts down or starts, or somebody
-// cancelled the query; 53: out of connections, memory or disk; 58: its disk fails; 08: its
-// connection does; 25006: it takes no writes, as a standby does; 55P03: a lock was not had in time.
+// Whether the server is temporarily unable to serve any query. 57: shutting down, starting or query
+// cancelled; 53: out of connections, memory or disk; 58: disk failure; 08: connection failure;
+// 25006: read-only, as a standby is; 55P03: lock not obtained in time.
 bool is_away(const std::string& state) {
   for (const char* start : {"57", "53", "58", "08", "25006", kNoLock})
     if (state.starts_with(start)) return true;
@@ -43,7 +43,7 @@ bool is_away(const std::string& state) {
   const std::string state = failure.sqlstate();
   if (is_away(state)) {
     log::warn("the database cannot do this now", {{"reason", failure.what()}, {"sqlstate", state}});
-    // Another server may be able to. Who holds a lock holds it for every connection.
+    // Reconnecting may reach another server. A held lock is held for every connection.
     if (state != kNoLock) connection_of_this_thread().reset();
     throw unavailable();
   }
@@ -64,7 +64,7 @@ std::unique_ptr<pqxx::connection> connect(const Database::Options& options) {
   setup.exec("SET timezone = 'UTC'");
   setup.exec("SET client_min_messages = warning");
   setup.exec("SET default_transaction_isolation = 'read committed'");
-  // What we ask is the same each time but for its parameters: no plan is worth making twice.
+  // Queries are the same each time but for parameters: a plan per execution is wasted work.
   setup.exec("SET plan_cache_mode = force_generic_plan");
   return connection;
 }
@@ -81,15 +81,16 @@ Database::~Database() {
   reports_->threads.join();
 }
 
-// Outlives a caller that stops waiting: the pool thread still completes into it.
+// State shared with the pool thread, which completes it even if the caller has stopped waiting.
 struct Database::Waiting {
   explicit Waiting(asio::any_io_executor executor) : timer(executor) {}
-  asio::steady_timer timer;  // on a strand, with what follows
+  asio::steady_timer timer;  // this and the two below are used on a strand
   std::exception_ptr failure;
   bool done = false;
-  std::atomic<bool> given_up{false};  // read on the pool thread: nobody waits for it any more
+  std::atomic<bool> given_up{false};  // read on the pool thread: the caller has gone
 
-  // Its caller, who goes when it is done, when its patience ends, or when it is cancelled.
+  // Marks the wait as given up when its caller's scope ends for any reason: done, overdue or
+  // cancelled.
   struct Caller {
     std::shared_ptr<Waiting> waiting;
     ~Caller() { waiting->given_up = true; }
@@ -122,7 +123,7 @@ void Database::run_job(Pool& pool, Job job, std::shared_ptr<Waiting> waiting) {
   }
   job.work = nullptr;
   tell(std::move(waiting), std::move(failure));
-  // Last: whoever sees that nothing is under way may take the caller's loop apart.
+  // Last, because at zero an observer may destroy the caller's loop.
   --pool.waiting;
 }
 
@@ -152,7 +153,7 @@ Task<void> Database::dispatch(Pool& pool, Job job) {
   if (waiting->failure) std::rethrow_exception(std::exchange(waiting->failure, nullptr));
 }
 
-// One attempt on this thread's connection; false: it had died while idle and is worth another.
+// One attempt on this thread's connection. Returns false if the connection had died while idle.
 bool Database::attempt_once(const Job& job, bool first) {
   auto& connection = connection_of_this_thread();
   const bool fresh = !connection;

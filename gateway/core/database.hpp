@@ -12,28 +12,29 @@
 
 namespace sandgate {
 
-// A pool of PostgreSQL connections, one per thread of its own. A transaction is one lambda that
-// runs on such a thread and commits when it returns; it may run again after a serialization
-// failure or deadlock, so it must have no effect outside its transaction.
+// A pool of PostgreSQL connections, each with a thread of its own. A transaction is one lambda that
+// runs on such a thread and commits when the lambda returns. The lambda may run again after a
+// serialization failure, a deadlock or a connection that broke while idle, so it must have no
+// effect outside its transaction.
 //
-// The server is told the same limit of time as the caller: what nobody waits for ends there too,
-// and what was given up before it began, by time or because its caller went, never begins. A lock
-// that somebody else holds is waited for no longer than Options::patience, however long the work
-// itself may take, so that it keeps no connection of the pool: Error(unavailable).
+// The caller's time limit also bounds the server's work: the statement timeout is slightly longer.
+// Work whose caller timed out or was cancelled before it began never starts. Waiting for a lock
+// ends after Options::patience, however long the work itself may take, with Error(unavailable): a
+// blocked transaction must not occupy a connection.
 //
-// Failures: a broken, refused or overdue connection is Error(unavailable); Errors the lambda
-// throws pass through (and roll back); a unique violation nobody caught is Error(conflict);
-// everything else is Error(internal) and logged.
+// Failures: a broken, refused or overdue connection is Error(unavailable). Errors thrown by the
+// lambda roll back and propagate. An uncaught unique violation is Error(conflict). Everything else
+// is logged and becomes Error(internal).
 class Database {
  public:
   struct Options {
     std::string url;  // libpq connection string or URI
     size_t connections = 4;
     size_t report_connections = 2;
-    size_t max_waiting = 1024;  // more callers than that are refused at once
-    size_t max_waiting_reports = 64;  // likewise, by themselves
-    // From call to answer, then unavailable. While the server is silent (not one answer since
-    // somebody's patience ended) callers wait a tenth of it.
+    size_t max_waiting = 1024;  // queued and running; further callers are refused at once
+    size_t max_waiting_reports = 64;  // the same limit for reports
+    // Time from call to answer; then the call throws Error(unavailable). While the server is silent
+    // (no answer to anybody since a caller last timed out), callers wait only a tenth of it.
     std::chrono::milliseconds patience{2000};
   };
 
@@ -42,35 +43,36 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // Runs `work(pqxx::work&)` and returns what it returns (or void).
+  // Runs `work(pqxx::work&)` and returns its result (or void).
   template <class F>
   auto run(F work) -> Task<std::invoke_result_t<F&, pqxx::work&>> {
     return run_within(options_.patience, std::move(work));
   }
 
-  // The same with a longer limit; it counts where the server answers at all, to whomever.
+  // Like run() with a longer limit, which applies only if the server has answered some caller
+  // during the first Options::patience.
   template <class F>
   auto run_within(std::chrono::milliseconds patience, F work) {
     return run_on<pqxx::work>(*pool_, patience, std::move(work));
   }
 
-  // The same for work of one statement, which is a transaction by itself:
-  // `work(pqxx::nontransaction&)` costs one round trip. It may run again when the connection
-  // breaks, as if it had not before.
+  // Like run() for a single statement, which is its own transaction: `work(pqxx::nontransaction&)`
+  // costs one round trip. After a broken connection the statement may run again although it may
+  // already have taken effect.
   template <class F>
   auto run_statement(F work) {
     return run_on<pqxx::nontransaction>(*pool_, options_.patience, std::move(work));
   }
 
-  // The same on connections of their own, for what callers ask to be read from long histories: any
-  // number of them leaves the others their connections and their place in line.
+  // Like run_within() on a separate set of connections, for long reads of histories. However many
+  // reports run, the other calls keep their connections and their queue.
   template <class F>
   auto report(std::chrono::milliseconds patience, F work) {
     return run_on<pqxx::work>(*reports_, patience, std::move(work));
   }
 
   const Options& options() const { return options_; }
-  // Transactions asked for and not ended. The loops of their callers must outlive them.
+  // Number of transactions queued or running. Their callers' loops must outlive them.
   size_t under_way() const { return pool_->waiting + reports_->waiting; }
 
  private:
@@ -90,20 +92,20 @@ class Database {
   template <class Transaction, class F>
   auto run_on(Pool& pool, std::chrono::milliseconds patience, F work)
       -> Task<std::invoke_result_t<F&, Transaction&>>;
-  // These run on a pool thread: connect if needed, retry, translate failures.
+  // These functions run on a pool thread: connect if needed, retry, translate failures.
   void transact(const Job& job);
   bool attempt_once(const Job& job, bool first);
   void run_job(Pool& pool, Job job, std::shared_ptr<Waiting> waiting);
   static void tell(std::shared_ptr<Waiting> waiting, std::exception_ptr failure);
   void heard();
   bool silent() const { return silent_since_ns_ > heard_ns_; }
-  // Hands a job to the pool and waits for its end, its patience at most.
+  // Queues a job on the pool and waits for its end, at most for its patience.
   Task<void> dispatch(Pool& pool, Job job);
 
   Options options_;
-  std::atomic<int64_t> refused_until_ns_{0};  // steady clock; a dead server is not asked in a storm
-  std::atomic<int64_t> heard_ns_{0};  // when the server last answered anything
-  std::atomic<int64_t> silent_since_ns_{0};  // when patience last ended without a word from it
+  std::atomic<int64_t> refused_until_ns_{0};  // steady clock; calls before it fail at once
+  std::atomic<int64_t> heard_ns_{0};  // when the server last answered
+  std::atomic<int64_t> silent_since_ns_{0};  // when a caller last timed out without any answer
   std::unique_ptr<Pool> pool_, reports_;
 };
 
@@ -120,7 +122,7 @@ auto Database::run_on(Pool& pool, std::chrono::milliseconds patience, F work)
             kIsStatement};
     co_await dispatch(pool, std::move(job));
   } else {
-    // Shared with the pool thread: a caller that gave up leaves it something to write to.
+    // Shared with the pool thread, which may still write the result after the caller has given up.
     struct State {
       F work;
       std::optional<R> result;

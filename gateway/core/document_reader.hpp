@@ -3,15 +3,15 @@
 
 namespace sandgate {
 
-// Reads one JSON object that is a whole document: a request's body, say.
+// Reads a whole document that is one JSON object, such as a request's body.
 class DocumentReader : private Problems,  // first: the reader refers to them from its start
                        public ObjectReader {
  public:
   explicit DocumentReader(const Json& document) : ObjectReader(document, problems()) {}
 
-  // For what is wrong with more than one member, and for readers of parts.
+  // For problems that concern several members, and for readers of nested objects.
   Problems& problems() { return *this; }
-  // Throws Error(invalid) with everything that is wrong, members that nobody asked for included.
+  // Throws Error(invalid) that lists every problem, including members that were never read.
   void finish_or_throw() {
     finish();
     throw_if_any();

@@ -40,7 +40,7 @@ std::string encoded_record(const DurableJournal::Record& record) {
   return bytes + record.payload;
 }
 
-// The record at the start of `bytes`; empty when it is not whole.
+// Decodes the record at the start of `bytes`; empty if the record is incomplete or corrupt.
 std::optional<DurableJournal::Record> decoded_record(std::string_view bytes) {
   if (bytes.size() < kRecordHeader) return std::nullopt;
   uint32_t size = 0, crc = 0;
@@ -73,7 +73,7 @@ bool write_all(int file, std::string_view bytes) {
 
 }  // namespace
 
-// What a file holds, up to the first record that is not whole.
+// The contents of a file up to the first incomplete record.
 struct DurableJournal::Contents {
   std::string id;
   std::deque<Record> records;
@@ -127,7 +127,7 @@ void DurableJournal::cut_to(size_t size) const {
     throw disk_failed(options_.path);
 }
 
-// Beside the old file, which it replaces whole: no crash leaves half a header.
+// Writes a new file next to the old one and renames it, so that no crash leaves half a header.
 DurableJournal::Fresh DurableJournal::make_fresh() const {
   Fresh fresh{.path = options_.path + ".new", .id = random_hex(kIdSize / 2)};
   fresh.file = open(fresh.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
@@ -188,7 +188,7 @@ void DurableJournal::make_durable(uint64_t sequence) {
   settled();
 }
 
-// Everything that waits in one write and one flush. What could not be written is taken back whole.
+// Writes all queued records with one write and one flush. On failure removes all of them.
 void DurableJournal::write_waiting() {
   std::string bytes;
   uint64_t through = 0;
@@ -214,7 +214,7 @@ void DurableJournal::write_waiting() {
   size_ = written_;
 }
 
-// What is written behind torn bytes would be cut off with them when the file is opened again.
+// Opening the file would cut off records behind torn bytes, so these must go first.
 bool DurableJournal::is_whole() {
   if (torn_) torn_ = ftruncate(file_, static_cast<off_t>(written_)) != 0 || fdatasync(file_) != 0;
   return !torn_;
@@ -251,7 +251,7 @@ void DurableJournal::forget_now(uint64_t through) {
   Fresh fresh = make_fresh();
   {
     const std::lock_guard lock(mutex_);
-    if (!is_done()) {  // somebody came meanwhile
+    if (!is_done()) {  // a record was appended meanwhile
       close(fresh.file);
       return;
     }

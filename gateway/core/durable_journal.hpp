@@ -9,57 +9,59 @@
 
 namespace sandgate {
 
-// Records in one file that must outlive this process until somebody has made them durable
-// elsewhere: in order, each with a checksum. A record that was torn by a crash at the end of the
-// file is cut off when it is opened; it had not been acknowledged to anybody. Bounded: a full
-// journal refuses. Thread-safe; must outlive the coroutines that use it.
+// A bounded append-only file of checksummed records that survive this process until they have been
+// stored elsewhere. Opening the file cuts off a record torn by a crash at its end; such a record
+// was never acknowledged. A full journal refuses new records. Thread-safe; must outlive the
+// coroutines that use it.
 class DurableJournal {
  public:
   struct Options {
     std::string path;
-    size_t max_bytes = 16 << 20;  // of the file, and about as much of memory
+    size_t max_bytes = 16 << 20;  // of the file; memory use is about the same
   };
   struct Record {
     uint64_t sequence = 0;  // from 1, unique within id()
     std::string payload;
   };
 
-  // Opens or makes the file. Throws Error(unavailable) when it can't be, Error(invalid) when it is
-  // no journal.
+  // Opens or creates the file. Throws Error(unavailable) if that fails and Error(invalid) if the
+  // file is not a journal.
   explicit DurableJournal(Options options);
   ~DurableJournal();
   DurableJournal(const DurableJournal&) = delete;
   DurableJournal& operator=(const DurableJournal&) = delete;
 
-  // Resumes once the record is on disk; callers at the same time share one flush. Throws
-  // Error(unavailable) when the journal is full or the disk fails: then nothing was promised.
+  // Resumes once the record is on disk; concurrent callers share one flush. Throws Error(too_large)
+  // for more than 64 KiB, and Error(unavailable), without storing anything, if the journal is full
+  // or the disk fails.
   Task<void> append(std::string payload);
 
-  // Names this run of sequences: it changes when the journal has been emptied.
+  // Identifies the current sequence numbering; changes whenever the journal is emptied.
   std::string id() const;
-  std::vector<Record> pending(size_t most) const;  // oldest first
-  // Forgets the records up to a sequence of this id. Empties the file when none is left.
+  std::vector<Record> pending(size_t most) const;  // durable records, oldest first
+  // Removes the records up to a sequence of the current id. Recreates the file, with a new id, when
+  // none is left. Throws Error(unavailable) if that fails.
   Task<void> forget(uint64_t through);
 
   size_t records() const;
   size_t bytes() const;
-  // Reads a journal without opening it for writing: for a look from outside.
+  // Reads a journal without opening it for writing, for inspection by another process.
   struct Look {
     size_t records = 0, bytes = 0;
     bool torn = false;
   };
-  static std::optional<Look> look(const std::string& path);  // empty: there is none
+  static std::optional<Look> look(const std::string& path);  // empty: no such file
 
  private:
   struct Contents;
-  // An empty file with an id of its own, on disk.
+  // A new empty file with its own id, already on disk.
   struct Fresh {
     std::string path, id;
     int file = -1;
   };
 
-  void take_over(Fresh fresh);  // in place of the file so far; needs the lock
-  // These run on the writer's thread; the disk is waited for without the lock.
+  void take_over(Fresh fresh);  // replaces the current file; needs the lock
+  // These functions run on the writer thread and wait for the disk without holding the lock.
   Fresh make_fresh() const;
   void keep_name() const;
   void write_waiting();
@@ -72,11 +74,11 @@ class DurableJournal {
   mutable std::mutex mutex_;
   int file_ = -1;
   std::string id_;
-  std::deque<Record> records_;  // on disk, or waiting at the end
-  size_t size_ = 0;  // of the file, with what waits
-  size_t written_ = 0;  // of it, on disk
-  bool torn_ = false;  // there may be more behind that, which nobody was promised
-  uint64_t next_ = 1, durable_ = 0, failed_ = 0;  // sequences; failed: up to here not promised
+  std::deque<Record> records_;  // on disk, or queued for writing at the end
+  size_t size_ = 0;  // of the file plus queued records
+  size_t written_ = 0;  // bytes of the file on disk
+  bool torn_ = false;  // the file may have unacknowledged bytes beyond written_
+  uint64_t next_ = 1, durable_ = 0, failed_ = 0;  // sequences; up to failed_ appends failed
   std::unique_ptr<asio::thread_pool> writer_;
 };
 

@@ -27,7 +27,7 @@ constexpr std::array kNames{
     Name{ErrorCode::timeout, "timeout"},
 };
 
-// As JSON writes it: an exception's text ends at a NUL.
+// Escapes NULs as JSON does, because an exception's text ends at the first NUL.
 std::string without_nul(std::string_view text) {
   std::string shown;
   for (const char c : text)

@@ -10,7 +10,8 @@
 
 namespace sandgate {
 
-// Closed: each code names what the caller can do next. The HTTP status of each is in http/problem.
+// The closed set of failure codes; each tells what the caller can do next. http/problem maps them
+// to HTTP statuses.
 enum class ErrorCode {
   invalid,
   unauthenticated,
@@ -29,17 +30,18 @@ enum class ErrorCode {
 };
 
 std::string_view to_string(ErrorCode code);
-// Empty when the text is not a code.
+// Returns empty if the text is not a code.
 std::optional<ErrorCode> error_code_from(std::string_view text);
 
-// What is wrong with one field; `path` is a JSON Pointer into the body ("/network/allow/0").
+// A problem with one field. `path` is a JSON Pointer into the body ("/network/allow/0").
 struct FieldProblem {
   std::string path;
   std::string message;
 };
 
-// The one exception type. The message is safe to show to a client: no vendor body, no secret.
-// Caught in two places: the HTTP edge, and attempt() where a failure is a choice to make.
+// The one exception type of the project. The message is safe to show to a client: it holds no
+// vendor body and no secret. Handled at the HTTP edge, and wherever a failure leaves a choice (see
+// attempt()).
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code(code) {}
@@ -51,13 +53,13 @@ class Error : public std::runtime_error {
 
   ErrorCode code;
   std::vector<FieldProblem> fields;
-  std::string provider;  // empty: Sandgate itself
+  std::string provider;  // empty: the error is Sandgate's own
   std::optional<std::chrono::milliseconds> retry_after;
-  nlohmann::json details;  // further members of the problem document, or null
+  nlohmann::json details;  // additional members of the problem document, or null
 };
 
-// An Error(unavailable) that says `provider` refuses our credentials (401, 403), with the detail
-// {"credentials":"refused"}: the next try would be refused as well, so nobody should make it soon.
+// Returns Error(unavailable) that says `provider` refuses our credentials (401, 403), with the
+// detail {"credentials":"refused"}. An immediate retry would be refused as well.
 Error credentials_refused(const std::string& provider);
 bool are_credentials_refused(const Error& error);
 

@@ -8,8 +8,8 @@
 
 namespace sandgate {
 
-// Opens once. Any number of coroutines, each on its own executor, may wait for that. Waiting does
-// not heed cancellation: whoever makes a gate sees to it that it opens soon.
+// A one-shot event that any number of coroutines, each on its own executor, can wait for. Waiting
+// ignores cancellation, so the owner must open the gate soon. Thread-safe.
 class Gate {
  public:
   Task<void> wait() {
@@ -17,7 +17,7 @@ class Gate {
         [this](auto handler) {
           auto shared = std::make_shared<decltype(handler)>(std::move(handler));
           const auto executor = asio::get_associated_executor(*shared);
-          // Work is outstanding until the handler runs, so the loop of the waiter goes on.
+          // The guard keeps the waiter's loop running until the handler has run.
           auto resume = [shared, guard = asio::make_work_guard(executor)] {
             asio::post(guard.get_executor(), [shared] { std::move (*shared)(); });
           };

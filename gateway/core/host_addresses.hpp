@@ -8,8 +8,8 @@ namespace sandgate {
 
 using HostAddresses = std::vector<asio::ip::address>;
 
-// What this machine's resolver says of a name; empty when there is no such name. Blocks for as long
-// as whoever answers for the name likes, and cannot be called off.
+// Resolves a name with the system resolver; empty if the resolver fails. Blocks for as long as the
+// resolver takes and cannot be cancelled.
 HostAddresses host_addresses(const std::string& host);
 
 }  // namespace sandgate

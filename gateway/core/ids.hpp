@@ -7,12 +7,12 @@
 
 namespace sandgate {
 
-// "<kind>" and 24 characters of [a-z0-9] from a CSPRNG.
+// Returns `kind` followed by 24 characters of [a-z0-9] from a CSPRNG.
 std::string make_id(std::string_view kind);
-// Whether the text has that form; checked before an id reaches a query, a path or a vendor.
+// Whether the text has that form. Check it before an id reaches a query, a path or a vendor.
 bool is_id(std::string_view kind, std::string_view text);
 
-// A distinct type per kind of thing, so that a tenant's id cannot stand where a sandbox's should.
+// A distinct type per kind, so that a tenant's id cannot be passed where a sandbox's is expected.
 template <char A, char B>
 struct Id {
   static constexpr char kKind[] = {A, B, '\0'};

@@ -35,7 +35,7 @@ std::string pointer_token(std::string_view name) {
 }
 
 std::optional<int64_t> whole_number(const Json& value) {
-  constexpr double kExact = int64_t{1} << 53;  // beyond it not every integer is a double
+  constexpr double kExact = int64_t{1} << 53;  // a double represents each smaller integer
   if (value.is_number_float()) {
     const double number = value.get<double>();
     const bool whole = std::trunc(number) == number && std::abs(number) <= kExact;
@@ -114,7 +114,7 @@ std::optional<int64_t> ObjectReader::quarter_steps(std::string_view name, int64_
   const Json* member = find(name);
   if (!member) return std::nullopt;
   if (!member->is_number()) return problem(name, "must be a number"), std::nullopt;
-  // Quarters are exact in binary, so comparing floating values here is exact too.
+  // Quarters are exact in binary, so this floating-point comparison is exact.
   const double quarters = member->get<double>() * 4;
   if (!(std::abs(quarters) < 1e9) || quarters != std::floor(quarters))
     return problem(name, "must be a multiple of 0.25"), std::nullopt;

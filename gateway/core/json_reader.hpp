@@ -15,21 +15,21 @@ namespace sandgate {
 
 using Json = nlohmann::json;
 
-// Parses untrusted text: valid UTF-8, nesting at most 64, no duplicate member. Throws
-// Error(invalid) otherwise.
+// Parses untrusted text. Throws Error(invalid) unless it is valid UTF-8 JSON, nested at most 64
+// levels deep, without duplicate members and without NULs.
 Json parse_json(std::string_view text);
 
-// The value when it is a whole number, however it is written (600, 600.0, 6e2); empty when it is
-// none or too large.
+// Returns the value if it is a whole number in any notation (600, 600.0, 6e2). Empty otherwise, or
+// if it exceeds int64_t or, with a fraction or exponent, 2^53.
 std::optional<int64_t> whole_number(const Json& value);
 
-// What is wrong with a document, gathered so that a caller learns of everything at once.
+// Collects the problems of a document, so that a client learns all of them at once.
 class Problems {
  public:
   void add(std::string path, std::string message);
   bool empty() const { return fields_.empty(); }
   const std::vector<FieldProblem>& fields() const { return fields_; }
-  // Throws Error(invalid) that carries every problem; the message names the first.
+  // Throws Error(invalid) with all problems, if any; its message is the first problem.
   void throw_if_any() const;
 
  private:
@@ -41,30 +41,31 @@ struct TextRule {
   size_t max = 1024;  // bytes
 };
 
-// Reads one JSON object member by member. An absent or null member is empty; a wrong one is
-// empty and a problem with its JSON Pointer. finish() reports members nobody asked for.
+// Reads one JSON object member by member. The readers return empty for an absent or null member.
+// For an invalid member they return empty and record a problem with its JSON Pointer. finish()
+// records members that were never read.
 class ObjectReader {
  public:
   ObjectReader(const Json& value, Problems& problems, std::string path = "");
 
   bool has(std::string_view name);
   std::optional<std::string> text(std::string_view name, TextRule rule = {});
-  // One of the given words.
+  // A text that must be one of `allowed`.
   std::optional<std::string> word(std::string_view name,
                                   std::initializer_list<std::string_view> allowed);
   std::optional<int64_t> integer(std::string_view name, int64_t min, int64_t max);
   std::optional<bool> boolean(std::string_view name);
-  // A number in steps of a quarter, as thousandths (0.25 is 250): no binary fraction leaves here.
+  // A multiple of 0.25, returned in thousandths (0.25 is 250) to avoid binary fractions.
   std::optional<int64_t> quarter_steps(std::string_view name, int64_t min_milli, int64_t max_milli);
   std::optional<std::vector<std::string>> texts(std::string_view name, size_t max_items,
                                                 TextRule rule = {});
-  // Members that are null are absent; a name with a NUL is a problem.
+  // Null members count as absent. A name with a NUL is a problem.
   std::optional<std::map<std::string, std::string>> text_map(std::string_view name,
                                                              size_t max_items, TextRule rule = {});
-  // The member itself when it is an object or array; null when absent or wrong.
+  // Returns a pointer to the member, or null if it is absent or of another type.
   const Json* object(std::string_view name);
   const Json* array(std::string_view name, size_t max_items);
-  // The member whatever it is; null when absent.
+  // Returns the member of any type, or null if it is absent.
   const Json* any(std::string_view name);
 
   std::string path_of(std::string_view name) const;

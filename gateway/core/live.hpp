@@ -3,8 +3,9 @@
 
 namespace sandgate {
 
-// A setting that may be changed while other threads read it: each sees the old value or the new,
-// and nothing else hangs on which. A copy has the value of its moment.
+// A setting that can change while other threads read it. Readers see the old or the new value;
+// relaxed ordering, so it must not publish other data. A copy holds the value at the time of
+// copying.
 template <class T>
 class Live {
  public:

@@ -21,7 +21,7 @@ spdlog::logger& logger() {
   return *instance;
 }
 
-// Invalid UTF-8 from outside must not make a log line throw.
+// Replaces invalid UTF-8, so that external input cannot make a log line throw.
 std::string dump(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -11,8 +11,8 @@ namespace sandgate::log {
 using Field = std::pair<std::string_view, nlohmann::json>;
 enum class Format { text, json };
 
-// One line per event on standard error: an event is a short constant phrase, what varies goes in
-// fields. Thread-safe. Secrets cannot be fields: Secret has no conversion to JSON.
+// Writes one line per event to standard error. `event` is a short constant phrase; variable parts
+// go into `fields`. Thread-safe. Secret has no conversion to JSON, so it cannot be a field.
 void configure(Format format, std::string_view level);
 void debug(std::string_view event, std::initializer_list<Field> fields = {});
 void info(std::string_view event, std::initializer_list<Field> fields = {});

@@ -5,18 +5,18 @@
 
 namespace sandgate {
 
-// Metrics in the text format that Prometheus reads (0.0.4). All samples of a metric are written
-// after its begin() and before that of the next.
+// Writes metrics in Prometheus' text format (0.0.4). Write all samples of a metric after its
+// begin() and before the next begin().
 class MetricText {
  public:
   // A metric with one sample and no labels.
   void gauge(std::string_view name, std::string_view help, uint64_t value);
   void counter(std::string_view name, std::string_view help, uint64_t value);
 
-  // A metric with samples of its own; `type` is a word of the format's: "counter", "histogram".
+  // Starts a metric with several samples; `type` is a format keyword: "counter", "histogram".
   void begin(std::string_view name, std::string_view type, std::string_view help);
-  // `name` is the metric's, for a histogram's parts with their suffix; `labels` are as the format
-  // writes them between the braces, `a="1",b="2"`, or empty for none.
+  // `name` is the metric's name, plus a suffix for the parts of a histogram. `labels` is the text
+  // between the braces, `a="1",b="2"`, or empty.
   void sample(std::string_view name, std::string_view labels, uint64_t value);
   void sample(std::string_view name, std::string_view labels, double value);  // to nine digits
 
@@ -28,7 +28,7 @@ class MetricText {
   std::string text_;
 };
 
-// A number in the digits that samples and bounds of histograms have.
+// Formats a number like samples and histogram bounds: at most nine significant digits.
 std::string metric_number(double value);
 
 }  // namespace sandgate

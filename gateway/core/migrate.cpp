@@ -9,7 +9,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::minutes kPatience{10};
-// Any constant: it only has to be the same in every replica.
+// An arbitrary constant that must be the same in every replica.
 constexpr int64_t kLock = 0x53414e4447415445;
 
 void check_history(const pqxx::result& applied, const std::vector<Migration>& migrations) {
@@ -39,10 +39,10 @@ bool has_schema(pqxx::work& tx) {
 
 Task<std::vector<std::string>> migrate(Database& database,
                                        const std::vector<Migration>& migrations) {
-  // One transaction for all: the advisory lock and the steps end together.
+  // One transaction for all steps, so that the advisory lock covers exactly them.
   co_return co_await database.run_within(kPatience, [&migrations](pqxx::work& tx) {
-    // Another replica's migrations are waited for, and so is whoever reads what these change:
-    // nothing works before they are through.
+    // Wait without limit for another replica's migrations and for readers of the altered tables:
+    // the gateway cannot work before the schema is complete.
     tx.exec("SET LOCAL lock_timeout = 0");
     tx.exec("SELECT pg_advisory_xact_lock(" + std::to_string(kLock) + ")");
     tx.exec(

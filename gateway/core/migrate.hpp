@@ -6,24 +6,24 @@
 
 namespace sandgate {
 
-// One step of the schema, forward only. Names sort in the order they apply ("0001_tenants").
+// One forward-only schema step. Steps apply in the order of their names ("0001_tenants").
 struct Migration {
   std::string name;
   std::string sql;
 };
 
-// The files of migrations/, compiled in.
+// The files of migrations/, embedded in the binary.
 const std::vector<Migration>& shipped_migrations();
 
-// Applies what is missing in one transaction, under an advisory lock so that replicas starting
-// together do not race. Throws Error(conflict) when the database holds a step
-// this binary does not know, one whose text changed, or one that would now apply out of order.
-// Returns the names applied.
+// Applies all missing steps in one transaction. An advisory lock serializes replicas that start
+// together. Throws Error(conflict) if the database has a step this binary does not know, if an
+// applied step's text has changed, or if a missing step sorts before an applied one. Returns the
+// names of the applied steps.
 Task<std::vector<std::string>> migrate(Database& database,
                                        const std::vector<Migration>& migrations);
 
-// Waits until the database has its first step; of others, which may be under way, nothing is said.
-// Throws Error(unavailable) when it still has none after `patience`: nobody set it up.
+// Waits until the database has its migration table; migrations may still be running. Throws
+// Error(unavailable) if the table is still missing after `patience`.
 Task<void> await_schema(Database& database, std::chrono::milliseconds patience);
 
 }  // namespace sandgate

@@ -2,14 +2,14 @@
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/time.hpp"
 
-// Moments as people write them.
+// Parsing of points in time as users write them.
 namespace sandgate {
 
-// An RFC 3339 time with any offset, or a date for its first moment in UTC; empty for anything else.
+// Parses an RFC 3339 time with any offset, or a date as its midnight in UTC; empty otherwise.
 std::optional<Time> moment_from(std::string_view text);
-// A member that is such a moment. What is none is empty and a problem of the reader's.
+// Reads such a time from a member. Returns empty and records a problem if it is invalid.
 std::optional<Time> read_moment(ObjectReader& reader, std::string_view name);
-// The first moment of the month (UTC) in which a span ends that goes up to `end`.
+// Returns the first moment of the UTC month that contains the end of a span; `end` is exclusive.
 Time month_of_end(Time end);
 
 }  // namespace sandgate

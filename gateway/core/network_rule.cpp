@@ -36,7 +36,7 @@ std::optional<int> number_from(std::string_view text, int max) {
   return value < 0 || value > max ? std::nullopt : std::optional(value);
 }
 
-// "address" or "address/length", as a block with its host bits cleared.
+// Parses "address" or "address/length" into a block with its host bits cleared.
 template <class Network, class Make>
 std::optional<Network> block_from(std::string_view text, int bits, Make make_address) {
   const size_t slash = std::min(text.find('/'), text.size());
@@ -55,7 +55,7 @@ std::optional<ip::network_v4> v4_from(std::string_view text) {
 }
 
 std::optional<ip::network_v6> v6_from(std::string_view text) {
-  // A zone ("%eth0") names an interface of one machine: no rule can mean that.
+  // A zone ("%eth0") names an interface of one machine, which has no meaning in a rule.
   if (text.find('%') != std::string_view::npos) return std::nullopt;
   return block_from<ip::network_v6>(text, 128, [](const std::string& address, auto& failure) {
     return ip::make_address_v6(address, failure);
@@ -100,7 +100,7 @@ std::optional<std::string> host_name_from(std::string_view text) {
     if (dot == std::string_view::npos) break;
     rest.remove_prefix(dot + 1);
   }
-  // "1.2.3" or "0x7f.1": resolvers read these as addresses, so they are no names.
+  // Resolvers read "1.2.3" or "0x7f.1" as addresses, so they are not names.
   if (label.front() >= '0' && label.front() <= '9') return std::nullopt;
   return name;
 }

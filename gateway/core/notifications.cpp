@@ -61,7 +61,7 @@ void Notifications::listen_until_broken() {
     receivers.push_back(std::make_unique<Receiver>(connection, channel, callbacks));
   for (const auto& [channel, callbacks] : callbacks_)
     for (const auto& callback : callbacks) callback("");
-  // A quarter of a second bounds how long a stop waits; notifications themselves arrive at once.
+  // The 250 ms bound how long stop() waits; notifications themselves arrive at once.
   while (!stopping_) connection.await_notification(0, 250'000);
 }
 

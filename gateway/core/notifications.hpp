@@ -9,11 +9,12 @@
 
 namespace sandgate {
 
-// PostgreSQL's LISTEN on a connection and thread of its own: how replicas tell each other that
-// something cached has changed (`SELECT pg_notify(channel, payload)` inside a transaction).
+// Receives PostgreSQL notifications (LISTEN) on a dedicated connection and thread. Replicas use
+// them for cache invalidation: `SELECT pg_notify(channel, payload)` in a transaction.
 //
-// Callbacks run on that thread: they must be quick and thread-safe. After every (re)connect each
-// is called once with an empty payload, which means that anything may have changed meanwhile.
+// Callbacks run on that thread: they must be quick and thread-safe. After every connect or
+// reconnect each callback is called once with an empty payload: anything may have changed
+// meanwhile.
 class Notifications {
  public:
   explicit Notifications(std::string url);
@@ -22,10 +23,10 @@ class Notifications {
   Notifications& operator=(const Notifications&) = delete;
 
   using Callback = std::function<void(const std::string& payload)>;
-  // Only before start(). `channel` is an SQL identifier of ours.
+  // Call only before start(). `channel` must be a trusted SQL identifier.
   void subscribe(std::string channel, Callback callback);
   void start();
-  // No callback is called after it. What callbacks use has to outlive it, or the object.
+  // Joins the thread within about 250 ms; no callback runs afterwards. The destructor calls it.
   void stop();
 
  private:

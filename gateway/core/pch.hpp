@@ -1,5 +1,5 @@
 #pragma once
-// Precompiled for every library of ours: the headers that almost every file needs anyway.
+// Precompiled for every library of this project: headers that almost every file needs.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -21,5 +21,5 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <nlohmann/json.hpp>
 
-// Compiled once, by json.cpp.
+// Instantiated once, in json.cpp.
 extern template class nlohmann::basic_json<>;

@@ -5,10 +5,10 @@
 
 namespace sandgate {
 
-// The kernel's CSPRNG, drawn in pages per thread: an id costs no system call of its own.
+// Random bytes from the kernel's CSPRNG, buffered per thread to avoid a system call per id.
 uint8_t random_byte();
 void random_fill(std::span<uint8_t> out);
-// `bytes` random bytes as lower-case hex.
+// Returns `bytes` random bytes as lower-case hex.
 std::string random_hex(size_t bytes);
 
 }  // namespace sandgate

@@ -14,18 +14,18 @@
 
 namespace sandgate {
 
-// Values read from the database again and again, kept for a moment. Thread-safe and bounded.
+// A thread-safe bounded cache of values loaded from the database, with refresh-ahead.
 //
 //   age < soft          served from memory
-//   soft <= age < hard  served from memory while one background load renews it
-//   hard <= age         one load, for which all who ask for the key wait
-//   the load fails with unavailable: what is there is served until `outage` after its last good
-//   load, with a new attempt every `pause_after_failure`; otherwise the failure goes to the caller.
+//   soft <= age < hard  served from memory while one background load renews the value
+//   hard <= age         one load, shared by all callers that wait for the key
 //
-// "There is none" is a value too. expire() and expire_all() make entries as old as `hard`, also
-// when a load is under way; what expire() named is not served in an outage either. At most
-// `max_first_loads` keys that are not in the cache are loaded at once; beyond, Error(unavailable),
-// so that a flood of unknown keys cannot drown the database.
+// If a load fails with unavailable, the old value is served until `outage` after its last
+// successful load, with one retry per `pause_after_failure`. Other failures go to the caller.
+// Absence is cached too. expire() and expire_all() make entries as old as `hard`, even if a load is
+// in progress; an entry named by expire() is not served during an outage either. At most
+// `max_first_loads` keys without a cached value are loaded at once; further ones get
+// Error(unavailable), so that a flood of unknown keys cannot overload the database.
 template <class Value>
 class RefreshingCache {
  public:
@@ -41,8 +41,8 @@ class RefreshingCache {
   RefreshingCache(Options options, Load load)
       : options_(options), load_(std::move(load)), entries_(options.capacity) {}
 
-  // The value when it is in memory and young enough: no coroutine, for paths that are hot. An
-  // engaged null means that there is none.
+  // Returns the value if it is cached and younger than `soft`, without a coroutine, for hot paths.
+  // An engaged null means that the key is known to have no value.
   std::optional<Shared> peek(std::string_view key) {
     const auto found = entries_.find(key);
     if (!found) return std::nullopt;
@@ -52,14 +52,14 @@ class RefreshingCache {
     return value->shared;
   }
 
-  // What was last loaded, however old; null when there is none or it was never asked for.
+  // Returns the last loaded value of any age; null if the key has no value or is not cached.
   Shared last_known(std::string_view key) {
     const auto found = entries_.find(key);
     const auto known = found ? known_of(**found) : nullptr;
     return known ? known->shared : nullptr;
   }
 
-  // Null when there is none.
+  // Returns null if the key has no value.
   Task<Shared> get(std::string key) {
     if (auto young = peek(key)) co_return std::move(*young);
     const std::shared_ptr<Entry> entry = entries_.with(
@@ -74,7 +74,7 @@ class RefreshingCache {
     if (known && failed_lately && outlasts_outage(*entry, *known)) co_return known->shared;
     auto loading = load_once(key, entry, executor);
     co_await loading->gate.wait();
-    // One that had begun before the change was known. The next one begins after we came.
+    // This load may have begun before the key expired. A second one begins after this call.
     if (!loading->failure && stale(*entry, *known_of(*entry))) {
       loading = load_once(std::move(key), entry, executor);
       co_await loading->gate.wait();
@@ -97,7 +97,7 @@ class RefreshingCache {
   struct Known {
     Shared shared;
     Steady::time_point loaded_at;
-    uint64_t expired = 0, all_expired = 0;  // the counters when its load began
+    uint64_t expired = 0, all_expired = 0;  // values of the counters when its load began
   };
   struct Loading {
     Gate gate;
@@ -105,10 +105,10 @@ class RefreshingCache {
   };
   struct Entry {
     std::atomic<uint64_t> expired{0};
-    std::atomic<Steady::rep> failed_at{0};  // of the last load that ended in unavailable
-    std::mutex mutex;  // of both below
-    std::shared_ptr<const Known> known;  // null: never loaded
-    std::shared_ptr<Loading> loading;  // null: no load under way
+    std::atomic<Steady::rep> failed_at{0};  // when a load last ended in unavailable
+    std::mutex mutex;  // guards the two members below
+    std::shared_ptr<const Known> known;  // null: never loaded successfully
+    std::shared_ptr<Loading> loading;  // null: no load in progress
   };
 
   static std::shared_ptr<const Known> known_of(Entry& entry) {
@@ -123,12 +123,12 @@ class RefreshingCache {
   bool stale(const Entry& entry, const Known& known) const {
     return known.expired != entry.expired || known.all_expired != all_expired_;
   }
-  // What is known to have changed is not served, database or not.
+  // A value known to have changed is not served, even during an outage.
   bool outlasts_outage(const Entry& entry, const Known& known) const {
     return known.expired == entry.expired && age(known) < options_.outage;
   }
 
-  // Joins the load under way, or starts one on `executor`: it does not end with who asked for it.
+  // Joins the load in progress or starts one on `executor`. The load outlives its caller.
   std::shared_ptr<Loading> load_once(std::string key, std::shared_ptr<Entry> entry,
                                      const asio::any_io_executor& executor) {
     std::shared_ptr<Loading> loading;
@@ -157,7 +157,7 @@ class RefreshingCache {
     return loading;
   }
 
-  // Never throws: what goes wrong is in `loading`.
+  // Never throws; stores the failure in `loading`.
   Task<void> load(std::string key, std::shared_ptr<Entry> entry, std::shared_ptr<Loading> loading) {
     Known known{.loaded_at = Steady::now(), .expired = entry->expired, .all_expired = all_expired_};
     try {

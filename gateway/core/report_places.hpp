@@ -6,14 +6,14 @@
 
 namespace sandgate {
 
-// How many reports of each tenant are under way: one who asks for many at once leaves the others
-// their places at the database. Thread-safe.
+// Limits the concurrent reports per tenant, so that one tenant cannot occupy all report
+// connections. Thread-safe.
 class ReportPlaces {
  public:
   explicit ReportPlaces(size_t most = 8) : most_(most) {}
 
-  // A place for as long as what it returns is held. "" is nobody's in particular, who always has
-  // one. Throws Error(rate_limited) with retry_after.
+  // Takes a place and returns a token that holds it. An empty `whose` (no particular tenant) is not
+  // limited. Throws Error(rate_limited) with retry_after when all places are taken.
   std::shared_ptr<void> take(const std::string& whose);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace sandgate {
 
-// A string that never prints and is wiped when it goes. `reveal` marks each place that uses it.
+// A string that is never printed and that its destructor wipes. `reveal` marks every use.
 class Secret {
  public:
   Secret() = default;

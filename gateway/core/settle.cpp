@@ -32,7 +32,7 @@ Task<void> linger(Task<void> task) {
   try {
     co_await std::move(task);
   } catch (const std::exception&) {
-    // A companion's failure shows in the main task, or does not matter.
+    // A companion's failure either shows in the main task or does not matter.
   }
   asio::steady_timer forever(co_await asio::this_coro::executor,
                              asio::steady_timer::time_point::max());

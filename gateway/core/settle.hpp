@@ -4,12 +4,13 @@
 
 #include "gateway/core/async.hpp"
 
-// Tasks that run beside a timer or beside each other. A race of Asio waits for its first success,
-// so a task enters one as a value that tells how it ended: a failure decides it as well. Races
-// themselves are of tasks without a value, because each further type is dear to compile.
+// Tasks that run concurrently with a timer or with each other. Asio's race waits for the first
+// success. A task therefore enters a race wrapped as one that never fails, so that its failure
+// decides the race too. Races use Task<void> only, because every further type is expensive to
+// compile.
 namespace sandgate {
 
-// How a task ended.
+// A task's result or failure.
 template <class T>
 struct Settled {
   std::optional<T> value;
@@ -21,7 +22,7 @@ struct Settled {
   }
 };
 
-// Throws nothing. `settled` must outlive the task.
+// Stores how `task` ends in `settled`, which must outlive the task. Never throws.
 template <class T>
 Task<void> settle(Task<T> task, Settled<T>& settled) {
   try {
@@ -31,11 +32,11 @@ Task<void> settle(Task<T> task, Settled<T>& settled) {
   }
 }
 
-// Whether a task that throws nothing ended by itself before its time ran out.
+// Returns whether a task that never throws ended by itself within `limit`; otherwise cancels it.
 Task<bool> ends_within(std::chrono::steady_clock::duration limit, Task<void> task);
 
-// Races a task against a timer; empty when time ran out, at once what the task throws. The task is
-// cancelled through its cancellation slot: one that ignores the slot holds the race until it ends.
+// Races a task against a timer. Returns empty on timeout; rethrows the task's exception at once. On
+// timeout the task is cancelled; a task that ignores its cancellation slot delays the return.
 template <class T>
 Task<std::optional<T>> with_timeout(std::chrono::steady_clock::duration limit, Task<T> task) {
   Settled<T> settled;
@@ -48,7 +49,7 @@ Task<std::optional<T>> with_timeout(std::chrono::steady_clock::duration limit, T
 Task<std::optional<std::monostate>> with_timeout(std::chrono::steady_clock::duration limit,
                                                  Task<void> task);
 
-// attempt() with a limit: Error(timeout) as the outcome when time ran out.
+// attempt() with a limit: the outcome is Error(timeout) on timeout.
 template <class T>
 auto attempt_within(std::chrono::steady_clock::duration limit, Task<T> task)
     -> Task<Outcome<std::conditional_t<std::is_void_v<T>, std::monostate, T>>> {
@@ -61,7 +62,7 @@ auto attempt_within(std::chrono::steady_clock::duration limit, Task<T> task)
   co_return Outcome<Value>(std::move(*value));
 }
 
-// The task's value; throws what it throws, and Error(timeout) when time ran out.
+// Returns the task's value; throws its exception, or Error(timeout) on timeout.
 template <class T>
 Task<T> within(std::chrono::steady_clock::duration limit, Task<T> task) {
   auto attempting = attempt_within(limit, std::move(task));
@@ -70,12 +71,12 @@ Task<T> within(std::chrono::steady_clock::duration limit, Task<T> task) {
   if constexpr (!std::is_void_v<T>) co_return std::move(std::get<0>(outcome));
 }
 
-// Runs a task that throws nothing and, on the same executor, `companion` beside it, which is
-// cancelled when the task ends.
+// Runs a task that never throws together with `companion` on the same executor. Cancels the
+// companion when the task ends.
 Task<void> ends_beside(Task<void> task, Task<void> companion);
 
-// Runs `main` and, on the same executor, `companion` beside it; ends as `main` ends (value or
-// exception) and cancels the companion then. What the companion throws is dropped.
+// Runs `main` together with `companion` on the same executor and ends as `main` does (value or
+// exception), cancelling the companion. Exceptions of the companion are dropped.
 template <class T>
 Task<T> with_companion(Task<T> main, Task<void> companion) {
   Settled<T> settled;
@@ -84,7 +85,7 @@ Task<T> with_companion(Task<T> main, Task<void> companion) {
   co_return settled.take();
 }
 
-// Ends only when it is cancelled, so that a race against it is decided by the other side.
+// Runs a task, then waits until cancelled, so that it never decides a race.
 Task<void> linger(Task<void> task);
 
 }  // namespace sandgate

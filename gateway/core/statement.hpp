@@ -9,23 +9,23 @@ namespace sandgate {
 
 using DatabaseConnection = std::remove_reference_t<decltype(std::declval<pqxx::work&>().conn())>;
 
-// The name under which a statement of this text is known to the connection of this thread; the
-// server parses and plans it once.
+// Returns the name of the statement prepared on this thread's connection; prepares it on first use,
+// so that the server parses it once.
 std::string prepared_name(DatabaseConnection& connection, const std::string& sql);
 
-// For each new connection of a thread, which knows none yet.
+// Call for each new connection of a thread: a new connection has no prepared statements.
 void forget_prepared();
 
-// Lets the transaction end before it is on disk: a crash of the server may lose it, unless a later
-// commit that waits took it along. For what is done again then, or was for nothing.
+// Makes the commit asynchronous: a server crash may lose the transaction, unless a later
+// synchronous commit flushed it. For work that can be repeated or lost without harm.
 inline void commit_lazily(pqxx::work& tx) { tx.exec("SET LOCAL synchronous_commit TO off"); }
 
-// For statements with filters that may be absent: from here to the end of the transaction the
-// server plans for the values at hand, and so with the index that serves them.
+// Makes the server plan for actual parameter values until the end of the transaction. For
+// statements with optional filters, so that each can use the fitting index.
 inline void plan_for_values(pqxx::work& tx) { tx.exec("SET LOCAL plan_cache_mode TO auto"); }
 
-// Runs a statement that runs often. Its text has to be one of a fixed number: never composed from
-// values.
+// Runs a frequent statement as a prepared one. `sql` must be one of a fixed set of texts, never
+// composed from values.
 template <class... Args>
 pqxx::result run_prepared(pqxx::transaction_base& tx, const std::string& sql, Args&&... args) {
   return tx.exec_prepared(prepared_name(tx.conn(), sql), std::forward<Args>(args)...);

@@ -7,10 +7,11 @@
 namespace sandgate {
 namespace {
 
-// The moment before it can still be written, too: there is no year 0.
+// One day after the start of year 1, so that the preceding moment can be written too: RFC 3339 has
+// no year 0.
 constexpr Time kEarliest = std::chrono::sys_days{std::chrono::year(1) / 1 / 2};
 
-// Reads exactly `digits` decimal digits at `at`; -1 when they are not there.
+// Reads exactly `digits` decimal digits at `at`; -1 if there are fewer.
 int read_digits(std::string_view text, size_t at, size_t digits) {
   if (at + digits > text.size()) return -1;
   int value = 0;
@@ -25,7 +26,7 @@ bool has(std::string_view text, size_t at, std::string_view allowed) {
   return at < text.size() && allowed.find(text[at]) != std::string_view::npos;
 }
 
-// The fraction after the seconds, cut to microseconds; `at` moves behind it.
+// Reads the fraction of the seconds, truncated to microseconds, and moves `at` behind it.
 std::optional<int64_t> read_fraction(std::string_view text, size_t& at) {
   if (!has(text, at, ".")) return 0;
   int64_t micros = 0, unit = 100'000;

@@ -6,19 +6,19 @@
 
 namespace sandgate {
 
-// Microseconds, as PostgreSQL keeps them: a time survives the way there and back unchanged.
+// A time in microseconds, PostgreSQL's resolution: storing it in the database loses nothing.
 using Time = std::chrono::sys_time<std::chrono::microseconds>;
 
-// RFC 3339 in UTC: "2026-11-20T08:09:10Z", with a fraction only when there is one.
+// Formats as RFC 3339 in UTC: "2026-11-20T08:09:10Z", with a fraction only if it is not zero.
 std::string to_rfc3339(Time time);
-// Accepts any offset; empty when the text is not a time, or one before the second day of year 1.
+// Accepts any offset. Empty if the text is not a time or lies before the second day of year 1.
 std::optional<Time> from_rfc3339(std::string_view text);
 
-// From and to PostgreSQL's extract(epoch) in microseconds.
+// Convert from and to PostgreSQL's extract(epoch), in microseconds.
 inline Time from_micros(int64_t micros) { return Time(std::chrono::microseconds(micros)); }
 inline int64_t to_micros(Time time) { return time.time_since_epoch().count(); }
 
-// Where time comes from, so that tests can hold it still.
+// A replaceable source of time, so that tests can stop it.
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -3,7 +3,7 @@
 namespace sandgate {
 namespace {
 
-// Another executor with a trace on it. What Asio asks of an executor, it asks of the other.
+// Wraps an executor and adds a trace. Forwards queries and properties to the wrapped executor.
 class TracedExecutor {
  public:
   TracedExecutor(asio::any_io_executor inner, TracePtr trace) noexcept

@@ -6,9 +6,8 @@
 
 namespace sandgate {
 
-// Whose doing something is, as the caller said by the headers of W3C's trace context. It travels
-// with the executor that coroutines run on, so that what they call need not hand it on: whoever
-// talks to somebody else finds it there.
+// The W3C trace context that a request came with. It is attached to the executor that the request's
+// coroutines run on, so that outgoing calls find it without passing it through every function.
 struct Trace {
   std::string parent;  // traceparent
   std::string state;  // tracestate, or empty
@@ -17,12 +16,13 @@ struct Trace {
 };
 using TracePtr = std::shared_ptr<const Trace>;
 
-// The executor, where what runs belongs to the trace; the executor itself when that is null.
+// Returns an executor that carries the trace; `executor` itself if the trace is null.
 asio::any_io_executor traced(asio::any_io_executor executor, TracePtr trace);
-// The trace of what runs on the executor, or on a strand over it; null when it belongs to none.
+// Returns the trace carried by the executor or by the executor under a strand; null if there is
+// none.
 TracePtr trace_of(const asio::any_io_executor& executor);
 
-// Runs the task as part of the trace.
+// Runs the task on the current executor with the trace attached.
 template <class T>
 Task<T> under(TracePtr trace, Task<T> task) {
   const asio::any_io_executor here = co_await asio::this_coro::executor;

@@ -6,14 +6,14 @@
 namespace sandgate {
 namespace {
 
-// Bytes of the well-formed sequence at the start of `text` (never empty), or 0.
+// Length of the well-formed sequence at the start of `text` (not empty), or 0.
 size_t sequence_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t lead = byte(0);
   if (lead < 0x80) return 1;
   const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
   if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-  // The second byte's range is what excludes overlong forms, surrogates and too large values.
+  // The range of the second byte excludes overlong forms, surrogates and values above U+10FFFF.
   const uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   if (byte(1) < low || byte(1) > high) return 0;

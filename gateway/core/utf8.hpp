@@ -6,11 +6,11 @@ namespace sandgate {
 
 // Strict UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF.
 bool is_utf8(std::string_view text);
-// The text with every byte that does not belong replaced by U+FFFD, for names that must be shown.
+// Replaces every byte that is not part of valid UTF-8 by U+FFFD, for display.
 std::string to_utf8(std::string_view bytes);
 
-// The beginning of a text that was cut, without the part of a character at its end. What is no
-// UTF-8 all the same stays as it is.
+// Drops the incomplete character at the end of truncated text. Returns text that is invalid
+// elsewhere unchanged.
 std::string_view without_cut_character(std::string_view text);
 
 }  // namespace sandgate
