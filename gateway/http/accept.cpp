@@ -12,7 +12,7 @@
 namespace sandgate::http {
 namespace {
 
-// Takes what stands before the separator off the text.
+// Removes the part before the separator from the text and returns it trimmed.
 std::string_view take_until(std::string_view& text, char separator) {
   const size_t end = text.find(separator);
   const std::string_view front = text.substr(0, end);
@@ -20,7 +20,7 @@ std::string_view take_until(std::string_view& text, char separator) {
   return trimmed(front);
 }
 
-// What is no weight weighs as if it were absent.
+// A missing or malformed weight counts as 1.
 double weight_of(std::string_view parameters) {
   while (!parameters.empty()) {
     const std::string text(take_until(parameters, ';'));
@@ -33,7 +33,7 @@ double weight_of(std::string_view parameters) {
   return 1;
 }
 
-// The heaviest mention; empty: not named.
+// Returns the greatest weight given for the type; empty if the type is not listed.
 std::optional<double> weight_in(std::string_view accept, std::string_view type) {
   std::optional<double> heaviest;
   while (!accept.empty()) {

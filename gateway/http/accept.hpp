@@ -3,9 +3,9 @@
 
 namespace sandgate::http {
 
-// Whether an Accept field (RFC 9110, 12.5.1) asks for `wanted` rather than for the media type that
-// is answered otherwise: it names `wanted`, and `usual` not at all or with less weight. Wild cards
-// ask for what is usual anyway.
+// Whether an Accept field (RFC 9110, 12.5.1) prefers `wanted` to `usual`, the default media type:
+// it must list `wanted` explicitly and with a greater weight than `usual`, if that is listed at
+// all. Wild cards are ignored.
 bool prefers(std::string_view accept, std::string_view wanted, std::string_view usual);
 
 }  // namespace sandgate::http

@@ -7,28 +7,27 @@
 
 namespace sandgate::http {
 
-// Whether a caller who may do something may do it now: suspension, request rates, streams and
-// connections at once.
-// Called on any io thread.
+// Decides whether a permitted request may run at this time: suspension, request rates, and limits
+// on concurrent streams, bodies and connections. Called on any io thread.
 class Admission {
  public:
   virtual ~Admission() = default;
-  // Throws Error(forbidden) for what a suspended tenant may not do, Error(rate_limited) with
-  // retry_after for too many requests.
+  // Throws Error(forbidden) if the tenant is suspended and the route is not allowed then, and
+  // Error(rate_limited) with retry_after if the tenant exceeds its request rate.
   virtual void admit(const Caller& caller, const Route& route) = 0;
-  // Whether what was admitted may go on: the tenant may have been suspended meanwhile, as far as
-  // is known without waiting.
+  // Whether an admitted request may continue. False if the tenant was suspended meanwhile, as far
+  // as the cache knows.
   virtual bool may_go_on(const Caller&, const Route&) const { return true; }
-  // Counts one streaming answer, streamed body or WebSocket of the caller for as long as what it
-  // returns lives (null counts nothing). Throws Error(quota_exceeded) when there are too many.
+  // Counts a streaming answer, streamed body or WebSocket of the caller until the returned token is
+  // destroyed (null: not counted). Throws Error(quota_exceeded) beyond the tenant's limit.
   virtual std::shared_ptr<void> open_stream(const Caller&) { return nullptr; }
-  // The same for a body that is on its way and holds its connection: Error(rate_limited).
+  // Likewise counts a request body that is being received; throws Error(rate_limited).
   virtual std::shared_ptr<void> open_body(const Caller&) { return nullptr; }
-  // The same for the connection that a request of the caller's tenant holds: Error(rate_limited).
+  // Likewise counts the connection of a request of the caller's tenant; throws Error(rate_limited).
   virtual std::shared_ptr<void> hold_connection(const Caller&, Comer) { return nullptr; }
 
-  // Counts the connection of a request whose caller is known, for as long as the request lives.
-  // Throws Error(rate_limited) where its tenant holds all it may: the answer is the last one then.
+  // Counts the connection of an authenticated request for as long as the request lives. Throws
+  // Error(rate_limited) if its tenant is at its limit; the connection closes after that answer.
   void give_place(Request& request, Comer comer) {
     request.turned_away = true;
     request.place = hold_connection(request.caller, comer);
@@ -36,7 +35,7 @@ class Admission {
   }
 };
 
-// Error(invalid) when an operator names no tenant to act for.
+// Throws Error(invalid) if an operator names no tenant to act for.
 inline void require_tenant(const Caller& caller) {
   if (caller.tenant) return;
   throw Error::invalid("X-Sandgate-Tenant",
@@ -44,7 +43,7 @@ inline void require_tenant(const Caller& caller) {
                        "(--tenant of the command line)");
 }
 
-// What a suspended tenant is told.
+// The error for requests that suspension forbids.
 inline Error tenant_is_suspended() {
   return Error(ErrorCode::forbidden, "this tenant is suspended: it may only look and delete");
 }

@@ -12,7 +12,7 @@ constexpr size_t kMaxSecretBytes = 512;
 
 Error unauthenticated(const char* message) { return Error(ErrorCode::unauthenticated, message); }
 
-// Two ways to write one key, as clients of other APIs do, are the same.
+// Whether two texts are spellings of one key, as clients of other APIs write them.
 bool are_one_key(std::string_view a, std::string_view b) {
   if (a == b) return true;
   const auto first = api_secret_hash(a), second = api_secret_hash(b);
@@ -44,12 +44,12 @@ std::optional<std::string> tenant_header(const Request& request) {
   return std::string(trimmed(*header));
 }
 
-// Whom the caller wants to act for. Throws Error(not_found) when he may not.
+// Sets the tenant that the caller acts for. Throws Error(not_found) if that is not allowed.
 void choose_tenant(Caller& caller, const std::optional<std::string>& wanted) {
   if (!wanted) return;
   const auto id = TenantId::parse(*wanted);
   const bool allowed = caller.is_operator() || caller.tenant == id;
-  // The text is not repeated unless it is an id: it came from anywhere.
+  // Only a well-formed id is repeated in the message; other text is untrusted input.
   if (!id || !allowed) throw Error::not_found("tenant", id ? id->value : "");
   caller.tenant = id;
 }

@@ -13,24 +13,26 @@
 
 namespace sandgate::http {
 
-// API keys from the registry, cached: a revocation counts at once where NOTIFY arrives and within a
-// second where it does not; expiry and grace are looked at on every use. While the database is
-// away, keys used within the last minute go on working and others are Error(unavailable).
+// Authenticates API keys against the registry through a cache. A revocation takes effect at once
+// through NOTIFY, and within a second without it. Expiry and the grace period of replaced secrets
+// are checked on every use. While the database is unavailable, keys loaded within the last minute
+// still work; others get Error(unavailable).
 //
-// X-Sandgate-Tenant lets an operator act for a tenant. Others may send their own tenant; any other,
-// known or not, is Error(not_found), so that nobody learns whose ids exist.
+// X-Sandgate-Tenant lets an operator act for a tenant. Other callers may only name their own
+// tenant. Any other id is Error(not_found), known or not, so that ids cannot be probed.
 class KeyAuthenticator final : public Authenticator {
  public:
   using Cache = RefreshingCache<KeyGrant>;
 
-  // `operator_secret` is accepted as an operator's without a row; empty: there is none. Before
-  // notifications.start(); everything passed must outlive the authenticator. Takes keys' on_change.
+  // Accepts `operator_secret` as an operator key without a database row; empty disables it.
+  // Construct before notifications.start(). All references must outlive this object. Sets the
+  // on_change callback of `keys`.
   KeyAuthenticator(KeyStore& keys, TenantDirectory& tenants, const Clock& clock,
                    const Secret& operator_secret, Notifications& notifications,
                    Cache::Options options = {});
 
   Task<Caller> authenticate(const Request& request) override;
-  // The same for a secret that came another way (a cookie, a signed address).
+  // Like authenticate() for a secret from another source, such as a cookie or a signed URL.
   Task<Caller> authenticate_secret(std::string secret, std::optional<std::string> tenant);
 
  private:
@@ -39,7 +41,7 @@ class KeyAuthenticator final : public Authenticator {
 
   TenantDirectory& tenants_;
   const Clock& clock_;
-  std::string operator_hash_;  // empty: no operator key in the environment
+  std::string operator_hash_;  // empty: no operator secret configured
   Cache keys_;
 };
 

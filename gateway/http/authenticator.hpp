@@ -3,12 +3,12 @@
 
 namespace sandgate::http {
 
-// Who calls: from "Authorization: Bearer …" or "X-API-Key", and for operators the tenant they act
-// for from "X-Sandgate-Tenant". Asked for every route that is not open.
+// Identifies the caller by "Authorization: Bearer …" or "X-API-Key", and the tenant an operator
+// acts for by "X-Sandgate-Tenant". Called for every route that is not open.
 class Authenticator {
  public:
   virtual ~Authenticator() = default;
-  // Throws Error(unauthenticated) for a missing or unknown key.
+  // Throws Error(unauthenticated) if the key is missing or not valid.
   virtual Task<Caller> authenticate(const Request& request) = 0;
 };
 

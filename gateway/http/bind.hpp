@@ -6,8 +6,8 @@
 
 namespace sandgate::http {
 
-// A listening socket. A port that is taken is tried again for `patience`, because the process
-// that had it may just be ending. Throws Error(unavailable) or Error(invalid) that says what to do.
+// Opens a listening socket. Retries a port in use for `patience`, because its owner may be shutting
+// down; blocks meanwhile. Throws Error(unavailable) or Error(invalid) with advice.
 asio::ip::tcp::acceptor bind_listener(asio::io_context& loop, const std::string& address,
                                       uint16_t port, std::chrono::milliseconds patience);
 

@@ -10,10 +10,10 @@ namespace {
 
 namespace beast = boost::beast::http;
 
-// "0", an empty line after it, and nothing else.
+// The shortest end of a chunked body: "0", CR LF and an empty line.
 constexpr size_t kShortestChunks = 5;
 
-// The parser waits for a line's CR LF, however much comes before it.
+// Whether a line ends in LF without CR. Beast would wait for CR LF without limit.
 bool ends_wrong(std::string_view lines) {
   for (size_t end = lines.find('\n'); end != std::string_view::npos;
        end = lines.find('\n', end + 1))
@@ -30,7 +30,7 @@ size_t BodyParser<isRequest>::put_body(std::string_view bytes, std::span<char> i
                                        std::string& wrong) {
   into_ = into;
   taken_ = 0;
-  // Beast 1.81 asserts that as many are there once it has seen the last chunk's line.
+  // Beast 1.81 asserts that this many bytes follow the line of the last chunk.
   if (this->chunked() && !chunks_begun_ && bytes.size() < kShortestChunks) {
     if (ends_wrong(bytes)) wrong = kWrongEnd;
     return 0;
@@ -41,7 +41,7 @@ size_t BodyParser<isRequest>::put_body(std::string_view bytes, std::span<char> i
   chunks_begun_ = chunks_begun_ || used > 0;
   if (failure && failure != beast::error::need_more && failure != beast::error::need_buffer)
     wrong = failure.message();
-  // What is left then is the beginning of a line, never of what a chunk holds.
+  // What is left unused then starts a chunk header or trailer line, never chunk data.
   else if (this->chunked() && failure != beast::error::need_buffer && !this->is_done() &&
            ends_wrong(bytes.substr(used)))
     wrong = kWrongEnd;

@@ -7,8 +7,8 @@
 
 namespace sandgate::http {
 
-// What parsers of requests and of answers share: a body's bytes, whole or in chunks, are written
-// where the caller wants them. Whoever derives parses the head.
+// Common base of the request and response parsers: writes a plain or chunked body into a buffer of
+// the caller. Derived classes parse the head.
 template <bool isRequest>
 class BodyParser : public boost::beast::http::basic_parser<isRequest> {
  public:
@@ -18,8 +18,8 @@ class BodyParser : public boost::beast::http::basic_parser<isRequest> {
   size_t body_bytes() const { return taken_; }  // written by the last put_body
 
  protected:
-  // Takes body bytes and writes what they carry to `into`; stops when that is full. Returns how
-  // many of `bytes` it used. `wrong` comes to say why they are no body.
+  // Parses body bytes and writes the payload to `into` until that is full. Returns how many of
+  // `bytes` were used. On malformed framing sets `wrong` to the reason.
   size_t put_body(std::string_view bytes, std::span<char> into, std::string& wrong);
 
  private:

@@ -7,14 +7,14 @@
 
 namespace sandgate::http {
 
-// Who calls. `tenant` is empty only for an operator that acts for none.
+// An authenticated caller. `tenant` is empty only for an operator that acts for no tenant.
 struct Caller {
   Role role = Role::viewer;
   std::optional<TenantId> tenant;
-  std::string key_id;  // empty for the operator key of the environment
+  std::string key_id;  // empty for the configured operator secret
   std::string key_name;
-  bool suspended = false;  // of the tenant: creates and execs are refused
-  std::optional<SandboxId> sandbox;  // set: the only one of the tenant's it may touch
+  bool suspended = false;  // the tenant is suspended: creates and execs are refused
+  std::optional<SandboxId> sandbox;  // if set, the caller may access only this sandbox
   bool is_operator() const { return role == Role::operator_; }
 };
 

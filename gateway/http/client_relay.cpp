@@ -3,7 +3,7 @@
 namespace sandgate::http {
 
 bool ClientRelay::keeps_alive() {
-  // A body that is still on its way may never be read: where the next request begins is unknown.
+  // An unread body may never arrive completely, so the start of the next request is unknown.
   return !upgraded_ && body_.ended() && may_keep_alive();
 }
 

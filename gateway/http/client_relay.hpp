@@ -7,7 +7,7 @@
 
 namespace sandgate::http {
 
-// What a relay has asked to be woken by; looked at by Patrol.
+// The deadline of a relay and the callback for when it passes; checked by Patrol.
 struct Alarm {
   Deadline deadline;
   std::function<void()> ring;
@@ -18,7 +18,7 @@ struct Alarm {
   }
 };
 
-// The client's side of one relayed exchange, over its connection.
+// Implements ClientSide for one relayed exchange on a connection.
 class ClientRelay final : public ClientSide {
  public:
   ClientRelay(Transport& transport, ReadBuffer& buffer, ConnectionBody& body, Alarm& alarm,
@@ -37,7 +37,7 @@ class ClientRelay final : public ClientSide {
 
   bool started() const { return started_; }  // whether anything was written
 
-  // Of the connection's state.
+  // Set by the connection.
   std::function<bool()> may_keep_alive;
   std::function<void()> when_upgraded;
 

@@ -12,15 +12,15 @@ namespace sandgate::http {
 namespace {
 
 constexpr size_t kReadBytes = 4096;
-constexpr size_t kKeptBuffer = 16 * 1024;  // an idle connection holds no more
-constexpr size_t kCopiedBody = 16 * 1024;  // smaller bodies share a buffer with their head
-// A client, or a proxy that holds a whole upload, reads the answer when it has sent its body.
+constexpr size_t kKeptBuffer = 16 * 1024;  // kept by an idle connection
+constexpr size_t kCopiedBody = 16 * 1024;  // smaller bodies are copied behind their head
+// Clients, and proxies that buffer whole uploads, read the answer only after sending the body.
 constexpr size_t kLingerBytes = 256 << 20;
 constexpr std::chrono::seconds kLinger{30};
-constexpr std::chrono::milliseconds kLingerSilence{2000};  // without a byte
+constexpr std::chrono::milliseconds kLingerSilence{2000};  // without a byte received
 constexpr size_t kLingerPiece = 16 * 1024;
-// A client that ends its side may still read: these are the looks of Patrol it is given. A
-// WebSocket's last messages must be read first.
+// A client that closed its sending side may still read, so it gets this many checks of Patrol. A
+// WebSocket gets more, because its last messages have to be read first.
 constexpr int kLooksForHandler = 2;
 constexpr int kLooksForWebSocket = 10;
 
@@ -38,7 +38,7 @@ TracePtr trace_from(const Headers& headers) {
       Trace{std::string(*parent), std::string(is_tracestate(state) ? state : "")});
 }
 
-// RFC 6455, 4.4: it is told which version we speak.
+// RFC 6455, 4.4: such a client is told the version we support.
 bool speaks_another_websocket(const Request& request) {
   const auto upgrade = request.headers.find("Upgrade");
   return upgrade && equal_ignoring_case(*upgrade, "websocket") &&
@@ -80,7 +80,7 @@ bool Connection::should_end(int64_t now_ms) {
 
 void Connection::cancel() {
   const bool again = std::exchange(cancelled_, true);
-  // A WebSocket says goodbye first; past this deadline we are back here.
+  // The handler can first send a close frame. This function runs again once the deadline passes.
   if (!again && phase_ == Phase::streaming_messages) transport_.deadline.arm(kFarewell);
   if (!again) cancellation_.emit(asio::cancellation_type::terminal);
   if (!again && phase_ == Phase::streaming_messages) return;
@@ -196,7 +196,7 @@ Task<Response> Connection::answer(Request& request, const RequestParser& parser,
                                   ConnectionBody& body) {
   if (!parser.knows_method()) co_return context_.responder.refuse_method(request);
   Response response = co_await context_.responder.respond(request, body);
-  // Bytes behind the request would be lost to the new protocol.
+  // Bytes that follow the request would be lost to the new protocol.
   if (std::holds_alternative<UpgradeBody>(response.body) &&
       (!request.asks_for_websocket() || !body.ended() || buffer_.size() > 0))
     response =
@@ -210,10 +210,10 @@ Task<Response> Connection::answer(Request& request, const RequestParser& parser,
 bool Connection::can_continue(const RequestParser& parser, ConnectionBody& body) const {
   if (!parser.keep_alive() || patrol_->stopping()) return false;
   try {
-    // Waiting for the rest of a body nobody wants would hold the answer back.
+    // Waiting for the rest of an unwanted body would delay the answer.
     return body.skip_received();
   } catch (const Error&) {
-    return false;  // badly framed: where the next request begins is unknown
+    return false;  // badly framed: the start of the next request is unknown
   }
 }
 
@@ -282,7 +282,7 @@ Task<bool> Connection::send_stream(const Request& request, Response& response, F
   }
   if (cancelled_ || sink.started()) {
     log::debug("stream broke off", {{"request_id", request.id}});
-    // The run of this connection ends without a clean end of the body.
+    // Ends run() without completing the body, so that the client sees it as truncated.
     throw boost::system::system_error(asio::error::connection_aborted);
   }
   framing = {.keep_alive = false, .http11 = framing.http11};
@@ -310,7 +310,7 @@ Task<bool> Connection::relay(const Request& request, RelayBody& relay, const Req
   }
   alarm_ = {};
   if (failure) {
-    // What has begun can only be cut off, so that it is not taken for whole.
+    // A started answer can only be cut off, so that the client does not take it for complete.
     if (cancelled_ || client.started() || body.broken())
       throw boost::system::system_error(asio::error::connection_aborted);
     Framing framing{.keep_alive = can_continue(parser, body), .http11 = parser.is_http11()};
@@ -324,10 +324,10 @@ Task<bool> Connection::relay(const Request& request, RelayBody& relay, const Req
 
 Task<void> Connection::linger() {
   phase_ = Phase::closing;
-  // It has its answer: a new connection may have its place, like that of one that waits.
+  // The client has its answer: this connection may be evicted like an idle one.
   patrol_->set_waiting(place_, true);
   transport_.deadline.arm(kLingerSilence);
-  // It stops at what the client sends after our end of TLS; the rest is dropped below.
+  // async_shutdown stops at data received after our close_notify; the loop below drops the rest.
   if (auto* tls = transport_.tls())
     co_await tls->async_shutdown(asio::as_tuple(asio::use_awaitable));
   transport_.shutdown_send();

@@ -12,15 +12,15 @@
 
 namespace sandgate::http {
 
-// What every connection of a server shares; outlives them all.
+// Settings shared by all connections of a server. Must outlive them.
 struct ConnectionContext {
   Responder& responder;
   Limits limits;
-  Live<bool> access_log = false;  // one line per answer, not only for those of 500 and more
+  Live<bool> access_log = false;  // log every answer, not only those of status 500 and above
 };
 
-// One client's connection: reads requests, has them answered in order, and ends. Lives on one
-// loop. Cancelling it cancels the handler it runs.
+// One client connection: reads requests, answers them in order, and closes. Lives on one loop.
+// Cancelling the connection cancels the handler in progress.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(Transport::Socket socket, std::shared_ptr<asio::ssl::context> tls,
@@ -28,10 +28,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ~Connection();
 
   void start();
-  // Answers 503 to whatever comes and ends: the server has all the connections it may have.
+  // Answers 503 at once and closes, because the server is at its connection limit. Under TLS closes
+  // without an answer.
   void start_refusing();
 
-  // Asked by Patrol: its deadline passed, or its client left a handler behind.
+  // Called by Patrol: a deadline passed, or the client left during an answer.
   bool should_end(int64_t now_ms);
   bool idle() const { return phase_ == Phase::idle; }
   void cancel();
@@ -42,21 +43,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void spawn(Task<void> (Connection::*work)());
   Task<void> run();
   Task<void> refuse();
-  // One request and its answer; whether another may follow.
+  // Handles one request and its answer. Returns whether another request may follow.
   Task<bool> exchange();
   Task<bool> read_head(RequestParser& parser);
   void describe(Request& request) const;
   Task<Response> answer(Request& request, const RequestParser& parser, ConnectionBody& body);
   bool can_continue(const RequestParser& parser, ConnectionBody& body) const;
   Task<bool> send(const Request& request, Response& response, Framing framing);
-  // One line in the log about an answer, where it is worth one.
+  // Logs the answer if it failed or the access log is on.
   void note(const Request& request, const Response& response) const;
   Task<void> send_text(const Request& request, const Response& response, Framing framing);
   Task<bool> send_stream(const Request& request, Response& response, Framing framing);
   Task<void> upgrade(const Request& request, Response& response);
   Task<bool> relay(const Request& request, RelayBody& relay, const RequestParser& parser,
                    ConnectionBody& body);
-  // Closes so that the client can read the answer although it may still be sending.
+  // Half-closes and drains, so that a client that is still sending can read the answer.
   Task<void> linger();
 
   const ConnectionContext& context_;
@@ -68,7 +69,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string remote_address_;
   asio::cancellation_signal cancellation_;
   Phase phase_ = Phase::idle;
-  int looks_since_left_ = 0;  // of Patrol, since the client was first seen gone
+  int looks_since_left_ = 0;  // checks by Patrol since the client was first seen gone
   bool cancelled_ = false;
   Alarm alarm_;  // of the relay in progress
 };

@@ -29,7 +29,7 @@ Task<size_t> ConnectionBody::receive(asio::mutable_buffer into) {
   milliseconds limit = limits_.body_timeout;
   if (pace_) {
     const auto left = pace_->patience - std::chrono::duration_cast<milliseconds>(waited_);
-    // Zero would be no limit.
+    // A limit of zero would disable the deadline.
     limit = std::max(milliseconds(1), limit.count() == 0 ? left : std::min(limit, left));
   }
   transport_.deadline.arm(limit);
@@ -47,7 +47,7 @@ Task<size_t> ConnectionBody::receive(asio::mutable_buffer into) {
 Task<void> ConnectionBody::fill() {
   if (parser_.expects_continue() && !continued_) co_await invite();
   const size_t room = kMaxReadBuffer - buffer_.size();
-  // Only a chunk's header can ask for more while the buffer is full.
+  // Only an endless chunk header can need more input while the buffer is full.
   if (room == 0) throw Error(ErrorCode::invalid, "the body has a chunk header without an end");
   const auto into = buffer_.prepare(room);
   auto receiving = receive(into);

@@ -7,7 +7,7 @@
 
 namespace sandgate::http {
 
-// Bytes read from a connection and not used yet, at most kMaxReadBuffer.
+// Received bytes that are not parsed yet, at most kMaxReadBuffer.
 using ReadBuffer = boost::beast::flat_buffer;
 inline constexpr size_t kMaxReadBuffer = 64 * 1024;
 
@@ -15,8 +15,8 @@ inline std::string_view unread(const ReadBuffer& buffer) {
   return {static_cast<const char*>(buffer.data().data()), buffer.size()};
 }
 
-// Reads one request's body off its connection as it is asked for. Sends "100 Continue" before the
-// first wait when the client expects that.
+// Reads one request's body from its connection on demand. Sends "100 Continue" before the first
+// wait if the client expects it.
 class ConnectionBody final : public IncomingBody {
  public:
   ConnectionBody(Transport& transport, ReadBuffer& buffer, RequestParser& parser,
@@ -30,13 +30,12 @@ class ConnectionBody final : public IncomingBody {
   Task<void> invite() override;
   void expect(Speed speed) override;
 
-  // Drops what has arrived and was not asked for; whether that was all of it. Throws
-  // Error(invalid).
+  // Drops received body bytes. Returns whether the body ended. Throws Error(invalid).
   bool skip_received();
 
  private:
   Task<void> fill();
-  // The next bytes, within what is left of the patience.
+  // Reads the next bytes within the remaining patience.
   Task<size_t> receive(asio::mutable_buffer into);
 
   Transport& transport_;
@@ -44,7 +43,7 @@ class ConnectionBody final : public IncomingBody {
   RequestParser& parser_;
   const Limits& limits_;
   std::optional<Pace> pace_ = limits_.upload;
-  std::chrono::duration<double> waited_{0};  // less what the speed has given back
+  std::chrono::duration<double> waited_{0};  // minus what received bytes have earned
   bool continued_ = false, broken_ = false;
 };
 

@@ -10,7 +10,7 @@ constexpr std::chrono::milliseconds kFirstPause{20};
 constexpr std::chrono::milliseconds kLongestPause{500};
 constexpr std::string_view kTooLarge = "the first answer to this key was too large to be kept";
 
-// Shared with pool threads, which may outlive the coroutine that asked.
+// Shared with pool threads, which may outlive the calling coroutine.
 struct Run {
   IdempotentCall call;
   std::string owner;
@@ -18,12 +18,12 @@ struct Run {
 };
 using SharedRun = std::shared_ptr<const Run>;
 
-// A sealed answer opens only in the row it was written to.
+// Binds a sealed answer to its row.
 std::string seal_context(const IdempotentCall& call) {
   return "idempotency/" + call.scope + "/" + call.operation + "/" + call.key;
 }
 
-// The body as it is kept; empty when it is too large to be, or a secret that nothing seals.
+// Returns the body to store; empty if it is too large, or secret while there is no vault.
 std::optional<std::string> body_to_keep(const Run& run, const std::string& body) {
   if (body.size() > run.options.max_body_bytes) return std::nullopt;
   if (!run.call.sealed) return body;
@@ -51,7 +51,7 @@ Look read_row(pqxx::work& tx, const Run& run) {
       "lease_until <= now() AS lapsed "
       "FROM idempotent_call WHERE scope = $1 AND operation = $2 AND key = $3 FOR UPDATE",
       run.call.scope, run.call.operation, run.call.key);
-  // Released meanwhile: the next look can claim it.
+  // The claim was released meanwhile; the next attempt can take it.
   if (rows.empty()) return {};
   const auto& row = rows[0];
   if (row["body_hash"].as<std::string>() != run.call.body_hash)
@@ -89,7 +89,7 @@ void renew(pqxx::work& tx, const Run& run) {
       run.call.scope, run.call.operation, run.call.key, run.owner, run.options.lease.count());
 }
 
-// What was made stays known to the next run.
+// A row with a recorded effect stays, so that the next run learns of the effect.
 void remove(pqxx::work& tx, const Run& run) {
   tx.exec_params(
       "UPDATE idempotent_call SET lease_until = now() "
@@ -111,7 +111,7 @@ void store(pqxx::work& tx, const Run& run, const StoredAnswer& answer) {
       answer.content_type, kept);
 }
 
-// The lease's heartbeat; ends when told.
+// Stops the coroutine that renews the lease.
 struct Heartbeat {
   explicit Heartbeat(asio::any_io_executor executor) : timer(std::move(executor)) {}
   void stop() {
@@ -128,7 +128,7 @@ Task<void> beat(Database& database, SharedRun run, std::shared_ptr<Heartbeat> he
     co_await heartbeat->timer.async_wait(asio::as_tuple(asio::use_awaitable));
     if (heartbeat->stopped) co_return;
     auto renewal = attempt(database.run([run](pqxx::work& tx) { renew(tx, *run); }));
-    // A failure leaves two more beats before the lease is over.
+    // After a failed renewal there are two more attempts before the lease ends.
     (void)co_await std::move(renewal);
   }
 }
@@ -148,7 +148,8 @@ class DatabaseClaim final : public IdempotencyStore::Claim {
 
   std::string id() const override { return run_->owner; }
 
-  // What was answered once and is not given again is worse than a late answer.
+  // Retries while the database is unavailable: a late answer is better than one that cannot be
+  // replayed.
   Task<void> settle(StoredAnswer answer) override {
     const auto until = std::chrono::steady_clock::now() + run_->options.keeping;
     const auto keep = [run = run_, answer](pqxx::work& tx) { store(tx, *run, answer); };

@@ -6,18 +6,19 @@
 
 namespace sandgate::http {
 
-// Milliseconds of the coarse monotonic clock: about 4 ms exact, and cheap enough for every read.
+// Milliseconds of the coarse monotonic clock: accurate to about 4 ms and cheap enough for every
+// read.
 inline int64_t coarse_now_ms() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// When whatever a connection waits for has taken too long. Checked by Patrol, so that setting one
-// costs no timer.
+// The time by which a step of a connection must end. Patrol checks it, so that arming one needs no
+// timer.
 class Deadline {
  public:
-  // A limit of zero never passes.
+  // A limit of zero disarms it.
   void arm(std::chrono::milliseconds limit) {
     at_ms_ = limit.count() == 0 ? 0 : coarse_now_ms() + limit.count();
   }

@@ -22,7 +22,7 @@ Error too_large(size_t limit) {
 
 Error takes_no_body() { return Error::invalid("", "this request takes no body"); }
 
-// Reads to the end. Memory follows what has arrived, not what a header promised.
+// Memory grows with the bytes received, not with the announced length.
 Task<std::string> read_whole(IncomingBody& body, size_t limit, BodyRoom::Seat* seat) {
   if (body.length() && *body.length() > limit) throw too_large(limit);
   std::string text;
@@ -44,7 +44,7 @@ Task<std::string> read_whole(IncomingBody& body, size_t limit, BodyRoom::Seat* s
   co_return text;
 }
 
-// Keeps `permit` for as long as the answer streams.
+// Keeps `permit` alive until the answer has been streamed.
 void hold(Response& response, std::shared_ptr<void> permit) {
   if (auto* stream = std::get_if<StreamBody>(&response.body))
     stream->produce = [permit, inner = std::move(stream->produce)](BodySink& sink) {
@@ -65,7 +65,7 @@ bool streams(const Response& response) {
   return stream ? !stream->is_whole : !is_text(response);
 }
 
-// A first answer and its replay say the same.
+// Applied after replay as well, so that the first answer and its replay have the same Location.
 void locate(Response& response, const Route& route) {
   if (route.made_below.empty() || response.status != 201) return;
   const auto* body = std::get_if<std::string>(&response.body);
@@ -75,7 +75,7 @@ void locate(Response& response, const Route& route) {
   response.headers.emplace_back("Location", std::string(route.made_below) + id.get<std::string>());
 }
 
-// Which of several is meant, nobody can know, and a proxy may take another than we.
+// With duplicates, a proxy may choose another value than the gateway.
 void check_single(const Headers& headers) {
   for (const char* name :
        {"Authorization", "X-API-Key", "X-Sandgate-Tenant", "X-Sandgate-Via", "Idempotency-Key"}) {
@@ -85,7 +85,7 @@ void check_single(const Headers& headers) {
   }
 }
 
-// Whether its body is not what its bytes are.
+// Whether the body has a content coding other than identity.
 bool is_coded(const Headers& headers) {
   return std::ranges::any_of(headers.fields(), [](const auto& field) {
     return equal_ignoring_case(field.first, kCoding) && !field.second.empty() &&
@@ -130,7 +130,7 @@ Task<Response> Dispatcher::respond(Request& request, IncomingBody& body) {
   try {
     response = co_await answer(request, body, passage);
   } catch (const Error& known) {
-    error = known;  // the usual case, which need not be thrown once more
+    error = known;  // the common case; avoids rethrowing
   } catch (...) {
     failure = std::current_exception();
   }
@@ -156,12 +156,12 @@ Response Dispatcher::refuse_method(const Request& request) {
 }
 
 Task<Response> Dispatcher::refuse_path(Request& request, std::vector<Method> allowed) {
-  // What paths exist is not told to strangers.
+  // Unauthenticated callers must not learn which paths exist.
   if (request.path.starts_with("/v1/")) {
     auto checking = services_.authenticator.authenticate(request);
     const auto outcome = co_await attempt(std::move(checking));
     const auto* error = std::get_if<Error>(&outcome);
-    // Whom a key may act for matters on a path that is there.
+    // On a missing path, not_found for the named tenant must not hide the answer below.
     if (error && (allowed.empty() || error->code != ErrorCode::not_found)) throw *error;
     if (!error) request.caller = std::get<Caller>(outcome);
   }
@@ -261,7 +261,7 @@ Task<std::shared_ptr<void>> Dispatcher::receive(Request& request, IncomingBody& 
   co_return seat;
 }
 
-// No coroutine of its own: what a handler throws is thrown again in each it passes.
+// Not a coroutine: each coroutine that an exception passes rethrows it.
 Task<Response> Dispatcher::run(Request& request, const Route& route) {
   if (route.idempotent_create && services_.idempotency && route.body != BodyMode::streamed) {
     auto call = idempotent_call(request);
@@ -303,13 +303,13 @@ Task<Response> Dispatcher::run_once(Request& request, const Route& route, Idempo
     if (failure) std::rethrow_exception(failure);
     co_return response;
   }
-  // The work is done: a client that leaves now must still find its answer when it comes back.
+  // The work is done. A client that disconnects here must find the stored answer when it retries.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   StoredAnswer stored{response.status, response.content_type, std::get<std::string>(response.body)};
   try {
     co_await start.claim->settle(std::move(stored));
   } catch (const Error& error) {
-    // The work is done: its answer is worth more than its replay.
+    // The answer is still sent if storing it for replay fails.
     log::warn("idempotent answer not stored",
               {{"request_id", request.id}, {"reason", error.what()}});
   }

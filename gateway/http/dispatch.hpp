@@ -11,57 +11,57 @@
 
 namespace sandgate::http {
 
-// From a request to its route's answer, in this order: match, authenticate, permission,
-// admission, body, idempotency, handler. No body is read for a caller who may not send it. Whoever
-// asks for what is not there hears that, however wrong the rest of the request is.
+// Runs a request through these steps: match, authenticate, permission, admission, body,
+// idempotency, handler. The body is read only for callers that may send one. If the resource named
+// by {id} does not exist, the answer says so even for a request that is invalid otherwise.
 class Dispatcher final : public Responder {
  public:
-  // What it asks; all outlive it. Null: nothing is asked or counted.
+  // Dependencies; all must outlive the Dispatcher. A null pointer disables that step.
   struct Services {
     Authenticator& authenticator;
     Admission* admission = nullptr;
     IdempotencyStore* idempotency = nullptr;
     HttpMetrics* metrics = nullptr;
-    Live<size_t> body_bytes = 1 << 20;  // of a JSON body, where its route says nothing else
+    Live<size_t> body_bytes = 1 << 20;  // limit of a JSON body unless its route sets one
     BodyRoom* body_room = nullptr;
     Presence* presence = nullptr;
-    bool takes_codings = false;  // handlers judge Content-Encoding; else such a body is refused
+    bool takes_codings = false;  // handlers handle Content-Encoding; otherwise 415
   };
-  // `routes` must be complete and outlive it.
+  // `routes` must be complete and outlive this object.
   Dispatcher(const Routes& routes, Services services) : routes_(routes), services_(services) {}
 
-  // Of bodies that begin from now on; see Services. On any thread.
+  // Changes Services::body_bytes for bodies that begin later. Thread-safe.
   void set_body_bytes(size_t most) { services_.body_bytes = most; }
 
   Task<Response> respond(Request& request, IncomingBody& body) override;
   Response refuse_method(const Request& request) override;
-  // What a handler asks of another route in the name of its own caller (Request::caller): judged
-  // and run like what comes from outside, but neither authenticated nor counted again; it ends when
-  // its tenant is suspended meanwhile. The body is given, whole or as a stream. Throws what the
-  // route's handler throws.
+  // Calls another route on behalf of a handler's own caller (Request::caller). Checks permission
+  // and suspension like respond(), but does not authenticate or count the request again. Throws
+  // Error(forbidden) if the tenant is suspended meanwhile, and what the route's handler throws. The
+  // body must be set, as text or stream.
   Task<Response> within(Request& request);
 
  private:
-  // How far a request has come: its route, and whether its caller may use it.
+  // The route of a request, and whether its caller passed authentication and admission.
   struct Passage {
     const Route* route = nullptr;
     bool admitted = false;
   };
   Task<Response> answer(Request& request, IncomingBody& body, Passage& passage);
-  // The steps of an answer, in their order.
+  // The steps of answer(), in order.
   Task<Response> refuse_path(Request& request, std::vector<Method> allowed);
-  void admit(Request& request, const Route& route);  // throws what refuses its caller
-  // Of an admitted request with a body that is compressed or the like.
+  void admit(Request& request, const Route& route);  // throws if the caller is refused
+  // Answers an admitted request whose body has a Content-Encoding.
   Task<Response> refuse_coding(const Request& request);
-  // What it returns holds the body's room.
+  // The returned token holds the body's share of the body room.
   Task<std::shared_ptr<void>> receive(Request& request, IncomingBody& body, const Route& route);
   Task<Response> run(Request& request, const Route& route);
   Task<Response> run_once(Request& request, const Route& route, IdempotentCall call);
-  // An answer that streams ends when its caller's standing does, and counts among its tenant's
-  // streams: by `permit`, or by one that it gets now.
+  // Makes a streaming answer end when its caller loses access, and counts it as a stream of its
+  // tenant: with `permit`, or if that is null with a permit taken here.
   void begin_stream(Response& response, const Request& request, const Route& route,
                     std::shared_ptr<void> permit);
-  // Of an admitted request: what is told for `error`.
+  // Replaces `error` by not_found if an admitted request names a missing resource.
   Task<Error> told_of(const Request& request, Error error);
 
   const Routes& routes_;

@@ -76,7 +76,7 @@ Response event_stream(EventStreamOptions options, std::function<Task<void>(Event
   Response response;
   response.content_type = "text/event-stream";
   response.headers.emplace_back("Cache-Control", "no-store");
-  // Proxies that buffer would hold events back.
+  // Tells buffering proxies to pass events on at once.
   response.headers.emplace_back("X-Accel-Buffering", "no");
   StreamBody body;
   body.produce = [options = std::move(options), produce = std::move(produce)](BodySink& sink) {

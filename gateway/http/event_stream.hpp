@@ -10,34 +10,34 @@
 
 namespace sandgate::http {
 
-// One server-sent event. Empty members are left out; `data` may have several lines.
+// One server-sent event. Empty members are omitted; `data` may have several lines.
 struct ServerEvent {
   std::string event;
   std::string data;
   std::string id;
 };
 
-// As it travels. Line ends in `event` and `id` become spaces. With nothing but an id it is no
-// event: it only tells a client where to continue.
+// Encodes an event for the wire. Line breaks in `event` and `id` become spaces. A text with only an
+// id is not an event: it sets the id from which the client resumes.
 std::string to_text(const ServerEvent& event);
 
-// The number of the last event a client has seen; empty without the header. Throws Error(invalid)
-// when it is no number.
+// Returns the value of Last-Event-ID; empty without the header. Throws Error(invalid) if it is not
+// a number.
 std::optional<uint64_t> last_event_id(const Request& request);
 
-// Where the events of one stream go. For coroutines of one loop.
+// Writes the events of one stream. For coroutines of one loop.
 class EventWriter {
  public:
   explicit EventWriter(SharedSink& sink) : sink_(sink) {}
-  // Returns when the client took the event.
+  // Returns once the connection accepted the event.
   Task<void> send(ServerEvent event) { return sink_.write(to_text(event)); }
 
  private:
   SharedSink& sink_;
 };
 
-// A text/event-stream answer. `produce` sends until it returns; an Error it throws goes out as a
-// last event "error" with the problem document.
+// Makes a text/event-stream answer that lasts until `produce` returns. An Error thrown by `produce`
+// is sent as a final event "error" with the problem document.
 struct EventStreamOptions {
   std::string request_id;  // for the problem document
   std::chrono::milliseconds keep_alive{15'000};

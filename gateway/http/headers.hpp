@@ -7,13 +7,13 @@
 
 namespace sandgate::http {
 
-// Case-insensitive by name; the first value wins on lookup.
+// Header fields in order. Lookup ignores the case of names and returns the first match.
 class Headers {
  public:
   void add(std::string name, std::string value) {
     fields_.emplace_back(std::move(name), std::move(value));
   }
-  // In the place of all of this name.
+  // Replaces all fields of this name.
   void set(std::string name, std::string value);
   std::optional<std::string_view> find(std::string_view name) const;
   const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }

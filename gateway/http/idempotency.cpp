@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kHeader = "Idempotency-Key";
 constexpr size_t kMaxKey = 255;
-constexpr size_t kLongestPath = 255;  // that is kept as it is: rows have an index over it
+constexpr size_t kLongestPath = 255;  // longer paths are hashed because the column is indexed
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::optional<IdempotentCall> idempotent_call(const Request& request) {
   check_idempotency_key(request);
   const auto key = request.headers.find(kHeader);
   if (!key) return std::nullopt;
-  // The query is part of what is asked for; how the body's type is written is not.
+  // The hash covers the query, but not the Content-Type.
   const std::string asked = request.target + "\n" + request.body;
   const std::string& path = request.path;
   return IdempotentCall{

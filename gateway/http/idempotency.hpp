@@ -6,53 +6,54 @@
 
 namespace sandgate::http {
 
-// One request under an Idempotency-Key.
+// One request with an Idempotency-Key.
 struct IdempotentCall {
   std::string scope;  // the tenant's id, or "operator"
   std::string operation;  // "POST /v1/sandboxes"
   std::string key;
-  std::string body_hash;  // what the key is bound to
-  bool sealed = false;  // the answer holds a secret
+  std::string body_hash;  // hash of target and body; a key is bound to it
+  bool sealed = false;  // the answer contains a secret
 };
 
-// An answer to be given again.
+// An answer stored for replay.
 struct StoredAnswer {
   int status = 200;
   std::string content_type;
   std::string body;
 };
 
-// Remembers the first answer under a key. A run is claimed, then settled or released exactly once.
+// Stores the first answer per key. Each run takes a claim and then settles or releases it once.
 class IdempotencyStore {
  public:
   virtual ~IdempotencyStore() = default;
 
-  // The right to run a call, kept alive until it is settled, released or destroyed (which leaves
-  // it to expire, as after a crash).
+  // The right to run a call: a lease that is renewed until the claim is settled, released or
+  // destroyed. After destruction the lease expires, as after a crash.
   class Claim {
    public:
     virtual ~Claim() = default;
     virtual std::string id() const = 0;  // for mark_effect()
     virtual Task<void> settle(StoredAnswer answer) = 0;
-    // Lets a retry run, which hears of what was made. Works in the background, so that it also
-    // follows a cancelled run.
+    // Lets a retry run, which learns what this run made. Works in the background, so that a
+    // cancelled run can call it too.
     virtual void release() = 0;
   };
   struct Start {
-    std::unique_ptr<Claim> claim;  // null: `answer` is the first one
+    std::unique_ptr<Claim> claim;  // null: the call was answered before, see `answer`
     StoredAnswer answer;
-    std::string earlier;  // with a claim: what a run made that left no answer; empty: nothing
+    std::string earlier;  // with a claim: what an unanswered run made, or empty
   };
-  // Waits for a twin that is running. Throws Error(conflict) when the key is bound to another body
-  // or the twin does not end in time.
+  // Claims the call. Waits while another request with the key runs. Throws Error(conflict) if the
+  // key is bound to another request or the other run does not end in time.
   virtual Task<Start> start(IdempotentCall call) = 0;
 };
 
-// The call a request makes; empty without the header. Throws Error(invalid) for a malformed key.
+// Returns the call of a request; empty without the header. Throws Error(invalid) for a malformed
+// key.
 std::optional<IdempotentCall> idempotent_call(const Request& request);
-// Refuses a malformed Idempotency-Key before the body is read: Error(invalid).
+// Throws Error(invalid) for a malformed Idempotency-Key. Call before reading the body.
 void check_idempotency_key(const Request& request);
-// Whether an answer is final: a retry would only meet it again.
+// Whether a retry could not get a better answer, so that this one may be stored.
 bool is_final(int status);
 
 }  // namespace sandgate::http

@@ -8,8 +8,8 @@
 
 namespace sandgate::http {
 
-// The `io` threads: one event loop each, so that whatever runs on one loop needs no strand.
-// Exceptions that escape a completion are logged, and the loop goes on.
+// The io threads, each with its own event loop, so that code on one loop needs no strand.
+// Exceptions that escape a handler are logged and the loop continues.
 class IoThreads {
  public:
   explicit IoThreads(size_t threads);
@@ -19,11 +19,11 @@ class IoThreads {
 
   size_t size() const { return loops_.size(); }
   asio::io_context& loop(size_t index) { return *loops_[index]; }
-  // An executor for background work, another loop each time.
+  // Returns an executor for background work; rotates through the loops.
   asio::any_io_executor executor();
 
   void start();
-  // Ends the loops at once and joins; what still runs on them is destroyed with this object.
+  // Stops the loops at once and joins. Pending coroutines are destroyed with this object.
   void stop();
 
  private:

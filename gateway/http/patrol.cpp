@@ -10,7 +10,7 @@ constexpr std::chrono::milliseconds kInterval{100};
 }  // namespace
 
 void Census::leave() {
-  // Under the lock, because whoever waits may destroy this object as soon as it sees zero.
+  // Notifies under the lock, because the waiting thread may destroy this object once it sees zero.
   const std::lock_guard lock(mutex_);
   if (count_.fetch_sub(1, std::memory_order_relaxed) == 1) empty_.notify_all();
 }
@@ -77,7 +77,8 @@ void Patrol::end_those(const std::function<bool(Connection&)>& chosen) {
   for (const auto* list : {&busy_, &waiting_})
     for (const Entry& entry : *list)
       if (chosen(*entry.connection)) ended.push_back(entry.connection->weak_from_this().lock());
-  // Ending a connection may destroy it, and others: the lists are not to be walked meanwhile.
+  // Cancelling may destroy connections and change the lists, so they must not be iterated
+  // meanwhile.
   for (const auto& connection : ended)
     if (connection) connection->cancel();
 }

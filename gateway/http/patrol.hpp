@@ -12,13 +12,13 @@ namespace sandgate::http {
 
 class Connection;
 
-// How many connections a server has, over all its loops.
+// Counts the connections of a server over all its loops. Thread-safe.
 class Census {
  public:
   size_t count() const { return count_.load(std::memory_order_relaxed); }
   void enter() { count_.fetch_add(1, std::memory_order_relaxed); }
   void leave();
-  // Whether none was left before the limit.
+  // Returns false if connections are left after the limit.
   bool wait_until_empty(std::chrono::milliseconds limit);
 
  private:
@@ -27,9 +27,9 @@ class Census {
   std::condition_variable empty_;
 };
 
-// Looks after the connections of one loop ten times a second: ends those whose deadline has
-// passed, and cancels handlers whose client is gone. One timer for all of them.
-// Every function is called on the loop, unless it says otherwise.
+// Supervises the connections of one loop with a single timer. Ten times a second it ends
+// connections whose deadline passed and those whose client left during an answer. Call its
+// functions on the loop unless stated otherwise.
 class Patrol : public std::enable_shared_from_this<Patrol> {
  public:
   struct Entry {
@@ -43,16 +43,16 @@ class Patrol : public std::enable_shared_from_this<Patrol> {
 
   Place add(Connection* connection);
   void remove(Place place);
-  // The connection waits for a request from now on, or no longer does.
+  // Records whether the connection is waiting for a request.
   void set_waiting(Place place, bool waits);
-  // How many wait, less those already promised. From any thread.
+  // Number of waiting connections minus pending promise_room() calls. Thread-safe.
   size_t waiting() const;
-  // Soon ends the connection that has waited longest. From the one thread that accepts, while
-  // waiting() is not 0.
+  // Schedules the end of the connection that has waited longest. Call only from the accepting
+  // thread while waiting() is not 0.
   void promise_room();
-  size_t size() const { return size_.load(std::memory_order_relaxed); }  // from any thread
+  size_t size() const { return size_.load(std::memory_order_relaxed); }  // thread-safe
 
-  // From here on connections end after the answer in progress; idle ones end now.
+  // Ends idle connections, and every other one after its answer in progress.
   void begin_stop();
   bool stopping() const { return stopping_; }
   void cancel_all();
@@ -66,7 +66,7 @@ class Patrol : public std::enable_shared_from_this<Patrol> {
   asio::io_context& loop_;
   asio::steady_timer timer_;
   std::shared_ptr<Census> census_;
-  std::list<Entry> busy_, waiting_;  // waiting: the longest first
+  std::list<Entry> busy_, waiting_;  // waiting_: the longest first
   std::atomic<size_t> size_{0}, waiting_count_{0}, promised_{0};
   bool ticking_ = false, stopping_ = false;
 };

@@ -9,31 +9,31 @@
 
 namespace sandgate::http {
 
-// Whose request holds a connection: a caller's own, or that of somebody who visits a port.
+// The origin of a request: a caller of the API, or a visitor of an exposed port.
 enum class Comer { caller, visitor };
 
-// The connections that requests hold, from when it is known whose they are to the end of the
-// answer, stream, WebSocket or relay. A tenant may hold as many as it leaves free of `most`: alone
-// a half, two that want all a third each; visitors of its ports leave the last quarter of that to
-// its callers. One connection every tenant may hold. Thread-safe; must outlive what take() returns.
+// Limits the connections held by each tenant's requests, from authentication to the end of the
+// answer, stream, WebSocket or relay. A tenant may hold at most as many as then remain free of
+// `most`: half if it is alone, a third each for two greedy tenants. Port visitors may use three
+// quarters of that. Every tenant may hold one. Thread-safe; must outlive the tokens of take().
 class Places {
  public:
   explicit Places(size_t most) : most_(most) {}
 
-  // From now on; what is held stays.
+  // Applies to later calls of take(); held connections stay.
   void set_most(size_t most) { most_ = most; }
-  // One more, for as long as what is returned lives. Null: the tenant holds all it may.
+  // Takes a connection for the life of the returned token. Null if the tenant is at its limit.
   std::shared_ptr<void> take(const TenantId& tenant, Comer comer);
 
  private:
-  // Its nodes stay where they are until the last one leaves.
+  // Nodes of the map are stable; a node is erased when its count reaches zero.
   using Counts = std::unordered_map<std::string, size_t>;
 
   void leave(Counts::value_type& own);
 
   Live<size_t> most_;
   std::mutex mutex_;
-  Counts held_;  // of tenants that hold some
+  Counts held_;  // only tenants that hold connections
   size_t all_ = 0;
 };
 

@@ -3,12 +3,12 @@
 
 namespace sandgate::http {
 
-// What the paths of routes name by {id}.
+// Checks that the resource a path names by {id} exists.
 class Presence {
  public:
   virtual ~Presence() = default;
-  // Throws Error(not_found), in its route's words, where the request's caller has nothing of that
-  // id. Asked of requests that are wrong in themselves, after authentication and admission.
+  // Throws Error(not_found), worded as by the route, if the caller has no resource with that id.
+  // Called for invalid requests, after authentication and admission.
   virtual Task<void> check(const Request& request) = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace sandgate::http {
 namespace {
 
-constexpr size_t kMostFields = 100;  // more than anybody reads
+constexpr size_t kMostFields = 100;  // a reader needs no more
 
 int64_t seconds_up(std::chrono::milliseconds wait) {
   return std::max<int64_t>(1, (wait.count() + 999) / 1000);
@@ -50,7 +50,7 @@ int status_of(ErrorCode code) {
 }
 
 Json problem_document(const Error& error, int status, std::string_view request_id) {
-  // First, so that no detail can take the place of a member that is the contract's.
+  // Details go first, so that they cannot override members of the API contract.
   Json document = error.details.is_object() ? error.details : Json::object();
   document["type"] = "urn:sandgate:problem:" + std::string(to_string(error.code));
   document["title"] = reason_of(status);

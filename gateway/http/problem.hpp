@@ -8,22 +8,22 @@
 
 namespace sandgate::http {
 
-// The one table from codes to HTTP statuses.
+// The one mapping from error codes to HTTP statuses.
 int status_of(ErrorCode code);
-// "Not Found" for 404; "Unknown" for what is not in RFC 9110.
+// "Not Found" for 404; "Unknown" for statuses without a standard phrase.
 std::string_view reason_of(int status);
 
-// The application/problem+json document of an error, also where it travels inside a stream.
+// The application/problem+json document of an error, also used inside streams.
 Json problem_document(const Error& error, int status, std::string_view request_id);
-// The answer an error becomes, with Retry-After and WWW-Authenticate where they belong.
+// The answer for an error, with Retry-After and WWW-Authenticate where they apply.
 Response problem(const Error& error, std::string_view request_id);
-// The same under a status of its own, for refusals that HTTP itself names (405, 431).
+// Like above with an explicit status, for HTTP's own refusals (405, 431).
 Response problem(const Error& error, int status, std::string_view request_id);
-// 405: the path exists, the method does not.
+// 405: the path exists, but not with this method.
 Response wrong_method(const std::vector<Method>& allowed, std::string_view request_id);
 
-// What any failure is at the edge: an Error as it is; everything else internal, its type and
-// text logged and not shown.
+// Converts any exception at the HTTP edge: an Error is returned as it is. Everything else becomes
+// internal; its type and text are logged and not shown.
 Error as_error(std::exception_ptr failure, std::string_view request_id);
 
 }  // namespace sandgate::http

@@ -9,10 +9,10 @@
 namespace sandgate::http {
 namespace {
 
-// More than any route has, and few enough to look through one by one.
+// More than any route takes, and few enough for linear search.
 constexpr size_t kMaxParameters = 256;
 
-// `path` is what the error points at.
+// `path` goes into the error.
 std::string decoded(std::string_view encoded, std::string path) {
   auto text = form_decode(encoded);
   if (!text)

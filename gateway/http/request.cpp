@@ -11,7 +11,7 @@
 namespace sandgate::http {
 namespace {
 
-// RFC 6455, 4.1: sixteen bytes in Base64.
+// RFC 6455, 4.1: the key is 16 bytes in Base64.
 bool has_websocket_key(const Headers& headers) {
   constexpr const char* kName = "Sec-WebSocket-Key";
   const auto is_it = [](const auto& field) { return equal_ignoring_case(field.first, kName); };
@@ -21,7 +21,7 @@ bool has_websocket_key(const Headers& headers) {
 }
 
 void require_body(const Request& request) {
-  // Where every member is optional, a body that got lost would otherwise ask for the defaults.
+  // With all members optional, a body lost on the way would otherwise mean the defaults.
   if (request.body.empty()) throw Error::invalid("", "the request needs a body");
 }
 

@@ -16,40 +16,40 @@
 
 namespace sandgate::http {
 
-// What a handler sees of a request: no socket, no Beast.
+// A request as handlers see it, independent of sockets and Beast.
 struct Request {
   Method method = Method::get;
   std::string target;  // as sent
   std::string path;  // decoded, without the query
-  std::string_view route;  // the pattern of what answers it; empty: nothing does
+  std::string_view route;  // pattern of the matched route; empty: none matched
   std::map<std::string, std::string, std::less<>> params;  // {id} of the route's pattern
   Query query;
   Headers headers;
-  std::string body;  // BodyMode::buffered; else empty
-  ByteSource* stream = nullptr;  // BodyMode::streamed; lives as long as the handler and its answer
+  std::string body;  // with BodyMode::buffered; otherwise empty
+  ByteSource* stream = nullptr;  // with BodyMode::streamed; valid until handler and answer end
   std::string id;  // X-Request-Id, "rq…"
-  TracePtr trace;  // the caller's, or null; what its handler does is part of it
-  std::string claim;  // of this run under an Idempotency-Key, for mark_effect(); empty: none
-  std::string earlier;  // what a run of the same call made whose answer was lost; empty: nothing
-  // Of a request within a session, see Dispatcher::within: what a create makes is the session's
-  // own, and all its creates meet in it. Empty: as the profile's scope says.
+  TracePtr trace;  // the caller's trace context or null; the handler runs under it
+  std::string claim;  // id of the run under an Idempotency-Key, for mark_effect(), or empty
+  std::string earlier;  // what an unanswered earlier run of this call made, or empty
+  // For a request within a session (see Dispatcher::within): creates are scoped to this session.
+  // Empty: the profile's scope applies.
   std::string session;
-  std::chrono::steady_clock::time_point received;  // when its head had come
+  std::chrono::steady_clock::time_point received;  // when its head was complete
   std::string remote_address;
   Caller caller;
-  std::shared_ptr<void> place;  // among its tenant's connections, see Admission; null: not counted
-  bool turned_away = false;  // there was none: its connection ends with the answer
+  std::shared_ptr<void> place;  // holds a tenant's connection, see Admission
+  bool turned_away = false;  // no share was left: the connection closes after the answer
 
   const std::string& param(std::string_view name) const { return params.find(name)->second; }
-  // The body as JSON. Throws Error(invalid), also when there is none.
+  // Parses the body as JSON. Throws Error(invalid), also if it is empty.
   Json json() const;
-  // The same where the body may be left out, or be null, which reads as {}.
+  // Like json(), but a missing body or null reads as {}.
   Json json_or_empty() const;
-  // The tenant the call acts for; Error(invalid) when an operator names none.
+  // The tenant the call acts for. Throws Error(invalid) if an operator names none.
   const TenantId& tenant() const;
-  // Whether an UpgradeBody may answer this request.
+  // Whether the request is a WebSocket upgrade, so that an UpgradeBody may answer it.
   bool asks_for_websocket() const;
-  void require_websocket() const;  // Error(invalid) when it may not: before anything is done
+  void require_websocket() const;  // throws Error(invalid) unless it is one
 };
 
 }  // namespace sandgate::http

@@ -33,7 +33,7 @@ std::optional<Method> method_from(beast::verb verb) {
   }
 }
 
-constexpr int kMostEmptyLines = 8;  // before a request line: from clients that end bodies with one
+constexpr int kMostEmptyLines = 8;  // before the request line; some clients send them
 std::string_view standard(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
@@ -71,7 +71,7 @@ size_t RequestParser::parse_head(std::string_view bytes) {
     if (bytes.size() == used || bytes.substr(used) == "\r") return used;
   }
   reading_ = bytes;
-  // The parser takes the request line in one call and the fields in another.
+  // Beast parses the request line and the fields in separate calls.
   while (!head_done_) {
     const size_t now = put(boost::asio::buffer(bytes.substr(used)), failure);
     used += now;
@@ -109,8 +109,8 @@ void RequestParser::on_request_impl(beast::verb method, string_view, string_view
   request_.target.assign(target.data(), target.size());
 }
 
-// Obsolete since RFC 7230, and read differently by those who read it at all. Beast joins the lines
-// in a buffer of its own, unless only the last of them says something.
+// Folded lines are obsolete since RFC 7230, and implementations read them differently. Beast
+// unfolds them into its own buffer, unless only the last line has content.
 bool RequestParser::is_folded(std::string_view name, std::string_view value) const {
   const std::less_equal<const char*> before;
   const char* const colon = name.data() + name.size();
@@ -138,7 +138,7 @@ void RequestParser::check_framing(field id, std::string_view value, error_code& 
 
 void RequestParser::on_field_impl(field id, string_view name_text, string_view value_text,
                                   error_code& ec) {
-  // Fields behind a chunked body could otherwise change what was already decided.
+  // Trailer fields of a chunked body must not change decisions already made.
   if (head_done_) return;
   const std::string_view name = standard(name_text), value = standard(value_text);
   if (request_.headers.fields().size() == limits_.header_fields)
@@ -153,7 +153,7 @@ void RequestParser::on_header_impl(error_code& ec) {
   if (const auto authority = authority_of(request_.target)) {
     if (authority->empty() || !is_host(*authority))
       return refuse(400, "the request target names no host", ec);
-    // What was sent as Host does not count then (RFC 9112, 3.2.2).
+    // RFC 9112, 3.2.2: an absolute target overrides the Host field.
     request_.headers.set("Host", std::string(*authority));
   }
   head_done_ = true;

@@ -9,26 +9,26 @@
 
 namespace sandgate::http {
 
-// Reads one request's bytes straight into a Request. Stricter than the grammar it extends: what
-// two servers could frame differently (request smuggling) is refused.
+// Parses one request into a Request. Stricter than Beast: refuses framing that two servers could
+// read differently (request smuggling).
 class RequestParser final : public BodyParser<true> {
  public:
   using field = boost::beast::http::field;
 
   RequestParser(Request& into, const Limits& limits);
 
-  // Takes head bytes; returns how many it used. Throws Error(invalid or too_large). The Host of a
-  // target that has one of its own is that.
+  // Parses bytes of the head and returns how many were used. Throws Error(invalid) or
+  // Error(too_large). The authority of an absolute-form target replaces the Host field.
   size_t parse_head(std::string_view bytes);
   bool head_done() const { return head_done_; }
-  // Takes body bytes and appends what they carry to `into`; stops when that is full. Returns how
-  // many of `bytes` it used. Throws Error(invalid).
+  // Parses body bytes and writes the payload to `into` until that is full. Returns how many of
+  // `bytes` were used. Throws Error(invalid).
   size_t parse_body(std::string_view bytes, std::span<char> into);
 
   bool knows_method() const { return knows_method_; }
   bool is_http11() const { return minor_ == 1; }
   bool expects_continue() const { return expects_continue_; }
-  // The status for what parse_head threw: 400, or 414 and 431 for what is too long.
+  // The status for an Error of parse_head(): 400, or 414 and 431 for what is too long.
   int refusal() const { return refusal_; }
 
  private:
@@ -46,12 +46,12 @@ class RequestParser final : public BodyParser<true> {
 
   Request& request_;
   const Limits& limits_;
-  std::string_view reading_;  // what parse_head was given, while it runs
+  std::string_view reading_;  // the argument of parse_head() while that runs
   size_t head_bytes_ = 0;
   int minor_ = 1, refusal_ = 400, lengths_ = 0, hosts_ = 0, empty_lines_ = 0;
   bool knows_method_ = true, expects_continue_ = false;
   bool line_done_ = false, head_done_ = false;
-  std::string why_, field_;  // of a refusal; the field it is about, or empty
+  std::string why_, field_;  // of a refusal; field_ is the offending field or empty
 };
 
 }  // namespace sandgate::http

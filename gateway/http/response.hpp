@@ -12,15 +12,15 @@
 
 namespace sandgate::http {
 
-// What a handler answers.
+// The answer of a handler.
 struct Response {
   int status = 200;
   std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
-  // UpgradeBody is only valid for a request that asks for a WebSocket; with RelayBody nothing else
-  // of the response counts.
+  // UpgradeBody is valid only if the request asks for a WebSocket. With RelayBody all other members
+  // are ignored.
   std::variant<std::string, StreamBody, UpgradeBody, RelayBody> body;
-  std::optional<ErrorCode> code;  // of the problem it tells, for the log
+  std::optional<ErrorCode> code;  // of a problem document, for the log
 
   static Response json(int status, const Json& value);
   static Response empty(int status);  // no body, no content type

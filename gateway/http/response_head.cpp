@@ -7,7 +7,7 @@
 namespace sandgate::http {
 namespace {
 
-// "Date: …\r\n", formatted once a second per thread.
+// "Date: …\r\n", formatted at most once a second per thread.
 std::string_view date_line() {
   thread_local std::time_t formatted = 0;
   thread_local char line[64];

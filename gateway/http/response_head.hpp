@@ -7,7 +7,7 @@
 
 namespace sandgate::http {
 
-// How an answer travels.
+// How the body of an answer is delimited, and whether the connection stays open.
 struct Framing {
   std::optional<uint64_t> length;  // Content-Length
   bool chunked = false;
@@ -15,8 +15,8 @@ struct Framing {
   bool http11 = true;
 };
 
-// Appends status line and fields up to the empty line. Control characters in values become
-// spaces: no value can end its line.
+// Appends the status line and header fields, including the empty line. Control characters in values
+// become spaces, so that no value can inject a line.
 void append_head(std::string& out, const Response& response, std::string_view request_id,
                  const Framing& framing);
 

@@ -6,10 +6,10 @@
 
 namespace sandgate::http {
 
-// What a key may do; an operator is of no tenant.
+// The role of a key, which determines its permissions. An operator belongs to no tenant.
 enum class Role { owner, admin, developer, billing, viewer, operator_ };
 
-// Roles as the API and the database write them.
+// Names of the roles in the API and the database.
 constexpr std::array<std::pair<Role, std::string_view>, 6> kRoleNames{
     {{Role::owner, "owner"},
      {Role::admin, "admin"},

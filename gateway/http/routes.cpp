@@ -42,7 +42,7 @@ constexpr unsigned roles_of(Permission permission) {
   return 0;
 }
 
-// "/v1/a" is {"v1", "a"}, "/" is none, "/v1/" ends in an empty segment.
+// "/v1/a" becomes {"v1", "a"}, "/" no segments; "/v1/" ends in an empty segment.
 std::vector<std::string_view> segments_of(std::string_view path) {
   std::vector<std::string_view> segments;
   if (path.starts_with('/')) path.remove_prefix(1);

@@ -11,7 +11,7 @@
 
 namespace sandgate::http {
 
-// What a caller must be allowed to do. The table of roles is in routes.cpp, and only there.
+// What a caller must be allowed to do. routes.cpp maps permissions to roles.
 enum class Permission {
   open,  // no key needed
   read,  // any key: the tenant, its usage and events
@@ -19,7 +19,7 @@ enum class Permission {
   use_sandboxes,  // owner, admin, developer: sandboxes, exec, files
   write_profiles,  // owner, admin, developer
   write_secrets,  // owner, admin, developer
-  administer_tenant,  // owner, admin: keys, deployments, webhooks of the own tenant
+  administer_tenant,  // owner, admin: keys, deployments, webhooks of their tenant
   read_audit,  // owner, admin
   read_billing,  // owner, admin, billing, viewer: usage, invoices, ledger
   write_billing,  // owner, admin, billing
@@ -29,7 +29,7 @@ enum class Permission {
 bool allows(Role role, Permission permission);
 
 enum class BodyMode {
-  none,  // a body is refused unless empty
+  none,  // only an empty body is accepted
   buffered,  // read whole before the handler runs, up to max_body_bytes
   streamed,  // handed over as Request::stream
 };
@@ -38,41 +38,43 @@ using Handler = std::function<Task<Response>(Request&)>;
 
 struct Route {
   Method method;
-  std::string pattern;  // "/v1/sandboxes/{id}/exec"; a last segment "{rest...}" takes what is left
+  std::string
+      pattern;  // "/v1/sandboxes/{id}/exec"; a last "{rest...}" takes all remaining segments
   Permission permission;
   BodyMode body = BodyMode::none;
   Handler handler;
-  size_t max_body_bytes = 0;  // buffered only; too_large beyond. 0: as all JSON bodies
+  size_t max_body_bytes = 0;  // buffered only; more is too_large. 0: the default of all JSON bodies
   bool idempotent_create = false;  // honours Idempotency-Key
-  bool takes_up = false;  // with it: the handler goes on from Request::earlier
-  // Of what it makes: a 201 gets a Location of this and its `id`. Empty: it cannot be fetched.
+  bool takes_up = false;  // with idempotent_create: the handler resumes from Request::earlier
+  // Adds to a 201 the Location `made_below` + `id`. Empty: the created resource cannot be fetched.
   std::string_view made_below = {};
-  bool secret_answer = false;  // with it: the kept answer is sealed, and no cache may keep it
-  bool at_leisure = false;  // streamed only: what comes may come slowly, as keys are typed
+  bool secret_answer = false;  // seals stored answers and forbids caching
+  bool at_leisure = false;  // streamed only: no minimum pace, as for typed keys
 };
 
-// The one table: routing, permissions, Allow headers and the OpenAPI test all come from it.
-// Literal segments win over {parameters}, those over {rest...}. HEAD is answered by GET routes.
+// The routing table; permissions, Allow headers and the OpenAPI test use it as well. Literal
+// segments take precedence over {parameters}, and these over {rest...}. GET routes also answer
+// HEAD.
 class Routes {
  public:
-  // Throws Error(internal) when the pattern is malformed or taken.
+  // Throws Error(internal) if the pattern is malformed or already registered.
   void add(Route route);
   const std::vector<Route>& all() const { return routes_; }
 
   struct Match {
-    const Route* route = nullptr;  // null: no such path, or no such method on it
-    std::vector<Method> allowed;  // methods the path has, when the method is wrong
+    const Route* route = nullptr;  // null: no such path, or not with this method
+    std::vector<Method> allowed;  // the path's methods, if only the method does not match
     std::map<std::string, std::string, std::less<>> params;
   };
-  // `path` as sent, percent-encoded: an encoded slash does not split a segment. Parameters come
-  // decoded; a segment that does not decode matches no route.
+  // `path` is percent-encoded as received: an encoded slash does not split a segment. Parameters
+  // are returned decoded; a segment that cannot be decoded matches no route.
   Match match(Method method, std::string_view path) const;
 
  private:
   struct Node {
     std::map<std::string, size_t, std::less<>> literals;
-    size_t parameter = 0, rest = 0;  // 0: none, because the root is nobody's child
-    std::map<Method, size_t> routes;  // into routes_
+    size_t parameter = 0, rest = 0;  // 0: none; the root is never a child
+    std::map<Method, size_t> routes;  // indexes into routes_
   };
   struct Search;
 

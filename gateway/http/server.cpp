@@ -9,7 +9,7 @@
 namespace sandgate::http {
 namespace {
 
-// Room above max_connections for connections that are being told so, and for those that end.
+// Allowance above max_connections for connections that are being refused or are closing.
 constexpr size_t kRefusals = 256;
 constexpr std::chrono::milliseconds kAcceptPause{100};
 constexpr std::chrono::milliseconds kCancelPatience{5000};
@@ -90,7 +90,7 @@ Task<void> Server::accept_for_ever() {
       take(std::move(socket), loop);
       continue;
     }
-    // Out of descriptors, most likely: connections that end give some back.
+    // Most likely out of file descriptors; closing connections frees some.
     log::warn("cannot accept a connection", {{"reason", failure.message()}});
     co_await sleep_for(kAcceptPause);
   }

@@ -12,17 +12,17 @@ namespace sandgate::http {
 
 struct ServerOptions {
   std::string address = "127.0.0.1";  // an IP address, or "localhost"
-  uint16_t port = 8080;  // 0: any free one
+  uint16_t port = 8080;  // 0: any free port
   std::optional<TlsFiles> tls;
-  Live<size_t> max_connections = 8192;  // beyond, one that waits for a request ends; else 503
-  std::chrono::milliseconds bind_patience{3000};  // how long a taken port is tried again
+  Live<size_t> max_connections = 8192;  // then an idle one is closed, or else 503
+  std::chrono::milliseconds bind_patience{3000};  // how long a port in use is retried
   std::chrono::milliseconds grace{30'000};  // for answers in progress when stopping
   Limits limits;
-  bool access_log = false;  // one line per answer, not only for those of 500 and more
+  bool access_log = false;  // log every answer, not only those of status 500 and above
 };
 
-// One listening address and the connections that came through it, spread over the io threads.
-// Any number of servers share the threads, each with a responder of its own.
+// One listening address and its connections, spread over the io threads. Several servers, each with
+// its own responder, can share the threads.
 class Server {
  public:
   // `io` and `responder` must outlive it.
@@ -31,24 +31,24 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Binds and accepts from now on. Throws Error(unavailable) when the address cannot be had and
-  // Error(invalid) when it or the TLS files are wrong.
+  // Binds and starts to accept. Throws Error(unavailable) if the address cannot be bound and
+  // Error(invalid) if the address or the TLS files are wrong.
   void start();
   uint16_t port() const { return port_; }  // after start()
   size_t connections() const { return census_->count(); }
-  // What counts from now on of the connections, the bytes of heads, the grace and the log: for
-  // connections that come, heads that begin and the next stop(). On the thread that stops it.
+  // Applies max_connections, grace, header_bytes and access_log to later connections, heads,
+  // answers and the next stop(). Call on the thread that calls stop().
   void change(const ServerOptions& options);
-  // Reads the certificate files again; new connections use them. Throws Error(invalid).
+  // Reads the certificate files again for new connections. Throws Error(invalid).
   void reload_tls();
-  // Blocks: no more accepting, idle connections end, answers in progress get options.grace and
-  // are cancelled then. Not to be called on an io thread.
+  // Stops accepting, ends idle connections, and gives answers in progress options.grace before it
+  // cancels them. Blocks; must not be called on an io thread.
   void stop();
 
  private:
   Task<void> accept_for_ever();
   void take(Transport::Socket socket, size_t loop);
-  // Ends a connection that waits for a request for another's sake. False: none waits.
+  // Ends a waiting connection to make room for a new one. Returns false if none is waiting.
   bool make_room();
   size_t quietest_loop() const;
   void stop_within(std::chrono::milliseconds grace);

@@ -6,20 +6,20 @@
 
 namespace sandgate::http {
 
-// Several writers of one answer, which takes one at a time. For coroutines of one loop.
+// Serializes several writers of one streaming answer. For coroutines of one loop.
 class SharedSink {
  public:
   SharedSink(BodySink& sink, asio::any_io_executor executor)
       : sink_(sink), free_(std::move(executor), asio::steady_timer::time_point::max()) {}
 
-  // Returns when the client took the bytes.
+  // Returns once the connection accepted the bytes.
   Task<void> write(std::string bytes);
-  // Writes `sign` whenever nothing else was written for `interval`. Never returns.
+  // Writes `sign` after each `interval` without another write. Never returns.
   Task<void> keep_alive(std::chrono::milliseconds interval, std::string sign);
 
  private:
   BodySink& sink_;
-  asio::steady_timer free_;  // cancelled when a write ends
+  asio::steady_timer free_;  // cancelled when a write ends, to wake waiting writers
   bool writing_ = false;
   uint64_t writes_ = 0;
 };

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::chrono::seconds kLookAgain{1};
 
-// What a stream's caller is judged by while it lasts.
+// What is needed to check the access of a stream's caller again.
 struct Standing {
   Request credentials;
   const Route& route;
@@ -21,7 +21,7 @@ bool is_refusal(const Error& error) {
          error.code == ErrorCode::not_found;
 }
 
-// Who cannot be asked about goes on: an outage ends no work.
+// Only an explicit refusal ends the stream: an outage of the database does not.
 Task<bool> stands(SharedStanding standing) {
   auto asking = standing->authenticator.authenticate(standing->credentials);
   const auto outcome = co_await attempt(std::move(asking));
@@ -38,7 +38,7 @@ Task<void> until_it_falls(SharedStanding standing) {
   }
 }
 
-// Broken off, not ended: nobody shall take the rest for all of it.
+// Throws when access is lost, so that the client does not take a truncated answer for complete.
 Task<void> watched(Task<void> stream, SharedStanding standing) {
   using namespace asio::experimental::awaitable_operators;
   auto valued = [](Task<void> of) -> Task<std::monostate> {

@@ -5,15 +5,15 @@
 
 namespace sandgate::http {
 
-// Ends a streaming answer or WebSocket, within a second or two, when its caller's key was revoked,
-// has expired or may no longer do this. `admission` may be null; all outlive the stream. Answers
-// that do not stream are left as they are.
+// Makes a streaming answer or WebSocket end within about two seconds after its caller's key was
+// revoked or expired, lost the permission, or its tenant was suspended. `admission` may be null;
+// all references must outlive the stream. Other answers are left unchanged.
 void end_with_standing(Response& response, const Request& request, const Route& route,
                        Authenticator& authenticator, const Admission* admission);
 
-// The answer of `work`, which `caller` asked of `route`. Within a second or two after he may no
-// longer do this it is broken off with Error(forbidden), unless it is done by then. `admission` may
-// be null.
+// Returns the answer of `work`, a request of `caller` on `route`. Cancels `work` within about two
+// seconds after the tenant is suspended and throws Error(forbidden), unless the answer is ready by
+// then. `admission` may be null.
 Task<Response> while_admitted(Task<Response> work, Caller caller, const Route& route,
                               const Admission* admission);
 

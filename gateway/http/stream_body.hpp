@@ -8,8 +8,8 @@
 
 namespace sandgate::http {
 
-// Where a streaming answer writes. write() returns when the client took the bytes (back-pressure)
-// and throws boost::system::system_error when the client is gone.
+// The destination of a streaming answer. write() returns once the connection accepted the bytes
+// (back-pressure) and throws boost::system::system_error if the client is gone.
 class BodySink {
  public:
   virtual ~BodySink() = default;
@@ -17,9 +17,9 @@ class BodySink {
 };
 
 struct StreamBody {
-  std::optional<uint64_t> length;  // Content-Length; else chunked
+  std::optional<uint64_t> length;  // Content-Length; empty: chunked
   std::function<Task<void>(BodySink&)> produce;  // runs on the connection's executor
-  bool is_whole = false;  // all of it is there: an answer in pieces, which counts as no stream
+  bool is_whole = false;  // all data exists already: not counted as a stream
 };
 
 }  // namespace sandgate::http

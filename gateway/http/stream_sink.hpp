@@ -8,22 +8,22 @@
 
 namespace sandgate::http {
 
-// Where one streaming answer goes: its head travels with the first bytes.
+// Writes one streaming answer to a connection; the head is sent with the first bytes.
 class StreamSink final : public BodySink {
  public:
   struct Frame {
-    std::optional<uint64_t> length;  // exactly this many bytes must come
+    std::optional<uint64_t> length;  // the exact number of bytes to write
     bool chunked = false;
   };
   StreamSink(Transport& transport, const Limits& limits, std::string head, Frame frame)
       : transport_(transport), limits_(limits), head_(std::move(head)), frame_(frame) {}
 
-  // Throws Error(internal) for bytes beyond the declared length.
+  // Throws Error(internal) for bytes beyond Frame::length.
   Task<void> write(std::span<const char> bytes) override;
-  // Sends the head alone, so that a client sees a quiet stream begin.
+  // Sends the head alone, so that the client sees the stream begin before its first data.
   Task<void> flush();
   bool started() const { return started_; }  // whether anything was sent
-  // Ends the body properly. Throws Error(internal) when declared bytes are missing.
+  // Ends the body. Throws Error(internal) if bytes of Frame::length are missing.
   Task<void> finish();
 
  private:

@@ -3,8 +3,8 @@
 
 namespace sandgate::http {
 
-// The body of a route that takes an operator's tables (prices, a vendor's bill): as
-// Request::json(), with as many values as the route's bytes have room for.
+// Parses the body of a route for operators' tables (prices, a vendor's bill). Like Request::json(),
+// but without the limit on the number of values.
 Json table_in(const Request& request);
 
 }  // namespace sandgate::http

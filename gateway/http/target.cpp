@@ -24,7 +24,7 @@ std::optional<std::string_view> authority_of(std::string_view target) {
 Target split_target(std::string_view target) {
   const auto authority = authority_of(target);
   if (authority) target = target.substr(target.find("//") + 2 + authority->size());
-  // A fragment never belongs on the wire.
+  // A fragment must not be sent in a request.
   if (target.find('#') != std::string_view::npos)
     throw Error(ErrorCode::invalid, "the request target has a fragment");
   if (authority && !target.starts_with('/'))

@@ -4,16 +4,17 @@
 
 namespace sandgate::http {
 
-// The two halves of a request target as sent, still encoded. An absolute form
-// ("http://host/path?query") is read like its path.
+// Path and query of a request target, still encoded. An absolute form ("http://host/path?query")
+// yields its path and query.
 struct Target {
   std::string_view path;  // begins with '/', or is "*"
   std::string_view query;
 };
 
-// Throws Error(invalid) when the target is neither.
+// Throws Error(invalid) if the target is neither a path, "*" nor an absolute form, or has a
+// fragment.
 Target split_target(std::string_view target);
-// "host:port" of an absolute form, whatever is there; empty for other targets.
+// The authority ("host:port") of an absolute form, unchecked; empty for other targets.
 std::optional<std::string_view> authority_of(std::string_view target);
 
 }  // namespace sandgate::http

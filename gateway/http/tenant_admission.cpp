@@ -10,7 +10,7 @@ using Count = std::shared_ptr<std::atomic<int64_t>>;
 
 constexpr std::chrono::milliseconds kTryAgainIn{1000};
 
-// One more of its tenant's, for as long as what is returned lives.
+// Counts one more for the caller's tenant until the returned token is destroyed.
 std::shared_ptr<void> count(BoundedMap<Count>& counts, const Caller& caller, int64_t most,
                             const Error& refusal) {
   if (!caller.tenant) return nullptr;
@@ -30,7 +30,7 @@ Error come_back(const char* why) {
   return error;
 }
 
-// Reads, and questions that are asked by POST, have a permission to read.
+// Reads, and queries sent by POST, have a read permission.
 bool only_looks(Permission permission) {
   switch (permission) {
     case Permission::use_sandboxes:
@@ -44,7 +44,8 @@ bool only_looks(Permission permission) {
   }
 }
 
-// Suspension stops what makes or costs something. A terminal is a GET, but starts a shell.
+// Suspension forbids requests that create or cost something. A terminal is a GET but starts a
+// shell.
 bool needs_good_standing(const Route& route) {
   if (only_looks(route.permission) || route.method == Method::delete_) return false;
   return route.method != Method::get || route.pattern.ends_with("/terminal") ||
@@ -83,7 +84,7 @@ bool TenantAdmission::may_go_on(const Caller& caller, const Route& route) const 
 }
 
 void TenantAdmission::admit(const Caller& caller, const Route& route) {
-  // An operator is not counted against the tenant it acts for.
+  // Operators are not counted against the tenant they act for.
   if (!caller.tenant || caller.is_operator()) return;
   if (!may_go_on(caller, route)) throw tenant_is_suspended();
   const auto tenant = tenants_.last_known(*caller.tenant);

@@ -10,16 +10,16 @@
 
 namespace sandgate::http {
 
-// Holds tenants to their requests_per_second (a token bucket of one second's worth, counted in
-// this replica), to a number of streams and of arriving bodies at once and to a share of all
-// connections, and suspended ones to looking and deleting. Thread-safe; `tenants` outlives it.
+// Enforces per-tenant limits: requests_per_second (a token bucket of one second's worth, per
+// replica), concurrent streams, arriving bodies, and a share of all connections. Suspended tenants
+// may only read and delete. Thread-safe; `tenants` must outlive it.
 class TenantAdmission final : public Admission {
  public:
   struct Options {
-    size_t max_tenants = 10'000;  // buckets kept; the least recently used starts afresh
-    int64_t max_streams = 1'000;  // of one tenant
-    int64_t max_bodies = 2'000;  // likewise, arriving
-    size_t connections = 4'096;  // of all tenants; see Places for what one may hold of them
+    size_t max_tenants = 10'000;  // buckets kept; an evicted tenant starts with a full one
+    int64_t max_streams = 1'000;  // per tenant
+    int64_t max_bodies = 2'000;  // per tenant, being received
+    size_t connections = 4'096;  // of all tenants; Places decides each tenant's share
   };
   using Now = std::function<std::chrono::steady_clock::time_point()>;
 
@@ -32,7 +32,7 @@ class TenantAdmission final : public Admission {
   std::shared_ptr<void> open_stream(const Caller& caller) override;
   std::shared_ptr<void> open_body(const Caller& caller) override;
   std::shared_ptr<void> hold_connection(const Caller& caller, Comer comer) override;
-  // Of all tenants, from now on; those that are held stay.
+  // Changes Options::connections; held connections stay.
   void set_connections(size_t most) { places_.set_most(most); }
 
  private:
@@ -41,7 +41,7 @@ class TenantAdmission final : public Admission {
     double tokens = 0;
   };
   using Counts = BoundedMap<std::shared_ptr<std::atomic<int64_t>>>;
-  // How long until a token is there; zero when one was taken.
+  // Returns the time until a token is available; zero if one was taken.
   std::chrono::nanoseconds take(Bucket& bucket, int64_t per_second) const;
 
   TenantDirectory& tenants_;

@@ -7,18 +7,18 @@
 
 namespace sandgate::http {
 
-// PEM files of a listener: the certificate with its chain, and its key.
+// PEM files of a listener: the certificate with its chain, and the private key.
 struct TlsFiles {
   std::string certificate;
   std::string key;
 };
 
-// The certificate in use. reload() reads the files again; connections keep what they began with.
+// The certificate in use. After reload() open connections keep the old one. Thread-safe.
 class TlsIdentity {
  public:
-  // Throws Error(invalid) that names the file and what is wrong with it.
+  // Throws Error(invalid) that names the file and the problem.
   explicit TlsIdentity(TlsFiles files);
-  void reload();  // the same; the old certificate stays in use when it throws
+  void reload();  // throws likewise, and then keeps the old certificate
   std::shared_ptr<boost::asio::ssl::context> current() const;
 
  private:

@@ -1,22 +1,22 @@
 #pragma once
 #include <string_view>
 
-// The small grammar of header values (RFC 9110).
+// Parsing of small parts of header values (RFC 9110).
 namespace sandgate::http {
 
 bool equal_ignoring_case(std::string_view a, std::string_view b);
-// Whether a comma-separated list ("keep-alive, Upgrade") has the token, in any case.
+// Whether a comma-separated list ("keep-alive, Upgrade") contains the token, ignoring case.
 bool has_token(std::string_view list, std::string_view token);
 // Without leading and trailing spaces and tabs.
 std::string_view trimmed(std::string_view text);
-// Whether this is what a Host field may say (RFC 9110, 7.2): a name or an address, with a port or
-// without; nothing at all for a target that has no authority.
+// Whether the text is a valid Host field (RFC 9110, 7.2): a name or address with an optional port,
+// or empty for targets without an authority.
 bool is_host(std::string_view text);
-// Only characters '!' to '~'.
+// Whether all characters are in '!' to '~'.
 bool is_visible_ascii(std::string_view text);
-// W3C trace context, version 00: "00-<32 hex>-<16 hex>-<2 hex>", ids not all zero.
+// W3C trace context version 00: "00-<32 hex>-<16 hex>-<2 hex>", the ids not all zero.
 bool is_traceparent(std::string_view text);
-// What goes on in a tracestate header: 512 bytes of printable ASCII at most.
+// Whether a tracestate header may be forwarded: at most 512 bytes of printable ASCII.
 bool is_tracestate(std::string_view text);
 
 }  // namespace sandgate::http

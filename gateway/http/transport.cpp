@@ -6,7 +6,7 @@ namespace sandgate::http {
 namespace {
 
 constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
-// A fast reader must not keep the loop from everyone else.
+// Yields after this many bytes, so that a fast reader does not monopolize the loop.
 constexpr size_t kYieldBytes = 1 << 20;
 constexpr size_t kMaxBuffers = 4;
 
@@ -64,7 +64,7 @@ Task<void> Transport::write(std::span<const asio::const_buffer> buffers,
   while (left > 0) {
     boost::system::error_code failure;
     size_t bytes = 0;
-    // Mostly the kernel takes an answer whole, and then nothing needs to wait for the loop.
+    // The kernel usually takes a whole answer at once; then no wait is needed.
     if (!tls_) bytes = socket_.write_some(rest, failure);
     const bool waits = tls_ || failure == asio::error::would_block;
     if (waits) writing.arm(limit);

@@ -11,37 +11,37 @@
 
 namespace sandgate::http {
 
-// One accepted socket, plain or under TLS. One reader and one writer at a time, on its own loop.
+// An accepted socket, plain or under TLS. One reader and one writer at a time, on its own loop.
 class Transport {
  public:
   using Socket = asio::ip::tcp::socket;
   using TlsStream = asio::ssl::stream<Socket&>;
 
-  // `tls` null: plain.
+  // A null `tls` means a plain connection.
   Transport(Socket socket, std::shared_ptr<asio::ssl::context> tls);
 
-  // Nothing to do when plain. Throws boost::system::system_error.
+  // Does nothing on a plain connection. Throws boost::system::system_error.
   Task<void> handshake();
-  // The number of bytes read; 0 when the peer ended or broke the connection.
+  // Returns the number of bytes read; 0 if the peer closed or broke the connection.
   Task<size_t> read_some(asio::mutable_buffer into);
-  // The same of the bytes on the wire, under TLS as they are: for what is dropped unread.
+  // Likewise for raw socket bytes, undecrypted under TLS, to drain a connection.
   Task<size_t> drop_some(asio::mutable_buffer into);
-  // Returns when the kernel took everything. Throws boost::system::system_error when the peer is
-  // gone or took nothing for `limit`.
+  // Returns once the kernel took all bytes. Throws boost::system::system_error if the peer is gone
+  // or accepts nothing for `limit`.
   Task<void> write(std::span<const asio::const_buffer> buffers, std::chrono::milliseconds limit);
 
-  // Tells the peer that no more comes, and still reads.
+  // Half-closes the socket; reading is still possible.
   void shutdown_send();
   void close();
-  // Closes so that the peer sees a reset, not an end.
+  // Closes with a reset, so that the peer cannot take it for a normal end.
   void abort();
-  // Whether the peer has ended its side, also behind bytes nobody has read yet.
+  // Whether the peer closed its side, even if unread bytes precede its end.
   bool peer_closed();
 
   Socket& socket() { return socket_; }
   TlsStream* tls() { return tls_ ? &*tls_ : nullptr; }
-  Deadline deadline;  // of the read in progress, or of several steps together
-  Deadline writing;  // of the write in progress: a relay reads and writes at once
+  Deadline deadline;  // of the current read, or of several steps together
+  Deadline writing;  // of the current write; separate because a relay reads and writes at once
 
  private:
   Task<void> yield_after(size_t bytes);
@@ -49,7 +49,7 @@ class Transport {
   Socket socket_;
   std::shared_ptr<asio::ssl::context> context_;
   std::optional<TlsStream> tls_;
-  size_t unyielded_ = 0;  // bytes written since the loop last ran something else
+  size_t unyielded_ = 0;  // bytes written since the last yield to the loop
 };
 
 }  // namespace sandgate::http

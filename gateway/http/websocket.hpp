@@ -13,7 +13,7 @@ struct WebSocketMessage {
   std::string bytes;
 };
 
-// One side of an accepted WebSocket; one reader and one writer at a time.
+// An accepted WebSocket; one reader and one writer at a time.
 class WebSocket {
  public:
   virtual ~WebSocket() = default;
@@ -24,7 +24,7 @@ class WebSocket {
 
 struct UpgradeBody {
   std::function<Task<void>(WebSocket&)> serve;
-  std::string protocol;  // subprotocol to confirm, or empty
+  std::string protocol;  // accepted subprotocol, or empty
 };
 
 }  // namespace sandgate::http

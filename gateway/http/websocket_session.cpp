@@ -15,10 +15,10 @@ namespace websocket = boost::beast::websocket;
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kMaxCloseReason = 123;  // RFC 6455, 5.5.1
 constexpr size_t kPiece = 64 * 1024;
-constexpr size_t kAbsurd = 64;  // times as long as a message may be
+constexpr size_t kAbsurd = 64;  // multiple of the message limit at which reading fails
 
-// A message under way is carried to its end even when whoever waits for it is cancelled: breaking
-// off would leave the stream unable to send anything more, its close frame included.
+// A started read or write always completes, even if its caller is cancelled: aborting it would
+// leave the stream unable to send anything else, including a close frame.
 class Session final : public WebSocket {
  public:
   Session(Transport& transport, const Limits& limits)
@@ -30,9 +30,9 @@ class Session final : public WebSocket {
     if (limits.websocket_idle_timeout.count() == 0)
       timeouts.idle_timeout = websocket::stream_base::none();
     stream_.set_option(timeouts);
-    // Were the stream to count, it would close at once, and what the client still sends would
-    // break the connection before the client has read why. Frames far beyond the limit have nobody
-    // who waits for an answer, and need not come at all.
+    // With Beast's own limit the stream would close at once, and data the client still sends would
+    // reset the connection before the client reads the reason. Only frames far beyond the limit
+    // fail here.
     stream_.read_message_max(kAbsurd * message_bytes_);
     stream_.auto_fragment(false);
   }
@@ -78,7 +78,7 @@ class Session final : public WebSocket {
     co_await stream_.async_close(why, kAsTuple);
   }
 
-  // Returns when nothing refers to this object any more; the socket must be closed before.
+  // Returns once no operation refers to this object. The socket must be closed before.
   Task<void> settle() {
     while (writing_ || reading_ == Step::under_way) co_await change();
   }
@@ -86,7 +86,7 @@ class Session final : public WebSocket {
  private:
   enum class Step { none, under_way, done };
 
-  // What follows of a message beyond the limit is never kept.
+  // The rest of an oversized message is not read.
   bool too_large() const { return buffer_.size() > message_bytes_; }
 
   void start_reading() {
@@ -113,7 +113,7 @@ class Session final : public WebSocket {
   Task<void> change() { co_await changed_.async_wait(kAsTuple); }
 
   websocket::stream<ByteStream, false> stream_;
-  asio::steady_timer changed_;  // never expires; cancelled when a message has been carried
+  asio::steady_timer changed_;  // never expires; cancelled when an operation completes
   const size_t message_bytes_;
   beast::flat_buffer buffer_;
   std::string outgoing_;
@@ -127,7 +127,7 @@ struct Goodbye {
   std::string reason;
 };
 
-// How the handler ended, as what the client is told. A client that is gone is told in vain.
+// Maps how the handler ended to a close frame, which is sent even if the client is gone.
 Task<Goodbye> handle(Session& session, const UpgradeBody& body, const std::string& id) {
   std::exception_ptr failure;
   try {
@@ -150,7 +150,7 @@ Task<void> serve_websocket(Transport& transport, const Request& request, Respons
   Session session(transport, limits);
   co_await session.accept(request, response, body.protocol);
   const Goodbye goodbye = co_await handle(session, body, request.id);
-  // Cancelled or not: what is left is short, and the deadline ends it.
+  // Runs even after cancellation: it is short and bounded by the deadline.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   transport.deadline.arm(kFarewell);
   co_await session.close(goodbye.code, goodbye.reason);

@@ -8,13 +8,13 @@
 
 namespace sandgate::http {
 
-// How long a WebSocket may take to say goodbye.
+// Time limit of a WebSocket's closing handshake.
 constexpr std::chrono::milliseconds kFarewell{2000};
 
-// Accepts the upgrade `response` holds and serves it to its end, which is a close frame: 1000, 1011
-// and the error's code when the serve function throws an Error, 1001 when it was cancelled. Throws
-// boost::system::system_error when the client is gone before the upgrade. Once serving has ended,
-// the coroutine ignores cancellation.
+// Accepts the upgrade in `response` and serves it until its close frame: 1000 normally, 1009 after
+// an oversized message, 1011 with the error's code if the serve function throws an Error, 1001 if
+// it was cancelled. Throws boost::system::system_error if the client is gone before the upgrade.
+// Disables cancellation of the calling coroutine once serving has ended.
 Task<void> serve_websocket(Transport& transport, const Request& request, Response& response,
                            const Limits& limits);
 
