@@ -5,10 +5,10 @@
 #include "gateway/cli/commands.hpp"
 #include "gateway/core/error.hpp"
 
-// `sandgate serve` supervises three processes: an embedded database, `node` (root: makes
-// sandboxes, parses no HTTP; its child `egress` carries their bytes out) and `worker`
-// (unprivileged: the gateway; its parts are the members of Gateway in app/gateway.hpp). Every other
-// command is a client of the API or works on this machine.
+// `sandgate serve` supervises three processes: an embedded database; `node` (root: makes sandboxes,
+// parses no HTTP; its child `egress` carries their traffic out); and `worker` (unprivileged: the
+// gateway, see Gateway in app/gateway.hpp). All other commands are API clients or work on this
+// machine.
 int main(int argc, char** argv) {
   CLI::App app("One HTTP API over every agent sandbox", "sandgate");
   app.set_version_flag("--version", "sandgate " SANDGATE_VERSION);

@@ -28,7 +28,7 @@ void Accounting::start() {
   repeat(foundation.executor(), "ends", seconds(1),
          [this]() -> Task<void> { co_await meter.book_ends(foundation.database); });
   repeat(foundation.executor(), "exports", seconds(5), [this]() -> Task<void> {
-    // A backlog is sent batch after batch; a receiver that fails is not due at once.
+    // Sends batches until the backlog is empty; a failing export is not due again immediately.
     for (size_t sent = 1; sent > 0;) sent = co_await exports.run_once();
   });
   repeat(foundation.executor(), "partitions", std::chrono::hours(6),

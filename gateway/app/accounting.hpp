@@ -12,15 +12,15 @@
 
 namespace sandgate {
 
-// What use costs and who may go on spending: prices, the meter, budgets, invoices and exports.
+// The billing part of the gateway: prices, the usage meter, budgets, invoices and exports.
 struct Accounting {
   explicit Accounting(Foundation& foundation);
 
-  // Says what notifications are for; before they start.
+  // Registers notification handlers. Call before notifications start.
   void subscribe();
-  // Takes up what runs by itself.
+  // Starts background work.
   void start();
-  // Reads the price books again, in the background.
+  // Reloads the price books in the background.
   void reload();
   void render(MetricText& out) const;
 

@@ -36,23 +36,23 @@
 
 namespace sandgate {
 
-// Everything that has a route: the resources of the v1 API, its operations, and the other ways to
-// the same sandboxes. Adding a resource is one member here, and what it needs in the constructor.
+// Everything with a route: the resources and operations of the v1 API, MCP, and the E2B-compatible
+// API. To add a resource, add a member here and its dependencies in the constructor.
 class Api {
  public:
-  // What lies above: known once the API is complete, and called after that only.
+  // Functions of the layers above, which exist only after the API. Called only while serving.
   struct Above {
-    std::function<Task<http::Response>(http::Request&)> within;  // as Dispatcher::within
+    std::function<Task<http::Response>(http::Request&)> within;  // see Dispatcher::within
     std::function<void(MetricText&)> metrics;  // of the whole gateway
   };
-  // What it is given outlives it.
+  // All references must outlive this object.
   Api(Foundation& foundation, Registry& registry, Accounting& accounting, Backends& backends,
       Sandboxes& sandboxes, Events& events, Callers& callers, Above above);
 
-  // Takes up what runs by itself.
+  // Starts background work.
   void start();
 
-  const http::Routes& routes() const { return routes_; }  // complete
+  const http::Routes& routes() const { return routes_; }  // complete after construction
   http::Presence& presence() { return presence_; }
   compat::e2b::Surface& e2b() { return e2b_; }
 

@@ -71,7 +71,7 @@ void Backends::check(const DeploymentRow& row, Problems& problems) const {
   read_placement_settings(row.settings, problems);
   if (const ProviderKind* kind = find_provider_kind(row.provider))
     kind->validate(backend_settings(row.settings), credentials_of(row), problems);
-  // Names are judged by what they resolve to, when they are dialled.
+  // Host names are checked when they are dialled, by the addresses they resolve to.
   const Json url = row.settings.value("url", Json());
   if (row.tenant && url.is_string() && names_private_address(url.get<std::string>()))
     problems.add("/settings/url", "only public addresses: private upstreams are the operator's");
@@ -93,14 +93,14 @@ void Backends::subscribe() {
     });
     if (verdict.turned) tell_breaker(deployment, verdict.breaker);
   });
-  // What failed with other credentials or settings says nothing of these.
+  // Failures with earlier credentials or settings say nothing about the current ones.
   deployments.on_change([this](const DeploymentKey& deployment) { health.returned(deployment); });
   breakers.subscribe(foundation.notifications, foundation.executor());
   foundation.notifications.subscribe(kDeploymentsChannel,
                                      [this](const std::string&) { deployments.poke(); });
 }
 
-// Each replica judges deployments by what it saw, and tells of its own breakers.
+// Each replica judges deployments by its own observations and announces its own breakers.
 void Backends::tell_breaker(const DeploymentKey& deployment, Breaker breaker) {
   const std::string type = breaker == Breaker::open ? "deployment.opened" : "deployment.closed";
   auto work = [this, deployment, type]() -> Task<void> {

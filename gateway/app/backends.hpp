@@ -10,27 +10,27 @@
 
 namespace sandgate {
 
-// Where sandboxes can run, and how that went of late: the machine's own backend, the deployments of
-// vendors, and their breakers.
+// The backends that run sandboxes: this machine's local provider and the vendors' deployments, with
+// their health and circuit breakers.
 struct Backends {
   explicit Backends(Foundation& foundation);
 
-  // Waits until this machine's backend has told what it offers, two seconds at most: the first
-  // creates are to find it, and are told when it is away. Blocks: for the main thread.
+  // Waits up to two seconds for this machine's backend to report its descriptor, so that the first
+  // creates find it. Returns without it if it does not answer. Blocks; call on the main thread.
   void await_local();
-  // Says what notifications are for; before they start.
+  // Registers notification handlers. Call before notifications start.
   void subscribe();
-  // Takes up what runs by itself.
+  // Starts background work.
   void start();
   void render(MetricText& out) const;
 
-  // Adds what is wrong with a deployment that somebody wants to keep: "/settings/url",
+  // Adds the problems of a deployment to be stored, with paths such as "/settings/url" or
   // "/credentials/api_key".
   void check(const DeploymentRow& row, Problems& problems) const;
 
   Foundation& foundation;
   DeploymentStore rows;
-  std::shared_ptr<LocalProvider> local;  // null when this machine offers no sandboxes
+  std::shared_ptr<LocalProvider> local;  // null if local sandboxes are disabled
   Deployments deployments;
   HealthBoard health;
   SharedBreakers breakers;

@@ -7,12 +7,12 @@ namespace {
 
 constexpr std::chrono::milliseconds kRemovalPause{100};
 
-// Whatever it is, the work goes on: nobody cancels it.
+// Swallows every exception so that the work continues: it is never cancelled.
 Task<void> logged(std::string name, std::function<Task<void>()> work) {
   try {
     co_await work();
   } catch (const Error& error) {
-    // The database being away is reported where it is noticed; repeating it here says nothing.
+    // Whoever first notices a database outage logs it; repeating it here adds nothing.
     if (error.code != ErrorCode::unavailable)
       log::warn("background work failed", {{"work", name}, {"reason", error.what()}});
   } catch (const std::exception& failure) {

@@ -7,14 +7,14 @@
 
 namespace sandgate {
 
-// What is asked about every call before its handler runs: whose it is, whether it may come now,
-// whether it was answered before, and whether there is room for its body.
+// The checks before a handler runs: authentication, admission, idempotent replay and memory for the
+// body.
 struct Callers {
   Callers(Foundation& foundation, Registry& registry);
 
-  // Takes up what runs by itself.
+  // Starts background work.
   void start();
-  // Counts by the limits of the configuration as they are now.
+  // Applies the current limits of the configuration.
   void take_limits();
 
   Foundation& foundation;

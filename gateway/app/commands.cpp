@@ -24,7 +24,7 @@ namespace {
 int run_serve(const SettingsFlags& flags) {
   forbid_core_dumps();
   hide_memory();
-  // Waits for who listens: a reload ends nobody who has only just begun.
+  // Stays pending until the supervisor listens: SIGHUP must not end a starting process.
   sigset_t reload;
   sigemptyset(&reload);
   sigaddset(&reload, SIGHUP);
@@ -35,7 +35,7 @@ int run_serve(const SettingsFlags& flags) {
   return serve(config, [&flags] { return flags.load(); });
 }
 
-// A child's start-up failure is told apart from a crash, so that it is not tried again for ever.
+// A distinct exit code for start-up failures, so that they are not retried like crashes.
 int run_child(const std::function<int(const Config&)>& body) {
   try {
     forbid_core_dumps();

@@ -9,7 +9,7 @@
 namespace sandgate {
 namespace {
 
-// What an outage of the database left on this machine's disk.
+// Checks for records that wait in the outage journal for the database.
 ProbeResult probe_outage_journal(const std::string& path) {
   ProbeResult result{.name = "outage journal", .ok = true, .detail = "nothing waits"};
   try {

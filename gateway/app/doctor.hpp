@@ -3,8 +3,8 @@
 
 namespace sandgate {
 
-// `sandgate doctor`: prints what this machine offers to sandboxes, what is missing and how to get
-// it. Returns 0 when sandboxes can run here, 1 when not.
+// `sandgate doctor`: prints what this machine offers to sandboxes, what is missing and how to fix
+// it. Returns 0 if sandboxes can run here, otherwise 1.
 int doctor(const Config& config, bool as_json);
 
 }  // namespace sandgate

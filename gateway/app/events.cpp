@@ -5,7 +5,7 @@
 namespace sandgate {
 namespace {
 
-// How soon an event is in the log while streams wait for it, and otherwise.
+// Polling intervals of the event log: while streams wait for events, and otherwise.
 constexpr std::chrono::milliseconds kEventsAwaited{40}, kEventsQuiet{250};
 constexpr int64_t kForgottenEventsAtOnce = 5000;
 
@@ -27,8 +27,7 @@ void Events::subscribe() {
 
 void Events::start() {
   keep_running(foundation.executor(), "event log", [this]() -> Task<void> {
-    // Polled, because a notification in the transactions that write events would make their
-    // commits wait for each other.
+    // Polled, because a NOTIFY in the transactions that write events would serialize their commits.
     for (;;) {
       co_await log.collect_all();
       co_await sleep_for(bell.listeners() > 0 ? kEventsAwaited : kEventsQuiet);

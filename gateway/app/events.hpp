@@ -8,13 +8,13 @@
 
 namespace sandgate {
 
-// What happened, for those who listen or have it sent to them.
+// The event log with its subscribers: event streams and webhooks.
 struct Events {
   explicit Events(Foundation& foundation);
 
-  // Says what notifications are for; before they start.
+  // Registers notification handlers. Call before notifications start.
   void subscribe();
-  // Takes up what runs by itself.
+  // Starts background work.
   void start();
   void render(MetricText& out) const;
 

@@ -34,7 +34,7 @@ Secret master_key(const Config& config) {
   return Secret(*bytes);
 }
 
-// Gateways of one database may each have a node: whose is whose must be known over restarts.
+// Several gateways of one database may each have a node; the name tells them apart across restarts.
 std::string machine_name(const Config& config) {
   const std::string path = config.gateway_directory() + "/machine";
   std::string name;
@@ -71,7 +71,7 @@ Task<void> Foundation::anchor_clock() {
         .as<int64_t>();
   });
   const auto answered = std::chrono::steady_clock::now();
-  // An answer that took long says little about when it was true.
+  // A slow answer does not tell accurately when the time was read.
   if (clock.anchored() && answered - asked > kClockDoubt) co_return;
   clock.anchor(from_micros(micros), asked + (answered - asked) / 2);
 }

@@ -11,29 +11,29 @@
 
 namespace sandgate {
 
-// What every part of the gateway stands on: settings, threads, the database, the clock and the way
-// to vendors.
+// What every part of the gateway needs: settings, threads, the database, the clock and the HTTP
+// client for vendors.
 struct Foundation {
-  // Throws Error(invalid) without a usable master key, Error(unavailable) when this machine's name
-  // cannot be kept.
+  // Throws Error(invalid) without a usable master key and Error(unavailable) if the machine name
+  // cannot be stored.
   explicit Foundation(const Config& settings);
 
-  // Takes up what runs by itself.
+  // Starts background work.
   void start();
-  // Sets the clock by the database's. Throws Error(unavailable).
+  // Sets the clock to the database's time. Throws Error(unavailable).
   Task<void> anchor_clock();
-  // A key for one purpose alone, the same in all gateways with this master key.
+  // Derives a key for one purpose. The same for all gateways with the same master key.
   Secret key_for(std::string_view purpose) const;
 
   asio::any_io_executor executor() { return io.executor(); }
-  // Runs the task on the loops and blocks until it is over: for the main thread.
+  // Runs a task on the io threads and blocks until it ends. Call on the main thread only.
   template <class T>
   T wait(Task<T> task) {
     return asio::co_spawn(executor(), std::move(task), asio::use_future).get();
   }
 
-  Config config;  // limits and log change with a reload, on the main thread
-  const std::string machine;  // which of the gateways of one database this is
+  Config config;  // a reload changes limits and log, on the main thread
+  const std::string machine;  // identifies this gateway among those of one database
   AnchoredClock clock;
   http::IoThreads io;
   Database database;

@@ -11,7 +11,7 @@
 namespace sandgate {
 namespace {
 
-// How soon a database that does not answer is asked again: one of our own starts beside us.
+// Pauses between attempts to reach the database, which may still be starting beside us.
 constexpr std::chrono::milliseconds kFirstPause{50}, kLongestPause{1000};
 
 sigset_t block_signals() {
@@ -38,7 +38,7 @@ Gateway::Gateway(const Config& config)
             .metrics = [this](MetricText& out) { render(out); }}),
       listeners_(foundation_, registry_, sandboxes_, callers_, api_) {}
 
-// What the database must have and what we must know of it. False: it does not answer.
+// Prepares the database and loads what the parts need from it. False: it does not answer.
 bool Gateway::prepare_once() {
   Database& database = foundation_.database;
   try {
@@ -56,8 +56,8 @@ bool Gateway::prepare_once() {
   }
 }
 
-// However long it takes: a gateway that gave up would not be there when the database is back.
-// False: told to stop meanwhile.
+// Retries without limit: a gateway that gave up would be missing when the database returns. Returns
+// false if told to stop meanwhile.
 bool Gateway::prepare(const sigset_t& signals) {
   for (auto pause = kFirstPause; !prepare_once(); pause = std::min(pause * 2, kLongestPause)) {
     const timespec limit{pause.count() / 1000, pause.count() % 1000 * 1'000'000};
@@ -89,14 +89,14 @@ void Gateway::start_background_work() {
 void Gateway::start() {
   backends_.await_local();
   subscribe();
-  // What cannot be listened on ends the start before anybody is served.
+  // A failure to listen must end the start before any request is served.
   listeners_.listen_for_data_planes();
   start_background_work();
   listeners_.open();
   log::info("serving");
 }
 
-// What the supervisor has read again, as far as it can count without a start.
+// Applies the settings renewed by the supervisor that can change without a restart.
 void Gateway::take_settings() {
   const auto fresh = renewed_config();
   if (!fresh) return;
@@ -137,7 +137,7 @@ void Gateway::run() {
     told_to_stop = !prepare(signals);
     if (!told_to_stop) start();
   } catch (const Error& error) {
-    // What has begun by now is not taken apart, as at the end.
+    // No orderly teardown here, as at the end of this function.
     tell_why_not_started(error.what());
     std::_Exit(ProcessSupervisor::kCannotStart);
   }
@@ -147,8 +147,8 @@ void Gateway::run() {
   events_.bell.close();
   listeners_.stop();
   sandboxes_.stop();
-  // What is left are coroutines parked on the loops. Taking them apart one by one would only add
-  // ways to hang: everything that must survive is in PostgreSQL already.
+  // Only suspended coroutines are left. Destroying them one by one could hang, and everything that
+  // must survive is already in PostgreSQL.
   std::_Exit(0);
 }
 

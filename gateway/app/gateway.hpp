@@ -6,17 +6,17 @@
 
 namespace sandgate {
 
-// The gateway: its parts, each standing on those before it. All have the same shape: a constructor
-// that is told what it needs, and as far as there is something to do subscribe(), start() for what
-// runs by itself, render() for its metrics.
+// The gateway process: its parts in order of dependency. All parts have the same shape: a
+// constructor with their dependencies and, where needed, subscribe() for notifications, start() for
+// background work and render() for metrics.
 class Gateway {
  public:
   explicit Gateway(const Config& config);
 
-  // Listens, waits for the database, migrates, loads what is cached, and works until SIGTERM or
-  // SIGINT; SIGHUP reads certificates, cached tables and what the supervisor renewed again. Call
-  // before any other thread exists: it blocks the signals. Ends the process with exit code 0 when
-  // told to stop.
+  // Listens, waits for the database, migrates it, loads the caches and serves until SIGTERM or
+  // SIGINT. SIGHUP reloads certificates, cached tables and the settings renewed by the supervisor.
+  // Blocks these signals, so call it before other threads exist. Ends the process with exit code 0
+  // after a stop, or ProcessSupervisor::kCannotStart if it cannot start.
   [[noreturn]] void run();
 
  private:
@@ -29,15 +29,15 @@ class Gateway {
   void take_settings();
   void render(MetricText& out) const;
 
-  Foundation foundation_;  // settings, threads, the database, the way to vendors
+  Foundation foundation_;  // settings, threads, database, HTTP client for vendors
   Registry registry_;  // tenants, their keys, profiles and secrets
   Accounting accounting_;  // prices, the meter, budgets, invoices, exports
-  Backends backends_;  // this machine's and the vendors', and how they do
-  Sandboxes sandboxes_;  // their life, whoever ends it
-  Events events_;  // what happened, for streams and webhooks
-  Callers callers_;  // who they are, and whether they may come now
+  Backends backends_;  // the local backend, vendors' deployments and their health
+  Sandboxes sandboxes_;  // lifecycle, sampling, reaping, access
+  Events events_;  // the event log, streams and webhooks
+  Callers callers_;  // authentication, admission, idempotency
   Api api_;  // everything that has a route
-  Listeners listeners_;  // the addresses, and the gates before the API
+  Listeners listeners_;  // listening addresses and what precedes the API
 };
 
 }  // namespace sandgate

@@ -37,7 +37,7 @@ bool has_image(const ImageStore& store, const std::string& name) {
   return false;
 }
 
-// Progress is no result: it goes where messages go.
+// Progress goes to standard error, so that standard output holds only the result.
 void show_progress(std::string_view line) { std::cerr << line << std::endl; }
 
 void print_image(const ImageInfo& image, bool as_json) {
@@ -88,7 +88,7 @@ int pull(const SettingsFlags& flags, const ImportOptions& options) {
   return 0;
 }
 
-// A node that runs knows what waits and runs; without one the store is ours.
+// A running node knows which images are in use; without one this process may change the store.
 bool told_node(const NodeSettings& settings, const std::string& verb, const Json& params) {
   asio::io_context loop;
   const NodeClient node(socket_path(settings));
@@ -188,7 +188,7 @@ void add_pull(CLI::App& image, int& exit_code) {
   command->callback([flags, options, &exit_code] { exit_code = pull(*flags, *options); });
 }
 
-// A command of a name, or none, and --json.
+// A command with --json and at most one argument, an image name.
 struct Simple {
   const char *name, *help;
   bool takes_name;

@@ -3,7 +3,7 @@
 
 namespace sandgate {
 
-// `sandgate image build|list|remove`: this machine's images, without a running server.
+// Adds `sandgate image ...`: manages this machine's images without a running server.
 void add_image_commands(CLI::App& app, int& exit_code);
 
 }  // namespace sandgate

@@ -100,7 +100,7 @@ void Listeners::take_limits() {
 }
 
 void Listeners::stop() {
-  // Both at once: they share the time that is given them.
+  // Both stop concurrently, so that they share one grace period.
   const std::jthread other([this] {
     if (e2b_server_) e2b_server_->stop();
   });

@@ -10,29 +10,29 @@
 
 namespace sandgate {
 
-// The addresses that are listened on, and what a request passes between one and the API: the door
-// to data planes, the gate of the start, the gate of sandboxes' ports, the dispatcher.
+// The listening addresses and the chain of responders between them and the API: dispatch by data
+// plane, the gate during start-up, the gate of sandboxes' ports, the dispatcher.
 class Listeners {
  public:
-  // All outlive it.
+  // All references must outlive this object.
   Listeners(Foundation& foundation, Registry& registry, Sandboxes& sandboxes, Callers& callers,
             Api& api);
 
-  // Listens; what needs the database is answered by Error(unavailable) until open(). Throws Error
-  // when the address cannot be had or the certificates are wrong.
+  // Starts to listen. Until open(), requests that need the database get Error(unavailable). Throws
+  // Error if the address cannot be bound or the certificates are wrong.
   void listen();
-  // Listens on the address of data planes alone, if there is one, likewise.
+  // Likewise listens on the separate address of the data planes, if one is configured.
   void listen_for_data_planes();
-  // Lets everything in, and writes where it is served.
+  // Admits all requests and writes the files that name the listening addresses.
   void open();
-  // Reads the certificates again; where that fails, which is logged, they stay as they were.
+  // Reloads the certificates. On failure logs it and keeps the old ones.
   void reload();
-  // Heeds the limits as they are in the settings now, for connections and requests to come.
+  // Applies the current limits to later connections and requests.
   void take_limits();
-  // Blocks until what is being answered is over, or its grace is.
+  // Blocks until answers in progress have ended or their grace period has.
   void stop();
 
-  // As Dispatcher::within.
+  // See Dispatcher::within.
   Task<http::Response> within(http::Request& request) { return dispatcher_.within(request); }
   void render(MetricText& out) const;
 
@@ -45,7 +45,7 @@ class Listeners {
   http::Dispatcher dispatcher_;
   ports::PortGate port_gate_;
   StartGate start_gate_, e2b_gate_;
-  std::unique_ptr<http::Responder> door_, e2b_door_;  // before the gates, by listener
+  std::unique_ptr<http::Responder> door_, e2b_door_;  // per listener, in front of the gates
   std::unique_ptr<http::Server> server_, e2b_server_;  // null until they listen
 };
 

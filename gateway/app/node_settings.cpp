@@ -23,7 +23,7 @@ std::vector<std::string> listed(const std::string& list) {
 
 NodeSettings node_settings(const Config& config) {
   NodeSettings settings;
-  // Control groups of several servers on one machine must not meet.
+  // Several servers on one machine must use different control groups.
   settings.name = config.local.name;
   settings.data_dir = config.local_data();
   settings.run_dir = config.local_run();

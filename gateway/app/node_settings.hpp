@@ -4,8 +4,8 @@
 
 namespace sandgate {
 
-// The node's settings that follow from the configuration. A node of root's is for the account that
-// the gateway runs as, where that exists.
+// Derives the node's settings from the configuration. As root, the node serves the account
+// config.run_as, if that exists.
 NodeSettings node_settings(const Config& config);
 
 }  // namespace sandgate

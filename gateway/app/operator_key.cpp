@@ -31,7 +31,7 @@ Json OperatorKey::make(const Json& body) const {
                     .role = "system"};
   asio::io_context loop;
   const auto create = [&]() -> Task<NewApiKey> {
-    // A first start may be at it.
+    // The gateway's first start may still be migrating the database.
     auto waiting = await_schema(database, kSchemaPatience);
     co_await std::move(waiting);
     auto creating =

@@ -7,13 +7,13 @@
 
 namespace sandgate {
 
-// `sandgate keys create --operator` on the server's machine: writes the key into the database that
-// the server's configuration names. Nobody has to have a key already.
+// `sandgate keys create --operator` on the server's machine: writes the key directly into the
+// database named by the server's configuration, so that no key is needed beforehand.
 class OperatorKey : public std::enable_shared_from_this<OperatorKey> {
  public:
-  // --config and --set of that command.
+  // Adds --config and --set to that command.
   void add_flags(CLI::App& command) { flags_.emplace(command); }
-  // Lives as long as what it returns.
+  // The returned function keeps this object alive.
   cli::OperatorKeyMaker maker();
 
  private:

@@ -9,7 +9,7 @@
 
 namespace sandgate {
 
-// Who uses the gateway, and what they told it to know: tenants, their keys, profiles and secrets.
+// The registry part of the gateway: tenants, their keys, profiles and secrets.
 struct Registry {
   explicit Registry(Foundation& foundation)
       : tenants(foundation.database),

@@ -54,7 +54,7 @@ void Sandboxes::subscribe() {
   accounting.meter.set_prelude([this] { return settle_outage(); });
   foundation.notifications.subscribe(
       SandboxCache::kChannel, [this](const std::string& change) { cache.on_notification(change); });
-  // A connection to a sandbox that ended would keep its network.
+  // An open connection would keep the network of an ended sandbox alive.
   foundation.notifications.subscribe("sandboxes", [this](const std::string& id) {
     if (SandboxId::parse(id)) app_pool.drop(id);
   });
@@ -63,7 +63,7 @@ void Sandboxes::subscribe() {
       spawn_detached(foundation.executor(),
                      [known = activity, id = *asked]() -> Task<void> { return known->tell({id}); });
   });
-  // A lowered budget holds from now on, not from the next round.
+  // A lowered budget takes effect at once instead of at the next check.
   foundation.notifications.subscribe(kBudgetsChannel, [this](const std::string&) {
     spawn_detached(foundation.executor(),
                    [this]() -> Task<void> { co_await attempt(budget_enforcer.begin()); });
@@ -83,7 +83,7 @@ void Sandboxes::start() {
   start_forgetting();
 }
 
-// What is looked after again and again.
+// Periodic upkeep.
 void Sandboxes::start_keeping() {
   using std::chrono::seconds;
   repeat(foundation.executor(), "outage", seconds(1), [this] { return settle_outage(); });
@@ -96,7 +96,7 @@ void Sandboxes::start_keeping() {
          [this]() -> Task<void> { co_await budget_enforcer.begin(); });
 }
 
-// What is kept for a time only.
+// Periodic deletion of old data.
 void Sandboxes::start_forgetting() {
   repeat(foundation.executor(), "ports", std::chrono::seconds(600),
          [this] { return ports.purge(); });

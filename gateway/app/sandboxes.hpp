@@ -16,18 +16,18 @@
 
 namespace sandgate {
 
-// The life of sandboxes, whoever ends it, and the ways to those that run.
+// The sandbox part of the gateway: lifecycle, background upkeep, and access to running sandboxes.
 struct Sandboxes {
   Sandboxes(Foundation& foundation, Accounting& accounting, Backends& backends);
 
-  // Books what ended while the database was away, before anything else is booked.
+  // Replays the ends recorded during a database outage, before other usage is booked.
   Task<void> settle_outage();
-  // Says what notifications are for, and has outages settled before use is booked; before
+  // Registers notification handlers and makes the meter settle outages before it books. Call before
   // notifications and the meter start.
   void subscribe();
-  // Takes up what runs by itself.
+  // Starts background work.
   void start();
-  // Writes down when sandboxes were last used; what fails is logged. Blocks: for the main thread.
+  // Stores when sandboxes were last used; logs a failure. Blocks; call on the main thread.
   void stop();
   void render(MetricText& out) const;
 

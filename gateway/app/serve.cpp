@@ -37,12 +37,12 @@ SystemAccount service_account(const Config& config) {
           config.run_as + "' or set run_as");
 }
 
-// Made once; whoever loses it cannot open the credentials in the database any more.
+// Created once. Without it, the credentials stored in the database cannot be decrypted.
 void ensure_master_key(const Config& config, const SystemAccount& owner) {
   const std::string path = config.master_key_file();
   if (!config.master_key.empty() || std::filesystem::exists(path)) return;
   const std::string fresh = path + ".new", text = random_hex(32) + "\n";
-  // What a crash left, or a link that somebody laid there.
+  // May be left over from a crash, or be a link placed by another account.
   unlink(fresh.c_str());
   const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
   const bool written =
@@ -63,7 +63,7 @@ ChildSpec own_program(const std::string& command, const Config& config,
   return spec;
 }
 
-// What it does not know nobody gets out of it.
+// Removes the secrets the node does not need, so that they cannot leak from it.
 Config for_node(Config config) {
   config.admin_key = {};
   config.master_key = {};
@@ -80,7 +80,7 @@ void prepare_directories(const Config& config, const SystemAccount& account) {
   }
 }
 
-// A shell's usual 1 024 are fewer than the connections and sandboxes that are promised.
+// A shell's usual limit of 1,024 is below the promised connections and sandboxes.
 void open_as_many_files_as_allowed() {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -92,7 +92,7 @@ std::chrono::seconds worker_patience(const Config& config) {
   return std::chrono::seconds(config.limits.stop_grace_seconds + 5);
 }
 
-// What a reload changes of the running configuration, which it becomes.
+// Applies the settings that can change at run time to `running`. Empty if none changed.
 std::optional<ProcessSupervisor::Renewal> renew(Config& running,
                                                 const std::function<Config()>& read_again) {
   try {
@@ -110,8 +110,9 @@ std::optional<ProcessSupervisor::Renewal> renew(Config& running,
   return ProcessSupervisor::Renewal{to_json(running).dump(), worker_patience(running)};
 }
 
-// Two over one home would each stop the other's database. Held by this process alone and as long as
-// it lives: what an earlier one left running does not keep the next from starting.
+// Prevents two servers with one home, which would stop each other's database. The lock is held by
+// this process only and is not inherited, so leftover children of an earlier server do not block
+// the next.
 class HomeLock {
  public:
   explicit HomeLock(const std::string& home)

@@ -5,12 +5,11 @@
 
 namespace sandgate {
 
-// `sandgate serve`: prepares directories and keys, then supervises the database (unless an
-// external one is configured), the node (when this machine offers sandboxes) and the gateway
-// itself, which runs as config.run_as. Returns the exit code; throws Error with one clear line
-// when something that only an operator can fix is missing. At a SIGHUP `read_again` gives the
-// configuration as it is then; what of it cannot be changed while it runs is named in the log, as
-// is what is wrong with it.
+// `sandgate serve`: prepares directories and keys, then supervises the database (unless an external
+// one is configured), the node (if local sandboxes are enabled) and the gateway, which runs as
+// config.run_as. Returns the exit code. Throws an Error with one clear line if only an operator can
+// fix the problem. On SIGHUP calls `read_again` for the current configuration; logs its errors and
+// the settings that need a restart.
 int serve(const Config& config, const std::function<Config()>& read_again);
 
 }  // namespace sandgate

@@ -11,7 +11,7 @@
 namespace sandgate {
 namespace {
 
-constexpr int kOutOfTheWay = 100;  // programs of sandboxes are handed the low numbers
+constexpr int kOutOfTheWay = 100;  // sandboxed programs get the low descriptors
 int words_descriptor = -1;
 
 std::string contents(int descriptor) {
@@ -27,7 +27,7 @@ std::string contents(int descriptor) {
 
 Config config_from_supervisor() {
   const std::string text = contents(kSettingsDescriptor);
-  // Open but empty: it takes what this process has to say when it cannot start.
+  // Kept open and empty: it receives the reason if this process cannot start.
   if (!text.empty() && ftruncate(kSettingsDescriptor, 0) == 0)
     words_descriptor = fcntl(kSettingsDescriptor, F_DUPFD_CLOEXEC, kOutOfTheWay);
   close(kSettingsDescriptor);
@@ -39,7 +39,7 @@ Config config_from_supervisor() {
 std::optional<Config> renewed_config() {
   if (words_descriptor < 0) return std::nullopt;
   const std::string text = contents(words_descriptor);
-  // Emptied, it takes the next ones.
+  // Emptied so that the supervisor can write the next settings.
   if (text.empty() || ftruncate(words_descriptor, 0) != 0) return std::nullopt;
   return config_from_json(parse_json(text));
 }

@@ -5,13 +5,14 @@
 
 namespace sandgate {
 
-// The configuration that a supervisor hands to its children (ChildSpec::settings).
-// Throws Error(invalid) when there is none.
+// Reads the configuration that the supervisor passes to its children (ChildSpec::settings). Throws
+// Error(invalid) if there is none.
 Config config_from_supervisor();
-// The one it has handed over since, after a SIGHUP; empty when there is none. Throws
+// Reads the configuration that the supervisor passed after a SIGHUP; empty if there is none. Throws
 // Error(invalid).
 std::optional<Config> renewed_config();
-// Why this process cannot start: for the supervisor, which says it last of all.
+// Tells the supervisor why this process cannot start; the supervisor prints it last. Without a
+// supervisor prints it to standard error.
 void tell_why_not_started(const std::string& reason);
 
 }  // namespace sandgate

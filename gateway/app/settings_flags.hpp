@@ -5,11 +5,11 @@
 
 namespace sandgate {
 
-// --config and --set of a command that reads the server's configuration.
+// The options --config and --set of commands that read the server's configuration.
 class SettingsFlags {
  public:
   explicit SettingsFlags(CLI::App& command);
-  // From file, this process's environment and the flags. Throws Error(invalid).
+  // Loads settings from the file, this process's environment and --set. Throws Error(invalid).
   Config load() const;
 
  private:

@@ -21,11 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A server that was killed a moment ago may still hold its address.
+// A server that was just killed may still hold its address.
 constexpr std::chrono::seconds kBindPatience{3};
 
-// Whether the account may do this (S_IROTH or S_IXOTH). Lenient where the group decides: access
-// lists show there.
+// Whether the account has this permission (S_IROTH or S_IXOTH). Accepts the group bits without
+// checking membership, because they also represent access control lists.
 bool may(const SystemAccount& account, const std::string& path, mode_t bit) {
   struct stat status {};
   if (account.uid == 0 || stat(path.c_str(), &status) != 0) return true;
@@ -33,7 +33,7 @@ bool may(const SystemAccount& account, const std::string& path, mode_t bit) {
   return (status.st_mode & (bit | bit << 3)) != 0;
 }
 
-// The first directory on the way to `path` that the account cannot pass; empty when there is none.
+// Returns the first parent directory of `path` that the account cannot enter; empty if none.
 std::string closed_parent(const SystemAccount& account, const std::string& path) {
   fs::path parent = "/";
   for (const fs::path& name : fs::path(path).parent_path().relative_path()) {
@@ -105,7 +105,7 @@ void check_programs(const Config& config, Problems& problems) {
     problems.add("/local/images", images + " is not a directory: name one, which may be missing");
 }
 
-// Of what is written, not of the machine: also while there are no local sandboxes.
+// Checks the text of the setting, even if local sandboxes are disabled.
 void check_blocks(const NodeSettings& node, Problems& problems) {
   for (const std::string& block : node.private_cidrs) try {
       egress::Reachable reachable(std::vector<std::string>{block});

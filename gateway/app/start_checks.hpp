@@ -4,9 +4,9 @@
 
 namespace sandgate {
 
-// What of the settings this machine cannot fulfil, found before anything is made: programs, files,
-// directories, the address to listen on, the master key. `account` is who runs the gateway. Throws
-// Error(invalid) with each setting's path, what is wrong and what to do.
+// Checks, before anything is created, whether this machine can fulfil the settings: programs,
+// files, directories, the listening address, the master key. `account` runs the gateway. Throws
+// Error(invalid) that lists each wrong setting's path, problem and remedy.
 void check_start(const Config& config, const SystemAccount& account);
 
 }  // namespace sandgate

@@ -6,12 +6,11 @@
 
 namespace sandgate {
 
-// Who answers while the gateway is not ready for what needs its database: the routes that are open
-// to everybody (health, readiness, metrics) work, everything else is Error(unavailable) at once.
-// After open() all is passed on. Thread-safe.
+// Answers requests while the gateway starts. Open routes (health, readiness, metrics) work; all
+// others get Error(unavailable) at once. After open() all requests are passed on. Thread-safe.
 class StartGate : public http::Responder {
  public:
-  // `early` answers open routes until `all` answers everything.
+  // `early` answers open routes before open(); `all` answers everything after it.
   StartGate(const http::Routes& routes, http::Responder& early, http::Responder& all)
       : routes_(routes), early_(early), all_(all) {}
 
