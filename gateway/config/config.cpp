@@ -16,7 +16,7 @@
 namespace sandgate {
 namespace {
 
-// Variables that begin with SANDGATE_ but configure clients and tests, not the server.
+// SANDGATE_ variables that configure clients and tests, not the server.
 constexpr std::array kForeign{"SANDGATE_URL", "SANDGATE_API_KEY", "SANDGATE_TEST_",
                               "SANDGATE_BINARY"};
 
@@ -26,8 +26,8 @@ std::string pointer(const std::string& path) {
   return text;
 }
 
-// Whether a variable is named as a setting of one of our groups would be. Others may well belong to
-// somebody else: a cluster tells programs of a service "sandgate" by SANDGATE_PORT and the like.
+// Whether a variable's name starts like a setting of a known group. Other SANDGATE_ variables may
+// have another source: a cluster sets SANDGATE_PORT and others for a service named "sandgate".
 bool is_meant_for_us(const std::string& name) {
   for (const Option& option : options()) {
     const size_t group = option.path.find('.');
@@ -114,7 +114,7 @@ void check_database_url(const std::string& url, Problems& problems) {
   if (url.empty()) return;
   char* reason = nullptr;
   PQconninfoOption* parsed = PQconninfoParse(url.c_str(), &reason);
-  // The reason quotes the text, which may hold a password.
+  // libpq's message is not used, because it quotes the text, which may hold a password.
   if (!parsed)
     problems.add("/database/url",
                  "is neither a URL such as postgresql://user@host/name nor a libpq string such as "

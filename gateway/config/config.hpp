@@ -10,16 +10,16 @@
 
 namespace sandgate {
 
-// Everything an operator can set. Defaults are what the members say, the table in options.cpp how
-// each is written, docs/sandgate.example.yaml what it means (a test compares all three).
+// The server's configuration. Member initializers are the defaults, options.cpp parses and formats
+// each setting, and docs/sandgate.example.yaml documents it; keep the three consistent.
 struct Config {
   std::string home;
   std::string listen_address = "127.0.0.1";
   uint16_t listen_port = 8080;
   std::string run_as = "sandgate";
-  // 40 hex digits, with or without "sg_"; empty: no operator key but those in the database.
+  // 40 hex digits, with or without "sg_". Empty: only operator keys in the database are valid.
   Secret admin_key;
-  Secret master_key;  // 64 hex digits; empty: $home/master.key, made when missing
+  Secret master_key;  // 64 hex digits; empty: $home/master.key, created if missing
 
   struct Tls {
     std::string certificate, key;  // PEM files; both or none
@@ -38,7 +38,7 @@ struct Config {
 
   struct Local {
     bool enabled = true;
-    std::string agent;  // the sandbox agent's program; empty: beside this one
+    std::string agent;  // the sandbox agent's program; empty: next to this program
     std::string images;  // directory of the image store; empty: $home/local/images
     std::string name = "local";
     int64_t uid_base = 200'000'000;
@@ -56,7 +56,7 @@ struct Config {
   } local;
 
   struct Billing {
-    std::string unpriced = "refuse";  // or "allow": backends whose price is not known
+    std::string unpriced = "refuse";  // or "allow": backends without a known price
     bool price_required() const { return unpriced == "refuse"; }
     int64_t most_egress_gbit_per_second = 25;
   } billing;
@@ -86,8 +86,8 @@ struct Config {
   } history;
 
   struct Mcp {
-    std::string profile = "python";  // of the sandboxes that sessions make; empty: they make none
-    std::string origins;  // of browsers' pages that may speak it, separated by commas
+    std::string profile = "python";  // of sandboxes that sessions create; empty: none
+    std::string origins;  // browser origins that may connect, comma-separated
   } mcp;
 
   struct Webhooks {
@@ -98,15 +98,15 @@ struct Config {
     int64_t io = 0;  // 0: one per core
   } threads;
 
-  // Not wrong, but probably not meant: environment variables that look like settings.
+  // Valid but probably unintended: environment variables that look like settings.
   std::vector<std::string> warnings;
 
-  // Derived paths, so that every process agrees on them.
+  // Derived paths, the same in every process.
   std::string postgres_data() const { return home + "/postgres/data"; }
   std::string postgres_socket() const { return home + "/postgres"; }
   std::string gateway_directory() const { return home + "/gateway"; }
   std::string outage_journal() const { return gateway_directory() + "/outage.journal"; }
-  // Hold "address:port" while the gateway accepts connections there.
+  // Files with "address:port", written once the gateway listens; not removed when it stops.
   std::string listen_file() const { return gateway_directory() + "/listen"; }
   std::string e2b_listen_file() const { return gateway_directory() + "/listen_e2b"; }
   std::string node_socket() const { return home + "/run/node.sock"; }
@@ -116,21 +116,21 @@ struct Config {
   std::string database_url() const;  // the configured one or the embedded cluster's
 };
 
-// Where settings come from, later ones winning: defaults, file, environment, command line.
+// Sources of settings; later ones override: defaults, file, environment, command line.
 struct ConfigSources {
   std::string file;  // empty: none
-  std::map<std::string, std::string> environment;  // the process's, whole
+  std::map<std::string, std::string> environment;  // the complete environment of the process
   std::vector<std::pair<std::string, std::string>> flags;  // "log.level" -> "debug"
 };
 
-// Validates everything and throws one Error(invalid) that lists each wrong or unknown setting
-// with its path ("/log/level") and reason.
+// Validates all settings. Throws one Error(invalid) that lists every wrong or unknown setting with
+// its path ("/log/level") and reason.
 Config load_config(const ConfigSources& sources);
 
-// Has this process log as the settings say, from now on.
+// Applies the log settings to this process.
 void configure_log(const Config& config);
 
-// For handing a validated configuration to a child process, secrets included.
+// Serializes a validated configuration for a child process, including its secrets.
 Json to_json(const Config& config);
 Config config_from_json(const Json& document);
 

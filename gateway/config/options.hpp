@@ -7,15 +7,15 @@
 
 namespace sandgate {
 
-// One setting: how its text is checked and stored, and how it is read back.
+// One setting: how to parse, validate and store its text, and how to format its value.
 struct Option {
   std::string path;  // "database.url"
-  // Stores the text or says why it cannot ("" when fine).
+  // Stores the value and returns "", or returns why the text is not valid.
   std::function<std::string(Config&, const std::string&)> set;
   std::function<std::string(const Config&)> get;
 };
 
-// THE table of settings. What each means is said in docs/sandgate.example.yaml, which has all.
+// The table of all settings. docs/sandgate.example.yaml documents each.
 const std::vector<Option>& options();
 
 // "database.url" -> "SANDGATE_DATABASE_URL".

@@ -6,14 +6,14 @@
 
 namespace sandgate {
 
-// What becomes of a configuration that was read again while the program runs.
+// The result of reloading the configuration in a running process.
 struct ReloadedConfig {
-  Config config;  // to go on with: the running one, with what can be changed as it is now
-  std::vector<std::string> changed;  // paths that count from now on
-  std::vector<std::string> waiting;  // paths that differ, but count from the next start on
+  Config config;  // the running configuration with the changed settings applied
+  std::vector<std::string> changed;  // paths applied at once
+  std::vector<std::string> waiting;  // paths that differ but need a restart
 };
 
-// Pure. The paths are those of options().
+// Compares two configurations without side effects. Paths are those of options().
 ReloadedConfig reloaded(const Config& running, const Config& read_again);
 
 }  // namespace sandgate
