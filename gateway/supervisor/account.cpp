@@ -39,7 +39,7 @@ void ensure_directory(const std::string& path, const SystemAccount& owner, mode_
   if (!refused) std::filesystem::create_directories(path, failure);
   const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (link == Link::refuse ? O_NOFOLLOW : 0);
   const int directory = open(path.c_str(), flags);
-  // By descriptor: what was looked at is what changes.
+  // Changes go through the descriptor, so that the checked directory is the one changed.
   const bool ok = directory >= 0 && fchmod(directory, mode) == 0 &&
                   (geteuid() != 0 || fchown(directory, owner.uid, owner.gid) == 0);
   const int reason = errno;

@@ -6,7 +6,7 @@
 
 namespace sandgate {
 
-// A user of this machine that a process may become.
+// A system account that a process can run as.
 struct SystemAccount {
   std::string name;
   uid_t uid = 0;
@@ -16,15 +16,15 @@ struct SystemAccount {
 std::optional<SystemAccount> find_account(const std::string& name);
 SystemAccount current_account();
 
-// What to do where a symbolic link stands in a directory's place.
+// What to do if the path is a symbolic link.
 enum class Link { refuse, follow };
-// Creates a directory (parents too) owned by the account. A link is refused, unless an operator may
-// have laid it: whoever may write beside it would have root change what it leads to. Throws
+// Creates a directory and its parents, owned by the account with `mode`. Refuses a link by default:
+// an account that can write next to it could make root change another directory. Throws
 // Error(unavailable) with the path.
 void ensure_directory(const std::string& path, const SystemAccount& owner, mode_t mode,
                       Link link = Link::refuse);
 
-// Becomes the account for good: groups, gid, uid. Async-signal-safe after fork; false on failure.
+// Switches permanently to the account: groups, gid, uid. Async-signal-safe. False on failure.
 bool become(const SystemAccount& account) noexcept;
 
 }  // namespace sandgate

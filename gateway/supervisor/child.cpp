@@ -28,7 +28,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return list;
 }
 
-// An anonymous file holding the text, at its beginning.
+// Creates an anonymous file that holds the text, positioned at its beginning.
 int memory_file(const std::string& text) {
   const int descriptor = memfd_create("settings", MFD_CLOEXEC);
   if (descriptor < 0 ||
@@ -38,7 +38,7 @@ int memory_file(const std::string& text) {
   return descriptor;
 }
 
-// Runs in the new process between fork and exec: only async-signal-safe calls.
+// Runs in the child between fork and exec: only async-signal-safe calls are allowed.
 [[noreturn]] void become_child(const ChildSpec& spec, int settings, int input, int output,
                                pid_t parent, char* const* argv, char* const* environment) {
   sigset_t blocked;
@@ -54,7 +54,7 @@ int memory_file(const std::string& text) {
   close_range(settings >= 0 ? kSettingsDescriptor + 1 : kSettingsDescriptor, ~0U, 0);
   setsid();
   if (!become(spec.account)) _exit(126);
-  // After the change of user, which clears it.
+  // Set after the change of user, which clears it.
   prctl(PR_SET_PDEATHSIG, spec.stop_signal);
   if (getppid() != parent) _exit(126);
   execve(argv[0], argv, environment);
@@ -111,7 +111,7 @@ std::string last_words(int settings) {
   std::array<char, kMostWords> buffer;
   const ssize_t got = pread(settings, buffer.data(), buffer.size(), 0);
   std::string words(buffer.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
-  // Settings that were never read, and so never replaced.
+  // The child never read its settings, so the file holds no message.
   if (words.starts_with("{")) return "";
   for (char& c : words)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';

@@ -9,37 +9,37 @@
 
 namespace sandgate {
 
-// Where a child finds its settings, and leaves its last words in their place.
+// A child reads its settings here and writes its final error message in their place.
 constexpr int kSettingsDescriptor = 3;
 
-// A process the supervisor keeps running.
+// Describes a process that the supervisor keeps running.
 struct ChildSpec {
-  std::string name;  // in the log
+  std::string name;  // for the log
   std::vector<std::string> argv;  // argv[0] is the program
   std::vector<std::string> environment;
   SystemAccount account;
-  std::string settings;  // readable at kSettingsDescriptor; not in its argv or environ
+  std::string settings;  // readable at kSettingsDescriptor; kept out of argv and the environment
   int stop_signal = SIGTERM;
-  // On SIGHUP, which would end a program that does not know it. It is started with that signal
-  // blocked, so that one which comes before it listens waits for it; it must take it by sigwait.
+  // Whether the child reloads on SIGHUP. It starts with SIGHUP blocked, so that an early signal
+  // stays pending, and must receive it by sigwait.
   bool reloads = false;
 };
 
 struct StartedChild {
   pid_t pid = 0;
-  int settings = -1;  // the file it has its settings from, to be closed; -1: none
+  int settings = -1;  // the file with its settings, to be closed by the caller; -1: none
 };
-// Starts the child in a session of its own; the kernel ends it with `stop_signal` when this
-// process dies. Throws Error(unavailable).
+// Starts the child in its own session. If this process dies, the kernel sends it `stop_signal`.
+// Throws Error(unavailable).
 StartedChild start(const ChildSpec& spec);
-// Puts other settings in the place of those a child has taken out of its file. False: it has not
-// taken them yet, and nothing was done. Throws Error(unavailable).
+// Writes new settings to the file of a child that has read the previous ones. Returns false,
+// without writing, if it has not read them yet. Throws Error(unavailable).
 bool replace_settings(int file, const std::string& settings);
-// What a child that ended left in place of its settings: one line, short; "" when nothing.
+// Returns the final error message of a child that ended, as one short line; "" if none.
 std::string last_words(int settings);
 
-// Runs a program to its end as the account and returns its exit code (128+n when signalled).
-// `input` is its standard input; its output is dropped unless it fails, then logged.
+// Runs a program as the account until it ends. Returns its exit code, or 128+n after signal n.
+// `input` is its standard input. Its output is logged if it fails, otherwise dropped.
 int run_to_end(const ChildSpec& spec, const std::string& input);
 
 }  // namespace sandgate

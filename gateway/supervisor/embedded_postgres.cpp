@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The directory with the newest initdb: Debian's, Red Hat's and a plain build's places.
+// The directory of the newest initdb in the places of Debian, Red Hat and source builds.
 std::string programs() {
   std::error_code missing;
   int newest = 0;
@@ -65,7 +65,7 @@ void create_cluster(const Config& config, const std::string& bin, const SystemAc
   fs::rename(half_made, config.postgres_data());
 }
 
-// A server whose supervisor was killed: it was told to stop by the kernel, but may not be done.
+// Stops a server whose supervisor was killed: the kernel has signalled it, but it may still run.
 void stop_leftover(const Config& config, const std::string& bin, const SystemAccount& account) {
   if (!fs::exists(config.postgres_data() + "/postmaster.pid")) return;
   std::ifstream file(config.postgres_data() + "/postmaster.pid");
@@ -73,7 +73,7 @@ void stop_leftover(const Config& config, const std::string& bin, const SystemAcc
   file >> pid;
   if (pid <= 0 || kill(pid, 0) != 0) return;
   std::error_code gone;
-  // A pid that was given to another program after a reboot is not ours to stop.
+  // After a reboot the pid may belong to an unrelated program.
   if (fs::read_symlink("/proc/" + std::to_string(pid) + "/exe", gone).filename() != "postgres")
     return;
   log::info("stopping a database left by an earlier run", {{"pid", pid}});
@@ -99,7 +99,7 @@ ChildSpec prepare_embedded_postgres(const Config& config, const SystemAccount& a
                "jit=off", "-c", "log_min_messages=error", "-c", "log_min_error_statement=panic",
                "-c", "max_wal_size=2GB", "-c", "shared_buffers=128MB"},
               account);
-  // SIGINT is PostgreSQL's fast shutdown: open transactions are rolled back, nothing is lost.
+  // SIGINT requests a fast shutdown: open transactions are rolled back and no data is lost.
   spec.stop_signal = SIGINT;
   return spec;
 }

@@ -6,12 +6,12 @@
 
 namespace sandgate {
 
-// A PostgreSQL cluster of Sandgate's own: data and unix socket under $home/postgres, no TCP, owned
-// by an unprivileged account. Same server and SQL as an external one.
+// Prepares the embedded PostgreSQL cluster: data and unix socket under $home/postgres, no TCP,
+// owned by an unprivileged account. The same server and SQL as an external one.
 //
-// Creates the cluster when it is not there yet (a crash half-way leaves nothing that looks
-// finished), stops a server that a killed supervisor left, and returns how to run it. Throws
-// Error(unavailable) that says what is missing and how to get it.
+// Creates the cluster if it is missing (an interrupted creation is started over), stops a server
+// left by a killed supervisor, and returns how to run the server. Throws Error(unavailable) that
+// says what is missing and how to get it.
 ChildSpec prepare_embedded_postgres(const Config& config, const SystemAccount& account);
 
 }  // namespace sandgate

@@ -21,7 +21,7 @@ void demand(int result, const char* what) {
 void forbid_core_dumps() {
   rlimit core{};
   demand(getrlimit(RLIMIT_CORE, &core), "limit of core files");
-  // With 0 the kernel would still hand the memory to a handler of core dumps; with 1 it does not.
+  // With a limit of 0 the kernel still pipes a dump to a core handler; with 1 it does not.
   const rlimit none{1, 1};
   if (setrlimit(RLIMIT_CORE, &none) == 0 || core.rlim_max == 0) return;
   throw Error(ErrorCode::unavailable, std::string("limit of core files: ") + std::strerror(errno));

@@ -2,14 +2,16 @@
 
 namespace sandgate {
 
-// No core file of this process and of those it starts from now on. Lowers the limit for good.
+// Disables core files for this process and its later children, permanently.
 void forbid_core_dumps();
 
-// Neither does another process of its account read this one's memory, nor a debugger attach. Not
-// for who writes the id maps of its children as an ordinary account, and gone with exec.
+// Prevents other processes of the same account from reading this process's memory or attaching a
+// debugger. Ends with exec. Not usable in a process that writes its children's id maps as an
+// ordinary account.
 void hide_memory();
 
-// No program that it starts gains privileges by its file's bits.
+// Prevents programs started by this process from gaining privileges through set-uid or set-gid
+// files or file capabilities.
 void gain_no_privileges();
 
 }  // namespace sandgate

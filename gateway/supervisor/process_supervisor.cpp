@@ -18,8 +18,8 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kFirstPause{100};
 constexpr int kMostDoublings = 5;  // at most 3.2 s between starts
 constexpr std::chrono::seconds kStable{10};
-constexpr std::chrono::milliseconds kTakenSoon{50};  // a child's settings, by the child
-constexpr int kMostExits = 8;  // of what has never run well: over some twenty seconds
+constexpr std::chrono::milliseconds kTakenSoon{50};  // how soon a child usually reads its settings
+constexpr int kMostExits = 8;  // of a child that was never stable; takes about twenty seconds
 
 int signal_descriptor() {
   sigset_t set;
@@ -50,7 +50,7 @@ void ProcessSupervisor::start_due() {
     try {
       started = start(child.spec);
     } catch (const Error& error) {
-      // The machine is short of processes or descriptors: what runs must not end for it.
+      // Processes or descriptors are exhausted; the running children must continue.
       log::error("not started", {{"process", child.spec.name}, {"reason", error.what()}});
       if (!child.proven && ++child.exits >= kMostExits) throw;
       put_off(child, child.failures + 1);
@@ -60,7 +60,7 @@ void ProcessSupervisor::start_due() {
     child.pid = started.pid;
     child.settings = started.settings;
     child.started_at = steady_clock::now();
-    child.renewed = false;  // it has them
+    child.renewed = false;  // it was started with the renewed settings
     log::info("started", {{"process", child.spec.name}, {"pid", child.pid}});
   }
 }
@@ -86,7 +86,7 @@ std::optional<std::string> ProcessSupervisor::hopeless(Child& child, int status)
 
 std::optional<std::string> ProcessSupervisor::reap() {
   int status = 0;
-  // Also reaps what a dead node left behind: this process is their reaper.
+  // Also reaps orphans of a dead node: this process is the subreaper.
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
     for (Child& child : children_) {
       if (child.pid != pid) continue;
@@ -170,7 +170,7 @@ int ProcessSupervisor::run() {
   }
   stop_all();
   close(signals);
-  // The last line of all.
+  // Thrown last, so that the reason is the last line of output.
   if (reason) throw Error(ErrorCode::unavailable, *reason);
   return 0;
 }

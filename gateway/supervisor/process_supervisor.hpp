@@ -9,30 +9,31 @@
 
 namespace sandgate {
 
-// Keeps a set of processes running: restarts what dies (with a growing pause), passes SIGHUP on to
-// those that reload, and on SIGTERM or SIGINT stops them in reverse order. Single-threaded, parses
-// nothing itself.
+// Keeps a set of processes running. Restarts those that die, with growing pauses, and forwards
+// SIGHUP to those that reload. On SIGTERM or SIGINT stops all in reverse order. Single-threaded;
+// parses no input itself.
 //
-// When this process is killed the kernel stops the children; sandboxes are not children and live
-// on.
+// If this process is killed, the kernel stops the children. Sandboxes are not children and keep
+// running.
 class ProcessSupervisor {
  public:
-  // A child with this exit code cannot start at all (bad setting, port in use): everything stops,
-  // unless it has run well before. Then the reason may pass (a full disk).
+  // A child with this exit code cannot start (bad setting, port in use), and everything stops;
+  // likewise after eight failed exits. A child that ran for over ten seconds in an earlier
+  // run is restarted instead, because the cause may pass (a full disk).
   static constexpr int kCannotStart = 2;
 
-  // What those that reload are told from a SIGHUP on, and started with.
+  // New settings and stop patience for the children that reload, applied at SIGHUP.
   struct Renewal {
     std::string settings;
     std::chrono::seconds stop_patience;
   };
 
   void add(ChildSpec spec, std::chrono::seconds stop_patience);
-  // Asked at every SIGHUP; nothing: all stays as it is, and those that reload hear of the signal
-  // all the same. Must not throw.
+  // Called at every SIGHUP. If empty, settings stay as they are; the signal is forwarded either
+  // way. Must not throw.
   void on_reload(std::function<std::optional<Renewal>()> renew) { renew_ = std::move(renew); }
-  // Returns the exit code for this process. Throws Error(unavailable), with what it said itself,
-  // when a child cannot start.
+  // Runs until told to stop and returns this process's exit code. Throws Error(unavailable) with
+  // the child's final message if a child cannot start.
   int run();
 
  private:
@@ -43,21 +44,21 @@ class ProcessSupervisor {
     std::chrono::steady_clock::time_point started_at, start_again_at;
     int failures = 0;
     int settings = -1;  // see StartedChild
-    int exits = 0;  // with a failure, one after the other
-    bool proven = false;  // was stable once
-    bool renewed = false;  // has settings that it was not told of yet
+    int exits = 0;  // failed exits or starts in total, before it is proven
+    bool proven = false;  // has run long enough to count as stable
+    bool renewed = false;  // has new settings that the child was not sent yet
   };
 
   void start_due();
   void reload();
-  // Hands renewed settings on as soon as their child has taken the ones before.
+  // Sends renewed settings to each child that has read its previous ones.
   void tell_renewed();
-  // Reaps what ended; returns why when everything has to stop.
+  // Reaps ended processes. Returns the reason if everything has to stop.
   std::optional<std::string> reap();
-  // Why a child that ended can never start; empty when it may.
+  // Returns why an ended child can never start; empty if it may be restarted.
   std::optional<std::string> hopeless(Child& child, int status);
   void ended(Child& child, int status);
-  // To be started after a pause that grows with its failures, one after the other.
+  // Schedules the next start after a pause that grows with the consecutive failures.
   static void put_off(Child& child, int failures);
   void stop_all();
   int milliseconds_to_next_start() const;
