@@ -10,8 +10,8 @@
 
 namespace sandgate::test {
 
-// A gateway's sandbox routes over one ProcessProvider, without store, placement or sockets: the
-// real exec and files handlers, and a small stand-in for the sandboxes' own routes.
+// A gateway's sandbox routes over one ProcessProvider, without storage, placement or sockets: the
+// real exec, process and file handlers and a stub of the sandbox routes.
 class BoxGateway : public SandboxAccess {
   http::Routes routes_;  // first: client refers to it
 
@@ -22,7 +22,7 @@ class BoxGateway : public SandboxAccess {
   Task<Error> judge(TenantId tenant, SandboxId id, Error failure) override;
   Task<void> report_gone(SandboxId id, std::string detail) override;
 
-  // A sandbox to use; its id is the API's.
+  // Creates a sandbox and returns its API id.
   Task<std::string> make_box(CreateSpec spec);
 
   std::shared_ptr<ProcessProvider> provider;

@@ -7,7 +7,7 @@
 
 namespace sandgate::test {
 
-// The code of the Error that an action ends in; empty when it ends well.
+// Returns the code of the Error an action throws; empty if it throws none.
 template <std::invocable Action>
 std::optional<ErrorCode> code_of(Action action) {
   try {
@@ -18,7 +18,7 @@ std::optional<ErrorCode> code_of(Action action) {
   return std::nullopt;
 }
 
-// The same of a task that runs on a loop of its own.
+// Likewise for a task, run on its own loop.
 template <class T>
 std::optional<ErrorCode> code_of(Task<T> task) {
   return code_of([&task] { run(std::move(task)); });

@@ -10,7 +10,7 @@
 
 namespace sandgate::test {
 
-// A backend in memory that can do everything placement asks for, with switches to misbehave.
+// An in-memory backend with every capability that placement asks for and switches for faults.
 // Thread-safe.
 class FakeProvider : public Provider {
  public:
@@ -20,8 +20,8 @@ class FakeProvider : public Provider {
     hang,  // create never answers, nothing is made
     lost_reply,  // create makes a sandbox and throws `code`
     slow,  // create takes `delay`
-    nonsense,  // create answers with what is no sandbox, nothing is made
-    repeated,  // create answers with one that is there already, after `delay`; nothing is made
+    nonsense,  // create returns an invalid sandbox and makes none
+    repeated,  // create returns an existing sandbox after `delay` and makes none
   };
 
   explicit FakeProvider(std::string name) : offered_(capable(name)) {}
@@ -31,30 +31,30 @@ class FakeProvider : public Provider {
                     std::chrono::milliseconds delay = {});
   void foresee(std::string backend_id) { foreseen_ = std::move(backend_id); }  // empty: nothing
   void refuse_kills(bool refuse) { refuse_kills_ = refuse; }
-  void hang_kills(bool hang) { hang_kills_ = hang; }  // until switched back
+  void hang_kills(bool hang) { hang_kills_ = hang; }  // until switched off
   void hang_lists(bool hang) { hang_lists_ = hang; }
-  // pause, resume and snapshot: error and lost_reply are known, the latter does the work.
+  // Faults of pause, resume and snapshot: error, or lost_reply, which does the work first.
   void fail_states(Fault fault, ErrorCode code = ErrorCode::unavailable);
-  // What happens once the next pause or resume is done, and before it is answered.
+  // Runs `happening` after the next pause or resume took effect and before it returns.
   void once_changed(std::function<void()> happening);
-  // extend() throws Error(invalid) for a longer time; 0: for none.
+  // Makes extend() throw Error(invalid) for longer times; 0: for none.
   void refuse_times_beyond(std::chrono::seconds most) { longest_ = most; }
   void offer(Descriptor descriptor);
-  void lose(const std::string& backend_id);  // it dies by itself
-  void leave(const std::string& backend_id);  // it dies by itself, and lies there until a kill
-  void made_at(Time at) { made_at_ = at; }  // what lists say of those that come; at first nothing
+  void lose(const std::string& backend_id);  // the sandbox ends by itself and disappears
+  void leave(const std::string& backend_id);  // ends by itself, listed until a kill
+  void made_at(Time at) { made_at_ = at; }  // of later sandboxes in lists; else none
 
-  // When finish() says that a sandbox ended, for all to come.
+  // Shifts the end time reported by finish() back by `by`, from now on.
   void end_earlier(std::chrono::milliseconds by) { ended_ago_ = by; }
-  void count(SandboxMetrics totals);  // what metrics() says from now on; before, it refuses
+  void count(SandboxMetrics totals);  // what metrics() returns; without it metrics() refuses
 
   size_t alive() const;
   bool has(const std::string& sandbox_id) const;
   int creates() const { return creates_; }
   int kills() const { return kills_; }
   CreateSpec last_spec() const;
-  std::chrono::seconds last_extension() const;  // what the last extend() was for; 0: there was none
-  TracePtr last_trace() const;  // of the last create
+  std::chrono::seconds last_extension() const;  // argument of the last extend(); 0: none
+  TracePtr last_trace() const;  // of the last create()
   BackendState state_of(const std::string& backend_id) const;
   size_t snapshots() const;
 
@@ -73,11 +73,11 @@ class FakeProvider : public Provider {
   Task<void> remove_snapshot(std::string snapshot) override;
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
   Task<SandboxMetrics> metrics(std::string id) override;
-  Task<SandboxMetrics> finish(std::string id) override;  // told of by find() from then on
+  Task<SandboxMetrics> finish(std::string id) override;  // later reported by find()
 
  private:
   void change(const std::string& id, BackendState state);
-  // Throws as switched; after a lost reply the work is done all the same.
+  // Throws the configured fault; for lost_reply only after the work (`before` false).
   void fail_as_switched(bool before) const;
 
   BackendSandbox make(const CreateSpec& spec);

@@ -7,19 +7,19 @@
 
 namespace sandgate::test {
 
-// A child process group whose output is kept in a bounded log that any number of readers follow.
-// A foreground process waits while its reader is more than 256 KiB behind.
+// A child process group whose output is kept in a bounded log for any number of readers. A
+// foreground process blocks while its reader is more than 256 KiB behind.
 class HostProcess : public std::enable_shared_from_this<HostProcess> {
  public:
   HostProcess(asio::any_io_executor executor, Command command, std::string directory);
   ~HostProcess();  // kills the group
 
-  void start();  // spawns the coroutines that watch it
+  void start();  // starts the coroutines that watch it
   Task<std::optional<ProcessEvent>> next(uint64_t& offset, bool& exited);
   Task<void> write(std::string bytes);
   void close_stdin();
   void signal(int number);
-  void detach();  // its reader went
+  void detach();  // its reader left
   ProcessInfo info() const;
 
  private:

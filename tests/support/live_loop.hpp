@@ -6,7 +6,7 @@
 
 namespace sandgate::test {
 
-// An event loop that outlives single calls, for objects with coroutines of their own.
+// An event loop that persists between calls, for objects with background coroutines.
 class LiveLoop {
  public:
   asio::any_io_executor executor() { return loop_.get_executor(); }

@@ -7,9 +7,9 @@
 
 namespace sandgate::test {
 
-// A small backend that really runs commands: child processes of the test in a scratch directory
-// per sandbox, without any isolation. No archive, no metrics: what it lacks it does not declare.
-// Everything of it runs on the executor given.
+// A small backend that runs commands as child processes in one scratch directory per sandbox,
+// without isolation. Offers no archive and no metrics and does not declare them. Runs on the given
+// executor.
 class ProcessProvider : public Provider {
  public:
   ProcessProvider(asio::any_io_executor executor, std::string directory);
@@ -38,9 +38,9 @@ class ProcessProvider : public Provider {
   Task<FileEntry> make_directory(std::string id, std::string path) override;
   Task<FileEntry> move(std::string id, std::string from, std::string to) override;
   Task<void> remove(std::string id, std::string path, bool recursive) override;
-  Task<PortConnection> dial(std::string id, uint16_t port) override;  // of this machine
+  Task<PortConnection> dial(std::string id, uint16_t port) override;  // on this host
 
-  // Stops the processes; a snapshot is a copy of the directory.
+  // pause() stops the processes; a snapshot is a copy of the directory.
   Task<Keeps> pause(std::string id, Keeps keep) override;
   Task<void> resume(std::string id) override;
   Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,
@@ -57,7 +57,7 @@ class ProcessProvider : public Provider {
   };
   Box& box(const std::string& id);
   std::shared_ptr<HostProcess> started(const std::string& id, const std::string& process);
-  // Relative paths start at the sandbox's home; absolute ones are taken inside it too.
+  // Maps relative paths to the sandbox's home, and absolute paths to below it too.
   std::string host_path(const std::string& id, const std::string& path);
   void restore(const std::string& snapshot, const std::string& home);
   static BackendSandbox shown(const std::string& id, const Box& box);

@@ -4,8 +4,8 @@
 
 namespace sandgate::test {
 
-// An HttpClient whose upstream is a route table in this process: no socket, no server. Streamed
-// bodies are produced as they are pulled.
+// An HttpClient that calls a route table in this process, without sockets. Streamed bodies are
+// produced on demand.
 class RouteClient : public HttpClient {
  public:
   explicit RouteClient(const http::Routes& routes) : routes_(routes) {}
@@ -13,7 +13,7 @@ class RouteClient : public HttpClient {
   Task<HttpReply> call(HttpCall call) override;
   Task<std::unique_ptr<HttpStream>> stream(HttpCall call) override;
 
-  http::Caller caller;  // who asks
+  http::Caller caller;  // sends the requests
 
  private:
   const http::Routes& routes_;

@@ -5,8 +5,8 @@
 
 namespace sandgate::test {
 
-// An event loop for as long as this lives. Loops are used again and never destroyed: a database
-// thread may still be inside post() when the coroutine it woke has already ended.
+// Borrows an event loop for this object's life. Loops are reused and never destroyed: a database
+// thread may still be inside post() when the coroutine it resumed has ended.
 class BorrowedLoop {
  public:
   BorrowedLoop();
@@ -19,7 +19,7 @@ class BorrowedLoop {
   asio::io_context* loop_;
 };
 
-// Runs a coroutine to its end on an event loop of its own and returns (or throws) its result.
+// Runs a coroutine to completion on its own event loop and returns its result or throws.
 template <class T>
 T run(Task<T> task) {
   BorrowedLoop loop;
@@ -28,7 +28,7 @@ T run(Task<T> task) {
   return result.get();
 }
 
-// A directory under TMPDIR that goes with the object.
+// A temporary directory under TMPDIR, deleted with this object.
 class TempDirectory {
  public:
   TempDirectory();

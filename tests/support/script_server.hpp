@@ -6,11 +6,11 @@
 
 namespace sandgate::test {
 
-// A program that prints "listening URL" as its first line and ends when its standard input does:
-// started with this object, ended with it.
+// A program that prints "listening URL" as its first line and exits when its standard input closes.
+// Starts and ends with this object.
 class ScriptServer {
  public:
-  // Throws std::runtime_error when it does not start.
+  // Throws std::runtime_error if the program does not start.
   explicit ScriptServer(const std::vector<std::string>& words);
   ~ScriptServer();
   ScriptServer(const ScriptServer&) = delete;

@@ -6,20 +6,19 @@
 
 namespace sandgate::test {
 
-// An HttpClient whose other side says what a test wrote down, and which keeps what was asked. An
-// answer of status 0 is none: the other side cannot be reached. Streams give a few bytes at a time.
-// Threads may share one.
+// An HttpClient that returns scripted replies and records the calls. A reply with status 0 means
+// that the server cannot be reached. Streams deliver a few bytes at a time. Thread-safe.
 class ScriptedClient : public HttpClient {
  public:
-  // The answers from now on, each once, in their order. What is asked beyond them is an
-  // Error(internal), unless there is an answer to everything.
+  // Sets the replies to later calls, each used once and in order. A call beyond them gets the reply
+  // of always(), or Error(internal) without one.
   void script(std::deque<HttpReply> replies);
-  // The answer to everything that the script does not cover.
+  // Sets the reply to every call that the script does not cover.
   void always(HttpReply reply);
 
-  std::vector<HttpCall> calls() const;  // without their uploads
+  std::vector<HttpCall> calls() const;  // without upload bodies
   HttpCall last() const;
-  std::vector<std::string> asked() const;  // "METHOD url" of each
+  std::vector<std::string> asked() const;  // "METHOD url" of each call
   void forget_calls();
 
   Task<HttpReply> call(HttpCall call) override;

@@ -6,14 +6,14 @@
 
 namespace sandgate::test {
 
-// A private PostgreSQL cluster on a unix socket, started once per test program and ended with it;
-// each TestDatabase is an empty database in it. SANDGATE_TEST_POSTGRES_BIN names the directory of
-// initdb when it is not in one of the usual places.
+// A fresh database in a private PostgreSQL cluster on a unix socket, which each test program
+// starts once and stops at its end. SANDGATE_TEST_POSTGRES_BIN names the directory of initdb if it
+// is not in a usual place.
 class TestDatabase {
  public:
   enum class Schema { empty, migrated };
-  // Who owns the database and connects to it: a role that may do everything, as with the embedded
-  // PostgreSQL, or one that has no rights but those of an owner, as with one of one's own.
+  // The role that owns the database and connects to it: a superuser, as with the embedded
+  // PostgreSQL, or a role with only an owner's rights, as with an external one.
   enum class Owner { superuser, ordinary };
   explicit TestDatabase(Schema schema = Schema::migrated, Owner owner = Owner::superuser);
   ~TestDatabase();
@@ -21,8 +21,8 @@ class TestDatabase {
   Database& operator*() { return *database_; }
   Database* operator->() { return database_.get(); }
   const std::string& url() const { return url_; }
-  // The cluster's own processes, for tests that stop or kill them.
-  static void stop_cluster();  // immediately, like kill -9
+  // Stop and restart the cluster, for tests of outages.
+  static void stop_cluster();  // immediate, like kill -9
   static void start_cluster();  // after stop_cluster
 
  private:
