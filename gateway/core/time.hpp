@@ -18,7 +18,7 @@ std::optional<Time> from_rfc3339(std::string_view text);
 inline Time from_micros(int64_t micros) { return Time(std::chrono::microseconds(micros)); }
 inline int64_t to_micros(Time time) { return time.time_since_epoch().count(); }
 
-// A replaceable source of time, so that tests can stop it.
+// A replaceable source of time.
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -52,9 +52,8 @@ struct Route {
   bool at_leisure = false;  // streamed only: no minimum pace, as for typed keys
 };
 
-// The routing table; permissions, Allow headers and the OpenAPI test use it as well. Literal
-// segments take precedence over {parameters}, and these over {rest...}. GET routes also answer
-// HEAD.
+// The routing table, also the source of permissions and Allow headers. Literal segments take
+// precedence over {parameters}, and these over {rest...}. GET routes also answer HEAD.
 class Routes {
  public:
   // Throws Error(internal) if the pattern is malformed or already registered.
