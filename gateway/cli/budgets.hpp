@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// sandgate budgets: what tenants may spend, and credits.
+// Adds `sandgate budgets`: spending limits of tenants, and credits.
 void add_budget_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

@@ -21,7 +21,7 @@ void mask_interrupts(int how) {
   pthread_sigmask(how, &signals, nullptr);
 }
 
-// One line on a terminal, whatever the server sent.
+// Removes control characters, so that a server's text stays on one line of the terminal.
 std::string one_line(std::string text) {
   for (char& c : text)
     if (std::iscntrl(static_cast<unsigned char>(c))) c = ' ';
@@ -43,7 +43,7 @@ std::string next_step(ErrorCode code) {
 std::string fields_text(const Json& problem) {
   std::string text;
   for (const Json& field : problem.value("fields", Json::array())) {
-    const std::string path = field.value("path", "");  // empty: what is wrong is no member's
+    const std::string path = field.value("path", "");  // an empty path means the whole document
     text += "; " + path + (path.empty() ? "" : " ") + field.value("message", "");
   }
   return text;

@@ -30,8 +30,8 @@ namespace {
 
 constexpr int kUsageError = 2;
 
-// CLI11 tells what is missing before it tells what it does not know, and a mistyped command leaves
-// one missing. Help for what it does not know would be that of something else.
+// A mistyped command also leaves a required one missing, and CLI11 reports only the missing one.
+// Help requested for an unknown command would be that of its parent.
 bool told_unknown(const CLI::App& app, const CLI::ParseError& error) {
   if (!dynamic_cast<const CLI::RequiredError*>(&error) &&
       !dynamic_cast<const CLI::ExtrasError*>(&error) &&
@@ -54,13 +54,13 @@ bool told_unknown(const CLI::App& app, const CLI::ParseError& error) {
   return true;
 }
 
-// Only for --help and completions: run_command_line() asks for --help instead.
+// Exists for --help and completions only: run_command_line() translates it to --help.
 void add_help_command(CLI::App& app) {
   auto* command = app.add_subcommand("help", "Show the help of a command, as its --help does");
   command->add_option("COMMAND", "The command; absent: all of them")->expected(0, -1);
 }
 
-// What --version says, "NAME VERSION".
+// Prints "NAME VERSION", as --version does.
 void add_version_command(CLI::App& app, const cli::ContextPtr& context) {
   CLI::App* command = app.add_subcommand("version", "Show name and version, as --version does");
   const auto as_json = std::make_shared<bool>(false);
@@ -72,7 +72,7 @@ void add_version_command(CLI::App& app, const cli::ContextPtr& context) {
   });
 }
 
-// "help run" is "run --help": inside `help` CLI11 would still take "run" for the command to run.
+// Translates "help run" to "run --help": inside `help`, CLI11 would execute "run".
 std::vector<std::string> asked_words(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (words.empty() || words.front() != "help") return words;
@@ -115,7 +115,7 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code,
 int run_command_line(CLI::App& app, int argc, const char* const* argv, const ExitCode& exit_code) {
   try {
     std::vector<std::string> words = asked_words(argc, argv);
-    std::ranges::reverse(words);  // as CLI11 wants them
+    std::ranges::reverse(words);  // CLI11 expects reverse order
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return told_unknown(app, error) || app.exit(error) != 0 ? kUsageError : 0;

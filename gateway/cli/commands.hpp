@@ -8,14 +8,14 @@ namespace sandgate {
 
 using cli::ExitCode;
 
-// Adds every command that talks to a gateway over its API. They run inside app.parse() and leave
-// their exit code in `exit_code`, which must outlive it.
+// Adds every command that uses a gateway's API. Commands run inside app.parse() and store their
+// exit code in `exit_code`, which must outlive it.
 void add_client_commands(CLI::App& app, ExitCode& exit_code,
                          cli::OperatorKeyMaker make_operator_key = {});
 
-// Parses and runs: 0, 1 for an error, 2 for wrong usage, and for run and exec the program's own.
-// `--help`, `help` and `--version` are 0. Errors that the commands do not catch themselves pass
-// through.
+// Parses and runs a command line. Returns 0, 1 for an error, 2 for wrong usage, and for run and
+// exec the program's exit code. `--help`, `help` and `--version` return 0. Errors that commands do
+// not handle propagate.
 int run_command_line(CLI::App& app, int argc, const char* const* argv, const ExitCode& exit_code);
 
 }  // namespace sandgate

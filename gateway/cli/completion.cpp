@@ -3,14 +3,14 @@
 namespace sandgate::cli {
 namespace {
 
-// Without those that --help does not show: nobody types them.
+// Returns the subcommands that --help shows.
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* command) {
     return !command->get_name().empty() && !command->get_group().empty();
   });
 }
 
-// The words that may follow: subcommands and long options.
+// Returns the words that may follow: subcommands and long options.
 std::string words_after(const CLI::App& app) {
   std::string words;
   for (const CLI::App* command : commands_of(app)) words += command->get_name() + " ";
@@ -26,7 +26,7 @@ void add_bash_cases(const CLI::App& app, const std::string& path, std::string& s
                    script);
 }
 
-// Between single quotes fish takes only these two for more than themselves.
+// These two characters are the only special ones between fish's single quotes.
 std::string fish_quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {

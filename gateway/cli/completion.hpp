@@ -5,12 +5,12 @@
 
 namespace sandgate::cli {
 
-// Scripts that complete commands and options, made from the commands themselves.
+// Generate completion scripts for commands and options from the command tree.
 std::string bash_completion(const CLI::App& root);
 std::string zsh_completion(const CLI::App& root);
 std::string fish_completion(const CLI::App& root);
 
-// completion bash|zsh|fish
+// Adds `sandgate completion bash|zsh|fish`.
 void add_completion_command(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

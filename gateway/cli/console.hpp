@@ -7,17 +7,17 @@ namespace sandgate::cli {
 
 enum class Style { bold, dim, green, yellow, red };
 
-// Where a command writes. Colours and aligned tables are for terminals only; a pipe gets plain
-// text, one record a line, members separated by tabs.
+// The output streams of a command. Terminals get colours and aligned tables. Pipes get plain text
+// with one record per line and tabs between members.
 class Console {
  public:
-  // `terminal`, `error_terminal`: whether those streams are terminals that want colours.
+  // `terminal` and `error_terminal`: whether the stream is a terminal that should get colours.
   Console(std::ostream& out, std::ostream& err, bool terminal, bool error_terminal)
       : out(out), err(err), terminal(terminal), error_terminal(error_terminal) {}
-  // Standard output and error; NO_COLOR and TERM=dumb are honoured.
+  // Standard output and error. Honours NO_COLOR and TERM=dumb.
   static Console standard();
 
-  // The text in that style on a terminal, unchanged elsewhere.
+  // Returns the text in that style for a terminal, otherwise unchanged.
   std::string styled(std::string_view text, Style style) const;
 
   std::ostream& out;
@@ -26,10 +26,10 @@ class Console {
   const bool error_terminal;
 };
 
-// Text from a server, without the control characters that could drive a terminal.
+// Replaces control characters in a server's text, because they could control the terminal.
 std::string printable(std::string_view text);
 
-// Columns that text takes on a terminal: code points of UTF-8.
+// The width of a text on a terminal, counted as UTF-8 code points.
 size_t width_of(std::string_view text);
 
 }  // namespace sandgate::cli

@@ -36,7 +36,7 @@ void Context::report(const Error& error) {
   exit_code_ = 1;
 }
 
-// An operator belongs to no tenant, so nobody but the user knows whom his key should act for.
+// An operator has no tenant, so only the user can say which tenant to act for.
 std::string Context::way_out(const Error& error) const {
   if (error.code != ErrorCode::forbidden || prefer_admin_ || !tenant_.empty()) return "";
   const Settings settings = load_settings(environment_);
@@ -44,7 +44,7 @@ std::string Context::way_out(const Error& error) const {
   return "; --tenant ID acts with the operator's key";
 }
 
-// To act for a tenant takes an operator's key.
+// Acting for a tenant requires an operator's key.
 Client Context::client() const { return connect(prefer_admin_ || !tenant_.empty()); }
 
 Client Context::operator_client() const { return connect(true); }

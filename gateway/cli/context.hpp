@@ -10,33 +10,33 @@
 
 namespace sandgate::cli {
 
-// 0 success, 1 error, 2 usage; for run and exec the program's own.
+// 0 success, 1 error, 2 wrong usage; for run and exec the program's exit code.
 using ExitCode = int;
 
-// What every command shares. Commands keep it alive through the callbacks that CLI11 holds.
+// State shared by all commands. The callbacks stored in CLI11 keep it alive.
 class Context : public std::enable_shared_from_this<Context> {
  public:
   Context(Environment environment, Console console, ExitCode& exit_code);
 
-  // Adds --json, --url and --tenant to the command and runs `work` when it is chosen. An Error
-  // becomes one line on the error stream and exit code 1.
+  // Adds --json, --url and --tenant to the command and sets `work` as its action. An Error is
+  // printed as one line to the error stream and sets exit code 1.
   void on(CLI::App& command, std::function<void()> work);
-  // The same for a command that a developer's key may not use: SANDGATE_ADMIN_KEY is preferred.
+  // Like on() for commands that need an operator's key: prefers SANDGATE_ADMIN_KEY.
   void on_operator(CLI::App& command, std::function<void()> work);
 
-  // With the key of the environment; the operator's when the command or --tenant asks for it.
+  // Uses the API key, or the operator's key for operator commands and with --tenant.
   Client client() const;
   Client operator_client() const;
   const Console& console() const { return console_; }
   bool json() const { return json_; }
   void exit_with(ExitCode code) { exit_code_ = code; }
 
-  // With --json the document itself, indented; else whatever `render` prints.
+  // Prints the document, indented, with --json; otherwise calls `render`.
   void show(const Json& document, const std::function<void(const Json&)>& render) const;
-  // The same for the items of a list.
+  // Likewise for a list.
   void show_items(const std::vector<Json>& items,
                   const std::function<void(const std::vector<Json>&)>& render) const;
-  // A line that says that something was done, where no document is asked for.
+  // Prints a line that confirms an action, except with --json.
   void say(const std::string& line) const;
 
  private:
@@ -55,12 +55,12 @@ class Context : public std::enable_shared_from_this<Context> {
 
 using ContextPtr = std::shared_ptr<Context>;
 
-// A member as text for a table: text as it is, numbers and booleans as JSON, null or absent as "-".
+// Formats a member for a table: text as it is, numbers and booleans as JSON, null or absent as "-".
 // `path` is a JSON Pointer.
 std::string cell(const Json& document, const char* path);
-// The same, a number without its fraction.
+// Like cell(), with numbers rounded to integers.
 std::string rounded_cell(const Json& document, const char* path);
-// "2026-11-20T08:09:10.123456Z" as "2026-11-20 08:09:10Z"; other texts unchanged.
+// Formats "2026-11-20T08:09:10.123456Z" as "2026-11-20 08:09:10Z"; keeps other texts.
 std::string time_cell(const Json& document, const char* path);
 
 }  // namespace sandgate::cli

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kStream = "-";  // in place of a local path: standard input or output
+constexpr const char* kStream = "-";  // as a local path: standard input or output
 
 std::string files_path(const Place& place, const std::string& verb = "") {
   return sandbox_path(place.sandbox) + "/files" + verb + "?path=" + encoded(place.path);
@@ -30,7 +30,7 @@ std::string octal_mode(const fs::path& file) {
   return "0" + digits;
 }
 
-// "dir/" as a target means: into it, under the source's own name.
+// A target "dir/" means into the directory, under the source's name.
 std::string target_path(const std::string& target, const std::string& source) {
   if (!target.empty() && !target.ends_with('/')) return target;
   std::string name = source;
@@ -84,7 +84,7 @@ void upload_tree(const Context& context, const Client& client, const fs::path& s
 
 void download_file(const Context& context, const Client& client, const Place& source,
                    const Json& entry, const fs::path& target) {
-  // Written beside the target and renamed, so that a broken copy never looks like a whole one.
+  // Written to a temporary file and renamed, so that a broken copy never looks complete.
   const fs::path partial = target.string() + ".sandgate-partial";
   std::ofstream file(partial, std::ios::binary | std::ios::trunc);
   if (!file) throw Error(ErrorCode::invalid, "cannot write " + target.string());

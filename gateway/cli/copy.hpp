@@ -6,7 +6,7 @@
 
 namespace sandgate::cli {
 
-// One side of `cp`: "sb…:path" is in a sandbox, anything else is a local path.
+// One side of `cp`: "sb…:path" is a path in a sandbox, anything else a local path.
 struct Place {
   std::string sandbox;  // empty: local
   std::string path;
@@ -14,7 +14,7 @@ struct Place {
 
 Place place_from(const std::string& text);
 
-// cp
+// Adds `sandgate cp`.
 void add_copy_command(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

@@ -11,7 +11,7 @@
 
 namespace sandgate::cli {
 
-// The options of `create` and `run` that say what to create.
+// The options of `create`, `run` and `profiles explain` that describe a sandbox.
 struct CreateOptions {
   std::string profile = "python";
   std::vector<std::string> env, metadata;  // "NAME=value"
@@ -20,7 +20,7 @@ struct CreateOptions {
   std::optional<int64_t> ttl_seconds, idle_timeout_seconds, memory_mib, disk_gib;
   std::optional<double> vcpu;
 
-  // The body of POST /v1/sandboxes; holds only what was given. Throws Error(invalid).
+  // Returns the body of POST /v1/sandboxes with the given options only. Throws Error(invalid).
   Json body() const;
 };
 

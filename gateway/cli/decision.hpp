@@ -4,7 +4,7 @@
 
 namespace sandgate::cli {
 
-// Why a backend was or would be chosen: one row for each candidate.
+// Prints why a backend was or would be chosen, one row per candidate.
 void print_decision(const Console& console, const Json& decision);
 
 }  // namespace sandgate::cli

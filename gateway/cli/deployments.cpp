@@ -42,8 +42,8 @@ struct SetOptions {
   Json body() const;
 };
 
-// Credentials come from the environment or standard input: never from the command line, which
-// every account of the machine can read.
+// Credentials come from the environment or standard input, never from the command line, which every
+// account of the machine can read.
 Json SetOptions::body() const {
   Json body{{"provider", provider}, {"enabled", !disabled}};
   if (!settings.empty()) body["settings"] = pairs(settings, "--setting");

@@ -5,11 +5,11 @@
 
 namespace sandgate::cli {
 
-// A file's bytes; "-" is standard input. Throws Error(not_found) when it can't be read.
+// Reads a file; "-" is standard input. Throws Error(not_found) if it cannot be read.
 std::string text_in(const std::string& path);
 
-// A YAML or JSON file as a document; "-" is standard input. Throws Error(not_found) when it can't
-// be read, Error(invalid) when it is neither.
+// Parses a YAML or JSON file; "-" is standard input. Throws Error(not_found) if it cannot be read
+// and Error(invalid) if it is malformed.
 Json document_in(const std::string& path);
 
 }  // namespace sandgate::cli

@@ -6,13 +6,13 @@
 namespace sandgate::cli {
 
 struct Event {
-  std::string type;  // "message" when the stream names none
+  std::string type;  // "message" if the stream names no type
   std::string data;
   std::string id;
 };
 
-// Splits a stream of server-sent events that arrives in pieces of any size. Throws Error(too_large)
-// when one event grows over 4 MiB.
+// An incremental parser of server-sent events; feed() accepts pieces of any size. Throws
+// Error(too_large) if one event exceeds 4 MiB.
 class EventReader {
  public:
   explicit EventReader(std::function<void(const Event&)> on_event)

@@ -65,7 +65,7 @@ void add_set_webhook(CLI::App& group, const ContextPtr& context) {
   command->add_option("URL", options->url, "The receiver's address")->required();
   command->add_option("--type", options->types, "Only this type; a trailing * matches any end")
       ->allow_extra_args(false);
-  // Not on the command line, which every account of the machine can read.
+  // Not a command line argument, because every account of the machine can read those.
   command->add_option("--secret-env", options->secret_env,
                       "Environment variable that holds the secret; without it, keep the old one");
   context->on(*command, [context, options] {

@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// `sandgate events` and `sandgate webhooks set|list|remove`.
+// Adds `sandgate events` and `sandgate webhooks set|list|remove`.
 void add_event_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

@@ -34,7 +34,7 @@ void add_export_set(CLI::App& group, const ContextPtr& context) {
   command->add_option("NAME", options->name, "The export")->required();
   command->add_option("--kind", options->kind, "Kind of receiver")->required();
   command->add_option("-f,--file", options->file, "Its settings, YAML or JSON")->required();
-  // Never from the command line, which every account of the machine can read.
+  // Not a command line argument, because every account of the machine can read those.
   command
       ->add_option("--secret-env", options->secrets_from_env,
                    "NAME=VARIABLE: take this secret from that environment variable")

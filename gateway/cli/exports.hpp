@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// sandgate exports: where usage is sent to.
+// Adds `sandgate exports`: the receivers of usage data.
 void add_export_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// sandgate invoices: drafts, issued ones and their lines.
+// Adds `sandgate invoices`: drafts, issued invoices and their lines.
 void add_invoice_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

@@ -7,14 +7,14 @@ namespace {
 
 std::string key_path(const std::string& id) { return "/v1/keys/" + encoded(id); }
 
-// The secret goes to standard output alone, so that `KEY=$(sandgate keys create …)` works.
+// Only the secret goes to standard output, so that `KEY=$(sandgate keys create …)` works.
 void print_secret(const Context& context, const Json& key) {
   context.console().out << printable(cell(key, "/secret")) << '\n';
   context.console().err << "key " << printable(cell(key, "/id"))
                         << "; the secret is not shown again\n";
 }
 
-// The first key has nobody to ask for it but the database.
+// Without an operator's key, the first one can only be written to the database directly.
 Json made_key(const Context& context, const Json& body, bool as_operator,
               const OperatorKeyMaker& make_operator_key) {
   const bool direct = body["role"] == "operator" && make_operator_key &&

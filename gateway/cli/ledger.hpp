@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// sandgate ledger: balances and transfers.
+// Adds `sandgate ledger`: balances and transfers.
 void add_ledger_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

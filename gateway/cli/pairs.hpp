@@ -6,7 +6,8 @@
 
 namespace sandgate::cli {
 
-// {"A":"1"} from {"A=1"}; `what` names the option in the Error(invalid) for a text without '='.
+// Converts {"A=1"} to {"A":"1"}. Throws Error(invalid) naming `what`, the option, for texts that
+// are not NAME=VALUE.
 Json pairs(const std::vector<std::string>& texts, const std::string& what);
 
 }  // namespace sandgate::cli

@@ -11,7 +11,7 @@
 namespace sandgate::cli {
 
 Pipe::Pipe(Direction direction, std::function<void(int fd)> work) {
-  // A closed pipe is an error to report, not the end of the program.
+  // Writing to a closed pipe must return an error instead of ending the program.
   std::signal(SIGPIPE, SIG_IGN);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(ErrorCode::internal, "cannot make a pipe");

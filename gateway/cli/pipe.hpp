@@ -6,22 +6,22 @@
 
 namespace sandgate::cli {
 
-// A pipe whose other end is served by a thread: how libarchive, which wants a file, and a transfer,
-// which wants callbacks, meet without keeping the bytes. Bounded by the kernel's pipe buffer.
+// A pipe with a thread at its other end. Connects libarchive, which needs a file descriptor, with a
+// transfer, which uses callbacks, without storing the data. The kernel's pipe buffer bounds it.
 class Pipe {
  public:
   enum class Direction { from_thread, to_thread };
 
-  // `work` gets the thread's end, which is closed when it returns or throws.
+  // `work` receives the thread's end of the pipe, which is closed when it returns or throws.
   Pipe(Direction direction, std::function<void(int fd)> work);
   Pipe(const Pipe&) = delete;
   ~Pipe();
 
-  // For from_thread: 0 at the end. Rethrows what the thread threw.
+  // For from_thread. Returns 0 at the end; rethrows the thread's exception there.
   size_t read(char* into, size_t size);
-  // For to_thread. Throws when the thread stopped reading.
+  // For to_thread. If the thread stopped reading, rethrows its exception or throws Error(invalid).
   void write(std::string_view bytes);
-  // Closes this end, waits for the thread and rethrows what it threw.
+  // Closes this end, joins the thread and rethrows its exception.
   void finish();
 
  private:

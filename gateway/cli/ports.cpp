@@ -7,7 +7,7 @@ namespace {
 
 std::string ports_of(const std::string& id) { return sandbox_path(id) + "/ports"; }
 
-// Where a browser can be sent: the token becomes a cookie there.
+// A link for browsers, which receive the token as a cookie.
 std::string link_of(const Json& port) {
   const std::string url = cell(port, "/url");
   return port.contains("token") && port["token"].is_string()

@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// port expose|list|remove
+// Adds `sandgate port expose|list|remove`.
 void add_port_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

@@ -116,7 +116,7 @@ void add_price_preview(CLI::App& group, const ContextPtr& context) {
   });
 }
 
-// By what an entry prices.
+// Indexes the entries by provider, deployment, region and meter.
 std::map<std::string, Json> price_entries_of(const Json& version) {
   std::map<std::string, Json> entries;
   for (const Json& entry : version.value("entries", Json::array())) {
@@ -128,7 +128,7 @@ std::map<std::string, Json> price_entries_of(const Json& version) {
   return entries;
 }
 
-// The entries that differ, as {what, before, after} with null for none.
+// Returns the entries that differ as {what, before, after}; null if absent.
 std::vector<Json> price_differences(const Json& before, const Json& after) {
   auto old_entries = price_entries_of(before), new_entries = price_entries_of(after);
   std::vector<Json> found;

@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// sandgate prices: the price books, and what a change would come to.
+// Adds `sandgate prices`: price books, and previews of changes.
 void add_price_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// profiles apply|list|show|diff|rollback|explain
+// Adds `sandgate profiles apply|list|show|diff|rollback|explain`.
 void add_profile_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

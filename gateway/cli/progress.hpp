@@ -8,13 +8,13 @@
 
 namespace sandgate::cli {
 
-// A line on the error stream that shows how far a transfer is: only on a terminal, only after the
-// first second, redrawn at most ten times a second, wiped at the end.
+// A progress line on the error stream. Shown on terminals only, after the first second; redrawn at
+// most ten times a second and erased at the end.
 class Progress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `total` in bytes; empty when nobody knows it.
+  // `total` in bytes; empty if unknown.
   Progress(const Console& console, std::string label, std::optional<uint64_t> total,
            Clock::time_point started = Clock::now());
   Progress(const Progress&) = delete;
@@ -31,7 +31,7 @@ class Progress {
   bool visible_ = false;
 };
 
-// "512 B", "1.5 MiB": one decimal above the first unit.
+// Formats "512 B" or "1.5 MiB", with one decimal above the first unit.
 std::string size_text(uint64_t bytes);
 
 }  // namespace sandgate::cli

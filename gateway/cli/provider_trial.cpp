@@ -7,7 +7,7 @@
 namespace sandgate::cli {
 namespace {
 
-constexpr int kExitCode = 7;  // one that nothing else ends with
+constexpr int kExitCode = 7;  // an unusual code, so that a match is no accident
 constexpr const char* kFile = "sandgate-providers-test";
 
 std::string all_bytes() {
@@ -18,8 +18,8 @@ std::string all_bytes() {
 
 [[noreturn]] void disagree(const std::string& what) { throw Error(ErrorCode::internal, what); }
 
-// The steps on one deployment. One that fails leaves out those that need it; what was made is
-// killed in any case.
+// The steps on one deployment. A failed step skips those that depend on it; a created sandbox is
+// always killed.
 class Trial {
  public:
   Trial(const Client& client, std::string deployment, std::string profile)
@@ -32,7 +32,7 @@ class Trial {
  private:
   using Step = std::string (Trial::*)();
 
-  // True when it worked; what it returns or throws is the line's last column.
+  // Runs a step; returns whether it succeeded. Its result or error fills the detail column.
   bool take(const char* name, Step step);
   void skip(const char* name, const std::string& why) { note(name, "skipped", Json(), why); }
   void note(const char* name, const char* result, Json milliseconds, std::string detail);
@@ -127,7 +127,7 @@ std::string Trial::kill() {
 
 void Trial::run() {
   if (!take("descriptor", &Trial::look)) return;
-  // An interrupt before the id is known would leave a sandbox that nobody ends before its TTL.
+  // An interrupt before the id is known would leave a sandbox running until its TTL.
   hold_interrupts();
   const bool made = take("create", &Trial::create);
   catch_interrupts();

@@ -3,8 +3,8 @@
 
 namespace sandgate::cli {
 
-// providers test: a sandbox on one deployment, made, used and killed; what worked and how long it
-// took.
+// Adds `providers test`: creates, uses and kills a sandbox on one deployment and prints the result
+// and duration of each step.
 void add_provider_trial(CLI::App& group, const ContextPtr& context);
 
 }  // namespace sandgate::cli

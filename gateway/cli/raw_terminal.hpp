@@ -9,11 +9,11 @@ struct WindowSize {
   uint16_t cols = 80, rows = 24;
 };
 
-// Of the terminal on standard input; 80 by 24 when there is none.
+// The size of the terminal on standard input; 80 by 24 without one.
 WindowSize window_size();
 
-// While it lives, keys reach the program as they are typed: no echo, no line editing, no signals.
-// Does nothing when standard input is no terminal.
+// Puts the terminal into raw mode during its life: no echo, line editing or signals from keys. Does
+// nothing if standard input is not a terminal.
 class RawTerminal {
  public:
   RawTerminal();

@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// reconcile
+// Adds `sandgate reconcile`.
 void add_reconcile_command(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

@@ -46,7 +46,7 @@ void add_exec_options(CLI::App& command, ExecOptions& options) {
       ->required();
 }
 
-// Streams the program's output, or prints one JSON answer; leaves its exit code.
+// Streams the program's output, or prints one JSON answer. Sets the program's exit code.
 void execute(Context& context, const Client& client, const std::string& id, const Json& body) {
   const std::string path = sandbox_path(id) + "/exec";
   if (context.json()) {
@@ -61,7 +61,7 @@ void execute(Context& context, const Client& client, const std::string& id, cons
   context.exit_with(exit.exit_code);
 }
 
-// Kills the sandbox when it goes, whatever ended the program. Says so when that fails.
+// Kills the sandbox on destruction, however the program ended. Reports a failure to do so.
 class KillAtEnd {
  public:
   KillAtEnd(const Context& context, const Client& client, std::string id)
@@ -83,13 +83,13 @@ class KillAtEnd {
   std::string id_;
 };
 
-// Runs `work` with Ctrl-C turned into an orderly end and the exit code of an interrupted program.
+// Runs `work`. On Ctrl-C lets it end in order and sets the exit code of an interrupted program.
 void interruptible(Context& context, const std::function<void()>& work) {
   catch_interrupts();
   try {
     work();
   } catch (const Error&) {
-    // The flag is forgotten by whoever had to clean up, so it is asked for before.
+    // Tested before KillAtEnd clears the flag.
     if (!interrupted()) throw;
     context.exit_with(kInterrupted);
   }
@@ -98,7 +98,7 @@ void interruptible(Context& context, const std::function<void()>& work) {
 void run_once(Context& context, const CreateOptions& create, const ExecOptions& exec, bool keep) {
   const Client client = context.client();
   const Json body = exec.body();
-  // An interrupt before the id is known would leave a sandbox that nobody ends before its TTL.
+  // An interrupt before the id is known would leave a sandbox running until its TTL.
   hold_interrupts();
   const std::string id = cell(client.post("/v1/sandboxes", create.body()), "/id");
   if (keep) {
@@ -166,7 +166,7 @@ void print_logs(const Context& context, const Client& client, const std::string&
                       {"exit_code", exit.exit_code},
                       {"stdout", out.str()},
                       {"stderr", err.str()}};
-  // Output need not be UTF-8, JSON must be.
+  // Output may be invalid UTF-8, which JSON cannot hold.
   context.console().out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 

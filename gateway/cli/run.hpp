@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// run, exec, logs
+// Adds `sandgate run`, `exec` and `logs`.
 void add_run_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

@@ -9,7 +9,8 @@
 namespace sandgate::cli {
 namespace {
 
-// Those that have not ended, newest first. Asked for by state, because the ended ones may be many.
+// Sandboxes that have not ended, newest first. Queried by state, because there may be many ended
+// ones.
 std::vector<Json> living(const Client& client, const std::string& query) {
   std::vector<Json> found;
   for (const char* state : {"creating", "running", "pausing", "paused", "resuming", "stopping"})

@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// create, list, show, extend, kill
+// Adds `sandgate create`, `list`, `show`, `extend` and `kill`.
 void add_sandbox_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

@@ -11,11 +11,11 @@
 namespace sandgate::cli {
 namespace {
 
-constexpr size_t kMaxTypedBytes = 4096;  // a terminal hands over no longer lines
+constexpr size_t kMaxTypedBytes = 4096;  // the longest line that a terminal delivers
 
 std::string secret_path(const std::string& name) { return "/v1/secrets/" + encoded(name); }
 
-// OpenSSL's prompt puts the terminal's echo back also when it is interrupted.
+// OpenSSL's prompt restores the terminal's echo even if it is interrupted.
 std::string typed_value(const std::string& name) {
   std::array<char, kMaxTypedBytes> line{};
   const std::string prompt = "Value of " + printable(name) + ": ";
@@ -24,7 +24,7 @@ std::string typed_value(const std::string& name) {
   return line.data();
 }
 
-// Editors and echo end a text with a line break, which no value has.
+// Editors and echo append a line break that is not part of the value.
 std::string without_line_end(std::string text) {
   if (text.ends_with('\n')) text.pop_back();
   if (text.ends_with('\r')) text.pop_back();

@@ -8,24 +8,25 @@
 
 namespace sandgate::cli {
 
-// How the commands reach a gateway.
+// The client settings of the command line.
 struct Settings {
-  std::string url = "http://127.0.0.1:8080";  // no slash at the end
+  std::string url = "http://127.0.0.1:8080";  // without a trailing slash
   Secret api_key;
-  Secret admin_key;  // the operator's, for commands only the operator may use
-  std::string tenant;  // whom an operator acts for; empty: nobody
+  Secret admin_key;  // for operator commands
+  std::string tenant;  // the tenant an operator acts for; empty: none
 };
 
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 
-// $XDG_CONFIG_HOME/sandgate/config.yaml, else ~/.config/sandgate/config.yaml.
+// Returns $XDG_CONFIG_HOME/sandgate/config.yaml, or else ~/.config/sandgate/config.yaml.
 std::filesystem::path settings_path(const Environment& environment);
 
-// The file (url, api_key, admin_key, tenant; it may be missing), then SANDGATE_URL,
-// SANDGATE_API_KEY, SANDGATE_ADMIN_KEY and SANDGATE_TENANT over it. Throws Error(invalid).
+// Reads the file (url, api_key, admin_key, tenant; it may be missing), then SANDGATE_URL,
+// SANDGATE_API_KEY, SANDGATE_ADMIN_KEY and SANDGATE_TENANT, which override it. Throws
+// Error(invalid).
 Settings load_settings(const Environment& environment);
 
-// The process's own environment.
+// Reads a variable of this process's environment.
 std::optional<std::string> environment_variable(const char* name);
 
 }  // namespace sandgate::cli

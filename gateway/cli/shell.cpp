@@ -16,13 +16,13 @@ void add_shell_command(CLI::App& app, const ContextPtr& context) {
   command->add_option("ID", options->id, "The sandbox")->required();
   command->add_option("--command", options->command, "Run this instead of the shell");
   context->on(*command, [context, options] {
-    // A shell without a terminal may never learn that its input has ended.
+    // Without a terminal, a shell may never notice the end of its input.
     if (!isatty(STDIN_FILENO))
       throw Error(ErrorCode::invalid,
                   "a shell needs a terminal: to run what comes from elsewhere, use 'sandgate exec "
                   "-i ID -- sh'");
     const Client client = context->client();
-    // A wrong id or key is told apart here, in words; a refused upgrade has none.
+    // Reports a wrong id or key with a clear message, which a refused upgrade does not carry.
     client.get(sandbox_path(options->id));
     const WindowSize size = window_size();
     std::string path = sandbox_path(options->id) + "/terminal?cols=" + std::to_string(size.cols) +

@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// shell
+// Adds `sandgate shell`.
 void add_shell_command(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

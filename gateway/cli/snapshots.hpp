@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// snapshot create, list, remove
+// Adds `sandgate snapshot create|list|remove`.
 void add_snapshot_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

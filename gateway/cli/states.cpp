@@ -5,7 +5,7 @@
 namespace sandgate::cli {
 namespace {
 
-// Sandboxes given by id, one after the other: all of them or up to the first refusal.
+// Changes sandboxes one after the other; stops at the first refusal.
 void change_all(const Context& context, const std::vector<std::string>& ids, const char* verb,
                 const Json& body) {
   const Client client = context.client();
@@ -41,7 +41,7 @@ void add_resume(CLI::App& app, const ContextPtr& context) {
   context->on(*command, [context, ids] { change_all(*context, *ids, "resume", Json::object()); });
 }
 
-// Ids alone on the output, one a line; what was refused on the error stream.
+// Prints one id per line to the output and refusals to the error stream.
 void print_copies(const Context& context, const Json& answer) {
   for (const Json& item : answer.value("items", Json::array())) {
     if (item.contains("sandbox"))

@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// pause, resume, fork
+// Adds `sandgate pause`, `resume` and `fork`.
 void add_state_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

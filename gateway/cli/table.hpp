@@ -6,13 +6,13 @@
 
 namespace sandgate::cli {
 
-// Rows under a header. On a terminal aligned columns; elsewhere tabs and no header.
+// Rows under a header. A terminal gets aligned columns; other outputs get tabs and no header.
 class Table {
  public:
-  // Names that begin with '>' are columns of numbers, aligned to the right.
+  // Columns whose name begins with '>' are numeric and aligned to the right.
   explicit Table(std::vector<std::string> columns);
   void add(std::vector<std::string> row);
-  // `nothing`: what to say on a terminal when there is no row.
+  // `nothing` is printed on a terminal if there are no rows.
   void print(const Console& console, std::string_view nothing) const;
 
  private:

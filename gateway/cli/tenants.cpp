@@ -72,7 +72,7 @@ void add_limits(CLI::App& app, const ContextPtr& context) {
     if (options->vcpu) wanted["max_vcpu"] = *options->vcpu;
     if (options->creates) wanted["creates_per_minute"] = *options->creates;
     if (options->requests) wanted["requests_per_second"] = *options->requests;
-    // PUT replaces all of them, so those that were not named keep their value.
+    // PUT replaces all limits, so the ones not given keep their current value.
     if (!wanted.empty()) {
       limits.update(wanted);
       limits = client.put(tenant_path(options->tenant) + "/limits", limits).value("limits", limits);

@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// tenants create|list|suspend|unsuspend, limits, audit
+// Adds `sandgate tenants create|list|suspend|unsuspend`, `limits` and `audit`.
 void add_tenant_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli

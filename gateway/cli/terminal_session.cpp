@@ -27,8 +27,8 @@ void write_all(int fd, std::string_view bytes) {
   }
 }
 
-// Everything on one thread: a reader of the socket, a reader of the keyboard, a watcher of the
-// window, and one writer that the last two feed.
+// A terminal session on one thread: coroutines that read the socket, read the keyboard and watch
+// the window size; the last two send through one queue.
 class Session {
  public:
   Session(asio::io_context& io, WebSocket& socket)
@@ -38,7 +38,7 @@ class Session {
     spawn([this] { return receive(); });
     spawn([this] { return read_keys(); });
     spawn([this] { return watch_window(); });
-    io_.restart();  // it stopped if it had nothing left to do once the connection was open
+    io_.restart();  // the loop stops when it runs out of work after connecting
     io_.run();
     if (failure_) std::rethrow_exception(failure_);
     if (!exit_code_)
@@ -71,7 +71,7 @@ class Session {
     io_.stop();
   }
 
-  // Whether the program ended.
+  // Handles a control message. Returns whether the program ended.
   bool control(std::string_view text) {
     const Json message = parse_json(text);
     const std::string type = message.value("type", "");
@@ -106,7 +106,7 @@ class Session {
     }
   }
 
-  // One write at a time: whoever finds the queue busy leaves its frame to the one who writes.
+  // Only one write at a time: while one is in progress, its coroutine also sends the queued frames.
   Task<void> send(bool text, std::string bytes) {
     queue_.push_back(WebSocket::Message{text, std::move(bytes)});
     if (writing_) co_return;
@@ -139,7 +139,7 @@ std::unique_ptr<WebSocket> connect(asio::io_context& io, const Client& client,
   call.allow_private = true;
   auto opening = open_web_socket("the gateway", std::move(call));
   auto opened = asio::co_spawn(io, std::move(opening), asio::use_future);
-  // Not to the end of all work: an open connection may watch for its peer's silence.
+  // run() might not return: an open connection may keep a timer for its peer's silence.
   while (opened.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
   try {
     return opened.get();

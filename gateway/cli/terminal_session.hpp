@@ -5,8 +5,8 @@
 
 namespace sandgate::cli {
 
-// Joins this terminal with a program over a WebSocket until the program ends; returns its exit
-// code. Throws Error(unavailable) when the connection fails or ends before the program.
+// Connects this terminal to a program over a WebSocket until the program ends. Returns its exit
+// code. Throws Error(unavailable) if the connection fails or ends before the program.
 int run_terminal(const Client& client, const std::string& path);
 
 }  // namespace sandgate::cli

@@ -6,11 +6,11 @@
 namespace sandgate::cli {
 namespace {
 
-constexpr size_t kMaxAnswerBytes = 64 << 20;  // of an answer kept in memory
+constexpr size_t kMaxAnswerBytes = 64 << 20;  // limit of an answer kept in memory
 constexpr long kConnectSeconds = 10;
 
-// libcurl knows one file, which it was built with; OpenSSL, which terminals go through, asks this
-// variable as well.
+// libcurl uses only its built-in authorities; OpenSSL, which terminals use directly, honours this
+// variable by itself.
 void trust_named_authorities(CURL* curl) {
   const auto file = environment_variable("SSL_CERT_FILE");
   if (file && !file->empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, file->c_str());
@@ -52,7 +52,7 @@ Transfer::Transfer(const std::string& url, Call& call)
 
 void Transfer::set_body() {
   CURL* curl = curl_.get();
-  // No "100-continue" round trip: it delays every small body.
+  // Disables "100-continue", whose round trip would delay every small body.
   header("Expect:");
   if (call_.upload) {
     curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);

@@ -8,15 +8,15 @@
 
 namespace sandgate::cli {
 
-// One HTTP exchange on libcurl's easy interface.
+// One HTTP exchange with libcurl's easy interface.
 class Transfer {
  public:
-  // Keeps a reference to `call` until run() returns.
+  // `call` must stay valid until run() returns.
   Transfer(const std::string& url, Call& call);
   Transfer(const Transfer&) = delete;
 
   void header(const std::string& line);
-  // Throws Error(unavailable) when there is no answer, Error(timeout) when interrupted.
+  // Throws Error(unavailable) without an answer and Error(timeout) if interrupted.
   Reply run();
 
  private:

@@ -61,7 +61,7 @@ void pack_entry(const fs::path& path, const fs::path& name, archive* disk, archi
   if (type == AE_IFREG) pack_bytes(path, writer);
 }
 
-// Where an entry of an untrusted archive may be written; throws for a name that leads outside.
+// The path for an entry of an untrusted archive. Throws for a name that leads outside.
 std::string safe_place(const char* name, const fs::path& directory) {
   const fs::path path = fs::path(name ? name : "").lexically_normal();
   const bool outside = path.is_absolute() || path.empty() || *path.begin() == "..";
@@ -97,8 +97,8 @@ void unpack_entry(archive_entry* entry, archive* reader, archive* disk, const fs
   if (archive_write_finish_entry(disk) < ARCHIVE_OK) fail(ErrorCode::internal, "writing", disk);
 }
 
-// Archives are padded to whole blocks behind their end mark. Whoever writes one may do so late, and
-// would fail when nobody reads any more.
+// Archives are padded to whole blocks after the end mark. A writer that sends the padding late
+// would fail if the reading end were closed.
 void drain(int fd) {
   std::array<char, kBlockBytes> rest;
   for (;;) {

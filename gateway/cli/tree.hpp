@@ -4,17 +4,17 @@
 
 namespace sandgate::cli {
 
-// Bytes of all regular files below a directory; symbolic links are not followed.
+// Total size of all regular files below a directory; does not follow symbolic links.
 uint64_t bytes_below(const std::filesystem::path& directory);
 
-// Writes what a directory holds as a tar stream to `fd`: files, directories, symbolic links, their
-// permission bits and times, no owners. Throws Error(internal) naming the path that failed.
+// Writes a directory's contents to `fd` as a tar stream: files, directories and symbolic links with
+// permission bits and times, without owners. Throws Error(internal) with the failing path.
 void pack(const std::filesystem::path& directory, int fd);
 
 // Unpacks a tar stream from `fd` below `directory`, which must exist. The stream comes from a
-// sandbox and is not trusted: absolute names, "..", names that lead through a symbolic link,
-// devices and set-uid bits never come out. Throws Error(invalid) for such an entry. Reads to the
-// end of `fd`, so that padding which arrives late disturbs nobody.
+// sandbox and is not trusted. Throws Error(invalid) for names that are absolute, lead outside or
+// pass through a symbolic link. Skips devices and clears set-uid bits. Reads `fd` to its end, so
+// that a writer of late padding does not fail.
 void unpack(int fd, const std::filesystem::path& directory);
 
 }  // namespace sandgate::cli

@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// usage
+// Adds `sandgate usage`.
 void add_usage_command(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli
