@@ -26,7 +26,8 @@ class Notifications {
   // Call only before start(). `channel` must be a trusted SQL identifier.
   void subscribe(std::string channel, Callback callback);
   void start();
-  // Joins the thread within about 250 ms; no callback runs afterwards. The destructor calls it.
+  // Joins the thread: within about 250 ms, or the connect timeout while it connects. No callback
+  // runs afterwards. The destructor calls it.
   void stop();
 
  private:

@@ -6,7 +6,7 @@ namespace {
 constexpr int kDialAttempts = 400;
 constexpr std::chrono::milliseconds kDialPause{5};
 
-// For a full backlog Asio 1.81 waits as if a connection were in progress, then reports success.
+// For a full backlog Asio waits as if a connection were in progress, then reports success.
 bool is_connected(const asio::local::stream_protocol::socket& socket) {
   boost::system::error_code nobody;
   socket.remote_endpoint(nobody);

@@ -118,7 +118,7 @@ Task<void> Connection::refuse() {
   try {
     if (!transport_.tls()) co_await send(request, response, framing);
   } catch (const boost::system::system_error&) {
-    // Nobody waits for this answer any more.
+    // The client is gone, or the connection was cancelled.
   }
 }
 

@@ -13,7 +13,7 @@ class DatabaseIdempotency final : public IdempotencyStore {
     std::chrono::milliseconds lease{6'000};  // renewed every third of it
     std::chrono::milliseconds patience{30'000};  // how long a duplicate waits for the first request
     std::chrono::milliseconds keeping{
-        5'000};  // how long an answer waits for a database that is away
+        5'000};  // how long settle() retries while the database is unavailable
     size_t max_body_bytes = 64 * 1024;  // larger answers are not stored; a retry then gets conflict
     const Vault* vault = nullptr;  // encrypts secret answers; if null, these are not stored
   };

@@ -26,8 +26,8 @@ class IncomingBody : public ByteSource {
 class Responder {
  public:
   virtual ~Responder() = default;
-  // Failures of handlers become answers. Throws only boost::system::system_error, when the
-  // connection ended. Unread parts of the body are dropped.
+  // Failures of handlers become answers. Throws only if the connection ended or was cancelled:
+  // boost::system::system_error or the handler's failure. The caller drops the unread body.
   virtual Task<Response> respond(Request& request, IncomingBody& body) = 0;
   // Whether the target is passed on unparsed: it need not decode, and Request::path and query stay
   // empty.
