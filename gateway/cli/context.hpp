@@ -24,7 +24,8 @@ class Context : public std::enable_shared_from_this<Context> {
   // Like on() for commands that need an operator's key: prefers SANDGATE_ADMIN_KEY.
   void on_operator(CLI::App& command, std::function<void()> work);
 
-  // Uses the API key, or the operator's key for operator commands and with --tenant.
+  // client() uses the operator's key for operator commands and with --tenant, otherwise the API
+  // key; operator_client() prefers the operator's key. Throws Error(unauthenticated) without a key.
   Client client() const;
   Client operator_client() const;
   const Console& console() const { return console_; }

@@ -7,7 +7,8 @@
 
 namespace sandgate {
 
-// A string that is never printed and that its destructor wipes. `reveal` marks every use.
+// A string that is never printed. The destructor wipes the value; an assignment does not wipe the
+// value it replaces. `reveal` marks every use.
 class Secret {
  public:
   Secret() = default;
