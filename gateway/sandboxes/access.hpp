@@ -11,47 +11,46 @@ namespace sandgate {
 
 class SandboxAccess;
 
-// A running sandbox of the caller's, with the backend that holds it.
+// A running sandbox that the caller may use, with the backend that holds it.
 struct OpenSandbox {
-  SandboxAccess* access = nullptr;  // where it was opened
+  SandboxAccess* access = nullptr;  // that opened it
   SandboxId id;
   TenantId tenant;
-  std::shared_ptr<Provider> provider;  // keeps a deployment that is being replaced alive
+  std::shared_ptr<Provider> provider;  // keeps a replaced deployment's backend alive
   std::string backend_id;
-  // While this lives the sandbox counts as active: its idle timeout does not run.
+  // While this handle lives, the idle timeout does not run.
   std::shared_ptr<void> activity;
 };
 
-// How exec, files and ports reach a sandbox without knowing how it is stored or placed.
+// How exec, files and ports reach a sandbox, independent of its storage and placement.
 class SandboxAccess {
  public:
   virtual ~SandboxAccess() = default;
 
-  // Throws not_found (unknown or another tenant's), forbidden (suspended tenant, exec only: who
-  // looks at what runs, or takes part in it, asks for other verbs),
-  // conflict (not running, or ended; a paused one is resumed first when its profile says
-  // auto_resume and the caller may use sandboxes), unsupported (the backend does not declare the
-  // verb), unavailable (it has not told yet).
+  // Throws not_found (unknown or another tenant's), forbidden (suspended tenant; Verb::exec only),
+  // conflict (not running; a paused sandbox is first resumed when its profile sets auto_resume and
+  // the caller may use sandboxes), unsupported (the backend does not declare the verb), unavailable
+  // (the backend's capabilities are not known yet).
   virtual Task<OpenSandbox> open(const http::Caller& caller, std::string_view id, Verb verb) = 0;
 
-  // Why a call on a sandbox really failed: a connection that broke, or something that is not there
-  // any more, because the sandbox ended or was paused is conflict, as open() would answer now. Any
-  // other failure stays what it is.
+  // The error to report for a failed call on a sandbox: a broken connection or a missing object
+  // becomes the conflict that open() would throw when the sandbox has ended or was paused. Any
+  // other failure is returned unchanged.
   virtual Task<Error> judge(TenantId tenant, SandboxId id, Error failure) = 0;
 
-  // The backend says that it does not know the sandbox any more, which was ended or failed: its row
-  // says so then, and its meter ends.
+  // Handles a backend's report that it does not know the sandbox: records its end or its loss, and
+  // closes its meter.
   virtual Task<void> report_gone(SandboxId id, std::string detail) = 0;
 };
 
-// Whether open() or judge() said that the sandbox ended, and not that it is paused.
+// Whether the error says that the sandbox has ended, rather than that it is paused.
 inline bool says_ended(const Error& error) {
   const auto state = error.details.find("state");
   return error.code == ErrorCode::conflict && state != error.details.end() &&
          (*state == "stopping" || *state == "stopped" || *state == "failed");
 }
 
-// What a call on an open sandbox gives. Throws why it really failed: see judge().
+// Awaits a call on an open sandbox. Throws the error that judge() returns for a failure.
 template <class T>
 Task<T> judged(const OpenSandbox& box, Task<T> call) {
   auto outcome = co_await attempt(std::move(call));
@@ -63,8 +62,8 @@ Task<T> judged(const OpenSandbox& box, Task<T> call) {
   co_return std::get<0>(std::move(outcome));
 }
 
-// What its process does next, up to its end. Throws as judged(), and Error(unavailable) when the
-// output ends before the process.
+// The next event of a process. Throws as judged(), and Error(unavailable) when the output ends
+// before the process.
 inline Task<ProcessEvent> next_event(const OpenSandbox& box, ProcessStream& process) {
   auto waiting = [](ProcessStream& of) -> Task<ProcessEvent> {
     auto event = co_await of.next();

@@ -12,7 +12,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kForgetAfter{600};  // of an unused sandbox: its row knows
+constexpr std::chrono::seconds kForgetAfter{600};  // unused for that long: its row has the last use
 constexpr std::chrono::milliseconds kTick{250};
 
 }  // namespace

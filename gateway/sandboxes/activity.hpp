@@ -11,32 +11,32 @@
 
 namespace sandgate {
 
-// When each sandbox was last used through this replica, kept in memory and written to its row
-// every so often: after a rest of at least `flush_lag` at once, so that a row whose idle timeout is
-// over has heard of all use before that. Thread-safe.
+// Last use of each sandbox through this replica, kept in memory and written to the sandbox's row at
+// most once per `flush_lag`. The first use after a pause that long is written within a tick, so
+// that a row past its idle timeout reflects all earlier use. Thread-safe.
 class Activity : public std::enable_shared_from_this<Activity> {
  public:
   explicit Activity(Database& database) : database_(database) {}
 
-  // Active now, and for as long as the handle lives. Sandboxes without idle timeout need none.
+  // Counts the sandbox as active while the handle lives. Null for sandboxes without idle timeout.
   std::shared_ptr<void> use(const SandboxId& id, std::chrono::seconds idle_timeout);
   // Open handles of this replica.
   size_t open_count(const SandboxId& id) const;
 
-  // Whether one is open through this replica, or was used through it that short a time ago.
+  // Whether a handle is open in this replica, or the last use here is less than `past` ago.
   bool used_within(const SandboxId& id, std::chrono::milliseconds past) const;
 
-  // What is asked before a sandbox is paused for idleness: everybody writes at once when it was
-  // used last. Logs what fails.
+  // Writes the last use of these sandboxes at once. Every replica does so on request, before a
+  // sandbox is paused for idleness. Logs failures.
   Task<void> tell(std::vector<SandboxId> ids);
-  // The channel on which replicas ask each other; the payload is an id.
+  // NOTIFY channel of that request; the payload is a sandbox id.
   static constexpr char kAsked[] = "idle_sandboxes";
 
-  // Writes what is due (everything when `all`).
+  // Writes the uses that are due, or all unwritten ones. Logs failures and retries them later.
   Task<void> flush(bool all = false);
-  Task<void> run();  // flush every quarter of a second until cancelled
+  Task<void> run();  // flushes every 250 ms until cancelled
 
-  // A quarter of the idle timeout, at most 5 s: use is not written more often.
+  // Shortest time between two writes: a quarter of the idle timeout, between 250 ms and 5 s.
   static std::chrono::milliseconds flush_lag(std::chrono::seconds idle_timeout);
 
  private:
@@ -52,7 +52,7 @@ class Activity : public std::enable_shared_from_this<Activity> {
   };
 
   void release(const std::string& id);
-  // What its row does not say yet, taken as written.
+  // The use that the row lacks, marked as written; empty when there is none.
   static std::optional<Due> take(const std::string& id, Use& use, Instant now);
   std::vector<Due> take_due(bool all);
   Task<void> write(std::vector<Due> due);

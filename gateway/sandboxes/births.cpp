@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kPlaceIndex = "sandbox_on_deployment";
 
-// Attempts that an earlier try of the same transaction already wrote stay as they are.
+// Attempts written by an earlier try of the same transaction stay as they are.
 std::string tried_if(const std::string& condition) {
   return "tried AS (INSERT INTO attempt (sandbox, ordinal, deployment, outcome, code, duration_ms)"
          " SELECT $1, ordinal, deployment, outcome, code, duration_ms"
@@ -20,7 +20,7 @@ std::string tried_if(const std::string& condition) {
          condition + " ON CONFLICT DO NOTHING)";
 }
 
-// Up to the row itself, `born`, which is there where `condition` is.
+// Up to the inserted row, `born`; inserts only where `condition` holds.
 std::string birth_if(const std::string& condition) {
   return tried_if(condition) + R"sql(, why AS (
     INSERT INTO decision (id, sandbox, document) SELECT $6, $1, $7::jsonb)sql" +
@@ -38,7 +38,7 @@ std::string birth_if(const std::string& condition) {
          condition + " ON CONFLICT (id) DO NOTHING RETURNING " + columns() + ")";
 }
 
-// Of tenants that nothing is to be judged of.
+// For tenants without limits and budgets.
 std::string free_birth_if(const std::string& condition) {
   return R"sql(free AS MATERIALIZED (SELECT FROM tenant WHERE id = $3
       AND max_running IS NULL AND max_milli_vcpu IS NULL AND creates_per_minute IS NULL
@@ -46,7 +46,7 @@ std::string free_birth_if(const std::string& condition) {
          condition + "), " + birth_if(" WHERE EXISTS (SELECT FROM free)");
 }
 
-// As tried_if takes them.
+// The attempts as tried_if() takes them.
 std::string attempts_text(const std::vector<Attempt>& attempts) {
   Json list = Json::array();
   for (const Attempt& attempt : attempts) {
@@ -56,7 +56,7 @@ std::string attempts_text(const std::vector<Attempt>& attempts) {
   return list.dump();
 }
 
-// What `write` returns, which says of a sandbox where it is: only one may be that one.
+// The result of `write`, which sets a backend id. A second use of that id becomes a taken conflict.
 template <class F>
 auto placed_once(const F& write) {
   try {
@@ -69,7 +69,7 @@ auto placed_once(const F& write) {
   }
 }
 
-// Runs `sql`, which begins with a birth_if; `more` are parameters from $36 on.
+// Runs `sql`, which begins with birth_if(); `more` are the parameters from $36 on.
 template <class... More>
 std::optional<SandboxRecord> give_birth(pqxx::transaction_base& tx, const std::string& sql,
                                         const SandboxRecord& record, const Birth& birth,

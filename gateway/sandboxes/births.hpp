@@ -9,47 +9,47 @@
 #include "gateway/placement/decision.hpp"
 #include "gateway/sandboxes/record.hpp"
 
-// How sandboxes come to have rows: the intention, what becomes of it, or both at once. Each
-// function is one round trip. Those that say where a sandbox is throw what is_taken knows when
-// another one, which has not ended, is the same one at its backend.
+// SQL statements that insert a sandbox's row or complete its create. Each function is one round
+// trip. Those that set a backend id throw an error for which is_taken() holds when another sandbox
+// that has not ended has the same id on the same deployment.
 namespace sandgate::sandbox_rows {
 
-// What a new row has beside the sandbox's record.
+// What a new row holds besides the SandboxRecord.
 struct Birth {
   const Decision& decision;
-  std::chrono::milliseconds lease;  // how long the creator of one in state creating may take
-  const Json& wishes;  // what wishes_of reads
-  const std::string& scope_key;  // what scope_key_of says
+  std::chrono::milliseconds lease;  // state creating: time limit of its creator
+  const Json& wishes;  // see wishes_of
+  const std::string& scope_key;  // see scope_key_of
   std::optional<std::string> sealed_env = std::nullopt;  // see given_env
-  bool own = false;  // running: on a deployment of its tenant's own
+  bool own = false;  // running: on a deployment owned by its tenant
 };
-// A row in the record's state, with the decision: the intention is `creating`, what is placed
-// already `running`, with the attempts that led there. Empty: there is a row of it.
+// Inserts a row in the record's state with its decision: an intention (`creating`), or a placed
+// sandbox (`running`) with its attempts. Empty: the id already has a row.
 std::optional<SandboxRecord> insert(pqxx::work& tx, const SandboxRecord& record,
                                     const Birth& birth);
 
-// The same of tenants that nothing is to be judged of, neither limits nor budgets. Empty: nothing
-// was written, or there is a row of it.
+// As insert(), for tenants without limits and budgets. Empty: nothing was written, because the
+// tenant has limits or budgets or the id already has a row.
 std::optional<SandboxRecord> insert_free(pqxx::work& tx, const SandboxRecord& record,
                                          const Birth& birth);
-// That and the meter too, of what runs, as a transaction by itself: only while the database's clock
-// says that it is before `until`, since a server that stood still comes to it when nobody waits any
-// more. `key` is the caller's, for the meter.
+// As insert_free(), also opening the meter, as a transaction of its own. Writes only while the
+// database's clock is before `until`: a stalled server may run the statement after the caller has
+// given up. `key` is the id of the caller's API key, for the meter.
 std::optional<SandboxRecord> insert_at_once(pqxx::nontransaction& statement,
                                             const SandboxRecord& running, const Birth& birth,
                                             const std::string& key, Time until);
 
-// Of a row that was inserted as running before it did: the attempts that led there, and from now on
-// its meter. `key` is the caller's.
+// For a row inserted as running before its backend answered: adds the attempts and opens the meter.
+// `key` is the id of the caller's API key.
 void begin(pqxx::work& tx, const SandboxId& id, const std::vector<Attempt>& attempts,
            const std::string& key);
 
-// creating -> running, with all of `placed`'s backend fields and prices; expires_at counts from
-// now. `own`: on a deployment of its tenant's own. Empty: somebody ended it.
+// creating -> running, with the backend fields and price of `placed`; expires_at counts from now.
+// `own`: on a deployment owned by its tenant. Empty: somebody ended the sandbox.
 std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& placed, bool own,
                                          const std::vector<Attempt>& attempts);
 bool is_taken(const Error& error);
-// creating -> failed; false: somebody ended it.
+// creating -> failed; false when somebody ended the sandbox.
 bool set_not_created(pqxx::work& tx, const SandboxId& id, const SandboxFailure& failure,
                      const std::vector<Attempt>& attempts);
 

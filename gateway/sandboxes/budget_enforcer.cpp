@@ -6,7 +6,7 @@
 namespace sandgate {
 namespace {
 
-// Two of the rounds there are a minute: who waits for another may come too late.
+// Two rounds: before a later one the money may have ended.
 constexpr std::chrono::seconds kLastRounds{30};
 
 }  // namespace
@@ -50,7 +50,7 @@ Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
   if (!error) co_return true;
   log::warn("a sandbox was not paused when its budget ended",
             {{"sandbox", halt.sandbox.value}, {"reason", error->what()}});
-  // What may yet work is tried again while there is money: the budget is a limit first.
+  // A pause that may still succeed is retried while there is money; then the limit prevails.
   if (!is_final(*error)) co_return !money_ends;
   if (error->code != ErrorCode::conflict) co_return false;
   const auto now = co_await lifecycle_.get(halt.tenant, halt.sandbox);

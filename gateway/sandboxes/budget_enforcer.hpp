@@ -7,13 +7,13 @@
 
 namespace sandgate {
 
-// Stops sandboxes whose money has ended, as their budgets say. Any number of replicas may.
+// Stops sandboxes whose budget is used up, as the budget says. Any number of replicas may run it.
 class BudgetEnforcer {
  public:
-  // Pauses a running sandbox, keeping what its backend can keep; throws when it can't.
+  // Pauses a running sandbox, keeping what its backend can keep; throws on failure.
   using Pause = std::function<Task<void>(TenantId tenant, SandboxId id)>;
 
-  // Without `pause` every sandbox that has to stop is killed.
+  // Without `pause`, every sandbox that has to stop is killed.
   BudgetEnforcer(Budgets& budgets, Lifecycle& lifecycle, Pause pause = {})
       : budgets_(budgets),
         lifecycle_(lifecycle),
@@ -21,16 +21,16 @@ class BudgetEnforcer {
         pause_(std::move(pause)),
         errands_(parts_.executor) {}
 
-  // One round, for a job of every 15 seconds. Returns how many were stopped. One that its backend
-  // can't pause is killed; one whose backend does not answer is, once its money is about to end.
-  // One that is paused already stays so, and its storage is charged.
+  // One round; meant to run every 15 seconds. Returns how many sandboxes were due to stop. A
+  // sandbox that its backend cannot pause is killed; if the backend does not answer, it is killed
+  // once its money ends within 30 s. A paused sandbox stays paused, and its storage is charged.
   Task<size_t> enforce();
-  // The same, without waiting for backends: one that hangs keeps no other tenant's money waiting.
+  // As enforce(), without waiting for backends, so that a hanging one delays no other tenant.
   Task<size_t> begin();
 
  private:
   Task<void> stop(Halt halt);
-  // True when there is nothing to kill: it is paused, or may yet be.
+  // True when nothing has to be killed: the sandbox is paused, or may yet be.
   Task<bool> paused(Halt halt, CachedSandboxPtr known);
 
   Budgets& budgets_;

@@ -5,7 +5,7 @@ namespace sandgate {
 bool BudgetGuard::reserve(pqxx::work& tx, const SandboxRecord& sandbox,
                           const PlannedCharge& charge) {
   BudgetSubject subject{sandbox.profile, sandbox.key, sandbox.metadata};
-  // One that goes on after a pause was somebody's already; its row does not say whose.
+  // The subject of a resumed sandbox is stored with its meter, not in its row.
   if (sandbox.state != SandboxState::creating)
     subject = metered_subject(tx, sandbox.id.value).value_or(std::move(subject));
   return budgets_.reserve(tx, {.tenant = sandbox.tenant,

@@ -4,7 +4,7 @@
 
 namespace sandgate {
 
-// Keeps sandboxes within their tenants' budgets.
+// SpendGuard over the tenants' budgets.
 class BudgetGuard : public SpendGuard {
  public:
   BudgetGuard(Budgets& budgets, const Clock& clock) : budgets_(budgets), clock_(clock) {}

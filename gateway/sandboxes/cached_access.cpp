@@ -6,7 +6,7 @@
 namespace sandgate {
 namespace {
 
-// Running again costs: it takes whoever may use the sandbox, not who may only look at it.
+// Resuming costs money, so it takes the permission to use the sandbox, not only to view it.
 bool may_wake(const http::Caller& caller) {
   return !caller.suspended && http::allows(caller.role, http::Permission::use_sandboxes);
 }
@@ -40,8 +40,8 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
   if (!parsed || (caller.sandbox && caller.sandbox != parsed))
     throw Error::not_found("sandbox", id);
   if (caller.suspended && verb == Verb::exec) throw http::tenant_is_suspended();
-  // The mark first, the state then: who is about to pause an idle one writes the state first and
-  // looks for marks then, so that one of the two sees the other.
+  // Mark use before reading the state: a pause for idleness writes the state before it looks for
+  // marks, so at least one side sees the other.
   auto activity = co_await in_use(caller, *parsed);
   const auto known = co_await awake(caller, *parsed);
   const SandboxRecord& record = known->record;

@@ -5,7 +5,7 @@
 
 namespace sandgate {
 
-// SandboxAccess over the registry and its cache: no PostgreSQL on the way to a running sandbox.
+// SandboxAccess over the registry and its cache; opening a running sandbox needs no PostgreSQL.
 class CachedAccess : public SandboxAccess {
  public:
   CachedAccess(Lifecycle& lifecycle, std::shared_ptr<Activity> activity)
@@ -16,9 +16,9 @@ class CachedAccess : public SandboxAccess {
   Task<void> report_gone(SandboxId id, std::string detail) override;
 
  private:
-  // Marks it as used, if there is one of the caller's; for as long as the handle lives.
+  // Counts the sandbox as in use while the handle lives; null when it needs no count or has ended.
   Task<std::shared_ptr<void>> in_use(const http::Caller& caller, SandboxId id);
-  // The sandbox; one that waits to be resumed by use is resumed first.
+  // The sandbox, after resuming it when its profile and the caller's role allow that.
   Task<CachedSandboxPtr> awake(const http::Caller& caller, SandboxId id);
 
   Lifecycle& lifecycle_;

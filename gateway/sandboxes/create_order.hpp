@@ -9,32 +9,32 @@
 
 namespace sandgate {
 
-// The version that shadows a create, and what the create asks for under it: empty when it refuses.
+// The shadow version of a create and its request under that version; empty when it refuses.
 struct ShadowOrder {
   int version = 0;
   std::optional<EffectiveRequest> request;
 };
 
-// What a create asks for, resolved and checked.
+// A create request, resolved against its profile and validated.
 struct CreateOrder {
   TenantId tenant;
   std::string profile;  // name
   int profile_version = 0;
   int64_t profile_id = 0;
   EffectiveRequest request;
-  std::string request_id;  // decides weighted draws
-  // What the body gave beyond the profile's, and what its snapshot brought: copies inherit it.
+  std::string request_id;  // seed of weighted draws
+  // Variables beyond the profile's, from the body or the snapshot; copies inherit them.
   std::map<std::string, std::string> env;
-  Json wishes = Json::object();  // the body's tightenings, which copies of the sandbox inherit
-  std::string scope_key;  // a session's id, or see scope_key_of; a second one of it is a conflict
-  std::string snapshot_backend_id;  // with request.snapshot: its backend's word for it
-  std::string key;  // id of the caller's key, empty when it has none
-  std::string claim;  // of the request's run under an Idempotency-Key; see mark_effect
-  // Which of the copies of a sandbox that a run makes, written before its id: see add_effect.
-  // Secrets that it lists may have been removed since.
+  Json wishes = Json::object();  // the body's overrides; copies inherit them
+  std::string scope_key;  // a session's id or scope_key_of(); a second create of it is a conflict
+  std::string snapshot_backend_id;  // with request.snapshot: the backend's id of it
+  std::string key;  // id of the caller's API key; empty: none
+  std::string claim;  // of the request's Idempotency-Key; see mark_effect
+  // Set for a copy made by a fork: its number, written before its id (see add_effect). A copy's
+  // profile may list secrets that were removed since.
   std::string copy;
   std::optional<ShadowOrder> shadow;
-  GatewaysPassed passed;  // on its way here
+  GatewaysPassed passed;  // gateways that forwarded the request
 };
 
 }  // namespace sandgate

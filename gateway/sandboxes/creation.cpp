@@ -39,8 +39,8 @@ SandboxRecord intention(const CreateOrder& order, const Decision& decision) {
   return record;
 }
 
-// Whether what is made without anybody knowing of it costs nothing but its place on a machine of
-// ours, until the sweep ends it.
+// Whether a sandbox without a row costs nothing but its place on our own machine, until the
+// reconciler ends it.
 bool orphans_are_free(const Decision& decision) {
   return std::ranges::all_of(decision.candidates, [](const Candidate& candidate) {
     return !candidate.eligible() || !candidate.deployment->descriptor.machine.empty();
@@ -81,17 +81,17 @@ Creation::Creation(const Lifecycle::Parts& parts, CreateOrder order, Decision de
       decision_(std::move(decision)),
       record_(intention(order_, decision_)) {}
 
-// A refusal after the fact costs a sandbox that was made for nothing: not where that is dear (a
-// disk to copy), nor where it would show (a scope's one sandbox, secrets that it is given).
+// A refusal after the backend call wastes a sandbox, so the row comes first where that is expensive
+// (a disk to copy) or visible (a scope's only sandbox, secrets given to it).
 bool Creation::may_come_first() const {
   return orphans_are_free(decision_) && order_.scope_key.empty() &&
          order_.snapshot_backend_id.empty() && order_.request.profile.secrets.empty();
 }
 
 Task<void> Creation::announce() {
-  // The database may come to it after we gave up waiting: what it works on lives as long as it.
+  // The transaction may run after the caller gave up, so it shares ownership of this object.
   auto write = [self = shared_from_this()](pqxx::work& tx) {
-    // The row of what runs is waited for, and takes this one along.
+    // The later commit of the running row, which is durable, makes this one durable too.
     if (orphans_are_free(self->decision_)) commit_lazily(tx);
     SandboxRecord intention = self->record_;
     self->reserved_ = self->write_row(tx, self->decision_, intention);
@@ -202,7 +202,7 @@ Task<std::optional<SandboxRecord>> Creation::keep(const Placed& placed) {
     }
     reason = std::get<Error>(outcome);
     if (sandbox_rows::is_taken(reason)) co_return std::nullopt;
-    // Nobody was told of one without a row: that it is refused at once is what is expected then.
+    // Without a committed intention no other party knows the sandbox: report the failure at once.
     if (reason.code != ErrorCode::unavailable || !announced_) break;
     if (tries < kKeepTries) co_await sleep_for(kKeepPause);
   }

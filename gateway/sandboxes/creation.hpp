@@ -9,62 +9,61 @@
 
 namespace sandgate {
 
-// What a backend is asked for: with neither secrets nor snapshot, which are the caller's to add.
+// What a backend is asked for, without secrets and snapshot, which the caller adds.
 CreateSpec spec_of(const EffectiveRequest& request, const SandboxId& id, const TenantId& tenant);
 
-// One create, from decision to running row: intention, backend, row. What it leaves behind when it
-// dies anywhere in between is the reaper's to resolve. On machines of ours, which write their own
-// journal, intention and row may be one transaction, after the backend: what nobody has written
-// down then is the sweep's to end, and costs nobody anything. Owned by a shared pointer, which its
-// transactions share.
+// One create, from decision to running row: intention, backend call, row. What a crash leaves is
+// resolved by the reaper. On our own machines, whose nodes keep a journal, intention and row may be
+// one transaction after the backend call; a crash then leaves a sandbox without a row, which the
+// reconciler kills and nobody is charged for. Shared with its transactions by shared_ptr.
 class Creation : public std::enable_shared_from_this<Creation> {
  public:
   Creation(const Lifecycle::Parts& parts, CreateOrder order, Decision decision);
 
   Task<SandboxRecord> run();  // once
-  // Whether it was refused, with nothing left of it, because a candidate is not in use any more.
+  // Whether it failed, leaving nothing behind, because a candidate was removed or disabled.
   bool is_outdated() const { return is_outdated_; }
   const CreateOrder& order() const { return order_; }
 
  private:
-  // Whether the sandbox may be made before anything of it is written down.
+  // Whether the backend may be called before anything is committed.
   bool may_come_first() const;
-  Task<void> announce();  // commits the intention; throws what refuses it
+  Task<void> announce();  // commits the intention; throws the refusal
   CreateSpec spec() const;
-  // What is left to try, of candidates, attempts and time.
+  // The decision without the candidates, attempts and time used up so far.
   Decision rest() const;
   SandboxRecord placed_record(const Placed& placed) const;
-  // The row of the sandbox that a backend made; empty when it is another's already, which is left
-  // alone. Throws when someone ended it meanwhile, or when the database does not answer: then the
-  // backend's sandbox is killed.
+  // Writes the row of a created sandbox. Empty when the backend's id belongs to another sandbox,
+  // which is left alone. Throws when somebody ended the sandbox meanwhile or the database does not
+  // answer; the backend's sandbox is killed then.
   Task<std::optional<SandboxRecord>> keep(const Placed& placed);
-  // Counts as the backend's failure that it gave another's sandbox.
+  // Counts an answer with another sandbox's id as the backend's failure.
   void refuse(const Placed& placed, const Error& error);
   Task<void> give_up(const Error& error);
-  // Kills what a backend made. When nobody knows what the database heard of it, it ends whatever
-  // its row says, and its tenant, who was told of none, is charged nothing.
+  // Kills a created sandbox. When the commit's outcome is unknown, also journals an end that
+  // charges nothing, since no response named the sandbox.
   Task<void> undo(const Placed& placed, const Error& reason);
 
   // Its transactions (creation_rows.cpp).
-  // Begins to write the row while the backend makes what is `wanted`, on the create's own loop;
-  // null: not this time.
+  // Starts writing the row while the backend creates `wanted`, on the create's executor. Null when
+  // the answer cannot be foreseen or no connection may be held.
   std::shared_ptr<RowAhead> write_ahead(const CreateSpec& wanted,
                                         const asio::any_io_executor& executor);
-  // keep() once, in the shortest way that there is.
+  // One try of keep(), by the shortest path available.
   Task<std::optional<SandboxRecord>> write(SandboxRecord placed);
   std::optional<SandboxRecord> write_placed(pqxx::work& tx, const SandboxRecord& placed);
-  // What its tenant may have, and the row, of which `record` says how far it is. True when the
-  // tenant has budgets, which want to hear the real price.
+  // Checks scope, limits and budgets and inserts the row in `record`'s state. True when a budget
+  // has a reservation, to be adjusted to the real price.
   bool write_row(pqxx::work& tx, const Decision& decision, SandboxRecord& record);
-  // The same of one that is about to run, in one round trip where there is nothing to judge.
+  // As write_row() for a running sandbox, in one round trip when nothing has to be checked.
   bool write_running(pqxx::work& tx, const Decision& decision, SandboxRecord& record);
-  // Whether the row alone says of the sandbox that it is there: no idempotent call, no deployment
-  // that may be removed, nor, as far as is known, limits and budgets.
+  // Whether one insert suffices: no Idempotency-Key, no candidate that may be removed, and no
+  // limits or budgets as far as is known.
   bool has_nothing_to_hold(const Decision& decision) const;
-  void hold_candidates(pqxx::work& tx, const Decision& decision);  // throws what refuses them
+  void hold_candidates(pqxx::work& tx, const Decision& decision);  // throws if one is gone
   sandbox_rows::Birth birth(const Decision& decision, const SandboxRecord& record) const;
   void begin_charge(pqxx::work& tx, const SandboxRecord& running, bool reserved) const;
-  void check_wanted() const;  // throws when nothing is to be written any more
+  void check_wanted() const;  // throws once the create was given up
 
   const Lifecycle::Parts& parts_;
   CreateOrder order_;
@@ -72,11 +71,11 @@ class Creation : public std::enable_shared_from_this<Creation> {
   SandboxRecord record_;
   sandbox_secrets::Bound secrets_;
   std::chrono::steady_clock::time_point placing_since_;
-  bool announced_ = false, reserved_ = false;  // of an intention that is committed
-  std::shared_ptr<RowAhead> ahead_;  // of the backend's first answer
-  bool asked_ = false;  // the database, to write all of it at once
+  bool announced_ = false, reserved_ = false;  // of a committed intention
+  std::shared_ptr<RowAhead> ahead_;  // for the first backend answer
+  bool asked_ = false;  // the single-statement insert was sent
   std::atomic<bool> is_outdated_{false};
-  std::atomic<bool> given_up_{false};  // what has no row by now is not to have one
+  std::atomic<bool> given_up_{false};  // no row may be written any more
 };
 
 }  // namespace sandgate

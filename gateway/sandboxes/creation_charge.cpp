@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::chrono::minutes kUntilRunning{2};
 
-// It begins to run, and is rated, somewhat later than it is paid for.
+// The run begins, and is rated, somewhat later than its cost is reserved.
 RunCharge most_charged(const PriceSnapshot& prices, const PriceScope& scope,
                        const SandboxRecord& record, Time at, const std::string& currency) {
   return most_to_set_aside(prices, scope, record.resources, at, kUntilRunning,
@@ -31,7 +31,7 @@ PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& deci
     auto charge = charge_per_hour(*prices, scope, wanted.resources, at);
     if (!charge) continue;
     const RunCharge most = most_charged(*prices, scope, wanted, at, charge->currency);
-    // What costs nothing to run is charged in no currency but those of what it may use.
+    // A free run has no currency of its own, so all currencies it may be charged in are others.
     const bool is_free = charge->amount.is_zero() && most.charge.is_zero();
     const std::string currency = is_free ? std::string() : charge->currency;
     highest.other_currencies.merge(other_currencies(*prices, scope, at, currency));

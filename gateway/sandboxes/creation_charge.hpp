@@ -3,10 +3,10 @@
 
 namespace sandgate {
 
-// What a sandbox comes to at most on whichever of a decision's deployments it is placed.
+// The highest charge of the sandbox on any eligible deployment of the decision.
 PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& decision,
                              const SandboxRecord& wanted);
-// Where it was placed.
+// The highest charge of the run on the deployment where it was placed.
 RunCharge start_charge(const Lifecycle::Parts& parts, const SandboxRecord& placed);
 
 }  // namespace sandgate

@@ -12,12 +12,12 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kLeaseSlack{15};  // over the placement's own deadline
-// Who waits for a server that is silent waits no shorter (Database::Options::patience).
+constexpr std::chrono::seconds kLeaseSlack{15};  // beyond the placement's own deadline
+// Callers wait as long while the server is silent: a tenth of Database::Options::patience.
 constexpr std::chrono::milliseconds kAtOnceWithin{200};
-constexpr size_t kShareHeld = 4;  // of the connections: one in so many may wait for a backend
+constexpr size_t kShareHeld = 4;  // one in so many connections may wait for a backend
 
-// Those that may be removed at any time.
+// Eligible candidates that are stored, and so may be removed at any time.
 std::vector<std::string> stored_candidates(const Decision& decision) {
   std::vector<std::string> names;
   for (const Candidate& candidate : decision.candidates)
@@ -33,7 +33,7 @@ bool runs_as(const SandboxRecord& found, const SandboxRecord& placed) {
 
 }  // namespace
 
-// Whoever removed a deployment was told that nobody is on it. The decision may be older.
+// A deployment is removed only while unused, but this decision may be older than the removal.
 void Creation::hold_candidates(pqxx::work& tx, const Decision& decision) {
   const std::vector<std::string> names = stored_candidates(decision);
   if (names.empty() || sandbox_rows::hold_deployments(tx, order_.tenant, names)) return;
@@ -55,7 +55,7 @@ sandbox_rows::Birth Creation::birth(const Decision& decision, const SandboxRecor
           .own = price_scope_of(parts_.deployments, record).own};
 }
 
-// Limits and budgets are looked for by the statements themselves.
+// The insert statements themselves check limits and budgets.
 bool Creation::has_nothing_to_hold(const Decision& decision) const {
   return order_.claim.empty() && stored_candidates(decision).empty() &&
          !parts_.head_starts->is_judged(order_.tenant);
@@ -79,14 +79,14 @@ bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord
   return reserved;
 }
 
-// A server that stood still may come to it long after the sandbox was ended.
+// A stalled database server may run the transaction long after the sandbox was ended.
 void Creation::check_wanted() const {
   if (given_up_) throw Error(ErrorCode::unavailable, "the create was given up");
 }
 
 std::optional<SandboxRecord> Creation::write_placed(pqxx::work& tx, const SandboxRecord& placed) {
   if (!announced_) {
-    // What was to be written at once may have been, although its answer was lost.
+    // The single-statement insert may have committed although its answer was lost.
     if (const auto found = asked_ ? sandbox_rows::find(tx, placed.id) : std::nullopt)
       return runs_as(*found, placed) ? found : std::nullopt;
     SandboxRecord running = placed;
@@ -98,7 +98,7 @@ std::optional<SandboxRecord> Creation::write_placed(pqxx::work& tx, const Sandbo
   const bool own = price_scope_of(parts_.deployments, placed).own;
   const auto running = sandbox_rows::set_running(tx, placed, own, decision_.attempts);
   if (!running) {
-    // The commit of an earlier try may have gone through although its answer was lost.
+    // An earlier try may have committed although its answer was lost.
     const auto found = sandbox_rows::find(tx, placed.id);
     if (!found) throw Error(ErrorCode::unavailable, "the database lost the sandbox in a crash");
     return runs_as(*found, placed) ? found : std::nullopt;

@@ -34,7 +34,7 @@ Task<void> carry_out(const Errand& errand) {
 }  // namespace
 
 struct Errands::State {
-  // The next one of a line; empty ends a runner.
+  // The next errand of a line; empty ends the runner.
   std::optional<Errand> next(const std::string& name) {
     std::lock_guard lock(mutex);
     const auto line = lines.find(name);
@@ -83,7 +83,7 @@ void Errands::send(std::string name, std::string id, std::function<Task<void>()>
     ++line.under_way;
   }
   auto running = run_line(state_, std::move(name));
-  // A strand, because races of tasks share what they are cancelled by.
+  // A strand, because raced tasks share their cancellation state.
   spawn_detached(asio::make_strand(executor_), std::move(running));
 }
 

@@ -8,28 +8,28 @@
 
 namespace sandgate {
 
-// Calls to backends that nobody waits for: in each line some are under way and more wait, so that a
-// backend which hangs holds up its own alone. Thread-safe.
+// Background queues of calls to backends, one per line, each with bounded concurrency and length,
+// so that a hanging backend delays only its own line. Thread-safe.
 class Errands {
  public:
   struct Options {
-    size_t at_once = 16, waiting = 2000;  // in each line
+    size_t at_once = 16, waiting = 2000;  // per line
   };
   explicit Errands(asio::any_io_executor executor) : Errands(std::move(executor), Options()) {}
-  // Those of one Errands may share what they use when the executor is a strand.
+  // With a strand as executor, the tasks of one Errands may share state without locks.
   Errands(asio::any_io_executor executor, Options options);
   Errands(const Errands&) = delete;
   Errands& operator=(const Errands&) = delete;
 
-  // Begins `work` when its turn in `line` comes; what it throws is logged. What it uses must live
-  // until rest() returns. Left out when `id` is on its way already or too many wait: the row that
-  // says what to do is due again when its lease is over.
+  // Queues `work` in `line`; its exceptions are logged. What it refers to must live until rest()
+  // returns. Dropped when `id` is queued or running already or the line is full: the row behind it
+  // is due again when its lease ends.
   void send(std::string line, std::string id, std::function<Task<void>()> work);
 
-  // One line for all deployments of a tenant: whoever has fifty that hang waits for itself.
+  // One line per shared deployment, and one for all deployments that a tenant owns.
   static std::string line_of(const Deployment& deployment);
 
-  // Returns once nothing is under way.
+  // Returns once nothing is queued or running.
   Task<void> rest() const;
 
  private:

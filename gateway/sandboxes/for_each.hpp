@@ -37,8 +37,8 @@ Task<void> spread(std::shared_ptr<Work<T, F>> work, size_t at_once) {
 
 }  // namespace parallel
 
-// Runs `task(item)`, a Task<void>, for every item, at most `at_once` at the same time; Errors are
-// logged. The whole runs on one strand, so that tasks need not guard what they share.
+// Runs `task(item)`, a Task<void>, for every item, at most `at_once` at a time; Errors are logged.
+// All tasks run on one strand, so that they need no locks for shared state.
 template <class T, class F>
 Task<void> for_each(std::vector<T> items, size_t at_once, F task) {
   if (items.empty()) co_return;

@@ -6,7 +6,7 @@
 namespace sandgate::given_env {
 namespace {
 
-// A snapshot's is its sandbox's, copied as it is.
+// Also for a snapshot, whose sealed variables are a copy of its sandbox's.
 std::string env_context(const SandboxId& sandbox) { return "env/" + sandbox.value; }
 
 }  // namespace

@@ -10,28 +10,28 @@
 
 namespace sandgate {
 
-// Whose creates may have their sandbox made before anything of them is written down: a few of each
-// tenant at once, none of who was refused one lately, and none at all while nothing can be written
-// down, since what is refused afterwards was made for nothing. Thread-safe.
+// Admission for creates that call the backend before their row is written: four at once per tenant,
+// none for 10 s after a refusal of the tenant, and none at all for 10 s after the database did not
+// answer, since a refused sandbox was made for nothing. Thread-safe.
 class HeadStarts : public std::enable_shared_from_this<HeadStarts> {
  public:
   using Instant = std::chrono::steady_clock::time_point;
   static constexpr int kAtOnce = 4;
   static constexpr std::chrono::seconds kRest{10};
 
-  // Held until the sandbox has its row or its end; null: first the row, then the sandbox.
+  // Held until the sandbox has its row or its end; null: write the row first.
   std::shared_ptr<void> take(const TenantId& tenant, const SandboxId& sandbox,
                              Instant now = std::chrono::steady_clock::now());
   void refused(const TenantId& tenant, Instant now = std::chrono::steady_clock::now());
-  // The database did not answer.
+  // Call when the database did not answer.
   void not_written(Instant now = std::chrono::steady_clock::now());
-  // Its creates are judged, by limits or budgets: for that time nobody asks again whether they are.
+  // Records for 10 s that the tenant has limits or budgets, so its creates skip insert_free().
   void judged(const TenantId& tenant, Instant now = std::chrono::steady_clock::now());
   bool is_judged(const TenantId& tenant, Instant now = std::chrono::steady_clock::now()) const;
-  // Leave to hold a connection of the database while the sandbox is made, `most` at once: for the
-  // only one that its tenant has under way. Null: not now.
+  // Permission to hold a database connection while the backend works, for at most `most` creates at
+  // once and only when the tenant has no other head start. Null: denied.
   std::shared_ptr<void> hold_connection(const TenantId& tenant, size_t most);
-  // Whether this sandbox may be there without a row.
+  // Whether this sandbox may exist without a row.
   bool holds(const SandboxId& sandbox) const;
 
  private:
@@ -43,8 +43,8 @@ class HeadStarts : public std::enable_shared_from_this<HeadStarts> {
   void forget_rested(Instant now);
 
   mutable std::mutex mutex_;
-  std::set<std::string> sandboxes_;  // under way
-  std::map<std::string, Tenant> tenants_;  // of which something is under way or rests
+  std::set<std::string> sandboxes_;  // with a head start
+  std::map<std::string, Tenant> tenants_;  // with a head start or a pause
   Instant all_rest_until_{};
   size_t connections_ = 0;  // held
 };

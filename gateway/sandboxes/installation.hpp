@@ -6,10 +6,10 @@
 
 namespace sandgate {
 
-// Which of the installations that may share a vendor's account this one is. Thread-safe.
+// Identifies this installation among those that share a vendor account. Thread-safe.
 class Installation {
  public:
-  // Before anything is created.
+  // Call before anything is created.
   Task<void> read(Database& database) {
     auto ask = [](pqxx::work& tx) {
       return tx.exec1("SELECT id FROM installation")[0].as<std::string>();
@@ -18,7 +18,7 @@ class Installation {
     std::lock_guard lock(mutex_);
     id_ = std::move(id);
   }
-  // Empty until it was read.
+  // Empty before read().
   std::string id() const {
     std::lock_guard lock(mutex_);
     return id_;

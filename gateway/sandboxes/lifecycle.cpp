@@ -18,10 +18,10 @@ constexpr size_t kKillsAtOnce = 64;
 constexpr std::chrono::seconds kReadingPatience{1};
 constexpr std::chrono::seconds kTellUnpricedEvery{60};
 constexpr std::chrono::seconds kSettlePatience{25};
-constexpr int kDecideTries = 2;  // against others that change deployments at the same time
-constexpr int kExtendTries = 3;  // against others that pause and resume it at the same time
-// A backend that ends a sandbox within that time of the end of its charge ended it then: answers
-// take their time, and vendors bill by the second.
+constexpr int kDecideTries = 2;  // deployments may change concurrently
+constexpr int kExtendTries = 3;  // the sandbox may be paused and resumed concurrently
+// A backend's end within this time after the end of the charge counts as simultaneous: calls take
+// time, and vendors bill by the second.
 constexpr std::chrono::seconds kPromptEnd{2};
 
 bool is_on_its_way(SandboxState state) {
@@ -55,7 +55,7 @@ Decision Lifecycle::explain(const CreateOrder& order) const {
                 std::move(candidates));
 }
 
-// What runs without a price is given away: somebody should know, though not for every create.
+// A run without a price is not charged. The operator should learn of it, but not for every create.
 void Lifecycle::warn_of_unpriced(const Decision& decision) {
   for (const Candidate& candidate : decision.candidates) {
     if (candidate.price_per_hour || !candidate.deployment->enabled) continue;
@@ -83,7 +83,7 @@ Task<SandboxRecord> Lifecycle::create(CreateOrder order) {
     auto outcome = co_await attempt(std::move(creating));
     if (auto* made = std::get_if<SandboxRecord>(&outcome)) co_return std::move(*made);
     if (!creation->is_outdated() || tries == 1) throw std::get<Error>(outcome);
-    // What was changed under this decision need not be known here yet.
+    // The change that outdated the decision may not have reached this replica yet.
     co_await parts_.deployments.catch_up();
     order = creation->order();
   }
@@ -92,7 +92,7 @@ Task<SandboxRecord> Lifecycle::create(CreateOrder order) {
 Task<CachedSandboxPtr> Lifecycle::find(TenantId tenant, SandboxId id) {
   auto found = co_await parts_.cache.find(id);
   if (found && found->record.tenant != tenant) found = nullptr;
-  // Whoever asked for its end has been told of it.
+  // The caller who asked for the end was told of it, so later reads have to show it.
   if (!found || !parts_.outage) co_return found;
   const SandboxState state = parts_.outage->state_of(found->record);
   if (state == found->record.state) co_return found;
@@ -138,7 +138,7 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
     auto finishing = prompt_ends_.finish(deployment, known->record, parts_.clock);
     const auto counted = co_await std::move(finishing);
     if (counted) {
-      // Whoever asks again, because an answer was lost, is not charged for the time between.
+      // A repeated request, whose first response was lost, is not charged for the time between.
       co_await write_end(known->record, std::min(at, counted->sampled_at), *counted);
       co_return EndResult::ended;
     }
@@ -176,14 +176,14 @@ Task<EndResult> Lifecycle::end_in_steps(SandboxRecord known, Time at) {
   const auto& record = std::get<0>(outcome);
   parts_.cache.forget(id);
   if (!record) throw unknown_sandbox(id);
-  // Someone else may be bringing it down at the same time: killing twice is harmless.
+  // Another caller may be ending the sandbox too; killing twice is harmless.
   if (is_ended(record->state)) co_return EndResult::ended;
   co_return co_await finish(*record, std::nullopt);
 }
 
 Task<void> Lifecycle::write_end(SandboxRecord gone, Time at, Meter::Measured counted) {
   const SandboxId id = gone.id;
-  // An end that is kept on disk says more exactly when.
+  // An end in the journal has the more exact time.
   if (parts_.outage && parts_.outage->has(id)) co_return;
   auto at_once = [id, at, counted](pqxx::nontransaction& statement) {
     return sandbox_rows::set_ended_at_once(statement, id, at, counted).has_value();
@@ -236,7 +236,7 @@ Task<bool> Lifecycle::kill_everywhere(SandboxRecord record) {
 Task<bool> Lifecycle::kill_at(std::string name, SandboxRecord record) {
   const auto deployment = parts_.deployments.find(record.tenant, name);
   if (!deployment) {
-    // Nothing can be asked: what is there lives on, until the deployment is back.
+    // The sandbox cannot be reached; it lives on until the deployment is back.
     log::warn("the deployment of a sandbox to kill is gone",
               {{"sandbox", record.id.value}, {"deployment", name}});
     co_return false;
@@ -266,7 +266,7 @@ Task<EndResult> Lifecycle::end_without_database(SandboxRecord record, EndIntenti
   parts_.cache.forget(record.id);
   const bool killed = co_await kill_everywhere(std::move(record));
   if (killed) {
-    // Unwritten, the reaper kills it again later, and what seems to lie between is a loss.
+    // If this is lost, the reaper kills the sandbox again and books the time between as a loss.
     intention.gone_at = parts_.clock.now();
     auto noting = parts_.outage->remember(std::move(intention));
     co_await attempt(std::move(noting));
@@ -351,8 +351,8 @@ Task<void> Lifecycle::lengthen_at_backend(SandboxRecord record, int64_t ttl_seco
   auto extending = deployment->backend->extend(record.backend_id, ttl);
   const auto outcome = co_await attempt(std::move(extending));
   const Error* refusal = std::get_if<Error>(&outcome);
-  // A time so long is our wish, not the caller's. Who does not take it refused it when the sandbox
-  // was paused, too.
+  // The long TTL is our choice, not the caller's, so its refusal is no error. The backend refused
+  // it at the pause, too.
   if (!refusal || (waits && refusal->code == ErrorCode::invalid)) co_return;
   auto judging = judge_refusal(record.tenant, record.id, *refusal);
   const Error told = co_await std::move(judging);
@@ -362,13 +362,13 @@ Task<void> Lifecycle::lengthen_at_backend(SandboxRecord record, int64_t ttl_seco
 Task<std::optional<SandboxRecord>> Lifecycle::extend_settled(SandboxRecord record,
                                                              int64_t ttl_seconds) {
   const SandboxId id = record.id;
-  // The backend first: a longer second line is harmless, a shorter one is not.
+  // Backend first: a backend timer longer than the row's TTL is harmless, a shorter one is not.
   auto lengthening = lengthen_at_backend(record, ttl_seconds);
   co_await std::move(lengthening);
   const auto mark = parts_.cache.mark_of(id);
   auto work = [this, id, ttl_seconds](pqxx::work& tx) {
     auto changed = sandbox_rows::set_expiry(tx, id, ttl_seconds);
-    // What one that waits costs until then is set aside already.
+    // The cost of waiting paused is reserved already.
     if (changed && !waits_paused(*changed)) parts_.spend.extend(tx, *changed);
     return changed;
   };

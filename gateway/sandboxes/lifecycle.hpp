@@ -22,17 +22,18 @@
 
 namespace sandgate {
 
-// What ending a sandbox came to.
+// How a request to end a sandbox turned out.
 enum class EndResult {
   ended,
-  stopping,  // the backend did not answer; the reaper goes on
+  stopping,  // the backend did not confirm; the reaper retries
 };
 
-// Everything that changes a sandbox's state. Each change is a transaction; what a backend is asked
-// to do is written down before it is asked. Replicas may share one database.
+// Creates, extends and ends sandboxes. Each change of state is one transaction. The intention is
+// committed before a backend is called, except where PromptEnds, Creation and extend() call the
+// backend first. Replicas may share one database.
 class Lifecycle {
  public:
-  // What it works with, made by the gateway; who changes sandboxes beside it works with the same.
+  // The gateway's services, shared with the other classes that change sandboxes.
   struct Parts {
     Database& database;
     Deployments& deployments;
@@ -42,112 +43,114 @@ class Lifecycle {
     SpendGuard& spend;
     SandboxCache& cache;
     const Clock& clock;
-    asio::any_io_executor executor;  // of what nobody waits for
-    OutageJournal* outage = nullptr;  // null: without the database nothing can be ended
-    bool price_required = false;  // a backend whose price is unknown is not used
-    const Vault* vault = nullptr;  // opens secrets; without it no sandbox gets any
+    asio::any_io_executor executor;  // for detached work
+    OutageJournal* outage = nullptr;  // null: nothing can be ended while the database is away
+    bool price_required = false;  // a deployment of unknown price is not eligible
+    const Vault* vault = nullptr;  // opens secrets; null: no sandbox gets any
     std::shared_ptr<Installation> installation = std::make_shared<Installation>();
     std::shared_ptr<HeadStarts> head_starts = std::make_shared<HeadStarts>();
   };
   explicit Lifecycle(Parts parts) : parts_(std::move(parts)), losses_(parts_.prices) {}
 
-  // Decides without creating anything.
+  // Returns the placement decision for the order; creates nothing.
   Decision explain(const CreateOrder& order) const;
 
-  // Throws what the API answers: unsupported, no_capacity, quota_exceeded, rate_limited,
-  // budget_exceeded, or the last backend's failure. A caller that goes away leaves the create to
-  // finish.
+  // Creates a sandbox. Throws unsupported, no_capacity, quota_exceeded, rate_limited,
+  // budget_exceeded, conflict (ended meanwhile, or its scope has one), or the last backend's error.
+  // Cancelling the caller does not cancel the create.
   Task<SandboxRecord> create(CreateOrder order);
 
-  // As get; without the database, what is to be ended need not be known as it is now.
+  // As get(); while the database is away, also returns a last known state that may be stale.
   Task<CachedSandboxPtr> get_to_end(TenantId tenant, SandboxId id);
-  // Ends a sandbox, whatever its state; the charge ends now. Throws not_found. Without the database
-  // the end is kept on disk, with its moment, and the sandbox is killed all the same.
-  // `asked` (now if empty) is where the charge ends: what answers late costs its tenant nothing.
+  // Ends a sandbox in any state. Throws not_found. The charge ends at `asked` (default: now), so
+  // that a slow backend costs the tenant nothing. While the database is away, the end and its time
+  // are kept in the outage journal, and the backend is asked to kill the sandbox all the same.
   Task<EndResult> kill(TenantId tenant, SandboxId id, std::optional<Time> asked = std::nullopt);
-  // The same of one that no answer ever named: nothing is charged, not even that it was created.
+  // As kill(), for a sandbox that no response ever named: not even its create is charged.
   Task<EndResult> end_untold(TenantId tenant, SandboxId id);
-  // Waits for a pause or resume under way. Throws not_found, conflict (not running or paused),
-  // invalid (beyond the profile's longest), budget_exceeded (not enough money for that long).
+  // Sets the TTL, counted from now. Waits for a pause or resume under way. Throws not_found,
+  // conflict (not running or paused), invalid (over the profile's maximum TTL), budget_exceeded, or
+  // the backend's error.
   Task<SandboxRecord> extend(TenantId tenant, SandboxId id, int64_t ttl_seconds);
-  // Ended by somebody of us who died before it was written: that it was, `at`, is written now.
+  // Records the end, at `at`, of a sandbox that its backend has ended with these final counters; in
+  // the outage journal while the database is away.
   Task<void> write_end(SandboxRecord gone, Time at, Meter::Measured counted);
-  // Its backend does not know it any more. Whoever is ending it here is waited for, and an end that
-  // the backend tells of is written as one; else it was lost: failed with backend_lost, meter
-  // closed.
+  // Handles a backend's report that it does not know the sandbox. Waits for an end under way in
+  // this process. An end whose counters the backend reports is recorded as an end; otherwise the
+  // sandbox is lost: `failed` with backend_lost, meter closed.
   Task<void> note_gone(SandboxId id, std::string detail);
-  // Whether somebody here is ending it, and writes that down.
+  // Whether this process is ending the sandbox and has yet to record the end.
   bool ends_here(const SandboxId& id) const { return prompt_ends_.has(id); }
 
-  // Null when there is none, or it is another tenant's; get() throws not_found then.
+  // Null when there is no such sandbox or another tenant owns it; get() throws not_found then.
   Task<CachedSandboxPtr> find(TenantId tenant, SandboxId id);
   Task<CachedSandboxPtr> get(TenantId tenant, SandboxId id);
-  // The same once it is not being paused or resumed any more. Throws conflict as well: it takes
-  // long.
+  // As get(), once no pause or resume is under way. Throws conflict after waiting 25 s.
   Task<SandboxRecord> settled(TenantId tenant, SandboxId id);
-  // As get, asking the backend: see note_gone.
+  // As get(), after asking the backend of a running or paused sandbox; see note_gone().
   Task<CachedSandboxPtr> refresh(TenantId tenant, SandboxId id);
 
-  // Brings down a row that is `stopping`: backend first, then the row; puts it off when the backend
-  // does not answer. For the reaper, who asks for the last of its counters before.
+  // Ends a sandbox in state `stopping`: reads its counters, kills it on the backend, then writes
+  // the row. When the backend does not answer, postpones the next try. For the reaper.
   Task<EndResult> bring_down(SandboxRecord stopping);
-  // In the transaction that set a row stopping: ends meter and reservation at `at` (now if empty).
+  // In the transaction that sets a row stopping: ends meter and reservation at `at` (default: now).
   void end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at = std::nullopt,
                   const std::optional<Meter::Measured>& counters = std::nullopt);
-  // In the transaction that writes down that the backend has ended it, at `gone_at` (now if empty):
-  // stopping -> ended. What it cost after the end of its charge is a loss.
+  // In the transaction that records that the backend ended the sandbox at `gone_at` (default: now):
+  // stopping -> ended. Its cost between the end of its charge and `gone_at` is booked as a loss.
   void end_row(pqxx::work& tx, const SandboxId& id, std::optional<Time> gone_at);
 
-  // What its backend counted so far; empty when it does not measure or answer.
+  // The backend's counters; empty when it has none or does not answer within a second.
   Task<std::optional<Meter::Measured>> last_reading(SandboxRecord record);
 
-  // See SandboxAccess::judge.
+  // See SandboxAccess::judge().
   Task<Error> judge(TenantId tenant, SandboxId id, Error failure);
-  // The same of a backend's refusal of what is done with a sandbox as a whole (pause, extend,
-  // snapshot): one that it does not know has ended, and any other conflict tells the state.
+  // As judge(), for a backend's refusal of an operation on a whole sandbox (pause, extend,
+  // snapshot): not_found becomes the conflict of an ended sandbox, and any other conflict tells the
+  // sandbox's state.
   Task<Error> judge_refusal(TenantId tenant, SandboxId id, Error failure);
 
-  // The deployment that holds it. Throws Error(unavailable) when it is gone.
+  // The deployment that holds the sandbox. Throws Error(unavailable) when it was removed.
   DeploymentPtr deployment_of(const SandboxRecord& record) const;
 
   const Parts& parts() const { return parts_; }
   Losses& losses() { return losses_; }
   const Losses& losses() const { return losses_; }
-  // Creates for which a deployment of unknown price was refused, or (unless required) considered.
+  // Number of creates that had an enabled candidate of unknown price, whether or not refused.
   uint64_t unpriced() const { return unpriced_; }
 
   Settling& settling() { return settling_; }
 
  private:
-  // True: certainly not there any more. Throws when the backend does not answer.
+  // True once the backend certainly has no such sandbox. Throws when it does not answer.
   Task<bool> kill_on(DeploymentPtr deployment, SandboxRecord record);
-  // The same by name, and false when it does not answer; wherever it may be, all at once: whoever
-  // asks has a lease that is not much longer than the patience with one.
+  // kill_at(): as kill_on(), by name; false when the backend does not answer. kill_everywhere(): on
+  // all deployments that may hold it, in parallel, to finish within the caller's lease.
   Task<bool> kill_at(std::string deployment, SandboxRecord record);
   Task<bool> kill_everywhere(SandboxRecord record);
-  // When its own time ended it at a backend that could not be asked to: later it cost nothing.
-  // Empty when it is still there, or that is not known.
+  // The time at which the backend ended an unreachable sandbox by its own TTL; the sandbox cost
+  // nothing after it. Empty when the sandbox exists, or that is unknown.
   Task<std::optional<Time>> ended_by_its_time(SandboxRecord record);
-  // Backend, then row; `reading` is booked with it.
+  // Backend, then row; books `reading` in the row's transaction.
   Task<EndResult> finish(SandboxRecord stopping, std::optional<Meter::Measured> reading);
-  // Row, backend, row.
+  // Row to `stopping`, then backend, then row to its end.
   Task<EndResult> end_in_steps(SandboxRecord known, Time at);
   Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);
 
-  // What its row says, unless its end is known of here already. Empty: not there, or not known.
+  // The row's state, or `stopped` when this process knows of its end. Empty: not found or unknown.
   Task<std::optional<SandboxState>> state_of(TenantId tenant, SandboxId id);
-  // Conflict where it has ended and that may be why; else the failure as it is.
+  // A conflict when the sandbox has ended and that may explain the failure; else the failure.
   Task<Error> judge_end(TenantId tenant, SandboxId id, Error failure);
   Task<std::optional<SandboxRecord>> row_or_last_seen(SandboxId id);
-  // What its backend says that it had counted when it was ended; empty: it says no such thing.
+  // The final counters that the backend reports of an ended sandbox; empty when it has none.
   Task<std::optional<Meter::Measured>> counted_end(SandboxRecord record);
-  // Of one that is gone; false when nobody ended it.
+  // Records the end of a sandbox that is gone from its backend; false when nobody ended it.
   Task<bool> note_end(SandboxId id);
   Task<void> note_loss(SandboxId id, std::string detail);
 
-  // Throws what the caller of extend() is told.
+  // Throws what extend() throws.
   Task<void> lengthen_at_backend(SandboxRecord record, int64_t ttl_seconds);
-  // Backend, then row; empty: the row is in another state by now.
+  // Backend, then row; empty when the row has changed state since.
   Task<std::optional<SandboxRecord>> extend_settled(SandboxRecord record, int64_t ttl_seconds);
 
   void warn_of_unpriced(const Decision& decision);
@@ -155,15 +158,15 @@ class Lifecycle {
   Parts parts_;
   Losses losses_;
   std::atomic<uint64_t> unpriced_{0};
-  std::atomic<int64_t> unpriced_told_{0};  // steady seconds
+  std::atomic<int64_t> unpriced_told_{0};  // steady clock, in seconds
   Settling settling_{parts_.cache, parts_.executor};
   PromptEnds prompt_ends_;
 };
 
-// What its backend is told of one that waits paused: it must not end it by its own clock.
+// The TTL given to a backend for a paused sandbox, so that the backend's own timer never ends it.
 inline constexpr std::chrono::seconds kWhilePaused{365 * 24 * 3600};
 
-// What the price of a placed sandbox depends on; refers to the record.
+// The key under which a placed sandbox is priced; refers to the record's strings.
 PriceScope price_scope_of(const Deployments& deployments, const SandboxRecord& record);
 
 }  // namespace sandgate

@@ -3,18 +3,18 @@
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/measured_end.hpp"
 
-// What a sandbox that is not there any more comes to: the end somebody asked for, or a loss.
+// What becomes of a sandbox that is gone from its backend: a requested end, or a loss.
 namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kFindPatience{5};
-// How often, and how far apart, a row is looked at that may not have heard of its end yet.
+// Reads of a row whose end another replica may be about to write, and the pause between them.
 constexpr int kLooks = 3;
 constexpr std::chrono::milliseconds kLookPause{50};
 
 bool is_ending(SandboxState state) { return state == SandboxState::stopping || is_ended(state); }
 
-// A conflict that does not say of which state.
+// A conflict that does not name the state that causes it.
 bool is_stateless(const Error& error) {
   return error.code == ErrorCode::conflict && !error.details.contains("state");
 }
@@ -51,7 +51,7 @@ Task<Error> Lifecycle::judge(TenantId tenant, SandboxId id, Error failure) {
 
 Task<std::optional<SandboxState>> Lifecycle::state_of(TenantId tenant, SandboxId id) {
   if (parts_.outage && parts_.outage->has(tenant, id)) co_return SandboxState::stopped;
-  // Before the row is read: of an end that is over by then it says so.
+  // Before reading the row, which shows an end that is over by then.
   const bool ending = prompt_ends_.has(id);
   auto getting = get(std::move(tenant), std::move(id));
   const auto found = co_await attempt(std::move(getting));
@@ -72,7 +72,7 @@ Task<Error> Lifecycle::judge_end(TenantId tenant, SandboxId id, Error failure) {
 
 Task<Error> Lifecycle::judge_refusal(TenantId tenant, SandboxId id, Error failure) {
   if (failure.code == ErrorCode::not_found) co_await prompt_ends_.until_over(id);
-  // Who ends it may be elsewhere, and have yet to say so.
+  // Another replica may be ending the sandbox and not have written that yet.
   for (int looks = failure.code == ErrorCode::not_found ? kLooks : 0; looks > 0; --looks) {
     auto looking = refresh(tenant, id);
     const auto found = co_await attempt(std::move(looking));
@@ -91,7 +91,7 @@ Task<Error> Lifecycle::judge_refusal(TenantId tenant, SandboxId id, Error failur
 
 Task<void> Lifecycle::note_gone(SandboxId id, std::string detail) {
   co_await prompt_ends_.until_over(id);
-  // It is gone because it was ended, which is to be booked as it was asked for.
+  // The end that is under way or in the journal books the requested time.
   if (prompt_ends_.has(id) || (parts_.outage && parts_.outage->has(id))) co_return;
   auto noting = note_end(id);
   const bool ended = co_await std::move(noting);
@@ -135,7 +135,7 @@ Task<bool> Lifecycle::note_end(SandboxId id) {
       co_await write_end(*record, counted->sampled_at, *counted);
       co_return true;
     }
-    // Who ended it knows when that was asked for, and is about to write it, unless they died.
+    // Whoever ended it knows the requested time and is about to write it, unless it crashed.
     co_await sleep_for(kLookPause);
   }
 }
@@ -148,7 +148,7 @@ Task<void> Lifecycle::note_loss(SandboxId id, std::string detail) {
   auto work = [this, id, lost, at](pqxx::work& tx) {
     const auto stopping = sandbox_rows::set_stopping(tx, id, lost);
     if (!stopping) return;
-    // Whose time was over before anybody missed it was not there beyond that.
+    // A sandbox whose TTL ended before its loss was noticed existed no longer than that.
     const bool over = stopping->on_expiry == EndAction::kill && stopping->expires_at < at;
     end_charge(tx, id, over ? stopping->expires_at : at);
     sandbox_rows::set_ended(tx, id);

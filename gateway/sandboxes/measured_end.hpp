@@ -3,10 +3,10 @@
 
 namespace sandgate {
 
-// What a backend that counts ends (Descriptor::counts_ends) had counted of a sandbox when it ended
-// it, with that moment by the database's clock, by which all else is charged. The backend's clock
-// is this machine's, which may be minutes off: it says only how long ago that was.
-// `received_at`, `received_here`: when its answer came, by the database's clock and by this one's.
+// The final counters from a backend that keeps them (Descriptor::counts_ends), with the end's time
+// converted to the database's clock, on which charges are based. The backend reads this machine's
+// clock, which may be minutes off, so only the age of the end is used. `received_at`,
+// `received_here`: arrival of the backend's answer on the database's clock and on this machine's.
 Meter::Measured measured_end(const SandboxMetrics& counted, Time received_at,
                              Time received_here = SystemClock().now());
 

@@ -8,7 +8,7 @@
 namespace sandgate {
 namespace {
 
-// What a backend says of its past and size is believed within bounds.
+// Bounds on the age and size that a backend may claim.
 constexpr std::chrono::hours kOldest{31 * 24};
 constexpr int64_t kLargest = 1 << 30;
 
@@ -31,7 +31,7 @@ Resources size_of(const BackendSandbox& sandbox, const std::optional<SandboxReco
 Orphan orphan_of(pqxx::work& tx, const Deployment& deployment, const BackendSandbox& one,
                  Time seen) {
   const auto record = sandbox_rows::find(tx, SandboxId{one.sandbox_id});
-  // Nothing of ours is older than the wish for it.
+  // No sandbox is older than its create request.
   const Time oldest = record ? record->created_at : seen - kOldest;
   const Time since = one.created_at.value_or(record ? oldest : seen);
   return {.id = SandboxId{one.sandbox_id},

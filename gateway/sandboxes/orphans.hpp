@@ -6,12 +6,13 @@
 
 namespace sandgate {
 
-// Ends a sandbox that the registry has no use for, known of since `seen`; what it cost is a loss.
-// Throws when database or backend do not answer: what was noted of it then waits for the next time.
+// Kills an orphan, a sandbox that the registry has no use for, first seen at `seen`, and books its
+// cost as a loss. Throws when the database or the backend does not answer; a later call then
+// completes the loss noted so far.
 Task<void> kill_orphan(Lifecycle& lifecycle, DeploymentPtr deployment, BackendSandbox orphan,
                        Time seen);
 
-// Books what a killer that died half way left: orphans that the backend neither lists nor finds.
+// Books the losses of orphans that were noted before a crash and are gone from the backend since.
 Task<void> book_ended_orphans(Lifecycle& lifecycle, DeploymentPtr deployment,
                               std::set<std::string> listed);
 

@@ -22,7 +22,7 @@ std::string payload_of(const EndIntention& intention) {
                         {"cpu_micros", intention.counters->active_cpu_micros.value_or(-1)},
                         {"sampled_micros", to_micros(intention.counters->sampled_at)}};
   if (intention.gone_at) json["gone_micros"] = to_micros(*intention.gone_at);
-  // Text from a backend may be anything.
+  // Text from a backend may be invalid UTF-8.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -47,8 +47,8 @@ EndIntention intention_of(const std::string& payload) {
   return intention;
 }
 
-// Empty for what another release wrote: one record must not hold up all the others, and what books
-// usage waits for them. Such a sandbox is found lost by the reconciler.
+// Empty for a record of another release: it must not block the other records and the booking of
+// usage, which waits for them. The reconciler finds such a sandbox lost.
 std::optional<EndIntention> readable(const std::string& payload) {
   try {
     return intention_of(payload);
@@ -59,7 +59,7 @@ std::optional<EndIntention> readable(const std::string& payload) {
   }
 }
 
-// False: an earlier try of this very record was committed already.
+// False: an earlier try of this record was committed already.
 bool move_on(pqxx::work& tx, const std::string& journal, uint64_t sequence) {
   return tx.exec_params(
                "INSERT INTO outage_journal AS j (journal, through) VALUES ($1, $2)"
@@ -70,7 +70,7 @@ bool move_on(pqxx::work& tx, const std::string& journal, uint64_t sequence) {
 }
 
 void apply(pqxx::work& tx, Lifecycle& lifecycle, const EndIntention& intention) {
-  // Without a lease: the reaper brings it down at its next round.
+  // Without a lease: the reaper ends the sandbox in its next round.
   const sandbox_rows::Stop stop{.reason = intention.reason,
                                 .failure = intention.failure,
                                 .lease = std::chrono::milliseconds(0)};
@@ -79,7 +79,7 @@ void apply(pqxx::work& tx, Lifecycle& lifecycle, const EndIntention& intention) 
   if (intention.gone_at) lifecycle.end_row(tx, intention.sandbox, intention.gone_at);
 }
 
-// Who replays, one at a time; over however it ends.
+// The right to replay, held by one caller at a time; released on destruction.
 class Turn {
  public:
   explicit Turn(std::atomic<bool>& busy) : busy_(busy) {}
@@ -133,7 +133,7 @@ Task<void> OutageJournal::remember(EndIntention intention) {
 Task<size_t> OutageJournal::replay(Lifecycle& lifecycle) {
   while (busy_.exchange(true)) co_await sleep_for(kReplayPause);
   const Turn turn(busy_);
-  // Whoever asks for it may be a request that goes away.
+  // The caller may be a request that is cancelled.
   auto work = [this, &lifecycle] { return replay_alone(lifecycle); };
   auto replaying = uncancelled(std::move(work));
   co_return co_await std::move(replaying);

@@ -13,40 +13,40 @@ namespace sandgate {
 
 class Lifecycle;
 
-// The end of a sandbox that was asked for, or seen, while the database was away.
+// The end of a sandbox that was requested or observed while the database was away.
 struct EndIntention {
   TenantId tenant;
   SandboxId sandbox;
-  Time at;  // when the charge ends; see Meter::close
+  Time at;  // end of the charge; see Meter::close
   std::string reason;  // killed, failed
   std::optional<SandboxFailure> failure;
-  std::optional<Meter::Measured> counters;  // what its backend had counted by then
-  std::optional<Time> gone_at;  // when its backend had ended it; empty: not known yet
+  std::optional<Meter::Measured> counters;  // the backend's final counters
+  std::optional<Time> gone_at;  // when the backend had ended it; empty: unknown
 };
 
-// Ends of sandboxes on this machine's disk until the database has them. Usage itself needs no
-// journal: it is worked out from where the metering stood, once the database is back.
+// Durable local journal of the ends of sandboxes until the database has them. Usage needs no
+// journal: metering resumes from its last booked time once the database answers.
 class OutageJournal {
  public:
   explicit OutageJournal(DurableJournal::Options options);
 
-  // Resumes once it is on disk. Throws Error(unavailable) when it can't be: then it did not happen.
+  // Resumes once the intention is on disk. Throws Error(unavailable), without effect, otherwise.
   Task<void> remember(EndIntention intention);
-  // Whether the sandbox, or the tenant's, is known to have ended, though not to the database.
+  // Whether the journal holds an end of the sandbox (of this tenant).
   bool has(const SandboxId& sandbox) const;
   bool has(const TenantId& tenant, const SandboxId& sandbox) const;
-  // The state to tell of: one whose end waits here does not run, whatever its row says.
+  // The state to report: `stopping` for a live row whose end is in the journal.
   SandboxState state_of(const SandboxRecord& record) const;
   bool is_pending() const { return journal_.records() > 0; }
 
-  // Writes everything into the database, in order and each once, whatever crashes in between; what
-  // books usage has to wait for it, or it would charge beyond the end. Throws Error(unavailable)
-  // while the database is away. Returns how many it wrote.
+  // Writes all ends into the database, in order and exactly once, even across crashes. Usage must
+  // not be booked before, or it would be charged beyond the end. Throws Error(unavailable) while
+  // the database is away. Returns the number of ends written.
   Task<size_t> replay(Lifecycle& lifecycle);
 
   size_t records() const { return journal_.records(); }
   size_t bytes() const { return journal_.bytes(); }
-  uint64_t replayed() const { return replayed_; }  // since the start of this process
+  uint64_t replayed() const { return replayed_; }  // since this process started
 
  private:
   Task<size_t> replay_alone(Lifecycle& lifecycle);
@@ -54,7 +54,7 @@ class OutageJournal {
 
   DurableJournal journal_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::string> ended_;  // its tenant, by sandbox
+  std::map<std::string, std::string> ended_;  // tenant, by sandbox
   std::atomic<bool> busy_{false};
   std::atomic<uint64_t> replayed_{0};
 };

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::chrono::seconds kPausePatience{20};
 constexpr std::chrono::seconds kExtendPatience{5};
-constexpr std::chrono::milliseconds kCopyPause{50};  // between looks whether a disk is copied
-constexpr int kPauseTries = 3;  // against others that pause and resume it at the same time
-constexpr std::chrono::seconds kPauseLease{30};  // of a maker that is at work
+constexpr std::chrono::milliseconds kCopyPause{50};  // between checks for a copy being made
+constexpr int kPauseTries = 3;  // the sandbox may be paused and resumed concurrently
+constexpr std::chrono::seconds kPauseLease{30};  // of a process at work
 constexpr std::chrono::milliseconds kLeavePause{500};
 
 Resources kept_resources(const SandboxRecord& record) {
@@ -26,14 +26,14 @@ Resources kept_resources(const SandboxRecord& record) {
   return kept;
 }
 
-// That nobody is at work on it any more. False: the database did not take it.
+// Shortens the lease of a row that no process works on. False: the database did not take it.
 Task<bool> is_put_off(Database& database, SandboxId id) {
   auto write = [id](pqxx::work& tx) { sandbox_rows::put_off_pausing(tx, id); };
   const auto outcome = co_await attempt(database.run(std::move(write)));
   co_return !std::holds_alternative<Error>(outcome);
 }
 
-// Until its lease is over by itself.
+// Retries until the lease would have ended by itself.
 Task<void> keep_putting_off(Database& database, SandboxId id) {
   for (auto rest = kPauseLease / kLeavePause; rest > 0; --rest) {
     co_await sleep_for(kLeavePause);
@@ -95,7 +95,7 @@ Task<Pausing::MaybeRecord> Pausing::set_out(SandboxId id, SandboxState state, Ch
   if (const auto* changed = std::get_if<MaybeRecord>(&outcome)) co_return *changed;
   const Error& error = std::get<Error>(outcome);
   if (error.code != ErrorCode::unavailable) throw error;
-  // It may have been committed all the same, and would stand still until its lease ends.
+  // The commit may have succeeded; that row would not change until its lease ends.
   auto look = parts_.database.run([id](pqxx::work& tx) { return sandbox_rows::find(tx, id); });
   const auto found = co_await attempt(std::move(look));
   const auto* record = std::get_if<MaybeRecord>(&found);
@@ -109,14 +109,14 @@ Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxRecord running, Keeps wis
   auto write = [id, wish](pqxx::work& tx) {
     return sandbox_rows::set_pausing(tx, id, wish, kPauseLease);
   };
-  // What begins to use it from here on waits for the row, and is not frozen at its first step.
+  // Use that begins from here on waits for the row instead of being frozen midway.
   auto held = lifecycle_.settling().hold(id);
   auto setting_out = set_out(id, SandboxState::pausing, std::move(write));
   auto writing = let_go_after(std::move(setting_out), std::move(held));
   auto reading = lifecycle_.last_reading(std::move(running));
   auto ends = both(std::move(writing), std::move(reading));
   const auto [pausing, counters] = co_await std::move(ends);
-  if (!pausing) co_return std::nullopt;  // somebody else was faster
+  if (!pausing) co_return std::nullopt;  // another writer was first
   co_return co_await carry_out_pause(*pausing, counters);
 }
 
@@ -125,7 +125,7 @@ Task<SandboxRecord> Pausing::resume(TenantId tenant, SandboxId id) {
   for (int tries = kPauseTries;; --tries) {
     SandboxRecord record = co_await lifecycle_.settled(tenant, id);
     if (record.state == SandboxState::running) {
-      if (kept) record.kept = kept;  // of the pause that it was to end
+      if (kept) record.kept = kept;  // of the pause that this call was to end
       co_return record;
     }
     if (record.state != SandboxState::paused) throw wrong_state(record);
@@ -143,7 +143,7 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
   auto write = [this, id](pqxx::work& tx) {
     auto resuming = sandbox_rows::set_resuming(tx, id, kPauseLease);
     if (!resuming) return resuming;
-    // Running costs more than waiting did: there must be money for it.
+    // Running costs more than being paused, so the budget has to cover it again.
     auto& spend = parts_.spend;
     spend.settle(tx, id);
     const PlannedCharge charge{
@@ -152,7 +152,7 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
     return resuming;
   };
   const auto resuming = co_await set_out(id, SandboxState::resuming, std::move(write));
-  if (!resuming) co_return paused;  // somebody else was faster
+  if (!resuming) co_return paused;  // another writer was first
   co_return co_await carry_out_resume(*resuming);
 }
 
@@ -168,7 +168,7 @@ Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxReco
   co_return co_await attempt_within(kPausePatience, std::move(pausing));
 }
 
-// What a copy of its disk holds up goes on when that is made.
+// A resume that is blocked by a copy of the disk is repeated until the copy is made.
 Task<Outcome<std::monostate>> Pausing::ask_to_resume(DeploymentPtr deployment,
                                                      SandboxRecord record) {
   const auto limit = std::chrono::steady_clock::now() + kPausePatience;
@@ -179,7 +179,7 @@ Task<Outcome<std::monostate>> Pausing::ask_to_resume(DeploymentPtr deployment,
     const auto* error = std::get_if<Error>(&outcome);
     const bool waits = error && error->code == ErrorCode::conflict && copied;
     if (!waits || std::chrono::steady_clock::now() + kCopyPause > limit) co_return outcome;
-    // Once more when it is not: the copy may have been made this moment.
+    // One more try after that: the copy may have ended just now.
     copied = co_await is_copied(record.id);
     co_await sleep_for(kCopyPause);
   }

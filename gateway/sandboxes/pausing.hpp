@@ -3,54 +3,55 @@
 
 namespace sandgate {
 
-// Pausing and resuming. The row says first what is going to happen; whoever dies in between leaves
-// it to the reaper, which carries it out again: backends take both verbs twice.
+// Pauses and resumes sandboxes. The intention is written to the row first. After a crash the reaper
+// carries it out again, which is safe since both verbs are idempotent on backends.
 class Pausing {
  public:
   explicit Pausing(Lifecycle& lifecycle) : lifecycle_(lifecycle), parts_(lifecycle.parts()) {}
 
-  // To `paused`, with what was kept in `kept`; `wish` is what the caller would like. Paused ones
-  // are answered as they are. Throws not_found, conflict, unsupported, and unavailable or timeout
-  // when the backend did not answer: the sandbox is `pausing` then, and the reaper goes on.
+  // Sets the sandbox to `paused`; `wish` is the state to keep, `kept` of the result what was kept.
+  // A paused sandbox is returned as it is. Throws not_found, conflict, unsupported, and unavailable
+  // or timeout when the backend did not answer; then the row stays `pausing` and the reaper
+  // retries.
   Task<SandboxRecord> pause(TenantId tenant, SandboxId id, Keeps wish);
-  // To `running`; `kept` of the answer says what had survived. Waits for a pause or a
-  // snapshot under way. Throws the same, and budget_exceeded.
+  // Sets the sandbox to `running`; `kept` of the result is what had survived. Waits for a pause or
+  // snapshot under way. Throws as pause(), and budget_exceeded.
   Task<SandboxRecord> resume(TenantId tenant, SandboxId id);
 
-  // What a row in `pausing` or `resuming` says. Throws when the backend refused (the row is what it
-  // was before) or did not answer (it stays).
+  // Carries out the transition of a row in `pausing` or `resuming`. Throws when the backend refused
+  // (the row is set back) or did not answer (the row stays).
   Task<SandboxRecord> carry_out(SandboxRecord record);
 
  private:
   using MaybeRecord = std::optional<SandboxRecord>;
   using Change = std::function<MaybeRecord(pqxx::work&)>;
-  // Writes the change to `state`, pausing or resuming; empty: somebody else was faster.
+  // Writes the intention `state`, pausing or resuming; empty when another writer was first.
   Task<MaybeRecord> set_out(SandboxId id, SandboxState state, Change change);
-  // Reads what was counted until then beside the writing of it.
+  // Reads the backend's counters in parallel with writing the intention.
   Task<MaybeRecord> begin_pause(SandboxRecord running, Keeps wish);
   Task<SandboxRecord> begin_resume(SandboxRecord paused);
   Task<SandboxRecord> carry_out_pause(SandboxRecord record,
                                       std::optional<Meter::Measured> counters);
   Task<SandboxRecord> carry_out_resume(SandboxRecord record);
-  Task<DeploymentPtr> backend_of(SandboxRecord record);  // throws unavailable when it is gone
-  // A backend that refused or did not answer; what its caller is told.
+  Task<DeploymentPtr> backend_of(SandboxRecord record);  // throws unavailable
+  // Handles a refusal or missing answer of the backend; returns the error for the caller.
   Task<Error> give_up(SandboxRecord record, Error error);
   Task<Outcome<Keeps>> ask_to_pause(DeploymentPtr deployment, SandboxRecord record);
-  // Waits for a snapshot or fork of it that is under way.
+  // Waits while a snapshot or fork of the sandbox is being made.
   Task<Outcome<std::monostate>> ask_to_resume(DeploymentPtr deployment, SandboxRecord record);
   Task<bool> is_copied(SandboxId id);
-  // Writes the change to `state`, paused or running. Throws conflict where it came too late.
+  // Writes the result `state`, paused or running. Throws conflict when the row has left its state.
   Task<SandboxRecord> keep(SandboxId id, SandboxState state, Change change);
   Task<SandboxRecord> keep_paused(SandboxId id, Keeps kept,
                                   std::optional<Meter::Measured> counters);
   Task<SandboxRecord> keep_running(SandboxId id);
-  // What could not be written is left to the reaper.
+  // Leaves the row to the reaper when the write fails.
   Task<MaybeRecord> write_or_leave(SandboxId id, Change change);
-  // Nobody is at work on it any more: the reaper need not wait until its lease is over.
+  // Ends the row's lease early, so that the reaper may retry soon.
   Task<void> leave(SandboxId id);
-  void leave_soon(SandboxId id);  // when the database is back
+  void leave_soon(SandboxId id);  // once the database answers
   Task<void> undo(SandboxRecord record, Error error);
-  // While paused the reservation covers what is kept.
+  // Adjusts the reservation to the price of the kept state.
   void reserve_paused(pqxx::work& tx, SandboxRecord record) const;
   std::optional<Money> charge_of(const SandboxRecord& record, const Resources& metered) const;
 

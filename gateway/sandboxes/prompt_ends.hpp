@@ -11,19 +11,20 @@
 
 namespace sandgate {
 
-// Ends at backends that count ends (Descriptor::counts_ends): there the sandbox goes first and is
-// written down afterwards, once, since the backend tells whoever asks how it ended. Thread-safe.
+// Ends on backends that keep final counters (Descriptor::counts_ends): the backend ends the sandbox
+// first and the row is written once afterwards, since the backend can still report the end after a
+// crash. Thread-safe.
 class PromptEnds {
  public:
-  // What the sandbox had counted; empty when it was not ended so, and has to be in steps.
+  // Ends the sandbox and returns its final counters. Empty: end it in steps instead.
   Task<std::optional<Meter::Measured>> finish(DeploymentPtr deployment, SandboxRecord record,
                                               const Clock& clock);
 
-  // Held by who ends it until the row says so.
+  // Marks an end under way; held until the row says so.
   std::shared_ptr<void> begin(const SandboxId& id);
-  // Whether somebody does, so that it may be gone although its row says it runs.
+  // Whether an end is under way: the sandbox may be gone although its row says running.
   bool has(const SandboxId& id) const;
-  // Returns once nobody does, or after 5 s.
+  // Returns once no end is under way, or after 5 s.
   Task<void> until_over(SandboxId id) const;
 
  private:

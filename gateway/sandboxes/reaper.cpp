@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::chrono::seconds kLookPatience{20};
 
-// Where the charge of one ends that is taken for `reason`: who comes late does so at the gateway's
-// cost. Empty: now.
+// End of the charge of a row taken for `reason`: a delay of the reaper is at the gateway's cost.
+// Empty: now.
 std::optional<Time> due_at(pqxx::work& tx, const SandboxRecord& record, const std::string& reason) {
   if (reason == "expired") return record.expires_at;
   if (reason != "idle") return std::nullopt;
@@ -27,7 +27,8 @@ std::optional<Time> due_at(pqxx::work& tx, const SandboxRecord& record, const st
 Task<size_t> Reaper::stop_due(std::string condition, sandbox_rows::Stop stop) {
   size_t count = 0;
   for (; count < static_cast<size_t>(options_.batch); ++count) {
-    // One a transaction: two would lock one's meter after the other's budgets, against the order.
+    // One row per transaction: a second one would lock its meter after the first one's budgets,
+    // against the lock order.
     auto work = [this, condition, stop](pqxx::work& tx) {
       auto taken = sandbox_rows::stop_where(tx, condition, stop, 1, options_.ahead);
       for (const SandboxRecord& record : taken) {
@@ -44,7 +45,7 @@ Task<size_t> Reaper::stop_due(std::string condition, sandbox_rows::Stop stop) {
 
 std::string Reaper::line_of(const TenantId& tenant, const std::string& deployment) const {
   const auto found = parts_.deployments.find(tenant, deployment);
-  // Where one is that was never placed, nobody knows: a tenant's are in a line of their own.
+  // The backend of a sandbox that was never placed is unknown, so each tenant has a line for these.
   return found ? Errands::line_of(*found) : "unplaced/" + tenant.value;
 }
 
@@ -107,7 +108,7 @@ Task<bool> Reaper::find_out(sandbox_rows::OpenAttempt open) {
   if (!found) co_return open.last_look;
   auto read = [id = open.sandbox](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
   const auto record = co_await parts_.database.run(std::move(read));
-  // It may be what another deployment of the same account made later.
+  // A later attempt on another deployment of the same account may have made it.
   const bool in_use = record && !is_ended(record->state) &&
                       is_placed_as(*record, deployment->provider, found->backend_id);
   if (in_use) co_return open.last_look;

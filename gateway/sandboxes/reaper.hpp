@@ -10,18 +10,18 @@
 
 namespace sandgate {
 
-// Ends what is due and cleans up what was left half done. Any number of replicas may run one: rows
-// are taken with FOR UPDATE SKIP LOCKED and leased by time. Each step may run alone; it takes rows
-// and ends their charges, and what backends have to do about them goes on when it has returned.
+// Periodic jobs that end expired and idle sandboxes and finish interrupted work. Any number of
+// replicas may run them: rows are taken with FOR UPDATE SKIP LOCKED and leased. A step takes rows
+// and ends their charges; the calls to backends continue in the background after it returns.
 class Reaper {
  public:
   struct Options {
     std::chrono::milliseconds expiry_every{500}, stopping_every{1000}, unknown_every{5000};
-    std::chrono::milliseconds ahead{0};  // tests: pretend that it is that much later
+    std::chrono::milliseconds ahead{0};  // added to the current time when judging what is due
     int batch = 50;
-    std::function<bool()> hold;  // while true, run() changes nothing
-    std::string machine;  // what stands on another gateway's machine is that gateway's to end
-    std::shared_ptr<Activity> activity;  // what is in use here is not idle; null: only rows say it
+    std::function<bool()> hold;  // while it returns true, run() does nothing
+    std::string machine;  // this gateway's; sandboxes on other gateways' are left alone
+    std::shared_ptr<Activity> activity;  // use through this process; null: none known
   };
   Reaper(Lifecycle& lifecycle, Options options)
       : lifecycle_(lifecycle),
@@ -31,28 +31,28 @@ class Reaper {
         options_(std::move(options)),
         errands_(parts_.executor) {}
 
-  Task<size_t> expire();  // TTL is over; returns how many were taken
-  Task<size_t> end_idle();  // unused for their idle timeout
-  Task<size_t> pause_due();  // the same, of those that are to be paused then
-  Task<size_t> finish_pausing();  // pausing or resuming beyond their lease
-  // The same without regard to leases, once: for who starts, since whoever had one may have died.
+  Task<size_t> expire();  // TTL is over; every step returns the number of rows taken
+  Task<size_t> end_idle();  // idle timeout is over, on_idle is `kill`
+  Task<size_t> pause_due();  // TTL or idle timeout is over, action is `pause`
+  Task<size_t> finish_pausing();  // in pausing or resuming past their lease
+  // finish_pausing() regardless of leases, for the start: a lease's holder may have crashed.
   Task<size_t> take_up_pausing();
-  Task<size_t> clean_snapshots();  // half made, left by forks, to be removed
-  Task<size_t> abandon();  // creating beyond their lease: their creator died
-  Task<size_t> finish();  // stopping and due for another try
-  // Attempts whose outcome nobody knows: looks for the orphan for 2 minutes and kills it.
+  Task<size_t> clean_snapshots();  // unfinished, left by forks, or to be removed
+  Task<size_t> abandon();  // in creating past their lease: their creator crashed
+  Task<size_t> finish();  // in stopping and due for another try
+  // Attempts of unknown outcome: looks for their sandbox for 2 minutes and kills it.
   Task<size_t> resolve_unknown();
-  Task<size_t> close_shadows();  // whose gateway died
+  Task<size_t> close_shadows();  // of crashed gateways
 
-  Task<void> run();  // all of them until cancelled
-  Task<void> rest() const { return errands_.rest(); }  // before it is destroyed
+  Task<void> run();  // all steps, until cancelled
+  Task<void> rest() const { return errands_.rest(); }  // await before destruction
 
  private:
-  static constexpr std::chrono::seconds kLease{30};  // of what is taken up
+  static constexpr std::chrono::seconds kLease{30};  // of rows taken
 
   using Step = Task<size_t> (Reaper::*)();
   Task<void> every(std::chrono::milliseconds period, Step step, const char* name);
-  // The line of what is to be done there; see Errands::line_of.
+  // The queue for work on a deployment; see Errands::line_of().
   std::string line_of(const TenantId& tenant, const std::string& deployment) const;
 
   // Ending.
@@ -60,22 +60,22 @@ class Reaper {
   void bring_down_all(std::vector<SandboxRecord> records);
 
   // Pausing (reaper_pausing.cpp).
-  // False: none that runs fulfils the condition. What is in use here of those that do is written.
+  // Whether a running sandbox matches `condition`; also writes this process's use of those that do.
   Task<bool> any_idle(std::string condition);
-  bool is_due(const SandboxRecord& record) const;  // its time is over, in use or not
+  bool is_due(const SandboxRecord& record) const;  // its TTL is over, whether in use or not
   void send_idle(const SandboxRecord& record);
-  // Of one taken for idleness at `taken`: everybody has time to say that it is in use, and then it
-  // runs on.
+  // Pauses a sandbox that was taken for idleness at `taken`, after giving all replicas time to
+  // report use; a sandbox in use is set back to running.
   Task<void> pause_unless_used(SandboxRecord record, std::chrono::steady_clock::time_point taken);
-  // Goes on with what its row says of each: ends one that cannot be paused, if `or_end`.
+  // Carries out the transitions in the background; with `or_end`, kills what cannot be paused.
   void carry_out_all(std::vector<SandboxRecord> records, bool or_end);
   Task<void> carry_out(SandboxRecord record, bool or_end);
   Task<size_t> take_half_paused(int most, std::chrono::milliseconds ahead);
   Task<void> take_up_once();
 
-  // Attempts whose outcome nobody knows.
+  // Attempts of unknown outcome.
   Task<void> look_for_orphan(sandbox_rows::OpenAttempt open);
-  // Kills what such an attempt made. True when nothing is left to find out.
+  // Kills what the attempt created. True when the attempt needs no further look.
   Task<bool> find_out(sandbox_rows::OpenAttempt open);
 
   Lifecycle& lifecycle_;

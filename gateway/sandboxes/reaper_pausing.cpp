@@ -1,4 +1,4 @@
-// What is paused because its time is over or nobody uses it, and pauses that others left half done.
+// Pauses at the end of a TTL or for idleness, and interrupted pauses and resumes.
 #include <algorithm>
 
 #include "gateway/core/log.hpp"
@@ -11,10 +11,10 @@
 namespace sandgate {
 namespace {
 
-// Who does not answer may yet pause it: a few tries' time.
+// Time for a few tries: a backend that does not answer may yet pause the sandbox.
 constexpr std::chrono::seconds kPauseGrace{30};
 constexpr int kAllThereAre = 100'000;
-// What other gateways take to hear that one is to be paused, and to write that they use it.
+// Time for other gateways to hear of the planned pause and to write their use.
 constexpr std::chrono::milliseconds kTimeToTell{300};
 
 }  // namespace
@@ -67,7 +67,7 @@ bool Reaper::is_due(const SandboxRecord& record) const {
 }
 
 void Reaper::send_idle(const SandboxRecord& record) {
-  // Whoever looks from here on sees that it is being paused, and is not seen otherwise.
+  // From here on, open() reads the new state; use that began before is recorded in Activity.
   parts_.cache.forget(record.id);
   const auto taken = std::chrono::steady_clock::now();
   errands_.send(line_of(record.tenant, record.deployment), "pause/" + record.id.value,
@@ -89,12 +89,12 @@ Task<void> Reaper::pause_unless_used(SandboxRecord record,
     co_await carry_out(std::move(record), true);
 }
 
-// One that cannot be paused when its time is over is ended, also when nobody knows for long whether
-// it can: it may not run on.
+// A sandbox that cannot be paused when its TTL ends is killed, also when that stays unknown for
+// kPauseGrace: it must not run on.
 Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   const SandboxId id = record.id;
   const TenantId tenant = record.tenant;
-  // It may have waited in line for long: another gateway may have done it, and somebody undone it.
+  // While it was queued, another gateway may have carried it out and a caller undone it.
   auto read = [id](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
   const auto now = co_await parts_.database.run(std::move(read));
   if (!now || now->state != record.state) co_return;

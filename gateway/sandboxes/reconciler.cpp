@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::seconds kPatience{60};
 constexpr std::chrono::milliseconds kStart{2000}, kLookAgain{50};
 
-// What the registry knows of listed ids.
+// The registry's entries for listed ids.
 struct Known {
   std::map<std::string, SandboxRecord> sandboxes;
   std::set<std::string> shadows;
@@ -32,7 +32,7 @@ Task<Known> known_among(Database& database, std::vector<std::string> ids) {
   co_return co_await database.run(std::move(read));
 }
 
-// The backend's ids of those that are there.
+// The backend ids of sandboxes that exist.
 std::set<std::string> present_among(const std::vector<BackendSandbox>& listed) {
   std::set<std::string> there;
   for (const BackendSandbox& one : listed)
@@ -40,29 +40,29 @@ std::set<std::string> present_among(const std::vector<BackendSandbox>& listed) {
   return there;
 }
 
-// Whether it carries an id of ours and not another installation's name, with which this one may
-// share an account.
+// Whether it carries an id of ours and no other installation's name; installations may share an
+// account.
 bool may_be_ours(const BackendSandbox& listed, const std::string& installation) {
   return SandboxId::parse(listed.sandbox_id) &&
          (listed.installation.empty() || listed.installation == installation);
 }
 
-// Whether the registry has no use for what a backend lists.
+// Whether the registry has no use for a listed sandbox.
 bool is_orphan(const BackendSandbox& listed, const Deployment& deployment, const Known& known) {
   const auto found = known.sandboxes.find(listed.sandbox_id);
-  // Another installation's, unless it is certainly not: some backends carry no more than an id.
+  // Without an installation's name, an unknown id may be another installation's sandbox.
   if (found == known.sandboxes.end())
     return !listed.installation.empty() || known.shadows.contains(listed.sandbox_id) ||
            !deployment.descriptor.machine.empty();
   const SandboxRecord& record = found->second;
   if (is_ended(record.state)) return true;
-  // One still creating or stopping without a backend may be this one.
+  // A row without a backend id, creating or stopping, may be this sandbox's.
   if (record.backend_id.empty()) return false;
   return !is_placed_as(record, deployment.provider, listed.backend_id);
 }
 
-// Of an orphan: whether nobody can come to know it. A machine of ours makes sandboxes for this
-// gateway alone, which knows what it has under way.
+// Whether no row can refer to the orphan later: our own machine makes sandboxes for this gateway
+// only, which knows its creates under way.
 bool is_nobodys(const BackendSandbox& orphan, const Deployment& deployment, const Known& known) {
   return !deployment.descriptor.machine.empty() && !known.sandboxes.contains(orphan.sandbox_id);
 }
@@ -71,10 +71,10 @@ bool is_nobodys(const BackendSandbox& orphan, const Deployment& deployment, cons
 
 Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr deployment) {
   Database& database = lifecycle_.parts().database;
-  // Expected first, listed then: whatever is expected was there before the list was made.
+  // Rows before the list: every expected sandbox then existed before the list was made.
   auto turn = [deployment, lease = options_.every](pqxx::work& tx) {
     std::optional<std::vector<SandboxRecord>> expected;
-    // On a machine of ours nobody else looks; whoever did here before this process has died.
+    // Only this gateway checks its own machine; a lease there is of a process that crashed.
     if (!deployment->descriptor.machine.empty() ||
         sandbox_rows::take_turn(tx, "reconcile/" + deployment->key().text(), lease * 9 / 10))
       expected = sandbox_rows::expected_on(tx, deployment->name, deployment->tenant);
@@ -98,7 +98,7 @@ Task<size_t> Reconciler::fail_lost(DeploymentPtr deployment, std::vector<Backend
   size_t lost = 0;
   for (const SandboxRecord& record : expected) {
     if (there.contains(record.backend_id) || lifecycle_.ends_here(record.id)) continue;
-    // Lists may be pages of different moments: only a direct question settles it.
+    // The pages of a list may be of different moments; only a direct query is conclusive.
     auto finding = deployment->backend->find(record.backend_id);
     const auto outcome = co_await attempt(std::move(finding));
     const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
@@ -123,7 +123,7 @@ bool Reconciler::old_enough(std::chrono::steady_clock::time_point first_seen) co
 Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
                                       std::vector<BackendSandbox> listed) {
   const std::string installation = lifecycle_.parts().installation->id();
-  // Before rows are read: what is no more under way by then has its row, or its end.
+  // Before reading rows: a create that is no longer under way by then has its row, or its end.
   const auto& head_starts = *lifecycle_.parts().head_starts;
   std::erase_if(listed, [&](const auto& one) {
     return !may_be_ours(one, installation) || head_starts.holds(SandboxId{one.sandbox_id});
@@ -143,7 +143,7 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
     const auto age = std::chrono::steady_clock::now() - since;
     const Time first_seen =
         lifecycle_.parts().clock.now() - std::chrono::duration_cast<std::chrono::microseconds>(age);
-    // Of what ended by itself something is there still, and costs nobody anything.
+    // A sandbox that ended by itself leaves a remainder, which costs nothing.
     auto killing = one.state == BackendState::gone
                        ? deployment->backend->kill(one.backend_id)
                        : kill_orphan(lifecycle_, deployment, one, first_seen);
@@ -161,8 +161,8 @@ void Reconciler::send_for(DeploymentPtr deployment) {
                 [this, deployment]() -> Task<void> { co_await reconcile(deployment); });
 }
 
-// A process before this one may have died amid what it did there. Which deployments those are is
-// known once their nodes have told what they are.
+// A previous process may have crashed amid its work there. Which deployments are on our own machine
+// is known once their nodes have answered.
 Task<void> Reconciler::begin_at_own_machine() {
   for (std::chrono::milliseconds waited{0}; waited < kStart; waited += kLookAgain) {
     const auto set = lifecycle_.parts().deployments.snapshot();

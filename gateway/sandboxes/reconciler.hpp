@@ -9,16 +9,16 @@
 
 namespace sandgate {
 
-// Compares what backends list with what the registry knows, deployment by deployment, each held up
-// by no other; replicas take turns by a lease. A machine of ours is its own gateway's alone, which
-// looks at it as soon as it starts. Sandboxes the backend lost become failed; sandboxes
-// of this installation that the registry does not know, or knows as ended, are killed once they
-// are a minute old; on a machine of ours, where nobody else makes any, unknown ones at once.
+// Periodically compares each backend's list with the registry, deployments in parallel; replicas
+// take turns by a lease. Only the gateway of our own machine checks that machine, first at its
+// start. Sandboxes missing at their backend become failed. Listed sandboxes of this installation
+// that the registry has no use for are killed after a minute; unknown ones on our own machine at
+// once, as nobody else creates any there.
 class Reconciler {
  public:
   struct Options {
     std::chrono::milliseconds every{15'000};
-    std::chrono::milliseconds orphan_age{60'000};  // seen without use for that long
+    std::chrono::milliseconds orphan_age{60'000};  // time an orphan is seen before it is killed
   };
   Reconciler(Lifecycle& lifecycle, Options options)
       : lifecycle_(lifecycle),
@@ -28,13 +28,13 @@ class Reconciler {
   struct Result {
     size_t lost = 0, orphans_killed = 0;
   };
-  // Empty when another replica has its turn or the backend does not answer.
+  // Empty when another replica holds the lease or the backend does not answer.
   Task<std::optional<Result>> reconcile(DeploymentPtr deployment);
   Task<void> run();  // all deployments, spread over each period; until cancelled
-  Task<void> rest() const { return errands_.rest(); }  // before it is destroyed
+  Task<void> rest() const { return errands_.rest(); }  // await before destruction
 
  private:
-  // By backend id, when this replica first saw it without use.
+  // By backend id: when this replica first saw the orphan.
   using Sightings = std::map<std::string, std::chrono::steady_clock::time_point>;
 
   void send_for(DeploymentPtr deployment);
@@ -47,7 +47,7 @@ class Reconciler {
   Lifecycle& lifecycle_;
   Options options_;
   std::map<DeploymentKey, Sightings> first_seen_;
-  Errands errands_;  // on a strand, for first_seen_
+  Errands errands_;  // on a strand, which guards first_seen_
 };
 
 }  // namespace sandgate

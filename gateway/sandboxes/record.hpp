@@ -18,36 +18,36 @@ enum class SandboxState { creating, running, pausing, paused, resuming, stopping
 
 std::string_view to_string(SandboxState state);
 std::optional<SandboxState> sandbox_state_from(std::string_view text);
-// Ended for good: nothing changes any more.
+// Whether the state is final.
 bool is_ended(SandboxState state);
-// Not on its way anywhere: what a cache may keep.
+// Whether no transition is under way; only such states are cached.
 bool is_settled(SandboxState state);
 
 // Why a sandbox is `failed`.
 struct SandboxFailure {
-  std::string code;  // "backend_lost", or an ErrorCode's word for a create
+  std::string code;  // "backend_lost", or an ErrorCode's word for a failed create
   std::string detail;
 };
 
-// One sandbox as the registry knows it.
+// One sandbox as the registry stores it.
 struct SandboxRecord {
   SandboxId id;
   TenantId tenant;
   SandboxState state = SandboxState::creating;
   std::string profile;
   int profile_version = 0;
-  int64_t profile_id = 0;  // whose profile of that name it is; 0: not known any more
+  int64_t profile_id = 0;  // row id of the profile; 0: unknown
   DecisionId decision;
-  std::string key;  // id of the key that asks for it; known while it is created, not in its row
+  std::string key;  // id of the API key; set during the create only, not stored
 
   std::string deployment, provider, backend_id, region;  // empty until placed
-  Isolation isolation = Isolation::container;  // asked for; once placed, what it really is
+  Isolation isolation = Isolation::container;  // requested; once placed, actual
   Persistence persistence = Persistence::ephemeral;
   Resources resources;
   std::map<std::string, std::string> metadata;
   std::optional<std::string> charge_per_hour;  // exact decimal
   std::string currency = "USD";
-  std::set<std::string> other_currencies;  // that something of it is charged in, not in that number
+  std::set<std::string> other_currencies;  // currencies of charges outside charge_per_hour
 
   Time created_at, expires_at;
   std::optional<Time> ended_at;
@@ -58,28 +58,27 @@ struct SandboxRecord {
   EndAction on_idle = EndAction::kill;
   bool auto_resume = false;
   std::optional<SandboxFailure> failure;
-  std::optional<Keeps> kept;  // paused: what survived; pausing: what was asked for
-  std::vector<std::string> planned;  // deployments that may hold it while creating
-  int64_t revision = 0;  // the transaction that wrote its row, which notifications name
+  std::optional<Keeps> kept;  // paused: what survived; pausing: what was requested
+  std::vector<std::string> planned;  // while creating: deployments that may hold it
+  int64_t revision = 0;  // transaction id of the row's last write, sent with notifications
 };
 
-// Paused, and pausing is all that the end of its time would do: it waits for whoever resumes or
-// ends it.
+// Whether the sandbox is paused and stays so when its TTL ends, since on_expiry is `pause`.
 bool waits_paused(const SandboxRecord& record);
-// Whether that is the sandbox that a backend of this kind lists under this id, whichever deployment
-// made it: deployments may be one account at a vendor under different keys.
+// Whether a backend of this provider lists the record's sandbox under this id. Ignores the
+// deployment: several may share one vendor account under different credentials.
 bool is_placed_as(const SandboxRecord& record, std::string_view provider,
                   std::string_view backend_id);
-// Error(conflict) with the detail {"state": …}: what was asked for is not to be had in its state.
+// Error(conflict) with the detail {"state": …}: this state does not allow the operation.
 Error wrong_state(SandboxState state);
 Error wrong_state(const SandboxRecord& record);
-// Error(conflict) to be tried again: what was asked for is to be had in its state, which others
-// change again and again.
+// Error(conflict) with retry_after: the operation is allowed, but concurrent pauses and resumes
+// kept it from taking place.
 Error is_being_changed();
-// Throws wrong_state for one that has ended or does not run now.
+// Throws wrong_state unless the sandbox is running.
 void check_running(const SandboxRecord& record);
 
-// As every answer of the API shows it.
+// The representation in every API response.
 Json to_json(const SandboxRecord& record);
 
 }  // namespace sandgate

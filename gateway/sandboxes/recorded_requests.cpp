@@ -6,7 +6,7 @@
 namespace sandgate::sandbox_rows {
 namespace {
 
-// A run is what was metered of it.
+// The time a request ran is its metered time.
 constexpr char kRecorded[] = R"sql(
   SELECT s.id, (extract(epoch from s.created_at) * 1000000)::bigint, s.wishes, s.deployment,
     s.provider, s.region, s.milli_vcpu, s.memory_mib, s.disk_gib, s.processes, d.document,

@@ -8,15 +8,15 @@
 #include "gateway/core/time.hpp"
 #include "gateway/placement/replay.hpp"
 
-// Past creates as rows of sandboxes and decisions keep them, to be replayed. Those that no
-// deployment could ever satisfy, or that were refused before a decision, left no row.
+// Reads past creates, for Replay, from rows of sandboxes and decisions. Creates that no deployment
+// could ever satisfy, or that were refused before a decision, have no row.
 namespace sandgate::sandbox_rows {
 
 struct RecordedSpan {
   TenantId tenant;
   std::string profile;  // name; any version
   Time from, to;  // half open
-  std::string below;  // id of the last one seen among those at `to`; empty: none
+  std::string below;  // id of the last row seen at `to`; empty: none
 };
 
 // Newest first, at most `most`.

@@ -10,29 +10,29 @@
 
 namespace sandgate {
 
-// The row of a sandbox that is written while the sandbox is being made: a transaction that waits in
-// its middle until it is there, for a moment, and leaves nothing behind when it is not. Between the
-// create and the thread of its transaction; thread-safe.
+// Writes a sandbox's row while its backend creates the sandbox: a transaction that blocks before
+// its commit until the backend has answered, and rolls back when that takes too long. Shared by the
+// create and the thread of its transaction. Thread-safe.
 class RowAhead {
  public:
-  // How long the transaction holds its connection, and what it has locked, for the backend.
+  // How long the transaction keeps its connection and locks while waiting for the backend.
   static constexpr std::chrono::milliseconds kWait{50};
 
   explicit RowAhead(Placed foreseen) : foreseen_(std::move(foreseen)) {}
 
   const Placed& foreseen() const { return foreseen_; }
 
-  // In the middle of the transaction. Throws Error(unavailable) when the sandbox is not there in
-  // time, or not as foreseen: nothing may be committed then.
+  // Called inside the transaction. Throws Error(unavailable) when the backend's answer is late or
+  // not as foreseen; the transaction must roll back then.
   void wait();
-  // How the transaction ended.
+  // Sets the transaction's outcome.
   void end(Outcome<SandboxRecord> outcome);
 
-  // The backend's answer (null: it made none), which the transaction goes on with. What the
-  // transaction reads of the create must not change from here on.
+  // Passes on the backend's answer (null: none), which resumes the transaction. From here on, the
+  // parts of the create that the transaction reads must not change.
   void tell(const Placed* placed);
-  // After tell(): the row; empty when nothing was written because it was told otherwise or too
-  // late. Throws what the transaction failed with.
+  // After tell(): the row; empty when the answer was late or not as foreseen, so that nothing was
+  // written. Throws the transaction's error.
   Task<std::optional<SandboxRecord>> row();
 
  private:

@@ -66,7 +66,7 @@ Task<CachedSandboxPtr> SandboxCache::find(SandboxId id) {
   auto read = database_.run([id](pqxx::work& tx) { return sandbox_rows::find(tx, id); });
   const auto outcome = co_await attempt(std::move(read));
   if (const Error* error = std::get_if<Error>(&outcome)) {
-    // Running sandboxes go on being used while the database is away.
+    // Running sandboxes stay usable while the database is away.
     if (auto last = last_known(id); last && error->code == ErrorCode::unavailable) co_return last;
     throw *error;
   }
@@ -97,7 +97,7 @@ void SandboxCache::put(const SandboxId& id, CachedSandboxPtr value, Mark as_of) 
   const auto until = Steady::now() + (value ? kKeep : kKeepAbsence);
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
-  // What changed after the row was read may have been this row, unless that is the very change.
+  // A change since the read may be of this row. The value is current if it holds that very change.
   const auto known = shard.entries.find(id.value);
   const bool is_latest = value && value->record.revision != 0 && known != shard.entries.end() &&
                          known->second.told == value->record.revision;
@@ -128,8 +128,8 @@ void SandboxCache::forget(const SandboxId& id) {
   shard.recent.splice(shard.recent.end(), shard.recent, found->second.position);
 }
 
-// Notifications come in the order of commits: whoever holds the revision of the last one is up to
-// date, whether that came before or after it.
+// Notifications arrive in commit order, so an entry with the last notified revision is current,
+// whether it was cached before or after the notification.
 void SandboxCache::on_change(const SandboxId& id, int64_t revision) {
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
@@ -168,13 +168,13 @@ void SandboxCache::on_notification(const std::string& payload) {
     clear();
   else if (space != std::string::npos)
     on_change(SandboxId{payload.substr(0, space)}, std::strtoll(&payload[space + 1], nullptr, 10));
-  // Last: what this notification makes stale must be gone before the cache is trusted again.
+  // Last: the entry has to be invalidated before the cache is trusted again.
   heard_ns_ = steady_ns();
 }
 
 Task<void> SandboxCache::run() {
   while (true) {
-    // A beat that is lost lets the cache be bypassed, which is what it is for.
+    // A lost heartbeat makes readers bypass the cache, as intended.
     co_await attempt(database_.run([](pqxx::work& tx) {
       tx.exec_params("SELECT pg_notify($1, $2)", kChannel, kBeatPayload);
     }));

@@ -13,34 +13,33 @@
 
 namespace sandgate {
 
-// A sandbox and its answer, rendered once.
+// A sandbox and its JSON response body.
 struct CachedSandbox {
   SandboxRecord record;
   std::string body;
 };
 using CachedSandboxPtr = std::shared_ptr<const CachedSandbox>;
 
-// Sandboxes by id in memory, so that GET and exec do not touch PostgreSQL. Holds settled states
-// and, for a second, ids that do not exist. Coherent through NOTIFY on its channel and through
-// `forget` by whoever changed a row here. A beat that run() sends through the same channel tells
-// whether notifications still arrive; when none did for 900 ms the cache is bypassed, so that a
-// stale answer lives under a second; only while the database does not answer may it be older.
-// Thread-safe.
+// Cache of sandboxes by id, so that GET and exec do not touch PostgreSQL. Holds settled states for
+// 60 s and, for a second, ids that do not exist. Invalidated by NOTIFY and by `forget` in this
+// process. run() sends a heartbeat through the same channel; after 900 ms without a notification
+// the cache is bypassed. A stale answer is therefore under a second old, except while the database
+// does not answer. Thread-safe.
 class SandboxCache {
  public:
   explicit SandboxCache(Database& database, size_t capacity = 100'000);
 
-  // Null: no such sandbox.
+  // Null: no such sandbox. Throws what reading the row throws when nothing usable is cached.
   Task<CachedSandboxPtr> find(SandboxId id);
-  // What was known of it last, also when it has changed since: for who has to end it although the
-  // database does not answer. Null: never seen, or too long ago.
+  // The last cached value, even if it has changed since, for ending a sandbox while the database
+  // does not answer. Null: never cached, or evicted.
   CachedSandboxPtr last_seen(const SandboxId& id);
-  // After a commit, by who made it: the row is to be read anew.
+  // After a commit: the row has changed and has to be read again.
   void forget(const SandboxId& id);
-  // The same of one that has ended for good.
+  // As forget(), for a sandbox that has ended; also frees the entry.
   void drop(const SandboxId& id);
-  // The same with what the row is now, as its transaction's last statement on it returned it;
-  // `as_of` was taken before that began, so that a change by somebody else in between wins.
+  // As forget(), but caches the row that the committed transaction returned last. `as_of` was taken
+  // before that transaction began; a concurrent change since then wins.
   struct Mark {
     uint64_t changes = 0;
   };
@@ -49,7 +48,7 @@ class SandboxCache {
 
   static constexpr const char* kChannel = "sandbox_rows";  // for Notifications::subscribe
   void on_notification(const std::string& payload);
-  // Sends the beat until cancelled.
+  // Sends the heartbeat until cancelled.
   Task<void> run();
 
   uint64_t hits() const { return hits_; }
@@ -57,26 +56,26 @@ class SandboxCache {
 
  private:
   struct Entry {
-    CachedSandboxPtr value;  // null: does not exist
+    CachedSandboxPtr value;  // null: no such sandbox
     std::chrono::steady_clock::time_point until;
-    bool forgotten = false;  // changed since
-    int64_t told = 0;  // of which revision it was notified last; 0: changed after that, as we know
+    bool forgotten = false;  // invalidated
+    int64_t told = 0;  // revision notified last; 0: invalidated after that by forget() or clear()
     std::list<std::string>::iterator position;
   };
   struct Shard {
     std::mutex mutex;
     std::unordered_map<std::string, Entry> entries;
-    std::list<std::string> recent;  // front: used last
-    uint64_t changes = 0;  // a load that began before a change is not kept
+    std::list<std::string> recent;  // front: most recently used
+    uint64_t changes = 0;  // a load that began before a change is not cached
   };
 
   Shard& shard_of(const SandboxId& id);
   bool listening() const;
   void clear();
   void on_change(const SandboxId& id, int64_t revision);
-  // Empty: not known, or not to be trusted now.
+  // Empty: not cached, invalidated, or the cache is bypassed.
   std::optional<CachedSandboxPtr> look(const SandboxId& id);
-  // However old; null when not known. For when the database does not answer.
+  // Of any age, but not invalidated; null when there is none. For when the database is away.
   CachedSandboxPtr last_known(const SandboxId& id);
   void put(const SandboxId& id, CachedSandboxPtr value, Mark as_of);
 

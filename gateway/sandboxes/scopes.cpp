@@ -6,7 +6,7 @@
 namespace sandgate {
 namespace {
 
-constexpr int kMeetings = 5;  // each fails only when somebody else's sandbox came or went
+constexpr int kMeetings = 5;  // a try fails only when a concurrent create or end interferes
 constexpr std::chrono::milliseconds kMeetingPause{20};
 constexpr std::chrono::seconds kMeetingPatience{30};
 
@@ -33,7 +33,7 @@ std::string scope_key_of(const CreateOrder& order) {
       throw Error::invalid("/metadata/agent", "is required by the profile's scope");
     agent = found->second;
   }
-  // How long it lives is not what it is told apart by.
+  // Sandboxes of one scope may differ in their lifetime.
   profile.ttl_seconds = profile.idle_timeout_seconds = 0;
   profile.limits.max_ttl_seconds.reset();
   const Json common = {order.profile, order.profile_version, content_hash(profile), agent};
@@ -42,13 +42,13 @@ std::string scope_key_of(const CreateOrder& order) {
 
 void claim_scope(pqxx::work& tx, const TenantId& tenant, const std::string& key) {
   if (key.empty()) return;
-  // Looking needs a statement of its own after the lock.
+  // A separate statement sees the rows committed before the lock was granted.
   run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended('scope/' || $1, 0))", key);
   if (in_scope(tx, tenant, key))
     throw Error(ErrorCode::conflict, "a sandbox of this scope has just been made");
 }
 
-// Waits while it is on its way; empty when there is none, or no more.
+// Waits while the sandbox is being created; empty when there is none.
 Task<std::optional<SandboxRecord>> Scopes::join(TenantId tenant, std::string key) {
   const auto limit = std::chrono::steady_clock::now() + kMeetingPatience;
   for (;;) {

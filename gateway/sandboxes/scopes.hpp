@@ -4,9 +4,9 @@
 
 namespace sandgate {
 
-// Creates that meet in one sandbox: with a profile of scope `shared` all of a tenant's, with
-// `agent` those of the same metadata.agent. Only equal requests meet, so that nobody gets less
-// or more than asked for.
+// Creates that share one sandbox: with a profile of scope `shared`, all of a tenant's; with
+// `agent`, those of the same metadata.agent. Only equal requests share, so that every caller gets
+// exactly what it asked for.
 class Scopes {
  public:
   explicit Scopes(Lifecycle& lifecycle) : lifecycle_(lifecycle), pausing_(lifecycle) {}
@@ -15,8 +15,8 @@ class Scopes {
     SandboxRecord sandbox;
     bool made = false;  // by this call
   };
-  // The sandbox of the order's scope, made or resumed when need be; an order without scope makes
-  // its own. Throws what create and resume throw.
+  // Returns the sandbox of the order's scope, after creating or resuming it where needed; an order
+  // without scope gets its own. Throws as Lifecycle::create() and Pausing::resume().
   Task<Met> create(CreateOrder order);
 
  private:
@@ -26,11 +26,11 @@ class Scopes {
   Pausing pausing_;
 };
 
-// What the creates of one scope have in common; empty for scope `session` and for restores.
+// Hash that identifies the order's scope; empty for scope `session` and for restores.
 // Throws Error(invalid) when metadata.agent is missing.
 std::string scope_key_of(const CreateOrder& order);
 
-// In the transaction of the intention: throws Error(conflict) when the scope has a sandbox already.
+// In the intention's transaction: throws Error(conflict) when the scope already has a sandbox.
 void claim_scope(pqxx::work& tx, const TenantId& tenant, const std::string& key);
 
 }  // namespace sandgate

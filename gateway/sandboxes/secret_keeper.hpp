@@ -7,15 +7,15 @@
 
 namespace sandgate {
 
-// Keeps what backends put in for sandboxes the same as the tenants' secrets: after a new value, a
-// removal, and after a backend forgot them in a restart. Only sandboxes that a backend of this
-// gateway names are looked at.
+// Keeps the secrets that backends inject in step with the tenants' stored secrets: after a change
+// or removal, and after a backend's restart without them. Checks only sandboxes that a backend of
+// this gateway lists.
 class SecretKeeper {
  public:
   SecretKeeper(Database& database, const Deployments& deployments, const Vault& vault)
       : database_(database), deployments_(deployments), vault_(vault) {}
 
-  Task<void> step();  // all deployments once; what fails is tried again the next time
+  Task<void> step();  // checks all deployments once; failures are retried by the next step
 
  private:
   Task<void> keep(DeploymentPtr deployment);

@@ -53,7 +53,7 @@ Task<void> Settling::until_let_go(SandboxId id) {
 Task<void> Settling::carry_out(std::shared_ptr<Look> look, SandboxId id) {
   co_await sleep_for(kLookAfter);
   {
-    // Who comes after the look has begun wants a later one.
+    // A waiter that comes after the read has begun needs a later one.
     std::lock_guard lock(mutex_);
     looks_.erase(id.value);
   }

@@ -9,21 +9,20 @@
 
 namespace sandgate {
 
-// One look for all who wait, at the same time, until a sandbox is on its way no more: what a page
-// asks of its port at once is one query at a time, not sixty. Thread-safe; must outlive its
-// waiters.
+// Waits for sandboxes in transition. Concurrent waiters for one sandbox share one read, so that
+// many requests at once cost one query at a time. Thread-safe; must outlive its waiters.
 class Settling {
  public:
   Settling(SandboxCache& cache, asio::any_io_executor executor)
       : cache_(cache), executor_(std::move(executor)) {}
 
-  // The sandbox as it is a moment later; null: there is none. Throws what reading it threw.
+  // The sandbox after 20 ms; null: there is none. Throws what reading it throws.
   Task<CachedSandboxPtr> look_again(SandboxId id);
 
-  // For as long as the handle lives, its row is being written by somebody here who is about to
-  // pause it: who wants to use it had better wait for what that comes to.
+  // Marks the sandbox, while the handle lives, as about to be paused by this process. Use of the
+  // sandbox waits for that in until_let_go().
   std::shared_ptr<void> hold(const SandboxId& id);
-  // Returns once nobody holds it, or after 5 s.
+  // Returns once no handle is held, or after 5 s.
   Task<void> until_let_go(SandboxId id);
 
  private:
@@ -34,8 +33,8 @@ class Settling {
   SandboxCache& cache_;
   const asio::any_io_executor executor_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Look>> looks_;  // by sandbox; not begun yet
-  std::multiset<std::string> held_;  // sandboxes
+  std::map<std::string, std::shared_ptr<Look>> looks_;  // by sandbox; not read yet
+  std::multiset<std::string> held_;  // sandbox ids
 };
 
 }  // namespace sandgate

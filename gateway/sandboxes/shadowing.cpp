@@ -17,7 +17,7 @@ constexpr char kBegun[] = R"sql(
   VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, CASE WHEN $6 <> 'running' THEN now() END))sql";
 constexpr char kEnded[] = R"sql(
   UPDATE shadow SET outcome = $2, document = $3::jsonb, finished_at = now() WHERE id = $1)sql";
-// A placement has ten minutes at most.
+// A placement takes at most ten minutes.
 constexpr char kLost[] = R"sql(
   UPDATE shadow SET outcome = 'unknown', finished_at = now()
   WHERE outcome = 'running' AND created_at <= now() + make_interval(secs => $1 / 1000.0)
@@ -27,7 +27,7 @@ constexpr char kLost[] = R"sql(
 
 struct Shadowing::Shade {
   SandboxId id, beside;
-  CreateOrder order;  // profile_version and request are the shadow's
+  CreateOrder order;  // with the shadow's profile_version and request
   Decision decision;
   std::string outcome;
 

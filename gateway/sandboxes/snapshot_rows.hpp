@@ -13,7 +13,7 @@
 
 namespace sandgate {
 
-// A kept state of a sandbox as the registry knows it.
+// One snapshot as the registry stores it.
 struct SnapshotRecord {
   SnapshotId id;
   TenantId tenant;
@@ -27,32 +27,32 @@ struct SnapshotRecord {
   Time created_at;
 };
 
-// As every answer of the API shows it.
+// The representation in every API response.
 Json to_json(const SnapshotRecord& snapshot);
 
-// The rows of snapshots: each function is one round trip in the caller's transaction.
+// SQL statements on snapshots. Each function is one round trip in the caller's transaction.
 namespace snapshot_rows {
 
-// The intention, with what its sandbox was given as env. `lease` is how long its maker may take; of
-// a fork, how long it may be used.
+// Inserts the intention (`creating`) with a copy of the sandbox's sealed variables. `lease` is the
+// time for making the snapshot; of a fork's, also for using it.
 void insert(pqxx::work& tx, const SnapshotRecord& snapshot, std::chrono::milliseconds lease);
-// creating -> ready. Empty when the cleaner took it meanwhile.
+// creating -> ready. Empty when the reaper or a retry gave the snapshot up meanwhile.
 std::optional<SnapshotRecord> set_ready(pqxx::work& tx, const SnapshotRecord& made);
-// ready -> removing, of a snapshot somebody may see.
+// ready -> removing; never a fork's.
 std::optional<SnapshotRecord> set_removing(pqxx::work& tx, const TenantId& tenant,
                                            const SnapshotId& id, std::chrono::milliseconds lease);
-// Any state -> removing, due after that long: whoever made it gives it up.
+// Any state -> removing, due for removal after `after`: its maker gives it up.
 void give_up(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds after);
-// creating -> removing, due after that long.
+// creating -> removing, due for removal after `after`.
 void give_up_unmade(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds after);
 bool is_being_made(pqxx::work& tx, const SnapshotId& id);
-// Whether one of that sandbox is, also for a fork.
+// Whether any snapshot of the sandbox, also for a fork, is being made.
 bool is_copied(pqxx::work& tx, const SandboxId& sandbox);
 void erase(pqxx::work& tx, const SnapshotId& id);
-// Puts the next try to remove it off, by 1 s doubling to 60 s.
+// Postpones the next try to remove the snapshot, by 1 s doubling to 60 s.
 void put_off(pqxx::work& tx, const SnapshotId& id);
 
-// Ready ones only, never a fork's.
+// Finds ready snapshots only, never a fork's; list() too.
 std::optional<SnapshotRecord> find(pqxx::work& tx, const TenantId& tenant, const SnapshotId& id);
 struct Page {
   TenantId tenant;
@@ -61,7 +61,7 @@ struct Page {
 };
 std::vector<SnapshotRecord> list(pqxx::work& tx, const Page& page);  // newest first
 
-// What is unfinished and due -> removing, leased to the caller for `lease`.
+// Snapshots that are not ready, or a fork's, and past their lease -> removing, leased for `lease`.
 std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most,
                                             std::chrono::milliseconds lease,
                                             std::chrono::milliseconds ahead);

@@ -15,7 +15,7 @@
 namespace sandgate {
 namespace {
 
-// With those being made.
+// Includes snapshots that are being made.
 constexpr Quota kSnapshots{"snapshots",
                            "SELECT count(*) FROM snapshot WHERE tenant = $1 AND NOT for_fork"
                            " AND state <> 'removing'",
@@ -28,7 +28,7 @@ constexpr size_t kCopiesAtOnce = 8;
 constexpr std::chrono::seconds kMakerPatience{2};
 constexpr std::chrono::milliseconds kMakerPause{50};
 
-// Throws what the backend failed with, once the row says so.
+// Throws the backend's error, after the row has been updated.
 Task<BackendSnapshot> make_on_backend(Lifecycle& lifecycle, DeploymentPtr deployment,
                                       std::string backend_id, SnapshotRecord wanted) {
   Database& database = lifecycle.parts().database;
@@ -37,7 +37,7 @@ Task<BackendSnapshot> make_on_backend(Lifecycle& lifecycle, DeploymentPtr deploy
   auto outcome = co_await attempt_within(kCopyPatience, std::move(making));
   if (auto* made = std::get_if<BackendSnapshot>(&outcome)) co_return std::move(*made);
   const Error error = std::get<Error>(outcome);
-  // A backend that did not answer may make it all the same, even now.
+  // A backend that did not answer may still make the snapshot.
   auto forget = [id = wanted.id, certain = is_certain(error)](pqxx::work& tx) {
     certain ? snapshot_rows::erase(tx, id) : snapshot_rows::give_up(tx, id, kCopyLease);
   };
@@ -47,8 +47,8 @@ Task<BackendSnapshot> make_on_backend(Lifecycle& lifecycle, DeploymentPtr deploy
   throw told;
 }
 
-// What a fork wrote beside its key: its snapshot, and "number:id" of each copy in the order in
-// which they came to be.
+// The effect stored with a fork's Idempotency-Key: its snapshot, and "number:id" of each copy in
+// order of creation.
 struct Written {
   std::string snapshot;
   std::vector<std::string> ids;
@@ -64,7 +64,7 @@ Written written_in(const std::string& effect) {
   words >> written.snapshot;
   while (words >> word) {
     const size_t colon = word.find(':');
-    // A gateway of an older version wrote none.
+    // Older versions wrote no number.
     const bool numbered = colon != std::string::npos;
     const std::string id = numbered ? word.substr(colon + 1) : word;
     written.numbers[id] = numbered ? std::stoul(word) : written.ids.size();
@@ -198,7 +198,7 @@ Task<void> Snapshots::finish_removal(SnapshotRecord snapshot) {
   auto write = [id, gone](pqxx::work& tx) {
     gone ? snapshot_rows::erase(tx, id) : snapshot_rows::put_off(tx, id);
   };
-  // The row stays `removing` when this is lost; then the reaper does it again.
+  // If this is lost, the row stays `removing` and the reaper retries.
   co_await attempt(parts_.database.run(std::move(write)));
 }
 
@@ -249,7 +249,7 @@ Task<std::optional<SnapshotRecord>> Snapshots::take_up(TenantId tenant, std::str
   for (;;) {
     const bool late = std::chrono::steady_clock::now() > limit;
     auto look = [tenant, id = *id, late](pqxx::work& tx) {
-      // What its maker still asks for may be made all the same, even now.
+      // The backend may still make the snapshot.
       if (late) snapshot_rows::give_up_unmade(tx, id, kCopyLease);
       return std::pair(snapshot_rows::find(tx, tenant, id), snapshot_rows::is_being_made(tx, id));
     };

@@ -19,7 +19,7 @@ std::vector<SandboxRecord> all(const pqxx::result& rows) {
   return records;
 }
 
-// Reads fields one after the other, in the order of columns().
+// Reads a row's fields in the order of columns().
 class Fields {
  public:
   explicit Fields(const pqxx::row& row) : row_(row) {}
@@ -154,7 +154,7 @@ std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter) {
   if (!filter.metadata.empty())
     sql += " AND metadata @> " + tx.quote(Json(filter.metadata).dump()) + "::jsonb";
   if (filter.after)
-    // The text of a time keeps its microseconds, which a double would not.
+    // Text keeps the microseconds, which a double would lose.
     sql += " AND (created_at, id) < (" + tx.quote(to_rfc3339(filter.after->first)) +
            "::timestamptz, " + tx.quote(filter.after->second) + ")";
   sql += " ORDER BY created_at DESC, id DESC LIMIT " + std::to_string(filter.rows);

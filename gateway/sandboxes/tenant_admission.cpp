@@ -11,7 +11,7 @@ namespace sandgate {
 void admit(pqxx::work& tx, const TenantId& tenant, const Resources& resources) {
   const TenantLimits limits = tenant_limits(tx, tenant);
   if (!limits.max_running && !limits.max_milli_vcpu && !limits.creates_per_minute) return;
-  // Counting needs a snapshot taken after the lock: a statement of its own.
+  // A separate statement, so that its snapshot is taken after the lock was granted.
   run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended('sandboxes/' || $1, 0))",
                tenant.value);
   const sandbox_rows::Load load = sandbox_rows::load_of(tx, tenant);

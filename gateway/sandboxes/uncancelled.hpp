@@ -12,8 +12,8 @@ auto shielded(F work) -> std::invoke_result_t<F&> {
   co_return co_await work();
 }
 
-// Runs work to its end even when whoever waits for it is cancelled: on the caller's loop, as part
-// of its trace. `work` returns a Task of a value.
+// Runs work to its end even when the awaiting task is cancelled, on the caller's executor and as
+// part of its trace. `work` returns a Task of a value.
 template <class F>
 auto uncancelled(F work) -> std::invoke_result_t<F&> {
   auto task = shielded(std::move(work));

@@ -4,9 +4,9 @@
 
 namespace sandgate {
 
-// Reads what backends count by themselves (processor time, bytes sent) of running sandboxes and
-// books what is new. Any number of replicas may: a reading counts once. Those on the machine of
-// another gateway are left to that one.
+// Polls backends for the counters of running sandboxes (processor time, bytes sent) and books the
+// increase. Any number of replicas may poll: a reading counts once. Sandboxes on another gateway's
+// machine are left to that gateway.
 class UsageSampler {
  public:
   struct Options {
@@ -19,9 +19,9 @@ class UsageSampler {
         options_(options),
         errands_(parts_.executor, {.at_once = 2, .waiting = 100}) {}
 
-  // Begins a round over the deployments that measure; one whose last is not over is left out.
+  // Starts a round in the background; skips deployments whose last round is still running.
   void begin();
-  // The same round, one deployment after the other. Returns how many readings were taken.
+  // The same round, one deployment after another. Returns the number of readings taken.
   Task<size_t> sample();
 
  private:
