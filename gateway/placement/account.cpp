@@ -6,7 +6,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::minutes kMinute{1}, kLongestAccountRest{5};
-constexpr size_t kRemembered = 10'000;  // no limit may be above
+constexpr size_t kRemembered = 10'000;  // no limit may be higher
 
 }  // namespace
 

@@ -7,20 +7,21 @@
 
 namespace sandgate {
 
-// What a deployment's settings let us ask of its account; 0: no limit of ours.
+// The configured limits of an account; 0: unlimited.
 struct AccountLimits {
   int64_t creates_per_minute = 0;
   int64_t creates_at_once = 0;
   bool operator==(const AccountLimits&) const = default;
 };
 
-// What is asked of one account at a vendor right now: its limits count per credential, however many
-// deployments use it. In memory: each replica counts its own. Thread-safe; never awaited under.
+// Concurrency and rate limiter of one vendor account, shared by all deployments with its
+// credentials, since vendors limit per credential. In memory: each replica counts its own creates.
+// Thread-safe; the mutex is never held across co_await.
 class Account : public std::enable_shared_from_this<Account> {
  public:
   using Steady = std::chrono::steady_clock;
 
-  // One create under way; ends with the object.
+  // One create under way, until destruction.
   class Slot {
    public:
     Slot() = default;
@@ -34,11 +35,10 @@ class Account : public std::enable_shared_from_this<Account> {
     std::shared_ptr<Account> account_;
   };
 
-  // Whether take() would succeed, and what takes its place: an empty slot when it does not.
+  // is_free(): whether take() would succeed. take(): a slot; empty when a limit is reached.
   bool is_free(const AccountLimits& limits, Steady::time_point now = Steady::now()) const;
   Slot take(const AccountLimits& limits, Steady::time_point now = Steady::now());
-  // The vendor asked to be left alone: no deployment of the account is tried for so long, five
-  // minutes at most.
+  // After a vendor's Retry-After: take() fails for `duration`, five minutes at most.
   void rest(std::chrono::milliseconds duration, Steady::time_point now = Steady::now());
 
  private:
@@ -46,7 +46,7 @@ class Account : public std::enable_shared_from_this<Account> {
 
   mutable std::mutex mutex_;
   int64_t under_way_ = 0;
-  std::deque<Steady::time_point> started_;  // the latest, at most kRemembered
+  std::deque<Steady::time_point> started_;  // starts of the latest creates, at most kRemembered
   Steady::time_point rest_until_{};
 };
 

@@ -3,14 +3,14 @@
 
 namespace sandgate {
 
-// Whether a backend's failure leaves no doubt that nothing happened. What is not certain is
-// unknown: it may have happened, or happen yet, and somebody has to look.
+// Whether a backend's failure proves that the call had no effect. After any other failure the
+// outcome is unknown: the effect may have happened, or may yet, and has to be looked for.
 inline bool is_certain(const Error& error) {
   return error.code != ErrorCode::timeout && error.code != ErrorCode::unavailable &&
          error.code != ErrorCode::internal;
 }
 
-// Certain, and asking again later would not help.
+// Whether the failure is certain and a retry would not help.
 inline bool is_final(const Error& error) {
   return is_certain(error) && error.code != ErrorCode::rate_limited &&
          error.code != ErrorCode::no_capacity;

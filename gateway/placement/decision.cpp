@@ -12,7 +12,7 @@
 namespace sandgate {
 namespace {
 
-// When to come back: somebody's sandbox has to end, or a backend only has to tell what it offers.
+// retry_after: until some sandbox has ended, or until a backend's capabilities are known.
 constexpr std::chrono::seconds kSomeoneEnds{30}, kFirstAnswer{2};
 
 Json to_json(const Candidate& candidate) {
@@ -37,7 +37,7 @@ Json to_json(const Candidate& candidate) {
           {"rank", std::move(rank)}};
 }
 
-// Whether a backend that was never asked yet may be the one.
+// Whether a backend whose capabilities are unknown may satisfy the request.
 bool awaits_first_answer(const Decision& decision) {
   return std::any_of(decision.candidates.begin(), decision.candidates.end(), [](const auto& one) {
     return one.only_now && !one.deployment->descriptor.known;
@@ -98,7 +98,7 @@ Decision decide(const EffectiveRequest& request, const TenantId& tenant, std::st
                     .profile = std::move(profile),
                     .requirements = requirements_of(request, tenant),
                     .candidates = std::move(candidates)};
-  // Another tenant's deployments are none of this tenant's business, not even as rejected.
+  // Other tenants' deployments must not be visible, not even as rejected.
   std::erase_if(decision.candidates, [&](const Candidate& one) {
     return one.deployment->tenant && *one.deployment->tenant != tenant;
   });
@@ -127,7 +127,7 @@ std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard
   std::vector<Candidate> candidates;
   candidates.reserve(set.size());
   for (const DeploymentPtr& one : set) {
-    // Another tenant's are left out of every decision: no price of theirs is looked up.
+    // Skip other tenants' deployments before prices are looked up.
     if (one->tenant && *one->tenant != tenant) continue;
     candidates.push_back(
         {.deployment = one,

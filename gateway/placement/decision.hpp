@@ -10,12 +10,12 @@
 
 namespace sandgate {
 
-// How one try to create on a deployment ended.
+// How one attempt to create on a deployment ended.
 enum class AttemptOutcome {
   created,
-  failed,  // for certain: nothing was left behind (see is_certain)
-  unknown,  // no answer in time or a broken one: the reaper finds out
-  lost_race,  // created, but another was faster: killed
+  failed,  // certain: nothing was left behind (see is_certain)
+  unknown,  // late, broken or missing answer: the reaper looks for the sandbox
+  lost_race,  // created after another attempt had won; killed
 };
 std::string_view to_string(AttemptOutcome outcome);
 
@@ -26,12 +26,12 @@ struct Attempt {
   std::chrono::milliseconds duration{0};
 };
 
-// Why a backend was chosen: kept, and answered by GET …/decision.
+// Why a backend was chosen; stored, and returned by GET …/decision.
 struct Decision {
   DecisionId id;
   std::string profile;  // "name@version"
   Requirements requirements;
-  std::vector<Candidate> candidates;  // ranked first, then the rejected
+  std::vector<Candidate> candidates;  // by rank, then the rejected ones
   std::vector<Attempt> attempts;
   std::string chosen;  // empty: none
 
@@ -42,27 +42,28 @@ Json to_json(const Decision& decision);
 Json candidates_json(const std::vector<Candidate>& candidates);
 Json to_json(const Attempt& attempt);
 
-// requirements -> candidates -> filter -> rank, on values of this moment. No I/O; under 50 µs for
-// 30 deployments (tests/bench/decision_bench.cpp) without the time the price books take.
+// Derives the requirements, filters the candidates and ranks them. No I/O; under 50 µs for 30
+// deployments (tests/bench/decision_bench.cpp), without the price lookups.
 Decision decide(const EffectiveRequest& request, const TenantId& tenant, std::string profile,
                 std::string_view seed, std::vector<Candidate> candidates);
 
-// Fills in what the candidate's deployment would be charged to the tenant and cost, at prices of
-// `at`. A run is expected to take its TTL, an hour at most.
+// Sets the candidate's charge to the tenant and its vendor cost, at the prices of `at`. The
+// expected run is the TTL, but at most an hour.
 void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId& tenant,
                const Profile& profile, Time at);
 
-// The candidates of a tenant's decision: every deployment with its price and health.
+// A candidate with price and health for every deployment that the tenant may use.
 std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard& board,
                                      const PriceSnapshot& prices, const TenantId& tenant,
                                      const Profile& profile, Time now);
 
-// Error(unsupported) when no deployment could ever satisfy the request, Error(no_capacity) when
-// one could but not now; both carry the candidates. Only for decisions without eligible ones.
+// Error(unsupported) when no deployment could ever satisfy the request; Error(no_capacity) with
+// retry_after when one could later. Both list the candidates. Only for decisions without eligible
+// candidates.
 Error nothing_eligible(const Decision& decision);
 
-// Warnings for publishing a profile: none when some deployment satisfies it that `owner` may use
-// (empty: that everybody may use).
+// Warnings for publishing a profile; none when some deployment that `owner` may use satisfies it
+// (owner empty: one that every tenant may use).
 std::vector<std::string> placement_warnings(const Profile& profile,
                                             const std::optional<TenantId>& owner,
                                             const DeploymentSet& set, const PriceSnapshot& prices,

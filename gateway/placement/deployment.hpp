@@ -16,18 +16,18 @@ namespace sandgate {
 // One configured backend as placement sees it: immutable, shared, replaced as a whole.
 struct Deployment {
   std::string name;
-  std::string provider;  // the backend's kind, as price books and image maps know it
+  std::string provider;  // the backend's kind, the key of price books and image maps
   std::shared_ptr<Provider> backend;
-  Descriptor descriptor;  // a copy, as of `Deployments::refresh`
+  Descriptor descriptor;  // copy of the last `Deployments::refresh`
   bool enabled = true;
-  bool stored = false;  // it has a row, which may be removed
-  std::optional<TenantId> tenant;  // owner of a tenant's own deployment; empty: everybody's
-  int64_t weight = 100;  // of Strategy::weighted where the profile names none
+  bool stored = false;  // has a row in the store, which may be removed
+  std::optional<TenantId> tenant;  // owner; empty: shared by all tenants
+  int64_t weight = 100;  // for Strategy::weighted, unless the profile gives weights
   std::chrono::milliseconds attempt_deadline{10'000};
-  std::shared_ptr<Account> account;  // whose limits it shares; null: nobody's
+  std::shared_ptr<Account> account;  // shared limiter; null: unlimited
   AccountLimits account_limits;
 
-  DeploymentKey key() const { return {name, tenant}; }  // different for any two
+  DeploymentKey key() const { return {name, tenant}; }  // unique
   std::string region() const {
     return descriptor.regions.empty() ? std::string() : descriptor.regions.front();
   }
@@ -36,14 +36,14 @@ struct Deployment {
 using DeploymentPtr = std::shared_ptr<const Deployment>;
 using DeploymentSet = std::vector<DeploymentPtr>;  // sorted by name
 
-// Throws Error(unsupported), saying `refusal`, when the backend lacks the verb, and
-// Error(unavailable) when it has not told yet what it has.
+// Throws Error(unsupported) with `refusal` as message when the backend lacks the verb, and
+// Error(unavailable) when its capabilities are not known yet.
 void check_can(const Descriptor& descriptor, Verb verb, const std::string& refusal);
 
-// What a tenant means by a name: its own, else the operator's. Null when there is none.
+// The tenant's own deployment of that name, else the shared one; null when there is none.
 DeploymentPtr find_deployment(const DeploymentSet& set, const TenantId& tenant,
                               std::string_view name);
-// The one with that key, whoever asks; null when there is none.
+// The deployment with that key, for any tenant; null when there is none.
 DeploymentPtr find_deployment(const DeploymentSet& set, const DeploymentKey& key);
 
 }  // namespace sandgate

@@ -7,16 +7,16 @@
 
 namespace sandgate {
 
-// Which deployment: a name alone does not say, because tenants' own may be named alike.
+// Identifies a deployment: tenants' own deployments may have equal names.
 struct DeploymentKey {
   std::string name;
-  std::optional<TenantId> tenant = std::nullopt;  // owner of a tenant's own; empty: everybody's
+  std::optional<TenantId> tenant = std::nullopt;  // owner; empty: shared by all
 
   auto operator<=>(const DeploymentKey&) const = default;
 
-  // "name" or "tenant/name", as rows, notifications and the log have it.
+  // "name" or "tenant/name", as used in rows, notifications and logs.
   std::string text() const { return tenant ? tenant->value + "/" + name : name; }
-  // Reads what text() wrote.
+  // Parses the result of text().
   static DeploymentKey from(std::string_view text);
 };
 

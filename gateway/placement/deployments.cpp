@@ -15,7 +15,7 @@ DeploymentPtr as_described_now(Deployment deployment) {
   return std::make_shared<const Deployment>(std::move(deployment));
 }
 
-// Where the backend is, if its settings say so. Names are those of all kinds that have one.
+// The backend's address, by the setting's name in all kinds that have one.
 std::string address_in(const Json& settings) {
   std::string address;
   for (const char* name : {"url", "api_url"})
@@ -25,12 +25,12 @@ std::string address_in(const Json& settings) {
   return address;
 }
 
-// Whether the first look at a backend was made, whatever came of it.
+// Whether a first query of the backend ended, in success or failure.
 bool was_asked(const Descriptor& descriptor) {
   return descriptor.known || !descriptor.notes.empty();
 }
 
-// What tells one backend from another, of its settings only those that are given.
+// Identifies a backend by its kind, the given settings and its credentials.
 std::string digest_of(const DeploymentRow& row, const Json& settings) {
   std::string names = row.provider + "\n" + settings.dump();
   for (const auto& [name, value] : row.credentials)
@@ -39,8 +39,8 @@ std::string digest_of(const DeploymentRow& row, const Json& settings) {
 }
 
 constexpr std::chrono::seconds kRefreshEvery{1}, kReloadEvery{30};
-constexpr std::chrono::milliseconds kTryAgain{250};  // after a store that did not answer
-constexpr std::chrono::milliseconds kLookAgain{25};  // of who waits for a change
+constexpr std::chrono::milliseconds kTryAgain{250};  // after a failed load
+constexpr std::chrono::milliseconds kLookAgain{25};  // poll interval of waiting callers
 constexpr std::chrono::seconds kTakeUpPatience{2};
 
 }  // namespace
@@ -68,8 +68,8 @@ DeploymentPtr Deployments::find(const TenantId& tenant, std::string_view name) c
   return find_deployment(*snapshot(), tenant, name);
 }
 
-// The same credentials at the same kind of backend are one account, whoever owns the deployment;
-// but not at two addresses, where they are known to two that need not know of each other.
+// Equal credentials at the same kind of backend are one account, whoever owns the deployment; but
+// not at two addresses, whose operators need not know of each other.
 std::shared_ptr<Account> Deployments::account_of(const DeploymentRow& row) {
   if (row.credentials.empty()) return std::make_shared<Account>();
   std::erase_if(accounts_, [](const auto& known) { return known.second.expired(); });
@@ -79,8 +79,8 @@ std::shared_ptr<Account> Deployments::account_of(const DeploymentRow& row) {
   return account;
 }
 
-// What a backend has told of itself is so still where nothing that it is made of has changed; one
-// that has told nothing is asked anew.
+// Keeps the Provider, and so its known capabilities, while nothing it is made from has changed. A
+// Provider without known capabilities is replaced.
 std::shared_ptr<Provider> Deployments::backend_of(const DeploymentRow& row, const Loaded* before) {
   const auto known = before ? before->backend.lock() : nullptr;
   const bool is_same = known && before->digest == digest_of(row, backend_settings(row.settings));
@@ -110,7 +110,7 @@ DeploymentPtr Deployments::make(const DeploymentRow& row, const Loaded* before) 
                    .attempt_deadline = settings.attempt_deadline,
                    .account = account_of(row),
                    .account_limits = settings.account});
-  } catch (const std::exception& error) {  // whatever it is, the others are loaded
+  } catch (const std::exception& error) {  // any failure; the others are loaded
     log::error("a deployment cannot be used", {{"deployment", row.name}, {"reason", error.what()}});
     return nullptr;
   }
@@ -166,7 +166,7 @@ void Deployments::poke() {
   if (bell) bell->ring();
 }
 
-// The one that is under way may have read the store before it was changed.
+// A reload under way may have read the store before the change, so wait for the next one.
 Task<void> Deployments::reloaded(std::chrono::steady_clock::time_point until) {
   const uint64_t wanted = begun_ + 1;
   poke();

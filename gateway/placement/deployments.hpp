@@ -14,44 +14,43 @@
 
 namespace sandgate {
 
-// The live set of deployments: rows of the store made into Providers, and those that it was given.
-// A deployment keeps its Provider over a reload unless what that is made of changed: its kind, its
-// settings (placement's own aside) or its credentials. One that has not told yet what it offers is
-// made anew with any change.
+// The live set of deployments: Providers made from the rows of the store, and fixed ones. A reload
+// keeps a deployment's Provider unless its kind, its settings (except placement's own) or its
+// credentials changed. A Provider whose capabilities are not known yet is replaced on any change of
+// its row.
 class Deployments {
  public:
-  // Makes the backend of a row; throws Error when its settings do not make sense, which leaves out
-  // that deployment and no other.
+  // Makes the backend of a row. An Error, for settings that make no sense, leaves out this
+  // deployment only.
   using Factory = std::function<std::shared_ptr<Provider>(const DeploymentRow&)>;
 
-  // `fixed` are not in the store (the local provider); they win over a row of the same name.
+  // `fixed` deployments (the local provider) have no row; they win over rows of the same name.
   Deployments(DeploymentStore& store, Factory factory, DeploymentSet fixed);
 
   std::shared_ptr<const DeploymentSet> snapshot() const;
-  // What a tenant means by a name; null when there is none.
+  // As find_deployment() on the current set.
   DeploymentPtr find(const TenantId& tenant, std::string_view name) const;
 
-  // Called with one whose row was changed, when its new Provider is in use. Set before use.
+  // Called after a changed row's deployment has been published. Set before use.
   void on_change(std::function<void(const DeploymentKey&)> callback);
 
   Task<void> reload();
-  // Waits until run() has loaded the store as it is now and the backend of `key`, if it is there
-  // and enabled, was asked what it offers; two seconds at most. Thread-safe.
+  // Waits, at most two seconds, until run() has loaded the store's present state and the backend of
+  // `key`, if present and enabled, has been asked for its capabilities. Thread-safe.
   Task<void> take_up(DeploymentKey key);
-  // Waits until run() has loaded the store as it is now; two seconds at most. Thread-safe.
+  // Waits, at most two seconds, until run() has loaded the store's present state. Thread-safe.
   Task<void> catch_up();
-  // Takes new copies of the descriptors; cheap, no I/O.
+  // Copies the backends' current descriptors into the set; no I/O.
   void refresh();
-  // Tells run() that the store changed; thread-safe: for Notifications ('deployments').
+  // Wakes run() after a change of the store. Thread-safe: for Notifications ('deployments').
   void poke();
-  // Reloads when poked and every 30 s, refreshes descriptors every second, and sleeps otherwise;
-  // until cancelled.
+  // Reloads when poked and every 30 s, and refreshes descriptors every second; until cancelled.
   Task<void> run();
 
  private:
   Task<void> reload_as_poked();
   Task<void> reloaded(std::chrono::steady_clock::time_point until);
-  // A row as it was loaded last. Its digest tells what its backend is made of.
+  // A row as last loaded. The digest covers what its backend is made from.
   struct Loaded {
     int64_t version = 0;
     std::string digest;
@@ -66,13 +65,13 @@ class Deployments {
   Factory factory_;
   std::function<void(const DeploymentKey&)> callback_;
   DeploymentSet fixed_;
-  mutable std::mutex mutex_;  // guards the two pointers only
+  mutable std::mutex mutex_;  // guards set_ and bell_
   std::shared_ptr<const DeploymentSet> set_;
   std::weak_ptr<Bell> bell_;  // of run(), while it runs
   std::map<std::string, std::weak_ptr<Account>> accounts_;  // by digest; reload() only
   std::map<DeploymentKey, Loaded> rows_;  // reload() only
   std::atomic<bool> poked_{true};
-  // Reloads are numbered: which one began last, and which ended well last.
+  // Numbers of the last reload begun, and of the last one that succeeded.
   std::atomic<uint64_t> begun_{0}, loaded_{0};
 };
 

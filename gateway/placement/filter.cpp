@@ -9,7 +9,7 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-// Collects reasons for one candidate.
+// Collects the reasons against one candidate.
 class Examination {
  public:
   Examination(const Requirements& requirements, Candidate& candidate)
@@ -50,7 +50,7 @@ class Examination {
 
   void walls() {
     if (offered_.isolation < required_.isolation) reject("isolation_too_weak");
-    // What keeps more serves a demand for less.
+    // Stronger persistence satisfies a weaker requirement.
     if (offered_.persistence.empty() || *offered_.persistence.rbegin() < required_.persistence)
       reject("persistence_missing");
   }
@@ -95,7 +95,7 @@ class Examination {
 
   bool enforces(Control control) const {
     if (offered_.controls.contains(control)) return true;
-    // Rules include the rule to let nothing out; a kernel of its own bounds its own processes.
+    // Rules can deny everything; a kernel of its own limits its own processes.
     if (control == Control::network_deny) return offered_.controls.contains(Control::network_rules);
     return control == Control::process_limit && offered_.isolation >= Isolation::microvm;
   }

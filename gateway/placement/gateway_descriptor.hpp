@@ -6,9 +6,8 @@
 
 namespace sandgate {
 
-// What a gateway as a whole promises for one profile: a sandbox may come to be on any of the
-// deployments, so what all of them can, and of that what the profile lets through. Not for an empty
-// list. Pure.
+// The capabilities that a gateway as a whole offers for one profile: those common to all the
+// deployments, with the regions of each, restricted to the profile. Not for an empty list. Pure.
 Descriptor gateway_descriptor(const Profile& profile, const std::vector<Descriptor>& deployments);
 
 }  // namespace sandgate

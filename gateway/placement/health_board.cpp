@@ -7,12 +7,12 @@ namespace {
 
 constexpr std::chrono::seconds kWindow{60};
 constexpr std::chrono::seconds kFirstCooldown{30}, kLongestCooldown{300};
-constexpr std::chrono::seconds kProbePatience{60};  // a probe that never reported is given up
+constexpr std::chrono::seconds kProbePatience{60};  // after which an unreported probe is given up
 constexpr std::chrono::seconds kLongestRest{300};
 constexpr int kFailuresInARow = 5;
 constexpr size_t kEnoughAttempts = 10, kRecent = 256;
 constexpr double kFailureWeight = 0.1;
-// A step towards each sample, so that the estimate sits where half are above: the median.
+// A fixed step towards each sample, so that the estimate settles at the median.
 constexpr double kMedianStep = 0.1;
 
 bool counts(ErrorCode code) {
@@ -41,7 +41,7 @@ void HealthBoard::on_change(std::function<void(const DeploymentKey&, const Verdi
 Breaker HealthBoard::state_of(const Entry& entry, Time now) const {
   if (entry.breaker == Breaker::closed) return Breaker::closed;
   if (now < entry.open_until) return Breaker::open;
-  // While its one probe is under way a half-open breaker takes nobody else.
+  // While its probe is under way, a half-open breaker admits nothing else.
   return entry.probing && now < entry.probe_until ? Breaker::open : Breaker::half_open;
 }
 
@@ -101,8 +101,8 @@ void HealthBoard::decide(Entry& entry, Time now, Breaker breaker) {
 }
 
 void HealthBoard::open(Entry& entry, Time now) {
-  // Soon after a probe that went well it is the same outage: else one that fails now and then would
-  // be tried again and again.
+  // A reopening soon after a good probe continues the same outage; otherwise an intermittent
+  // backend would be tried at the shortest interval forever.
   const bool same = entry.breaker == Breaker::half_open || now < entry.decided_at + kWindow;
   entry.cooldown = same && entry.cooldown.count() > 0
                        ? std::min(entry.cooldown * 2, kLongestCooldown)
@@ -115,7 +115,7 @@ void HealthBoard::succeeded(const DeploymentKey& deployment, std::chrono::millis
   const Time now = clock_.now();
   judge(deployment, [&](Entry& entry) {
     if (entry.breaker == Breaker::half_open) decide(entry, now, Breaker::closed);
-    // An answer that was under way when the breaker opened does not close it.
+    // An attempt that was under way when the breaker opened does not close it.
     if (entry.breaker == Breaker::closed) note(entry, now, false);
     const double sample = static_cast<double>(took.count());
     if (!entry.latency_p50_ms)

@@ -16,48 +16,47 @@ namespace sandgate {
 enum class Breaker { closed, open, half_open };
 std::string_view to_string(Breaker breaker);
 
-// What is known of one deployment from the creates tried on it.
+// A deployment's health, from the creates tried on it.
 struct Health {
   Breaker breaker = Breaker::closed;
-  bool resting = false;  // asked to be left alone for a while (Retry-After)
+  bool resting = false;  // within a Retry-After
   std::optional<double> latency_p50_ms;  // empty: never measured
   double failure_rate = 0;  // EWMA, 0..1
 };
 
-// What was decided about a breaker, and when.
+// A decision of a circuit breaker.
 struct Verdict {
   Breaker breaker = Breaker::closed;  // open or closed
   Time open_until{};
   std::chrono::seconds cooldown{0};
   Time at{};
-  bool turned = false;  // it was the other way before: not so when a probe failed
+  bool turned = false;  // from closed to open or back; false when a probe failed
 };
 
-// Recent successes and failures per deployment, in memory: each replica judges by what it saw, and
-// takes over what another judged later (SharedBreakers).
-// The breaker opens after 5 failures in a row, or when over half of at least 10 attempts in 60 s
-// failed, or at once when the backend refuses our credentials; it stays open for 30 s, twice as
-// long each time up to 5 min, then lets one probe through. Thread-safe; a mutex, never awaited
-// under.
+// Circuit breakers and latencies per deployment, in memory. Each replica judges its own attempts
+// and adopts newer verdicts of others (SharedBreakers). A breaker opens after 5 failures in a row,
+// when over half of at least 10 attempts in 60 s failed, or at once when the backend refuses our
+// credentials. It stays open for 30 s, doubling up to 5 min when it reopens within a minute or its
+// probe failed; then one probe passes. Thread-safe; the mutex is never held across co_await.
 class HealthBoard {
  public:
   explicit HealthBoard(const Clock& clock) : clock_(clock) {}
 
-  // Called with a deployment and what was decided here, outside the lock. Set before use.
+  // Called outside the lock with each verdict of this replica. Set before use.
   void on_change(std::function<void(const DeploymentKey&, const Verdict&)> callback);
 
   Health look(const DeploymentKey& deployment) const;
-  // Asks to send one attempt now: false while open, and in half-open for all but the one probe.
-  // Every admitted attempt ends in exactly one of the three below.
+  // Asks for one attempt: false while open, and while half-open except for the one probe. Every
+  // admitted attempt has to end in exactly one of the three calls below.
   bool admit(const DeploymentKey& deployment);
-  void withdrawn(const DeploymentKey& deployment);  // not sent after all
+  void withdrawn(const DeploymentKey& deployment);  // the attempt was not sent
   void succeeded(const DeploymentKey& deployment, std::chrono::milliseconds took);
-  // `error` tells what counts: unavailable, timeout and internal do; a full, limiting or
-  // disagreeing backend works. Its retry_after rests the deployment.
+  // Only unavailable, timeout and internal count as failures; other errors show that the backend
+  // works. A retry_after marks the deployment as resting, for at most 5 min.
   void failed(const DeploymentKey& deployment, const Error& error);
-  // It was away and is back, as who runs it knows: what it failed before says nothing now.
+  // Clears the failures of a deployment that is known to be back after an absence.
   void returned(const DeploymentKey& deployment);
-  // Takes over what somebody else decided, unless this board decided later.
+  // Adopts another replica's verdict unless this board decided later.
   void adopt(const DeploymentKey& deployment, const Verdict& verdict);
 
  private:
@@ -81,7 +80,7 @@ class HealthBoard {
   static bool too_many(const Entry& entry);
   void open(Entry& entry, Time now);
   static void decide(Entry& entry, Time now, Breaker breaker);
-  // Changes an entry, and tells of what was decided by that.
+  // Changes an entry and reports a resulting verdict to the callback.
   void judge(const DeploymentKey& deployment, const std::function<void(Entry&)>& change);
 
   const Clock& clock_;

@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// Sandgate's own reaper must find a sandbox whose TTL ended still there.
+// Keeps the backend's own timer from ending a sandbox before the reaper does.
 constexpr std::chrono::seconds kBackendGrace{60};
 
 }  // namespace

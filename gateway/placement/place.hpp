@@ -7,33 +7,34 @@
 
 namespace sandgate {
 
-// Where a sandbox came to be.
+// Where a sandbox was created.
 struct Placed {
   DeploymentPtr deployment;
   BackendSandbox sandbox;
 };
 
-// How a placement ended; `attempts` in the order they were started, whatever the end.
+// Result of a placement; `attempts` in the order of their start.
 struct Placement {
   std::optional<Placed> placed;
-  std::optional<Error> error;  // why not, when not placed
+  std::optional<Error> error;  // set if not placed
   std::vector<Attempt> attempts;
 };
 
-// Whether another deployment may do better: rate_limited, no_capacity, unavailable and timeout;
-// and not_found and unsupported, which rule out this one only (an image or size it lacks).
+// Whether another deployment may succeed: rate_limited, no_capacity, unavailable and timeout; and
+// not_found and unsupported, which concern one deployment (an image or size it lacks).
 bool worth_another(ErrorCode code);
 
-// Creates on the first ranked candidate that accepts. Each attempt ends at its deployment's
-// deadline, the whole at fallback.deadline_ms; with hedge_after_ms the next candidate starts while
-// the one before still tries, and whoever comes late is killed. `spec` needs no image and no ttl:
-// each deployment has its own. `board` outlives attempts that are still under way at the end.
+// Creates on the first candidate by rank that accepts. Each attempt is limited by its deployment's
+// deadline, all together by fallback.deadline_ms. With hedge_after_ms the next candidate starts
+// while the previous one is tried; late sandboxes are killed. Image and ttl of `spec` are set per
+// deployment. `board` must outlive attempts that are still under way on return.
 Task<Placement> place(Decision decision, CreateSpec spec, HealthBoard& board);
 
-// The deployments that place may try for this decision, in order: what the intention row names.
+// Names of the deployments that place() may try, in order, for the intention's row.
 std::vector<std::string> planned(const Decision& decision);
 
-// What a backend is told to keep a sandbox: longer than Sandgate's own TTL, which comes first.
+// The TTL for the backend: 60 s above Sandgate's own, which ends first, within the backend's
+// maximum.
 std::chrono::seconds backend_ttl(std::chrono::seconds ttl, const Descriptor& descriptor);
 
 }  // namespace sandgate

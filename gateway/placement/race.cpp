@@ -13,13 +13,13 @@ namespace {
 constexpr std::chrono::seconds kKillPatience{30};
 constexpr size_t kLongestId = 1024;
 
-// A key that is refused has made nothing, whatever code that has for callers.
+// Refused credentials prove that nothing was made, whatever the error's code.
 AttemptOutcome outcome_of(const Error& error) {
   return is_certain(error) || are_credentials_refused(error) ? AttemptOutcome::failed
                                                              : AttemptOutcome::unknown;
 }
 
-// As a row, an index and the steps of a path take it.
+// Whether rows, indexes and URL paths can hold the id.
 bool is_id(const std::string& text) {
   const auto is_visible = [](unsigned char c) { return c > ' ' && c < 0x7f; };
   const std::string steps = "/" + text + "/";
@@ -29,12 +29,12 @@ bool is_id(const std::string& text) {
   return text.size() <= kLongestId && !leads_elsewhere && std::ranges::all_of(text, is_visible);
 }
 
-// Whatever the status of the answer was: one that names no living sandbox is a failure.
+// Whether the answer names an existing sandbox, whatever its status code.
 bool is_there(const BackendSandbox& made) {
   return is_id(made.backend_id) && made.state != BackendState::gone;
 }
 
-// What a backend offers is one word, what it says it gave another.
+// A backend may deliver less than its descriptor promises.
 bool is_as_asked(const BackendSandbox& made, const Requirements& wanted) {
   const auto& regions = wanted.placement.regions;
   const bool is_there = made.region.empty() || regions.empty() ||
@@ -61,7 +61,7 @@ Race::Race(asio::strand<asio::any_io_executor> strand, Decision decision, Create
 }
 
 Task<Placement> Race::run() {
-  // Whatever ends this coroutine, cancellation included: what arrives later is late.
+  // On every exit, cancellation included, later answers count as late.
   struct Finish {
     bool& finished;
     ~Finish() { finished = true; }
@@ -160,8 +160,8 @@ Race::Result Race::refused(const Flight& flight, const BackendSandbox& made) {
                "the backend gave another isolation or region than was asked for");
 }
 
-// What a hedge overtook is judged like any other: else one that never answers would stay closed
-// for as long as hedges win.
+// Attempts overtaken by a hedge count for the breaker too; otherwise a backend that never answers
+// would stay closed as long as hedges win.
 void Race::arrived_late(const Flight& flight, const Result& result) {
   const DeploymentKey key = flight.deployment->key();
   const auto* made = std::get_if<BackendSandbox>(&result);
@@ -219,7 +219,7 @@ void Race::kill_late(const DeploymentPtr& deployment, std::string backend_id) {
                ours = spec_.sandbox_id]() -> Task<void> {
     auto ending = end_unwanted(deployment, backend_id, ours);
     const auto outcome = co_await attempt_within(kKillPatience, std::move(ending));
-    // Whether this works or not, the reaper makes sure.
+    // The reaper kills what this does not.
     if (std::holds_alternative<Error>(outcome))
       log::warn("a late sandbox was not killed at once", {{"deployment", deployment->name}});
   };
@@ -250,7 +250,7 @@ Error Race::final_error() const {
                : Error(ErrorCode::no_capacity, "no eligible deployment takes sandboxes now");
   }
   Error error = *placement_.error;
-  // The backend limits the gateway, not this caller.
+  // The rate limit applies to the gateway, not to its caller.
   if (error.code == ErrorCode::rate_limited) {
     Error full(ErrorCode::no_capacity, error.what());
     full.retry_after = error.retry_after;

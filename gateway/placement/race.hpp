@@ -6,8 +6,8 @@
 
 namespace sandgate {
 
-// The attempts of one placement, on one strand. Attempts outlive the race's end: a create that
-// succeeds too late is killed on arrival.
+// The attempts of one placement, on one strand. An attempt may outlive the race; its sandbox is
+// then killed on arrival.
 class Race : public std::enable_shared_from_this<Race> {
  public:
   Race(asio::strand<asio::any_io_executor> strand, Decision decision, CreateSpec spec,
@@ -19,38 +19,38 @@ class Race : public std::enable_shared_from_this<Race> {
   using Steady = std::chrono::steady_clock;
   using Result = Outcome<BackendSandbox>;
 
-  // One attempt, until the backend has answered it; the race may have given it up before.
+  // One attempt, until the backend answers. The race may give it up earlier.
   struct Flight {
     DeploymentPtr deployment;
     Steady::time_point started, deadline;
     size_t attempt = 0;  // index in placement_.attempts
     bool active = true;  // the race still waits for it
-    Account::Slot slot;  // of its account, until the backend has answered
+    Account::Slot slot;  // held until the backend has answered
     std::optional<Result> result;
   };
   using FlightPtr = std::shared_ptr<Flight>;
 
-  // Beginning one.
-  bool start_next();  // on the next candidate that is open to it; false: there is none
+  // Starting attempts.
+  bool start_next();  // on the next candidate that admits one; false: none left
   CreateSpec spec_for(const Deployment& deployment) const;
-  void launch(const FlightPtr& flight);  // asks the backend, beside the race
+  void launch(const FlightPtr& flight);  // calls the backend in parallel to the race
 
-  // Its answer.
+  // Answers.
   void arrived(const FlightPtr& flight, Result result);
   void arrived_late(const Flight& flight, const Result& result);
-  // Kills what is not as it was asked for, and makes a failure of it.
+  // Kills a sandbox with the wrong isolation or region; returns the failure to record.
   Result refused(const Flight& flight, const BackendSandbox& made);
   void kill_late(const DeploymentPtr& deployment, std::string backend_id);
 
-  // What comes of it.
-  void settle(const FlightPtr& flight);  // takes a result into account
+  // Results.
+  void settle(const FlightPtr& flight);  // records the result
   void give_up_overdue(Steady::time_point now);
   void note_failure(const FlightPtr& flight, const Error& error);
-  void learn(const Flight& flight, const Error& error);  // for later placements
+  void learn(const Flight& flight, const Error& error);  // updates breaker and account
 
-  // How the race stands.
-  Task<void> wait();  // for an answer, or the next moment at which there is something to do
-  bool over(Steady::time_point now) const;  // its time is
+  // State of the race.
+  Task<void> wait();  // for an answer, or the next deadline or hedge
+  bool over(Steady::time_point now) const;  // deadline_ has passed
   bool more() const;  // another candidate may be tried
   size_t active() const;
   Error final_error() const;
@@ -62,9 +62,9 @@ class Race : public std::enable_shared_from_this<Race> {
   asio::steady_timer wake_;
   Steady::time_point deadline_;
   std::vector<FlightPtr> flights_;
-  size_t next_ = 0;  // candidate
+  size_t next_ = 0;  // index of the next candidate
   bool finished_ = false;  // run() has ended: arrivals are late
-  bool stop_ = false;  // an error that no other deployment cures
+  bool stop_ = false;  // an error that no other deployment would avoid
   Placement placement_;
 };
 

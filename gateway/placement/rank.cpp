@@ -10,10 +10,10 @@ namespace sandgate {
 namespace {
 
 constexpr double kLast = std::numeric_limits<double>::max();
-constexpr double kShareWithin = 1.25;  // of the fastest's time: those share the load
+constexpr double kShareWithin = 1.25;  // times the fastest: these share the load
 constexpr uint64_t kExploreOneIn = 20;
 
-// FNV-1a with a final mix: stable over builds and machines, so shares can be asserted.
+// FNV-1a with a final mix: the same on every build and machine.
 uint64_t hash_of(std::string_view seed, std::string_view salt) {
   uint64_t hash = 14695981039346656037ULL;
   for (const std::string_view part : {seed, std::string_view("\0", 1), salt})
@@ -30,7 +30,7 @@ double draw(std::string_view seed, std::string_view salt) {
   return (static_cast<double>(hash_of(seed, salt) >> 11) + 0.5) / 9007199254740992.0;
 }
 
-// Amounts compare within one currency only: the one that most are priced in.
+// Amounts are comparable within one currency only: the most common one.
 std::string usual_currency(const std::vector<Candidate*>& eligible) {
   std::map<std::string, size_t> counts;
   std::string usual;
@@ -42,14 +42,14 @@ std::string usual_currency(const std::vector<Candidate*>& eligible) {
 }
 
 void by_price(std::vector<Candidate*>& eligible) {
-  // Exact order first, so that no binary fraction decides over money; the score is only shown.
+  // Sort by exact decimals, so that rounding never decides; the score is the place in that order.
   const std::string currency = usual_currency(eligible);
   std::vector<Candidate*> priced;
   for (Candidate* one : eligible) {
     one->score = kLast;
     if (one->expected_price && one->expected_price->currency == currency) priced.push_back(one);
   }
-  // Where the tenant pays the same, what costs us less.
+  // At equal charge, the lower cost to us.
   const Decimal free;
   const auto price_of = [&](const Candidate* one) {
     return std::tie(one->expected_price->amount, one->cost_per_hour ? *one->cost_per_hour : free);
@@ -62,7 +62,7 @@ void by_price(std::vector<Candidate*>& eligible) {
   }
 }
 
-// A failure costs about a second more try.
+// A failed attempt is taken to cost about a second.
 double expected_ms(const Health& health) {
   const double working = std::max(0.05, 1 - health.failure_rate);
   return *health.latency_p50_ms / working + 1000 * health.failure_rate;
@@ -90,8 +90,8 @@ void by_order(const PlacementPolicy& policy, std::vector<Candidate*>& eligible) 
   }
 }
 
-// Efraimidis and Spirakis: the smallest of exponential draws wins with the share of its weight,
-// and the rest come in the order that the same rule gives without the winner.
+// Efraimidis-Spirakis sampling: the smallest exponential draw wins with probability proportional to
+// its weight, and the rest are ordered as if the winner were absent.
 void by_weight(const PlacementPolicy& policy, std::string_view seed,
                std::vector<Candidate*>& eligible) {
   for (Candidate* one : eligible) {

@@ -7,13 +7,14 @@
 
 namespace sandgate {
 
-// Gives eligible candidates score and rank, and sorts: eligible ones by rank, then the others by
-// name. Depends on nothing but its arguments; `seed` (the request's id) decides weighted draws and
-// exploration. Ties: health, then name.
-//  cheapest: expected price; last come unknown ones and those in another currency than most.
+// Scores and ranks eligible candidates and sorts: eligible ones by rank, then the others by name.
+// Deterministic: `seed`, the request's id, decides weighted draws and exploration. Ties: health,
+// then name.
+//  cheapest: expected price, then vendor cost; last, unknown prices and currencies other than the
+//            most common one.
 //  fastest:  expected milliseconds (p50 with a penalty for failures); those within a quarter of
-//            the fastest share the load; one request in twenty tries a deployment never measured.
-//  priority: place in `order`; the others after it.
+//            the fastest share the load; one request in twenty tries unmeasured deployments.
+//  priority: position in `order`; the others after it.
 //  weighted: a draw by the profile's weights, else the deployments' own.
 void rank(const Requirements& requirements, std::string_view seed,
           std::vector<Candidate>& candidates);

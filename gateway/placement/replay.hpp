@@ -10,23 +10,23 @@
 
 namespace sandgate {
 
-// A create of the past: what was asked for, what was known then, and what came of it.
+// A past create: the request, the health known at the time, and the outcome.
 struct RecordedRequest {
-  std::string sandbox;  // its id; decides weighted draws
+  std::string sandbox;  // its id, the seed of weighted draws
   Time at;
-  Json wishes = Json::object();  // the tightenings of its body
-  bool restore = false;  // of a snapshot, which only `snapshot_deployment` holds
+  Json wishes = Json::object();  // its body's overrides
+  bool restore = false;  // of a snapshot on `snapshot_deployment`
   std::string snapshot_deployment;
-  std::map<std::string, Health, std::less<>> health;  // by deployment, of those considered then
+  std::map<std::string, Health, std::less<>> health;  // by candidate deployment, at the time
   std::string deployment, provider, region;  // where it ran; empty: nowhere
   Resources resources;
   std::chrono::microseconds ran{0};
 };
 
-// Health of the candidates of a decision as GET …/decision shows it.
+// The candidates' health in a decision as GET …/decision shows it.
 std::map<std::string, Health, std::less<>> recorded_health(const Json& decision);
 
-// What a draft would have done with them.
+// What a draft profile would have changed.
 struct ReplayReport {
   struct Share {
     size_t before = 0, after = 0;
@@ -35,11 +35,10 @@ struct ReplayReport {
   size_t moved = 0;  // to another deployment
   std::map<std::string, Share> deployments;
   Share nowhere;  // requests without a backend
-  std::map<std::string, size_t> rejected_because;  // reasons of those left without one by the draft
-  size_t refused = 0;  // asked for more than the draft allows: it would answer `invalid`
-  std::vector<std::string> left;  // at most kExamples sandboxes that would not exist any more
-  // What the tenant is charged for the requests that ran and would run, where both are known in one
-  // currency.
+  std::map<std::string, size_t> rejected_because;  // of those that the draft leaves without one
+  size_t refused = 0;  // the draft would answer `invalid`
+  std::vector<std::string> left;  // at most kExamples sandboxes refused or left without a backend
+  // Charges of the requests that ran and would run, where both are known in one currency.
   size_t compared = 0;
   std::string currency = "USD";
   Decimal cost_before, cost_after;
@@ -48,8 +47,8 @@ struct ReplayReport {
 };
 Json to_json(const ReplayReport& report);
 
-// Decides past requests again under a draft, with prices and health of their time. Deployments are
-// those of now, their descriptors included; how full they were is not known. Pure.
+// Decides past requests again under a draft profile, with prices and health of their time, and
+// today's deployments and descriptors. Account limits of the time are not known. Pure.
 class Replay {
  public:
   Replay(Profile draft, TenantId tenant, std::shared_ptr<const DeploymentSet> deployments,

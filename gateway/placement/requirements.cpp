@@ -5,7 +5,7 @@
 namespace sandgate {
 namespace {
 
-// What must survive a pause follows from what the workload relies on.
+// A pause has to keep the state that the workload relies on.
 Keeps kept_over_pause(Persistence persistence) {
   return persistence == Persistence::checkpoint ? Keeps::memory : Keeps::disk;
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kBreakersChannel = "breakers";
 
-// A decision that comes late may be older than what is there.
+// A late verdict may be older than the stored one.
 constexpr char kTellBreaker[] = R"sql(
   INSERT INTO deployment_breaker AS known (deployment, state, open_until, cooldown_seconds,
     decided_at)
@@ -17,7 +17,7 @@ constexpr char kTellBreaker[] = R"sql(
     cooldown_seconds = excluded.cooldown_seconds, decided_at = excluded.decided_at
   WHERE known.decided_at < excluded.decided_at)sql";
 
-// Whoever does not know of a deployment takes its breaker for closed.
+// An absent row means a closed breaker.
 constexpr char kForgetBreakers[] =
     "DELETE FROM deployment_breaker WHERE greatest(open_until, decided_at) < now() - interval '1 "
     "day'";

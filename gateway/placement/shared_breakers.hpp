@@ -9,20 +9,20 @@
 
 namespace sandgate {
 
-// Breakers among the gateways of one database: each decides by what it saw and takes over what
-// another decided later, so that one finds out for all. Of backends that each gateway has one of,
-// each keeps its own. Without the database each goes on alone.
+// Shares circuit breaker verdicts among gateways through the database; the newest verdict wins, so
+// one gateway's failures warn all. Backends on a gateway's own machine are not shared. While the
+// database is away each gateway decides alone.
 class SharedBreakers {
  public:
   SharedBreakers(Database& database, const Deployments& deployments, HealthBoard& board)
       : database_(database), deployments_(deployments), board_(board) {}
 
-  // Tells the others what the board decided.
+  // Publishes a verdict of this board; logs failures.
   Task<void> tell(DeploymentKey deployment, Verdict verdict);
-  // Takes over what the others decided.
+  // Adopts the published verdicts. Throws when the database does not answer.
   Task<void> read();
 
-  // Has read() run on `executor` whenever somebody told something. Before `notifications` start.
+  // Runs read() on `executor` after each publication. Call before `notifications` start.
   void subscribe(Notifications& notifications, asio::any_io_executor executor);
 
  private:
