@@ -8,9 +8,9 @@
 namespace sandgate::delivery_rows {
 namespace {
 
-// The order of webhooks is drawn, so that none is always last when there is more than can be taken.
-// Those of one owner share 32, so that slow receivers hold up others' only when several owners have
-// them.
+// Webhooks come in random order, so that none is always last when more is due than can be taken.
+// Those of one owner share 32 deliveries, so that one owner's slow receivers cannot hold up
+// others'.
 constexpr char kTakeDue[] = R"sql(
   WITH due AS (
     SELECT d.webhook, d.position FROM
@@ -62,7 +62,7 @@ std::vector<Delivery> take_due(pqxx::work& tx, const Vault& vault, size_t most,
                        .event = event_from(row),
                        .attempts = row["attempts"].as<int>()});
     } catch (const Error& error) {
-      // One secret that does not open must not hold up the others.
+      // A secret that cannot be opened must not block other deliveries.
       log::error("a webhook cannot be used",
                  {{"webhook", row["name"].c_str()}, {"reason", error.what()}});
     }
@@ -75,7 +75,7 @@ void set_delivered(pqxx::work& tx, const Delivery& delivery) {
       "DELETE FROM webhook_delivery WHERE webhook = $1 AND position = $2 AND attempts = $3",
       delivery.webhook, delivery.event.position, delivery.attempts);
   if (removed.affected_rows() == 0) return;
-  // A busy webhook's row is not rewritten for each event.
+  // Limits writes to a busy webhook's row to one a second.
   tx.exec_params(
       "UPDATE webhook SET last_success_at = now(), failing_since = NULL, rest_until = now()"
       " WHERE id = $1 AND (failing_since IS NOT NULL OR last_success_at IS NULL"
@@ -85,7 +85,7 @@ void set_delivered(pqxx::work& tx, const Delivery& delivery) {
 
 Next set_failed(pqxx::work& tx, const Delivery& delivery, const std::string& reason,
                 std::chrono::milliseconds pause, std::chrono::seconds patience) {
-  // The webhook's row first: that is the order in which a removal takes them.
+  // Lock the webhook's row first, in the order of a webhook's removal.
   tx.exec_params(
       "UPDATE webhook SET last_failure_at = now(), last_failure = $2, last_failure_event = $3,"
       " failing_since = coalesce(failing_since, now()),"

@@ -10,23 +10,23 @@
 
 namespace sandgate {
 
-// Something that happened, as the log keeps it.
+// One event of the log.
 struct Event {
-  int64_t position = 0;  // grows in the order in which events can be read; gaps mean nothing
-  std::string id;  // "ev…"; the same wherever and however often the event is delivered
-  std::optional<TenantId> tenant;  // empty: concerns everybody (a shared deployment)
+  int64_t position = 0;  // grows in reading order; gaps have no meaning
+  std::string id;  // "ev…"; the same in every delivery
+  std::optional<TenantId> tenant;  // empty: visible to all (a shared deployment)
   std::string type;  // "sandbox.running"
   std::string subject;  // "sandboxes/sb…", "budgets/<name>", "deployments/<name>"
   Time at;
   Json data;
 };
 
-// CloudEvents 1.0 in JSON: what streams and webhooks carry.
+// CloudEvents 1.0 in JSON, as sent to streams and webhooks.
 Json to_json(const Event& event);
 
-// All types there are.
+// All event types.
 const std::vector<std::string>& event_types();
-// Whether a filter can match any of them: a type, or the beginning of one and '*'.
+// Whether a filter, a type or a prefix followed by '*', matches any event type.
 bool is_event_filter(std::string_view text);
 
 }  // namespace sandgate

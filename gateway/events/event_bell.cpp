@@ -22,7 +22,7 @@ Task<void> EventBell::Listener::wait(std::chrono::milliseconds limit) {
   co_await with_timeout(limit, std::move(ring));
 }
 
-// No tenant and no subject contains a space.
+// Unambiguous, since tenants and subjects contain no space.
 std::string EventBell::key_of(const Interest& interest) {
   if (!interest.tenant) return "";
   return interest.subject.empty() ? interest.tenant->value

@@ -9,28 +9,28 @@
 
 namespace sandgate {
 
-// NOTIFY channel of the log: the payload is "<tenant> <subject>" of what was added, the tenant
-// empty for what concerns everybody.
+// NOTIFY channel of the log. The payload is "<tenant> <subject>" of an added event; the tenant is
+// empty for events visible to all.
 inline constexpr char kEventsChannel[] = "events";
 
-// Wakes streams that wait for events. Thread-safe; a mutex, never awaited under.
+// Wakes streams that wait for events. Thread-safe; the mutex is never held across co_await.
 class EventBell {
  public:
-  // What a stream waits for: everything, what concerns a tenant, or one subject of it.
+  // What a stream waits for: all events, those of a tenant, or those of one of its subjects.
   struct Interest {
     std::optional<TenantId> tenant;
     std::string subject;  // only with a tenant
   };
 
-  // For one coroutine. Whatever was rung since it was made, or since the last wait, ends a wait at
-  // once: read after waiting, and nothing is missed.
+  // For one coroutine. A ring since construction or since the last wait ends the next wait at once.
+  // To miss nothing, read the log after each wait.
   class Listener {
    public:
     Listener(EventBell& all, const Interest& interest, asio::any_io_executor executor);
     ~Listener();
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
-    // Returns when rung for, or after `limit`.
+    // Returns when rung, or after `limit`.
     Task<void> wait(std::chrono::milliseconds limit);
 
    private:
@@ -39,16 +39,16 @@ class EventBell {
     std::multimap<std::string, Bell*>::iterator entry_;
   };
 
-  // With a notification's payload; an empty one wakes everybody.
+  // Wakes the listeners of a notification's payload; all of them if it is empty.
   void ring(const std::string& payload);
-  // Ends the streams: wakes everybody for the last time.
+  // Wakes all listeners, also later ones, for the shutdown of the streams.
   void close();
   bool closed() const;
   size_t listeners() const;
 
  private:
   static std::string key_of(const Interest& interest);
-  void wake(const std::string& key);  // with the mutex held
+  void wake(const std::string& key);  // requires mutex_
 
   mutable std::mutex mutex_;
   bool closed_ = false;

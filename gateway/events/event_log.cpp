@@ -6,11 +6,11 @@
 namespace sandgate {
 namespace {
 
-// Any constant, the same in every replica.
+// Arbitrary, but the same in every replica.
 constexpr int64_t kCollectorLock = 0x4556454e54;
 constexpr int64_t kMost = 500;
 
-// A webhook gets what happens after it was made; one that is removed meanwhile is left out.
+// A webhook gets only events after its creation; a webhook removed meanwhile is skipped.
 constexpr char kCollect[] = R"sql(
   WITH taken AS (
     DELETE FROM event_outbox WHERE ordinal IN
@@ -28,7 +28,7 @@ constexpr char kCollect[] = R"sql(
   SELECT count(*), count(pg_notify('events', line)) FROM
     (SELECT tenant || ' ' || subject AS line FROM told) lines)sql";
 
-// Only a commit makes the next collector see what this one moved: the lock is held until then.
+// Held until the commit, which makes the moved rows visible to the next collector.
 size_t collect_in(pqxx::work& tx, int64_t most, bool wait) {
   const std::string lock = std::to_string(kCollectorLock);
   if (wait)
@@ -44,7 +44,7 @@ int64_t newest_in(pqxx::work& tx) {
   return tx.exec1("SELECT coalesce(max(position), 0) FROM event")[0].as<int64_t>();
 }
 
-// Asked before the events are read: what is in the log then is all there will be.
+// Before reading events: the log then holds all events of the sandbox.
 bool is_over(pqxx::work& tx, const SandboxId& id) {
   return tx
       .exec_params1(
@@ -95,7 +95,7 @@ Task<void> EventLog::collect_all() {
 Task<void> EventLog::catch_up() {
   for (size_t count = kMost; count == kMost;) {
     auto work = [](pqxx::work& tx) {
-      // What another replica is moving is out of the outbox only once it has committed.
+      // Events that another replica is moving leave the outbox only with its commit.
       return outbox_is_empty(tx) ? size_t{0} : collect_in(tx, kMost, true);
     };
     count = co_await database_.run(std::move(work));
@@ -110,7 +110,7 @@ Task<EventBatch> EventLog::read(EventQuery query) {
 }
 
 Task<size_t> EventLog::forget(std::chrono::seconds age, int64_t most) {
-  // Positions follow time closely enough to stop at the first batch of young ones.
+  // Positions grow with time closely enough to stop at the first young events.
   return database_.run([age, most](pqxx::work& tx) {
     return static_cast<size_t>(
         tx.exec_params("DELETE FROM event WHERE position IN (SELECT position FROM"

@@ -8,42 +8,42 @@
 
 namespace sandgate {
 
-// Which events, from where on.
+// Selects events.
 struct EventQuery {
-  std::optional<TenantId> tenant;  // its own and what concerns everybody; empty: all
-  std::optional<SandboxId> sandbox;  // only this one's
+  std::optional<TenantId> tenant;  // its own and those visible to all; empty: all
+  std::optional<SandboxId> sandbox;  // events of this sandbox only
   std::vector<std::string> types;  // filters; empty: any
-  int64_t after = 0;  // positions above
+  int64_t after = 0;  // positions above this one
   int64_t limit = 100;
 };
 
 struct EventBatch {
   std::vector<Event> events;  // by position
-  int64_t through = 0;  // everything up to here was looked at
-  bool over = false;  // the query's sandbox has ended, and no event follows these
+  int64_t through = 0;  // all positions up to this one were examined
+  bool over = false;  // the queried sandbox has ended; no event follows
 };
 
-// The events in PostgreSQL: numbering what has committed, and reading it.
+// The event log in PostgreSQL: numbers committed events and reads them.
 class EventLog {
  public:
   explicit EventLog(Database& database) : database_(database) {}
 
-  // Moves committed events from the outbox into the log, `most` at a time, with a delivery for
-  // each webhook that wants them. One replica works at a time; who comes second goes away with 0.
+  // Moves at most `most` committed events from the outbox into the log, with a delivery for each
+  // matching webhook. Returns how many; 0 while another replica is collecting.
   Task<size_t> collect(int64_t most);
-  // The same until nothing is left.
+  // Repeats collect() until the outbox is empty or another replica is collecting.
   Task<void> collect_all();
-  // Returns when everything that had committed when it was called is in the log.
+  // Returns once everything committed before the call is in the log.
   Task<void> catch_up();
 
   // The position of the newest event; 0 when there is none.
   Task<int64_t> newest();
   Task<EventBatch> read(EventQuery query);
 
-  // Forgets events older than `age`, a batch at a time; returns how many.
+  // Deletes at most `most` events older than `age`, the oldest first; returns how many.
   Task<size_t> forget(std::chrono::seconds age, int64_t most);
 
-  uint64_t collected() const { return collected_; }  // by this replica
+  uint64_t collected() const { return collected_; }  // by this process
 
  private:
   Database& database_;

@@ -5,7 +5,7 @@
 
 namespace sandgate {
 
-// Of a row with the columns of `event`: position, id, tenant, type, subject, at and data.
+// The event of a row with the columns position, id, tenant, type, subject, at and data.
 Event event_from(const pqxx::row& row);
 
 }  // namespace sandgate

@@ -4,8 +4,8 @@ namespace sandgate {
 
 void tell_sandbox_event(pqxx::work& tx, const SandboxId& id, std::string_view verb,
                         const Json& more) {
-  // The row is held first, in a query of its own: what a list of results calls is called before the
-  // lock is had, and the end could be told between the two.
+  // Lock the row in a subquery first: a function in a select list runs before the lock is granted,
+  // and the end's event could be written in between.
   tx.exec_params(
       "SELECT tell_sandbox(held.box, $2, $3::jsonb) FROM"
       " (SELECT box FROM sandbox box WHERE id = $1 AND ended_at IS NULL FOR SHARE) held",

@@ -8,22 +8,21 @@
 #include "gateway/core/ids.hpp"
 #include "gateway/core/json_reader.hpp"
 
-// Telling that something happened, inside the transaction in which it does: the event is told if
-// and only if the change commits.
+// Transactional outbox: an event written in a transaction is published if and only if that
+// transaction commits.
 namespace sandgate {
 
-// For what is not a state of a sandbox. One line beside the change:
+// Publishes an event of a sandbox that is not a change of its state, for example
 //   tell_sandbox_event(tx, id, "snapshotted", {{"snapshot", snapshot.value}});
-// `verb` becomes the type "sandbox.<verb>"; `more` are further members of the event's data. Its end
-// is the last that is told of a sandbox: of one that has ended nothing is, and one that is ending
-// ends when this transaction has.
+// The type is "sandbox.<verb>"; `more` adds members to the event's data. No effect for a sandbox
+// that has ended, since its end is its last event; a concurrent end waits for this transaction.
 //
-// Do not call it for created, running, paused, resumed, expired, killed and failed: a trigger on
-// the sandbox's state tells those, whichever statement changes it.
+// Not for created, running, paused, resumed, expired, killed and failed: a trigger on the sandbox's
+// state publishes these, whichever statement changes it.
 void tell_sandbox_event(pqxx::work& tx, const SandboxId& id, std::string_view verb,
                         const Json& more = Json::object());
 
-// Any other event. Without a tenant it concerns everybody.
+// Publishes any other event. Without a tenant it is visible to all.
 void tell_event(pqxx::work& tx, const std::optional<TenantId>& tenant, const std::string& type,
                 const std::string& subject, const Json& data);
 

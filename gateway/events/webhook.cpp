@@ -26,7 +26,7 @@ Json failure_json(const Webhook& webhook) {
   return {{"at", to_rfc3339(failure->at)}, {"reason", failure->reason}, {"event", failure->event}};
 }
 
-// The number alone does not tell: one that is too large is cut off.
+// Parses the text, since the URL's parsed number is truncated.
 bool is_port(std::string_view text) {
   uint16_t number = 0;
   const char* end = text.data() + text.size();

@@ -12,10 +12,10 @@
 
 namespace sandgate {
 
-// Where events are sent to. The secret is not part of it: only the store and the sender see that.
+// A receiver of events. Its secret is visible to the store and the sender only.
 struct Webhook {
   std::string name;
-  std::optional<TenantId> tenant;  // empty: the operator's, for everybody's events
+  std::optional<TenantId> tenant;  // empty: the operator's, for all tenants' events
   std::string url;
   std::vector<std::string> types;  // filters, never empty
   Time created_at, updated_at;
@@ -26,21 +26,21 @@ struct Webhook {
     std::string event;  // its id
   };
   std::optional<Failure> last_failure;
-  int64_t pending = 0;  // events not taken yet
+  int64_t pending = 0;  // events not delivered yet
 };
 
-// As in GET /v1/webhooks: `state` is active, failing or disabled.
+// The representation in GET /v1/webhooks; `state` is active, failing or disabled.
 Json to_json(const Webhook& webhook);
 
 // The value of Sandgate-Signature: "t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">".
 std::string webhook_signature(const Secret& secret, int64_t unix_seconds, std::string_view body);
 
-// How long to wait after the given try (1, 2, …): 1 s, doubled up to an hour, times 0.5 to 1.5 as
+// Pause after the given attempt (1, 2, …): 1 s, doubling up to an hour, times 0.5 to 1.5 as
 // `chance` goes from 0 to 255.
 std::chrono::milliseconds webhook_backoff(int attempts, uint8_t chance);
 
-// What is wrong with a receiver's URL; empty when nothing is. Names are judged by the addresses
-// they resolve to, when they are dialled.
+// What is wrong with a receiver's URL; empty if nothing. The addresses of host names are checked
+// when a connection is made.
 std::string webhook_url_problem(const std::string& url, bool allow_private);
 
 }  // namespace sandgate

@@ -10,11 +10,11 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{50};
-constexpr int kTicksPerLook = 20;  // retries become due without anybody telling
+constexpr int kTicksPerLook = 20;  // retries become due without a notification
 constexpr std::chrono::milliseconds kDrainPatience{1000};
 constexpr size_t kMaxAnswer = 64 << 10;
 
-// Reads a short answer to its end, so that the connection can be used again.
+// Reads a short response to its end, so that the connection can be reused.
 Task<bool> drain(HttpStream& answer) {
   std::string piece(4096, '\0');
   for (size_t sum = 0; sum < kMaxAnswer;) {
@@ -27,7 +27,7 @@ Task<bool> drain(HttpStream& answer) {
 
 }  // namespace
 
-// A delivery while it is under way, however it ends.
+// Counts a delivery as under way until destruction.
 class WebhookSender::UnderWay {
  public:
   UnderWay(WebhookSender& sender, int64_t webhook) : sender_(sender) {
@@ -47,7 +47,7 @@ class WebhookSender::UnderWay {
 };
 
 HttpCall WebhookSender::call_for(const delivery_rows::Delivery& delivery) const {
-  // The deadline is the race in send().
+  // send() enforces the deadline.
   HttpCall call{.method = "POST", .url = delivery.url, .deadline = std::chrono::seconds(0)};
   call.body = to_json(delivery.event).dump(-1, ' ', false, Json::error_handler_t::replace);
   const auto now = std::chrono::floor<std::chrono::seconds>(clock_.now());
@@ -99,7 +99,7 @@ Task<void> WebhookSender::settle(delivery_rows::Delivery delivery, std::string f
 Task<void> WebhookSender::deliver(delivery_rows::Delivery delivery) {
   std::string failure = co_await send(delivery);
   const auto written = co_await attempt(settle(std::move(delivery), std::move(failure)));
-  // Its lease ends, and it is sent again.
+  // The lease ends, and the event is sent again.
   if (const auto* error = std::get_if<Error>(&written))
     log::warn("a delivery was not written down", {{"reason", error->what()}});
 }
@@ -130,7 +130,7 @@ Task<void> WebhookSender::run() {
     const bool look = poked_.exchange(false) || tick % kTicksPerLook == 0;
     if (look) {
       Deliveries due = co_await take(options_.at_once);
-      // What was left for later is due at once.
+      // More may be due than one batch.
       if (!due.empty()) poked_ = true;
       for (delivery_rows::Delivery& delivery : due) {
         auto counted = std::make_shared<UnderWay>(*this, delivery.webhook);

@@ -13,16 +13,16 @@
 
 namespace sandgate {
 
-// Sends events to webhooks: at least once each, leased by row, so that any number of replicas may
-// run one and a killed one loses nothing. A failed delivery is tried again with growing pauses for
-// a day; a receiver that failed last gets one request at a time. Redirects are failures, and
-// addresses that are not public are not connected to unless allow_private.
+// Sends events to webhooks, each at least once. Deliveries are leased by row, so any number of
+// replicas may run a sender, and a crash loses nothing. A failed delivery is retried with growing
+// pauses for a day; a failing receiver gets one request at a time. Redirects count as failures.
+// Without allow_private, addresses that are not public are refused.
 class WebhookSender {
  public:
   struct Options {
     bool allow_private = false;
-    size_t at_once = 128;  // eight to each webhook, and 32 to those of one owner
-    std::chrono::milliseconds deadline{10'000};  // of one delivery, up to the answer's head
+    size_t at_once = 128;  // 8 per webhook, 32 per owner
+    std::chrono::milliseconds deadline{10'000};  // of one delivery, to the response's head
     std::chrono::milliseconds lease{60'000};  // must exceed deadline
     std::chrono::seconds patience{24 * 3600};
   };
@@ -30,11 +30,11 @@ class WebhookSender {
                 Options options)
       : database_(database), vault_(vault), client_(client), clock_(clock), options_(options) {}
 
-  // Delivers what is due now, one batch; returns how many were tried.
+  // Sends one batch of due deliveries, one after another; returns how many.
   Task<size_t> step();
-  // Delivers for ever; a slow receiver delays only itself.
+  // Sends due deliveries until cancelled; a slow receiver delays only its own.
   Task<void> run();
-  // Tells run() that there may be something to send. Thread-safe: for Notifications ('events').
+  // Makes run() look for deliveries. Thread-safe: for Notifications ('events').
   void poke() { poked_ = true; }
 
   // Writes sandgate_webhook_deliveries_total and sandgate_webhook_deliveries_in_flight.
@@ -44,9 +44,9 @@ class WebhookSender {
   using Deliveries = std::vector<delivery_rows::Delivery>;
   class UnderWay;
   Task<Deliveries> take(size_t most);
-  // Tries once and writes down what came of it. Throws nothing.
+  // Tries once and records the result. Throws nothing.
   Task<void> deliver(delivery_rows::Delivery delivery);
-  // Why the receiver has not got it; empty when it has.
+  // Why the delivery failed; empty on success.
   Task<std::string> send(const delivery_rows::Delivery& delivery);
   Task<void> settle(delivery_rows::Delivery delivery, std::string failure);
   HttpCall call_for(const delivery_rows::Delivery& delivery) const;
@@ -58,7 +58,7 @@ class WebhookSender {
   const Options options_;
   std::atomic<bool> poked_{true};
   mutable std::mutex mutex_;
-  std::multiset<int64_t> under_way_;  // row ids of webhooks
+  std::multiset<int64_t> under_way_;  // webhook row ids, one per delivery
   std::atomic<uint64_t> delivered_{0}, failed_{0}, given_up_{0};
 };
 

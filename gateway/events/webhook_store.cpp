@@ -66,7 +66,7 @@ void write_webhook(pqxx::work& tx, const std::string& owner, const WebhookDraft&
         owner, draft.name, draft.url, types);
 }
 
-// The trail holds what was configured, not how deliveries go.
+// The audit trail records configuration, not the state of deliveries.
 Json configured(const std::optional<Webhook>& webhook) {
   if (!webhook) return nullptr;
   return {{"name", webhook->name}, {"url", shown_url(webhook->url)}, {"types", webhook->types}};

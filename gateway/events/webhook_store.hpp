@@ -11,7 +11,7 @@
 
 namespace sandgate {
 
-// What a PUT asks for; without a secret the one there is stays.
+// The body of a PUT; without a secret the stored one is kept.
 struct WebhookDraft {
   std::string name;
   std::optional<TenantId> tenant;
@@ -20,24 +20,24 @@ struct WebhookDraft {
   std::vector<std::string> types;
 };
 
-// What the vault binds a webhook's secret to.
+// The vault context under which a webhook's secret is sealed.
 std::string webhook_vault_context(const std::string& tenant, const std::string& name);
 
-// Webhooks in PostgreSQL, their secrets sealed by the vault. What waits to be sent goes with them.
+// Webhooks in PostgreSQL, with sealed secrets. Removing one deletes its pending deliveries.
 class WebhookStore {
  public:
   static constexpr int64_t kMostPerTenant = 20;
 
   WebhookStore(Database& database, const Vault& vault) : database_(database), vault_(vault) {}
 
-  // A disabled one is enabled again. Throws Error(invalid) when a new one has no secret, and
-  // Error(quota_exceeded) when the owner has too many.
+  // Creates or replaces a webhook and enables it. Throws Error(invalid) when a new webhook has no
+  // secret, and Error(quota_exceeded) when the owner has kMostPerTenant already.
   Task<Webhook> put(WebhookDraft draft, Actor actor);
   // Throws Error(not_found).
   Task<void> remove(std::optional<TenantId> tenant, std::string name, Actor actor);
 
   Task<std::optional<Webhook>> find(std::optional<TenantId> tenant, std::string name);
-  // The owner's, by name, after `after`.
+  // The owner's webhooks in order of name, beginning after `after`.
   Task<std::vector<Webhook>> list(std::optional<TenantId> tenant, std::string after, int64_t limit);
 
  private:
