@@ -14,18 +14,18 @@ namespace sandgate {
 
 using ExportSecrets = std::map<std::string, Secret>;
 
-// What an exporter is made of. `http` and `clock` must outlive it.
+// Parts of an exporter. `http` and `clock` must outlive it.
 struct ExporterParts {
   HttpClient& http;
   const Clock& clock;
-  std::string name;  // of the export
+  std::string name;  // the export's
   Json settings;
   ExportSecrets secrets;
 };
 
 struct ExportKind {
   std::string_view name;
-  // Adds what is wrong, with paths below /settings and /secrets.
+  // Adds problems, with paths below /settings and /secrets.
   void (*validate)(const Json& settings, const ExportSecrets& secrets, Problems& problems);
   std::unique_ptr<Exporter> (*make)(ExporterParts parts);
 };

@@ -5,7 +5,7 @@
 namespace sandgate {
 namespace {
 
-// Of `usage_event e`.
+// Columns of `usage_event e`.
 std::string event_columns() {
   return std::string(kUsageColumns) +
          ", e.sequence, trim_scale(e.quantity_before) AS quantity_before ";

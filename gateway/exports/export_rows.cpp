@@ -39,7 +39,7 @@ ExportRow export_from(const pqxx::row& row, const Vault& vault) {
   try {
     result.secrets = opened_secrets(row, vault, result.name);
   } catch (const Error&) {
-    // Nobody is kept from seeing it, and the others, by that.
+    // The export is still listed, so that its secrets can be set again.
     result.sealed_away = true;
     result.error = "its secrets are sealed under another master key: set them again";
   }
@@ -119,7 +119,7 @@ std::vector<std::string> due(pqxx::work& tx) {
 
 std::optional<ExportRow> take(pqxx::work& tx, const Vault& vault, const std::string& name) {
   const auto rows = tx.exec_params(
-      // 200 retries and 200 events, eight at once, ten seconds each, take nine.
+      // A round takes up to nine: 200 retries and 200 events, eight at once, ten seconds each.
       "UPDATE export SET lease_until = now() + interval '10 minutes' WHERE name = $1"
       " AND enabled AND next_try_at <= now() AND lease_until <= now() RETURNING " +
           std::string(kExportColumns),
@@ -131,8 +131,7 @@ std::optional<ExportRow> take(pqxx::work& tx, const Vault& vault, const std::str
 void finish(pqxx::work& tx, const ExportRow& row, const Round& round) {
   const bool failed = !round.error.empty();
   const int64_t wait = round.wait.value_or(std::chrono::seconds(0)).count();
-  // Settings that changed meanwhile are tried at once; what was delivered is delivered all the
-  // same.
+  // Settings that changed meanwhile are tried at once; deliveries of this round count all the same.
   tx.exec_params(
       "UPDATE export SET cursor = greatest(cursor, $2), sent = sent + $3, lease_until = now(),"
       " failures = CASE WHEN version <> $4 OR NOT $5 THEN 0 ELSE failures + 1 END,"

@@ -8,7 +8,7 @@
 #include "gateway/core/crypto.hpp"
 #include "gateway/exports/export_catalog.hpp"
 
-// Exports as rows. Everything here runs in a transaction of the caller's.
+// SQL statements on exports. All functions run in the caller's transaction.
 namespace sandgate {
 
 struct ExportRow {
@@ -18,12 +18,12 @@ struct ExportRow {
   bool enabled = true;
   int64_t cursor = 0, sent = 0, version = 0;
   int failures = 0;
-  std::string error;  // why the last try failed; empty: it did not
-  bool sealed_away = false;  // under another master key: its secrets are not here
+  std::string error;  // of the last round; empty: it succeeded
+  bool sealed_away = false;  // secrets unreadable: sealed under another master key
   Time next_try_at, created_at, updated_at;
   int64_t dead_letters = 0;
 };
-// Without the secrets' values.
+// Without the values of secrets.
 Json to_json(const ExportRow& row);
 
 struct DeadLetter {
@@ -38,19 +38,19 @@ namespace export_rows {
 
 std::vector<ExportRow> read(pqxx::work& tx, const Vault& vault,
                             const std::optional<std::string>& name);  // by name
-// Inserts, or replaces kind, settings, secrets and enabled; what failed is tried again at once.
+// Inserts an export, or replaces kind, settings, secrets and enabled, and ends any back-off.
 void write(pqxx::work& tx, const Vault& vault, const ExportRow& row);
 bool remove(pqxx::work& tx, const std::string& name);
 
-// Names of those that are enabled, due and not worked on by another replica.
+// Names of enabled exports that are due and not leased.
 std::vector<std::string> due(pqxx::work& tx);
-// Leases one for longer than a round takes; empty when somebody else was faster.
+// Leases an export for 10 minutes, longer than a round takes; empty when it is not due or leased.
 std::optional<ExportRow> take(pqxx::work& tx, const Vault& vault, const std::string& name);
-// What a round came to; gives the lease back.
+// Writes the result of a round and ends the lease.
 struct Round {
   int64_t cursor = 0, sent = 0;
   std::string error;
-  std::optional<std::chrono::seconds> wait;  // until the next try; empty: none
+  std::optional<std::chrono::seconds> wait;  // until the next try; empty: at once
 };
 void finish(pqxx::work& tx, const ExportRow& row, const Round& round);
 
@@ -59,7 +59,7 @@ void bury(pqxx::work& tx, const std::string& name, const ExportEvent& event,
 void unbury(pqxx::work& tx, const std::string& name, const ExportEvent& event);
 std::vector<DeadLetter> read_dead(pqxx::work& tx, const std::string& name, int64_t after,
                                   int64_t limit);
-// All of an export's, or those of the given events. Returns how many.
+// Marks dead letters for retry: those of the given events, or all if empty. Returns how many.
 size_t retry(pqxx::work& tx, const std::string& name, const std::vector<std::string>& events);
 
 }  // namespace export_rows

@@ -7,10 +7,10 @@
 namespace sandgate {
 namespace {
 
-// Numbers, not events: those of refused bookings were never used.
+// In sequence numbers, not events: bookings that were rolled back leave gaps.
 constexpr int64_t kWindow = 200;
 constexpr std::chrono::seconds kLongestBackoff{300};
-constexpr std::chrono::hours kLongestWish{24};  // of a receiver's Retry-After
+constexpr std::chrono::hours kLongestWish{24};  // limit of a receiver's Retry-After
 
 void bury_refused(pqxx::work& tx, const std::string& name, const std::vector<ExportEvent>& events,
                   const Delivery& delivery) {
@@ -18,7 +18,7 @@ void bury_refused(pqxx::work& tx, const std::string& name, const std::vector<Exp
     export_rows::bury(tx, name, events[refused.index], refused.reason);
 }
 
-// How far the export gets by a delivery of its events up to `end`, and how long it waits then.
+// The cursor after a delivery of the events up to `end`, and the pause before the next round.
 export_rows::Round round_of(const ExportRow& row, int64_t end,
                             const std::vector<ExportEvent>& events, const Delivery& delivery) {
   export_rows::Round round{

@@ -4,12 +4,12 @@
 
 namespace sandgate {
 
-// Sends booked usage to where exports say, in the order of booking. Replicas take turns by a lease
-// per export. The cursor moves after the receiver has answered: a crash in between sends some
-// events again, which receivers know by their ids.
+// Sends booked usage to the configured receivers, in order of booking. Replicas take turns by a
+// lease per export. The cursor moves after the receiver's response, so a crash may repeat events;
+// receivers recognize them by their ids.
 class ExportRunner {
  public:
-  // `allow_private`: receivers may be at addresses that are not public, whatever their settings.
+  // `allow_private`: allows receivers at addresses that are not public, whatever their settings.
   ExportRunner(Database& database, const Vault& vault, HttpClient& http, const Clock& clock,
                bool allow_private = false)
       : database_(database),
@@ -18,10 +18,10 @@ class ExportRunner {
         clock_(clock),
         allow_private_(allow_private) {}
 
-  // One batch of every export that is due. Returns how many events were settled; more may wait.
+  // Sends one batch of every due export. Returns how many events were settled; more may wait.
   Task<size_t> run_once();
 
-  // How long to wait after so many failures in a row: 2 s doubling to 5 minutes.
+  // Pause after a failure that follows `failures` others in a row: 2 s doubling to 5 minutes.
   static std::chrono::seconds backoff(int failures);
 
  private:

@@ -27,7 +27,7 @@ Json trace_of(const ExportRow& row) {
   return trace;
 }
 
-// Exporters read what is kept as it is.
+// Exporters read the stored settings as they are and expect no nulls.
 Json without_nulls(const Json& settings) {
   Json kept = Json::object();
   for (const auto& [name, value] : settings.items())
@@ -61,8 +61,8 @@ ExportRow put_in(pqxx::work& tx, const Vault& vault, const ExportStore::Draft& d
 }  // namespace
 
 Task<ExportRow> ExportStore::put(Draft draft, ChangeTrail trail) {
-  // What is booked at this moment is of the past too, with numbers drawn before others that can be
-  // seen already.
+  // Bookings under way belong to the past too, but their lower sequence numbers may commit after
+  // higher ones that are visible already.
   int64_t through = 0;
   if (draft.since) through = co_await booked_through(database_);
   auto work = [this, draft, trail, through](pqxx::work& tx) {

@@ -5,7 +5,7 @@
 
 namespace sandgate {
 
-// Exports as the operator sets them; secrets are sealed and never shown.
+// The operator's export configuration; secrets are sealed and never returned.
 class ExportStore {
  public:
   ExportStore(Database& database, const Vault& vault) : database_(database), vault_(vault) {}
@@ -13,20 +13,20 @@ class ExportStore {
   struct Draft {
     std::string name, kind;
     Json settings;
-    std::optional<ExportSecrets> secrets;  // empty: keeps those that are stored
+    std::optional<ExportSecrets> secrets;  // empty: keeps the stored ones
     bool enabled = true;
-    // Where a new export begins: usage from this moment on; empty: what is booked from now on.
+    // A new export begins with usage from `since`; empty: with what is booked from now on.
     std::optional<Time> since;
   };
-  // Throws Error(invalid) with every problem, conflict when `kind` differs from the stored one.
+  // Throws Error(invalid) with every problem, and conflict when `kind` differs from the stored one.
   Task<ExportRow> put(Draft draft, ChangeTrail trail);
-  Task<std::vector<ExportRow>> list();  // by name
+  Task<std::vector<ExportRow>> list();  // in order of name
   Task<ExportRow> get(std::string name);  // throws Error(not_found)
   Task<void> remove(std::string name, ChangeTrail trail);  // throws Error(not_found)
 
-  // By order of booking; `after` is the last sequence seen. Throws Error(not_found).
+  // In order of booking, beginning after the sequence `after`. Throws Error(not_found).
   Task<std::vector<DeadLetter>> dead_letters(std::string name, int64_t after, int64_t limit);
-  // Puts dead letters in line again, all or the given events'. Returns how many.
+  // Marks dead letters for retry: those of the given events, or all if empty. Returns how many.
   Task<size_t> retry(std::string name, std::vector<std::string> events);
 
  private:

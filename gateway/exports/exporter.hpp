@@ -8,27 +8,27 @@
 
 namespace sandgate {
 
-// One booked event on its way out.
+// One booked usage event to send.
 struct ExportEvent {
   int64_t sequence = 0;  // order of booking
   UsageRow row;
-  std::string quantity_before;  // of this sandbox and meter, exact
+  std::string quantity_before;  // of this sandbox and meter before this event, exact
 };
 
-// What became of events that were sent, from the front.
+// The result of sending a batch: a settled prefix, and what stopped the rest.
 struct Delivery {
   struct Refused {
     size_t index;
     std::string reason;
   };
-  size_t settled = 0;  // accepted by the receiver, of no concern to it, or refused for good
+  size_t settled = 0;  // accepted, not for this receiver, or refused for good
   size_t accepted = 0;
   std::vector<Refused> refused;  // indexes below `settled`
-  std::string stopped;  // why the rest has to be sent again; empty: nothing is left
+  std::string stopped;  // why the rest has to be sent again; empty: all settled
   std::optional<std::chrono::seconds> retry_after;
 };
 
-// One receiver. Events may come again after a crash: what makes them count once is the event's id.
+// One receiver. A crash may repeat events; receivers have to deduplicate them by id.
 class Exporter {
  public:
   virtual ~Exporter() = default;

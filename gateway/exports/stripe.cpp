@@ -33,14 +33,14 @@ std::string form_field(std::string_view name, std::string_view value) {
   return text;
 }
 
-// Rounding the running total, not each event, keeps the sum of what is sent within half a step.
+// Rounding the running total instead of each event keeps the sum sent within half a step.
 std::string telescoped(const ExportEvent& event) {
   const Decimal before = Decimal::from_sql(event.quantity_before);
   const Decimal after = before + Decimal::from_sql(event.row.quantity);
   return (after.rounded(kValueDigits) - before.rounded(kValueDigits)).to_string();
 }
 
-// What one event came to.
+// The result for one event.
 struct Verdict {
   enum Kind { accepted, skipped, refused, later } kind = accepted;
   std::string reason;
@@ -61,10 +61,10 @@ Verdict verdict_of(const HttpReply& reply) {
     code = text("code");
     message = text("message").substr(0, 200);
   }
-  // It has the event from before: that is what was wanted.
+  // An earlier try was accepted.
   if (code == "duplicate_meter_event") return {};
   const std::string reason = std::to_string(reply.status) + " " + code + " " + message;
-  // A redirect is somebody's page between here and there: it says nothing of the event.
+  // A redirect comes from an intermediary and says nothing about the event.
   const bool passing = reply.status < 400 || reply.status == 401 || reply.status == 403 ||
                        reply.status == 408 || reply.status == 409 || reply.status == 429 ||
                        reply.status >= 500;
@@ -107,7 +107,7 @@ class StripeExporter : public Exporter {
     return delivery;
   }
 
-  // The text of a member of one of the settings' tables; empty: none.
+  // The string under `name` in one of the settings' tables; empty: none.
   std::string mapped(const char* table, const std::string& name) const {
     const Json entries = parts_.settings.value(table, Json::object());
     return entries.value(name, "");
@@ -133,7 +133,7 @@ class StripeExporter : public Exporter {
     const bool charge = parts_.settings.value("value", "quantity") == "charge";
     const auto seconds =
         std::chrono::floor<std::chrono::seconds>(event.row.interval_start).time_since_epoch();
-    // Ours for ever, and of no meaning to anybody else.
+    // Stable across retries, and without meaning to others.
     const std::string identifier = sha256_hex(parts_.name + "/" + event.row.id);
     HttpCall call{.method = "POST",
                   .url = parts_.settings.value("url", kStripeUrl) + "/v1/billing/meter_events",

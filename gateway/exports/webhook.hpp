@@ -3,12 +3,11 @@
 
 namespace sandgate {
 
-// Batches of usage events as JSON to any receiver, signed as webhooks are: header
+// POSTs batches of usage events as JSON to any receiver, signed like webhooks: header
 // Sandgate-Signature: t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">.
 //   settings: url, allow_private
 //   secrets:  secret
-// A 2xx takes the batch; redirects, 408, 425, 429 and 5xx have it sent again; other answers refuse
-// it.
+// A 2xx accepts the batch; redirects, 408, 425, 429 and 5xx cause a retry; other answers refuse it.
 ExportKind webhook_export_kind();
 
 }  // namespace sandgate
