@@ -41,7 +41,7 @@ Task<void> AppConnection::secure(asio::ssl::context& context) {
 }
 
 AppConnection::~AppConnection() {
-  // A lingering close would wait in this thread.
+  // A lingering close would block this thread.
   const ::linger at_once{0, 0};
   if (socket_.is_open())
     ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -61,7 +61,7 @@ Task<size_t> AppConnection::read() {
     begin_ = 0;
   }
   if (tls_) co_return co_await read_secure();
-  // After a read that took all there was, asking again at once would be in vain.
+  // A read that left room has emptied the socket, so wait before the next one.
   bool ask = !drained_;
   for (;;) {
     if (!ask) co_await wait(Socket::wait_read);
@@ -95,7 +95,7 @@ ssize_t AppConnection::send_some(const Buffers& buffers) {
   message.msg_iovlen = parts.size();
   const ssize_t put = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (put >= 0) return put;
-  // Also while it is still connecting.
+  // Also while the connection is being made.
   if (is_later()) return kLater;
   refused_ = errno == ECONNREFUSED;
   return kBroken;
@@ -139,7 +139,7 @@ void AppConnection::give_up() {
 
 bool AppConnection::stale() const {
   char unasked = 0;
-  // The descriptor's number, not the object: another loop may look.
+  // Uses the descriptor only: another executor's thread may call this.
   const int descriptor = const_cast<AppConnection*>(this)->socket_.native_handle();
   return ::recv(descriptor, &unasked, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || !is_later();
 }

@@ -14,8 +14,8 @@
 
 namespace sandgate::ports {
 
-// A connection to a program in a sandbox, on one loop; one reader and one writer at a time. The
-// sandbox may hold the same socket and make it block: no call here relies on its mode.
+// A connection to a program in a sandbox, bound to one executor; one concurrent reader and writer.
+// The sandbox may share the socket and change its mode, so no call relies on non-blocking mode.
 class AppConnection {
  public:
   static constexpr size_t kBufferBytes = 32 * 1024;
@@ -25,33 +25,33 @@ class AppConnection {
   AppConnection(const AppConnection&) = delete;
   AppConnection& operator=(const AppConnection&) = delete;
 
-  // Begins TLS where the other side wants it: before anything else. Throws Error(unavailable).
+  // Runs the TLS handshake if the backend requires TLS; call first. Throws Error(unavailable).
   Task<void> secure(asio::ssl::context& context);
 
-  // Waits for bytes and adds them behind the unread ones; 0 when the program ended or broke the
-  // connection. Throws Error(timeout) after give_up(). There must be room.
+  // Appends received bytes to unread(); returns how many, 0 when the program closed or broke the
+  // connection. Throws Error(timeout) after give_up(). The buffer must not be full().
   Task<size_t> read();
   std::string_view unread() const { return {buffer_.get() + begin_, end_ - begin_}; }
   void consume(size_t bytes) { begin_ += bytes; }
   bool full() const { return begin_ == 0 && end_ == kBufferBytes; }
 
-  // False when the program takes no more; what it still says can be read. Throws as read().
+  // False when the program accepts no more data; its answer may still be read. Throws as read().
   Task<bool> write(std::span<const asio::const_buffer> buffers);  // at most four
   void end_writing();
 
-  // Ends the read and write in progress.
+  // Cancels the read and write in progress; they throw Error(timeout).
   void give_up();
 
-  // Whether nobody answered the connect.
+  // Whether the connection was refused.
   bool refused() const { return refused_; }
-  // Not fit for another request: it was ended, or says something unasked.
+  // Whether it cannot serve another request: it was closed, or has sent unrequested data.
   bool stale() const;
   const std::string& key() const { return key_; }
   const asio::any_io_executor& executor() const { return executor_; }
   const std::string& path_prefix() const { return path_prefix_; }
   const std::vector<std::pair<std::string, std::string>>& headers() const { return headers_; }
 
-  std::chrono::steady_clock::time_point idle_since{};  // the pool's
+  std::chrono::steady_clock::time_point idle_since{};  // set by the pool
 
  private:
   using Buffers = std::array<asio::const_buffer, 4>;
@@ -59,7 +59,7 @@ class AppConnection {
 
   Task<void> wait(Socket::wait_type what);
   Task<size_t> read_secure();
-  // What the kernel took; -1: nothing now, -2: broken.
+  // Bytes sent; -1: would block, -2: broken.
   ssize_t send_some(const Buffers& buffers);
 
   const asio::any_io_executor executor_;

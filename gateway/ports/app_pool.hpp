@@ -9,15 +9,15 @@
 
 namespace sandgate::ports {
 
-// Connections to programs in sandboxes that wait for the next request, by sandbox and port, each
-// on the loop it was made on. Bounded: at most kMaxIdle wait per port and kMaxBusy exchanges run.
+// Pool of idle connections to programs in sandboxes, by sandbox and port, each used on the executor
+// it was made on. Per port, at most kMaxIdle connections wait and kMaxBusy exchanges run.
 // Thread-safe.
 class AppPool {
  public:
   static constexpr size_t kMaxIdle = 64, kMaxBusy = 1024;  // per port
-  static constexpr std::chrono::seconds kMaxAge{15};  // a waiting connection is dropped then
+  static constexpr std::chrono::seconds kMaxAge{15};  // idle connections are dropped then
 
-  // One running exchange.
+  // Counts one exchange as running until destruction.
   class Seat {
    public:
     Seat(AppPool& pool, std::string key) : pool_(pool), key_(std::move(key)) {}
@@ -32,40 +32,40 @@ class AppPool {
   };
   AppPool();
 
-  // Throws Error(unavailable) when the port has all the exchanges it may have.
+  // Throws Error(unavailable) when kMaxBusy exchanges of the port are running.
   std::unique_ptr<Seat> enter(std::string key);
 
-  // One that waits on this loop, not longer than `age`; null when there is none.
+  // An idle connection of this executor, idle no longer than `age`; null when there is none.
   std::unique_ptr<AppConnection> take(const std::string& key, const asio::any_io_executor& executor,
                                       std::chrono::milliseconds age = kMaxAge);
   void put(std::unique_ptr<AppConnection> connection);
 
-  // Drops those of a sandbox; of all when the id is empty.
+  // Drops the idle connections of a sandbox; all of them when the id is empty.
   void drop(const std::string& sandbox);
-  void sweep();  // those that are too old or were ended
+  void sweep();  // drops idle connections that are too old or closed
   Task<void> run();  // sweep every second until cancelled
 
   size_t waiting() const;
-  // For connections that are to be secured.
+  // For AppConnection::secure().
   asio::ssl::context& tls() { return tls_; }
 
  private:
   using Connections = std::vector<std::unique_ptr<AppConnection>>;
   struct Port {
-    Connections idle;  // used last at the end
+    Connections idle;  // the most recently used last
     size_t busy = 0;
   };
 
   void leave(const std::string& key);
-  // Of those whose key begins so.
+  // Removes the idle connections for which `goes` holds, of keys that begin with `prefix`.
   template <class Goes>
   void remove(const std::string& prefix, Goes goes);
-  // Each on its own loop.
+  // Destroys each connection on its own executor.
   static void destroy(Connections connections);
 
   asio::ssl::context tls_{asio::ssl::context::tls_client};
   mutable std::mutex mutex_;
-  std::map<std::string, Port> ports_;  // by key, so that a sandbox's are beside each other
+  std::map<std::string, Port> ports_;  // in order of key, so that a sandbox's ports are adjacent
 };
 
 }  // namespace sandgate::ports

@@ -9,7 +9,7 @@ namespace {
 
 namespace beast = boost::beast::http;
 
-// A head must fit a connection's buffer.
+// Must fit into a connection's buffer.
 constexpr uint32_t kMaxHead = 24 * 1024;
 constexpr size_t kMaxFields = 200;
 
@@ -40,7 +40,7 @@ size_t AppResponse::parse_head(std::string_view bytes) {
   }
   head_bytes_ += used;
   if (failure && failure != beast::error::need_more) throw malformed(failure.message());
-  // The parser bounds each line, not all of them.
+  // The parser limits single lines only.
   if (head_bytes_ > kMaxHead) throw malformed("its head is too long");
   if (head_done_) eager(true);
   return used;
@@ -60,7 +60,7 @@ void AppResponse::on_response_impl(int code, string_view reason, int, error_code
 }
 
 void AppResponse::on_field_impl(field id, string_view name, string_view value, error_code& ec) {
-  // Trailers come after what they describe was passed on.
+  // Ignore trailers: the fields were passed on already.
   if (head_done_) return;
   if (fields_.size() == kMaxFields || (id == field::content_length && ++lengths_ > 1) ||
       (id == field::transfer_encoding &&

@@ -8,19 +8,19 @@
 
 namespace sandgate::ports {
 
-// Reads one answer of a program in a sandbox, as hostile as a client. What two readers could
-// frame differently is refused.
+// Parses one response of a program in a sandbox, which is untrusted. Rejects ambiguous framing,
+// heads over 24 KiB and more than 200 fields.
 class AppResponse final : public http::BodyParser<false> {
  public:
   using field = boost::beast::http::field;
 
-  // `to_head`: the answer to a HEAD request has no body, whatever it says.
+  // `to_head`: answers a HEAD request, so it has no body, whatever its fields say.
   explicit AppResponse(bool to_head);
 
-  // Takes head bytes; returns how many it used. Throws Error(unavailable).
+  // Consumes bytes of the head; returns how many. Throws Error(unavailable).
   size_t parse_head(std::string_view bytes);
   bool head_done() const { return head_done_; }
-  // Takes bytes of a chunked body into `into`; returns how many it used. Throws the same.
+  // Decodes bytes of a chunked body into `into`; returns how many it consumed. Throws the same.
   size_t parse_body(std::string_view bytes, std::span<char> into);
 
   int status() const { return status_; }

@@ -22,12 +22,12 @@ constexpr std::array<std::string_view, 9> kHopByHop{"Connection",
                                                     "Trailer",
                                                     "Transfer-Encoding",
                                                     "Upgrade"};
-// Written anew, each from what is known here.
+// Written anew from what the gateway knows.
 constexpr std::array<std::string_view, 7> kOurs{
     "Content-Length",     "Expect",      "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host",
     "X-Forwarded-Prefix", "X-Request-Id"};
-// What is meant for the program, whatever a Connection field says: else a client could take away
-// what a proxy before us added, or have the program see a request that nobody sent.
+// Fields for the program, whatever a Connection field says: otherwise a client could remove what a
+// proxy in front added, or change the request's meaning.
 constexpr std::array<std::string_view, 12> kEndToEnd{
     "Host", "Authorization", "Cookie", "Set-Cookie", "Origin",    "Referer",
     "Via",  "Cache-Control", "Accept", "Forwarded",  "X-API-Key", "X-Real-IP"};
@@ -51,7 +51,7 @@ bool is_end_to_end(std::string_view name) {
                      [&](std::string_view prefix) { return starts_with(name, prefix); });
 }
 
-// As git and curl send a key that was given to them as a name or a password.
+// git and curl send a key as the user name or the password.
 bool has_key_in_basic(std::string_view credential) {
   const auto text = base64_decode(http::trimmed(credential));
   if (!text) return false;
@@ -61,7 +61,7 @@ bool has_key_in_basic(std::string_view credential) {
          api_secret_hash(pair.substr(std::min(colon + 1, pair.size()))).has_value();
 }
 
-// A key of Sandgate's, in either of its two fields. A program may use the same fields for its own.
+// Whether the value is a Sandgate key; programs may use the same fields for their own keys.
 bool is_gateway_key(std::string_view name, std::string_view value) {
   if (equal_ignoring_case(name, "X-API-Key"))
     return api_secret_hash(http::trimmed(value)).has_value();
@@ -76,7 +76,7 @@ bool is_gateway_key(std::string_view name, std::string_view value) {
 bool stays_here(std::string_view name, std::string_view value, std::string_view connection) {
   return is_hop_by_hop(name, connection) || is_one_of(name, kOurs) ||
          starts_with(name, kSandgatePrefix) || is_gateway_key(name, value) ||
-         // A page that was opened with its token would tell it on.
+         // The referring page's URL may contain its token.
          (equal_ignoring_case(name, "Referer") &&
           value.find(kTokenParameter) != std::string_view::npos);
 }
@@ -116,7 +116,7 @@ void append_framing(std::string& head, const Forwarding& forwarding) {
   }
 }
 
-// One list, in however many fields it came.
+// All Connection fields joined into one list.
 std::string connection_of(const http::Headers& headers) {
   std::string list;
   for (const auto& [name, value] : headers.fields())
@@ -151,7 +151,7 @@ std::string forwarded_head(const Forwarding& forwarding) {
   append_target(head, forwarding);
   for (const auto& [name, value] : headers.fields()) {
     if (stays_here(name, value, connection)) continue;
-    // A backend that is reached by path has a Host of its own, among its fields.
+    // The Host of a backend reached by path is among upstream_headers.
     if (!forwarding.upstream_prefix.empty() && equal_ignoring_case(name, "Host")) continue;
     if (!equal_ignoring_case(name, "Cookie")) {
       append_field(head, name, value);

@@ -6,36 +6,36 @@
 
 namespace sandgate::ports {
 
-// How a request's body travels to the program.
+// How a request's body is framed for the program.
 struct BodyFraming {
   std::optional<uint64_t> length;
-  bool chunked = false;  // neither: no body
+  bool chunked = false;  // without length too: no body
 };
 
 struct Forwarding {
   const http::Request& request;
   const PortAddress& address;
-  std::string_view upstream_prefix;  // of a backend that is reached by path itself
+  std::string_view upstream_prefix;  // of a backend reached by path; else empty
   const std::vector<std::pair<std::string, std::string>>& upstream_headers;
   BodyFraming body;
   bool upgrade = false;
-  bool tls = false;  // how the client came
+  bool tls = false;  // the client's connection
 };
 
-// The head that a program in a sandbox is sent. It is made anew, so that there is one reading of
-// it: hop-by-hop fields, what authenticates to Sandgate (its keys, tokens and cookies) and the
-// client's framing stay here; the program's own Authorization, Host and cookies pass.
+// The request head for a program in a sandbox, written anew so that it parses in one way only.
+// Leaves out hop-by-hop fields, the client's framing, and Sandgate's own keys, tokens and cookies;
+// the program's Authorization, Host and cookies pass.
 std::string forwarded_head(const Forwarding& forwarding);
 
-// Whether a field concerns one connection only: it never passes. `connection` is the value of the
-// Connection field, which may name more; a field that is known to be for the program or the client
-// (Host, Authorization, cookies, Content-…) passes even when it is named there.
+// Whether a field applies to one connection only and is never forwarded. `connection` is the value
+// of the Connection field, which may name more such fields. End-to-end fields (Host, Authorization,
+// cookies, Content-…) are forwarded even when named there.
 bool is_hop_by_hop(std::string_view name, std::string_view connection);
 
-// "https" when the client or a proxy before us says so.
+// "https" if the client connected by TLS or its X-Forwarded-Proto says https, else "http".
 std::string_view scheme_of(const http::Request& request, bool tls);
 
-// Appends "Name: value\r\n" so that no value can end its line.
+// Appends "Name: value\r\n" with control characters replaced, so that a value cannot end its line.
 void append_field(std::string& head, std::string_view name, std::string_view value);
 
 }  // namespace sandgate::ports

@@ -14,15 +14,15 @@ constexpr std::string_view kPathForm = "/p/";
 
 std::string_view without_port(std::string_view host) {
   const size_t colon = host.rfind(':');
-  // An IPv6 address in brackets is no name of ours.
+  // A bracketed IPv6 address contains colons, but is never a name here.
   return colon == std::string_view::npos || host.ends_with(']') ? host : host.substr(0, colon);
 }
 
-// What stands before the domain; empty when the host is not below it.
+// The part of the host before the domain; empty when the host is not below it.
 std::string_view label_of(const http::Request& request, std::string_view domain) {
   if (domain.empty()) return {};
   std::string_view host = without_port(request.headers.find("Host").value_or(""));
-  if (host.ends_with('.')) host.remove_suffix(1);  // the same name, written absolutely
+  if (host.ends_with('.')) host.remove_suffix(1);  // absolute form of the same name
   const std::string_view below = without_port(domain);
   if (host.size() <= below.size() + 1) return {};
   const std::string_view end = host.substr(host.size() - below.size());

@@ -9,23 +9,23 @@
 
 namespace sandgate::ports {
 
-// Where a request for a port goes. Path and query are as the client wrote them, for the app to
-// decode, and refer to the request's target.
+// The target of a request for a port. Path and query are views of the request's target, not
+// decoded.
 struct PortAddress {
   SandboxId sandbox;
   uint16_t port = 0;
   std::string prefix;  // "/p/<id>/<port>" of the path form; empty when the host names the port
-  std::string_view path;  // begins with '/'; empty: the slash behind the prefix is missing
+  std::string_view path;  // begins with '/'; empty: the prefix lacks a '/'
   std::string_view query;  // without '?'
 };
 
-// Whether the request is for a port: its path begins with "/p/", or its Host is below `domain`
-// (which may name a port of its own; empty: none).
+// Whether the request is for a port: its path begins with "/p/", or its Host is below `domain`,
+// which may include a port; empty: only paths count.
 bool is_for_port(const http::Request& request, std::string_view domain);
-// Empty when the name of the port is malformed.
+// Empty when the sandbox or port is malformed.
 std::optional<PortAddress> port_address(const http::Request& request, std::string_view domain);
 
-// "8080-sb….example.com", "/p/sb…/8080". `port`: a number, or what stands for one.
+// "8080-sb….example.com" and "/p/sb…/8080". `port`: a number or a placeholder.
 std::string port_host(const SandboxId& sandbox, std::string_view port, std::string_view domain);
 std::string port_prefix(const SandboxId& sandbox, std::string_view port);
 

@@ -11,8 +11,8 @@ Error not_open() {
   return Error(ErrorCode::not_found, "no such port is open: see POST /v1/sandboxes/{id}/ports");
 }
 
-// Throws Error(unauthenticated), or Error(not_found) when the sandbox has ended, and its ports with
-// it. Wakes no sandbox: whoever comes has shown nothing yet.
+// Throws Error(unauthenticated), or Error(not_found) when the sandbox has ended. Never resumes a
+// sandbox, since the client is not authenticated yet.
 Task<void> check_comer(SandboxAccess& access, const OpenPort& port, const SandboxId& sandbox,
                        const BroughtToken& brought) {
   std::optional<Error> refusal;
@@ -93,13 +93,13 @@ Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody&
   const BroughtToken brought = brought_token(request, *address);
   auto checking = check_comer(access_, *port, address->sandbox, brought);
   co_await std::move(checking);
-  // Whoever was let through uses the sandbox.
+  // An admitted client acts as a user of the sandbox.
   request.caller = {.role = http::Role::developer, .tenant = port->tenant};
   admission_.give_place(request, http::Comer::visitor);
   request.caller.suspended = co_await tenants_.is_suspended(port->tenant);
   auto opening = access_.open(request.caller, address->sandbox.value, Verb::ports);
   auto opened = co_await attempt(std::move(opening));
-  // With a sandbox its ports are closed.
+  // The ports of an ended sandbox count as closed.
   if (const auto* failure = std::get_if<Error>(&opened))
     throw says_ended(*failure) ? not_open() : *failure;
   OpenSandbox box = std::get<OpenSandbox>(std::move(opened));

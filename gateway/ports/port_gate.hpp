@@ -8,9 +8,9 @@
 
 namespace sandgate::ports {
 
-// Stands before the API: what is for a port goes to the program in its sandbox, everything else
-// to `inner`. Only ports that were opened, by number or all at once, only sandboxes that run, and
-// never an address of the client's choosing.
+// Responder in front of the API: relays requests for open ports to programs in sandboxes and passes
+// all others to `inner`. Reaches only opened ports (by number or all at once) of running sandboxes,
+// and never an address of the client's choice.
 class PortGate final : public http::Responder {
  public:
   struct Settings {
@@ -37,7 +37,7 @@ class PortGate final : public http::Responder {
   Task<http::Response> serve(http::Request& request, http::IncomingBody& body);
   Task<http::Response> admit(http::Request& request, http::IncomingBody& body);
   Task<PortStore::Shared> find(const PortAddress& address);
-  // Whether the port is open as it was: opened anew, its earlier token has ended.
+  // Whether the port is still open under this salt; opening it again ends earlier tokens.
   Task<bool> is_open(PortAddress address, std::string salt);
   Task<PortStore::Shared> row_of(const SandboxId& sandbox, uint16_t port);
 

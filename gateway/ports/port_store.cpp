@@ -36,7 +36,7 @@ std::optional<OpenPort> read_port(pqxx::work& tx, const std::string& key) {
   return port_from(rows[0]);
 }
 
-// What the same request opened before. Throws Error(conflict) when the key meant something else.
+// The port that the same request opened before. Throws Error(conflict) for another request.
 std::optional<OpenPort> find_repeated(pqxx::work& tx, const Repeat& repeat) {
   if (repeat.key_hash.empty()) return std::nullopt;
   const auto rows = run_prepared(
@@ -49,7 +49,7 @@ std::optional<OpenPort> find_repeated(pqxx::work& tx, const Repeat& repeat) {
 }
 
 void check_room(pqxx::work& tx, const OpenPort& port) {
-  // Counting needs a snapshot taken after the lock: a statement of its own.
+  // A separate statement, so that its snapshot is taken after the lock was granted.
   run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended('ports/' || $1, 0))",
                port.sandbox.value);
   const auto others = run_prepared(tx,
@@ -113,7 +113,7 @@ Task<Opened> PortStore::open(OpenPort port, std::optional<std::chrono::seconds> 
 
 Task<bool> PortStore::close(SandboxId sandbox, uint16_t port) {
   auto work = [sandbox, port](pqxx::work& tx) {
-    // Where every port is open, one that was closed must stay in mind.
+    // While all ports are open, a row must record that this one is closed.
     const auto kept = run_prepared(tx,
                                    "UPDATE port SET expires_at = now() WHERE sandbox = $1"
                                    " AND port = $2 AND port > 0"

@@ -11,55 +11,56 @@
 
 namespace sandgate::ports {
 
-// Stands for every port that is not open by its own number.
+// Port number of the row that opens all ports without a row of their own.
 inline constexpr uint16_t kEveryPort = 0;
 
 enum class Access { token, everyone };  // "token", "public"
 
-// A port of a sandbox that is reachable from outside.
+// A port of a sandbox that is open to the outside.
 struct OpenPort {
   SandboxId sandbox;
   TenantId tenant;
   uint16_t port = 0;
   Access access = Access::token;
-  std::string token_hash;  // empty when everyone may come
-  std::string salt;  // of this opening: what its token is made of, beside key and request
+  std::string token_hash;  // empty for Access::everyone
+  std::string salt;  // of this opening; input of its token, with key and request
   Time created_at;
-  std::optional<Time> expires_at;  // empty: with the sandbox
+  std::optional<Time> expires_at;  // empty: open until the sandbox ends
 
   bool is_over(Time now) const { return expires_at && *expires_at <= now; }
 };
 
-// A repeated request to open a port is known by its Idempotency-Key.
+// Identifies a repeated request to open a port by its Idempotency-Key.
 struct Repeat {
   std::string key_hash;  // of tenant and key; empty: no key
-  std::string request_hash;  // what the key is bound to
+  std::string request_hash;  // of the request the key is bound to
 };
 
 struct Opened {
   OpenPort port;
-  bool repeated = false;  // it was there already, by the same request
+  bool repeated = false;  // the same request had opened it before
 };
 
-// The rows of open ports, and those in use in memory; coherent through NOTIFY 'ports'.
+// The table of open ports, with a cache that NOTIFY 'ports' invalidates.
 class PortStore {
  public:
   static constexpr int64_t kMaxPerSandbox = 64;
 
-  // Subscribes: before notifications start.
+  // Subscribes to notifications; construct before they start.
   PortStore(Database& database, Notifications& notifications);
 
-  // Opens it, or changes it when it is open: then the old token ends. `lifetime` counts from now.
-  // Throws quota_exceeded and, for a key that is bound to another request, conflict.
+  // Opens the port, or replaces its opening and ends the old token. `lifetime` counts from now.
+  // Throws quota_exceeded, and conflict when the key is bound to another request.
   Task<Opened> open(OpenPort port, std::optional<std::chrono::seconds> lifetime, Repeat repeat);
   Task<bool> close(SandboxId sandbox, uint16_t port);  // whether it was open
-  // By number, kEveryPort first, without expired ones.
+  // In order of number, kEveryPort first; without expired ones.
   Task<std::vector<OpenPort>> list(SandboxId sandbox);
-  // Forgets those of ended sandboxes and those that expired a day ago.
+  // Deletes ports whose sandbox ended over a day ago, and those that expired then, unless all ports
+  // of the sandbox are open.
   Task<void> purge();
 
   using Shared = std::shared_ptr<const OpenPort>;
-  // From memory; expired ones too. Null: not open.
+  // Cached; includes expired ports. Null: not open. peek(): empty when not cached.
   Task<Shared> find(const SandboxId& sandbox, uint16_t port);
   std::optional<Shared> peek(const SandboxId& sandbox, uint16_t port);
 

@@ -10,34 +10,34 @@
 
 namespace sandgate::ports {
 
-inline constexpr std::string_view kTokenParameter = "sandgate_token";  // of queries and cookies
+inline constexpr std::string_view kTokenParameter = "sandgate_token";  // in queries and cookies
 inline constexpr std::string_view kTokenHeader = "X-Sandgate-Token";
 
-// A new token; with a key always the same one for the same `what`, so that a repeated request can
-// be given its answer again although the token is kept nowhere.
+// A new token. With a key it is derived from `what`, so that the response to a repeated request can
+// be rebuilt although tokens are not stored; otherwise it is random.
 Secret make_token(const Secret& key, std::string_view what);
 Secret make_token();
 
-// What a request brings as its token, and where it was. Of cookies there can be several: programs
-// behind other ports may set some of that name.
+// The tokens in a request. There may be several in cookies, since programs on other ports can set
+// cookies of the same name.
 struct BroughtToken {
-  std::vector<std::string_view> tokens;  // refer to the request; at most kMostTokens, none empty
-  bool in_query = false;  // then there is one
+  std::vector<std::string_view> tokens;  // views of the request; at most kMostTokens, none empty
+  bool in_query = false;  // then there is only one
 };
 inline constexpr size_t kMostTokens = 8;
 BroughtToken brought_token(const http::Request& request, const PortAddress& address);
-// Throws Error(unauthenticated) unless one of them opens the port.
+// Throws Error(unauthenticated) unless the port is public or one of the tokens opens it.
 void check_token(const OpenPort& port, const BroughtToken& brought);
 
-// A query or a Cookie header without what is for us; the rest unchanged.
+// Removes the token; the rest is unchanged.
 std::string query_without_token(std::string_view query);
 std::string cookies_without_token(std::string_view cookies);
-// Names that browsers take for the path / only, and how they are kept below a prefix.
+// Browsers accept cookies named __Host-… for the root path only; below a prefix they are renamed.
 inline constexpr std::string_view kHostPrefix = "__Host-";
 inline constexpr std::string_view kKeptHostPrefix = "__Secure-sandgate-host-";
-// The same, with the names that the program behind the port gave them.
+// Removes the token and restores the names that the program gave to its cookies.
 std::string cookies_for_program(std::string_view cookies, const PortAddress& address);
-// A Set-Cookie value that brings the token from now on, for this port only.
+// Set-Cookie value that carries the token in later requests, for this port only.
 std::string token_cookie(std::string_view token, const PortAddress& address, bool secure);
 
 }  // namespace sandgate::ports

@@ -12,9 +12,9 @@ namespace {
 constexpr size_t kSmallBody = 16 * 1024;  // sent together with its head
 constexpr size_t kUploadBytes = 32 * 1024;
 constexpr std::chrono::seconds kDialLimit{10};
-constexpr int kMostInterim = 16;  // answers of 1xx before the one that counts
-// A program may be about to close a connection that waits; a request that must not be sent twice
-// takes only one that was just used.
+constexpr int kMostInterim = 16;  // 1xx responses before the final one
+// An idle connection may be closed by the program at any time, so a request that must not be sent
+// twice takes only a recently used one.
 constexpr std::chrono::milliseconds kYoung{1000};
 constexpr std::chrono::seconds kLookEvery{1};
 
@@ -100,7 +100,7 @@ Task<void> Relay::gather_body() {
     }
     co_return;
   }
-  // How long its pauses may be, the program decides.
+  // The program decides how long the client may pause.
   body_.expect(http::IncomingBody::Speed::leisure);
   co_await body_.invite();
   streams_ = true;
@@ -143,7 +143,7 @@ Task<Relay::Ending> Relay::exchange() {
   client_->set_alarm(settings_.silence);
   const bool taken = co_await app_->write(buffers);
   if (!taken && app_->refused()) co_return Ending::again;
-  // Else what was not taken whole may still be answered.
+  // Otherwise the program may answer even a partly sent request.
   response_.reset();
   if (!streams_) co_return co_await answer();
   auto answering = answer();
@@ -155,7 +155,7 @@ Task<void> Relay::upload() {
   try {
     co_await upload_all();
   } catch (...) {
-    // Nobody waits for this coroutine: whoever listens to the program is to tell it.
+    // This coroutine is not awaited; the reader of the program rethrows the failure.
     upload_failure_ = std::current_exception();
     app_->give_up();
   }
@@ -175,7 +175,7 @@ Task<void> Relay::upload_all() {
     const std::array<asio::const_buffer, 3> buffers{
         asio::buffer(head), asio::buffer(bytes.get(), got), asio::buffer(tail)};
     const bool taken = co_await app_->write(buffers);
-    // It may have answered already and not want the rest.
+    // The program may have answered already and not want the rest.
     if (!taken) co_return;
     if (hearing_) client_->set_alarm(settings_.silence);
     if (ended) break;
@@ -267,7 +267,7 @@ AnswerFraming Relay::framing() const {
   if (length && status >= 200 && status != 204) framing.length = *length;
   if (!response_->has_body() || framing.length) return framing;
   framing.chunked = framing.http11;
-  // Its end is the end of the connection.
+  // The body ends with the connection.
   if (!framing.http11) framing.keep_alive = false;
   return framing;
 }
@@ -332,7 +332,7 @@ Task<void> Relay::pass_chunks(std::string head) {
       tail = "\r\n";
     }
     if (chunked && ended) tail.append("0\r\n\r\n");
-    // A head alone goes out too: the client of a quiet stream sees it begin.
+    // Send the head alone too, so that the client of a quiet stream sees it begin.
     const std::string_view piece(bytes.get(), got);
     if (!head.empty() || got > 0 || !tail.empty()) co_await pass(head, piece, tail);
     head.clear();

@@ -16,29 +16,29 @@
 namespace sandgate::ports {
 
 struct RelaySettings {
-  std::chrono::milliseconds silence{300'000};  // without a byte of the program, or of the client
-  bool tls = false;  // clients come by TLS
+  std::chrono::milliseconds silence{300'000};  // limit without a byte from program or client
+  bool tls = false;  // clients connect by TLS
 };
 
-// One request passed to a program in a sandbox, and its answer passed back. Both bodies stream at
-// the same time, each as fast as its reader takes it; memory is two buffers.
+// Relays one request to a program in a sandbox and its response back. Both bodies stream
+// concurrently with back-pressure; memory is bounded by two buffers.
 class Relay {
  public:
-  // What it refers to outlives serve().
+  // All referenced objects must outlive serve().
   Relay(AppPool& pool, SandboxAccess& access, OpenSandbox box, PortAddress address,
         const http::Request& request, http::IncomingBody& body, RelaySettings settings);
 
-  std::string cookie;  // to set along with the answer, or empty
-  // Whether the port is open yet, as it was for this request: asked about once a second for as long
-  // as something passes.
+  std::string cookie;  // Set-Cookie to add to the response; empty: none
+  // Whether the port is still open as it was for this request; called about once a second while
+  // data passes.
   std::function<Task<bool>()> still_open;
 
-  // See RelayBody. Throws Error: unavailable (nothing listens, the program left or spoke no HTTP)
-  // and timeout.
+  // See RelayBody. Throws Error: unavailable (nothing listens, or the program closed the connection
+  // or sent no HTTP) and timeout.
   Task<bool> serve(http::ClientSide& client);
 
  private:
-  enum class Ending { done, again };  // again: the connection was dead before it was used
+  enum class Ending { done, again };  // again: the connection was closed before use
 
   Task<void> gather_body();
   Task<void> connect(bool fresh);
@@ -55,10 +55,10 @@ class Relay {
   Task<void> pass_chunks(std::string head);
   Task<void> pass_rest(std::string head);
   Task<void> pass(std::string_view head, std::string_view bytes, std::string_view tail);
-  // Waits for the program; 0 when it ended the connection.
+  // Reads from the program; 0 when it closed the connection.
   Task<size_t> hear();
   Task<void> check_open();
-  Task<void> watch();  // until the port is closed: then the connection is
+  Task<void> watch();  // gives the connection up once the port is closed
 
   AnswerFraming framing() const;
   Upstream upstream() const;
@@ -82,11 +82,11 @@ class Relay {
   std::optional<AppResponse> response_;
   BodyFraming body_framing_;
   std::string small_body_;
-  bool streams_ = false, uploaded_ = false;  // the request's body
-  bool reused_ = false, heard_ = false, hearing_ = false;  // of the connection in use
+  bool streams_ = false, uploaded_ = false;  // of the request's body
+  bool reused_ = false, heard_ = false, hearing_ = false;  // of the current connection
   bool upgraded_ = false, keep_alive_ = false;
   std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();  // whether open
-  std::exception_ptr upload_failure_;  // the client's fault: ends the exchange
+  std::exception_ptr upload_failure_;  // of the client; ends the exchange
 };
 
 }  // namespace sandgate::ports

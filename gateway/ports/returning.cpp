@@ -12,20 +12,20 @@ namespace {
 
 using http::equal_ignoring_case;
 
-// Also "=name=value", which browsers keep without a name and send as if it had one.
+// Includes "=name=value", which browsers store without a name but send as name=value.
 bool names_token(std::string_view cookie) {
   std::string_view pair = http::trimmed(cookie.substr(0, cookie.find(';')));
   while (pair.starts_with('=')) pair = http::trimmed(pair.substr(1));
   return http::trimmed(pair.substr(0, pair.find('='))) == kTokenParameter;
 }
 
-// What a client may leave out after the host.
+// Removes a default port, which a client may omit.
 std::string_view without_default_port(std::string_view authority, std::string_view port) {
   if (authority.ends_with(port)) authority.remove_suffix(port.size());
   return authority;
 }
 
-// How many characters of a location name the gateway itself; 0: none do.
+// Length of the part of a location that names the gateway itself; 0: none.
 size_t own_origin(std::string_view location, std::string_view host) {
   struct Start {
     std::string_view text, port;
@@ -53,7 +53,7 @@ bool starts_with_host_prefix(std::string_view cookie) {
   return equal_ignoring_case(cookie.substr(0, kHostPrefix.size()), kHostPrefix);
 }
 
-// What would act on the whole origin, which other ports and the API share.
+// Fields that affect the whole origin, which other ports and the API share.
 bool reaches_beyond(std::string_view name) {
   constexpr std::array<std::string_view, 7> kNames{
       "Service-Worker-Allowed", "Clear-Site-Data",           "NEL",    "Report-To",
@@ -106,7 +106,7 @@ std::string program_location(std::string_view location, const Upstream& upstream
   if (upstream.prefix.empty() || !is_below_prefix(path, upstream.prefix))
     return std::string(location);
   const std::string_view rest = path.substr(upstream.prefix.size());
-  // "//a" alone would name a host.
+  // A path beginning with "//" would name a host.
   return (rest.starts_with("//") ? "/." : rest.starts_with('/') ? "" : "/") + std::string(rest);
 }
 

@@ -8,7 +8,7 @@
 
 namespace sandgate::ports {
 
-// How an answer travels back to the client.
+// How a response is framed for the client.
 struct AnswerFraming {
   std::optional<uint64_t> length;
   bool chunked = false;
@@ -17,8 +17,8 @@ struct AnswerFraming {
   bool upgrade = false;
 };
 
-// A backend that is reached by path itself, as another gateway is: it puts that path before what
-// its answers lead to. Both empty for any other.
+// A backend that is reached by path, such as another gateway, and prepends this prefix to the
+// locations and cookie paths in its responses. Both empty for any other backend.
 struct Upstream {
   std::string_view host, prefix;
 };
@@ -28,25 +28,25 @@ struct Returning {
   const PortAddress& address;
   const http::Request& request;
   AnswerFraming framing;
-  std::string cookie;  // a Set-Cookie of ours, or empty
+  std::string cookie;  // Set-Cookie of the gateway; empty: none
   Upstream upstream{};
 };
 
-// The head of a program's answer as the client gets it: made anew like the forwarded one. Below a
-// path, what would reach beyond it (redirects, cookies, service workers) is kept inside. The
-// request's id and the port's cookie are ours alone to set.
+// The response head for the client, written anew like the forwarded one. Below a path prefix,
+// redirects, cookies and service workers are confined to it. Only the gateway sets the request's id
+// and the port's cookie.
 std::string returned_head(const Returning& returning);
 
-// What the program said: "/login" of an upstream's "/p/sb…/80/login", with its host or without.
-// Other locations unchanged.
+// The program's own location: "/login" for an upstream's "/p/sb…/80/login", with or without its
+// host. Other locations are unchanged.
 std::string program_location(std::string_view location, const Upstream& upstream);
-// "/login" below the prefix, and so what names the gateway itself, which the client asked as
-// `host`: "//host/login", "http://host/login". Other locations unchanged.
+// Puts the prefix before paths and before URLs of the gateway itself, which the client calls `host`
+// ("//host/login", "http://host/login"). Other locations are unchanged.
 std::string kept_location(std::string_view location, const PortAddress& address,
                           std::string_view host);
-// A Set-Cookie value for this host only, whose path is below the prefix where there is one. A
-// browser takes names with __Host- for the path / only, so below a prefix they get another name;
-// see cookies_for_program().
+// A Set-Cookie value confined to this host and, if there is a prefix, to paths below it. Cookies
+// named __Host-… are renamed below a prefix, since browsers accept them for the root path only;
+// cookies_for_program() restores the names.
 std::string kept_cookie(std::string_view cookie, const PortAddress& address,
                         const Upstream& upstream = {});
 

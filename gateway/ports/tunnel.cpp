@@ -34,7 +34,7 @@ Task<void> pass_up(http::ClientSide& client, AppConnection& app,
     const bool taken = co_await app.write(buffers);
     if (!taken) co_return;
   }
-  // The program may still have something to say.
+  // Half-close: the program may still send data.
   app.end_writing();
 }
 

@@ -4,8 +4,8 @@
 
 namespace sandgate::ports {
 
-// Passes bytes both ways after an upgrade until the program ends the connection, the client is
-// gone, or neither said anything for `silence` (Error(timeout)).
+// Copies bytes both ways after an upgrade until the program closes the connection, the client is
+// gone, or both are silent for `silence` (Error(timeout)).
 Task<void> tunnel(http::ClientSide& client, AppConnection& app, std::chrono::milliseconds silence);
 
 }  // namespace sandgate::ports
