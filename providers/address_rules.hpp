@@ -6,14 +6,14 @@ struct sockaddr;
 
 namespace sandgate {
 
-// Whether an address is one of the public internet: not loopback, private, link-local (which
-// holds the clouds' metadata services), shared, documentation, multicast or reserved, also when
-// such an IPv4 address is written inside an IPv6 one (mapped, NAT64, 6to4).
+// Whether an address is on the public internet: not loopback, private, link-local (clouds' metadata
+// services), shared, documentation, multicast or reserved. An IPv4 address embedded in an IPv6 one
+// (mapped, NAT64, 6to4) is checked as well.
 bool is_public_address(const sockaddr& address);
-// The same for an address as text; false when it is none.
+// The same for an address as text; false if it is not an address.
 bool is_public_address(std::string_view text);
 
-// Whether a URL's host is "localhost" or an address that is not public; false for names.
+// Whether a URL's host is "localhost" or a non-public address; false for other names.
 bool names_private_address(std::string_view url);
 
 }  // namespace sandgate

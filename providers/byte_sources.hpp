@@ -6,13 +6,14 @@
 
 #include "providers/sandbox.hpp"
 
-// Small streams of bytes that adapters answer with.
+// Byte streams that adapters return.
 namespace sandgate {
 
-// Reads until `into` is full or the bytes end; how many there were. Fewer than fit: that was all.
+// Reads until `into` is full or the stream ends. Returns the number of bytes; fewer than fit means
+// that the stream has ended.
 Task<size_t> fill(ByteSource& bytes, std::span<char> into);
 
-// What is in memory, which may be nothing.
+// Bytes in memory, possibly none.
 class TextBytes : public ByteSource {
  public:
   explicit TextBytes(std::string text = "") : text_(std::move(text)) {}
@@ -27,7 +28,7 @@ class TextBytes : public ByteSource {
   size_t at_ = 0;
 };
 
-// Keeps what a stream depends on alive while it is read.
+// A stream that keeps alive what it depends on.
 class OwnedBytes : public ByteSource {
  public:
   OwnedBytes(std::shared_ptr<void> owner, std::unique_ptr<ByteSource> bytes)
@@ -39,7 +40,7 @@ class OwnedBytes : public ByteSource {
   std::unique_ptr<ByteSource> bytes_;
 };
 
-// A part of a stream: skips, then ends after a number of bytes.
+// A part of a stream: skips bytes, then ends after a limit.
 class PartOfBytes : public ByteSource {
  public:
   PartOfBytes(std::unique_ptr<ByteSource> bytes, uint64_t skip, uint64_t limit)
@@ -51,8 +52,8 @@ class PartOfBytes : public ByteSource {
   uint64_t skip_, left_;
 };
 
-// What a process prints on its stdout. Throws Error(unavailable) when it does not end with 0, which
-// is how a file's reading fails.
+// The stdout of a process. Throws Error(unavailable) if the exit code is not 0, which signals that
+// reading a file failed.
 class PrintedBytes : public ByteSource {
  public:
   explicit PrintedBytes(std::unique_ptr<ProcessStream> process) : process_(std::move(process)) {}
@@ -67,10 +68,10 @@ class PrintedBytes : public ByteSource {
   bool ended_ = false;
 };
 
-// A file as the one part of a multipart/form-data body. `file` must outlive it.
+// A multipart/form-data body with one file. `file` must outlive it.
 class FormFile : public ByteSource {
  public:
-  // Text fields before the file are pairs of name and value.
+  // `texts` are name and value pairs of fields that precede the file.
   FormFile(ByteSource& file, std::string field, std::string file_name,
            std::vector<std::pair<std::string, std::string>> texts = {});
   std::string content_type() const { return "multipart/form-data; boundary=" + boundary_; }
@@ -79,7 +80,7 @@ class FormFile : public ByteSource {
  private:
   const std::string boundary_;
   ByteSource& file_;
-  std::string text_;  // what comes before or after the file
+  std::string text_;  // the text before or after the file
   size_t at_ = 0;
   bool file_ended_ = false;
 };

@@ -11,33 +11,33 @@
 
 namespace sandgate {
 
-// What every adapter may use; both outlive every provider.
+// What every adapter may use. Both outlive all providers.
 struct ProviderParts {
   HttpClient& http;
-  asio::any_io_executor executor;  // for refreshes in the background
+  asio::any_io_executor executor;  // runs refreshes in the background
 };
 
-// A deployment's row, opened.
+// The settings and decrypted credentials of a deployment.
 struct ProviderConfig {
   Json settings;
   Json credentials;
-  bool tenant_owned = false;  // may reach public addresses only
+  bool tenant_owned = false;  // allows public addresses only
 };
 
-// One kind of backend that is made from a deployment's row. The local provider is none: it is part
-// of this machine, and Backends makes it.
+// A kind of backend that is made from a deployment's row. The local provider is not one: it belongs
+// to the machine and is made by Backends.
 struct ProviderKind {
   std::string name;
-  // Adds what is wrong, with paths under /settings and /credentials.
+  // Adds problems with JSON Pointers under /settings and /credentials.
   std::function<void(const Json& settings, const Json& credentials, Problems& problems)> validate;
-  // From a validated row; throws Error(invalid) for any other.
+  // Makes the provider from a validated row; throws Error(invalid) for an invalid one.
   std::function<std::shared_ptr<Provider>(const ProviderParts& parts, const ProviderConfig& config)>
       make;
 };
 
-// THE list: one line per kind.
+// All kinds of backend, one line each.
 const std::vector<ProviderKind>& provider_kinds();
-// Null when there is no such kind.
+// Returns null if there is no such kind.
 const ProviderKind* find_provider_kind(std::string_view name);
 
 }  // namespace sandgate

@@ -8,20 +8,19 @@
 #include "providers/http_client.hpp"
 #include "providers/rest_api.hpp"
 
-// The Connect protocol (connectrpc.com) with its JSON codec: enveloped messages of a stream, and,
-// as a client reads them, errors by name. Bounded: a message beyond the limit is
-// Error(unavailable).
+// The client side of the Connect protocol (connectrpc.com) with its JSON codec: enveloped stream
+// messages and errors by name. A message above the size limit is Error(unavailable).
 namespace sandgate::connect {
 
-// A message in its envelope: of a request's body, or of an answer, which a `last` one ends.
+// Wraps a message in an envelope. `last` marks the end of a response stream.
 std::string envelope(const Json& message, bool last = false);
 
 struct Message {
-  bool last = false;  // the end of the stream: its JSON may hold {"error":{…}}
+  bool last = false;  // the end of the stream; its JSON may be {"error":{…}}
   Json json;
 };
 
-// Cuts bytes into envelopes. Throws Error(unavailable) for what is none.
+// Splits bytes into messages. Throws Error(unavailable) for malformed ones.
 class EnvelopeSplitter {
  public:
   explicit EnvelopeSplitter(size_t max_message = 4 << 20) : max_message_(max_message) {}
@@ -34,8 +33,8 @@ class EnvelopeSplitter {
   std::deque<Message> messages_;
 };
 
-// The messages of a stream's answer. next() is empty after the end; throws what the end says, and
-// Error(unavailable) when the stream broke off before it.
+// Reads the messages of a streamed answer. next() returns empty after the end. It throws the error
+// of the end message, or Error(unavailable) if the stream breaks off before that message.
 class MessageReader {
  public:
   MessageReader(std::string provider, std::unique_ptr<HttpStream> source);
@@ -49,9 +48,9 @@ class MessageReader {
   bool ended_ = false;
 };
 
-// {"code":"not_found","message":…} as what the caller can do. An unknown code is unavailable.
+// Converts {"code":"not_found","message":…} to an Error; unknown codes are unavailable.
 Error error_of(std::string_view provider, const Json& document);
-// For RestApi: a Connect error when the body is one, otherwise by status.
+// For RestApi: a Connect error if the body is one, otherwise an Error by status.
 Error read_error(std::string_view provider, const HttpReply& reply);
 
 }  // namespace sandgate::connect

@@ -7,9 +7,9 @@ namespace sandgate {
 
 class CurlLoop;
 
-// HttpClient on libcurl: one thread with one multi handle carries any number of calls and
-// hour-long streams, with pooled connections and HTTP/2 where it is offered. Calls may come from
-// any executor and complete on it. Buffers are bounded (1 MiB each way per transfer).
+// HttpClient on libcurl. One thread with one multi handle drives all transfers, which may last for
+// hours, over pooled connections and HTTP/2 where offered. Calls may come from any executor and
+// complete on it. Each transfer buffers at most about 1 MiB in each direction.
 class CurlClient : public HttpClient {
  public:
   CurlClient();

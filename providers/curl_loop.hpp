@@ -11,11 +11,11 @@
 
 namespace sandgate {
 
-// The thread that drives every transfer. Its methods may be called from anywhere.
+// The thread that drives all transfers. Thread-safe.
 class CurlLoop {
  public:
   CurlLoop();
-  ~CurlLoop();  // ends the transfers that still run with CURLE_ABORTED_BY_CALLBACK
+  ~CurlLoop();  // ends running transfers with CURLE_ABORTED_BY_CALLBACK
   CurlLoop(const CurlLoop&) = delete;
   CurlLoop& operator=(const CurlLoop&) = delete;
 
@@ -33,7 +33,7 @@ class CurlLoop {
   void remove(CURL* easy, CURLcode code);
 
   CURLM* multi_;
-  std::unordered_map<CURL*, std::shared_ptr<CurlTransfer>> active_;  // of the thread
+  std::unordered_map<CURL*, std::shared_ptr<CurlTransfer>> active_;  // used by the thread only
   std::mutex mutex_;
   bool stopping_ = false;
   std::vector<std::pair<Order, std::shared_ptr<CurlTransfer>>> orders_;

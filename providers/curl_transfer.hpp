@@ -12,8 +12,8 @@
 
 namespace sandgate {
 
-// One libcurl transfer between a coroutine and the curl thread. The two share what the mutex
-// guards and nothing else; neither waits for the other while holding it.
+// A libcurl transfer between a coroutine and the curl thread. They share only the state that the
+// mutex guards, and neither waits for the other while holding it.
 class CurlTransfer {
  public:
   CurlTransfer(HttpCall call, bool whole_reply, asio::any_io_executor executor);
@@ -21,22 +21,22 @@ class CurlTransfer {
   CurlTransfer(const CurlTransfer&) = delete;
   CurlTransfer& operator=(const CurlTransfer&) = delete;
 
-  // ---- the coroutine's side; they throw what ended the transfer
-  Task<bool> wait_for_head();  // true: status() and headers() may be read
-  Task<size_t> read(std::span<char> into);  // 0: the end
-  Task<void> offer(std::span<const char> bytes);  // returns when taken into the buffer
+  // ---- used by the coroutine; these functions throw the transfer's failure
+  Task<bool> wait_for_head();  // on return status() and headers() may be read
+  Task<size_t> read(std::span<char> into);  // 0 at the end
+  Task<void> offer(std::span<const char> bytes);  // returns once the bytes are in the buffer
   void end_upload();
   void fail_upload(std::exception_ptr reason);
-  // Afterwards the curl thread touches nothing of the coroutine's executor.
+  // Detaches the coroutine: the curl thread no longer touches its executor.
   void abandon();
-  // Whether a direction that stopped for lack of room or bytes can go on.
+  // Whether a paused direction can continue: there is room, or there are bytes.
   bool wants_resume();
   int status() const { return status_; }
   const std::string& peer() const { return call_.peer; }
   const HttpFields& headers() const { return headers_; }
-  const HttpFields& trailers() const { return trailers_; }  // after the end
+  const HttpFields& trailers() const { return trailers_; }  // complete at the end of the body
 
-  // ---- the curl thread's side
+  // ---- used by the curl thread
   CURL* easy() const { return easy_; }
   void resume();
   void finish(CURLcode code);
@@ -51,7 +51,7 @@ class CurlTransfer {
   void begin_body();
   size_t take_body(std::string_view bytes);
   size_t give_upload(std::span<char> room);
-  void throw_failure();  // with the mutex held
+  void throw_failure();  // call with the mutex held
   static void notify(const std::unique_ptr<Bell>& bell);
 
   static size_t on_header(char* data, size_t size, size_t count, void* self);
@@ -63,17 +63,17 @@ class CurlTransfer {
   const HttpCall call_;
   CURL* easy_;
   curl_slist* header_list_ = nullptr;
-  bool address_refused_ = false;  // curl thread only, until finish
-  bool sent_ = false;  // curl thread only: the request went out once
-  // Written by the curl thread before head_ready_, read by the coroutine after it.
+  bool address_refused_ = false;  // curl thread only, until finish()
+  bool sent_ = false;  // curl thread only: the request was sent once
+  // Written by the curl thread before head_ready_ is set, read by the coroutine after.
   int status_ = 0;
   HttpFields headers_;
-  HttpFields trailers_;  // written before done_, read after it
+  HttpFields trailers_;  // written before done_ is set, read after
 
   std::mutex mutex_;
   bool head_ready_ = false, done_ = false, body_paused_ = false, upload_paused_ = false;
   bool upload_ended_ = false;
-  std::string body_;  // received, from body_read_ on not yet read
+  std::string body_;  // received bytes; those before body_read_ were read
   size_t body_read_ = 0;
   std::string upload_;
   size_t upload_sent_ = 0;

@@ -11,7 +11,7 @@
 
 namespace sandgate {
 
-// Ordered: a stronger wall satisfies a weaker demand.
+// Ordered by strength: a requirement is satisfied by any isolation at least as strong.
 enum class Isolation { process, container, kernel, microvm };
 enum class Persistence { ephemeral, persistent, checkpoint };
 
@@ -20,7 +20,7 @@ std::string_view to_string(Persistence persistence);
 std::optional<Isolation> isolation_from(std::string_view text);
 std::optional<Persistence> persistence_from(std::string_view text);
 
-// What a backend can do beyond create, find, list and kill, which all can.
+// What a backend can do beyond create, find, list and kill, which every backend has.
 enum class Verb {
   exec,
   background,
@@ -40,16 +40,16 @@ enum class Verb {
 std::string_view to_string(Verb verb);
 std::optional<Verb> verb_from(std::string_view text);
 
-// The state that survives a verb (pause, snapshot, fork); everything else keeps `nothing`.
+// The state that pause, snapshot or fork preserves; `nothing` for all other verbs.
 enum class Keeps { nothing, disk, memory };  // memory includes disk
 std::string_view to_string(Keeps keeps);
 std::optional<Keeps> keeps_from(std::string_view text);
 
-// Controls that a profile may ask for and that a backend either enforces or is not eligible.
+// Controls that a profile may require. A backend that does not enforce one is not eligible.
 enum class Control {
-  network_deny,  // no way out at all
-  network_allow,  // unrestricted way out
-  network_rules,  // host:port rules under a default of deny
+  network_deny,  // no outbound traffic
+  network_allow,  // unrestricted outbound traffic
+  network_rules,  // host:port rules, all else denied
   secret_injection,
   allow_root,
   allow_debug,
@@ -64,14 +64,16 @@ std::string_view to_string(Control control);
 
 struct DescriptorLimits {
   int64_t max_milli_vcpu = 0, max_memory_mib = 0, max_disk_gib = 0;
-  int64_t max_ttl_seconds = 0;  // 0: none
+  int64_t max_ttl_seconds = 0;  // 0: no limit
 };
 
-// Capabilities as data: placement, docs, GET /v1/providers and the contract suite all read this.
+// The capabilities of a backend as data, read by placement, the documentation, GET /v1/providers
+// and the contract tests.
 struct Descriptor {
   std::string provider;
-  bool known = true;  // false: it has to be asked, and was not yet
-  std::string machine;  // of a backend that each gateway has one of: which
+  bool known = true;  // false: not yet fetched from the backend
+  // the machine of a backend that runs per gateway; empty: shared by all gateways
+  std::string machine;
   Isolation isolation = Isolation::container;
   std::set<Persistence> persistence{Persistence::ephemeral};
   std::map<Verb, Keeps> verbs;
@@ -79,16 +81,18 @@ struct Descriptor {
   DescriptorLimits limits;
   std::vector<std::string> regions;
   std::set<std::string>
-      images;  // neutral names it runs as they are; empty: every image must be mapped
+      // Neutral names that need no mapping; empty: every image must be mapped.
+      images;
   std::vector<std::string> notes;
-  // With host_workspace: the directories of the host whose contents it shows. Told to nobody.
+  // For host_workspace: host directories that may be mounted. Not part of to_json().
   std::vector<std::string> workspaces;
-  bool counts_ends = false;  // finish() is there. Told to nobody
+  // Provider::finish() is implemented. Not part of to_json().
+  bool counts_ends = false;
 
   bool can(Verb verb) const { return verbs.contains(verb); }
 };
 
-// As served by GET /v1/providers and GET /v1/descriptor; from_json throws Error(invalid).
+// The document of GET /v1/providers and GET /v1/descriptor. from_json throws Error(invalid).
 nlohmann::json to_json(const Descriptor& descriptor);
 Descriptor descriptor_from_json(const nlohmann::json& document);
 

@@ -6,33 +6,33 @@
 
 #include "providers/sandbox.hpp"
 
-// Streams of records over HTTP: lines (NDJSON) and server-sent events. Both are bounded: a record
-// that does not end within the limit is Error(unavailable), since the upstream broke the protocol.
+// Streams of records over HTTP: lines (NDJSON) and server-sent events. A record above the size
+// limit is Error(unavailable).
 namespace sandgate {
 
-// Cuts bytes into lines without their ending (LF, CRLF or CR).
+// Splits bytes into lines, without their endings (LF, CRLF or CR).
 class LineSplitter {
  public:
   explicit LineSplitter(size_t max_line = 4 << 20) : max_line_(max_line) {}
   void add(std::string_view bytes);
   std::optional<std::string> next();
-  // What is left when the stream ended without a line ending; empty when nothing is.
+  // Returns the unterminated last line once the stream has ended; empty if there is none.
   std::optional<std::string> rest();
 
  private:
   size_t max_line_;
-  std::string open_;  // the line that has not ended yet
+  std::string open_;  // the unterminated line
   bool after_cr_ = false;
   std::deque<std::string> lines_;
 };
 
 struct ServerEvent {
   std::string name = "message";
-  std::string id;  // the last one seen, as the standard has it
+  std::string id;  // the last id of the stream, as the standard says
   std::string data;
 };
 
-// Cuts bytes into server-sent events (WHATWG HTML, section 9.2). Comments and `retry` are skipped.
+// Splits bytes into server-sent events (WHATWG HTML, section 9.2). Skips comments and `retry`.
 class EventSplitter {
  public:
   explicit EventSplitter(size_t max_event = 4 << 20) : max_event_(max_event), lines_(max_event) {}
@@ -49,12 +49,12 @@ class EventSplitter {
   std::deque<ServerEvent> events_;
 };
 
-// Events pulled from a stream of bytes.
+// Reads the events of a byte stream.
 class EventReader {
  public:
   using Event = ServerEvent;
   explicit EventReader(std::unique_ptr<ByteSource> source);
-  // Empty at the end; an event cut off by it does not count.
+  // Returns the next event; empty at the end. An unterminated last event is dropped.
   Task<std::optional<ServerEvent>> next();
 
  private:

@@ -6,8 +6,8 @@
 
 namespace sandgate {
 
-// The time between two questions about something that takes milliseconds or minutes: each is half
-// as long again as the one before. How often to ask is the caller's to bound, by its own deadline.
+// The pause between polls of something that takes milliseconds to minutes: each pause is 1.5 times
+// the one before, up to `last`. The caller bounds the polling with a deadline of its own.
 class GrowingPause {
  public:
   explicit GrowingPause(std::chrono::milliseconds first = std::chrono::milliseconds(40),

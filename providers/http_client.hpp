@@ -16,49 +16,50 @@ namespace sandgate {
 
 using HttpFields = std::vector<std::pair<std::string, std::string>>;
 
-// The first field of that name, case-insensitive.
+// Returns the first field of that name; names are compared case-insensitively.
 std::optional<std::string_view> find_field(const HttpFields& fields, std::string_view name);
 
-// Throws Error(unavailable) where a field would be more than one: some come from upstreams.
+// Throws Error(unavailable) if a name or value contains CR, LF or NUL, since some values come from
+// upstreams and must not inject further fields.
 void check_fields(const HttpFields& fields);
 
-// Who signs a request, and for what, with AWS Signature Version 4.
+// Keys and scope for AWS Signature Version 4.
 struct AwsSigner {
   std::string region, service;
   Secret key_id, key;
 };
 
-// What a TLS connection trusts and shows where that is not this machine's authorities and nothing.
-// PEM texts.
+// Certificates of a TLS connection that differ from the default (system authorities, no client
+// certificate). All are PEM texts.
 struct TlsIdentity {
-  std::string authorities;  // instead of the machine's; empty: those
-  std::string certificate;  // the client's, with its chain; empty: none
-  Secret key;  // the certificate's
+  std::string authorities;  // replace the system's; empty: use the system's
+  std::string certificate;  // of the client, with its chain; empty: none
+  Secret key;  // the certificate's private key
 };
 
-// One request to an upstream. Redirects are answers, not followed. A POST or PATCH is sent once at
-// the most; other methods again when a connection from the pool ends before the answer began.
+// A request to an upstream. Redirects are returned, not followed. If a pooled connection ends
+// before the reply begins, the request is sent again unless it is a POST or PATCH without an
+// Idempotency-Key.
 struct HttpCall {
   std::string method = "GET";
   std::string url;  // http or https
   HttpFields headers;
   std::string body;
-  ByteSource* upload = nullptr;  // sent instead of `body`, chunked; must outlive the call
+  ByteSource* upload = nullptr;  // sent chunked instead of `body`; must outlive the call
   std::chrono::milliseconds connect_timeout{5000};
-  // Until the whole reply for call(), until the headers for stream(); 0: none.
+  // Limit for the whole reply of call(), or for the headers of stream(); 0: none.
   std::chrono::milliseconds deadline{10000};
-  // Without a byte either way for so long a stream is dead; whole seconds, 0: never.
+  // The transfer fails after this long without a byte in either direction; whole seconds, 0: never.
   std::chrono::seconds silence{0};
-  size_t max_body = 8 << 20;  // call() only; beyond it the reply is refused
-  // The other side speaks HTTP/2, also without TLS where there is nothing to agree on it by; there,
-  // each call has a connection of its own.
+  size_t max_body = 8 << 20;  // for call(); a larger reply is refused
+  // Uses HTTP/2 over plain http too (prior knowledge). Such calls do not share connections.
   bool http2 = false;
-  // Loopback, private, link-local and metadata addresses may be reached: the operator's upstreams.
+  // Allows loopback, private, link-local and metadata addresses, for the operator's upstreams.
   bool allow_private = false;
-  // Signs `headers` and `body` too; not `upload`. A query has one parameter, or sorted ones.
+  // Signs `headers` and `body`, not `upload`. The query must have one parameter or sorted ones.
   std::shared_ptr<const AwsSigner> signer;
-  std::shared_ptr<const TlsIdentity> tls;  // null: the machine's authorities, no certificate
-  std::string peer = "the backend";  // what messages call the other side
+  std::shared_ptr<const TlsIdentity> tls;  // null: system authorities, no client certificate
+  std::string peer = "the backend";  // name of the upstream in messages
 };
 
 struct HttpReply {
@@ -68,17 +69,19 @@ struct HttpReply {
   HttpFields trailers;
 };
 
-// A reply whose body is pulled; the transfer stops when nobody reads. Dropping it ends it.
+// A reply whose body is pulled. The transfer pauses while nobody reads and ends when the stream is
+// dropped.
 class HttpStream : public ByteSource {
  public:
   virtual int status() const = 0;
   virtual const HttpFields& headers() const = 0;
-  // What came after the body: complete once read() has returned 0.
+  // The trailers; complete once read() has returned 0.
   virtual const HttpFields& trailers() const;
 };
 
-// Throws Error: unavailable (no connection, broken off, address not allowed, reply larger than
-// max_body), timeout. Any status is a reply. Honours cancellation at once.
+// An HTTP client. Throws Error(unavailable) for a failed connection, an aborted transfer, a refused
+// address or a reply above max_body, and Error(timeout). A reply of any status is returned. Calls
+// honour cancellation at once.
 class HttpClient {
  public:
   virtual ~HttpClient() = default;

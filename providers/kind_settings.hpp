@@ -6,19 +6,19 @@
 #include "gateway/core/secret.hpp"
 #include "providers/descriptor.hpp"
 
-// The settings that most kinds of backend share. Mistakes are added to the reader's problems.
+// Readers of settings that most kinds of backend share. Problems are added to the reader's list.
 namespace sandgate {
 
-// An http or https base URL without query or account, without a slash at its end.
+// Reads an http or https base URL without query, fragment or user info. Strips trailing slashes.
 std::string read_base_url(ObjectReader& reader, std::string_view name, std::string fallback = "");
-// A credential: required, visible ASCII, so that it cannot end a header.
+// Reads a required credential of visible ASCII, which is safe in a header.
 Secret read_credential(ObjectReader& reader, std::string_view name);
-// The same of credentials that are this one alone.
+// The same for credentials that consist of this one member.
 Secret read_sole_credential(const Json& credentials, std::string_view name, Problems& problems);
-// How sandboxes are walled off where the operator alone knows it.
+// Reads the isolation where only the operator knows it.
 Isolation read_isolation(ObjectReader& reader, Isolation fallback);
-// Numbers of `limits` {vcpu, memory_mib, disk_gib, ttl_seconds} over what the vendor documents:
-// accounts and templates differ.
+// Reads `limits` {vcpu, memory_mib, disk_gib, ttl_seconds}, which override the vendor's documented
+// limits because accounts and templates differ.
 DescriptorLimits read_limits(ObjectReader& reader, DescriptorLimits fallback);
 
 }  // namespace sandgate

@@ -7,9 +7,9 @@
 
 namespace sandgate {
 
-// What a vendor told about sandboxes and seldom changes, by their backend ids: an address, a token.
-// Bounded: what is missing is to be asked for again, and what turns out old to be forgotten.
-// Thread-safe.
+// A bounded cache of a vendor's data about sandboxes that seldom changes (address, token), keyed by
+// backend id. Cleared when full, so a caller must be able to ask the vendor again; a caller that
+// finds an entry stale forgets it. Thread-safe.
 template <class T>
 class KnownSandboxes {
  public:

@@ -8,9 +8,10 @@
 
 namespace sandgate {
 
-// RestApi::create of what bears a name that is ours alone. When the vendor refuses it with one of
-// `taken`, an earlier attempt at the same create may have the name: `earlier()`, a task of an
-// optional, finds that. Otherwise what `read` makes of the answer. `taken` must outlive the task.
+// RestApi::create for a resource with a unique name chosen by Sandgate. If the vendor refuses with
+// a code in `taken`, the name may be in use by an earlier attempt at the same create: returns what
+// `earlier()`, a task of an optional, finds. Otherwise returns `read(answer)`. `taken` must outlive
+// the task.
 template <class Read, class Find>
 auto create_named(RestApi& api, RestCall call, std::span<const ErrorCode> taken, Read read,
                   Find earlier) -> std::invoke_result_t<Find> {

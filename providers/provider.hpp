@@ -12,33 +12,38 @@
 
 namespace sandgate {
 
-// A backend that runs sandboxes: one object per deployment. Failures are thrown as Error;
-// "not there" is an empty optional from find, and Error(not_found) from every other verb.
-// create may end in Error(timeout) or Error(unavailable) with the outcome unknown: list() and
-// find_by_tag() are how the reaper learns whether the sandbox exists.
-// Sandbox ids here are backend ids. All verbs may run concurrently and honour cancellation.
+// A backend that runs sandboxes; one object per deployment. `id` parameters are backend ids.
+// Failures are thrown as Error; a missing sandbox is an empty optional from find and
+// Error(not_found) from the other functions. After Error(timeout) or Error(unavailable) from
+// create() the sandbox may exist; the reaper uses list() and find_by_tag() to learn whether it
+// does. All functions may run concurrently and honour cancellation.
 class Provider {
  public:
   virtual ~Provider() = default;
-  // May change while running (a remote gateway's, a re-probed machine's): take a copy to keep.
+  // A snapshot of the capabilities, which can change at run time (remote gateway, re-probed
+  // machine).
   virtual Descriptor descriptor() const = 0;
 
   virtual Task<BackendSandbox> create(CreateSpec spec) = 0;
-  // What create() of it will answer unless it fails, of backends that take our id for theirs.
+  // For backends that use Sandgate's id as their own: the result create(spec) has if it succeeds.
+  // Empty for other backends.
   virtual std::optional<BackendSandbox> foreseen(const CreateSpec& spec) const;
   virtual Task<std::optional<BackendSandbox>> find(std::string id) = 0;
   virtual Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) = 0;
-  virtual Task<std::vector<BackendSandbox>> list() = 0;  // with an id of ours; gone: left to kill()
+  // All sandboxes that carry a Sandgate id. A `gone` one has ended by itself; kill() removes what
+  // is left of it.
+  virtual Task<std::vector<BackendSandbox>> list() = 0;
   virtual Task<void> kill(std::string id) = 0;  // idempotent
 
-  // Optional verbs: override exactly those that descriptor().verbs declares.
+  // Optional functions: a backend overrides exactly those that descriptor().verbs declares. The
+  // others throw Error(unsupported).
   virtual Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command);
-  // Reconnects to a process from an output offset; bytes older than the ring are skipped, and an
-  // offset beyond the end means: only what is written from now on.
+  // Reconnects to a process at an output offset. Bytes that the ring buffer no longer holds are
+  // skipped; an offset beyond the end yields only output written from then on.
   virtual Task<std::unique_ptr<ProcessStream>> attach(std::string id, std::string process,
                                                       uint64_t from);
   virtual Task<std::vector<ProcessInfo>> processes(std::string id);
-  // One of them, running or ended. Here it is looked up among all.
+  // Returns one running or ended process. This implementation searches processes().
   virtual Task<ProcessInfo> process(std::string id, std::string process);
   virtual Task<void> signal(std::string id, std::string process, int number);
   virtual Task<void> write_stdin(std::string id, std::string process, std::string bytes);
@@ -49,50 +54,57 @@ class Provider {
   virtual Task<FileEntry> write_file(std::string id, std::string path, uint32_t mode,
                                      ByteSource& bytes);
   virtual Task<FileEntry> stat(std::string id,
-                               std::string path);  // does not follow a final symlink
-  // Sorted by path, to the given depth (1: the directory's own entries).
+                               // Does not follow a symlink at the end of the path.
+                               std::string path);
+  // Entries down to `depth` levels, sorted by path; depth 1 is the directory's own entries.
   virtual Task<std::vector<FileEntry>> list_files(std::string id, std::string path, int depth);
   virtual Task<FileEntry> make_directory(std::string id, std::string path);
   virtual Task<FileEntry> move(std::string id, std::string from, std::string to);
   virtual Task<void> remove(std::string id, std::string path, bool recursive);
-  virtual Task<std::unique_ptr<ByteSource>> read_archive(std::string id, std::string path);  // tar
+  // a tar
+  virtual Task<std::unique_ptr<ByteSource>> read_archive(std::string id, std::string path);
   virtual Task<void> write_archive(std::string id, std::string path, ByteSource& tar);
 
-  // A directory, with everything below it when `recursive`; returns once changes are noticed.
+  // Watches a directory, or the tree below it if `recursive`. Returns once changes are recorded.
   virtual Task<std::unique_ptr<FileWatch>> watch(std::string id, std::string path, bool recursive);
 
-  // Throws Error(unavailable) when nothing listens there, as far as that is known at once.
+  // Connects to a port inside. Throws Error(unavailable) if it is known at once that nothing
+  // listens.
   virtual Task<PortConnection> dial(std::string id, uint16_t port);
 
   virtual Task<SandboxMetrics> metrics(std::string id);
-  // Of backends that declare Descriptor::counts_ends: kill(), and what the sandbox had counted by
-  // its end, which find() tells of it from then on, also after a crash of either side.
+  // For backends that declare Descriptor::counts_ends: kills the sandbox and returns its final
+  // metrics. Afterwards find() returns them in BackendSandbox::counted, also after a crash of
+  // either side.
   virtual Task<SandboxMetrics> finish(std::string id);
 
-  // `keep` is a wish; the answer says what survives. Pausing the paused and resuming the running
-  // changes nothing. Error(conflict): not now.
+  // Returns what the pause preserves, which may be less than `keep`. pause() of a paused sandbox
+  // and resume() of a running one do nothing. Both throw Error(conflict) if not possible at the
+  // moment.
   virtual Task<Keeps> pause(std::string id, Keeps keep);
   virtual Task<void> resume(std::string id);
 
-  // `snapshot_id` is ours, and the backend must carry it: the same again gives the same snapshot,
-  // and find_snapshot finds it after a lost answer. Not `lasting`: for a fork, soon removed.
-  // Verb::fork is this and creates from it.
+  // `snapshot_id` is Sandgate's and stored by the backend: a repeated call returns the same
+  // snapshot, and find_snapshot() finds it after a lost answer. `lasting` is false for the
+  // short-lived snapshot of a fork (Verb::fork is a snapshot and a create from it).
   virtual Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,
                                          bool lasting);
   virtual Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id);
-  // By its backend id; idempotent. Sandboxes restored from it live on.
+  // Takes the backend's id; idempotent. Sandboxes restored from the snapshot are not affected.
   virtual Task<void> remove_snapshot(std::string snapshot);
 
-  // Of backends that declare Control::network_rules; others throw Error(unsupported).
+  // For backends that declare Control::network_rules; others throw Error(unsupported).
   virtual Task<NetworkState> network(std::string id);
   virtual Task<void> set_network(std::string id, NetworkPolicy policy);  // in force on return
 
-  // Of backends that declare Control::secret_injection: which set of secrets (its revision) each
-  // sandbox has now, "" for none, and another set for one. A restarted backend may have none.
+  // For backends that declare Control::secret_injection: the revision of the secrets that each
+  // sandbox has ("" for none), and a function to replace them. A restart of the backend may lose
+  // them.
   virtual Task<std::map<std::string, std::string>> secret_revisions();
   virtual Task<void> set_secrets(std::string id, SecretGrants secrets);
 
-  // Changes of settings that a running sandbox must follow; a backend that cannot ignores them.
+  // Sets the remaining time to live of a running sandbox. A backend without that function ignores
+  // it.
   virtual Task<void> extend(std::string id, std::chrono::seconds ttl);
 };
 

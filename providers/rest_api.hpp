@@ -10,82 +10,81 @@
 
 namespace sandgate {
 
-// How an upstream is reached: the same for every call of one deployment.
+// How to reach an upstream; shared by all calls of a deployment.
 struct RestTarget {
   std::string provider;  // named in errors
-  std::string base_url;  // without a slash at its end
+  std::string base_url;  // without a trailing slash
   std::string auth_header = "Authorization";
-  Secret auth_value;  // "Bearer …"; empty: none
+  Secret auth_value;  // "Bearer …"; empty: the header is not sent
   bool allow_private = false;
-  HttpFields headers;  // of every call besides
-  std::shared_ptr<const AwsSigner> signer;  // instead of auth_value
+  HttpFields headers;  // further fields of every call
+  std::shared_ptr<const AwsSigner> signer;  // replaces auth_value
   std::shared_ptr<const TlsIdentity> tls;  // as in HttpCall
 };
 
-// The value of an Authorization header.
+// Returns the value of an Authorization header.
 Secret bearer(const Secret& token);
 
 struct RestCall {
   std::string method = "GET";
-  std::string path;  // with its query, already percent-encoded
+  std::string path;  // with the query, already percent-encoded
   std::optional<Json> json;
   std::string bytes;  // instead of json
   ByteSource* upload = nullptr;  // instead of json
   HttpFields headers;
   std::chrono::milliseconds deadline{10000};
   std::chrono::seconds silence{0};
-  size_t* room = nullptr;  // bytes that the answer may have; less by it afterwards
+  // bytes left for the answer; call() and send() subtract the answer's size
+  size_t* room = nullptr;
 
-  // For a call whose answer, to stream(), or whose body is a file: it may take as long as bytes
-  // flow.
+  // Set deadline and silence for a call that receives a file with stream(), or sends one: it may
+  // last as long as bytes flow.
   void takes_file();
   void sends_file(ByteSource& bytes);
 };
 
-// The value of a Range header. And whether the error says that nothing of the file is in it (416).
+// The value of a Range header, and whether an error is a 416 (range outside the file).
 std::string range_field(const ByteRange& range);
 bool is_beyond_file(const Error& error);
 
-// What a status that is no success means to us. Retry-After is honoured (seconds or a date).
-//   400 406 416 422 invalid · 401 403 unavailable with details {"credentials":"refused"} ·
-//   402 no_capacity · 404 410 not_found · 405 501 unsupported · 408 timeout · 409 conflict ·
-//   413 too_large · 429 rate_limited · 507 quota_exceeded · everything else unavailable
+// Maps an unsuccessful status to an Error. Retry-After (seconds or a date) is honoured, up to 1 h.
+// 400 406 416 422 invalid · 401 403 unavailable with details {"credentials":"refused"} ·
+// 402 no_capacity · 404 410 not_found · 405 501 unsupported · 408 timeout · 409 conflict ·
+// 413 too_large · 429 rate_limited · 507 quota_exceeded · everything else unavailable
 Error error_of_status(std::string_view provider, int status, const HttpFields& headers);
-// A create's refusal rules out this deployment, not the request: what is wrong with the request
-// for this backend (an image it lacks, a size, a name) becomes no_capacity, so that another tries,
-// and so does a 429 that names no time to wait.
+// Converts the error of a create: a refusal caused by the request (missing image, size, name) or a
+// 429 without a time to wait becomes no_capacity, so that placement tries another deployment.
 Error refused_create(Error error);
-// What ends a create is its caller's own limit per attempt; this is when nobody waits any more.
+// Upper limit for a create; placement normally ends it earlier, with its limit per attempt.
 inline constexpr auto kCreateDeadline = std::chrono::minutes(2);
 
-// JSON over HTTP with one upstream. Errors carry the provider's name. A vendor's body never goes
-// into a message; shortened it goes to the log, unless something was sent: vendors repeat what they
-// refuse, and that has tenants' secrets. Then the log has what stands there as a code.
+// A client for one upstream's JSON API. Errors carry the provider's name and never the vendor's
+// body. A refused call is logged with the start of the body. If the call had a body, only the error
+// codes are logged, because vendors echo input, which may contain tenants' secrets.
 class RestApi {
  public:
-  // Turns a refusal into the Error to throw; a provider with an error document of its own gives
-  // one.
+  // Turns a refusal into an Error, for providers with an error document of their own.
   using ErrorReader = Error (*)(std::string_view provider, const HttpReply& reply);
 
   RestApi(HttpClient& http, RestTarget target, ErrorReader read_error = nullptr);
 
-  // Any 2xx as JSON (null when empty). Throws what error_of_status says for others.
+  // Returns a 2xx answer as JSON (null if empty). Throws Error for other statuses.
   Task<Json> call(RestCall call);
-  // The same, empty for 404 and 410.
+  // The same, but empty for Error(not_found), which 404 and 410 are by default.
   Task<std::optional<Json>> find(RestCall call);
-  // The reply whatever its status.
+  // Returns the reply, whatever its status.
   Task<HttpReply> send(RestCall call);
-  // A 2xx whose body is pulled.
+  // Returns a 2xx reply whose body is pulled.
   Task<std::unique_ptr<HttpStream>> stream(RestCall call);
 
-  // call() of a create: its deadline is kCreateDeadline, its refusal what refused_create says.
+  // call() with kCreateDeadline; errors are passed through refused_create().
   Task<Json> create(RestCall call);
   Task<Json> get(std::string path);
   Task<Json> post(std::string path, Json body);
-  Task<void> remove(std::string path);  // 404 counts as removed
+  Task<void> remove(std::string path);  // not_found counts as removed
 
   const RestTarget& target() const { return target_; }
-  // The Error of a reply, logged. `sent`: the call had a body.
+  // Logs a refusal and returns its Error. `sent`: the call had a body.
   Error failure(const HttpReply& reply, std::string_view path, bool sent = false) const;
 
  private:
@@ -96,7 +95,7 @@ class RestApi {
   ErrorReader read_error_;
 };
 
-// Percent-encodes everything but unreserved characters, for one path segment or query value.
+// Percent-encodes all but unreserved characters, for a path segment or a query value.
 std::string percent_encode(std::string_view text);
 
 }  // namespace sandgate

@@ -15,11 +15,11 @@
 #include "providers/descriptor.hpp"
 #include "providers/gateways_passed.hpp"
 
-// The values that cross the border between Sandgate and a backend. Plain data: no backend's words.
+// Plain values exchanged between the gateway and its backends. No field uses a vendor's terms.
 namespace sandgate {
 
 struct Resources {
-  int64_t milli_vcpu = 1000;  // thousandths, in steps of 250
+  int64_t milli_vcpu = 1000;  // thousandths of a CPU, in steps of 250
   int64_t memory_mib = 512;
   int64_t disk_gib = 2;
   int64_t processes = 512;
@@ -30,66 +30,67 @@ enum class NetworkDefault { deny, allow };
 
 struct NetworkPolicy {
   NetworkDefault fallback = NetworkDefault::deny;
-  std::vector<std::string> allow;  // "host:port", one leading "*." label allowed
+  std::vector<std::string> allow;  // "host:port"; the host may start with one "*." label
   bool operator==(const NetworkPolicy&) const = default;
 };
 
-// The environment variable that shows a secret's placeholder, and where its value may go.
+// A secret that a profile grants: the environment variable `name` holds a placeholder, and the
+// value may be sent to `host` only, in `header`.
 struct SecretBinding {
   std::string name;
   std::string host;
   std::string header;
 };
 
-// A binding with what it takes to act on it: the placeholder stands in the sandbox's environment
-// variable of that name, the value reaches whoever sends requests for the sandbox and nobody else.
+// A SecretBinding with its placeholder and value. The sandbox sees only the placeholder, in the
+// environment variable `name`. Only the component that sends the sandbox's requests gets the value.
 struct SecretGrant {
   std::string name, host, header, placeholder;
   Secret value;
 };
 
-// What a running sandbox's secrets are now; `revision` changes with any of them.
+// The secrets of a running sandbox. `revision` changes whenever one of the grants changes.
 struct SecretGrants {
   std::string revision;
   std::vector<SecretGrant> grants;
 };
 
-// One judgement on what a sandbox wanted to reach.
+// One decision about a destination that a sandbox tried to reach.
 struct NetworkVerdict {
   Time at;
-  std::string target;  // "host:port", or a name that was asked for
-  std::string way;  // dns, connect, http, tls, tcp
+  std::string target;  // "host:port", or the name of a DNS query
+  std::string way;  // dns, connect, http, tls or tcp
   bool allowed = false;
-  std::string reason;  // one word when refused
+  std::string reason;  // one word when refused, else empty
 };
 
 struct NetworkState {
   NetworkPolicy policy;
-  std::vector<NetworkVerdict> verdicts;  // the latest, oldest first
+  std::vector<NetworkVerdict> verdicts;  // the most recent ones, oldest first
 };
 
 struct CreateSpec {
-  std::string sandbox_id;  // ours; the backend must carry it so that find_by_tag and list return it
-  std::string installation;  // the gateway's; the backend must carry it where it carries labels
-  GatewaysPassed passed;  // before this one
+  std::string sandbox_id;  // Sandgate's id; find_by_tag and list must return it
+  std::string installation;  // the gateway's id; carried where the backend has labels
+  GatewaysPassed passed;  // the gateways that forwarded this create, without this one
   std::string tenant_id;
-  std::string image;  // already mapped to this backend's word
+  std::string image;  // in the backend's terms
   Resources resources;
-  std::chrono::seconds ttl{600};  // the backend's own second line; Sandgate enforces it anyway
+  std::chrono::seconds ttl{600};  // the backend's own limit; Sandgate enforces the TTL as well
   std::map<std::string, std::string> env;
   std::map<std::string, std::string> metadata;
   NetworkPolicy network;
   SecretGrants secrets;
-  bool uses_secrets = false;  // also when none of those it lists has a value, which may come later
-  std::string snapshot;  // backend's snapshot id, or empty
-  std::string workspace;  // directory of the backend's machine to show inside, or empty
+  bool uses_secrets = false;  // the profile lists secrets, even if none has a value yet
+  std::string snapshot;  // the backend's snapshot id, or empty
+  std::string workspace;  // directory on the backend's machine to mount, or empty
   bool workspace_writable = false;
   bool allow_root = false;
   bool allow_debug = false;
 };
 
 struct SandboxMetrics {
-  int64_t cpu_micros = 0;  // since the start
+  int64_t cpu_micros = 0;  // since the sandbox started
   int64_t memory_used_bytes = 0, memory_limit_bytes = 0;
   int64_t disk_used_bytes = 0, egress_bytes = 0;
   int64_t processes = 0;
@@ -99,20 +100,22 @@ struct SandboxMetrics {
 enum class BackendState { running, paused, gone };
 
 struct BackendSandbox {
-  std::string backend_id;  // what every other verb takes
-  std::string sandbox_id;  // our id as the backend carries it; empty when not ours
-  std::string installation;  // whose it is; empty when the backend does not carry that
+  std::string backend_id;  // the id that Provider's functions take
+  std::string sandbox_id;  // Sandgate's id as stored by the backend; empty: not a Sandgate sandbox
+  std::string installation;  // id of the gateway that created it; empty: not stored by the backend
   BackendState state = BackendState::running;
-  Keeps kept = Keeps::nothing;  // paused: what survived
-  Isolation isolation = Isolation::container;  // what it really runs in
+  Keeps kept = Keeps::nothing;  // what a paused sandbox preserved
+  Isolation isolation = Isolation::container;  // the isolation in effect
   std::string region;
-  // For what nobody pays for, as far as the backend says: from when it ran, and its size.
+  // Size and age for metering sandboxes that belong to no row; empty where the backend does not
+  // tell.
   std::optional<Time> created_at;
   std::optional<Resources> resources;
-  std::optional<SandboxMetrics> counted;  // gone by Provider::finish(): as that answered
+  // the answer of Provider::finish(), which ended the sandbox
+  std::optional<SandboxMetrics> counted;
 };
 
-// The state of a sandbox at one moment, kept by its backend: CreateSpec::snapshot restores it.
+// A saved state of a sandbox, stored by the backend. CreateSpec::snapshot restores it.
 struct BackendSnapshot {
   std::string backend_id;
   Keeps kept = Keeps::disk;
@@ -126,47 +129,50 @@ struct PtySize {
 };
 
 struct Command {
-  std::vector<std::string> argv;  // never empty; a shell line is {"/bin/bash","-lc",line} or so
-  std::string shell;  // set instead of argv: the backend's own shell runs it
-  std::string cwd;  // empty: the user's home
+  std::vector<std::string> argv;  // empty only if `shell` is set
+  std::string shell;  // a line for the backend's own shell, instead of argv
+  std::string cwd;  // empty: the user's home directory
   std::map<std::string, std::string> env;
   std::string user;  // empty: the image's unprivileged account
   std::optional<PtySize> pty;
-  std::chrono::milliseconds timeout{0};  // 0: none; at the end the whole group is killed
-  bool keep_on_disconnect = false;  // false: dropping the stream kills the group
-  bool background = false;  // keeps a ring of output for later attach
-  std::string process_id;  // ours, "pr…"
+  std::chrono::milliseconds timeout{0};  // 0: none; on expiry the whole process group is killed
+  bool keep_on_disconnect = false;  // false: dropping the stream kills the process group
+  bool background = false;  // keep recent output in a ring buffer for attach()
+  std::string process_id;  // Sandgate's process id, "pr…"
 };
 
 struct ProcessExit {
-  int exit_code = 0;  // 128+n when signalled, 124 on timeout, 127 when there was no program
-  std::string signal;  // "SIGKILL", or empty
+  int exit_code = 0;  // 128 + signal number, 124 on timeout, 127 if the program does not exist
+  std::string signal;  // the signal that ended the process ("SIGKILL"), or empty
   bool timed_out = false;
   std::chrono::milliseconds duration{0};
 };
 
-enum class Channel : uint8_t { stdin_ = 0, stdout_ = 1, stderr_ = 2 };  // a pty's output is stdout_
+// a terminal's output is stdout_
+enum class Channel : uint8_t { stdin_ = 0, stdout_ = 1, stderr_ = 2 };
 
 struct OutputChunk {
   Channel channel = Channel::stdout_;
   std::string bytes;
-  uint64_t end_offset = 0;  // over all output bytes of the process, in order, after this chunk
+  // bytes of output of the process up to the end of this chunk, both channels
+  uint64_t end_offset = 0;
 };
 
 using ProcessEvent = std::variant<OutputChunk, ProcessExit>;
 
-// A live connection to one process. next() pulls, so a reader that stops reading stops the
-// process (bounded memory). Dropping the stream detaches; what that means is Command's say.
-// One coroutine may read while another writes.
+// A connection to one process. Output is pulled with next(): a reader that stops pulling blocks the
+// process, so memory is bounded. Dropping the stream detaches from the process; the flags of
+// Command say whether it then ends. One coroutine may read while another writes.
 class ProcessStream {
  public:
   virtual ~ProcessStream() = default;
-  // The next event; ProcessExit is the last, after it empty. Throws Error(unavailable) when the
-  // connection ended before the exit was known.
+  // Returns the next event: output, then ProcessExit, then empty. Throws Error(unavailable) if the
+  // connection ends before the exit is known.
   virtual Task<std::optional<ProcessEvent>> next() = 0;
-  virtual Task<void> write_stdin(std::string bytes) = 0;  // returns when taken (back-pressure)
+  // returns once the bytes are accepted (back-pressure)
+  virtual Task<void> write_stdin(std::string bytes) = 0;
   virtual Task<void> close_stdin() = 0;
-  // The process's id where the backend names processes itself; empty: Command::process_id.
+  // The id of a process that the backend named itself; empty: Command::process_id is its id.
   virtual std::string process_id() const { return {}; }
 };
 
@@ -192,12 +198,12 @@ struct FileEntry {
   uint64_t size = 0;
   uint32_t mode = 0;  // permission bits
   Time modified_at;
-  std::optional<std::string> target;  // of a symlink
-  // Another whenever the content may be, though size and time are not; empty: the backend has none.
+  std::optional<std::string> target;  // target of a symlink
+  // Changes whenever the content may have changed, even with equal size and time; empty if unknown.
   std::string revision = {};
 };
 
-// A stream of bytes that is pulled; 0 bytes means the end. Throws when it breaks before its end.
+// A pull stream of bytes. read() returns 0 at the end and throws if the stream breaks before it.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -206,10 +212,10 @@ class ByteSource {
 
 struct ByteRange {
   uint64_t first = 0;
-  std::optional<uint64_t> last;  // inclusive; empty: to the end
+  std::optional<uint64_t> last;  // inclusive; empty: to the end of the file
 };
 
-// An opened file: what it is, and the bytes asked for.
+// An open file: its entry and the requested range of its bytes.
 struct FileContent {
   FileEntry entry;
   std::unique_ptr<ByteSource> bytes;

@@ -8,24 +8,25 @@
 
 namespace sandgate {
 
-// One answer of a vendor that lists its sandboxes by pages.
+// One page of a vendor's list of sandboxes.
 struct SandboxPage {
-  std::vector<BackendSandbox> sandboxes;  // all that stand on it
-  std::string next;  // what the query of the page after it has more ("&cursor=…"); empty: the last
+  std::vector<BackendSandbox> sandboxes;  // all entries of the page
+  std::string next;  // added to the query for the next page ("&cursor=…"); empty: last page
 };
 
-// "&name=value", percent-encoded; "" for an empty value.
+// Returns "&name=value", percent-encoded, or "" for an empty value.
 std::string next_query(std::string_view name, const std::string& value);
 
-// What is left of the room that one listing has over all its pages. Throws Error(unavailable) when
-// it is used up: what a backend lists is held in memory, and a part would be taken for the whole.
+// Limits on pages, entries and bytes of one listing, which is held in memory. The take functions
+// throw Error(unavailable) when a limit is exceeded: a truncated list would be mistaken for a
+// complete one.
 class ListRoom {
  public:
   explicit ListRoom(std::string provider, int pages = 1000, size_t entries = 100'000,
                     size_t bytes = 128 << 20)
       : provider_(std::move(provider)), pages_(pages), entries_(entries), bytes_(bytes) {}
 
-  void take_page();  // before each is asked for
+  void take_page();  // call before each request
   void take_entries(size_t count);
   void take_bytes(size_t count);
   size_t* bytes() { return &bytes_; }  // for RestCall::room
@@ -38,10 +39,11 @@ class ListRoom {
   size_t entries_, bytes_;
 };
 
-// What stands on the pages of `path`, a GET that has a query, and lives and carries an id of ours.
+// Reads all pages of `path`, a GET whose path has a query. Returns the sandboxes that carry a
+// Sandgate id and are not gone.
 Task<std::vector<BackendSandbox>> list_pages(RestApi& api, std::string path,
                                              std::function<SandboxPage(const Json&)> read);
-// The same as a part of a listing; `room` must outlive the task.
+// The same within a larger listing's limits. `room` must outlive the task.
 Task<std::vector<BackendSandbox>> list_pages(RestApi& api, std::string path,
                                              std::function<SandboxPage(const Json&)> read,
                                              ListRoom& room);

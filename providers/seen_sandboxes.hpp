@@ -7,7 +7,7 @@
 namespace sandgate {
 
 // The backend ids of sandboxes that an adapter has created or found, for vendors without a list.
-// Bounded: what is missing is found again when it is asked for. Thread-safe.
+// Bounded: cleared when full, and refilled as sandboxes are found. Thread-safe.
 class SeenSandboxes {
  public:
   void remember(const std::string& id) {

@@ -6,9 +6,10 @@
 
 namespace sandgate {
 
-// The base of a command that runs under our supervisor (shell_command.hpp) with a vendor: counts
-// its output, knows its end, and when it is dropped running ends it by a line of the shell, unless
-// Command says to keep it. Without a verb for stdin there is none.
+// Base class for a command that runs in a vendor's sandbox under our shell supervisor
+// (shell_command.hpp). Counts output and records the exit. A process that still runs when it is
+// dropped is killed by a shell line, unless Command::keep_on_disconnect. The base class has no
+// stdin.
 class ShellProcess : public ProcessStream {
  public:
   ~ShellProcess() override;
@@ -19,11 +20,11 @@ class ShellProcess : public ProcessStream {
  protected:
   ShellProcess(std::shared_ptr<ShellProvider> owner, std::string sandbox, Command command);
 
-  // From now on it may run, and its time counts.
+  // Call when the command may have started; its duration counts from here.
   void starts();
   bool has_exited() const { return exited_; }
   ProcessEvent output(Channel channel, std::string bytes);
-  // The last event, from the shell's status.
+  // Returns the last event, made from the shell's exit status.
   ProcessEvent exit(int status);
 
   const std::shared_ptr<ShellProvider> owner_;

@@ -7,9 +7,9 @@
 
 namespace sandgate {
 
-// The kind whose adapter is made of its settings, which `read` takes from a deployment's settings
-// and credentials. Settings has a member allow_private: an operator's deployments may reach
-// private addresses.
+// Makes the ProviderKind of an Adapter constructed from Settings, which `read` parses from a
+// deployment's settings and credentials. Settings::allow_private is set for the operator's
+// deployments, which may reach private addresses.
 template <class Adapter, class Settings>
 ProviderKind vendor_kind(std::string name,
                          Settings (*read)(const Json& settings, const Json& credentials,
