@@ -53,7 +53,8 @@ bool is_public_v6(const uint8_t* bytes) {
     return is_public_v4(word_at(bytes + 12));
   if (bytes[0] == 0x20 && bytes[1] == 0x02) return is_public_v4(word_at(bytes + 2));  // 6to4
   const uint32_t first = word_at(bytes);
-  // Only 2000::/3 is global unicast; in it 2001::/23 is for protocols, 2001:db8::/32 for examples.
+  // Only 2000::/3 is global unicast; 2001::/23 is for protocols and 2001:db8::/32 for
+  // documentation.
   return (first >> 29) == 1 && (first >> 9) != (0x20010000u >> 9) && first != 0x20010DB8u;
 }
 

@@ -7,10 +7,10 @@
 namespace sandgate::aws {
 namespace {
 
-// The total length, the length of the headers, and the checksum of both.
+// The prelude: total length, header length and their checksum, 4 bytes each.
 constexpr size_t kPrelude = 12, kChecksum = 4;
 constexpr size_t kMaxHeaders = 128 << 10;
-// Types of header values, in the order of their numbers.
+// Types of header values; the enumerators have the protocol's numbers.
 enum HeaderType { yes, no, byte, int16, int32, int64, bytes, text, timestamp, uuid };
 
 Error broken(const char* how) {
@@ -29,7 +29,7 @@ uint32_t checksum_of(std::string_view of) {
   return crc.checksum();
 }
 
-// Takes bytes from the front; throws when there are not as many.
+// Takes bytes from the front; throws Error(unavailable) if there are too few.
 class Cursor {
  public:
   explicit Cursor(std::string_view rest) : rest_(rest) {}

@@ -9,22 +9,22 @@
 #include "gateway/core/error.hpp"
 #include "providers/sandbox.hpp"
 
-// AWS's binary event streams (application/vnd.amazon.eventstream), as a client. Bounded, and both
-// checksums of a message are checked: what does not hold is Error(unavailable).
+// A reader of AWS's binary event streams (application/vnd.amazon.eventstream). Message size is
+// limited and both checksums are verified; a violation is Error(unavailable).
 namespace sandgate::aws {
 
 struct EventMessage {
-  std::map<std::string, std::string> headers;  // those that are text
+  std::map<std::string, std::string> headers;  // those of type string
   std::string payload;
 };
 
-// Cuts bytes into messages.
+// Splits bytes into messages.
 class EventMessageSplitter {
  public:
   explicit EventMessageSplitter(size_t max_message = 8 << 20) : max_message_(max_message) {}
   void add(std::string_view more);
   std::optional<EventMessage> next();
-  // Whether a message has begun and not ended.
+  // Whether the bytes so far end inside a message.
   bool is_inside() const { return !open_.empty(); }
 
  private:
@@ -33,9 +33,9 @@ class EventMessageSplitter {
   std::deque<EventMessage> messages_;
 };
 
-// The events of an answer. next() is empty after the end; throws what an exception among them
-// says, and Error(unavailable) when the stream broke off inside a message. Whether an end is the
-// right one is the caller's to know: the framing has no last message.
+// Reads the events of an answer. next() returns empty at the end. It throws the Error of an
+// exception message, and Error(unavailable) if the stream breaks off inside a message. The framing
+// has no end marker, so the caller must check whether the stream is complete.
 class EventMessageReader {
  public:
   struct Event {
@@ -51,8 +51,8 @@ class EventMessageReader {
   std::string buffer_;
 };
 
-// "ThrottlingException", in any case of its first letter, as what the caller can do. An unknown
-// name is unavailable.
+// Converts an exception's name ("ThrottlingException", first letter in either case) to an Error;
+// unknown names are unavailable.
 Error error_of_exception(std::string_view provider, std::string_view name);
 
 }  // namespace sandgate::aws

@@ -6,16 +6,16 @@
 
 namespace sandgate {
 
-// Of a user or a role of an AWS account.
+// Keys of a user or a role of an AWS account.
 struct AwsKeys {
   Secret access_key_id, secret_access_key;
-  Secret session_token;  // empty: the keys are lasting ones
+  Secret session_token;  // empty: long-term keys
 };
 
-// credentials {access_key_id, secret_access_key, session_token}, the last one optional.
+// Reads credentials {access_key_id, secret_access_key, session_token}; the last is optional.
 AwsKeys read_aws_keys(const Json& credentials, Problems& problems);
 
-// An upstream of AWS whose calls the keys sign.
+// The target of an AWS service, whose calls are signed with the keys.
 RestTarget aws_target(std::string provider, std::string base_url, const AwsKeys& keys,
                       const std::string& region, const std::string& service);
 

@@ -36,7 +36,7 @@ std::string encoded_again(std::string_view path) {
   return encoded.empty() ? "/" : encoded;
 }
 
-// As the Host field has it.
+// The value that the Host header has.
 std::string host_of(const boost::urls::url_view& url) {
   std::string host(url.encoded_host());
   const std::string port(url.port());

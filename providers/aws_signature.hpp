@@ -5,9 +5,9 @@
 
 namespace sandgate::aws {
 
-// The fields that sign a call with Signature Version 4 at a moment: over its method, URL, body and
-// all its fields, whose values have no blanks at their ends. A path is encoded once more than it
-// is sent, as every service but S3 has it.
+// Returns the header fields that sign a call with Signature Version 4 at time `now`. The signature
+// covers method, URL, body and all fields, whose values must not begin or end with blanks. The path
+// is encoded twice, as all services but S3 require.
 HttpFields signature_of(const AwsSigner& signer, const HttpCall& call, std::time_t now);
 
 }  // namespace sandgate::aws

@@ -17,7 +17,7 @@ size_t length_of(std::string_view head) {
 }
 
 ErrorCode code_of_name(std::string_view name) {
-  // Denied by the sandbox's own system, as a file's mode does.
+  // permission_denied comes from the sandbox's own system, for example from a file's mode.
   if (name == "invalid_argument" || name == "out_of_range" || name == "permission_denied")
     return ErrorCode::invalid;
   if (name == "failed_precondition" || name == "already_exists" || name == "aborted")

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kUploadRead = 256 << 10;
 
-// A running transfer: gone with the object, at once, whatever its state.
+// A running transfer, which is aborted when the object is destroyed.
 class RunningTransfer {
  public:
   RunningTransfer(std::shared_ptr<CurlLoop> loop, HttpCall call, bool whole_reply,
@@ -35,7 +35,7 @@ class RunningTransfer {
     co_return count;
   }
 
-  // Feeds the upload until its end; what breaks it ends the transfer with the same exception.
+  // Feeds the upload. A failure of the source ends the transfer with the same exception.
   Task<void> pump(ByteSource& source) {
     try {
       std::vector<char> buffer(kUploadRead);
@@ -98,7 +98,7 @@ Task<bool> head_within(std::chrono::milliseconds deadline, CurlTransfer& transfe
   co_return true;
 }
 
-// What a caller's request sets off elsewhere belongs to its trace.
+// Propagates the trace of the request that causes this call.
 void add_trace(HttpFields& headers, const asio::any_io_executor& here) {
   const TracePtr trace = trace_of(here);
   if (!trace) return;

@@ -25,20 +25,20 @@ Error failure_of(CURLcode code, bool address_refused, const std::string& peer) {
   return Error(ErrorCode::unavailable, peer + " could not be reached: " + curl_easy_strerror(code));
 }
 
-// The call, and what it points to, outlive the handle.
+// The blob is not copied: the call owns the text and outlives the handle.
 void set_blob(CURL* easy, CURLoption option, const std::string& pem) {
   curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
   if (!pem.empty()) curl_easy_setopt(easy, option, &blob);
 }
 
-// Without asking whether it was served already.
+// Whether the request may be sent again although it may have been served.
 bool may_be_repeated(const HttpCall& call) {
   if (call.method != "POST" && call.method != "PATCH") return true;
   return std::any_of(call.headers.begin(), call.headers.end(),
                      [](const auto& field) { return field.first == "Idempotency-Key"; });
 }
 
-// Drops what was consumed once it is worth the move.
+// Erases consumed bytes once they are at least half of the buffer.
 void compact(std::string& buffer, size_t& consumed) {
   if (consumed == buffer.size())
     buffer.clear();
@@ -72,13 +72,13 @@ void CurlTransfer::set_options(bool whole_reply) {
   curl_easy_setopt(easy_, CURLOPT_URL, call_.url.c_str());
   curl_easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(easy_, CURLOPT_NOSIGNAL, 1L);
-  // Without it, removing a handle would wait for its name lookup.
+  // Without it, removing a handle blocks on its name lookup.
   curl_easy_setopt(easy_, CURLOPT_QUICK_EXIT, 1L);
   const bool plain_http2 = call_.http2 && call_.url.starts_with("http:");
   curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION,
                    static_cast<long>(plain_http2 ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
                                                  : CURL_HTTP_VERSION_2TLS));
-  // libcurl 7.88 mistakes a pooled connection that has HTTP/2 without TLS for one that has not.
+  // libcurl 7.88 does not recognise a pooled connection as HTTP/2 if it has no TLS.
   if (plain_http2) {
     curl_easy_setopt(easy_, CURLOPT_FRESH_CONNECT, 1L);
     curl_easy_setopt(easy_, CURLOPT_FORBID_REUSE, 1L);
@@ -93,7 +93,7 @@ void CurlTransfer::set_options(bool whole_reply) {
     curl_easy_setopt(easy_, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(easy_, CURLOPT_LOW_SPEED_TIME, static_cast<long>(call_.silence.count()));
   }
-  // A pooled connection opens no socket; this looks at the one that will be used.
+  // A pooled connection opens no socket, so on_socket does not see it; this callback does.
   curl_easy_setopt(easy_, CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
   curl_easy_setopt(easy_, CURLOPT_PREREQDATA, this);
   curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
@@ -110,7 +110,7 @@ void CurlTransfer::set_headers() {
   };
   add(call_.headers);
   if (call_.signer) add(aws::signature_of(*call_.signer, call_, std::time(nullptr)));
-  // Waiting for "100 Continue" would cost a round trip, or a second where none comes.
+  // Waiting for "100 Continue" costs a round trip, or a second if none comes.
   header_list_ = curl_slist_append(header_list_, "Expect:");
   curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, header_list_);
 }
@@ -131,7 +131,7 @@ void CurlTransfer::set_body() {
 }
 
 void CurlTransfer::set_tls(const TlsIdentity& tls) {
-  // The machine's folder of authorities would be trusted besides.
+  // Otherwise the system's authorities in the default directory would be trusted as well.
   if (!tls.authorities.empty()) curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
   set_blob(easy_, CURLOPT_CAINFO_BLOB, tls.authorities);
   set_blob(easy_, CURLOPT_SSLCERT_BLOB, tls.certificate);
@@ -139,13 +139,13 @@ void CurlTransfer::set_tls(const TlsIdentity& tls) {
 }
 
 void CurlTransfer::set_address_rules() {
-  // A proxy would connect on its own, past these checks.
+  // A proxy would connect by itself and bypass the address checks.
   curl_easy_setopt(easy_, CURLOPT_PROXY, "");
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::on_socket);
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, this);
 }
 
-// ---- the coroutine's side
+// ---- used by the coroutine
 
 void CurlTransfer::throw_failure() {
   if (failure_) std::rethrow_exception(failure_);
@@ -218,7 +218,7 @@ bool CurlTransfer::wants_resume() {
   return !done_ && (body || upload);
 }
 
-// ---- the curl thread's side
+// ---- used by the curl thread
 
 void CurlTransfer::notify(const std::unique_ptr<Bell>& bell) {
   if (bell) bell->ring();
@@ -229,7 +229,7 @@ void CurlTransfer::resume() {
     std::lock_guard lock(mutex_);
     body_paused_ = upload_paused_ = false;
   }
-  // Calls back into on_body and on_upload, which pause again where there is still no room.
+  // Calls on_body and on_upload, which pause again if there is still no room.
   curl_easy_pause(easy_, CURLPAUSE_CONT);
 }
 
@@ -245,7 +245,7 @@ void CurlTransfer::finish(CURLcode code) {
 void CurlTransfer::begin_body() {
   long status = 0;
   curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
-  if (status < 200) return;  // an interim answer; the real one follows
+  if (status < 200) return;  // an interim answer; the final one follows
   std::lock_guard lock(mutex_);
   status_ = static_cast<int>(status);
   head_ready_ = true;
@@ -317,8 +317,8 @@ curl_socket_t CurlTransfer::on_socket(void* self, curlsocktype, curl_sockaddr* a
 int CurlTransfer::on_connected(void* self, char* remote, char*, int, int) {
   auto& transfer = *static_cast<CurlTransfer*>(self);
   const auto& call = transfer.call_;
-  // libcurl sends a request again when a pooled connection ends before the reply, of which nobody
-  // knows whether it was served.
+  // libcurl repeats a request if a pooled connection ends before the reply, although the request
+  // may have been served.
   const bool again = std::exchange(transfer.sent_, true);
   if (again && !may_be_repeated(call)) return CURL_PREREQFUNC_ABORT;
   if (call.allow_private) return CURL_PREREQFUNC_OK;

@@ -14,7 +14,7 @@ struct Name {
   E value;
   std::string_view text;
 };
-// clang 14 deduces nothing for aggregates by itself.
+// clang 14 does not deduce template arguments of aggregates.
 template <class E>
 Name(E, std::string_view) -> Name<E>;
 
@@ -60,7 +60,7 @@ auto value_of(const Table& table, std::string_view text)
   return std::nullopt;
 }
 
-// A word of a remote descriptor, or a problem with its path.
+// Reads a word of a remote descriptor; adds a problem if it is unknown.
 template <class Table>
 auto read_word(const Table& table, const Json& item, std::string path, Problems& problems)
     -> std::optional<decltype(table.front().value)> {
@@ -137,7 +137,7 @@ Descriptor descriptor_from_json(const nlohmann::json& document) {
   }
   if (const Json* verbs = reader.object("verbs"))
     for (const auto& [name, keeps] : verbs->items())
-      // Verbs of a newer version are skipped: not knowing one only means not using it.
+      // Verbs of a newer version are skipped, since an unknown verb is merely not used.
       if (const auto verb = verb_from(name))
         if (const auto kept = read_word(kKeeps, keeps, "/verbs/" + name, problems))
           result.verbs[*verb] = *kept;

@@ -10,7 +10,7 @@ namespace {
 constexpr char kMarkBegins = '\x1e';
 constexpr size_t kMostDigits = 4;
 
-// The length of the longest end of `text` that `start` begins with.
+// Returns the length of the longest suffix of `text` that is a prefix of `start`.
 size_t overlap(std::string_view text, std::string_view start) {
   for (size_t length = std::min(text.size(), start.size()); length > 0; --length)
     if (start.starts_with(text.substr(text.size() - length))) return length;

@@ -10,7 +10,7 @@ Error too_long() { return Error(ErrorCode::unavailable, "the backend sent an end
 }  // namespace
 
 void LineSplitter::add(std::string_view bytes) {
-  // A LF right after a CR that ended the last line belongs to that line's ending.
+  // A LF at the start may complete a CRLF that was split across calls.
   if (after_cr_ && !bytes.empty()) {
     if (bytes.front() == '\n') bytes.remove_prefix(1);
     after_cr_ = false;

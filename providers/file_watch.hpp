@@ -7,24 +7,26 @@
 
 namespace sandgate {
 
-enum class FileChangeKind { create, write, remove, rename, overflow };  // overflow: some were lost
+// overflow: changes were lost
+enum class FileChangeKind { create, write, remove, rename, overflow };
 
 std::string_view to_string(FileChangeKind kind);
 std::optional<FileChangeKind> file_change_kind_from(std::string_view text);
 
 struct FileChange {
   FileChangeKind kind = FileChangeKind::write;
-  std::string path;  // absolute; of a rename the new one; empty for overflow
-  std::string from;  // of a rename
+  std::string path;  // absolute; the new path of a rename; empty for overflow
+  std::string from;  // the old path of a rename
   bool directory = false;
 };
 
-// Changes below a directory since the watch began. What is not pulled waits in the backend,
-// bounded: beyond that the oldest are replaced by one overflow. Dropping the watch ends it.
+// The changes below a directory since the watch began. Changes that are not pulled are buffered in
+// the backend; when that buffer is full, the oldest are replaced by one overflow. Dropping the
+// watch ends it.
 class FileWatch {
  public:
   virtual ~FileWatch() = default;
-  // Empty when the directory itself is gone. Throws Error(unavailable) when the watch broke.
+  // Returns empty if the directory itself is gone. Throws Error(unavailable) if the watch broke.
   virtual Task<std::optional<FileChange>> next() = 0;
 };
 

@@ -5,19 +5,19 @@
 
 namespace sandgate {
 
-// The installations that sent a create on, each to the next, the client's own first. A gateway that
-// finds itself among them is a backend of its own.
+// Ids of the gateways that forwarded a create, in order, starting with the client's own. A gateway
+// that finds its own id in the list is part of a forwarding loop.
 using GatewaysPassed = std::vector<std::string>;
 
-// "X-Sandgate-Via: <id>, <id>": one field, ids of [a-z0-9].
+// "X-Sandgate-Via: <id>, <id>"; ids are of [a-z0-9], at most 64 characters.
 inline constexpr const char* kViaHeader = "X-Sandgate-Via";
 
 std::string via_of(const GatewaysPassed& passed);
-// Throws Error(invalid) for what via_of does not write.
+// Throws Error(invalid) unless `header` has the form that via_of writes.
 GatewaysPassed passed_from(std::string_view header);
 
-// Throws Error(unsupported) where `installation` is one of them, or there are eight: what each adds
-// to a create's time is too much by then, however the gateways are connected.
+// Throws Error(unsupported) if `installation` is in the list (a loop) or the list has eight
+// entries, which bounds the latency that each gateway adds.
 void check_goes_on(const GatewaysPassed& passed, std::string_view installation);
 
 }  // namespace sandgate

@@ -19,7 +19,7 @@ Error broken_call(std::string_view provider, std::string_view what) {
   return error;
 }
 
-// The Errors of the transport and of the framing do not know whose they are.
+// Errors of the transport and the framing do not carry the provider's name.
 Error owned_by(Error error, const std::string& provider) {
   if (error.provider.empty()) error.provider = provider;
   return error;
@@ -31,7 +31,7 @@ int digit_of(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// What is no escape stands for itself.
+// Invalid escapes are kept as they are.
 std::string percent_decoded(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -47,7 +47,7 @@ std::string percent_decoded(std::string_view text) {
   return plain;
 }
 
-// Servers leave the padding out.
+// Servers omit the padding.
 std::string binary_of(std::string_view field) {
   std::string padded(field);
   while (padded.size() % 4 != 0) padded += '=';
@@ -78,7 +78,7 @@ ErrorCode code_of_status(int code) {
 
 constexpr int kDenied = 7, kUnauthenticated = 16;
 
-// The Error of an answer as a whole; empty for a success.
+// Returns the Error of a finished call; empty for success.
 std::optional<Error> failure_of(const std::string& provider, std::string_view path,
                                 const std::optional<Status>& status,
                                 MessageStream::ErrorReader read_error) {
@@ -224,7 +224,7 @@ Task<std::unique_ptr<MessageStream>> Channel::stream(Call call) {
   const auto status = status_of(source->headers());
   if (source->status() != kSuccess && !status)
     throw refused_by_http(target_.provider, path, source->status(), source->headers());
-  // A refusal is an answer that has nothing else, so it is known already.
+  // A trailers-only answer has its status in the headers, so a refusal is known here already.
   if (status && status->code != kOk) throw *failure_of(target_.provider, path, status, read_error_);
   co_return std::make_unique<MessageStream>(target_.provider, path, std::move(source), read_error_);
 }

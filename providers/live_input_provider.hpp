@@ -4,8 +4,8 @@
 
 namespace sandgate {
 
-// The base of adapters whose vendor takes a process's input over the connection of its output only:
-// the verbs that name a process reach the inputs that this gateway holds.
+// Base class for vendors that accept a process's input only over the connection of its output.
+// stdin and resize by process id use the connections that this gateway holds.
 class LiveInputProvider : public ShellProvider {
  public:
   Task<void> write_stdin(std::string id, std::string process, std::string bytes) override;
@@ -17,8 +17,8 @@ class LiveInputProvider : public ShellProvider {
  protected:
   explicit LiveInputProvider(asio::any_io_executor executor) : ShellProvider(std::move(executor)) {}
 
-  // Of a process whose connection this gateway does not hold: Error(not_found), unless the vendor
-  // has another way.
+  // Called if this gateway holds no connection to the process. Throws Error(not_found) unless
+  // overridden for a vendor with another way to reach the input.
   virtual Task<std::shared_ptr<LiveInput>> input_elsewhere(std::string id, std::string process);
 
  private:

@@ -9,7 +9,7 @@
 
 namespace sandgate {
 
-// Where a process takes its input while a connection to it lasts.
+// The input of a process, usable as long as the connection to the process exists.
 class LiveInput {
  public:
   virtual ~LiveInput() = default;
@@ -18,19 +18,19 @@ class LiveInput {
   virtual Task<void> resize(PtySize size) = 0;
 };
 
-// The inputs that this gateway holds, for the verbs that name a process, with backends that take
-// input over the connection of its output only. Used from any thread.
+// The process inputs whose connections this gateway holds, for backends that accept input only over
+// the connection of the output. Thread-safe.
 class LiveInputs {
  public:
-  // Until the input is gone. A process without an id is not kept.
+  // Registers the input until it is destroyed. A process without an id is ignored.
   void add(const std::string& sandbox, const std::string& process,
            const std::shared_ptr<LiveInput>& input);
-  // Null when this gateway holds no connection to it.
+  // Returns null if this gateway holds no connection to the process.
   std::shared_ptr<LiveInput> find(const std::string& sandbox, const std::string& process);
 
  private:
   std::mutex mutex_;
-  // By sandbox and process; those that are gone are dropped when one is added.
+  // Keyed by sandbox and process. add() removes expired entries.
   std::map<std::pair<std::string, std::string>, std::weak_ptr<LiveInput>> inputs_;
 };
 

@@ -8,9 +8,9 @@
 
 namespace sandgate {
 
-// Several streams as one, in the order in which their events arrive. A Reader has a type Event and
-// next(), which is empty at its end. A reader that stops reading stops the streams (a few events
-// wait). Used and destroyed on `executor`.
+// Merges several streams, in order of arrival. A Reader has a type Event and a next() that returns
+// empty at the end. At most 16 events are buffered, so a slow caller pauses the streams. Must be
+// used on `executor` and may be destroyed anywhere.
 template <class Reader>
 class MergedStreams {
  public:
@@ -23,7 +23,7 @@ class MergedStreams {
     size_t source = 0;  // index of its reader
     typename Reader::Event event;
   };
-  // Empty when all streams ended; throws what broke one of them.
+  // Returns empty once all streams have ended; throws the failure of the first that breaks.
   Task<std::optional<Item>> next();
 
  private:
@@ -35,12 +35,12 @@ class MergedStreams {
   std::shared_ptr<Shared> shared_;
 };
 
-// Of server-sent events.
+// Merged server-sent events.
 using MergedEvents = MergedStreams<EventReader>;
 
 template <class Reader>
 struct MergedStreams<Reader>::Shared {
-  // An item, nothing for a stream's end, or why it broke.
+  // An item, the end of a stream (both empty), or a failure.
   struct Arrival {
     std::optional<Item> item;
     std::exception_ptr failure;
@@ -69,7 +69,7 @@ MergedStreams<Reader>::MergedStreams(asio::any_io_executor executor,
 
 template <class Reader>
 MergedStreams<Reader>::~MergedStreams() {
-  // A signal that is sent from elsewhere arrives later, and what it arrives at must be there still.
+  // The signals must be emitted on the executor, so the shared state has to live until then.
   asio::dispatch(shared_->channel.get_executor(), [shared = shared_] {
     shared->channel.close();
     for (auto& stop : shared->stops) stop.emit(asio::cancellation_type::terminal);

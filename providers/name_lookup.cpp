@@ -10,7 +10,7 @@ namespace {
 
 using Addresses = NameLookup::Addresses;
 
-// Whose names they are, as far as a name tells.
+// The registrable domain, approximated by the last two labels.
 std::string domain_of(const std::string& host) {
   const size_t last = host.rfind('.');
   if (last == std::string::npos || last == 0) return host;
@@ -21,13 +21,13 @@ std::string domain_of(const std::string& host) {
 struct Question {
   std::string host, domain;
   bool trusted = false;
-  std::unique_ptr<Bell> bell;  // null: nobody waits any more
+  std::unique_ptr<Bell> bell;  // null: the caller is gone
   Addresses answer;
 };
 
 }  // namespace
 
-// Of the object and of every thread: a thread may outlive the object.
+// Shared by the object and its threads, which may outlive it.
 struct NameLookup::State : std::enable_shared_from_this<State> {
   State(Ask ask, Limits limits) : ask(std::move(ask)), limits(limits) {}
 
@@ -37,7 +37,7 @@ struct NameLookup::State : std::enable_shared_from_this<State> {
            (of_domain == domains.end() || of_domain->second < limits.of_one_domain);
   }
 
-  // All but add, leave and work are called with the mutex held.
+  // Call with the mutex held; add, leave and work take it themselves.
   void count(const Question& question) {
     ++at_once;
     of_tenants += question.trusted ? 0 : 1;
@@ -50,7 +50,7 @@ struct NameLookup::State : std::enable_shared_from_this<State> {
     if (--domains[question.domain] == 0) domains.erase(question.domain);
   }
 
-  // The oldest that may be asked now; null when there is none.
+  // Takes the oldest waiting lookup that the limits allow; null if there is none.
   std::shared_ptr<Question> next() {
     const auto found = std::find_if(waiting.begin(), waiting.end(),
                                     [this](const auto& one) { return has_room(*one); });

@@ -7,27 +7,28 @@
 
 namespace sandgate {
 
-// Looks up names beside the event loops. The system's lookup knows no deadline and no cancellation,
-// and a name server of a tenant's own may never answer: who asks here may leave at any time, what
-// was begun goes on in a thread of its own.
-// Bounded, and fair to who asks for other names: see Limits.
+// Resolves names on threads of its own. The system's resolver has no deadline and no cancellation,
+// and a tenant's name server may never answer. find() can therefore be cancelled at any time; the
+// lookup itself then continues in its thread. Limits bound the lookups, so that slow names of one
+// tenant or domain do not block others.
 class NameLookup {
  public:
   using Addresses = HostAddresses;
-  using Ask = std::function<Addresses(const std::string& host)>;  // blocks, throws nothing
+  using Ask = std::function<Addresses(const std::string& host)>;  // blocks; must not throw
   struct Limits {
     size_t at_once = 32;
-    size_t for_tenants = 24;  // of these, for the upstreams of tenants
-    size_t of_one_domain = 8;  // of these, for names with the same last two labels
+    size_t for_tenants = 24;  // of at_once, for tenants' upstreams
+    size_t of_one_domain = 8;  // of at_once, for names that share their last two labels
     size_t waiting = 2000;  // beyond it, Error(unavailable)
   };
-  NameLookup();  // asks the system
+  NameLookup();  // uses the system's resolver
   NameLookup(Ask ask, Limits limits);
 
-  // Empty when there is no such name. An address is its own answer. `trusted`: the operator's.
+  // Returns empty if the name does not exist; an address literal is returned as it is. `trusted`:
+  // the name is the operator's and not limited by for_tenants.
   Task<Addresses> find(std::string host, bool trusted);
 
-  // The process's.
+  // The instance that the process shares.
   static NameLookup& shared();
 
  private:

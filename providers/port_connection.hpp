@@ -7,7 +7,7 @@
 
 namespace sandgate {
 
-// A stream socket of the kernel's, owned.
+// Owns the descriptor of a stream socket.
 class StreamSocket {
  public:
   StreamSocket() = default;
@@ -27,14 +27,14 @@ class StreamSocket {
   int descriptor_ = -1;
 };
 
-// A new connection to what listens on a port inside a sandbox. The other end is hostile: it may
-// hold the same socket, so every call on it must say that it does not block.
-// A backend that can reach ports by HTTP only says what every request needs on top.
+// A new connection to a port inside a sandbox. The sandbox may hold the same socket and change its
+// mode, so every call on the socket must be explicitly non-blocking. For a backend that reaches
+// ports by HTTP only, the other members say what each request needs.
 struct PortConnection {
-  StreamSocket socket;  // connected, or connecting
-  std::string tls_host;  // not empty: TLS must be begun, with this name
-  std::string path_prefix;  // to put before a request's path, "/p/sb…/8080"
-  std::vector<std::pair<std::string, std::string>> headers;  // to add to every request
+  StreamSocket socket;  // connected or connecting
+  std::string tls_host;  // if not empty, TLS must be started with this name
+  std::string path_prefix;  // prepended to a request's path, "/p/sb…/8080"
+  std::vector<std::pair<std::string, std::string>> headers;  // added to every request
 };
 
 }  // namespace sandgate

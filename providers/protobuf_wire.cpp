@@ -21,7 +21,7 @@ uint64_t take_varint(std::string_view& rest) {
   for (int shift = 0; shift < kVarintBits && !rest.empty(); shift += 7) {
     const auto byte = static_cast<unsigned char>(rest.front());
     rest.remove_prefix(1);
-    // Of the tenth byte only one bit has room.
+    // The tenth byte of a varint has only one bit left.
     if (shift == kVarintBits - 1 && byte > 1) refuse_message();
     value |= static_cast<uint64_t>(byte & 0x7F) << shift;
     if (byte < 0x80) return value;

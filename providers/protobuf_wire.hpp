@@ -5,19 +5,20 @@
 #include <string_view>
 #include <vector>
 
-// Messages of Protocol Buffers (proto3, binary) without generated code: fields by their numbers.
+// Reads and writes Protocol Buffers (proto3, binary) by field number, without generated code.
 namespace sandgate::protobuf {
 
-// Puts a message together. Where proto3 leaves a field out because it has no value, so does this.
+// Builds a message. Fields with their default value are left out, as proto3 does.
 class Writer {
  public:
   Writer& text(uint32_t field, std::string_view value);  // string and bytes
   Writer& number(uint32_t field, uint64_t value);  // bool, enum, int and uint of any width
   Writer& real32(uint32_t field, float value);
-  Writer& fixed64(uint32_t field, uint64_t bits);  // fixed64; the bits of a double
-  // Also when it is empty: a message that is there differs from one that is not.
+  Writer& fixed64(uint32_t field, uint64_t bits);  // fixed64, or the bits of a double
+  // Written even if empty, because presence matters for messages.
   Writer& message(uint32_t field, const Writer& value);
-  Writer& entry(uint32_t field, std::string_view key, std::string_view value);  // of a map
+  // an entry of a map<string, string>
+  Writer& entry(uint32_t field, std::string_view key, std::string_view value);
 
   const std::string& bytes() const { return bytes_; }
 
@@ -29,23 +30,22 @@ class Writer {
   std::string bytes_;
 };
 
-// A message of somebody else. The constructor walks through it, so that what is asked for later is
-// there or not; it throws Error(unavailable) for bytes that are no message. Looks into the bytes it
-// was made of, which must outlive it.
+// Reads a received message. The constructor checks the structure and throws Error(unavailable) for
+// malformed bytes. The message refers to the bytes, which must outlive it.
 class Message {
  public:
   explicit Message(std::string_view bytes);
 
   bool has(uint32_t field) const;
-  // The last field of that number; "" and 0 when there is none. Error(unavailable) for a field of
-  // another type, and for text that is no UTF-8.
+  // Return the last field with that number; "" or 0 if there is none. Throw Error(unavailable) if
+  // the field has another type or text is not UTF-8.
   std::string text(uint32_t field) const;
   std::string_view bytes(uint32_t field) const;
   uint64_t number(uint32_t field) const;
   float real32(uint32_t field) const;
   uint64_t fixed64(uint32_t field) const;
   std::optional<Message> message(uint32_t field) const;
-  // All of a repeated field.
+  // Return all values of a repeated field.
   std::vector<Message> messages(uint32_t field) const;
   std::vector<std::string> texts(uint32_t field) const;
 

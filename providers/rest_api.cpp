@@ -30,7 +30,7 @@ std::optional<std::chrono::milliseconds> time_to_wait(const std::string& text) {
   return std::chrono::seconds(std::clamp<int64_t>(seconds, 0, kMaxRetryAfter.count()));
 }
 
-// Some name a limit behind it ("Retry-After-create"); the longest is the one that lets us in.
+// Some vendors append the name of a limit ("Retry-After-create"); the longest wait satisfies all.
 std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& headers) {
   constexpr std::string_view kName = "Retry-After";
   std::optional<std::chrono::milliseconds> longest;
@@ -82,7 +82,7 @@ bool is_code(const std::string& text) {
          });
 }
 
-// The codes that a vendor's document names, under the names by which vendors call them.
+// Collects error codes of a vendor's document from the members where vendors put them.
 void collect_codes(const Json& document, int depth, std::vector<std::string>& codes) {
   if (depth == 0 || !document.is_structured()) return;
   for (const auto& [name, value] : document.items()) {
@@ -96,7 +96,7 @@ void collect_codes(const Json& document, int depth, std::vector<std::string>& co
   }
 }
 
-// What the log may have of a refusal.
+// The part of a refusal's body that may be logged.
 std::string loggable(const std::string& body, bool sent) {
   if (!sent) return to_utf8(body.substr(0, kLoggedBody));
   std::vector<std::string> codes;
@@ -106,7 +106,7 @@ std::string loggable(const std::string& body, bool sent) {
   return text;
 }
 
-// The Errors of the transport do not know whose they are.
+// The transport's errors do not carry the provider's name.
 Error named(Error error, const std::string& provider) {
   if (error.provider.empty()) error.provider = provider;
   return error;
@@ -160,7 +160,7 @@ Error refused_create(Error error) {
       error.code = ErrorCode::no_capacity;
       error.fields.clear();
       break;
-    // Without a time to wait it is a cap on what runs, which no waiting helps.
+    // Without a time to wait it is a limit on running sandboxes, so waiting does not help.
     case ErrorCode::rate_limited:
       if (!error.retry_after) error.code = ErrorCode::no_capacity;
       break;

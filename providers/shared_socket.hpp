@@ -8,8 +8,8 @@
 
 namespace sandgate {
 
-// A WebSocket that several coroutines may write to, whichever thread they run on: messages go out
-// one after the other. One coroutine, that of the executor it was opened on, may read.
+// A WebSocket with serialized writes, which may come from any thread. Only one coroutine may read,
+// on the executor that opened the socket.
 class SharedSocket : public std::enable_shared_from_this<SharedSocket> {
  public:
   SharedSocket(std::unique_ptr<WebSocket> socket, asio::any_io_executor executor);
@@ -24,7 +24,7 @@ class SharedSocket : public std::enable_shared_from_this<SharedSocket> {
 
   const std::unique_ptr<WebSocket> socket_;
   const asio::any_io_executor executor_;
-  Turn turn_;  // holds one message while somebody writes
+  Turn turn_;  // a mutex: holds one message during a write
 };
 
 }  // namespace sandgate

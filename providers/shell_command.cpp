@@ -8,9 +8,10 @@ namespace {
 constexpr int kTimedOut = 124;
 constexpr int kSignalled = 128;
 
-// $0 is our process id, $1 the limit in seconds or nothing, the rest the program. The command gets
-// a session of its own, so that one signal reaches all of it; its leader's id lies in a file for
-// later signals. The limit is kept in here: it holds when nobody is connected any more.
+// $0 is the process id, $1 the time limit in seconds or empty, the rest the program. The command
+// runs in a session of its own, so that one signal reaches all its processes. The leader's pid is
+// stored in a file for later signals. The limit is enforced here, so that it holds without a
+// connection.
 constexpr std::string_view kSupervisor = R"sh(d=${TMPDIR:-/tmp}/.sandgate f=$d/$0 limit=$1
 shift
 mkdir -p "$d" 2>/dev/null && chmod 1777 "$d" 2>/dev/null
@@ -36,16 +37,16 @@ rm -f "$f"
 exit $s
 )sh";
 
-// A terminal has a session already, whose end the terminal's is.
+// A terminal is a session already, and ends all its processes when it closes.
 constexpr std::string_view kInTerminal = R"sh(d=${TMPDIR:-/tmp}/.sandgate
 mkdir -p "$d" 2>/dev/null && chmod 1777 "$d" 2>/dev/null
 echo $$ 2>/dev/null >"$d/$0"
 exec "$@"
 )sh";
 
-// Reads the leader's id into $c.
+// Reads the leader's pid into $c.
 std::string leader_line(const std::string& process_id) {
-  // A command that was started this moment may not have left its id yet.
+  // A command that has just started may not have stored its pid yet.
   return "f=${TMPDIR:-/tmp}/.sandgate/" + quote(process_id) +
          "; for i in 1 2 3 4 5; do [ -s \"$f\" ] && break; sleep 0.1; done; "
          "read -r c <\"$f\" 2>/dev/null || exit 1; ";
@@ -59,7 +60,7 @@ std::string seconds_of(std::chrono::milliseconds limit) {
   return text;
 }
 
-// The supervisor makes the folder.
+// The supervisor creates the directory.
 std::string status_file(const std::string& name) {
   return "\"${TMPDIR:-/tmp}/.sandgate/" + name + ".end\"";
 }
@@ -112,13 +113,14 @@ std::string line_of(const Command& command) {
 }
 
 std::string signal_line(const std::string& process_id, int number) {
-  // The form that dash, bash and busybox share.
+  // This form works in dash, bash and busybox.
   const std::string kill = "kill -" + std::to_string(number) + " ";
   return leader_line(process_id) + kill + "-\"$c\" 2>/dev/null || " + kill + "\"$c\" 2>/dev/null";
 }
 
 std::string resize_line(const std::string& process_id, PtySize size) {
-  // Not as its last act, which a shell may do itself: a leader would make the terminal its own.
+  // The subshell must not be the last command: a shell may exec that, and a session leader that
+  // opens the terminal would make it its controlling terminal.
   return leader_line(process_id) + "( stty cols " + std::to_string(size.cols) + " rows " +
          std::to_string(size.rows) + " ) <\"/proc/$c/fd/0\" 2>/dev/null; s=$?; exit $s";
 }

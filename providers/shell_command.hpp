@@ -5,36 +5,36 @@
 
 #include "providers/sandbox.hpp"
 
-// Commands as text for a POSIX shell, for backends that know less about processes than Command
-// says: a group of its own, a time limit that ends all of it, signals by our process id. Only the
-// shell, and setsid where there is one, are needed in the sandbox.
+// Shell text that gives a command what Command promises where the backend does not: a process
+// group, a time limit that kills the whole group, and signals by process id. The sandbox needs only
+// a POSIX shell; setsid is used if present.
 namespace sandgate::shell {
 
-// One word for a shell, whatever its bytes (a NUL ends it, as in any argument).
+// Quotes a word for the shell. A NUL byte ends the word, as in any argument.
 std::string quote(std::string_view word);
 std::string quote(const std::vector<std::string>& words);
 
-// Arguments for a program start: /bin/sh and what makes it run `command`. The environment, the
-// directory and a terminal are the caller's to set. process_id names it for signal_line.
+// Returns the arguments that run `command` under /bin/sh. The caller sets the environment, the
+// directory and a terminal. signal_line finds the command by its process_id.
 std::vector<std::string> argv_of(const Command& command);
-// The same as one line, with the environment and the directory. A directory that is not there ends
-// it with exit code kNoDirectory before anything runs.
+// The same as one line that also sets the environment and the directory. Exits with kNoDirectory
+// before running anything if the directory does not exist.
 std::string line_of(const Command& command);
 inline constexpr int kNoDirectory = 98;
 
-// A line that signals the group of a command started by argv_of or line_of; it ends with 0, or with
-// 1 when there is no such process any more.
+// A line that signals the process group of a command started by argv_of or line_of. Exits with 0,
+// or with another status if the process no longer exists.
 std::string signal_line(const std::string& process_id, int number);
 
-// The line, whose end may be its shell's, in the account's home; its status stays behind under a
-// name of [a-z0-9]. And the line that prints the status and takes it away; it fails where there is
-// none. For vendors that lose statuses.
+// leaving_status: runs `line` in the account's home and stores its exit status in a file of that
+// name ([a-z0-9]). left_status_line: prints and removes the status; fails if there is none. For
+// vendors that lose exit statuses.
 std::string leaving_status(const std::string& line, const std::string& name);
 std::string left_status_line(const std::string& name);
-// A line that sets the size of the terminal of a command started so; it ends as signal_line does.
+// A line that sets the terminal size of such a command; exits as signal_line does.
 std::string resize_line(const std::string& process_id, PtySize size);
 
-// What the shell's status says about the command.
+// Interprets the shell's exit status.
 ProcessExit exit_of(int status, const Command& command, std::chrono::milliseconds duration);
 
 }  // namespace sandgate::shell

@@ -11,18 +11,18 @@
 namespace sandgate::shell {
 namespace {
 
-// What the lines below end with.
+// Exit statuses of the lines below.
 enum Status { done = 0, no_such = 44, wrong_kind = 45, in_the_way = 46 };
 
-// Ends a path and a link's target in the output. Paths hold no two slashes in a row.
+// Terminates a path and a link's target in the output. Paths never contain "//".
 constexpr std::string_view kEnd = "\n//\n";
 
-// Prints one entry; its argument is a path from the root.
+// Prints the entry of an absolute path.
 constexpr std::string_view kEntry =
     R"(e() { stat $L -c '%f %s %Y' -- "$1" && printf '%s\n//\n' "$1" && { [ -L "$1" ] && readlink -- "$1"; printf '//\n'; }; }; )";
 constexpr std::string_view kThere = R"(there() { [ -e "$1" ] || [ -L "$1" ] || exit 44; }; )";
 
-// The path as a word of a shell, from the root.
+// Returns the path as a shell word that is absolute.
 std::string rooted(std::string path) {
   if (path == "~" || path.starts_with("~/")) path.erase(0, path.size() > 1 ? 2 : 1);
   std::string clean;
@@ -33,7 +33,7 @@ std::string rooted(std::string path) {
   return clean.starts_with('/') ? quote(clean) : "\"${HOME%/}\"/" + quote(clean);
 }
 
-// Everything the body prints, and how it ended, as base64.
+// Prints the output and exit status of `body` as base64.
 std::string wrapped(const std::string& body) {
   return "{ ( L=; " + std::string(kEntry) + std::string(kThere) + body +
          " ) 2>/dev/null; printf '=%d' $?; } | base64";
@@ -91,7 +91,7 @@ FileEntry take_entry(std::string_view& text) {
   entry.mode = mode & 07777;
   entry.size = size;
   entry.modified_at = from_micros(seconds * 1'000'000);
-  // Without a target the end follows at once, without its first newline.
+  // Without a target the terminator follows at once, without its leading newline.
   if (text.starts_with(kEnd.substr(1)))
     text.remove_prefix(kEnd.size() - 1);
   else
@@ -106,7 +106,7 @@ std::string stat_line(const std::string& path, bool follow) {
 }
 
 std::string list_line(const std::string& path, int depth) {
-  // The function goes along to the shells that find starts.
+  // The shells that find starts need the function as well.
   return wrapped("p=" + rooted(path) + "; there \"$p\"; [ -d \"$p\" ] || exit 45; " +
                  "find \"$p\" -mindepth 1 -maxdepth " + std::to_string(std::clamp(depth, 1, 100)) +
                  " -exec sh -c " +

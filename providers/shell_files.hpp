@@ -5,24 +5,24 @@
 
 #include "providers/sandbox.hpp"
 
-// The file verbs of a backend that has a shell and no more: each is one line for /bin/sh, which
-// needs stat, find, readlink, mv and base64 as in coreutils or busybox. Names may hold any byte but
-// NUL and newline pairs of ours; answers come as base64, so that a backend's text cannot bend them.
-// Relative paths start at $HOME.
+// The file verbs as lines for /bin/sh, using stat, find, readlink, mv and base64 from coreutils or
+// busybox. Names may contain any byte but NUL and the separators of our output ("//" between
+// newlines). Output is base64, so that text conversion by a vendor cannot damage it. Relative paths
+// start at $HOME.
 namespace sandgate::shell {
 
-// Pure: the line, and what its output means. read_entries throws the Error that the line ended
-// with (not_found, invalid, conflict), and Error(unavailable) for what no such line prints.
+// Pure functions that make the lines and parse their output. read_entries throws the Error of a
+// line's exit status (not_found, invalid, conflict), or Error(unavailable) for unexpected output.
 std::string stat_line(const std::string& path, bool follow = false);
 std::string list_line(const std::string& path, int depth);
 std::string make_directory_line(const std::string& path);
 std::string move_line(const std::string& from, const std::string& to);
 std::string remove_line(const std::string& path, bool recursive);
-// Gives a file that was uploaded under another name its mode and its place.
+// Sets the mode of an uploaded temporary file and moves the file to `path`.
 std::string publish_line(const std::string& uploaded, const std::string& path, uint32_t mode);
 std::vector<FileEntry> read_entries(const std::string& output);
 
-// The same as verbs. `run` runs a line in one sandbox to its end and returns what it printed.
+// Runs the lines. `run` executes a line in one sandbox and returns its output.
 class ShellFiles {
  public:
   using Run = std::function<Task<std::string>(std::string line)>;
@@ -33,8 +33,8 @@ class ShellFiles {
   Task<FileEntry> make_directory(std::string path);
   Task<FileEntry> move(std::string from, std::string to);
   Task<void> remove(std::string path, bool recursive);
-  // Where to upload what publish() then moves: a new name, from the root, in the directory of
-  // `path`, which is made.
+  // Creates the directory of `path` and returns an absolute path in it with a new name, to upload
+  // to before publish().
   Task<std::string> place_for(std::string path);
   Task<FileEntry> publish(std::string uploaded, std::string path, uint32_t mode);
 

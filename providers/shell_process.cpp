@@ -8,7 +8,7 @@
 namespace sandgate {
 namespace {
 
-// A vendor's own kill would leave the group that the supervisor made.
+// A vendor's own kill would miss the process group that the supervisor made.
 Task<void> end_process(std::shared_ptr<ShellProvider> owner, std::string sandbox,
                        std::string process) {
   const std::string line = shell::signal_line(process, SIGKILL);
@@ -54,7 +54,7 @@ Task<void> ShellProcess::write_stdin(std::string) {
   co_return;
 }
 
-// There is none, so it is closed.
+// There is no stdin, so it is closed already.
 Task<void> ShellProcess::close_stdin() { co_return; }
 
 }  // namespace sandgate

@@ -10,11 +10,11 @@
 namespace sandgate {
 namespace {
 
-// In base64 and, as some lines travel, once more, it fits into 64 KiB.
+// Fits into 64 KiB after base64 encoding, which some adapters apply a second time.
 constexpr size_t kUploadPiece = 32 << 10;
 constexpr uint64_t kDownloadPiece = 192 << 10;
 
-// A file in pieces, each printed by a line.
+// Reads a file in pieces, each printed by one line.
 class ShellFileBytes : public ByteSource {
  public:
   ShellFileBytes(std::shared_ptr<ShellProvider> owner, std::string id, std::string path)

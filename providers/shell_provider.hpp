@@ -7,15 +7,14 @@
 
 namespace sandgate {
 
-// The base of backends whose sandboxes are other people's machines with a shell: what the vendor
-// has no call for is done by lines of the shell. An adapter gives run() and overrides what its
-// vendor does better.
+// Base class for vendors whose sandboxes have a shell. Functions that the vendor's API lacks are
+// implemented as shell lines. An adapter implements run() and overrides what its API does better.
 class ShellProvider : public Provider, public std::enable_shared_from_this<ShellProvider> {
  public:
-  // Searches list(); for vendors that cannot be asked for a label.
+  // Searches list(), for vendors that cannot be searched by label.
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
 
-  // By a line of the shell, where the descriptor declares it.
+  // Sent as a shell line if the descriptor declares the verb.
   Task<void> signal(std::string id, std::string process, int number) override;
 
   Task<FileContent> read_file(std::string id, std::string path, ByteRange range) override;
@@ -29,17 +28,17 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
 
   struct Ran {
     int status = 0;
-    std::string output;  // stdout; text at least, which is all that the lines of ours print
+    // stdout; may only be trusted to carry text, which is all that our lines print
+    std::string output;
   };
-  // Takes a process's stdout, of which kMaxPrinted bytes are kept, and its exit code.
+  // Collects the stdout of a process, up to kMaxPrinted bytes, and its exit code.
   static Task<Ran> read_to_end(ProcessStream& process);
   static constexpr size_t kMaxPrinted = 16 << 20;
-  // A line for /bin/sh, run in the account's home to its end, which comes within a minute. Lines
-  // are up to 100 KiB long.
+  // Runs a line of up to 100 KiB with /bin/sh in the account's home, for at most a minute.
   virtual Task<Ran> run(std::string id, std::string line) = 0;
 
-  // What a command left behind (shell::leaving_status), once it has ended; Error(unavailable) when
-  // it left nothing.
+  // Returns the exit status that shell::leaving_status stored, once the command has ended. Throws
+  // Error(unavailable) if there is none.
   Task<int> left_status(std::string id, std::string name);
 
   const asio::any_io_executor& executor() const { return executor_; }
@@ -47,18 +46,18 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
  protected:
   explicit ShellProvider(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
-  // The bytes of a file, from its beginning, and a new file from bytes; paths are from the root.
-  // Unless overridden, in base64 by pieces of one line each.
+  // Reads a file from its start, or creates one; paths are absolute. The default implementation
+  // transfers base64 in pieces, one shell line each.
   virtual Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path);
   virtual Task<void> upload(std::string id, std::string path, ByteSource& bytes);
 
-  // Whether a line runs there, for vendors that tell of a sandbox no other way.
+  // Whether the sandbox runs a line, for vendors that offer no other check.
   Task<bool> answers(std::string id);
 
-  // Throws Error(invalid, "/cwd") when the command names a directory that is not there.
+  // Throws Error(invalid, "/cwd") if the command's directory does not exist.
   Task<void> check_directory(std::string id, const Command& command);
 
-  // find() of adapters that read a vendor's document into a Box, which has a sandbox.
+  // Implements find() for adapters that parse a vendor's document into a Box with a sandbox.
   template <class Box>
   static Task<std::optional<BackendSandbox>> sandbox_of(Task<std::optional<Box>> finding) {
     auto box = co_await std::move(finding);
@@ -66,8 +65,8 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
     co_return std::move(box->sandbox);
   }
 
-  // exec() and run() of adapters whose commands are of a class of their own, which is made of the
-  // adapter, the sandbox and the command, and runs after start().
+  // Implement exec() and run() for adapters with a Process class, which is constructed from the
+  // adapter, the sandbox and the command and started by start().
   template <class Process, class Adapter>
   Task<std::unique_ptr<Process>> start_process(std::string id, Command command) {
     auto process = std::make_unique<Process>(self<Adapter>(), std::move(id), std::move(command));

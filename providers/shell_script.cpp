@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kScripts =
     "d=${TMPDIR:-/tmp}/.sandgate; mkdir -p \"$d\" 2>/dev/null; chmod 1777 \"$d\" 2>/dev/null; ";
 
-// The last line is a dot.
+// Input ends with a line that is a dot.
 constexpr std::string_view kTakeLines = R"(f=$d/in.$$; rm -f "$f"; mkfifo "$f" || exit 126
 exec 3<&0
 while IFS= read -r s && [ "$s" != . ]; do printf %s "$s" | base64 -d; done <&3 3<&- >"$f" &

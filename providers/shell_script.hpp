@@ -2,23 +2,23 @@
 #include <string>
 #include <string_view>
 
-// Commands whose text and environment do not travel in the request that starts them, for backends
-// that keep requests in a log, or bound them: a shell is started that takes its script from stdin.
-// Where stdin cannot be closed, input follows as lines that end with a mark.
+// Starts a shell that reads its script from stdin. For backends that log requests or limit their
+// size, so that a command's text and environment must not be part of the request. Where stdin
+// cannot be closed, input is sent as base64 lines with an end mark.
 namespace sandgate::shell {
 
-// For `sh -c`: runs the script that is the first line of stdin, and leaves the rest to it.
+// For `sh -c`: runs the script on the first line of stdin; the script inherits the rest.
 extern const char* const kReadScript;
-// That line.
+// Encodes a script as that first line.
 std::string script_line(std::string_view script);
 
-// A script whose input is taken from such lines, and what they are.
+// with_input_lines: a script that decodes such input. input_line: one line of it.
 std::string with_input_lines(const std::string& script);
 std::string input_line(std::string_view bytes);
 inline constexpr const char* kInputEnd = ".\n";
 
-// A terminal would cut the script short and show it: these keep it in a file, by a line that is run
-// before, and run it once. `name` is a word of letters and digits.
+// For terminals, which would truncate and echo the script: keep_script returns a line that stores
+// it in a file, run_kept_script one that runs it once. `name` is letters and digits.
 std::string keep_script(const std::string& script, const std::string& name);
 std::string run_kept_script(const std::string& name);
 

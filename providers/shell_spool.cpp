@@ -10,8 +10,8 @@
 namespace sandgate::shell {
 namespace {
 
-// $o and $e: what was fetched; $p: how much at once. The end is looked at first, so that what the
-// outputs hold then is all.
+// $o and $e are the offsets fetched so far, $p the largest piece. The end is checked before the
+// sizes, so that the sizes are final once the process has ended.
 constexpr std::string_view kFetch = R"sh(
 size() { { wc -c <"$d/$1" || echo 0; } 2>/dev/null; }
 print() { tail -c +$(($2 + 1)) "$d/$1" 2>/dev/null | head -c $p | base64 | tr -d '\n'; echo; }
@@ -38,7 +38,7 @@ Error no_fetch() { return Error(ErrorCode::unavailable, "the sandbox printed som
 }  // namespace
 
 std::string spool_line(const Command& command) {
-  // The status gets its name when it is whole.
+  // The status file is renamed into place so that it is never seen incomplete.
   return folder_of(command.process_id) + "; mkdir -p \"$d\" || exit 1; (" + line_of(command) +
          ") </dev/null >\"$d/out\" 2>\"$d/err\"; echo $? >\"$d/new\"; mv \"$d/new\" \"$d/end\"";
 }

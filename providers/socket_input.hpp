@@ -7,12 +7,12 @@
 
 namespace sandgate {
 
-// The input of a process over the WebSocket of its output, where a binary message starts with the
-// number of a channel and 0 is stdin. The script that it runs (shell_script.hpp) says the form.
+// A process's input over the WebSocket of its output. A binary message starts with a channel
+// number; 0 is stdin. The script that the process runs (shell_script.hpp) determines the form.
 class SocketInput : public LiveInput {
  public:
-  // bytes: as they are, and the backend can close them; lines: as with_input_lines() takes them;
-  // terminal: as they are, and what ends them is what a person types.
+  // bytes: raw, and the backend can close stdin; lines: encoded for with_input_lines(); terminal:
+  // raw, and end of file is Ctrl-D.
   enum class Form { bytes, lines, terminal };
 
   SocketInput(std::shared_ptr<SharedSocket> socket, Form form);
@@ -20,11 +20,11 @@ class SocketInput : public LiveInput {
   Task<void> write_stdin(std::string bytes) override;
   Task<void> close_stdin() override;
 
-  // Hands the script over that the process runs; before any input, and not for a terminal.
+  // Sends the script for the process to run. Call before any input; not for a terminal.
   Task<void> give_script(std::string script);
 
  protected:
-  virtual Task<void> close_bytes();  // of Form::bytes
+  virtual Task<void> close_bytes();  // for Form::bytes; throws Error(unsupported) unless overridden
   Task<void> send(char channel, std::string bytes);
 
   const std::shared_ptr<SharedSocket> socket_;

@@ -5,7 +5,7 @@
 namespace sandgate {
 namespace {
 
-// Each waits for five seconds: a launch may take a while.
+// Each fetch waits five seconds, so a launch may take about half a minute.
 constexpr int kMostMissed = 6;
 
 Command named_command(Command command) {

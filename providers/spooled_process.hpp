@@ -8,15 +8,14 @@
 
 namespace sandgate {
 
-// A command with a vendor that answers only when a command has ended: it runs on by itself, and
-// its output is fetched by lines of the shell. Output that is not fetched waits on the sandbox's
-// disk.
+// A process whose output is fetched from files in the sandbox (shell_spool.hpp), for vendors that
+// answer only when a command has ended. Output that is not yet fetched uses the sandbox's disk.
 class SpooledProcess : public ShellProcess {
  public:
-  // A command without a process id gets one.
+  // Gives the command a process id if it has none.
   SpooledProcess(std::shared_ptr<ShellProvider> owner, std::string sandbox, Command command);
 
-  // What the vendor is to run without waiting for it, once; then launched() before anything else.
+  // The line that the vendor must start once, without waiting for it. Call launched() next.
   std::string line() const { return shell::spool_line(command_); }
   void launched() { starts(); }
 
@@ -25,7 +24,7 @@ class SpooledProcess : public ShellProcess {
  private:
   Task<void> fetch();
 
-  uint64_t out_ = 0, err_ = 0;  // fetched
+  uint64_t out_ = 0, err_ = 0;  // offsets of the output fetched so far
   std::deque<ProcessEvent> events_;
   bool seen_ = false;
   int missed_ = 0;

@@ -7,11 +7,10 @@
 
 namespace sandgate {
 
-// Who may do something to a thing next: one at a time, in the order in which they asked.
-// Thread-safe.
+// FIFO queues by key: at each key one holder at a time has its turn. Thread-safe.
 class Turns {
  public:
-  // A place in the queue, from its making to its end. `turns` must outlive it.
+  // A place in the queue of `thing`, held for the object's lifetime. `turns` must outlive it.
   class Turn {
    public:
     Turn(Turns& turns, std::string thing) : turns_(turns), thing_(std::move(thing)) {

@@ -5,8 +5,8 @@
 
 namespace sandgate {
 
-// A TCP connection to an upstream. `allow_private` as in HttpCall. Throws Error(unavailable);
-// honours cancellation at once, also while the name is looked up.
+// Opens a TCP connection to an upstream. `allow_private` as in HttpCall. Throws Error(unavailable).
+// Honours cancellation at once, also during the name lookup.
 Task<asio::ip::tcp::socket> connect_upstream(std::string host, std::string port,
                                              bool allow_private);
 

@@ -19,7 +19,7 @@ using Stream = websocket::stream<ByteStream, false>;
 struct Connection {
   explicit Connection(ByteStream::Socket connected) : socket(std::move(connected)) {}
   ByteStream::Socket socket;
-  std::optional<ByteStream::TlsStream> tls;  // none: plain
+  std::optional<ByteStream::TlsStream> tls;  // empty: plain TCP
 };
 
 struct Place {
@@ -116,7 +116,7 @@ Task<void> BeastSocket::upgrade(std::string provider, Place place, WebSocketCall
   patience.keep_alive_pings = true;
   stream_.set_option(patience);
   stream_.read_message_max(call.max_message);
-  // Some servers take every frame for a message.
+  // Some servers treat every frame as a message.
   stream_.auto_fragment(false);
   auto fields = call.headers;
   if (!call.protocols.empty()) fields.emplace_back("Sec-WebSocket-Protocol", call.protocols);
@@ -139,7 +139,7 @@ Task<void> BeastSocket::upgrade(std::string provider, Place place, WebSocketCall
 }
 
 Task<void> secure(Connection& connection, const Place& place, const TlsIdentity* identity) {
-  // A stream keeps what it needs of its context.
+  // The stream keeps its own reference to what it needs of the context.
   std::optional<asio::ssl::context> own;
   if (identity) own.emplace(tls_of(*identity));
   auto& tls = connection.tls.emplace(connection.socket, own ? *own : client_tls());

@@ -10,17 +10,17 @@ namespace sandgate {
 struct WebSocketCall {
   std::string url;  // http, https, ws or wss
   HttpFields headers;
-  std::chrono::milliseconds deadline{15000};  // until it is open
-  size_t max_message = 4 << 20;  // beyond it the connection ends
+  std::chrono::milliseconds deadline{15000};  // until the connection is open
+  size_t max_message = 4 << 20;  // a larger message ends the connection
   bool allow_private = false;  // as in HttpCall
   std::shared_ptr<const TlsIdentity> tls;  // as in HttpCall
-  std::string protocols;  // subprotocols that are offered, "a, b"; empty: none
-  // Of an upgrade that is refused; null: the status says all.
+  std::string protocols;  // offered subprotocols, "a, b"; empty: none
+  // Turns a refused upgrade into an Error; null: by status.
   Error (*read_error)(std::string_view provider, const HttpReply& reply) = nullptr;
 };
 
-// A connection to an upstream's WebSocket. One coroutine may read while another writes; dropping
-// it ends the connection. An upstream that answers no ping within a minute is gone.
+// A client's WebSocket connection. One coroutine may read while another writes. Dropping it ends
+// the connection. The connection breaks if the upstream is silent for a minute, pings included.
 class WebSocket {
  public:
   struct Message {
@@ -28,17 +28,17 @@ class WebSocket {
     std::string bytes;
   };
   virtual ~WebSocket() = default;
-  // Empty when the other side closed; throws Error(unavailable) when the connection broke.
+  // Returns empty if the upstream closed the connection; throws Error(unavailable) if it broke.
   virtual Task<std::optional<Message>> read() = 0;
   virtual Task<void> write(Message message) = 0;
-  // The subprotocol that the upstream chose; empty when it chose none.
+  // The subprotocol that the upstream chose, or empty.
   virtual const std::string& protocol() const = 0;
-  // Ends the connection when the other side has taken what was written; what it still says is
-  // dropped. Nobody may be reading or writing.
+  // Performs the closing handshake, after which all written messages were received; messages that
+  // still arrive are dropped. No read or write may be in progress.
   virtual Task<void> close() = 0;
 };
 
-// Throws Error as HttpClient does, and what the refusal of an upgrade stands for.
+// Throws Error as HttpClient does, and the Error of a refused upgrade.
 Task<std::unique_ptr<WebSocket>> open_web_socket(std::string provider, WebSocketCall call);
 
 }  // namespace sandgate
