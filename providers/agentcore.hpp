@@ -9,16 +9,16 @@
 namespace sandgate {
 
 struct AgentcoreSettings {
-  std::string api_url;  // the region's own
+  std::string api_url;  // of the region
   std::string region;
   agentcore::CreateRules rules;
   DescriptorLimits limits;
   AwsKeys keys;
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// Sessions of one Code Interpreter of Amazon Bedrock AgentCore. They carry our id as their name. A
-// tool answers when it has ended, so commands run on by themselves and their output is fetched.
+// Sessions of one Code Interpreter of Amazon Bedrock AgentCore, with our id as their name. A tool
+// answers only when it has ended, so commands run as SpooledProcess.
 class AgentcoreProvider : public ShellProvider {
  public:
   AgentcoreProvider(HttpClient& http, asio::any_io_executor executor, AgentcoreSettings settings);
@@ -37,7 +37,7 @@ class AgentcoreProvider : public ShellProvider {
   std::string interpreter_path() const;
   agentcore::Box to_box(const Json& session) const;
   Task<std::string> start(const CreateSpec& spec);
-  // Runs a tool of a session to its end.
+  // Runs a tool in a session to its end.
   Task<agentcore::ToolResult> invoke(std::string id, std::string tool, std::string command);
 
   const AgentcoreSettings settings_;

@@ -10,11 +10,11 @@
 namespace sandgate {
 namespace {
 
-// What every session has; the longest session.
+// The fixed size of every session, and the vendor's longest session.
 constexpr DescriptorLimits kAgentcoreLimits{
     .max_milli_vcpu = 2000, .max_memory_mib = 8192, .max_disk_gib = 2, .max_ttl_seconds = 28'800};
 
-// Letters that stand in a path as they are, so that what is signed is what is sent.
+// Only characters that need no escapes in a path, so that the signed path is the path sent.
 bool is_agentcore_word(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '.' || c == '-' || c == '_';

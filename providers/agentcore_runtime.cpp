@@ -6,7 +6,7 @@
 namespace sandgate {
 namespace {
 
-// A session that does not run is started first.
+// A session that is not running is started first.
 constexpr auto kRuntimeStart = std::chrono::minutes(2);
 constexpr auto kRuntimeLine = std::chrono::seconds(60);
 
@@ -92,7 +92,7 @@ Task<std::optional<BackendSandbox>> AgentcoreRuntimeProvider::find_by_tag(std::s
 }
 
 Task<std::vector<BackendSandbox>> AgentcoreRuntimeProvider::list() {
-  // Starts nothing, but tells whether the vendor answers.
+  // This request starts nothing, but shows whether the vendor answers.
   std::string question = "/runtimes/" + settings_.runtime.id + "/";
   co_await control_.get(std::move(question));
   std::vector<BackendSandbox> all;
@@ -101,7 +101,7 @@ Task<std::vector<BackendSandbox>> AgentcoreRuntimeProvider::list() {
 }
 
 Task<void> AgentcoreRuntimeProvider::kill(std::string id) {
-  // A token that was used stops nothing, and a question may have started the session anew.
+  // Each stop needs a new token, since a request may have restarted the session after a stop.
   RestCall call{.method = "POST",
                 .path = path("stopruntimesession"),
                 .json = Json{{"clientToken", "sandgate-" + random_hex(16)}},

@@ -12,16 +12,17 @@ namespace sandgate {
 
 struct AgentcoreRuntimeSettings {
   agentcore_runtime::Arn runtime;
-  std::string qualifier;  // which endpoint of it
+  std::string qualifier;  // the endpoint of the runtime
   std::string api_url, control_url;
-  bool network_deny = false;  // what the runtime's network lets out: nothing, or everything
+  bool network_deny = false;  // whether the runtime's network allows no outbound traffic or all
   DescriptorLimits limits;
   AwsKeys keys;
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// Sessions of one agent runtime of Amazon Bedrock AgentCore. They can neither be listed nor asked
-// for, and a command starts one for any id, so what turns out to be none of ours is ended at once.
+// Sessions of one agent runtime of Amazon Bedrock AgentCore. The vendor can neither list nor look
+// up sessions, and a command starts a session for any id. A session that turns out not to be a
+// sandbox is therefore stopped at once.
 class AgentcoreRuntimeProvider : public ShellProvider {
  public:
   AgentcoreRuntimeProvider(HttpClient& http, asio::any_io_executor executor,
@@ -31,17 +32,18 @@ class AgentcoreRuntimeProvider : public ShellProvider {
   Task<BackendSandbox> create(CreateSpec spec) override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
-  // Those that this object has created or found.
+  // Only the sandboxes that this object has created or found.
   Task<std::vector<BackendSandbox>> list() override;
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
 
-  // Error(not_found) when the sandbox is not there, which then ends what was started for the line.
+  // Throws Error(not_found) if the sandbox does not exist, after stopping the session that the line
+  // started.
   Task<Ran> run(std::string id, std::string line) override;
 
-  // Runs a script in a session, which is started if need be: what it answers. `silence` is how
-  // long that may be without a byte; 0: for ever.
+  // Runs a script in a session, starting the session if necessary; returns the events of the
+  // answer. `silence` limits the time without a byte; 0: no limit.
   Task<std::unique_ptr<aws::EventMessageReader>> start(std::string id, std::string script,
                                                        std::chrono::milliseconds limit,
                                                        std::chrono::seconds silence);

@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// What every session on a microVM has, and the longest that one may live.
+// The fixed size of a microVM session, and the vendor's longest session.
 constexpr DescriptorLimits kRuntimeLimits{
     .max_milli_vcpu = 2000, .max_memory_mib = 8192, .max_disk_gib = 2, .max_ttl_seconds = 28'800};
 

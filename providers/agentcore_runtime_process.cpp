@@ -8,7 +8,7 @@
 namespace sandgate {
 namespace {
 
-// The supervisor in the sandbox keeps the limit, and tells; the vendor's is for when it does not.
+// The supervisor enforces the limit and reports it; the vendor's limit applies if it fails to.
 constexpr auto kRuntimeSlack = std::chrono::seconds(10);
 
 Error runtime_output_lost() {
@@ -78,7 +78,7 @@ Task<std::optional<ProcessEvent>> AgentcoreRuntimeProcess::next() {
       co_return event;
     }
     if (has_exited()) co_return std::nullopt;
-    // What outlives the command may keep its outputs, and the vendor, waiting.
+    // Background processes may keep the outputs open, and the vendor then waits for them.
     if (out_.mark.seen() && err_.mark.seen()) co_return exit(out_.mark.status());
     if (ended_) throw runtime_output_lost();
     co_await pull();

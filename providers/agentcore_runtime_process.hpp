@@ -10,19 +10,19 @@
 
 namespace sandgate {
 
-// A command in a session of an agent runtime: one request, whose answer is its output.
+// A command in a session of an agent runtime: one request, whose answer is the output.
 class AgentcoreRuntimeProcess : public ShellProcess {
  public:
   AgentcoreRuntimeProcess(std::shared_ptr<AgentcoreRuntimeProvider> owner, std::string sandbox,
                           Command command);
 
-  // Returns when it runs; before anything else. Error(not_found) when the sandbox is not there.
+  // Starts the command; call once, before all else. Throws Error(not_found) if there is no sandbox.
   Task<void> start();
 
   Task<std::optional<ProcessEvent>> next() override;
 
  private:
-  // One of its outputs, on the way.
+  // The decoder of one output.
   struct Output {
     explicit Output(const std::string& word) : mark(word) {}
     LineSplitter lines;
@@ -31,12 +31,12 @@ class AgentcoreRuntimeProcess : public ShellProcess {
   Task<void> pull();
   void take(Output& from, Channel channel);
 
-  const std::shared_ptr<AgentcoreRuntimeProvider> runtime_;  // the owner
+  const std::shared_ptr<AgentcoreRuntimeProvider> runtime_;  // the same object as owner_
   const std::string word_;
   Output out_, err_;
   std::unique_ptr<aws::EventMessageReader> events_;
   std::deque<ProcessEvent> ready_;
-  bool ended_ = false;  // nothing more comes
+  bool ended_ = false;  // the answer is complete
 };
 
 }  // namespace sandgate

@@ -16,10 +16,10 @@ constexpr std::string_view kSessionWord = "sandgate-";
 constexpr size_t kLongestCommand = 64 << 10;
 constexpr std::chrono::seconds kLongestRun{3600};
 
-// Beside what the supervisor leaves.
+// In the directory that the supervisor uses as well.
 constexpr const char* kBirth = "d=${TMPDIR:-/tmp}/.sandgate; b=$d/birth; ";
 
-// dd reads what there is, so that output is live.
+// dd returns what is available, so that output is delivered immediately.
 constexpr std::string_view kRelay = R"sh(
 relay() { while x=$(dd bs=24576 count=1 2>/dev/null | base64 | tr -d '\n') && [ -n "$x" ]; do echo "$x"; done; }
 exec 3>&1 4>&2
@@ -50,7 +50,7 @@ std::string birth_script(const std::map<std::string, std::string>& env) {
   std::string exports;
   for (const auto& [name, value] : env)
     exports += "export " + name + "=" + shell::quote(value) + "\n";
-  // It gets its name when it is whole.
+  // The file is renamed into place so that it is never seen incomplete.
   return std::string(kBirth) + "mkdir -p \"$d\" && chmod 1777 \"$d\" && (umask 077; printf %s " +
          shell::quote(exports) + " >\"$b.new\") && mv -f \"$b.new\" \"$b\"";
 }
@@ -72,8 +72,8 @@ std::string streamed(const std::string& line, const std::string& word) {
 }
 
 Json to_command(const std::string& script, std::chrono::milliseconds limit) {
-  // The vendor splits a command into words by quotes of its own and asks no shell: without a
-  // quote inside them it takes these as a shell does.
+  // The vendor splits a command into words by quoting rules of its own, without a shell. These
+  // words contain no nested quotes, so those rules agree with a shell's.
   std::string command =
       "/bin/sh -c 'eval \"$(printf %s " + base64_encode(script) + " | base64 -d)\"'";
   if (command.size() > kLongestCommand)

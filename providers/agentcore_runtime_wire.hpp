@@ -6,42 +6,44 @@
 
 #include "gateway/core/json_reader.hpp"
 
-// Between our values and the words of Amazon Bedrock AgentCore's Runtime, and the scripts that run
-// in its sessions. Pure.
+// Converts between Sandgate's values and the JSON of Amazon Bedrock AgentCore's Runtime, and builds
+// the scripts that run in its sessions. Pure functions.
 namespace sandgate::agentcore_runtime {
 
-// The name of an agent runtime, "arn:aws:bedrock-agentcore:REGION:ACCOUNT:runtime/ID".
+// The ARN of an agent runtime, "arn:aws:bedrock-agentcore:REGION:ACCOUNT:runtime/ID".
 struct Arn {
   std::string text, region, id;
 };
 std::optional<Arn> to_arn(const std::string& text);
 
-// The caller chooses a session's id, of 33 letters at least: ours behind a word. And back, empty
-// for what is none of ours.
+// The caller chooses a session's id, of at least 33 characters: a prefix and our id. The reverse
+// returns "" for a session that is not ours.
 std::string to_session_id(const std::string& sandbox_id);
 std::string to_sandbox_id(const std::string& session_id);
 
-// Where a session of ours keeps its environment. A session without it was started by a question.
+// A script that stores a new sandbox's environment in a file. A session without the file is not a
+// sandbox: some request started it.
 std::string birth_script(const std::map<std::string, std::string>& env);
 
-// A script for sessions of ours: prints one of these words as its first line, and after `here`
-// runs the line in the account's home. A directory that is not there is told, not gone to.
+// A script that prints one of these words as its first line: `gone` if the session is not a
+// sandbox, `nowhere` if `directory` does not exist, or `here`, after which it runs `line` in the
+// account's home.
 inline constexpr const char *kHere = "here", *kGone = "gone", *kNowhere = "nowhere";
 std::string in_session(const std::string& line, const std::string& directory = "");
 
-// Makes a line print its outputs as lines of base64, as they come, and behind each the mark of its
-// end with the word (EndMark): the vendor carries text, and may wait for what outlives a command.
+// Makes a line print its outputs as lines of base64, as they come, each followed by an EndMark with
+// `word`: the vendor carries only text, and may wait for background processes.
 std::string streamed(const std::string& line, const std::string& word);
 
-// The body that runs a script, which the vendor ends after `limit`; 0 is an hour, its longest.
-// Throws Error(too_large) for a script that it does not take.
+// The request that runs a script; the vendor ends it after `limit` (0: an hour, the maximum).
+// Throws Error(too_large) for a script above the vendor's limit.
 Json to_command(const std::string& script, std::chrono::milliseconds limit);
 
-// A part of what a command answers. Throws Error(unavailable) for what is none.
+// A part of a command's answer. Throws Error(unavailable) for a malformed one.
 struct Chunk {
   std::string out, err;
-  std::optional<int> status;  // it has ended
-  bool timed_out = false;  // by the vendor
+  std::optional<int> status;  // set when the command has ended
+  bool timed_out = false;  // ended by the vendor's limit
 };
 Chunk to_chunk(const std::string& payload);
 

@@ -11,11 +11,11 @@ namespace sandgate::agentcore {
 namespace {
 
 constexpr int64_t kLongestSession = 28'800;
-constexpr char kWhoseSession = '-';  // between our id and the installation's
+constexpr char kWhoseSession = '-';  // separates our id from the gateway's
 constexpr std::string_view kStatusMark = "sandgate-status:";
 constexpr std::string_view kEnvironmentFile = "\"${HOME:-/tmp}/.sandgate_environment\"";
 
-// A terminal ends its lines in two letters.
+// A terminal ends lines with CR LF.
 std::string without_returns(std::string text) {
   std::erase(text, '\r');
   return text;

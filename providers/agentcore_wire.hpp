@@ -6,21 +6,21 @@
 #include "providers/shell_provider.hpp"
 #include "providers/vendor_json.hpp"
 
-// Between our values and the words of Amazon Bedrock AgentCore's Code Interpreter. Pure; every to
-// function of a document throws Error(unavailable) when it does not have that form.
+// Converts between Sandgate's values and the JSON of Amazon Bedrock AgentCore's Code Interpreter.
+// Pure; the to_ functions that read throw Error(unavailable) for malformed documents.
 namespace sandgate::agentcore {
 
-// Settings of the deployment that shape a create.
+// The deployment's settings for creates.
 struct CreateRules {
   std::string interpreter = "aws.codeinterpreter.v1";
-  bool is_open = true;  // its network lets everything out; false: nothing
+  bool is_open = true;  // whether the interpreter's network allows all outbound traffic or none
   int64_t keep_alive_seconds = 28'800;
 };
 
-// Throws Error(unsupported) for a network that the interpreter does not have, and
-// Error(no_capacity) for an image that is another interpreter.
+// Throws Error(unsupported) for a network policy that the interpreter does not have, and
+// Error(no_capacity) if the image is not this interpreter.
 Json to_start(const CreateSpec& spec, const CreateRules& rules);
-// The same id gives the same token, in the form that the vendor takes.
+// A client token in the vendor's format; deterministic for the sandbox id.
 std::string to_token(const std::string& sandbox_id);
 
 struct Box {
@@ -29,14 +29,15 @@ struct Box {
 };
 Box to_box(const Json& session);
 
-// Sessions know no environment, so it lies in a file that every line of ours reads first.
+// Sessions have no environment variables: to_environment_line stores them in a file, which
+// in_session reads before each line.
 std::string to_environment_line(const std::map<std::string, std::string>& env);
 std::string in_session(const std::string& line);
-// A line to its end, and its status after what it printed: the vendor may fold both outputs into
-// one and hide the status.
+// Runs a line and prints its exit status after its output, because the vendor may merge the outputs
+// and hide the status.
 std::string to_command(const std::string& line);
 
-// What a tool answered.
+// The answer of a tool.
 struct ToolResult {
   std::string printed;
   bool failed = false;

@@ -10,7 +10,7 @@ namespace sandgate {
 namespace {
 
 constexpr ErrorCode kBlaxelTaken[] = {ErrorCode::conflict};
-// How long the vendor may wait for a line of ours, in seconds.
+// How long the vendor waits for one of our shell lines, in seconds.
 constexpr int kBlaxelLine = 60;
 
 RestTarget target_of_blaxel(const BlaxelSettings& settings) {
@@ -20,7 +20,7 @@ RestTarget target_of_blaxel(const BlaxelSettings& settings) {
       .auth_header = "x-blaxel-authorization",
       .auth_value = bearer(settings.api_key),
       .allow_private = settings.allow_private,
-      // Lists have pages since then.
+      // The first version whose lists have pages.
       .headers = {{"x-blaxel-workspace", settings.workspace}, {"Blaxel-Version", "2026-04-28"}}};
 }
 
@@ -69,7 +69,7 @@ Task<std::optional<blaxel::Box>> BlaxelProvider::box_of(std::string name) {
   co_return box;
 }
 
-// What was accepted may not be there yet.
+// Creates are asynchronous: an accepted sandbox may not run yet.
 Task<BackendSandbox> BlaxelProvider::started(std::optional<blaxel::Box> box) {
   for (GrowingPause pause; box && !box->running;) {
     co_await pause.wait();
@@ -86,14 +86,15 @@ Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
   if (fork) call.path = blaxel::snapshot_path(spec.snapshot) + "/fork";
   call.json = fork ? blaxel::to_fork(spec) : blaxel::to_create(spec, settings_.rules);
   const auto named = [this, name = spec.sandbox_id] { return box_of(name); };
-  // What answers to a fork is not the sandbox.
+  // The answer to a fork does not describe the sandbox.
   const auto read = [fork](const Json& document) {
     return fork ? std::nullopt : std::optional(blaxel::to_box(document));
   };
   auto box = co_await create_named(api_, std::move(call), kBlaxelTaken, read, named);
   if (!box) box = co_await box_of(spec.sandbox_id);
   BackendSandbox sandbox = co_await started(std::move(box));
-  // Its life was its origin's until now. Ours is the clock that counts.
+  // A fork inherits its origin's time to live. Sandgate enforces its own, so a failure is not
+  // fatal.
   if (!fork) co_return sandbox;
   const auto outcome = co_await attempt(extend(spec.sandbox_id, spec.ttl));
   if (const auto* error = std::get_if<Error>(&outcome))

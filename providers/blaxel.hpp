@@ -13,12 +13,12 @@ struct BlaxelSettings {
   blaxel::CreateRules rules;
   DescriptorLimits limits;
   Secret api_key;
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// Blaxel's sandboxes, whose name is our id. Each has a server of its own at an address that the
-// control plane tells; it falls asleep, memory and all, when nobody is connected, and a call wakes
-// it. The file verbs but the transfers are shell lines.
+// Blaxel's sandboxes, named by our id. Each has a server of its own, whose address the control
+// plane tells. An idle sandbox is suspended with its memory, and a call wakes it. File verbs other
+// than transfers are shell lines.
 class BlaxelProvider : public ShellProvider {
  public:
   BlaxelProvider(HttpClient& http, asio::any_io_executor executor, BlaxelSettings settings);
@@ -36,7 +36,7 @@ class BlaxelProvider : public ShellProvider {
 
   Task<Keeps> pause(std::string id, Keeps keep) override;
   Task<void> resume(std::string id) override;
-  // Where the deployment says that there are any.
+  // Throws Error(unsupported) unless the deployment's settings enable snapshots.
   Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,
                                  bool lasting) override;
   Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
@@ -44,7 +44,7 @@ class BlaxelProvider : public ShellProvider {
 
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
-  // The server in one sandbox; Error(not_found) when the sandbox is not there.
+  // Returns a client for a sandbox's server. Throws Error(not_found) if there is no such sandbox.
   Task<RestApi> inside(std::string id);
   Task<Ran> run(std::string id, std::string line) override;
 
@@ -57,7 +57,7 @@ class BlaxelProvider : public ShellProvider {
   Task<BackendSandbox> started(std::optional<blaxel::Box> box);
   Task<std::string> url_of(std::string id);
   Task<blaxel::Snapshot> take_snapshot(std::string id, std::string snapshot_id);
-  // Asks for a change of state and waits until it is there.
+  // Requests a change of state and waits for it.
   Task<void> turn(std::string id, std::string verb, bool archived);
 
   HttpClient& http_;

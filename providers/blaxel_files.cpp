@@ -1,16 +1,16 @@
 #include "providers/blaxel.hpp"
 #include "providers/byte_sources.hpp"
 
-// The transfers of BlaxelProvider.
+// File transfers of BlaxelProvider.
 namespace sandgate {
 namespace {
 
-// How long the parts of a file may take to become one.
+// The time limit for joining the parts of an upload.
 constexpr auto kBlaxelJoin = std::chrono::seconds(60);
-// What a file may have that is sent at once, and the parts of a larger one.
+// The largest file sent in one request, and the size of the parts of a larger one.
 constexpr size_t kBlaxelPart = 5 << 20;
 
-// From the root, with its slashes encoded: others would be taken as below the working directory.
+// Slashes are encoded as well: otherwise the path is relative to the working directory.
 std::string blaxel_file(const std::string& path) { return "/filesystem/" + percent_encode(path); }
 
 Task<std::string> next_blaxel_part(ByteSource& bytes) {

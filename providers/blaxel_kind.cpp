@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// Nothing larger is known to be allowed to every account.
+// A size that every account is known to allow.
 constexpr DescriptorLimits kBlaxelLimits{
     .max_milli_vcpu = 4000, .max_memory_mib = 8192, .max_disk_gib = 4, .max_ttl_seconds = 604'800};
 
@@ -15,7 +15,7 @@ BlaxelSettings read_blaxel(const Json& settings, const Json& credentials, Proble
   BlaxelSettings result;
   ObjectReader reader(settings, problems, "/settings");
   result.api_url = read_base_url(reader, "api_url", result.api_url);
-  // Goes into a header.
+  // The value becomes a header.
   result.workspace = read_credential(reader, "workspace").reveal();
   result.rules.image = reader.text("image", {1, 300}).value_or(result.rules.image);
   result.rules.region = reader.text("region", {1, 100}).value_or("");

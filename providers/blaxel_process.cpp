@@ -5,7 +5,7 @@
 namespace sandgate {
 namespace {
 
-// The server says every five seconds that it is there.
+// The server sends a keep-alive every five seconds.
 constexpr auto kBlaxelSilence = std::chrono::seconds(60);
 constexpr size_t kBlaxelPiece = 32 << 10;
 
@@ -22,7 +22,7 @@ Task<void> BlaxelProcess::start() {
   Json body = blaxel::to_start(command_, name_);
   starts();
   co_await server.post("/process", std::move(body));
-  // Without it bytes that are no text would be lost.
+  // Other formats lose bytes that are not text.
   RestCall call{.path = "/process/" + percent_encode(name_) + "/logs/stream",
                 .headers = {{"Accept", "application/x-ndjson"}}};
   call.deadline = std::chrono::seconds(30);
@@ -54,7 +54,7 @@ Task<std::optional<ProcessEvent>> BlaxelProcess::next() {
     auto piece = blaxel::to_output(*text);
     if (piece) co_return output(piece->channel, std::move(piece->bytes));
   }
-  // The server's own word for the status comes with all of the output again.
+  // The server's own status document would repeat all of the output.
   const int code = co_await blaxel_.left_status(sandbox_, name_);
   co_return exit(code);
 }

@@ -8,16 +8,16 @@
 
 namespace sandgate {
 
-// A process in a sandbox, known there by our id: its output is a stream of lines, its status is
-// asked for when that has ended. The server there lets it live on when the stream goes.
+// A process in a sandbox, named by our process id. Its output is a stream of lines; its status is
+// read when the stream has ended. The server keeps the process running when the stream is dropped.
 class BlaxelProcess : public ShellProcess {
  public:
-  // What one call carries: as much as a pipe holds, which the server waits ten seconds for.
+  // Bytes per call: the capacity of a pipe, which the server waits ten seconds for.
   static constexpr size_t kStdinPiece = 64 << 10;
 
   BlaxelProcess(std::shared_ptr<BlaxelProvider> owner, std::string sandbox, Command command);
 
-  // Returns when it was started. Before anything else.
+  // Starts the process; call once, before all else. Returns when it has started.
   Task<void> start();
 
   Task<std::optional<ProcessEvent>> next() override;
@@ -25,10 +25,10 @@ class BlaxelProcess : public ShellProcess {
   Task<void> close_stdin() override;
 
  private:
-  // The next line of the output; empty at its end.
+  // Returns the next line of the output; empty at the end.
   Task<std::optional<std::string>> line();
 
-  BlaxelProvider& blaxel_;  // the owner
+  BlaxelProvider& blaxel_;  // points to owner_
   const std::string name_;
   std::unique_ptr<ByteSource> bytes_;
   LineSplitter lines_;

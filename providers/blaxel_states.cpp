@@ -1,9 +1,9 @@
 #include "providers/blaxel.hpp"
 #include "providers/growing_pause.hpp"
 
-// Archives and snapshots of BlaxelProvider. An archive keeps the disk and no process; that the
-// vendor puts idle sandboxes to sleep with their memory is no state of ours, as any call wakes
-// them. Snapshots keep the memory too.
+// Pause, resume and snapshots of BlaxelProvider. A pause is the vendor's archive, which keeps the
+// disk but no process. The vendor's suspension of idle sandboxes is not a state here, since any
+// call ends it. Snapshots keep the memory as well.
 namespace sandgate {
 
 Task<void> BlaxelProvider::turn(std::string id, std::string verb, bool archived) {
@@ -11,14 +11,14 @@ Task<void> BlaxelProvider::turn(std::string id, std::string verb, bool archived)
   call.deadline = std::chrono::seconds(60);
   const auto asked = co_await attempt(api_.call(std::move(call)));
   if (const auto* error = std::get_if<Error>(&asked)) {
-    // It is there already, or on its way.
+    // It may be in that state already, or in the transition to it.
     const auto box = co_await box_of(id);
     if (!box || error->code != ErrorCode::conflict) throw *error;
     const bool there = archived ? box->sandbox.state == BackendState::paused : box->running;
     if (!there) throw *error;
   }
   GrowingPause pause;
-  // As long as the file system is large; the caller's own limit ends it.
+  // The time grows with the file system; the caller's own limit ends the wait.
   for (;;) {
     const auto box = co_await box_of(id);
     if (!box) throw Error::not_found("sandbox", id);
@@ -63,7 +63,7 @@ Task<BackendSnapshot> BlaxelProvider::snapshot(std::string id, std::string snaps
   co_return taken.snapshot;
 }
 
-// Failed and unfinished ones count too, because they are to be removed.
+// Includes failed and unfinished snapshots, because they must be removed.
 Task<std::optional<BackendSnapshot>> BlaxelProvider::find_snapshot(std::string snapshot_id) {
   RestCall call{.path = "/snapshots?limit=200&q=" + percent_encode(snapshot_id)};
   const Json document = co_await api_.call(std::move(call));

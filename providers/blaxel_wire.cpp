@@ -7,7 +7,7 @@
 namespace sandgate::blaxel {
 namespace {
 
-// A processor comes with so much memory; half of the memory holds the disk.
+// The vendor's memory per core; half of the memory holds the disk.
 constexpr int64_t kMibPerCore = 2048;
 constexpr int64_t kMibPerDiskGib = 2048;
 constexpr int64_t kMibStep = 1024;
@@ -19,7 +19,7 @@ int64_t memory_of(const Resources& resources) {
   return in_units(least, kMibStep) * kMibStep;
 }
 
-// The status of what exists, or will.
+// The states of a sandbox that exists or is being created.
 bool is_there(const std::string& status) {
   for (const char* one : {"UPLOADING", "BUILDING", "BUILT", "DEPLOYING", "DEPLOYED", "ARCHIVING",
                           "ARCHIVED", "UNARCHIVING"})
@@ -73,7 +73,7 @@ Box to_box(const Json& document) {
     box.sandbox.backend_id = metadata.at("name").get<std::string>();
     if (is_id(SandboxId::kKind, box.sandbox.backend_id))
       box.sandbox.sandbox_id = box.sandbox.backend_id;
-    // A fork has none of its origin's labels.
+    // A fork does not inherit labels.
     box.sandbox.installation = text_of(field_of(metadata, "labels"), kInstallationTag);
     box.sandbox.isolation = Isolation::microvm;
     box.sandbox.region = text_of(document.value("spec", Json()), "region");
@@ -125,7 +125,7 @@ Json to_start(const Command& command, const std::string& name) {
   Json body{{"command", shell::leaving_status(shell::line_of(command), name)},
             {"name", name},
             {"stdin", true}};
-  // Only what is watched keeps a sandbox awake by itself.
+  // The vendor keeps a sandbox awake only for a process that is followed, or with keepAlive.
   if (command.keep_on_disconnect || command.background) {
     body["keepAlive"] = true;
     body["timeout"] = 0;

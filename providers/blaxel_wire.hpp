@@ -7,46 +7,46 @@
 #include "providers/sandbox_pages.hpp"
 #include "providers/vendor_json.hpp"
 
-// Between our values and the words of the Blaxel API and of the server in every sandbox. Pure;
-// every reading function throws Error(unavailable) for a document that does not have that form.
+// Converts between Sandgate's values and the JSON of the Blaxel API and of the server in every
+// sandbox. Pure functions; reading functions throw Error(unavailable) for malformed documents.
 namespace sandgate::blaxel {
 
-// Settings of the deployment that shape a create.
+// The deployment's settings for creates.
 struct CreateRules {
   std::string image = "blaxel/base-image:latest";  // for a create without one
   std::string region;  // empty: the vendor chooses
-  bool snapshots = false;  // the account may take them
+  bool snapshots = false;  // the account may take snapshots
 };
 
-// Processors and disk come with the memory.
+// The vendor derives cores and disk from the memory, which is rounded up to satisfy all three.
 Json to_create(const CreateSpec& spec, const CreateRules& rules);
-// The same from a snapshot, whose size and image it has.
+// A create from a snapshot, which fixes size and image.
 Json to_fork(const CreateSpec& spec);
 
 struct Box {
-  BackendSandbox sandbox;  // gone: it failed or ended, and only its record is left
-  std::string url;  // of its own server; empty: not told
-  bool running = false, archived = false;  // neither: on its way, or gone
+  BackendSandbox sandbox;  // gone: only the record of a failed or ended sandbox is left
+  std::string url;  // of its own server; empty: unknown
+  bool running = false, archived = false;  // neither: in a transition, or gone
 };
 Box to_box(const Json& document);
-// One answer of the list.
+// Reads one page of the list.
 SandboxPage to_page(const Json& document);
 
-// The document of a sandbox as it is to be put back with a life of `ttl` from `now` on. The
-// vendor's counts from the creation.
+// Returns a sandbox's document, to be written back, with a time to live that ends `ttl` after
+// `now`. The vendor counts it from the creation.
 Json with_ttl(Json document, std::chrono::seconds ttl, Time now);
 
 struct Snapshot {
   BackendSnapshot snapshot;
   std::string name;
-  bool ready = false, failed = false;  // neither: on its way
+  bool ready = false, failed = false;  // neither: in progress
 };
 Snapshot to_snapshot(const Json& document);
 
-// The body that starts a command which leaves its status behind under its name, of [a-z0-9].
+// The request that starts a command, which stores its exit status under `name` ([a-z0-9]).
 Json to_start(const Command& command, const std::string& name);
 
-// One line of a process's output stream; empty for one that carries none.
+// One line of a process's output stream; empty if it carries no output.
 struct Output {
   Channel channel = Channel::stdout_;
   std::string bytes;

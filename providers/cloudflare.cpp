@@ -8,8 +8,8 @@
 namespace sandgate {
 namespace {
 
-constexpr size_t kCloudflareWritten = 8 << 20;  // of a file at once; the bridge holds it in memory
-// A container that does not run is started first.
+constexpr size_t kCloudflareWritten = 8 << 20;  // bytes per upload; the bridge holds them in memory
+// A container that is not running is started first.
 constexpr auto kCloudflareStart = std::chrono::minutes(2);
 constexpr auto kCloudflareLine = std::chrono::seconds(60);
 
@@ -99,7 +99,7 @@ Task<std::optional<BackendSandbox>> CloudflareProvider::find_by_tag(std::string 
 }
 
 Task<std::vector<BackendSandbox>> CloudflareProvider::list() {
-  // Starts nothing, but tells whether the worker answers.
+  // This request starts nothing, but shows whether the worker answers.
   co_await api_.get("/v1/pool/stats");
   std::vector<BackendSandbox> all;
   for (const std::string& id : seen_.all()) all.push_back(cloudflare_box(id));
@@ -139,7 +139,7 @@ Task<void> CloudflareProvider::upload(std::string id, std::string path, ByteSour
   std::string piece(kCloudflareWritten, '\0');
   for (const char* to = " > ";; to = " >> ") {
     const size_t filled = co_await fill(bytes, piece);
-    // The bridge writes below /workspace only, and alters names that need escapes.
+    // The bridge writes below /workspace only, and changes names that need escapes.
     const std::string name = "workspace/.sandgate-" + random_hex(8);
     std::string part = piece.substr(0, filled);
     co_await write(id, name, std::move(part));
@@ -154,7 +154,7 @@ Task<void> CloudflareProvider::upload(std::string id, std::string path, ByteSour
 Task<std::unique_ptr<ProcessStream>> CloudflareProvider::exec(std::string id, Command command) {
   if (!command.user.empty())
     throw Error::invalid("/user", "is no account that cloudflare runs commands for");
-  // Also tells whether there is a sandbox to run it in.
+  // Also checks that the sandbox exists.
   const std::string nothing = "true";
   if (command.cwd.empty()) co_await run(id, nothing);
   co_await check_directory(id, command);

@@ -9,15 +9,15 @@ namespace sandgate {
 
 struct CloudflareSettings {
   std::string api_url;  // of the operator's bridge worker
-  bool network_deny = false;  // what the worker's class lets out: nothing, or everything
+  bool network_deny = false;  // whether the worker's network allows no outbound traffic or all
   DescriptorLimits limits;  // of the worker's containers
   Secret api_key;
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// Cloudflare Sandbox through the bridge worker of its SDK. Any question about an id starts a
-// container for it, so what turns out to be none of ours is ended at once. Output comes as text:
-// bytes that are no UTF-8 are lost. The file verbs are shell lines; uploads go through the bridge.
+// Cloudflare Sandbox through the bridge worker of its SDK. A request about any id starts a
+// container, so a container that turns out not to be a sandbox is ended at once. Output is text:
+// bytes that are not UTF-8 are lost. File verbs are shell lines; uploads go through the bridge.
 class CloudflareProvider : public ShellProvider {
  public:
   CloudflareProvider(HttpClient& http, asio::any_io_executor executor, CloudflareSettings settings);
@@ -26,13 +26,14 @@ class CloudflareProvider : public ShellProvider {
   Task<BackendSandbox> create(CreateSpec spec) override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
-  // Those that this object has created or found: the vendor has no list.
+  // Only the sandboxes that this object has created or found: the vendor has no list.
   Task<std::vector<BackendSandbox>> list() override;
   Task<void> kill(std::string id) override;
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
 
-  // Error(not_found) when the sandbox is not there, which then ends what was started for the line.
+  // Throws Error(not_found) if the sandbox does not exist, after ending the container that the line
+  // started.
   Task<Ran> run(std::string id, std::string line) override;
   RestApi& api() { return api_; }
 

@@ -9,7 +9,7 @@
 namespace sandgate {
 namespace {
 
-// Of the vendor's predefined containers; the smallest has less than we can say.
+// The vendor's predefined instance types; the smallest is below what Resources can express.
 const std::map<std::string, DescriptorLimits>& cloudflare_types() {
   static const std::map<std::string, DescriptorLimits> kTypes{
       {"basic", {.max_milli_vcpu = 250, .max_memory_mib = 1024, .max_disk_gib = 4}},

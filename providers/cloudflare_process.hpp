@@ -7,19 +7,19 @@
 
 namespace sandgate {
 
-// A command in a Cloudflare container, whose output is the answer to its start.
+// A command in a Cloudflare container. The response to its start is its output.
 class CloudflareProcess : public ShellProcess {
  public:
   CloudflareProcess(std::shared_ptr<CloudflareProvider> owner, std::string sandbox,
                     Command command);
 
-  // Returns when it was taken. Before anything else.
+  // Starts the command; call once, before all else. Returns when the request is accepted.
   Task<void> start();
 
   Task<std::optional<ProcessEvent>> next() override;
 
  private:
-  CloudflareProvider& cloudflare_;  // the owner
+  CloudflareProvider& cloudflare_;  // points to owner_
   std::unique_ptr<EventReader> events_;
 };
 

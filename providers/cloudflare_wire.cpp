@@ -7,7 +7,7 @@ namespace sandgate::cloudflare {
 namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";
-// Beside what the supervisor leaves.
+// The directory that the supervisor uses as well.
 constexpr const char* kFolder = "d=${TMPDIR:-/tmp}/.sandgate; ";
 
 }  // namespace

@@ -58,7 +58,7 @@ Task<std::optional<daytona::Box>> DaytonaProvider::box_of(std::string id_or_name
   co_return box;
 }
 
-// Creates are asynchronous: what was accepted is not there yet.
+// Creates are asynchronous: an accepted sandbox does not run yet.
 Task<daytona::Box> DaytonaProvider::started(daytona::Box box) {
   const std::string id = box.sandbox.backend_id;
   GrowingPause pause;
@@ -97,7 +97,7 @@ Task<std::optional<daytona::Box>> DaytonaProvider::box_named(std::string sandbox
   co_return box;
 }
 
-// By name and not by label: lists lag behind.
+// Found by name rather than label because lists lag behind.
 Task<std::optional<BackendSandbox>> DaytonaProvider::find_by_tag(std::string sandbox_id) {
   return sandbox_of(box_named(std::move(sandbox_id)));
 }
@@ -115,7 +115,7 @@ Task<void> DaytonaProvider::kill(std::string id) {
   toolboxes_.forget(id);
 }
 
-// Its time to live counts from the creation.
+// The vendor counts the time to live from the creation.
 Task<void> DaytonaProvider::extend(std::string id, std::chrono::seconds ttl) {
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);

@@ -12,13 +12,13 @@ struct DaytonaSettings {
   std::string api_url = "https://app.daytona.io/api";
   daytona::CreateRules rules;
   DescriptorLimits limits;
-  bool process_limit = false;  // the operator knows that the account's containers have one
+  bool process_limit = false;  // set by the operator if the account's containers have one
   Secret api_key;
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// Daytona's 0.x API. Sandboxes carry our id as their unique name and as the label sandgate_id. A
-// command is a session of its own whose log is followed over a WebSocket; the file verbs but the
+// Daytona's 0.x API. Sandboxes carry our id as their unique name and as the label sandgate_id. Each
+// command has a session of its own, whose log is followed over a WebSocket. File verbs other than
 // transfers are shell lines.
 class DaytonaProvider : public ShellProvider {
  public:
@@ -38,10 +38,10 @@ class DaytonaProvider : public ShellProvider {
 
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
-  // The API inside one sandbox; Error(not_found) when the sandbox is not there.
+  // Returns a client for a sandbox's toolbox. Throws Error(not_found) if there is no such sandbox.
   Task<RestApi> toolbox(std::string id);
   Task<Ran> run(std::string id, std::string line) override;
-  // A WebSocket of the toolbox.
+  // Opens a WebSocket of the toolbox.
   Task<std::unique_ptr<WebSocket>> follow(std::string id, std::string path);
 
  protected:
@@ -51,7 +51,7 @@ class DaytonaProvider : public ShellProvider {
  private:
   Task<daytona::Box> started(daytona::Box box);
   Task<std::optional<daytona::Box>> box_of(std::string id_or_name);
-  // Empty as well when what has the name is none of ours.
+  // Also empty if a sandbox with that name was not made by Sandgate.
   Task<std::optional<daytona::Box>> box_named(std::string sandbox_id);
   Task<void> until(std::string id, BackendState state);
   Task<std::string> toolbox_url(std::string id);
@@ -60,7 +60,7 @@ class DaytonaProvider : public ShellProvider {
   HttpClient& http_;
   const DaytonaSettings settings_;
   RestApi api_;
-  KnownSandboxes<std::string> toolboxes_;  // their addresses
+  KnownSandboxes<std::string> toolboxes_;  // base URLs
 };
 
 }  // namespace sandgate

@@ -1,7 +1,7 @@
 #include "providers/byte_sources.hpp"
 #include "providers/daytona.hpp"
 
-// The transfers of DaytonaProvider.
+// File transfers of DaytonaProvider.
 namespace sandgate {
 Task<std::unique_ptr<ByteSource>> DaytonaProvider::download(std::string id, std::string path) {
   RestApi api = co_await toolbox(id);

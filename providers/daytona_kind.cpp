@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// What one sandbox may have before support raises it.
+// The vendor's limits for one sandbox unless support raises them.
 constexpr DescriptorLimits kDaytonaLimits{
     .max_milli_vcpu = 4000, .max_memory_mib = 8192, .max_disk_gib = 10};
 

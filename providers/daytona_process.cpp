@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// The status may be written a moment after the log ended.
+// The status may be written shortly after the log has ended.
 constexpr int kStatusPolls = 50;
 constexpr auto kStatusPause = std::chrono::milliseconds(100);
 
@@ -51,7 +51,7 @@ Task<void> DaytonaProcess::start() {
   RestApi toolbox = co_await daytona_->toolbox(sandbox_);
   Json session{{"sessionId", session_}};
   co_await toolbox.post("/process/session", std::move(session));
-  // A shell of its own: the command must not be the end of the session's.
+  // The command runs in a subshell, so that its exit does not end the session's shell.
   Json body{{"command", "(cd; " + shell::line_of(command_) + ") </dev/null"},
             {"runAsync", true},
             {"suppressInputEcho", true}};

@@ -7,14 +7,13 @@
 
 namespace sandgate {
 
-// A process in a Daytona sandbox: the one command of a session of its own. The session is removed
-// at its end.
+// A process in a Daytona sandbox: the only command of its own session, which is removed at the end.
 class DaytonaProcess : public ShellProcess {
  public:
   DaytonaProcess(std::shared_ptr<DaytonaProvider> owner, std::string sandbox, Command command);
   ~DaytonaProcess() override;
 
-  // Returns when it was started. Before anything else.
+  // Starts the process; call once, before all else. Returns when it has started.
   Task<void> start();
 
   Task<std::optional<ProcessEvent>> next() override;
@@ -23,7 +22,7 @@ class DaytonaProcess : public ShellProcess {
   std::string command_path() const;
   Task<int> status();
 
-  const std::shared_ptr<DaytonaProvider> daytona_;  // the owner
+  const std::shared_ptr<DaytonaProvider> daytona_;  // the same object as owner_
   const std::string session_;
   std::string command_id_;
   std::unique_ptr<WebSocket> log_;

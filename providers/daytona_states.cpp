@@ -1,6 +1,6 @@
 #include "providers/daytona.hpp"
 
-// Stop and start of DaytonaProvider: its containers keep their disk.
+// Pause and resume of DaytonaProvider are the vendor's stop and start, which keep the disk.
 namespace sandgate {
 namespace {
 

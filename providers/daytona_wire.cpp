@@ -19,7 +19,7 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
             {"labels", std::move(labels)},
             {"env", spec.env},
             {"networkBlockAll", spec.network.fallback == NetworkDefault::deny},
-            {"autoStopInterval", 0},  // its idea of idleness does not see a busy process
+            {"autoStopInterval", 0},  // the vendor's idle check would stop a busy sandbox
             {"ttlMinutes", std::max<int64_t>(1, in_units(spec.ttl.count(), 60))}};
   if (!rules.target.empty()) body["target"] = rules.target;
   const std::string& image = !spec.snapshot.empty() ? spec.snapshot
@@ -62,7 +62,7 @@ Box to_box(const Json& document) {
 
 SandboxPage to_page(const Json& document, std::vector<BackendSandbox>& failed) {
   SandboxPage page;
-  // Before cursors came, the answer was the list itself.
+  // Older versions answer with the array itself.
   const Json items = document.is_object() ? field_of(document, "items") : document;
   if (!items.is_array()) throw Error(ErrorCode::unavailable, "daytona sent no list");
   for (const Json& item : items) {
@@ -94,7 +94,7 @@ void LogSplitter::add(std::string_view bytes) {
     }
     size_t run = 1;
     while (run < kMarker && at + run < held_.size() && held_[at + run] == mark) ++run;
-    if (run < kMarker && at + run == held_.size()) break;  // it may go on
+    if (run < kMarker && at + run == held_.size()) break;  // the marker may continue
     if (run < kMarker) {
       at += run;
       continue;

@@ -7,38 +7,39 @@
 #include "providers/sandbox_pages.hpp"
 #include "providers/vendor_json.hpp"
 
-// Between our values and the words of the Daytona API (0.x) and of its toolbox, the server in every
-// sandbox. Pure; every reading function throws Error(unavailable) for a document that does not have
-// that form.
+// Converts between Sandgate's values and the JSON of the Daytona API (0.x) and of the toolbox, the
+// server in every sandbox. Pure functions; reading functions throw Error(unavailable) for malformed
+// documents.
 namespace sandgate::daytona {
 
-// Settings of the deployment that shape a create.
+// The deployment's settings for creates.
 struct CreateRules {
   std::string snapshot;  // for a create without an image
   std::string target;  // region, or empty
 };
 
-// `image` as a name of a snapshot, or "image:<reference>", which is built and takes our sizes.
+// The image is the name of a Daytona snapshot, or "image:<reference>", which is built and given the
+// requested size.
 Json to_create(const CreateSpec& spec, const CreateRules& rules);
 
 struct Box {
   BackendSandbox sandbox;
-  bool started = false, failed = false;  // neither: on its way
+  bool started = false, failed = false;  // neither: in a transition
   std::string toolbox_url;  // without the sandbox's id
 };
 Box to_box(const Json& document);
-// One answer of the list; those of ours that failed are added to `failed`, as gone.
+// Reads one page of the list. Failed sandboxes of Sandgate are added to `failed`, as gone.
 SandboxPage to_page(const Json& document, std::vector<BackendSandbox>& failed);
 
-// A line for the toolbox's execute, which takes one command without a shell's words.
+// Wraps a shell line for the toolbox's execute, which runs a single command without a shell.
 std::string execute_command(const std::string& line);
 
-// Tells a followed log's channels apart: 01 01 01 turns to stdout, 02 02 02 to stderr, wherever
-// the bytes break.
+// Separates the channels of a followed log: 01 01 01 switches to stdout, 02 02 02 to stderr.
+// Handles markers that are split between messages.
 class LogSplitter {
  public:
   void add(std::string_view bytes);
-  void end();  // what was held back as the start of a marker is output after all
+  void end();  // releases held bytes that turned out not to be a marker
   struct Piece {
     Channel channel = Channel::stdout_;
     std::string bytes;

@@ -146,7 +146,7 @@ Task<void> E2bProvider::tell(std::string id, std::string method, std::string tag
                 .path = "/process.Process/" + method,
                 .json = std::move(body),
                 .headers = {{"Connect-Protocol-Version", "1"}}};
-  // As long as the process takes to read it.
+  // The call lasts until the process has read the bytes.
   call.deadline = std::chrono::milliseconds(0);
   co_await server.call(std::move(call));
 }

@@ -10,18 +10,18 @@ namespace sandgate {
 struct E2bSettings {
   std::string api_url = "https://api.e2b.app";
   std::string domain = "e2b.app";  // sandboxes are at <port>-<id>.<domain>
-  std::string sandbox_url;  // set: one address for all of them, told apart by header
+  std::string sandbox_url;  // if set, one address for all sandboxes, selected by header
   std::string default_template = "base";  // for a create without an image
   std::string region;
   Isolation isolation = Isolation::microvm;
   DescriptorLimits limits;
   Secret api_key;
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// E2B, and any server that speaks its API. Sandboxes carry our id in metadata.sandgate_id. Sizes
-// belong to the template: `limits` tells them. Commands run under a supervisor of ours
-// (shell_command.hpp), because envd ends only the leader of a group.
+// E2B, or a server with the same API. Sandboxes carry our id in metadata.sandgate_id. The template
+// fixes their size, which `limits` states. Commands run under our supervisor (shell_command.hpp),
+// because envd kills only the leader of a process group.
 class E2bProvider : public ShellProvider {
  public:
   E2bProvider(HttpClient& http, asio::any_io_executor executor, E2bSettings settings);
@@ -56,9 +56,9 @@ class E2bProvider : public ShellProvider {
 
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
-  // The API of one sandbox's envd; Error(not_found) when the sandbox is not there.
+  // Returns a client for a sandbox's envd. Throws Error(not_found) if the sandbox does not exist.
   Task<RestApi> envd(std::string id);
-  // A call of envd about a process of that tag, or, without one, of that pid.
+  // Calls envd about the process with that tag or, if `tag` is empty, that pid.
   Task<void> tell(std::string id, std::string method, std::string tag, int64_t pid, Json body);
   Task<Ran> run(std::string id, std::string line) override;
 

@@ -8,7 +8,7 @@
 namespace sandgate {
 namespace {
 
-constexpr uint32_t kDefaultMode = 0644;  // of what envd writes
+constexpr uint32_t kDefaultMode = 0644;  // the mode of files that envd writes
 
 std::string bytes_path(const std::string& path) { return "/files?path=" + percent_encode(path); }
 
@@ -63,7 +63,7 @@ Task<FileContent> E2bProvider::read_file(std::string id, std::string path, ByteR
 
 Task<FileEntry> E2bProvider::write_file(std::string id, std::string path, uint32_t mode,
                                         ByteSource& bytes) {
-  // Nobody may read what is to be kept from others while it is being written.
+  // A file that others must not read is created unreadable for them before it is written.
   if ((mode & kDefaultMode) != kDefaultMode) {
     const std::string file = shell::quote(path);
     const std::string line = "mkdir -p -- \"$(dirname -- " + file + ")\" && (umask 077; : >>" +
@@ -97,7 +97,7 @@ Task<FileEntry> E2bProvider::make_directory(std::string id, std::string path) {
   const auto outcome = co_await attempt(filesystem(id, "MakeDir", std::move(body)));
   const auto* error = std::get_if<Error>(&outcome);
   if (error && error->code != ErrorCode::conflict) throw *error;
-  // Also what was there before.
+  // An existing directory is not an error.
   co_return co_await stat(id, path);
 }
 
@@ -108,7 +108,7 @@ Task<FileEntry> E2bProvider::move(std::string id, std::string from, std::string 
 }
 
 Task<void> E2bProvider::remove(std::string id, std::string path, bool recursive) {
-  // envd's removal is recursive and takes what is missing for removed.
+  // envd's Remove is always recursive and succeeds for a missing file.
   const FileEntry entry = co_await stat(id, path);
   if (!recursive && entry.type == FileType::directory) {
     const auto inside = co_await list_files(id, path, 1);

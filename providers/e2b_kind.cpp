@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// Of the template `base` and of the smallest plan.
+// The size of the template `base` and the limits of the smallest plan.
 constexpr DescriptorLimits kDefaults{
     .max_milli_vcpu = 2000, .max_memory_mib = 512, .max_disk_gib = 10, .max_ttl_seconds = 3600};
 

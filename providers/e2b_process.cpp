@@ -5,7 +5,7 @@
 namespace sandgate {
 namespace {
 
-constexpr const char* kKeepAlive = "50";  // seconds between envd's signs of life
+constexpr const char* kKeepAlive = "50";  // seconds between envd's keep-alive messages
 constexpr auto kE2bSilence = std::chrono::seconds(180);
 constexpr size_t kStdinPiece = 512 << 10;
 
@@ -32,7 +32,7 @@ Task<void> E2bProcess::start() {
   messages_ = std::make_unique<connect::MessageReader>("e2b", std::move(stream));
   auto outcome = co_await attempt(messages_->next());
   if (const auto* error = std::get_if<Error>(&outcome)) {
-    // The token was taken with the request; what is unknown is the account.
+    // The access token was accepted with the request, so this refusal is about the account.
     if (!command_.user.empty() && are_credentials_refused(*error))
       throw Error::invalid("/user", "is no account of the sandbox");
     throw *error;

@@ -8,13 +8,13 @@
 
 namespace sandgate {
 
-// A process in an E2B sandbox: its output as the stream of one call, its stdin by calls of its own.
-// envd lets it live on when the stream goes.
+// A process in an E2B sandbox. Its output is one streaming call; each write of stdin is a call.
+// envd keeps the process running when the stream ends.
 class E2bProcess : public ShellProcess {
  public:
   E2bProcess(std::shared_ptr<E2bProvider> owner, std::string sandbox, Command command);
 
-  // Returns when it runs. Before anything else.
+  // Starts the process; call once, before all else. Returns when it runs.
   Task<void> start();
 
   Task<std::optional<ProcessEvent>> next() override;
@@ -22,7 +22,7 @@ class E2bProcess : public ShellProcess {
   Task<void> close_stdin() override;
 
  private:
-  E2bProvider& e2b_;  // the owner
+  E2bProvider& e2b_;  // points to owner_
   std::unique_ptr<connect::MessageReader> messages_;
   int64_t pid_ = 0;
 };

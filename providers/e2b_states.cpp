@@ -4,7 +4,7 @@
 namespace sandgate {
 namespace {
 
-// The vendor's second line after a resume, where the deployment's limits name none.
+// The vendor's timeout after a resume, if the deployment's limits name none.
 constexpr int64_t kResumedSeconds = 3600;
 
 std::string state_path(const std::string& id, const char* verb) {
@@ -24,7 +24,7 @@ Task<Keeps> E2bProvider::pause(std::string id, Keeps keep) {
   const auto* error = std::get_if<Error>(&outcome);
   if (!error) co_return keep == Keeps::disk ? Keeps::disk : Keeps::memory;
   if (error->code != ErrorCode::conflict) throw *error;
-  // It is paused already, or on its way somewhere.
+  // Already paused, or in another transition.
   const auto sandbox = co_await find(id);
   if (!sandbox) throw Error::not_found("sandbox", id);
   if (sandbox->state != BackendState::paused) throw *error;

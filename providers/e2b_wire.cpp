@@ -16,7 +16,7 @@ auto reading_e2b(F read) {
   return reading("e2b", std::move(read));
 }
 
-// int64 is a string in proto3's JSON; both forms occur.
+// proto3's JSON mapping writes int64 as a string; both forms occur.
 int64_t number_of(const Json& document, const char* name) {
   const auto found = document.find(name);
   if (found == document.end()) return 0;
@@ -121,7 +121,7 @@ StartEvent to_event(const Json& message) {
       return StartEvent{.kind = StartEvent::started, .pid = number_of(event["start"], "pid")};
     if (event.contains("data")) return to_output(event["data"]);
     if (!event.contains("end")) return StartEvent{};
-    // -1: the supervisor itself was killed.
+    // -1: a signal killed the supervisor.
     const int64_t status = number_of(event["end"], "exitCode");
     return StartEvent{.kind = StartEvent::ended,
                       .status = status < 0 ? 128 + 9 : static_cast<int>(status & 0xFF)};
@@ -154,7 +154,7 @@ Error read_sandbox_error(std::string_view provider, const HttpReply& reply) {
   if (reply.status != 502) return error;
   const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
   const bool proxy = document.is_object() && document.contains("sandboxId");
-  // With a port in it, the sandbox runs and its server does not listen.
+  // With a port the sandbox runs, but its server does not listen.
   if (proxy && !document.contains("port")) error.code = ErrorCode::not_found;
   return error;
 }

@@ -6,14 +6,14 @@
 #include "providers/rest_api.hpp"
 #include "providers/vendor_json.hpp"
 
-// Between our values and the words of the E2B API and of envd, its server in every sandbox. Pure;
-// every reading function throws Error(unavailable) for a document that does not have that form.
+// Converts between Sandgate's values and the JSON of the E2B API and of envd, the server in every
+// sandbox. Pure functions; reading functions throw Error(unavailable) for malformed documents.
 namespace sandgate::e2b {
 
-// Where a sandbox's own server is reached.
+// How to reach a sandbox's envd.
 struct Access {
-  std::string token;  // empty: none is asked for
-  std::string domain;  // empty: the deployment's
+  std::string token;  // empty: no token needed
+  std::string domain;  // empty: the deployment's domain
 };
 
 Json to_create(const CreateSpec& spec, const std::string& template_id);
@@ -21,8 +21,8 @@ BackendSandbox to_sandbox(const Json& document, Isolation isolation, const std::
 Access to_access(const Json& document);
 BackendSnapshot to_snapshot(const Json& document);
 
-// The bodies of process.Process/Start (the process is tagged with our id) and SendInput, and the
-// events of a start.
+// Bodies of process.Process/Start (tagged with the process id) and SendInput, and the events of a
+// start.
 Json to_start(const Command& command);
 Json to_input(const std::string& bytes, bool pty);
 struct StartEvent {
@@ -36,7 +36,7 @@ StartEvent to_event(const Json& message);
 
 FileEntry to_entry(const Json& info);
 
-// A refusal on the way to envd or by it; the proxy answers 502 for a sandbox that is not there.
+// Reads a refusal by envd or the proxy, which answers 502 for a missing sandbox.
 Error read_sandbox_error(std::string_view provider, const HttpReply& reply);
 
 }  // namespace sandgate::e2b

@@ -62,7 +62,7 @@ Task<std::optional<BackendSandbox>> KubernetesProvider::find(std::string id) {
   return sandbox_of(box_of(std::move(id)));
 }
 
-// The name is our id.
+// The pod or resource is named by our id.
 Task<std::optional<BackendSandbox>> KubernetesProvider::find_by_tag(std::string sandbox_id) {
   std::optional<kubernetes::Box> box;
   const bool pods_only = settings_.form == KubernetesSettings::Form::pods;
@@ -75,7 +75,7 @@ Task<std::optional<BackendSandbox>> KubernetesProvider::find_by_tag(std::string 
 Task<std::vector<kubernetes::Box>> KubernetesProvider::pages(std::string path) {
   std::vector<kubernetes::Box> all;
   std::string more;
-  // Descriptions of pods are long.
+  // A pod's description is long.
   ListRoom room("kubernetes", 1000, 100'000, 1 << 30);
   for (;;) {
     room.take_page();
@@ -110,7 +110,7 @@ Task<void> KubernetesProvider::kill(std::string id) {
   return api_.remove(path_of(kubernetes::place_of(id), settings_.rules));
 }
 
-// A plain pod has one end, which only comes closer: ours is the only limit then.
+// A plain pod's deadline can only be shortened, so it is left alone; Sandgate enforces the TTL.
 Task<void> KubernetesProvider::extend(std::string id, std::chrono::seconds ttl) {
   const kubernetes::Place place = kubernetes::place_of(id);
   if (!place.resource) co_return;

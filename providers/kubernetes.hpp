@@ -9,24 +9,24 @@
 namespace sandgate {
 
 struct KubernetesSettings {
-  // What sandboxes are: Sandbox resources of agent-sandbox, plain pods, or the first where the
-  // cluster has them.
+  // What a sandbox is: a Sandbox resource of agent-sandbox, a plain pod, or (automatic) the former
+  // if the cluster has that resource.
   enum class Form { automatic, resources, pods };
 
   std::string api_url;
   Form form = Form::automatic;
   kubernetes::PodRules rules;
-  bool process_limit = false;  // the cluster bounds the processes of a pod
-  bool autoscaling = false;  // a node for what has no room may come
+  bool process_limit = false;  // the cluster limits the processes of a pod
+  bool autoscaling = false;  // wait for a new node instead of failing when no node has room
   DescriptorLimits limits;
-  Secret token;  // or a certificate
+  Secret token;  // empty: a client certificate in `tls` is used
   std::shared_ptr<const TlsIdentity> tls;  // null: none
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// A Kubernetes cluster: one pod for each sandbox, named and labelled with our id. Commands run over
-// WebSockets of the API server, with their text and environment on stdin, so that none of it stands
-// in the cluster's audit log; the file verbs are shell lines and streams of cat.
+// A Kubernetes cluster with one pod per sandbox, named and labelled with our id. Commands run over
+// WebSockets of the API server. Their text and environment are sent over stdin, so that the
+// cluster's audit log does not contain them. File verbs are shell lines and streams of cat.
 class KubernetesProvider : public LiveInputProvider {
  public:
   KubernetesProvider(HttpClient& http, asio::any_io_executor executor, KubernetesSettings settings);
@@ -43,7 +43,8 @@ class KubernetesProvider : public LiveInputProvider {
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
   Task<Ran> run(std::string id, std::string line) override;
-  // A connection to a new process in the pod; its words stand in the cluster's audit log.
+  // Starts a process in the pod and returns its connection. The cluster's audit log contains
+  // `words`.
   Task<std::unique_ptr<WebSocket>> open_exec(std::string id, std::vector<std::string> words,
                                              bool pty);
 
@@ -56,14 +57,14 @@ class KubernetesProvider : public LiveInputProvider {
   Task<std::vector<kubernetes::Box>> pages(std::string path);
   Task<bool> has_resource();
   Task<void> ensure_deny_policy();
-  // Creates it; the id of what was accepted and does not run yet.
+  // Sends the create and returns the id of the accepted sandbox, which may not run yet.
   Task<std::string> accepted(CreateSpec spec);
   Task<BackendSandbox> started(std::string id);
 
   const KubernetesSettings settings_;
   RestApi api_;
   std::mutex mutex_;
-  std::optional<bool> has_resource_;  // as last asked
+  std::optional<bool> has_resource_;  // the last answer
   std::chrono::steady_clock::time_point asked_at_;
 };
 

@@ -1,11 +1,11 @@
 #include "providers/growing_pause.hpp"
 #include "providers/kubernetes.hpp"
 
-// The create of KubernetesProvider: what it asks for, and the proof that it is what it got.
+// create() of KubernetesProvider, and the check that the pod has what was requested.
 namespace sandgate {
 namespace {
 
-// A cluster may get agent-sandbox while we run.
+// agent-sandbox may be installed while the gateway runs.
 constexpr auto kAskKubeAgain = std::chrono::minutes(5);
 
 }  // namespace
@@ -26,7 +26,7 @@ Task<bool> KubernetesProvider::has_resource() {
   co_return *has_resource_;
 }
 
-// It is read back each time: somebody may have changed it since.
+// The policy is read for every create, because it may have been changed since.
 Task<void> KubernetesProvider::ensure_deny_policy() {
   const std::string all = "/apis/networking.k8s.io/v1/namespaces/" +
                           percent_encode(settings_.rules.space) + "/networkpolicies";
@@ -38,7 +38,7 @@ Task<void> KubernetesProvider::ensure_deny_policy() {
     Json policy = kubernetes::deny_policy(settings_.rules);
     auto making = api_.post(all, std::move(policy));
     const auto made = co_await attempt(std::move(making));
-    // Another gateway may have been faster.
+    // Another gateway may have created it first.
     const auto* error = std::get_if<Error>(&made);
     if (error && error->code != ErrorCode::conflict) throw *error;
   }
@@ -64,14 +64,14 @@ Task<BackendSandbox> KubernetesProvider::started(std::string id) {
   for (GrowingPause pause;; co_await pause.wait()) {
     const auto pod = co_await box_of("pods/" + place.name);
     if (!pod) {
-      // The controller makes the pod in a while.
+      // The controller creates the pod some time later.
       const auto box = co_await box_of(id);
       if (!box || !place.resource)
         throw Error(ErrorCode::no_capacity, "kubernetes gave the sandbox up");
       continue;
     }
     const bool full = pod->no_node && !settings_.autoscaling;
-    // What runs may be less than what was asked for: a template or a webhook may have changed it.
+    // A template or a webhook of the cluster may have changed what was requested.
     const bool weak = pod->running && pod->sandbox.isolation < descriptor().isolation;
     if (pod->failed || full || weak) {
       co_await kill(id);

@@ -4,7 +4,7 @@
 #include "providers/kubernetes_process.hpp"
 #include "providers/shell_command.hpp"
 
-// The transfers of KubernetesProvider: streams of cat.
+// File transfers of KubernetesProvider, as streams of cat.
 namespace sandgate {
 namespace {
 
@@ -20,7 +20,7 @@ Task<void> feed_kube(ProcessStream& process, ByteSource& bytes) {
   co_await process.close_stdin();
 }
 
-// Ends when the task fails, and otherwise not before it is cancelled.
+// Returns the exception if feeding fails; otherwise runs until cancelled.
 Task<std::exception_ptr> failure_of_feeding(ProcessStream& process, ByteSource& bytes) {
   try {
     co_await feed_kube(process, bytes);

@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// A node of middle size; larger ones are the operator's to tell.
+// A mid-size node; the operator sets `limits` for larger ones.
 constexpr DescriptorLimits kNodeLimits{
     .max_milli_vcpu = 8000, .max_memory_mib = 32'768, .max_disk_gib = 50};
 constexpr size_t kMaxKubePem = 64 << 10;
@@ -29,7 +29,7 @@ void read_kube_isolation(ObjectReader& reader, kubernetes::PodRules& rules) {
     else
       reader.problem("isolation", "must map to container, kernel or microvm");
   }
-  // Else nobody has said what it isolates.
+  // Otherwise the isolation of the runtime class is unknown.
   if (!rules.runtime_class.empty() && !rules.isolation.contains(rules.runtime_class))
     reader.problem("runtime_class", "is not in isolation");
 }

@@ -71,7 +71,7 @@ Task<std::optional<ProcessEvent>> KubernetesProcess::next() {
     if (!message)
       throw Error(ErrorCode::unavailable, "the connection ended before the process did");
     std::string& bytes = message->bytes;
-    if (bytes.size() < 2) continue;  // how every channel begins
+    if (bytes.size() < 2) continue;  // every channel starts with an empty message
     const char channel = bytes.front();
     bytes.erase(0, 1);
     if (channel == kKubeStdout) co_return output(Channel::stdout_, std::move(bytes));

@@ -8,7 +8,7 @@
 
 namespace sandgate {
 
-// Its input, which version 5 of the protocol can close.
+// The stdin of a process; only version 5 of the protocol can close it.
 class KubernetesInput : public SocketInput {
  public:
   using SocketInput::SocketInput;
@@ -18,14 +18,14 @@ class KubernetesInput : public SocketInput {
   Task<void> close_bytes() override;
 };
 
-// A process in a pod. Its output and exit come over one WebSocket, which lets it live on when it
-// closes.
+// A process in a pod. One WebSocket carries its output and exit; the process keeps running when the
+// WebSocket closes.
 class KubernetesProcess : public ShellProcess {
  public:
   KubernetesProcess(std::shared_ptr<KubernetesProvider> owner, std::string sandbox,
                     Command command);
 
-  // Returns when it was started. Before anything else.
+  // Starts the process; call once, before all else. Returns when it has started.
   Task<void> start();
 
   Task<std::optional<ProcessEvent>> next() override;
@@ -35,7 +35,7 @@ class KubernetesProcess : public ShellProcess {
  private:
   Task<std::vector<std::string>> words();
 
-  KubernetesProvider& kubernetes_;  // the owner
+  KubernetesProvider& kubernetes_;  // points to owner_
   std::shared_ptr<SharedSocket> socket_;
   std::shared_ptr<KubernetesInput> input_;
 };

@@ -8,13 +8,13 @@ namespace {
 
 constexpr const char* kNetworkLabel = "sandgate_network";
 constexpr const char* kMetadata = "sandgate/metadata";
-constexpr size_t kLongestName = 253;  // that a cluster takes; labels are shorter
+constexpr size_t kLongestName = 253;  // the cluster's limit; labels have a smaller one
 constexpr std::string_view kSandboxes = "sandboxes/", kPods = "pods/";
 
-// The first process: it ends at once when told to, and takes in orphans meanwhile.
+// The container's first process: exits at once on a signal and reaps orphans.
 constexpr const char* kIdle = "trap 'exit 0' TERM INT; while :; do sleep 86400 & wait $!; done";
 
-// Why a container waits, where waiting longer does not help.
+// Reasons of a waiting container that do not resolve by themselves.
 constexpr const char* kHopeless[] = {
     "ErrImagePull",      "ImagePullBackOff",           "InvalidImageName",     "ErrImageNeverPull",
     "CrashLoopBackOff",  "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
@@ -22,7 +22,7 @@ constexpr const char* kHopeless[] = {
 
 bool denies(const CreateSpec& spec) { return spec.network.fallback == NetworkDefault::deny; }
 
-// Labels hold less than our metadata may.
+// Labels are more restricted than our metadata, which is stored as an annotation.
 Json metadata_of(const CreateSpec& spec) {
   Json labels{{"app.kubernetes.io/managed-by", "sandgate"}};
   put_tags(labels, spec.sandbox_id, spec.installation);
@@ -47,7 +47,7 @@ Json container_of(const CreateSpec& spec, const PodRules& rules) {
   for (const auto& [name, value] : spec.env) variables[name] = value;
   Json env = Json::array();
   for (const auto& [name, value] : variables) {
-    std::string literal;  // "$(" would begin a reference to another variable
+    std::string literal;  // "$(" would start a reference to another variable
     for (const char c : value) literal.append(c == '$' ? 2 : 1, c);
     env.push_back({{"name", name}, {"value", literal}});
   }
@@ -86,7 +86,7 @@ Json pod_spec_of(const CreateSpec& spec, const PodRules& rules) {
   return pod;
 }
 
-// Of what nobody vouched for, the least is believed.
+// A runtime class that the operator does not vouch for counts as the weakest isolation.
 Isolation isolation_of(const Json& pod_spec, const PodRules& rules) {
   const std::string name = text_of(pod_spec, "runtimeClassName");
   const auto found = rules.isolation.find(name);
@@ -208,7 +208,7 @@ Box to_box(const Json& document, const PodRules& rules) {
     const std::string name = metadata.at("name").get<std::string>();
     box.sandbox.backend_id = std::string(resource ? kSandboxes : kPods) + name;
     read_tags(field_of(metadata, "labels"), box.sandbox);
-    // All of a list are held at once.
+    // Limits the memory of a list, which is held as a whole.
     if (std::max({name.size(), box.sandbox.sandbox_id.size(), box.sandbox.installation.size()}) >
         kLongestName)
       throw not_its_api("kubernetes");
@@ -239,13 +239,14 @@ int to_status(std::string_view message) {
 
 Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
-  if (reply.status == 410) error.code = ErrorCode::unavailable;  // a list changed too much
+  // the continue token of a list has expired
+  if (reply.status == 410) error.code = ErrorCode::unavailable;
   const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
   const std::string message = text_of(document, "message");
   const auto says = [&message](const char* words) {
     return message.find(words) != std::string::npos;
   };
-  // A cluster forbids what its rules for everybody forbid, too, and tells which only in words.
+  // A cluster also answers 403 for admission rules, and only the message tells these cases apart.
   if (reply.status != 403 || message.empty() || (says("User \"") && says(" cannot "))) return error;
   error = says("exceeded quota")
               ? Error(ErrorCode::quota_exceeded, "the quota of the kubernetes namespace is used up")

@@ -10,7 +10,7 @@
 namespace sandgate {
 namespace {
 
-// For how long a kill waits until the sandbox has ended.
+// How long kill() waits for the end of the sandbox.
 constexpr float kEndSeconds = 10;
 constexpr auto kEndDeadline = std::chrono::seconds(20);
 
@@ -85,7 +85,7 @@ Task<std::optional<BackendSandbox>> ModalProvider::find(std::string id) {
   if (modal::from_wait(std::get<std::string>(state))) co_return std::nullopt;
   auto tags = co_await attempt(account_.call("SandboxTagsGetV2", modal::to_id(id)));
   if (const auto* error = std::get_if<Error>(&tags)) {
-    // It ended this moment.
+    // The sandbox has just ended.
     if (error->code == ErrorCode::not_found) co_return std::nullopt;
     throw *error;
   }
@@ -108,7 +108,7 @@ Task<std::vector<BackendSandbox>> ModalProvider::listed(std::string tag) {
     room.take_bytes(reply.size());
     modal::Page page = modal::from_list(reply);
     room.take_entries(page.sandboxes.size());
-    // Nothing new: the end, or a server that does not come to one.
+    // A page without new entries is the end; this also stops at a server that repeats pages.
     const size_t known = seen.size();
     for (auto& sandbox : page.sandboxes) {
       const bool fresh = seen.insert(sandbox.backend_id).second;
@@ -134,7 +134,7 @@ Task<void> ModalProvider::kill(std::string id) {
   if (const auto* error = std::get_if<Error>(&ended))
     if (error->code != ErrorCode::not_found) throw *error;
   routers_.forget(id);
-  // The vendor takes the order and ends it then. Whether this is seen or not changes nothing.
+  // The vendor ends the sandbox asynchronously. A wait that fails does not matter.
   std::string waited = modal::to_wait(id, kEndSeconds);
   co_await attempt(account_.call("SandboxWaitV2", std::move(waited), kEndDeadline));
 }
@@ -146,7 +146,7 @@ Task<std::unique_ptr<ProcessStream>> ModalProvider::exec(std::string id, Command
   auto process = std::make_unique<ModalProcess>(self<ModalProvider>(), id, std::move(command));
   const auto outcome = co_await attempt(process->start());
   if (const auto* error = std::get_if<Error>(&outcome)) {
-    // The router of a sandbox that has ended is not there any more.
+    // The router of an ended sandbox no longer exists.
     const auto sandbox = co_await find(id);
     if (!sandbox) throw Error::not_found("sandbox", id);
     throw *error;

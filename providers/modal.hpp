@@ -7,8 +7,8 @@
 
 namespace sandgate {
 
-// Modal's sandboxes of the second generation. They carry our id as their name and as a tag. There
-// is no pause, and a time to live is fixed at the create. Output comes byte for byte.
+// Modal's second-generation sandboxes, which carry our id as their name and as a tag. They cannot
+// be paused, and their time to live is fixed at the create. Output is binary safe.
 class ModalProvider : public ShellProvider {
  public:
   ModalProvider(HttpClient& http, asio::any_io_executor executor, ModalSettings settings);
@@ -25,7 +25,7 @@ class ModalProvider : public ShellProvider {
   Task<void> close_stdin(std::string id, std::string process) override;
   Task<void> resize(std::string id, std::string process, PtySize size) override;
 
-  // Of the disk.
+  // Preserves the disk.
   Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,
                                  bool lasting) override;
   Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
@@ -33,11 +33,12 @@ class ModalProvider : public ShellProvider {
 
   Task<Ran> run(std::string id, std::string line) override;
 
-  // For its processes. `exec` is the vendor's id of a program.
+  // For ModalProcess. `exec` is the vendor's id of a program.
   ModalRouters& routers() { return routers_; }
   Task<int> wait_for_exit(std::string id, std::string exec);
-  // Appends to the program's input, in its turn; `last` ends it. Input that a program closed is
-  // dropped. Error(conflict): somebody wrote past this gateway at the same time.
+  // Appends to a program's stdin; `last` closes it. Concurrent calls are queued. Input is dropped
+  // if the program has closed its stdin. Throws Error(conflict) if another client wrote
+  // concurrently.
   Task<void> feed(std::string id, std::string exec, std::string bytes, bool last);
 
  protected:
@@ -54,7 +55,7 @@ class ModalProvider : public ShellProvider {
   const ModalSettings settings_;
   ModalAccount account_;
   ModalRouters routers_;
-  Turns inputs_;  // by the program
+  Turns inputs_;  // by program
 };
 
 }  // namespace sandgate

@@ -6,8 +6,8 @@ namespace sandgate {
 namespace {
 
 constexpr std::string_view kService = "/modal.client.ModalClient/";
-// What a token's own end is taken for when it names none, and what is kept of it: it ends elsewhere
-// by another clock.
+// The assumed life of a token that states no expiry, and the time that ids are cached. Half of a
+// token's life is used, because the vendor's clock may differ.
 constexpr auto kTokenLife = std::chrono::seconds(1200);
 constexpr auto kKept = std::chrono::seconds(600);
 constexpr auto kBuildSilence = std::chrono::seconds(90);
@@ -48,7 +48,7 @@ void ModalAccount::keep(Kept& what, std::string value, std::chrono::seconds time
 }
 
 HttpFields ModalAccount::fields_of_keys() const {
-  // The kind of client is a number of the vendor's; its version is that of the protocol.
+  // The client type is a number assigned by the vendor; the version is that of the protocol.
   return {{"x-modal-client-type", "8"},
           {"x-modal-client-version", "1.0.0"},
           {"x-modal-token-id", token_id_.reveal()},
@@ -75,7 +75,7 @@ Task<std::string> ModalAccount::call(std::string method, std::string message,
   if (!repeat.empty()) call.metadata.emplace_back("x-idempotency-key", std::move(repeat));
   auto outcome = co_await attempt(channel_.call(std::move(call)));
   if (const auto* error = std::get_if<Error>(&outcome)) {
-    // It may be the token that is refused, and not the key.
+    // The cached token may be what is refused, rather than the key.
     if (are_credentials_refused(*error)) keep(token_, "", std::chrono::seconds(0));
     throw *error;
   }
@@ -116,7 +116,7 @@ Task<std::string> ModalAccount::image(std::string reference) {
 
 Task<void> ModalAccount::wait_for_build(std::string image) {
   std::string last;
-  // A build may take minutes; the caller's own limit is what ends the waiting.
+  // A build may take minutes; the caller's own limit ends the wait.
   for (GrowingPause pause;;) {
     grpc::Call call{.path = std::string(kService) + "ImageJoinStreaming",
                     .message = modal::to_join(image, last),

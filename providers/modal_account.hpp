@@ -13,27 +13,27 @@ namespace sandgate {
 struct ModalSettings {
   std::string api_url = "https://api.modal.com";
   std::string app = "sandgate";
-  std::string environment;  // empty: the account's own default
+  std::string environment;  // empty: the account's default
   modal::CreateRules rules;
   DescriptorLimits limits;
-  bool process_limit = false, disk_limit = false;  // the operator's word for it
+  bool process_limit = false, disk_limit = false;  // enforced, as the operator states
   Secret token_id, token_secret;
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// Modal's control plane with the keys of one account.
+// A client of Modal's control plane with one account's keys. Caches tokens and ids. Thread-safe.
 class ModalAccount {
  public:
   ModalAccount(HttpClient& http, const ModalSettings& settings);
 
-  // One call of the control plane. `repeat`: by which the vendor knows it again.
+  // Calls the control plane. `repeat` is the idempotency key, or empty.
   Task<std::string> call(std::string method, std::string message,
                          std::chrono::milliseconds deadline = std::chrono::seconds(10),
                          std::string repeat = "");
-  // The app that all sandboxes belong to; made when it is not there.
+  // Returns the id of the app that all sandboxes belong to; creates the app if necessary.
   Task<std::string> app();
-  // The image of a reference of a registry, built when it is not there; ids of images are answered
-  // as they are.
+  // Returns the image id for a registry reference, building the image if necessary. An image id is
+  // returned as it is.
   Task<std::string> image(std::string reference);
   const std::string& environment() const { return environment_; }
 

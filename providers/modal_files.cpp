@@ -4,7 +4,7 @@
 #include "providers/modal.hpp"
 #include "providers/modal_process.hpp"
 
-// What goes in and out of programs, and the transfers of files that are made of it.
+// Program input and output of ModalProvider, and file transfers based on them.
 namespace sandgate {
 namespace {
 
@@ -38,7 +38,7 @@ Task<void> ModalProvider::put(std::string id, std::string exec, uint64_t offset,
   const auto* error = std::get_if<Error>(&outcome);
   if (error && error->code != ErrorCode::conflict) throw *error;
   if (!error || bytes.empty()) co_return;
-  // As with a pipe whose reader has gone, but that no signal follows. Unless others wrote there.
+  // The program closed its stdin: the bytes are dropped, unless another client wrote at the offset.
   const uint64_t written = co_await written_to(id, exec);
   if (written != offset && written != offset + bytes.size())
     throw Error(ErrorCode::conflict, "other input was written to the program at the same time");
@@ -52,7 +52,7 @@ Task<uint64_t> ModalProvider::written_to(std::string id, std::string exec) {
 }
 
 Task<void> ModalProvider::feed(std::string id, std::string exec, std::string bytes, bool last) {
-  // Input goes to an offset: two who asked for it at once would write to the same.
+  // Input is written at an offset, so concurrent writers would overwrite each other.
   const Turns::Turn turn(inputs_, exec);
   for (GrowingPause pause(kInputTurn); !turn.has_come();) co_await pause.wait();
   const uint64_t written = co_await written_to(id, exec);

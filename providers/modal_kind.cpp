@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// The vendor documents no sizes; beyond what an account may have it refuses.
+// The vendor documents no limits; it refuses what exceeds the account's.
 constexpr DescriptorLimits kModalLimits{.max_ttl_seconds = 86'400};
 
 ModalSettings read_modal(const Json& settings, const Json& credentials, Problems& problems) {

@@ -38,7 +38,7 @@ Task<std::optional<std::string>> ModalOutput::next() {
   for (GrowingPause pause;;) {
     auto outcome = co_await attempt(message());
     if (const auto* error = std::get_if<Error>(&outcome)) {
-      // Silence is no failure: there may be nothing to say.
+      // A timeout is not a failure: the program may just be silent.
       const bool silent = error->code == ErrorCode::timeout;
       const bool broken = error->code == ErrorCode::unavailable && !are_credentials_refused(*error);
       if (!silent && (!broken || ++failures_ > kMaxFailures)) throw *error;
@@ -69,7 +69,7 @@ Task<void> ModalProcess::start() {
   std::vector<std::unique_ptr<ModalOutput>> readers;
   for (const Channel channel : {Channel::stdout_, Channel::stderr_})
     readers.push_back(std::make_unique<ModalOutput>(modal_, sandbox_, exec_, channel));
-  // All that a terminal shows is on its stdout.
+  // A terminal's output is all on stdout.
   if (command_.pty) readers.pop_back();
   const auto executor = co_await asio::this_coro::executor;
   outputs_ = std::make_unique<MergedStreams<ModalOutput>>(executor, std::move(readers));

@@ -11,14 +11,14 @@ namespace sandgate {
 
 class ModalProvider;
 
-// One output of a program, from its beginning. The vendor keeps it, so a connection that breaks or
-// falls silent is replaced, and reading goes on where it was.
+// One output of a program, read from its start. The vendor stores the output, so that a broken or
+// silent connection is replaced and reading continues at the same offset.
 class ModalOutput {
  public:
   using Event = std::string;
   ModalOutput(std::shared_ptr<ModalProvider> owner, std::string sandbox, std::string exec,
               Channel channel);
-  // Never empty but at the end.
+  // Returns the next bytes, never an empty text; empty optional at the end.
   Task<std::optional<std::string>> next();
 
  private:
@@ -29,15 +29,15 @@ class ModalOutput {
   const Channel channel_;
   std::unique_ptr<grpc::MessageStream> stream_;
   uint64_t offset_ = 0;
-  int failures_ = 0;  // in a row
+  int failures_ = 0;  // consecutive
 };
 
-// A program in a sandbox, under the vendor's id made from ours.
+// A program in a sandbox; the vendor's id for it is derived from our process id.
 class ModalProcess : public ShellProcess {
  public:
   ModalProcess(std::shared_ptr<ModalProvider> owner, std::string sandbox, Command command);
 
-  // Returns when it was started. Before anything else.
+  // Starts the program; call once, before all else. Returns when it has started.
   Task<void> start();
 
   Task<std::optional<ProcessEvent>> next() override;
@@ -46,7 +46,7 @@ class ModalProcess : public ShellProcess {
   const std::string& exec_id() const { return exec_; }
 
  private:
-  const std::shared_ptr<ModalProvider> modal_;  // the owner
+  const std::shared_ptr<ModalProvider> modal_;  // the same object as owner_
   const std::string exec_;
   std::unique_ptr<MergedStreams<ModalOutput>> outputs_;
 };

@@ -45,7 +45,7 @@ Task<std::string> ModalRouters::task(std::string sandbox) {
 grpc::Channel ModalRouters::channel_of(const modal::Access& access) const {
   std::string url = access.url;
   if (!url.starts_with("https://")) throw not_its_api("modal");
-  // As with the vendor's clients: where the control plane has no TLS, its routers have none.
+  // As in the vendor's clients: without TLS on the control plane, the routers have none either.
   if (without_tls_) url.erase(4, 1);
   while (url.ends_with('/')) url.pop_back();
   grpc::Target target{
@@ -81,7 +81,7 @@ Task<std::unique_ptr<grpc::MessageStream>> ModalRouters::stream(std::string sand
     const modal::Access now = co_await access(sandbox);
     grpc::Channel channel = channel_of(now);
     grpc::Call call = router_call(now, method, message);
-    // A server may begin its answer with the first message, which may take hours to come.
+    // A server may send headers only with the first message, possibly hours later.
     call.deadline = std::chrono::milliseconds(0);
     call.silence = silence;
     auto outcome = co_await attempt(channel.stream(std::move(call)));

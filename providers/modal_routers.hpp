@@ -7,17 +7,17 @@
 
 namespace sandgate {
 
-// The command routers of Modal's running sandboxes: each has a server and a token of its own, which
-// the control plane tells. Every call throws Error(not_found) for a sandbox that has ended, as far
-// as the vendor says so.
+// Clients of the command routers of Modal's running sandboxes. Each sandbox has a server and token
+// of its own, which the control plane tells. Calls throw Error(not_found) for a sandbox that has
+// ended, if the vendor says so.
 class ModalRouters {
  public:
   ModalRouters(HttpClient& http, ModalAccount& account, const ModalSettings& settings);
 
-  // What a create told.
+  // Stores the access that a create returned.
   void remember(const std::string& sandbox, modal::Access access);
   void forget(const std::string& sandbox);
-  // The name of the sandbox's task, which messages to its router begin with.
+  // Returns the id of the sandbox's task, which is part of every message to its router.
   Task<std::string> task(std::string sandbox);
 
   Task<std::string> call(std::string sandbox, std::string method, std::string message,
@@ -29,7 +29,7 @@ class ModalRouters {
  private:
   Task<modal::Access> access(std::string sandbox);
   grpc::Channel channel_of(const modal::Access& access) const;
-  // Whether the error is about a token, which another one was asked for after.
+  // Whether the router refused the token; forgets the token, so that a repeat requests a new one.
   bool is_worth_repeating(const std::string& sandbox, const Error& error);
 
   HttpClient& http_;

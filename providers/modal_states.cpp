@@ -1,12 +1,12 @@
 #include "providers/modal.hpp"
 
-// Snapshots of ModalProvider: images of the disk, published under a name that is made of our id.
+// Snapshots of ModalProvider: disk images, published under a name derived from our snapshot id.
 namespace sandgate {
 namespace {
 
 constexpr auto kSnapshotDeadline = std::chrono::minutes(3);
 
-// The vendor has two words for an image that is not there.
+// The vendor has two statuses for a missing image.
 bool says_no_image(const Error& error) {
   return error.code == ErrorCode::not_found || error.code == ErrorCode::conflict;
 }
@@ -36,7 +36,7 @@ Task<std::optional<BackendSnapshot>> ModalProvider::find_snapshot(std::string sn
     throw *error;
   }
   const std::string image = modal::from_id(std::get<std::string>(named));
-  // A name may outlive what it names.
+  // A name may exist longer than its image.
   const auto found = co_await attempt(account_.call("ImageFromId", modal::to_id(image)));
   if (const auto* error = std::get_if<Error>(&found)) {
     if (says_no_image(*error)) co_return std::nullopt;

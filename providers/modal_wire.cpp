@@ -14,21 +14,21 @@ namespace {
 using protobuf::Message;
 using protobuf::Writer;
 
-// Of the ids that the vendor recognises repeats by; any other would do.
+// An arbitrary namespace for the UUIDs by which the vendor recognises repeats.
 constexpr std::string_view kIdNamespace = "0b3f7b7e-4d0f-5a3b-9a53-8f3c2e8a6d11";
 constexpr uint64_t kCreateIfMissing = 1, kOpen = 1, kBlocked = 2, kPipe = 1, kShellTerminal = 2;
 constexpr uint64_t kSuccess = 1;
 constexpr int64_t kLongestSeconds = 86'400;
 constexpr float kJoinSeconds = 55;
 constexpr uint64_t kLineSeconds = 60;
-// Of a snapshot that is needed for a fork only.
+// The life of a snapshot that is only needed for a fork.
 constexpr int64_t kForkSeconds = 86'400;
 
 Writer tag_of(std::string_view name, std::string_view value) {
   return Writer().text(1, name).text(2, value);
 }
 
-// Variables as a source of secrets, which is how the vendor's clients send them.
+// Variables are sent as a secret, as the vendor's clients do.
 Writer environment_of(const std::map<std::string, std::string>& env) {
   Writer contents;
   for (const auto& [name, value] : env) contents.entry(1, name, value);
@@ -59,7 +59,7 @@ bool is_word(std::string_view text) {
 }
 
 Writer definition_of(const CreateSpec& spec, const CreateRules& rules, std::string_view image) {
-  // The vendor counts cores, of two of our processors each. Asked for and at most are the same.
+  // The vendor counts physical cores, which are two of our CPUs each. Request and limit are equal.
   const auto cpu = static_cast<uint64_t>(in_units(spec.resources.milli_vcpu, 2));
   const auto memory = static_cast<uint64_t>(spec.resources.memory_mib);
   const bool deny = spec.network.fallback == NetworkDefault::deny;
@@ -128,7 +128,7 @@ std::string from_builder(std::string_view message) {
 // ---- images
 
 std::string to_image(std::string_view app, std::string_view reference, std::string_view builder) {
-  // It becomes a line of a build file, which must not become two.
+  // The reference becomes a line of a build file and must not add another line.
   if (!is_word(reference)) throw Error(ErrorCode::no_capacity, "modal has no such image");
   const std::string line = "FROM " + std::string(reference);
   return Writer().message(2, Writer().text(6, line)).text(4, app).text(9, builder).bytes();
@@ -232,7 +232,7 @@ Page from_list(std::string_view message) {
 std::string to_start(std::string_view task, std::string_view exec, const Command& command) {
   Writer request;
   request.text(1, task).text(2, exec);
-  // The vendor takes directories from the root only.
+  // The vendor accepts absolute directories only.
   Command moved = command;
   moved.env.clear();
   const std::string line = "cd 2>/dev/null; " + shell::line_of(moved);
@@ -308,7 +308,7 @@ Error read_status(std::string_view provider, const grpc::Status& status) {
             std::chrono::milliseconds(std::lround(std::clamp(seconds, 0.0F, kMostSeconds) * 1000));
     }
   } catch (const Error&) {
-    // The status counts whatever its details are.
+    // The status stands even if its details are malformed.
   }
   return error;
 }

@@ -6,7 +6,7 @@
 namespace sandgate {
 namespace {
 
-// An account has a thousand questions an hour.
+// Polls slowly: an account has a thousand requests per hour.
 constexpr auto kFirstNorthflankLook = std::chrono::milliseconds(300),
                kLastNorthflankLook = std::chrono::milliseconds(3000);
 
@@ -66,7 +66,7 @@ Task<BackendSandbox> NorthflankProvider::create(CreateSpec spec) {
   northflank::Box box = northflank::to_box(northflank::data_of(document), settings_.isolation);
   const std::string id = box.sandbox.backend_id;
   GrowingPause pause(kFirstNorthflankLook, kLastNorthflankLook);
-  // What was accepted is not there yet.
+  // Creates are asynchronous: an accepted sandbox does not run yet.
   while (!box.running) {
     co_await pause.wait();
     auto now = co_await box_of(id);
@@ -116,7 +116,7 @@ Task<std::shared_ptr<SharedSocket>> NorthflankProvider::start(std::string id,
   std::string first = northflank::to_init(command, settings_.api_token);
   auto outcome = co_await attempt(connect(id, std::move(first)));
   if (const auto* error = std::get_if<Error>(&outcome)) {
-    // Asked only now, so that what works costs no question.
+    // The sandbox is looked up only after a failure, to save requests.
     const Error failure = *error;
     const auto known = co_await attempt(box_of(id));
     const auto* box = std::get_if<0>(&known);

@@ -11,16 +11,16 @@ namespace sandgate {
 struct NorthflankSettings {
   std::string api_url = "https://api.northflank.com";
   std::string team, project;  // team empty: the account's own project
-  Isolation isolation = Isolation::microvm;  // what the project's cluster runs them in
+  Isolation isolation = Isolation::microvm;  // of the project's cluster
   northflank::CreateRules rules;
   DescriptorLimits limits;
   Secret api_token;
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// Northflank's deployment services, one container each, in one project. They carry our id as their
-// name. A command is a WebSocket of its own, through which bytes travel in base64; the file verbs
-// but the transfers are shell lines.
+// Northflank's deployment services in one project, one container each, named by our id. Each
+// command has its own WebSocket, which carries bytes as base64. File verbs other than transfers are
+// shell lines.
 class NorthflankProvider : public LiveInputProvider {
  public:
   NorthflankProvider(HttpClient& http, asio::any_io_executor executor, NorthflankSettings settings);
@@ -34,8 +34,8 @@ class NorthflankProvider : public LiveInputProvider {
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
 
   Task<Ran> run(std::string id, std::string line) override;
-  // The connection of a command that runs now. Throws Error(not_found) when the sandbox is not
-  // there.
+  // Starts a command and returns its connection. Throws Error(not_found) if the sandbox does not
+  // exist.
   Task<std::shared_ptr<SharedSocket>> start(std::string id, const Command& command);
 
  protected:

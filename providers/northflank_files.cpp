@@ -3,13 +3,13 @@
 #include "providers/northflank_process.hpp"
 #include "providers/shell_command.hpp"
 
-// The transfers of NorthflankProvider: a command's output, and its input.
+// File transfers of NorthflankProvider: the output or input of a command.
 namespace sandgate {
 namespace {
 
 constexpr size_t kNorthflankPiece = 192 << 10;
 
-// Named, so that a transfer that nobody reads on is ended in the sandbox too.
+// With a process id, so that an abandoned transfer is killed in the sandbox too.
 Command northflank_transfer(std::string line) {
   return {.shell = std::move(line), .process_id = ProcessId::make().value};
 }

@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// The largest plan; the longest expiry.
+// The largest plan and the longest expiry.
 constexpr DescriptorLimits kNorthflankLimits{.max_milli_vcpu = 20'000,
                                              .max_memory_mib = 40'960,
                                              .max_disk_gib = 10,

@@ -3,7 +3,7 @@
 namespace sandgate {
 namespace {
 
-// A multiple of three, so that pieces of one input could be joined before they are decoded.
+// A multiple of three, so that the base64 of consecutive pieces can be joined.
 constexpr size_t kNorthflankInput = 3 * (32 << 10);
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace sandgate {
 
-// The input of a command, over its connection.
+// The stdin of a command, over the command's connection.
 class NorthflankInput : public LiveInput {
  public:
   explicit NorthflankInput(std::shared_ptr<SharedSocket> socket) : socket_(std::move(socket)) {}
@@ -22,14 +22,14 @@ class NorthflankInput : public LiveInput {
   const std::shared_ptr<SharedSocket> socket_;
 };
 
-// A command in a container, on a WebSocket of its own. Whether the vendor ends it with the
-// connection is not known, so it is ended by a line of the shell.
+// A command in a container, on its own WebSocket. It is not documented whether the vendor ends a
+// command with its connection, so a shell line kills it.
 class NorthflankProcess : public ShellProcess {
  public:
   NorthflankProcess(std::shared_ptr<NorthflankProvider> owner, std::string sandbox,
                     Command command);
 
-  // Returns when it runs. Before anything else.
+  // Starts the command; call once, before all else. Returns when it runs.
   Task<void> start();
 
   Task<std::optional<ProcessEvent>> next() override;
@@ -37,7 +37,7 @@ class NorthflankProcess : public ShellProcess {
   Task<void> close_stdin() override;
 
  private:
-  NorthflankProvider& northflank_;  // the owner
+  NorthflankProvider& northflank_;  // points to owner_
   std::shared_ptr<SharedSocket> socket_;
   std::shared_ptr<NorthflankInput> input_;
 };

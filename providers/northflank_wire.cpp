@@ -15,7 +15,7 @@ struct Plan {
   int64_t milli_vcpu, memory_mib;
 };
 
-// As published; the cheaper first.
+// As published by the vendor, cheapest first.
 constexpr Plan kPlans[] = {
     {"nf-compute-50", 500, 1024},          {"nf-compute-100-1", 1000, 1024},
     {"nf-compute-100-2", 1000, 2048},      {"nf-compute-100-4", 1000, 4096},
@@ -27,16 +27,16 @@ constexpr Plan kPlans[] = {
     {"nf-compute-800-40", 8000, 40'960},   {"nf-compute-1600-32", 16'000, 32'768},
     {"nf-compute-2000-40", 20'000, 40'960}};
 
-// What the vendor takes for an expiry.
+// The vendor's range for an expiry, in seconds.
 constexpr int64_t kLeastExpiry = 300, kMostExpiry = 604'800;
-// Before the installation's id, in the description.
+// Precedes the gateway's id in the description.
 constexpr std::string_view kWhoseService = "Sandgate ";
-// A failure's wait beyond it is no answer anybody waits for.
+// The longest wait that is passed on, in seconds.
 constexpr int64_t kMostWait = 3600;
 
 Json message_of(const char* type, Json data) { return {{"type", type}, {"data", std::move(data)}}; }
 
-// The vendor's own client takes text without padding too.
+// The vendor's own client accepts base64 without padding.
 std::string bytes_of_text(std::string text) {
   while (text.size() % 4 != 0) text.push_back('=');
   auto bytes = base64_decode(text);
@@ -85,7 +85,7 @@ Box to_box(const Json& service, Isolation isolation) {
     Box box;
     box.sandbox.isolation = isolation;
     box.sandbox.backend_id = service.at("id").get<std::string>();
-    // Its name is our id; other services of the project have other names.
+    // The service's name is our id; other services of the project have other names.
     if (const auto ours = SandboxId::parse(text_of(service, "name")))
       box.sandbox.sandbox_id = ours->value;
     if (const std::string text = text_of(service, "description"); text.starts_with(kWhoseService))

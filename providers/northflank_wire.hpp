@@ -7,34 +7,34 @@
 #include "providers/sandbox_pages.hpp"
 #include "providers/vendor_json.hpp"
 
-// Between our values and the words of the Northflank API. Pure; every to function of a document
-// throws Error(unavailable) when it does not have that form.
+// Converts between Sandgate's values and the JSON of the Northflank API. Pure; the to_ functions
+// that read throw Error(unavailable) for malformed documents.
 namespace sandgate::northflank {
 
-// Settings of the deployment that shape a create.
+// The deployment's settings for creates.
 struct CreateRules {
   std::string image;  // for a create without one
-  std::string registry;  // id of the saved credentials for images; empty: none
+  std::string registry;  // id of stored registry credentials; empty: none
   std::string plan;  // for every create; empty: the cheapest that fits
   int64_t keep_alive_seconds = 86'400;
 };
 
 Json to_create(const CreateSpec& spec, const CreateRules& rules);
-// The cheapest plan with that much; throws Error(no_capacity) when there is none.
+// Returns the cheapest plan of at least that size; throws Error(no_capacity) if there is none.
 std::string to_plan(const Resources& resources);
 
 struct Box {
   BackendSandbox sandbox;
-  bool running = false, failed = false;  // neither: on its way, or as sandbox.state says
+  bool running = false, failed = false;  // neither: in a transition, or as sandbox.state says
 };
-// What an answer is about lies in its data.
+// Returns the member `data` of an answer.
 const Json& data_of(const Json& document);
-// `service`: the data of an answer, or one of a list. Its isolation is not the vendor's to say.
+// `service` is the data of an answer, or a list entry. The vendor does not report the isolation.
 Box to_box(const Json& service, Isolation isolation);
-// One answer of the list.
+// Reads one page of the list.
 SandboxPage to_page(const Json& document, Isolation isolation);
 
-// The first message of a command's connection: who asks, and what to run.
+// The first message of a command's connection: authentication and the command.
 std::string to_init(const Command& command, const Secret& token);
 std::string to_input(std::string_view bytes);
 std::string to_end_of_input();
@@ -49,7 +49,7 @@ struct Frame {
 };
 Frame to_frame(const std::string& message);
 
-// As error_of_status, and a 429 says in a header of its own when to come back.
+// error_of_status, except that the wait of a 429 is in a header of the vendor's own.
 Error read_error(std::string_view provider, const HttpReply& reply);
 
 }  // namespace sandgate::northflank

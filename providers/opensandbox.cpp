@@ -64,7 +64,7 @@ Task<std::optional<opensandbox::Box>> OpenSandboxProvider::box_of(std::string id
   co_return opensandbox::to_box(*document, settings_.rules);
 }
 
-// Creates are asynchronous, and execd comes after its container.
+// Creates are asynchronous, and execd starts after its container.
 Task<void> OpenSandboxProvider::until_running(std::string id) {
   GrowingPause pause;
   for (bool running = false; !running; co_await pause.wait()) {
@@ -140,7 +140,7 @@ Task<void> OpenSandboxProvider::extend(std::string id, std::chrono::seconds ttl)
   Json body{{"expiresAt", to_rfc3339(end)}};
   auto renewing = api_.post(opensandbox::box_path(id) + "/renew-expiration", std::move(body));
   const auto outcome = co_await attempt(std::move(renewing));
-  // It lives longer already: ends only move away there.
+  // A conflict means that the sandbox lives longer already: the expiry only moves forward.
   const auto* error = std::get_if<Error>(&outcome);
   if (error && error->code != ErrorCode::conflict) throw *error;
 }

@@ -9,20 +9,20 @@
 namespace sandgate {
 
 struct OpenSandboxSettings {
-  std::string api_url;  // with its version, "https://host/v1"
-  std::string sandbox_scheme;  // of what endpoints name
-  bool use_server_proxy = false;  // the server stands before its sandboxes
+  std::string api_url;  // includes the version, "https://host/v1"
+  std::string sandbox_scheme;  // http or https, for addresses of endpoints
+  bool use_server_proxy = false;  // reach sandboxes through the server
   opensandbox::BoxRules rules;
-  bool process_limit = false, disk_limit = false;  // the server bounds them
+  bool process_limit = false, disk_limit = false;  // the server enforces them
   DescriptorLimits limits;
   Secret api_key;
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// An OpenSandbox server. Sandboxes carry our id in metadata.sandgate_id; what is done inside goes
-// to the execd of each. A command is a session of execd's terminals in pipes, which is byte for
-// byte and has stdin; its text goes over stdin too, and its end is marked in its output, because
-// execd tells of a process's end before the last of its output.
+// An OpenSandbox server. Sandboxes carry our id in metadata.sandgate_id; operations inside one go
+// to its execd. A command is a pipe session of execd's terminals, which has stdin and is binary
+// safe. Its text is sent over stdin. Its output ends with an EndMark, because execd may report an
+// exit before the last output.
 class OpenSandboxProvider : public LiveInputProvider {
  public:
   OpenSandboxProvider(HttpClient& http, asio::any_io_executor executor,
@@ -47,9 +47,9 @@ class OpenSandboxProvider : public LiveInputProvider {
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
   Task<Ran> run(std::string id, std::string line) override;
-  // The API inside one sandbox; Error(not_found) when the sandbox is not there.
+  // Returns a client for a sandbox's execd. Throws Error(not_found) if there is no such sandbox.
   Task<RestApi> execd(std::string id);
-  // A WebSocket of it.
+  // Opens a WebSocket of execd.
   Task<std::unique_ptr<WebSocket>> attach(std::string id, std::string path);
 
  protected:
@@ -67,7 +67,7 @@ class OpenSandboxProvider : public LiveInputProvider {
   HttpClient& http_;
   const OpenSandboxSettings settings_;
   RestApi api_;
-  KnownSandboxes<opensandbox::Endpoint> endpoints_;  // of execd
+  KnownSandboxes<opensandbox::Endpoint> endpoints_;  // of execd, by sandbox
 };
 
 namespace opensandbox {

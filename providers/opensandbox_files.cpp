@@ -1,7 +1,7 @@
 #include "providers/byte_sources.hpp"
 #include "providers/opensandbox.hpp"
 
-// The transfers of OpenSandboxProvider.
+// File transfers of OpenSandboxProvider.
 namespace sandgate {
 Task<std::unique_ptr<ByteSource>> OpenSandboxProvider::download(std::string id, std::string path) {
   RestApi inside = co_await execd(id);
@@ -12,7 +12,7 @@ Task<std::unique_ptr<ByteSource>> OpenSandboxProvider::download(std::string id, 
 
 Task<void> OpenSandboxProvider::upload(std::string id, std::string path, ByteSource& bytes) {
   RestApi inside = co_await execd(id);
-  // execd takes the metadata as a file.
+  // execd expects the metadata as a file part.
   const Json metadata{{"path", path}};
   FormFile form(bytes, "file", "file", {{"metadata\"; filename=\"metadata", metadata.dump()}});
   RestCall call{.method = "POST",

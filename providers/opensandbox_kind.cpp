@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// A machine of middle size; the server's own bounds are the operator's to tell.
+// A mid-size machine; the operator sets `limits` to the server's own.
 constexpr DescriptorLimits kOpenSandboxLimits{
     .max_milli_vcpu = 8000, .max_memory_mib = 32'768, .max_disk_gib = 50};
 

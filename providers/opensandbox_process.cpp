@@ -59,7 +59,7 @@ std::string OpenSandboxProcess::script() const {
            std::to_string(command_.pty->rows) + " 2>/dev/null; (" + line + ")";
   else
     line = "(" + shell::with_input_lines(line) + ")";
-  // Nobody may be there to end the session of one that is kept.
+  // A kept process may have no reader to remove its session, so its script ends by itself.
   return line + "\ns=$?\n" + EndMark::line_of(word_, !command_.pty) +
          (command_.keep_on_disconnect ? "\nsleep 5" : "\nwhile IFS= read -r s; do :; done");
 }

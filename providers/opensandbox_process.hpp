@@ -9,23 +9,23 @@
 
 namespace sandgate {
 
-// Its input, which execd cannot close.
+// The stdin of a process; execd cannot close it.
 class OpenSandboxInput : public SocketInput {
  public:
   using SocketInput::SocketInput;
   Task<void> resize(PtySize size) override;
 };
 
-// A process in an OpenSandbox sandbox: a session of a terminal or of pipes, followed over its
-// WebSocket, which lives on when that goes. Its script waits at its end until the session is ended,
-// so that none of its output is lost.
+// A process in an OpenSandbox sandbox: a terminal or pipe session, followed over a WebSocket. The
+// session outlives the WebSocket. At its end the script waits until the session is removed, so that
+// no output is lost.
 class OpenSandboxProcess : public ShellProcess {
  public:
   OpenSandboxProcess(std::shared_ptr<OpenSandboxProvider> owner, std::string sandbox,
                      Command command);
   ~OpenSandboxProcess() override;
 
-  // Returns when it was started. Before anything else.
+  // Starts the process; call once, before all else. Returns when it has started.
   Task<void> start();
 
   Task<std::optional<ProcessEvent>> next() override;
@@ -35,11 +35,11 @@ class OpenSandboxProcess : public ShellProcess {
  private:
   std::string script() const;
   Task<std::string> session_command();
-  // Output of a message, if it has any; the exit when it tells one that came without a mark.
+  // Returns the output of a message, or the exit if execd reports one without an end mark.
   std::optional<ProcessEvent> event_of(WebSocket::Message message);
 
-  const std::shared_ptr<OpenSandboxProvider> opensandbox_;  // the owner
-  const std::string word_;  // of the marks
+  const std::shared_ptr<OpenSandboxProvider> opensandbox_;  // the same object as owner_
+  const std::string word_;  // the random word of the end marks
   EndMark out_mark_, err_mark_;
   std::string session_;
   std::shared_ptr<SharedSocket> socket_;

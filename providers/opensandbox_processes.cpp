@@ -2,8 +2,8 @@
 #include "providers/opensandbox.hpp"
 #include "providers/opensandbox_process.hpp"
 
-// The commands of OpenSandboxProvider. Ours are run by execd's own call for commands, which has
-// text only and no stdin.
+// The commands of OpenSandboxProvider. run() uses execd's call for commands, which returns text
+// only and has no stdin.
 namespace sandgate {
 namespace {
 

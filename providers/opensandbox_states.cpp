@@ -19,7 +19,7 @@ std::string snapshot_path_of_opensandbox(const std::string& snapshot) {
 }  // namespace
 
 Task<void> OpenSandboxProvider::turn(std::string id, std::string verb, BackendState state) {
-  // What is inside may be somewhere else afterwards.
+  // The address may change with the transition.
   endpoints_.forget(id);
   RestCall call{.method = "POST", .path = opensandbox::box_path(id) + "/" + verb};
   co_await api_.call(std::move(call));

@@ -14,7 +14,7 @@ bool is_field_text(const std::string& text) {
                      [](unsigned char c) { return c >= ' ' && c != 0x7F; });
 }
 
-// The error that ends a command carries its status as text.
+// The error event that ends a command carries the exit status as text.
 CommandEvent ended_by(const Json& event) {
   const std::string value = text_of(event.value("error", Json()), "evalue");
   CommandEvent ended{.kind = CommandEvent::ended};
@@ -31,7 +31,7 @@ Json to_create(const CreateSpec& spec, const BoxRules& rules) {
   const bool deny = spec.network.fallback == NetworkDefault::deny;
   if (!spec.network.allow.empty() || (deny && !rules.egress_enforced))
     throw Error(ErrorCode::unsupported, "opensandbox has no such network policy here");
-  // Metadata must have the form of labels there, which ours need not have: it stays with us.
+  // Metadata there must be valid labels, which ours need not be, so only our tags are sent.
   Json metadata = Json::object();
   put_tags(metadata, spec.sandbox_id, spec.installation);
   Json body{{"entrypoint", Json::array({"tail", "-f", "/dev/null"})},

@@ -6,17 +6,18 @@
 #include "providers/rest_api.hpp"
 #include "providers/vendor_json.hpp"
 
-// Between our values and the words of the OpenSandbox APIs: its server's and its execd's. Pure;
-// every to function of a document throws Error(unavailable) for one that does not have that form.
+// Converts between Sandgate's values and the JSON of the OpenSandbox server and of execd, the
+// server in every sandbox. Pure; the to_ functions that read throw Error(unavailable) for malformed
+// documents.
 namespace sandgate::opensandbox {
 
-// Settings of the deployment that shape sandboxes.
+// The deployment's settings for sandboxes.
 struct BoxRules {
   std::string image = "debian:12";  // for a create without one
-  Isolation isolation = Isolation::container;  // of the server's runtime
-  Keeps paused = Keeps::memory;  // what its pause keeps
-  bool egress_enforced = false;  // its sidecar filters names and addresses
-  bool secure_access = false;  // endpoints take a header that is only handed out
+  Isolation isolation = Isolation::container;  // of the server's container runtime
+  Keeps paused = Keeps::memory;  // what a pause preserves
+  bool egress_enforced = false;  // the server's egress sidecar filters names and addresses
+  bool secure_access = false;  // endpoints require a header with a secret
   std::string region;
 };
 
@@ -28,7 +29,7 @@ struct Box {
 };
 Box to_box(const Json& document, const BoxRules& rules);
 
-// Where a port of a sandbox is reached, and what every request there must carry.
+// The address of a sandbox's port, and the headers that every request to it needs.
 struct Endpoint {
   std::string place;  // host[:port][/path]
   HttpFields headers;
@@ -41,10 +42,10 @@ struct Snapshot {
   bool ready = false, failed = false;
 };
 Snapshot to_snapshot(const Json& document);
-// Whether a list has more after this page.
+// Whether the list has another page.
 bool has_next_page(const Json& document);
 
-// One line of a command's stream, which may come with or without the words of an event stream.
+// One line of a command's event stream, with or without the "data:" prefix.
 struct CommandEvent {
   enum Kind { other, output, ended } kind = other;
   std::string text;

@@ -8,8 +8,8 @@
 namespace sandgate {
 namespace {
 
-// The states of what exists, in the order in which a devbox passes through them, so that one that
-// moves on between two pages is seen.
+// The states of existing devboxes, in the order in which a devbox passes through them. A devbox
+// that changes state between two requests is therefore still listed.
 constexpr const char* kLiving[] = {"queued",    "provisioning", "initializing", "suspending",
                                    "suspended", "resuming",     "running"};
 
@@ -61,7 +61,7 @@ Task<std::optional<runloop::Box>> RunloopProvider::box_of(std::string id) {
 }
 
 Task<BackendSandbox> RunloopProvider::create(CreateSpec spec) {
-  // The vendor's clients send the id of a request to have repeats recognised.
+  // The vendor's clients send a request id, by which repeats are recognised.
   RestCall call{.method = "POST",
                 .path = "/v1/devboxes",
                 .json = runloop::to_create(spec, settings_.rules),
@@ -70,7 +70,7 @@ Task<BackendSandbox> RunloopProvider::create(CreateSpec spec) {
   runloop::Box box = runloop::to_box(document);
   const std::string id = box.sandbox.backend_id;
   GrowingPause pause;
-  // What was accepted is not there yet.
+  // Creates are asynchronous: an accepted sandbox does not run yet.
   while (!box.running) {
     co_await pause.wait();
     auto now = co_await box_of(id);
@@ -98,7 +98,7 @@ Task<std::vector<BackendSandbox>> RunloopProvider::list() {
 }
 
 Task<void> RunloopProvider::kill(std::string id) {
-  // Forced: a snapshot under way must not keep alive what should end.
+  // Forced, so that a running snapshot does not keep the devbox alive.
   RestCall call{.method = "POST", .path = runloop::box_path(id) + "/shutdown?force=true"};
   co_await api_.find(std::move(call));
 }

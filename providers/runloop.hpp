@@ -11,12 +11,11 @@ struct RunloopSettings {
   runloop::CreateRules rules;
   DescriptorLimits limits;
   Secret api_key;
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// Runloop's devboxes. They carry our id as their name and in metadata.sandgate_id. Output comes as
-// text: bytes that are no UTF-8 are lost on the way. The file verbs but the transfers are shell
-// lines.
+// Runloop's devboxes. They carry our id as their name and in metadata.sandgate_id. Output is text:
+// bytes that are not UTF-8 are lost. File verbs other than transfers are shell lines.
 class RunloopProvider : public ShellProvider {
  public:
   RunloopProvider(HttpClient& http, asio::any_io_executor executor, RunloopSettings settings);
@@ -45,7 +44,7 @@ class RunloopProvider : public ShellProvider {
 
  private:
   Task<std::optional<runloop::Box>> box_of(std::string id);
-  // Asks for a change of state and waits until it is there.
+  // Requests a change of state and waits for it.
   Task<void> turn(std::string id, std::string verb, BackendState state);
 
   const RunloopSettings settings_;

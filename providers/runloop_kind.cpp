@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// The largest custom size; the longest time that one may be kept alive.
+// The largest custom size and the longest keep-alive time.
 constexpr DescriptorLimits kRunloopLimits{.max_milli_vcpu = 16'000,
                                           .max_memory_mib = 65'536,
                                           .max_disk_gib = 64,

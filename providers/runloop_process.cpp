@@ -32,7 +32,7 @@ Task<std::optional<std::string>> RunloopOutput::next() {
       co_return bytes;
     }
     if (whole_) co_return std::nullopt;
-    // A proxy's idle limit, or a restart, ends a stream as the program's end does.
+    // A proxy's idle limit or a restart ends a stream in the same way as the end of the program.
     const Json document = co_await owner_->api().get(execution_);
     whole_ = runloop::to_status(document).has_value();
     if (whole_ && text_of(document, name_).size() == received_) co_return std::nullopt;

@@ -10,33 +10,34 @@
 
 namespace sandgate {
 
-// One output of an execution, read anew from where it was cut off for as long as the program runs.
+// One output of an execution. A stream that breaks off while the program runs is reopened at the
+// same offset.
 class RunloopOutput {
  public:
   using Event = std::string;
-  // `execution`: the path of its resource; `name`: "stdout" or "stderr".
+  // `execution` is the path of its resource; `name` is "stdout" or "stderr".
   RunloopOutput(std::shared_ptr<RunloopProvider> owner, std::string execution, std::string name);
 
-  // Opens the stream. Before anything else.
+  // Opens the stream; call before next().
   Task<void> open();
-  // Empty at the end.
+  // Returns the next bytes; empty at the end.
   Task<std::optional<std::string>> next();
 
  private:
   const std::shared_ptr<RunloopProvider> owner_;
   const std::string execution_, name_;
   size_t received_ = 0;  // bytes
-  bool whole_ = false;  // opened when the program had ended
+  bool whole_ = false;  // the stream was opened after the program had ended
   std::unique_ptr<EventReader> events_;
 };
 
-// An execution in a devbox: its two outputs are streams of their own, its status is asked for when
-// both have ended.
+// An execution in a devbox. Each output is a stream of its own; the status is polled once both have
+// ended.
 class RunloopProcess : public ShellProcess {
  public:
   RunloopProcess(std::shared_ptr<RunloopProvider> owner, std::string sandbox, Command command);
 
-  // Returns when it was started. Before anything else.
+  // Starts the execution; call once, before all else. Returns when it has started.
   Task<void> start();
 
   Task<std::optional<ProcessEvent>> next() override;
@@ -44,7 +45,7 @@ class RunloopProcess : public ShellProcess {
  private:
   Task<int> status();
 
-  const std::shared_ptr<RunloopProvider> runloop_;  // the owner
+  const std::shared_ptr<RunloopProvider> runloop_;  // the same object as owner_
   std::string execution_;  // the path of its resource
   std::unique_ptr<MergedStreams<RunloopOutput>> outputs_;
 };

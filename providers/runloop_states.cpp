@@ -1,6 +1,6 @@
 #include "providers/runloop.hpp"
 
-// Suspend, resume and disk snapshots of RunloopProvider. Only the disk survives.
+// Suspend, resume and disk snapshots of RunloopProvider. All keep the disk only.
 namespace sandgate {
 namespace {
 

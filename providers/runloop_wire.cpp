@@ -5,7 +5,8 @@ namespace {
 
 int64_t even(int64_t value) { return value + value % 2; }
 
-// Half a core, one, or an even number; memory two to eight times as much; an even disk.
+// The vendor's sizes: half a core, one, or an even number; memory from two to eight times the
+// cores; an even disk.
 Json to_size(const Resources& resources) {
   const int64_t milli = resources.milli_vcpu;
   const int64_t cores = milli <= 1000 ? 1 : even(in_units(milli, 1000));

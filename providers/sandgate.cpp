@@ -43,7 +43,7 @@ Task<void> SandgateProvider::refresh() {
   read_again_at_ = std::chrono::steady_clock::now() + kDescriptorAge;
 }
 
-// Who is away for long is asked less often, and told of once.
+// Failed refreshes back off and are logged once per outage.
 void SandgateProvider::note_refresh(const Error* failure) {
   std::lock_guard lock(mutex_);
   const bool told = retry_pause_.count() > 0;
@@ -63,7 +63,7 @@ Descriptor SandgateProvider::descriptor() const {
   const bool old = std::chrono::steady_clock::now() > read_again_at_;
   lock.unlock();
   if (old && !refreshing_.exchange(true)) {
-    // Only reading is const here: what is refreshed is a cache.
+    // The refresh changes only the cache, so descriptor() is logically const.
     auto weak = std::const_pointer_cast<SandgateProvider>(shared_from_this());
     spawn_detached(executor_, [weak = std::weak_ptr(weak)]() -> Task<void> {
       const auto self = weak.lock();
@@ -109,7 +109,7 @@ Task<std::vector<BackendSandbox>> SandgateProvider::list() {
   return list_pages(api_, kAllSandboxes, &wire::to_page);
 }
 
-// Only what the protocol says is believed: what else answers 200 has ended nothing.
+// Only the answers of the protocol count: any other 200 is no proof that the sandbox has ended.
 Task<void> SandgateProvider::kill(std::string id) {
   RestCall call{.method = "DELETE", .path = sandbox_path(id)};
   const std::string path = call.path;
@@ -119,7 +119,7 @@ Task<void> SandgateProvider::kill(std::string id) {
     const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
     if (wire::to_backend_sandbox(document).state != BackendState::gone)
       throw not_its_api("sandgate");
-    // Who answers more than that it is done may only have written down the wish for it.
+    // A 200 or 202 may only mean that the wish was recorded, so the end is verified.
     auto looking = find(std::move(id));
     const auto there = co_await std::move(looking);
     if (!there) co_return;
@@ -151,7 +151,7 @@ Task<std::unique_ptr<ProcessStream>> SandgateProvider::exec(std::string id, Comm
 
 Task<std::unique_ptr<ProcessStream>> SandgateProvider::attach(std::string id, std::string process,
                                                               uint64_t from) {
-  // The other side's query takes a signed number; beyond its end means the end there too.
+  // The query takes a signed number. The largest one is beyond the end there as well.
   const uint64_t offset = std::min<uint64_t>(from, INT64_MAX);
   RestCall call{.path = process_path(id, process) + "/output?from=" + std::to_string(offset)};
   auto events = co_await open_events(api_, std::move(call));
@@ -175,7 +175,7 @@ Task<std::vector<ProcessInfo>> SandgateProvider::processes(std::string id) {
   co_return all;
 }
 
-// An extension may know the list alone.
+// A server that implements only a part of the API may have just the list.
 Task<ProcessInfo> SandgateProvider::process(std::string id, std::string process) {
   RestCall call{.path = process_path(id, process)};
   const auto document = co_await api_.find(std::move(call));

@@ -10,25 +10,24 @@
 namespace sandgate {
 
 struct SandgateSettings {
-  std::string url;  // of the other gateway, without a slash at its end
-  std::string profile;  // what our creates run as there
+  std::string url;  // of the other gateway, without a trailing slash
+  std::string profile;  // the profile that our creates use there
   Secret api_key;
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// Another Sandgate's v1 API as a backend. Sandboxes carry our id in metadata.sandgate_id and as
-// Idempotency-Key, snapshots in their name; process ids are the other side's. The descriptor is the
-// other side's for our profile, less what cannot be passed on: read at the first refresh(), kept
-// for 30 s, and kept on while that gateway is unreachable. Until the first answer nothing is
-// declared.
+// Another gateway's v1 API as a backend. Sandboxes carry our id in metadata.sandgate_id and as
+// Idempotency-Key, snapshots in their name. Process ids are the other gateway's. The descriptor is
+// the other gateway's for our profile, without what cannot be forwarded. It is cached for 30 s, and
+// longer while that gateway is unreachable; before the first answer it is empty and not `known`.
 class SandgateProvider : public Provider, public std::enable_shared_from_this<SandgateProvider> {
  public:
   SandgateProvider(HttpClient& http, asio::any_io_executor executor, SandgateSettings settings);
 
-  // Reads the descriptor now.
+  // Fetches the descriptor.
   Task<void> refresh();
 
-  // Starts a refresh in the background when what it returns is old.
+  // Returns the cached descriptor; starts a refresh in the background if it is too old.
   Descriptor descriptor() const override;
   Task<BackendSandbox> create(CreateSpec spec) override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
@@ -59,7 +58,7 @@ class SandgateProvider : public Provider, public std::enable_shared_from_this<Sa
 
   Task<std::unique_ptr<FileWatch>> watch(std::string id, std::string path, bool recursive) override;
 
-  // A connection to that gateway, which has opened the port for us.
+  // Returns a connection to the other gateway, which exposes the port.
   Task<PortConnection> dial(std::string id, uint16_t port) override;
 
   Task<SandboxMetrics> metrics(std::string id) override;
@@ -80,18 +79,19 @@ class SandgateProvider : public Provider, public std::enable_shared_from_this<Sa
   };
 
   Task<std::string> port_token(std::string id, uint16_t port);
-  // Asks for it, and looks at what is answered to be on its way until it is there: the sandbox
-  // then. Throws conflict where it is as before again, not_found where it ended meanwhile.
+  // Posts the verb and polls until the change is complete; returns the sandbox. Throws
+  // Error(conflict) if the sandbox reverts to its earlier state, Error(not_found) if it ends
+  // meanwhile.
   Task<BackendSandbox> change(std::string id, Json body, Change change);
 
   RestApi api_;
   const asio::any_io_executor executor_;
   const std::string profile_;
-  mutable std::mutex mutex_;  // of the three below
-  std::map<std::string, PortToken> port_tokens_;  // by sandbox and port
-  std::shared_ptr<const Descriptor> descriptor_;  // copied by callers without the lock
+  mutable std::mutex mutex_;  // guards the four members below
+  std::map<std::string, PortToken> port_tokens_;  // keyed by sandbox and port
+  std::shared_ptr<const Descriptor> descriptor_;  // callers copy the descriptor without the lock
   std::chrono::steady_clock::time_point read_again_at_{};
-  std::chrono::milliseconds retry_pause_{0};  // 0: the last reading went well
+  std::chrono::milliseconds retry_pause_{0};  // 0: the last refresh succeeded
   mutable std::atomic<bool> refreshing_{false};
 };
 

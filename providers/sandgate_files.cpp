@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kLongestTag = 200;
 
-// The changes that another gateway tells.
+// A watch whose changes come from another gateway as server-sent events.
 class RemoteWatch : public FileWatch {
  public:
   RemoteWatch(std::shared_ptr<void> owner, std::unique_ptr<EventReader> events)
@@ -36,7 +36,7 @@ std::string files_path(const std::string& id, const std::string& tail, const std
   return "/v1/sandboxes/" + percent_encode(id) + "/files" + tail + "?path=" + percent_encode(path);
 }
 
-// An entry, and what the tag beside it says of the content where that is a strong one.
+// Reads an entry; a strong ETag in the headers becomes its revision.
 FileEntry entry_of(std::string_view text, const HttpFields& headers) {
   FileEntry entry = wire::to_entry(Json::parse(text, nullptr, /*allow_exceptions=*/false));
   const std::string_view tag = find_field(headers, "ETag").value_or("");

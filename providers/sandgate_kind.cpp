@@ -26,7 +26,7 @@ ProviderKind sandgate_kind() {
   kind.make = [make = std::move(kind.make)](const ProviderParts& parts,
                                             const ProviderConfig& config) {
     auto provider = make(parts, config);
-    provider->descriptor();  // starts the first read
+    provider->descriptor();  // starts the first refresh
     return provider;
   };
   return kind;

@@ -7,12 +7,12 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::minutes kTokenAge{5};  // then it is asked for again, and is the same
+constexpr std::chrono::minutes kTokenAge{5};  // a later request returns the same token
 constexpr size_t kMaxTokens = 10'000;
 
 struct PortHost {
   std::string host, port, path;
-  std::string authority;  // as a Host field names it
+  std::string authority;  // as in a Host field
   bool tls = false;
 };
 
@@ -42,7 +42,7 @@ Task<std::string> SandgateProvider::port_token(std::string id, uint16_t port) {
   RestCall call{.method = "POST",
                 .path = "/v1/sandboxes/" + percent_encode(id) + "/ports",
                 .json = Json{{"port", port}, {"access", "token"}},
-                // Repeating it gives the same token again, to every replica of this gateway.
+                // With the same key every replica of this gateway gets the same token.
                 .headers = {{"Idempotency-Key", "port-" + key}}};
   const Json document = co_await api_.call(std::move(call));
   const std::string token = text_of(document, "token");

@@ -5,7 +5,7 @@
 namespace sandgate {
 namespace {
 
-// Four times what a gateway lets pass between keep-alive comments.
+// Four times the interval of a gateway's keep-alive comments.
 constexpr auto kGatewaySilence = std::chrono::seconds(60);
 
 }  // namespace
@@ -38,7 +38,7 @@ Task<void> SandgateProcess::write_stdin(std::string bytes) {
   RestCall call{.method = "POST",
                 .path = path_ + "/processes/" + percent_encode(process_) + "/stdin",
                 .bytes = std::move(bytes)};
-  // As long as the process takes to read it.
+  // The call lasts until the process has read the bytes.
   call.deadline = std::chrono::milliseconds(0);
   co_await api_.call(std::move(call));
 }

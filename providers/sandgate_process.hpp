@@ -7,12 +7,12 @@
 
 namespace sandgate {
 
-// A process in another gateway's sandbox: its output as events of one HTTP answer, its stdin by
-// calls of its own. `owner` keeps the API object alive.
+// A process in another gateway's sandbox. Its output is one response of server-sent events; each
+// write of stdin is a call. `owner` keeps `api` alive.
 class SandgateProcess : public ProcessStream {
  public:
-  // `path` is the sandbox's ("/v1/sandboxes/sb…"). Without a source, output is opened at the first
-  // next(), from the beginning.
+  // `path` is the sandbox's ("/v1/sandboxes/sb…"). If `events` is null, the first next() opens the
+  // output from its start.
   SandgateProcess(std::shared_ptr<void> owner, RestApi& api, std::string path, std::string process,
                   std::unique_ptr<EventReader> events);
 
@@ -29,8 +29,8 @@ class SandgateProcess : public ProcessStream {
   bool exited_ = false;
 };
 
-// Opens the events of one call. They arrive for as long as the process runs; the other side's
-// keep-alive comments tell a silent process from a dead connection.
+// Opens an event stream, which lasts as long as the process. The other gateway's keep-alive
+// comments distinguish a silent process from a dead connection (60 s without a byte).
 Task<std::unique_ptr<EventReader>> open_events(RestApi& api, RestCall call);
 
 }  // namespace sandgate

@@ -7,16 +7,16 @@
 namespace sandgate {
 namespace {
 
-// Of a disk that has to be copied; the caller's own limit ends it earlier.
+// The disk may have to be copied. The caller's own limit usually ends the call earlier.
 constexpr std::chrono::minutes kCopying{5};
-// Of a pause or resume that goes on after its answer; likewise.
+// For a pause or resume that continues after its answer; likewise.
 constexpr std::chrono::minutes kChanging{2};
 
 std::string path_of_box(const std::string& id) { return "/v1/sandboxes/" + percent_encode(id); }
 
 }  // namespace
 
-// A verb, and the words for the state before, on the way and after.
+// A verb, and the states before, during and after it.
 struct SandgateProvider::Change {
   const char* verb;
   const char* before;

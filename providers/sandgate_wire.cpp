@@ -63,7 +63,7 @@ FileType to_file_type(const std::string& word) {
 }
 
 Json to_resources(const Resources& resources) {
-  // Quarters are exact as binary fractions.
+  // Multiples of a quarter are exact in binary.
   return {{"vcpu", static_cast<double>(resources.milli_vcpu) / 1000},
           {"memory_mib", resources.memory_mib},
           {"disk_gib", resources.disk_gib}};
@@ -81,7 +81,7 @@ Error error_of_problem(std::string_view provider, const Json& problem, Error fal
   const auto code = error_code_from(text_of(problem, "code"));
   if (!code) return fallback;
   const std::string detail = text_of(problem, "detail").substr(0, kMaxDetail);
-  // What is between that gateway and us says nothing to our caller about his own key or budget.
+  // Refusals of this gateway's key or budget do not concern the caller's own key or budget.
   const bool of_sandbox = text_of(problem, "refused_by") == "sandbox";
   switch (*code) {
     case ErrorCode::forbidden:
@@ -102,7 +102,7 @@ Error error_of_problem(std::string_view provider, const Json& problem, Error fal
   Error error(*code, detail.empty() ? fallback.what() : detail);
   error.provider = provider;
   error.retry_after = fallback.retry_after;
-  // Not of a refusal of our key, which this is not.
+  // `forbidden` here is the sandbox's refusal, so the details of a refused key do not apply.
   if (*code != ErrorCode::forbidden) error.details = fallback.details;
   if (const auto fields = problem.find("fields"); fields != problem.end() && fields->is_array())
     for (const Json& field : *fields)
@@ -150,7 +150,7 @@ BackendSandbox to_backend_sandbox(const Json& document) {
     sandbox.backend_id = document.at("id").get<std::string>();
     read_tags(field_of(document, "metadata"), sandbox);
     const std::string state = to_state(document);
-    // An id is one step of a path.
+    // An id must be a single path segment.
     const bool is_id =
         !sandbox.backend_id.empty() && sandbox.backend_id.find('/') == std::string::npos;
     if (!is_id) throw not_its_api("sandgate");
@@ -245,7 +245,7 @@ FileEntry to_entry(const Json& document) {
 SandboxMetrics to_metrics(const Json& document) {
   return reading("sandgate", [&] {
     constexpr double kMib = 1 << 20;
-    // One member that makes no sense is no reason to lose what the others say.
+    // An invalid member must not invalidate the others.
     const auto or_else = [](int64_t unknown, auto read) {
       try {
         return read();
@@ -310,7 +310,7 @@ Descriptor to_descriptor(const Json& document) {
   std::erase_if(descriptor.verbs, [&](const auto& verb) {
     return std::find(std::begin(kPassedOn), std::end(kPassedOn), verb.first) == std::end(kPassedOn);
   });
-  // A secret's value never leaves this gateway, and a path of this machine means nothing there.
+  // Secrets' values never leave this gateway, and host directories are local to a machine.
   descriptor.controls.erase(Control::secret_injection);
   descriptor.controls.erase(Control::host_workspace);
   return descriptor;

@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// Among others: that the name is taken has no status of its own.
+// The vendor has no separate status for a name that is in use.
 constexpr ErrorCode kSpritesTaken[] = {ErrorCode::invalid};
 
 RestTarget target_of_sprites(const SpritesSettings& settings) {
@@ -62,7 +62,7 @@ Task<BackendSandbox> SpritesProvider::create(CreateSpec spec) {
       co_await create_named(api_, std::move(call), kSpritesTaken, &sprites::to_sandbox, named);
   const auto limited = co_await attempt(configure(sandbox->backend_id, spec));
   if (const auto* error = std::get_if<Error>(&limited)) {
-    // Without its limits it must not be.
+    // A sandbox must not run without its limits.
     co_await attempt(kill(sandbox->backend_id));
     throw refused_create(*error);
   }

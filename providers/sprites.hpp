@@ -11,11 +11,11 @@ struct SpritesSettings {
   std::string runtime = "default";  // for a create without an image
   DescriptorLimits limits;
   Secret token;
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// Fly's Sprites, whose name is our id. They fall asleep by themselves when nothing runs, and a call
-// wakes them. A command is a WebSocket; the file verbs but the transfers are shell lines.
+// Fly's Sprites, named by our id. An idle sprite is suspended, and a call wakes it. Each command is
+// a WebSocket. File verbs other than transfers are shell lines.
 class SpritesProvider : public LiveInputProvider {
  public:
   SpritesProvider(HttpClient& http, asio::any_io_executor executor, SpritesSettings settings);
@@ -30,12 +30,12 @@ class SpritesProvider : public LiveInputProvider {
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
 
   Task<Ran> run(std::string id, std::string line) override;
-  // A WebSocket of a sprite.
+  // Opens a WebSocket of a sprite.
   Task<std::unique_ptr<WebSocket>> open(std::string id, std::string path);
 
  protected:
-  // By attaching to the vendor's session. What this gateway started it tells over its own
-  // connection: over another one input might come before the command itself.
+  // Attaches to the vendor's session. A process that this gateway started uses its own connection
+  // instead, because over another one input might arrive before the command itself.
   Task<std::shared_ptr<LiveInput>> input_elsewhere(std::string id, std::string process) override;
   Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path) override;
   Task<void> upload(std::string id, std::string path, ByteSource& bytes) override;

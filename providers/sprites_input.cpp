@@ -5,7 +5,7 @@
 namespace sandgate {
 namespace {
 
-constexpr size_t kSpritesPiece = 64 << 10;  // what one message carries
+constexpr size_t kSpritesPiece = 64 << 10;  // bytes per message
 
 }  // namespace
 

@@ -7,7 +7,7 @@
 
 namespace sandgate {
 
-// The input of a command in a sprite, over whatever connection `say` has.
+// The stdin of a command in a sprite, sent over the connection of `say`.
 class SpritesInput : public LiveInput {
  public:
   using Say = std::function<Task<void>(std::vector<WebSocket::Message>)>;
@@ -15,7 +15,7 @@ class SpritesInput : public LiveInput {
   SpritesInput(bool pty, Say say) : pty_(pty), say_(std::move(say)) {}
 
   Task<void> write_stdin(std::string bytes) override;
-  Task<void> close_stdin() override;  // of a terminal: nothing happens
+  Task<void> close_stdin() override;  // does nothing for a terminal
   Task<void> resize(PtySize size) override;
 
  private:

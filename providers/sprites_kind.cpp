@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// The one size that there is; memory grows with its use.
+// The only size; memory grows with its use.
 constexpr DescriptorLimits kSpritesLimits{
     .max_milli_vcpu = 8000, .max_memory_mib = 8192, .max_disk_gib = 100, .max_ttl_seconds = 0};
 

@@ -9,13 +9,13 @@
 
 namespace sandgate {
 
-// A command in a sprite: one WebSocket carries its stdin, its output and its status. The vendor
-// lets it live on for a while when that goes.
+// A command in a sprite. One WebSocket carries its stdin, output and status. The vendor keeps the
+// command running for a while after the WebSocket closes.
 class SpritesProcess : public ShellProcess {
  public:
   SpritesProcess(std::shared_ptr<SpritesProvider> owner, std::string sandbox, Command command);
 
-  // Returns when it was started. Before anything else.
+  // Starts the command; call once, before all else. Returns when it has started.
   Task<void> start();
 
   Task<std::optional<ProcessEvent>> next() override;
@@ -23,7 +23,7 @@ class SpritesProcess : public ShellProcess {
   Task<void> close_stdin() override;
 
  private:
-  SpritesProvider& sprites_;  // the owner
+  SpritesProvider& sprites_;  // points to owner_
   const std::string name_;
   std::shared_ptr<SharedSocket> socket_;
   std::shared_ptr<SpritesInput> input_;

@@ -7,16 +7,16 @@
 namespace sandgate::sprites {
 namespace {
 
-// The first byte of a message outside terminals.
+// The first byte of a message outside of terminals.
 enum Stream : char { in = 0, out = 1, err = 2, ended = 3, end_of_in = 4 };
 
-// $0 is the command's name.
+// $0 is the name of the command.
 constexpr std::string_view kFromStdin = R"sh(read -r l; eval "$(printf %s "$l" | base64 -d)")sh";
 constexpr std::string_view kFromFile =
     R"sh(f=${TMPDIR:-/tmp}/.sandgate/$0.sh; l=$(cat "$f"); rm -f "$f"; eval "$l")sh";
-// The longest that the vendor could understand.
+// The longest duration that the vendor is known to parse.
 constexpr const char* kForEver = "8760h";
-// Before the installation's id, in a label.
+// Precedes the gateway's id in a label.
 constexpr std::string_view kWhoseSprite = "sandgate-";
 
 }  // namespace
@@ -32,7 +32,7 @@ Json to_create(const CreateSpec& spec, const std::string& runtime) {
           {"runtime", spec.image.empty() ? runtime : spec.image}};
 }
 
-// Without rules everything is allowed.
+// Without rules all traffic is allowed.
 Json to_network(const NetworkPolicy& policy) {
   Json rules = Json::array();
   if (policy.fallback == NetworkDefault::deny)
@@ -84,7 +84,7 @@ std::string to_first_line(const Command& command) {
 }
 
 std::string to_script_line(const Command& command, const std::string& name) {
-  // Terminals tell no status.
+  // The vendor reports no exit status for terminals.
   const std::string script = shell::leaving_status(shell::line_of(command), name);
   return "d=${TMPDIR:-/tmp}/.sandgate; mkdir -p \"$d\" && chmod 1777 \"$d\" && umask 077 && "
          "printf %s " +
@@ -107,7 +107,7 @@ WebSocket::Message to_resize(PtySize size) {
 
 Event to_event(const WebSocket::Message& message, bool pty) {
   if (message.text) {
-    // Notices of ports and of the session itself come too.
+    // Other text messages are notices about ports and the session.
     const Json notice = Json::parse(message.bytes, nullptr, /*allow_exceptions=*/false);
     if (text_of(notice, "type") != "exit") return {};
     const Json code = notice.value("exit_code", Json());
@@ -131,7 +131,7 @@ Event to_event(const WebSocket::Message& message, bool pty) {
 std::optional<Session> to_session(const Json& document, const std::string& name) {
   for (const Json& session : list_of("sprites", document, "sessions")) {
     if (text_of(session, "command").find(name) == std::string::npos) continue;
-    // A number once, now a text.
+    // The vendor sends a number or a string, depending on its version.
     const Json id = session.value("id", Json());
     return Session{id.is_string() ? id.get<std::string>() : id.dump(),
                    session.value("tty", Json()) == true};
@@ -143,7 +143,7 @@ Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
   if (error.code != ErrorCode::rate_limited) return error;
   const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
-  // Others end when they end, not after a time.
+  // This limit applies until another sprite ends, so waiting does not help.
   if (text_of(document, "error") == "concurrent_sprite_limit_exceeded")
     error.code = ErrorCode::no_capacity;
   const Json wait = field_of(document, "retry_after_seconds");

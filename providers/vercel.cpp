@@ -123,12 +123,12 @@ Task<std::vector<BackendSandbox>> VercelProvider::list() {
 }
 
 Task<void> VercelProvider::kill(std::string id) {
-  // The end of a sandbox that is to last is saved, and paid for. Whether it may be ended does not
-  // hang on it.
+  // The vendor saves a persistent sandbox when it ends, and charges for that. The kill proceeds
+  // even if this update fails.
   Json fleeting{{"persistent", false}};
   auto updating = update(id, std::move(fleeting));
   co_await attempt(std::move(updating));
-  // A running session is stopped first, which takes seconds.
+  // The vendor stops a running session first, which takes seconds.
   RestCall call{.method = "DELETE", .path = named(id)};
   call.deadline = std::chrono::seconds(60);
   co_await api_.find(std::move(call));
@@ -147,7 +147,7 @@ Task<vercel::Session> VercelProvider::session_of(std::string id) {
   co_return box->session;
 }
 
-// A session that has ended may have a successor, which another replica of this gateway started.
+// Another replica of this gateway may have started a new session after this one ended.
 template <class R>
 Task<R> VercelProvider::in_session(std::string id, RestCall call,
                                    Task<R> (RestApi::*send)(RestCall)) {

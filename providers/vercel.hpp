@@ -9,16 +9,16 @@ namespace sandgate {
 
 struct VercelSettings {
   std::string api_url = "https://api.vercel.com";
-  std::string team;  // its id ("team_…") or its slug
+  std::string team;  // the id ("team_…") or the slug
   vercel::CreateRules rules;
   DescriptorLimits limits;
   Secret token;
-  bool allow_private = false;  // an operator's deployment
+  bool allow_private = false;  // set for the operator's deployments
 };
 
-// Vercel Sandbox. Our id is the sandbox's unique name and its tag sandgate_id; what runs is its
-// current session, whose id changes with every resume. Output comes as text: bytes that are no
-// UTF-8 are lost, except in terminals. The file verbs but the transfers are shell lines.
+// Vercel Sandbox. Our id is the sandbox's unique name and its tag sandgate_id. Commands run in its
+// current session, whose id changes with every resume. Output is text: bytes that are not UTF-8 are
+// lost, except in terminals. File verbs other than transfers are shell lines.
 class VercelProvider : public ShellProvider {
  public:
   VercelProvider(HttpClient& http, asio::any_io_executor executor, VercelSettings settings);
@@ -47,15 +47,15 @@ class VercelProvider : public ShellProvider {
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
   Task<Ran> run(std::string id, std::string line) override;
-  // A call about the current session; its path is what follows the session's. Error(not_found):
-  // there is no such sandbox, or the session lacks what was asked for. Error(conflict): paused.
+  // Makes a call about the current session; `path` is what follows the session's path. Throws
+  // Error(not_found) for a missing sandbox or resource, Error(conflict) if the sandbox is paused.
   Task<Json> call(std::string id, RestCall call);
   Task<std::unique_ptr<HttpStream>> stream(std::string id, RestCall call);
   Task<vercel::Session> session_of(std::string id);
-  // Ends a root's process whose stream was dropped, which run() cannot.
+  // Kills a dropped process of root, which run() may not signal.
   void end_root(const std::string& id, const Command& command);
   bool allow_private() const { return settings_.allow_private; }
-  // Whether what opens a sandbox may go to that address.
+  // Whether the sandbox's credentials may be sent to that address.
   bool may_be_told(const std::string& url) const { return may_have_key(url, settings_.api_url); }
 
  protected:
@@ -69,11 +69,11 @@ class VercelProvider : public ShellProvider {
   std::string with_team(std::string path) const;
   std::string session_path(const std::string& session, const std::string& tail) const;
   Task<Ran> run_as(std::string id, std::string line, bool root);
-  // As the account, then as root; whether one could.
+  // Runs the line as the account and, if that fails, as root. Returns whether one succeeded.
   Task<bool> either(std::string id, std::string line);
-  // `resume`: starts it again when it is stopped.
+  // `resume`: also starts a stopped sandbox.
   Task<std::optional<vercel::Box>> box_of(std::string id, bool resume = false);
-  // Empty as well when what has the name is none of ours.
+  // Also empty if a sandbox with that name was not made by Sandgate.
   Task<std::optional<vercel::Box>> box_named(std::string sandbox_id);
   Task<vercel::Box> running(vercel::Box box);
   Task<std::vector<vercel::Listed>> commands(std::string id);

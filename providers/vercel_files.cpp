@@ -8,11 +8,11 @@
 #include "providers/vercel_archive.hpp"
 #include "providers/vercel_process.hpp"
 
-// What VercelProvider does by lines of the shell, and its transfers.
+// The operations of VercelProvider that are shell lines, and its file transfers.
 namespace sandgate {
 namespace {
 
-constexpr size_t kVercelArchived = 4 << 20;  // of a file at once: an archive tells its size first
+constexpr size_t kVercelArchived = 4 << 20;  // per upload: an archive states its size up front
 
 Task<void> end_vercel_root(std::shared_ptr<VercelProvider> owner, std::string id,
                            std::string process) {
@@ -82,7 +82,8 @@ Task<void> VercelProvider::upload(std::string id, std::string path, ByteSource& 
   std::string piece(kVercelArchived, '\0');
   for (const char* to = " > ";; to = " >> ") {
     const size_t filled = co_await fill(bytes, piece);
-    // A header names the directory, so it is not the file's, whose name may hold any byte.
+    // A header names the target directory, so it cannot be the file's own, which may contain any
+    // byte.
     const vercel::Session session = co_await session_of(id);
     const std::string name = ".sandgate-" + random_hex(8);
     RestCall call{.method = "POST",

@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// Of the smallest plan. The vendor names no size of the disk.
+// The smallest plan's limits. The vendor documents no disk size.
 constexpr DescriptorLimits kVercelLimits{
     .max_milli_vcpu = 4000, .max_memory_mib = 8192, .max_disk_gib = 10, .max_ttl_seconds = 2700};
 

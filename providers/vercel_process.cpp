@@ -7,10 +7,10 @@
 namespace sandgate {
 namespace {
 
-// The status may be written a moment after the log ended.
+// The status may be written shortly after the log has ended.
 constexpr int kVercelPolls = 50;
 constexpr auto kVercelPause = std::chrono::milliseconds(100);
-// A log that is silent for so long has told its past.
+// A log that is silent for this long has delivered all existing output.
 constexpr auto kVercelPast = std::chrono::milliseconds(300);
 constexpr size_t kVercelRead = 64 << 10;
 constexpr auto kVercelHeaders = std::chrono::seconds(30);
@@ -149,7 +149,7 @@ Task<std::vector<ProcessInfo>> VercelProvider::processes(std::string id) {
   co_return infos;
 }
 
-// The vendor does not say how much output there is; what is there comes at once.
+// The vendor does not report the length of the output, but sends existing output at once.
 Task<uint64_t> VercelProvider::length_of(std::string id, std::string command_id) {
   RestCall call{.path = vercel_command_path(command_id) + "/logs"};
   const auto owner = self<VercelProvider>();

@@ -8,7 +8,7 @@
 
 namespace sandgate {
 
-// The lines of a command's output. Empty at the end.
+// Reads the lines of a command's log; empty at the end.
 class VercelLog {
  public:
   explicit VercelLog(std::unique_ptr<HttpStream> source);
@@ -20,16 +20,16 @@ class VercelLog {
   std::string buffer_;
 };
 
-// A command in a Vercel session. One that is to outlive its reader is started apart and followed
-// by its log, others answer with their output.
+// A command in a Vercel session. A command that may outlive its reader is started separately and
+// followed by its log; the response to any other is its output.
 class VercelProcess : public ShellProcess {
  public:
   VercelProcess(std::shared_ptr<VercelProvider> owner, std::string sandbox, Command command);
   ~VercelProcess() override;
 
-  // Returns when it was started. Before anything else, or:
+  // Starts the command; call once, before all else. Returns when it has started.
   Task<void> start();
-  // Follows a command that runs already, from an offset of its output.
+  // Follows a running command from an offset of its output; call instead of start().
   Task<void> follow(std::string command_id, uint64_t from);
 
   Task<std::optional<ProcessEvent>> next() override;
@@ -37,7 +37,7 @@ class VercelProcess : public ShellProcess {
  private:
   Task<int> status();
 
-  const std::shared_ptr<VercelProvider> vercel_;  // the owner
+  const std::shared_ptr<VercelProvider> vercel_;  // the same object as owner_
   std::unique_ptr<VercelLog> log_;
   std::string command_id_;
   bool apart_ = false;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto kVercelState = std::chrono::minutes(3);
 constexpr std::chrono::milliseconds kVercelExtension{1000};
-constexpr int64_t kVercelForkLife = 86'400'000;  // ms, the shortest that the vendor takes
+constexpr int64_t kVercelForkLife = 86'400'000;  // ms, the shortest that the vendor accepts
 
 std::string vercel_snapshot_path(const std::string& snapshot) {
   return "/v2/sandboxes/snapshots/" + percent_encode(snapshot);
@@ -25,7 +25,8 @@ Task<void> VercelProvider::update(std::string id, Json fields) {
 Task<Keeps> VercelProvider::pause(std::string id, Keeps) {
   auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
-  // What this saves must not be taken for a snapshot that was meant to be and failed.
+  // Removes the link of an earlier, failed snapshot, so that the disk saved here is not mistaken
+  // for it.
   if (box->saved_session == box->session.id) {
     Json tags = vercel::to_tags(box->sandbox, "", "");
     co_await update(id, std::move(tags));
@@ -55,7 +56,7 @@ Task<void> VercelProvider::resume(std::string id) {
   RestCall call{
       .method = "POST", .path = "/extend-timeout", .json = Json{{"duration", missing.count()}}};
   const auto outcome = co_await attempt(this->call(id, std::move(call)));
-  // A plan may allow less than the deployment's limits say.
+  // The account's plan may allow less than the deployment's limits.
   if (const auto* error = std::get_if<Error>(&outcome))
     log::warn("time to live not extended", {{"provider", "vercel"}, {"reason", error->what()}});
 }
@@ -77,14 +78,14 @@ Task<BackendSnapshot> VercelProvider::snapshot(std::string id, std::string snaps
     const Json document = co_await api_.call(std::move(call));
     taken = vercel::to_snapshot(field_of(document, "snapshot"));
   }
-  // It ended the session.
+  // The snapshot ended the session.
   sessions_.forget(id);
   co_await resume(id);
   co_return *taken;
 }
 
-// Snapshots carry no name. The sandbox's tags tell which session was to become which, and a
-// session becomes at most one.
+// The vendor's snapshots have no name. The sandbox's tags link a session to our snapshot id, and a
+// session becomes at most one snapshot.
 Task<std::optional<BackendSnapshot>> VercelProvider::find_snapshot(std::string snapshot_id) {
   const std::string project = "?project=" + percent_encode(settings_.rules.project);
   RestCall search{.path = with_team("/v2/sandboxes" + project + "&limit=1&tags=" +
@@ -115,7 +116,7 @@ Task<void> VercelProvider::remove_snapshot(std::string snapshot) {
   return api_.remove(with_team(vercel_snapshot_path(snapshot)));
 }
 
-// The vendor's clock is moved by a difference.
+// The vendor extends the timeout by a difference.
 Task<void> VercelProvider::extend(std::string id, std::chrono::seconds ttl) {
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);

@@ -8,20 +8,20 @@
 
 namespace sandgate {
 
-// A command in a terminal of a Vercel session, over a WebSocket of its own.
+// A command in a terminal of a Vercel session, over its own WebSocket.
 class VercelTerminal : public ShellProcess {
  public:
   VercelTerminal(std::shared_ptr<VercelProvider> owner, std::string sandbox, Command command);
   ~VercelTerminal() override;
 
-  // Returns when it was asked for. Before anything else.
+  // Requests the start; call once, before all else.
   Task<void> start();
 
   Task<std::optional<ProcessEvent>> next() override;
   Task<void> write_stdin(std::string bytes) override;
 
  private:
-  const std::shared_ptr<VercelProvider> vercel_;  // the owner
+  const std::shared_ptr<VercelProvider> vercel_;  // the same object as owner_
   std::unique_ptr<WebSocket> socket_;
 };
 

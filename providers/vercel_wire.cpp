@@ -10,15 +10,16 @@ namespace {
 constexpr const char* kSnapshotTag = "sandgate_snapshot";
 constexpr const char* kSessionTag = "sandgate_session";
 constexpr int64_t kMsPerDay = 86'400'000;
-constexpr int64_t kMemoryPerCore = 2048;  // MiB, fixed
+constexpr int64_t kMemoryPerCore = 2048;  // MiB per core, fixed by the vendor
 
-// $0 is our process id, $1 whether it is a background process, $2 the directory.
+// $0 is the process id, $1 whether the process is in the background, $2 the directory.
 constexpr std::string_view kStart = R"sh(cd 2>/dev/null
 [ -z "$2" ] || cd -- "$2" 2>/dev/null || exit 98
 shift 2
 exec "$@" </dev/null
 )sh";
-constexpr size_t kProgramAt = 10;  // in the arguments: after ours and the supervisor's
+// index of the program in the arguments, after ours and the supervisor's
+constexpr size_t kProgramAt = 10;
 constexpr size_t kLimitAt = 9;
 
 int64_t number_of(const Json& document, const char* name) {
@@ -26,7 +27,7 @@ int64_t number_of(const Json& document, const char* name) {
   return value.is_number() ? value.get<int64_t>() : 0;
 }
 
-// One, or an even number.
+// The vendor offers one core or an even number.
 int64_t to_cores(const Resources& resources) {
   const int64_t cores = std::max(in_units(resources.milli_vcpu, 1000),
                                  in_units(resources.memory_mib, kMemoryPerCore));
@@ -47,7 +48,7 @@ Session to_session(const Json& sandbox, const Json& session) {
   return result;
 }
 
-// Whether the supervisor is what the vendor's arguments start.
+// Whether these arguments are those of a command that to_run started.
 bool is_ours(const Json& args) {
   if (!args.is_array() || args.size() <= kProgramAt) return false;
   const bool words =
