@@ -5,16 +5,16 @@
 
 namespace sandgate::api {
 
-// Who makes this request, as the audit trail names him.
+// The author of the request, as recorded in the audit log.
 Actor actor_of(const http::Request& request);
 
-// Writes the request down as `action` ("<noun>.<verb>") on `object`. For stores of billing, which
-// know of no requests.
+// Returns a callback that adds an audit entry `action` ("<noun>.<verb>") on `object`, made by this
+// request. For the stores in billing, which do not depend on requests.
 ChangeTrail trail_of(const http::Request& request, std::optional<TenantId> tenant,
                      std::string action, std::string object);
 
-// GET /v1/audit: newest first; ?action, ?object, ?key, ?from, ?to. A tenant sees its own objects,
-// an operator everybody's or those of the tenant it acts for.
+// GET /v1/audit: newest first, filtered by ?action, ?object, ?key, ?from and ?to. A tenant sees the
+// entries of its own objects; an operator sees all, or those of the tenant it acts for.
 class AuditHandlers {
  public:
   explicit AuditHandlers(Database& database) : database_(database) {}

@@ -4,7 +4,8 @@
 
 namespace sandgate::api {
 
-// /v1/tenants/{id}/budgets and …/credits. The operator sets them, the tenant reads its own.
+// /v1/tenants/{id}/budgets and …/credits. The operator changes them; a tenant reads its own
+// budgets.
 class BudgetHandlers {
  public:
   explicit BudgetHandlers(BudgetStore& budgets) : budgets_(budgets) {}

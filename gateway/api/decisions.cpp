@@ -9,7 +9,7 @@
 namespace sandgate::api {
 namespace {
 
-// What is wrong with a part of the body, by its path in the whole. Headers are named as they are.
+// Rethrows problems of a part of the body with paths in the whole. Names of headers are kept.
 [[noreturn]] void throw_within(const std::string& part, const Error& error) {
   Problems problems;
   for (const FieldProblem& field : error.fields) {
@@ -69,7 +69,7 @@ Task<http::Response> DecisionHandlers::explain(http::Request& request) {
   const auto order = co_await attempt(std::move(reading));
   if (const auto* error = std::get_if<Error>(&order)) throw_within("/request", *error);
   Decision decision = lifecycle_.explain(std::get<CreateOrder>(order));
-  // Nothing was tried: what would be tried first.
+  // explain() tries no backend; `chosen` is the one that a create would try first.
   if (const auto order_of_tries = planned(decision); !order_of_tries.empty())
     decision.chosen = order_of_tries.front();
   co_return http::Response::json(200, to_json(decision));

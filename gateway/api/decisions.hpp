@@ -7,7 +7,8 @@
 
 namespace sandgate::api {
 
-// Why a sandbox runs where it does, and where one would: GET …/decision, POST …/explain.
+// Placement decisions: GET /v1/sandboxes/{id}/decision tells why a sandbox runs where it does, POST
+// /v1/profiles/{name}/explain where a create would run.
 class DecisionHandlers {
  public:
   DecisionHandlers(Lifecycle& lifecycle, ProfileResolver& profiles, Database& database)

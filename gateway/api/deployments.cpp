@@ -83,7 +83,7 @@ DeploymentDraft DeploymentHandlers::draft_from(const http::Request& request) con
 }
 
 Task<http::Response> DeploymentHandlers::put(http::Request& request) {
-  // By value: the transaction may outlive a caller that gave up.
+  // By value, because the transaction may outlive a cancelled request.
   const auto check = [validate = rules_.validate](const DeploymentRow& row) {
     Problems problems;
     if (validate) validate(row, problems);
@@ -96,7 +96,7 @@ Task<http::Response> DeploymentHandlers::put(http::Request& request) {
   co_return http::Response::json(200, visible_json(request.caller, row));
 }
 
-// Who writes one uses it next, or counts on it being used no more.
+// The caller expects its next create to use the change.
 Task<void> DeploymentHandlers::take_up(const http::Request& request) const {
   if (!rules_.take_up) co_return;
   DeploymentKey key{request.param("name"), request.caller.tenant};

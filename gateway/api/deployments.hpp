@@ -9,16 +9,16 @@
 
 namespace sandgate::api {
 
-// /v1/deployments: shared ones by the operator, a tenant's own ("bring your own key") by its owners
-// and admins. Credentials go in and never come out; a tenant does not see the settings of shared
-// ones either.
+// /v1/deployments: shared deployments, changed by the operator, and a tenant's own ("bring your own
+// key"), changed by its owners and admins. Credentials are write-only. A tenant does not see the
+// settings of shared deployments.
 class DeploymentHandlers {
  public:
   struct Rules {
-    std::vector<std::string> providers;  // names that exist
-    // Adds what is wrong with settings and credentials ("/settings/url", "/credentials/api_key").
+    std::vector<std::string> providers;  // names of the providers that exist
+    // Adds problems of settings and credentials ("/settings/url", "/credentials/api_key").
     std::function<void(const DeploymentRow& row, Problems& problems)> validate;
-    // Waits, not for long, until what was written counts for this gateway's creates; may be empty.
+    // Waits, for a bounded time, until this gateway's creates use the change; may be empty.
     std::function<Task<void>(DeploymentKey key)> take_up;
   };
 

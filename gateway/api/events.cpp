@@ -4,7 +4,7 @@ namespace sandgate::api {
 namespace {
 
 constexpr size_t kMaxTypes = 32;
-// Wakes are reliable; this is for what nobody thought of.
+// A safety net: the bell wakes listeners reliably.
 constexpr std::chrono::seconds kLookAnyway{15};
 constexpr std::chrono::milliseconds kDatabasePause{1000};
 
@@ -25,7 +25,7 @@ std::vector<std::string> types_of(const http::Query& query) {
   return types;
 }
 
-// A role that reads no sandboxes reads no news of them either.
+// A role that may not read sandboxes sees budget events only.
 std::vector<std::string> types_for(const http::Caller& caller, std::vector<std::string> types) {
   constexpr std::string_view kMoney = "budget.";
   if (http::allows(caller.role, http::Permission::read_sandboxes)) return types;
@@ -36,7 +36,7 @@ std::vector<std::string> types_for(const http::Caller& caller, std::vector<std::
   return types;
 }
 
-// Positions are PostgreSQL's bigint.
+// Positions are PostgreSQL bigints.
 std::optional<int64_t> seen_by(const http::Request& request) {
   const auto id = http::last_event_id(request);
   if (!id) return std::nullopt;
@@ -65,10 +65,10 @@ Task<http::Response> EventHandlers::list(http::Request& request) {
   EventQuery query{.tenant = request.caller.tenant,
                    .types = types_for(request.caller, types_of(request.query))};
   const auto seen = seen_by(request);
-  // What happened before the request is not news to it.
+  // Numbers the events committed before the request, which are not part of the stream.
   co_await log_.catch_up();
   const int64_t newest = co_await log_.newest();
-  // A log that was restored from a backup may be behind what a client has seen.
+  // A log restored from a backup may be behind the client.
   query.after = std::min(seen.value_or(newest), newest);
   co_return stream(request, std::move(query));
 }
@@ -86,7 +86,7 @@ Task<http::Response> EventHandlers::of_sandbox(http::Request& request) {
     EventQuery rest = query;
     rest.limit = 1;
     const EventBatch batch = co_await log_.read(std::move(rest));
-    // A browser would come back for ever for what is over.
+    // 204 stops a browser from reconnecting to a stream that has ended.
     if (batch.over && batch.events.empty()) co_return http::Response::empty(204);
   }
   co_return stream(request, std::move(query));
@@ -116,7 +116,7 @@ Task<void> EventHandlers::produce(EventQuery query, http::EventWriter& writer) {
   const std::string subject = query.sandbox ? "sandboxes/" + query.sandbox->value : "";
   const EventBell::Interest interest{query.tenant, subject};
   EventBell::Listener listener(bell_, interest, co_await asio::this_coro::executor);
-  // A client that is cut off before its first event knows where to continue, too.
+  // Lets a client that disconnects before the first event resume from here.
   http::ServerEvent place{"", "", std::to_string(query.after)};
   co_await writer.send(std::move(place));
   while (!bell_.closed()) {
@@ -124,7 +124,7 @@ Task<void> EventHandlers::produce(EventQuery query, http::EventWriter& writer) {
     const auto* failure = std::get_if<Error>(&outcome);
     if (failure && failure->code != ErrorCode::unavailable) throw *failure;
     if (!failure && std::get<bool>(outcome)) co_return;
-    // While the database is away the stream stays and goes on afterwards.
+    // The stream survives an outage of the database and continues afterwards.
     co_await listener.wait(failure ? kDatabasePause : kLookAnyway);
   }
 }

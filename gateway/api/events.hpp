@@ -6,14 +6,14 @@
 
 namespace sandgate::api {
 
-// GET /v1/events and GET /v1/sandboxes/{id}/events: CloudEvents as server-sent events, with
-// ?types=sandbox.*,budget.alert. The id of each is its position, so that Last-Event-ID continues
-// with none lost and none twice. Without it a sandbox's stream begins with its first event, the
-// tenant's with what happens next. A sandbox's stream ends after its last event. An operator that
-// acts for no tenant sees the events of all.
+// GET /v1/events and GET /v1/sandboxes/{id}/events: CloudEvents as server-sent events, filtered by
+// ?types=sandbox.*,budget.alert. An event's id is its position in the log; a stream resumes after
+// Last-Event-ID without gaps or duplicates. Without that header, a sandbox's stream starts with its
+// first event and a tenant's with the next event. A sandbox's stream ends after its last event. An
+// operator who acts for no tenant sees the events of all.
 class EventHandlers {
  public:
-  // Throws Error(not_found) unless the sandbox is the tenant's.
+  // Throws Error(not_found) unless the sandbox belongs to the tenant.
   using CheckSandbox = std::function<Task<void>(TenantId, SandboxId)>;
 
   EventHandlers(EventLog& log, EventBell& bell, CheckSandbox check)
@@ -26,7 +26,7 @@ class EventHandlers {
  private:
   http::Response stream(const http::Request& request, EventQuery query);
   Task<void> produce(EventQuery query, http::EventWriter& writer);
-  // Sends what there is; true when nothing will follow.
+  // Sends all new events; returns true if no more can follow.
   Task<bool> send_new(EventQuery& query, http::EventWriter& writer);
 
   EventLog& log_;

@@ -8,7 +8,7 @@
 namespace sandgate::api {
 namespace {
 
-// 16 MiB of stdin as base64, and room for the command and its environment.
+// 16 MiB of stdin as base64, plus the command and its environment.
 constexpr size_t kMaxBodyBytes = 24 << 20;
 constexpr std::chrono::seconds kLateExit{10};
 
@@ -17,8 +17,8 @@ bool wants_events(const http::Request& request) {
   return http::prefers(accept, "text/event-stream", "application/json");
 }
 
-// Clients of event streams repeat a request whose answer broke off, and say so in this field. Here
-// that would run the program a second time.
+// EventSource clients repeat a request whose answer broke off, with this header. Here a repeat
+// would run the program a second time.
 void check_is_no_reconnect(const http::Request& request) {
   if (request.headers.find("Last-Event-ID").value_or("").empty()) return;
   throw Error::invalid("Last-Event-ID",
@@ -48,13 +48,14 @@ void require_verbs(const OpenSandbox& box, const ExecRequest& request) {
 Task<std::unique_ptr<ProcessStream>> start_program(const OpenSandbox& box, const Command& command) {
   auto started = co_await attempt(box.provider->exec(box.backend_id, command));
   if (auto* failure = std::get_if<Error>(&started)) {
-    // Asked again, because a backend may also use the words for something inside the sandbox.
+    // not_found and conflict may also be about something inside the sandbox, so the backend is
+    // asked.
     if (failure->code == ErrorCode::not_found || failure->code == ErrorCode::conflict) {
       const auto found = co_await attempt(box.provider->find(box.backend_id));
       const auto* backend = std::get_if<std::optional<BackendSandbox>>(&found);
       if (backend && !*backend)
         co_await box.access->report_gone(box.id, "the backend no longer knows the sandbox");
-      // It may have died this moment, which its backend has yet to hear.
+      // The sandbox may have just died without its backend knowing yet.
       if (backend && *backend && failure->code == ErrorCode::not_found)
         failure->code = ErrorCode::unavailable;
     }
@@ -97,8 +98,8 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
   require_verbs(box, asked);
   Command& command = asked.command;
   command.process_id = ProcessId::make().value;
-  // The agent ends what takes too long. Should it hang, or be starved by what it is to end, the
-  // caller at least is not kept.
+  // The agent in the sandbox enforces the time limit. This limit ends the call if the agent hangs
+  // or is starved by the process.
   const bool limited = command.timeout.count() > 0;
   const auto limit = std::chrono::steady_clock::now() + command.timeout + kLateExit;
   auto starting = start_program(box, command);

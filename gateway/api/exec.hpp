@@ -6,15 +6,17 @@
 
 namespace sandgate::api {
 
-// POST /v1/sandboxes/{id}/exec. Answers JSON, events (Accept: text/event-stream) or, in the
-// background, 202. A caller that goes away drops the stream, and with it the process unless it
-// asked to keep it. Never retried: a command may have run even when the answer was lost.
+// POST /v1/sandboxes/{id}/exec. Answers with JSON, with events (Accept: text/event-stream), or with
+// 202 if the process runs in the background. When the client disconnects, the process is killed
+// unless the body's on_disconnect keeps it. Never retried, because a command may have run even if
+// its answer was lost.
 //
-// stdin: a JSON answer gives the process what the body holds and closes it. With events or in the
-// background it stays open for POST …/stdin unless the body has stdin of its own.
+// stdin: with a JSON answer, the process gets the body's stdin, which is then closed. With events
+// or in the background, stdin stays open for POST …/stdin unless the body contains stdin.
 class ExecHandlers {
  public:
-  // `room`: what gathered output counts in; null: in nothing. Both outlive it.
+  // `room` limits the memory of collected output; null: no limit. `access` and `room` must outlive
+  // this object.
   explicit ExecHandlers(SandboxAccess& access, http::BodyRoom* room = nullptr)
       : access_(access), room_(room) {}
   void add_routes(http::Routes& routes);
@@ -28,10 +30,11 @@ class ExecHandlers {
   http::BodyRoom* room_;
 };
 
-// A backend that turns out not to know the sandbox any more is reported.
+// Starts a program. If the backend turns out not to know the sandbox, reports it as gone.
 Task<std::unique_ptr<ProcessStream>> start_program(const OpenSandbox& box, const Command& command);
 
-// Throws Error(unsupported) when the sandbox's backend does not declare the verb.
+// Throws Error(unsupported) if the sandbox's backend lacks the verb, Error(unavailable) if its
+// descriptor is not known yet.
 void require_verb(const OpenSandbox& box, Verb verb);
 
 }  // namespace sandgate::api

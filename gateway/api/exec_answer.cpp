@@ -9,9 +9,10 @@ namespace sandgate::api {
 namespace {
 
 constexpr size_t kAtOnce = 256 << 10;
-constexpr size_t kOutputPiece = 48 << 10;  // a multiple of three: pieces of base64 join
+// a multiple of three, so that the pieces' base64 can be joined
+constexpr size_t kOutputPiece = 48 << 10;
 
-// What a stream is in JSON: as text, or as base64.
+// One output as a JSON member: text or base64.
 struct Member {
   std::string name;
   std::string_view bytes;
@@ -19,7 +20,7 @@ struct Member {
 };
 
 Member member_of(std::string name, std::string_view bytes, bool truncated) {
-  // A limit can cut a character in two: that alone must not turn text into base64.
+  // The limit may cut a character in two, which alone must not turn text into base64.
   const std::string_view text = truncated ? without_cut_character(bytes) : bytes;
   if (is_utf8(text)) return {std::move(name), text, true};
   return {name + "_base64", bytes, false};
@@ -80,7 +81,7 @@ void CollectedOutput::add(const OutputChunk& chunk) {
 }
 
 Task<void> CollectedOutput::write(std::string head, http::BodySink& sink) const {
-  head.pop_back();  // its brace
+  head.pop_back();  // the closing brace
   co_await sink.write(head);
   auto out = write_member(member_of("stdout", out_, truncated_), sink);
   co_await std::move(out);

@@ -8,23 +8,23 @@
 
 namespace sandgate::api {
 
-// {exit_code,signal,timed_out,duration_ms}; signal is null when there was none.
+// {exit_code,signal,timed_out,duration_ms}; signal is null if there was none.
 Json to_json(const ProcessExit& exit);
 Json to_json(const ProcessInfo& process);
 
-// The memory that gathered output takes, until the answer is sent. Null: not counted.
+// The share of BodyRoom that collected output takes until the answer is sent; null: not counted.
 using OutputSeat = std::shared_ptr<http::BodyRoom::Seat>;
 
-// Gathers what a process writes for one JSON answer. Each stream keeps at most `limit` bytes from
-// its beginning, and less where `seat` gets no room; the rest is dropped and the answer says
+// Collects the output of a process for one JSON answer. Each of stdout and stderr keeps at most its
+// first `limit` bytes, or fewer if `seat` cannot grow. The rest is dropped and the answer says
 // `truncated`.
 class CollectedOutput {
  public:
   explicit CollectedOutput(size_t limit, OutputSeat seat = nullptr)
       : limit_(limit), seat_(std::move(seat)) {}
   void add(const OutputChunk& chunk);
-  // Text members when the bytes are valid UTF-8, else their base64 twins instead. Much output is
-  // written in pieces: as JSON it may take six times as much.
+  // Output that is valid UTF-8 is a text member, other output a base64 member. Large output is
+  // streamed in pieces, because its JSON may be six times as large.
   http::Response answer(const std::string& process_id, const ProcessExit& exit) &&;
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxTimeoutMs = 7LL * 24 * 3600 * 1000;
 constexpr int64_t kMaxOutputBytes = 16 << 20;
-// Linux takes at most 128 KiB per argument, its NUL included (MAX_ARG_STRLEN).
+// Linux accepts at most 128 KiB per argument, including its NUL (MAX_ARG_STRLEN).
 constexpr TextRule kArgument{0, (128 << 10) - 1};
 constexpr TextRule kPath{1, 4095};
 
@@ -68,7 +68,7 @@ std::optional<std::string> read_input(ObjectReader& reader) {
     if (!bytes) reader.problem("stdin_base64", "is not base64");
     return bytes;
   }
-  // Read as it is: text may hold any character here, NUL included.
+  // Not read by reader.text(), which restricts characters: stdin may contain NUL.
   const Json* text = reader.any("stdin");
   if (text && !text->is_null() && !text->is_string()) reader.problem("stdin", "must be a string");
   return text && text->is_string() ? std::optional(text->get<std::string>()) : std::nullopt;

@@ -10,19 +10,19 @@ namespace sandgate::api {
 
 constexpr size_t kCollectedBytes = 1 << 20;
 
-// What the body of POST …/exec asks for.
+// The parsed body of POST …/exec.
 struct ExecRequest {
   Command command;  // without a process id
-  std::optional<std::string> input;  // bytes for stdin, which is closed after them
-  // Of each stream; what exceeds it is read and dropped. Empty: kCollectedBytes where the output is
-  // gathered, all of it where it is streamed.
+  std::optional<std::string> input;  // stdin, which is closed after these bytes
+  // Limit for each of stdout and stderr; the rest is read and dropped. Empty: kCollectedBytes for a
+  // JSON answer, no limit for a stream.
   std::optional<size_t> max_output_bytes;
 };
 
-// Strict: throws Error(invalid) that lists every problem with its JSON Pointer.
+// Throws Error(invalid) with all problems and their JSON Pointers.
 ExecRequest exec_request_from(const Json& body);
 
-// "SIGTERM", "TERM" or 15; empty for anything that is no signal of Linux.
+// Parses "SIGTERM", "TERM" or 15; empty if it is not a Linux signal.
 std::optional<int> signal_from(const Json& value);
 
 // {"signal":"SIGTERM"}. Throws Error(invalid).

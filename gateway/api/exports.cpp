@@ -36,7 +36,7 @@ ExportStore::Draft draft_from(const http::Request& request) {
   return draft;
 }
 
-// {"events": [ids]}; an empty body means all.
+// {"events": [ids]}; an empty body means all dead letters.
 std::vector<std::string> events_from(const http::Request& request) {
   if (request.body.empty()) return {};
   const Json body = request.json_or_empty();

@@ -4,7 +4,7 @@
 
 namespace sandgate::api {
 
-// /v1/exports: where usage is sent to. The operator's alone.
+// /v1/exports: destinations that usage is exported to. Operators only.
 class ExportHandlers {
  public:
   explicit ExportHandlers(ExportStore& exports) : exports_(exports) {}

@@ -26,7 +26,7 @@ std::string_view type_word(FileType type) {
   return "other";
 }
 
-// The whole text as a number, the largest there is for one that is larger; empty for none.
+// Parses the whole text as a number, saturating at the maximum; empty if it is not a number.
 std::optional<uint64_t> number_from(std::string_view text) {
   uint64_t value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -45,7 +45,7 @@ std::string_view trimmed(std::string_view text) {
 bool is_weak(std::string_view tag) { return tag.starts_with("W/"); }
 std::string_view opaque_part(std::string_view tag) { return tag.substr(is_weak(tag) ? 2 : 0); }
 
-// Whether `matches` holds for an item of the list.
+// Whether the header is a list with "*" or an item for which `matches` holds.
 template <class Matches>
 bool any_item(std::string_view header, Matches matches) {
   for (;;) {
@@ -57,7 +57,7 @@ bool any_item(std::string_view header, Matches matches) {
   }
 }
 
-// The form that RFC 9110 has every sender use.
+// Parses the date format that RFC 9110 requires of senders.
 std::optional<Time> date_from(std::string_view text) {
   std::tm parts{};
   const std::string date(trimmed(text));
@@ -90,7 +90,7 @@ std::string entity_tag(const FileEntry& entry) {
   std::snprintf(text, sizeof(text), "%llx-%llx", static_cast<unsigned long long>(entry.size),
                 static_cast<unsigned long long>(to_micros(entry.modified_at)));
   const std::string& revision = entry.revision;
-  // It comes from a sandbox or from another's server.
+  // The revision comes from a sandbox or another server and may contain anything.
   const bool fits = !revision.empty() && http::is_visible_ascii(revision) &&
                     revision.find_first_of("\",") == std::string::npos;
   if (!fits) return "W/\"" + std::string(text) + "\"";

@@ -6,7 +6,7 @@
 namespace sandgate::api {
 namespace {
 
-// Large enough that a wake-up per piece costs nothing beside copying it.
+// Large enough for the wake-up per piece to be negligible.
 constexpr size_t kPiece = 512 << 10;
 constexpr size_t kFirstPart = 64 << 10;
 
@@ -25,7 +25,7 @@ Task<void> copy(ByteSource& source, http::BodySink& sink, std::optional<uint64_t
   if (length && left > 0) throw Error(ErrorCode::unavailable, "the file ended early");
 }
 
-// What the headers ask for, before the file is known.
+// The parsed headers of a download.
 struct Asked {
   explicit Asked(const http::Headers& headers)
       : if_range(headers.find("If-Range")), conditions(headers) {
@@ -55,13 +55,13 @@ http::Response not_satisfiable(const FileEntry& entry, const std::string& reques
   return response;
 }
 
-// Of a part whose end is known.
+// `part` must have an end.
 std::string content_range(const ByteRange& part, uint64_t size) {
   return "bytes " + std::to_string(part.first) + "-" + std::to_string(*part.last) + "/" +
          std::to_string(size);
 }
 
-// What was read already, and then the rest.
+// The bytes that begun() read, then the rest.
 class BegunBytes : public ByteSource {
  public:
   BegunBytes(std::string first, std::unique_ptr<ByteSource> rest)
@@ -76,7 +76,7 @@ class BegunBytes : public ByteSource {
 
  private:
   const std::string first_;
-  const std::unique_ptr<ByteSource> rest_;  // null: that was all
+  const std::unique_ptr<ByteSource> rest_;  // null: nothing follows
   size_t taken_ = 0;
 };
 
@@ -106,7 +106,7 @@ http::StreamBody body_of(std::unique_ptr<ByteSource> source, std::optional<uint6
 
 Task<http::Response> download(OpenSandbox box, const http::Request& request, std::string path) {
   const Asked asked(request.headers);
-  // A range from the front is opened as asked; one from the end needs the size first.
+  // A range counted from the end needs the file's size, so nothing is read at first.
   ByteRange range;
   if (asked.range) range = {asked.range->first.value_or(0), asked.range->last};
   if (asked.range && !asked.range->first) range.last = 0;
@@ -122,7 +122,7 @@ Task<http::Response> download(OpenSandbox box, const http::Request& request, std
     co_return response;
   }
   std::optional<uint64_t> length = entry.size;
-  // Files of /proc have no size but contents.
+  // Files in /proc report size 0 but have contents.
   if (entry.size == 0) length.reset();
   if (asked.range && (!asked.if_range || names_tag_strongly(*asked.if_range, tag))) {
     const auto part = resolve(*asked.range, entry.size);

@@ -5,19 +5,19 @@
 
 namespace sandgate::api {
 
-// GET and HEAD of a file's bytes: Range and If-Range, conditions, entity tag. The file's entry
-// travels in X-Sandgate-Entry (ASCII JSON), so that a reader needs no second call for it.
+// Answers GET or HEAD of a file, with Range, If-Range, conditions and an entity tag. The header
+// X-Sandgate-Entry holds the file's entry (ASCII JSON) and saves readers a stat call.
 Task<http::Response> download(OpenSandbox box, const http::Request& request, std::string path);
 
-// 412 `conflict`: the file is not as the request's conditions say.
+// 412 with code `conflict`: the file does not satisfy the request's conditions.
 http::Response precondition_failed(const std::string& request_id);
 
-// The same bytes after the first of them were read: what fails at once, fails as an answer. Throws
-// what reading throws.
+// Reads the start of the stream and returns the whole of it. Throws what reading throws, so that an
+// immediate failure becomes an error answer.
 Task<std::unique_ptr<ByteSource>> begun(std::unique_ptr<ByteSource> source);
 
-// A body that pulls from `source`, at most `length` bytes; with a length, a source that ends
-// earlier breaks the answer off rather than pretending completeness. `activity` lives as long.
+// A body of at most `length` bytes from `source`. If a length is given and `source` ends early, the
+// answer is aborted rather than ended. Holds `activity` until the body is destroyed.
 http::StreamBody body_of(std::unique_ptr<ByteSource> source, std::optional<uint64_t> length,
                          std::shared_ptr<void> activity);
 

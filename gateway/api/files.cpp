@@ -13,7 +13,7 @@
 namespace sandgate::api {
 namespace {
 
-constexpr size_t kMaxPath = 4095;  // PATH_MAX of Linux without its NUL
+constexpr size_t kMaxPath = 4095;  // Linux's PATH_MAX without the NUL
 constexpr int64_t kMaxDepth = 64;
 constexpr size_t kCursorParts = 2;
 const std::initializer_list<std::string_view> kWhatIsListed{"path", "depth"};
@@ -39,13 +39,13 @@ uint32_t mode_of(const http::Query& query) {
   const bool octal = !text->empty() && text->size() <= 5 &&
                      text->find_first_not_of("01234567") == std::string::npos;
   const unsigned long mode = octal ? std::stoul(*text, nullptr, 8) : 010000;
-  // What bits beyond these would mean, sandboxes never grant.
+  // Sandboxes never grant the bits beyond these.
   if (mode > 0777) throw Error::invalid("?mode", "must be octal permission bits, like 0644");
   return static_cast<uint32_t>(mode);
 }
 
-// A page of entries by path. Several may have the same, because names that are no UTF-8 can look
-// alike; so the key is the path (base64: it may be any bytes) and how many of it there have been.
+// Renders a page of entries by path. Names that are not UTF-8 may collide, so the cursor holds the
+// path (base64, as it may be any bytes) and the number of entries with that path seen so far.
 Json page_of(const http::Request& request, std::vector<FileEntry> entries) {
   const PageRequest page = read_page(request, kCursorParts, kWhatIsListed);
   const auto by_path = [](const auto& a, const auto& b) { return a.path < b.path; };
@@ -69,7 +69,7 @@ Json page_of(const http::Request& request, std::vector<FileEntry> entries) {
       page, rows, [](const FileEntry& entry) { return to_json(entry); }, key);
 }
 
-// The file that a write would replace, as a read would give it; empty: there is none.
+// The file that a write would replace; empty if there is none.
 Task<std::optional<FileEntry>> entry_at(const OpenSandbox& box, std::string path) {
   const ByteRange nothing{0, 0};
   auto reading = box.provider->read_file(box.backend_id, std::move(path), nothing);
@@ -80,14 +80,14 @@ Task<std::optional<FileEntry>> entry_at(const OpenSandbox& box, std::string path
   co_return std::get<FileContent>(outcome).entry;
 }
 
-// A slash at its end says that a path is a directory's; what backends make of paths loses it.
+// A trailing slash denotes a directory, but backends strip it.
 bool is_of_directory(const std::string& path) { return path.ends_with('/'); }
 
 Error not_of_a_file() {
   return Error::invalid("?path", "has a slash at its end: it names no file");
 }
 
-// Backends name the member of a body; these routes take the same from the query.
+// Backends' problems name members of a body; these routes have query parameters instead.
 Task<http::Response> naming_the_query(Task<http::Response> answer) {
   try {
     co_return co_await std::move(answer);
@@ -143,7 +143,7 @@ Task<http::Response> FileHandlers::write(http::Request& request) {
   const std::string path = path_of(request.query);
   const uint32_t mode = mode_of(request.query);
   if (is_of_directory(path)) throw not_of_a_file();
-  // A part of a file would be taken for the whole.
+  // A partial upload would be mistaken for the whole file.
   if (request.headers.find("Content-Range"))
     throw Error::invalid("Content-Range", "has no place here: a file is written whole");
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
@@ -208,7 +208,7 @@ Task<http::Response> FileHandlers::move(http::Request& request) {
   auto moving = box.provider->move(box.backend_id, from, to);
   auto outcome = co_await attempt(std::move(moving));
   if (auto* error = std::get_if<Error>(&outcome)) {
-    // What is there is not at fault for where it should go.
+    // The problem is with the target, not with the file that is moved.
     for (FieldProblem& field : error->fields)
       if (field.path == "/path") field.path = "/to";
     throw *error;

@@ -5,14 +5,14 @@
 namespace sandgate::api {
 
 // /v1/sandboxes/{id}/files. Relative paths start at the home of the sandbox's user; the backend
-// resolves and confines them. Wrong query parameters are Error(invalid) with path "?name".
+// resolves and confines all paths. Bad query parameters are Error(invalid) with path "?name".
 class FileHandlers {
  public:
   explicit FileHandlers(SandboxAccess& access) : access_(access) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> read(http::Request& request);
-  Task<http::Response> write(http::Request& request);  // the body as it arrives
+  Task<http::Response> write(http::Request& request);  // streams the body
   Task<http::Response> remove(http::Request& request);
   Task<http::Response> list(http::Request& request);
   Task<http::Response> stat(http::Request& request);
@@ -20,7 +20,7 @@ class FileHandlers {
   Task<http::Response> move(http::Request& request);
   Task<http::Response> read_archive(http::Request& request);
   Task<http::Response> write_archive(http::Request& request);
-  Task<http::Response> watch(http::Request& request);  // changes, as events
+  Task<http::Response> watch(http::Request& request);  // server-sent events
 
  private:
   SandboxAccess& access_;

@@ -11,7 +11,7 @@
 namespace sandgate::api {
 namespace {
 
-// {tenant, period} or {tenant, from, to}; a tenant's own key may leave its tenant out.
+// {tenant, period} or {tenant, from, to}; `tenant` is optional for a tenant's own key.
 Invoices::Order order_from(const http::Request& request) {
   Problems problems;
   const Json body = request.json();
@@ -70,7 +70,7 @@ InvoiceId id_from(std::string_view text) {
   return *id;
 }
 
-// Takes a known ending off an id; empty when it has none.
+// Removes a known file extension from an id and returns it; empty if there is none.
 std::string take_ending(std::string& id) {
   for (const std::string_view ending : {".csv", ".html"})
     if (id.ends_with(ending)) {
@@ -124,7 +124,7 @@ void InvoiceHandlers::add_routes(http::Routes& routes) {
 Task<http::Response> InvoiceHandlers::create(http::Request& request) {
   const Invoices::Order order = order_from(request);
   co_await usage_.refresh(order.tenant);
-  // A repeat after a crash is told of the draft that is there.
+  // A repeat after a crash returns the existing draft.
   const ChangeTrail trail = [claim = request.claim](pqxx::work& tx, const Json&, const Json& made) {
     mark_effect(tx, claim, made.at("id").get<std::string>());
   };
@@ -172,7 +172,7 @@ Task<http::Response> InvoiceHandlers::credit(http::Request& request) {
   const CreditOrder order = credit_order_from(request.json());
   const Invoice known = co_await own(request, id);
   const ChangeTrail told = trail_of(request, known.tenant, "invoice.credit", id.value);
-  // A repeat after a crash is told of the invoice, which has its credit note.
+  // A repeat after a crash returns the invoice, which already has the credit note.
   const ChangeTrail trail = [told, id, claim = request.claim](pqxx::work& tx, const Json& before,
                                                               const Json& after) {
     told(tx, before, after);

@@ -5,7 +5,7 @@
 
 namespace sandgate::api {
 
-// /v1/invoices. A tenant drafts and reads its own; the operator issues and takes back.
+// /v1/invoices. Tenants draft and read their own; operators issue and credit them.
 class InvoiceHandlers {
  public:
   InvoiceHandlers(Invoices& invoices, UsageReader& usage) : invoices_(invoices), usage_(usage) {}
@@ -15,10 +15,10 @@ class InvoiceHandlers {
   Task<http::Response> list(http::Request& request);
   Task<http::Response> get(http::Request& request);  // {id}, {id}.csv or {id}.html
   Task<http::Response> issue(http::Request& request);
-  Task<http::Response> credit(http::Request& request);  // the operator alone
+  Task<http::Response> credit(http::Request& request);  // operators only
 
  private:
-  // Throws Error(not_found) for another tenant's.
+  // Throws Error(not_found) for another tenant's invoice.
   Task<Invoice> own(const http::Request& request, InvoiceId id);
 
   Invoices& invoices_;

@@ -5,10 +5,10 @@
 
 namespace sandgate::api {
 
-// The answer of a route below /v1/sandboxes/{id}. That it failed because the sandbox ended is what
-// its client hears then: see SandboxAccess::judge, which `judge` has. What is forbidden in there (a
-// file's permissions, an account) is told apart from what the caller's key may not do by
-// "refused_by": "sandbox".
+// Awaits the answer of a route below /v1/sandboxes/{id}. A failure is replaced by its cause if the
+// sandbox has ended or was paused (SandboxAccess::judge, a member of `judge`). A `forbidden` from
+// inside the sandbox (file permissions, account) gets the detail "refused_by": "sandbox", which
+// distinguishes it from a key that lacks permission.
 template <class Judge>
 Task<http::Response> judged(Judge& judge, const http::Request& request,
                             Task<http::Response> answer) {

@@ -37,7 +37,7 @@ void require_grant(const http::Caller& caller, const std::string& role) {
     throw Error(ErrorCode::forbidden, "a key of role '" + role + "' may do more than yours");
 }
 
-// Whose key it will be; empty for an operator's.
+// The tenant that will own the key; empty for an operator's key.
 std::optional<TenantId> owner_of(const KeyDraft& draft, const http::Caller& caller) {
   if (draft.role == "operator") {
     if (draft.tenant) throw Error::invalid("/tenant", "an operator's key belongs to no tenant");
@@ -59,7 +59,7 @@ Json with_secret(const NewApiKey& made) {
   return body;
 }
 
-// Told once: no cache on the way may keep it.
+// The secret is shown once and must not be cached on the way.
 http::Response secret_response(int status, const Json& body) {
   http::Response response = http::Response::json(status, body);
   response.headers.emplace_back("Cache-Control", "no-store");

@@ -5,8 +5,8 @@
 
 namespace sandgate::api {
 
-// /v1/keys: owners and admins manage their tenant's, operators all. Nobody makes, rotates or
-// revokes a key whose role may do more than his own: Error(forbidden).
+// /v1/keys: owners and admins manage their tenant's keys, operators all keys. Creating, rotating or
+// revoking a key whose role exceeds the caller's own is Error(forbidden).
 class KeyHandlers {
  public:
   KeyHandlers(KeyStore& keys, const Clock& clock) : keys_(keys), clock_(clock) {}
@@ -18,7 +18,8 @@ class KeyHandlers {
   Task<http::Response> revoke(http::Request& request);
 
  private:
-  // The key of the address, which the caller sees and may change.
+  // Returns the key named by the path. Throws Error(not_found) if the caller may not see it and
+  // Error(forbidden) if its role exceeds the caller's.
   Task<ApiKey> changeable(const http::Request& request);
 
   KeyStore& keys_;

@@ -6,7 +6,7 @@
 
 namespace sandgate::api {
 
-// /v1/ledger. A tenant sees transfers that concern it and its own accounts.
+// /v1/ledger and …/balances. A tenant sees the transfers that concern it and its own accounts.
 class LedgerHandlers {
  public:
   LedgerHandlers(Database& database, UsageReader& usage) : database_(database), usage_(usage) {}

@@ -5,12 +5,13 @@
 #include "gateway/api/page.hpp"
 #include "gateway/http/routes.hpp"
 
-// What resources with names have in common: "/v1/<resources>" lists them by name, and
-// "/v1/<resources>/{name}" is one of them, put under that name.
+// Shared code for resources with names: "/v1/<resources>" lists them by name, and PUT creates or
+// replaces "/v1/<resources>/{name}".
 namespace sandgate::api {
 
-// Adds routes whose handlers are members of `Handlers`. Reading takes one permission, changing
-// another; PUT and POST carry a buffered body of `most_bytes` (0: as all JSON bodies).
+// Adds routes whose handlers are members of `Handlers`. GET requires the permission `reading`,
+// other methods `changing`. PUT and POST have a buffered body of at most `most_bytes` (0: the
+// default for JSON).
 template <class Handlers>
 class NamedRoutes {
  public:
@@ -45,20 +46,20 @@ class NamedRoutes {
   size_t most_bytes_;
 };
 
-// Throws Error(invalid), which says whose name it is ("a budget"), unless it has 1 to 63 characters
-// of a-z, 0-9, '-', '_' and '.': names are part of URLs.
+// Throws Error(invalid), naming the resource by `whose` ("a budget"), unless the name has 1 to 63
+// characters of a-z, 0-9, '-', '_' and '.', since names are part of URLs.
 inline void check_name(std::string_view name, const std::string& whose) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
   if (name.empty() || name.size() > 63 || name.find_first_not_of(kAllowed) != name.npos)
     throw Error::invalid("", whose + "'s name has 1 to 63 characters of a-z, 0-9, '-', '_', '.'");
 }
 
-// The name that a page begins after; empty for the first one.
+// The name after which the page starts; empty for the first page.
 inline std::string name_after(const PageRequest& page) {
   return page.after.empty() ? std::string() : page.after[0];
 }
 
-// The page of rows that are sorted by their `name`.
+// Renders a page of rows that are sorted by `name`.
 template <class Row, class Render>
 Json page_by_name(const PageRequest& page, const std::vector<Row>& rows, Render render) {
   return page_json(page, rows, render, [](const Row& row) { return std::vector{row.name}; });

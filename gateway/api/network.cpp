@@ -10,7 +10,7 @@ namespace sandgate::api {
 namespace {
 
 constexpr std::chrono::seconds kBackendPatience{10};
-constexpr std::string_view kMember = "/network";  // of a create's body
+constexpr std::string_view kMember = "/network";  // the member of a create's body
 
 Json policy_json(const NetworkPolicy& policy) {
   return {{"default", policy.fallback == NetworkDefault::allow ? "allow" : "deny"},
@@ -27,7 +27,7 @@ Json verdict_json(const NetworkVerdict& verdict) {
           {"reason", std::move(reason)}};
 }
 
-// The body is the member `network` of a create; what is wrong is told by its place in the body.
+// Parses the body like the member `network` of a create, with paths relative to the body.
 NetworkPolicy tightened(const Profile& profile, const Json& body) {
   try {
     const Json asked{{"network", body}};
@@ -77,7 +77,7 @@ Task<http::Response> NetworkHandlers::get(http::Request& request) {
   co_return http::Response::json(200, body);
 }
 
-// Measured by the profile, not by what is in force: what was taken away may be given back.
+// The limit is the profile, not the current policy: a restriction can be lifted again.
 Task<http::Response> NetworkHandlers::put(http::Request& request) {
   const Json body = request.json();
   if (!body.is_object()) throw Error::invalid("", "must be an object");
@@ -86,7 +86,8 @@ Task<http::Response> NetworkHandlers::put(http::Request& request) {
   auto reading = profiles_.version(found.record.profile_id, found.record.profile_version);
   const auto profile = co_await std::move(reading);
   const NetworkPolicy policy = tightened(*profile, body);
-  // For its copies. What is taken away is taken away first, whatever becomes of the row.
+  // The row is read when the sandbox is copied. The backend is changed even if writing the row
+  // fails, since a restriction must take effect.
   auto note = [id = found.record.id, body](pqxx::work& tx) {
     sandbox_rows::set_network_wish(tx, id, body);
   };

@@ -5,7 +5,7 @@
 
 namespace sandgate::api {
 
-// /v1/sandboxes/{id}/network: what a running sandbox may reach, and what it tried.
+// /v1/sandboxes/{id}/network: a running sandbox's network policy and its latest verdicts.
 class NetworkHandlers {
  public:
   NetworkHandlers(Lifecycle& lifecycle, ProfileResolver& profiles, Database& database)

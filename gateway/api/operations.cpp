@@ -3,7 +3,7 @@
 namespace sandgate::api {
 namespace {
 
-// The page's one script and style are inline; it talks to this origin and nobody else.
+// The dashboard's script and style are inline, and it connects to its own origin only.
 constexpr std::string_view kDashboardPolicy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "

@@ -8,17 +8,18 @@
 
 namespace sandgate::api {
 
-// What the operations routes need to know; main fills it in.
+// What the operations routes report; set up by main.
 struct OperationsSources {
   std::string version;
-  // Also that it takes writes, as a standby does not. Must come back within about a second.
+  // Whether the database answers and accepts writes (a standby does not). Must return within about
+  // a second.
   std::function<Task<bool>()> database_answers;
-  std::function<Task<bool>()> has_deployment;  // at least one that is enabled
-  std::function<void(MetricText&)> metrics;  // writes all there are
+  std::function<Task<bool>()> has_deployment;  // whether any deployment is enabled
+  std::function<void(MetricText&)> metrics;  // writes all metrics
 };
 
-// /healthz, /readyz, /metrics, /version, /openapi.json and the dashboard at /.
-// Open to everyone, so none of them says anything about a tenant.
+// /healthz, /readyz, /metrics, /version, /openapi.json and the dashboard at /. Open to everyone, so
+// no answer may contain tenants' data.
 class OperationsHandlers {
  public:
   explicit OperationsHandlers(OperationsSources sources);
@@ -36,11 +37,11 @@ class OperationsHandlers {
   const std::string openapi_;
 };
 
-// docs/openapi.yaml as JSON text. Plain scalars become numbers, booleans and null by YAML's core
-// schema; quoted ones stay text. Throws Error(internal) when it is not YAML.
+// Converts docs/openapi.yaml to JSON text. Plain scalars become numbers, booleans or null by YAML's
+// core schema; quoted scalars stay text. Throws Error(internal) for invalid YAML.
 std::string yaml_to_json(const std::string& yaml);
 
-// Embedded when the program is built.
+// Embedded at build time.
 std::string_view embedded_openapi();
 std::string_view embedded_dashboard();
 

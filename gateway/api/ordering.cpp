@@ -6,7 +6,7 @@
 namespace sandgate::api {
 namespace {
 
-// By metadata.session the same version of a canary is met again. The body is checked later.
+// metadata.session pins a session to the same side of a canary. The body is validated later.
 std::map<std::string, std::string> session_of(const Json& body) {
   const auto metadata = body.find("metadata");
   if (metadata == body.end() || !metadata->is_object()) return {};
@@ -15,14 +15,14 @@ std::map<std::string, std::string> session_of(const Json& body) {
   return {{"session", session->get<std::string>()}};
 }
 
-// Of a body that was merged already.
+// `body` was validated by merge().
 std::map<std::string, std::string> env_of(const Json& body) {
   Problems none;
   ObjectReader reader(body, none);
   return read_env(reader, none).value_or(std::map<std::string, std::string>());
 }
 
-// What copies of the sandbox inherit: no values, and nothing that the row itself says.
+// The wishes that copies of the sandbox inherit, without values and without what the row holds.
 Json wishes_of(Json body) {
   for (const char* name : {"profile", "env", "metadata", "snapshot"}) body.erase(name);
   return body;
@@ -42,7 +42,7 @@ std::optional<ShadowOrder> shadow_of(const ResolvedProfile& resolved, const Json
   try {
     shadow.request = merge(*resolved.shadow, body);
   } catch (const Error&) {
-    // What the shadow refuses is worth knowing, and no reason to refuse the create.
+    // The shadow's refusal is recorded, but must not fail the create.
   }
   return shadow;
 }

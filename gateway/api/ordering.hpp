@@ -6,14 +6,14 @@
 
 namespace sandgate::api {
 
-// The body of a create resolved against the profile it names. Throws what the profile does not
-// allow.
+// Resolves the body of a create against the profile that it names. Throws Error for what the
+// profile does not allow.
 Task<CreateOrder> order_from(http::Request& request, Json body, std::string reference,
                              ProfileResolver& profiles);
-// Lets an order that names a snapshot start from it. Throws Error(not_found or invalid).
+// Makes an order that names a snapshot start from it. Throws Error(not_found) or Error(invalid).
 Task<void> follow_snapshot(CreateOrder& order, Snapshots& snapshots);
-// The refusal of an order, at what its caller wrote: who lists no secrets gets the profile's, and
-// there is no member of the body to point at.
+// Returns the refusal of an order with paths that match the caller's body: problems of secrets that
+// the profile lists, rather than the body, point at /profile.
 Error as_asked(const Error& error, const Json& wishes);
 
 }  // namespace sandgate::api

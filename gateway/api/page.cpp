@@ -10,13 +10,13 @@ namespace {
 
 constexpr size_t kMaxCursorBytes = 8192;
 constexpr size_t kMarkBytes = 8;
-constexpr int64_t kLastMicros = 253'402'300'799'999'999;  // of the year 9999
+constexpr int64_t kLastMicros = 253'402'300'799'999'999;  // the end of the year 9999
 
 Error bad_cursor() {
   return Error::invalid("?cursor", "is not a cursor of this list, asked as it was then");
 }
 
-// Not a seal: who writes a cursor himself sees rows of his own in another order.
+// Not a signature: a forged cursor only shows the caller's own rows from another position.
 std::string mark_of(const std::string& list) { return sha256_hex(list).substr(0, kMarkBytes); }
 
 bool narrows(std::string_view name, std::initializer_list<std::string_view> filters) {
@@ -25,7 +25,7 @@ bool narrows(std::string_view name, std::initializer_list<std::string_view> filt
   });
 }
 
-// Everything that decides which rows a list has, as a JSON text so that no two read alike.
+// Everything that determines the rows of a list, as unambiguous JSON text.
 std::string list_of(const http::Request& request, std::initializer_list<std::string_view> filters) {
   std::vector<std::pair<std::string, std::string>> chosen;
   for (const auto& item : request.query.items())

@@ -10,39 +10,39 @@
 #include "gateway/core/time.hpp"
 #include "gateway/http/query.hpp"
 
-// The one list envelope: {"items":[…],"next_cursor":null}.
+// Pagination of all lists: {"items":[…],"next_cursor":null}.
 namespace sandgate::api {
 
-// Which part of a list is asked for. `after` is the sort key of the last row already seen, one
-// text per column; empty means from the start.
+// The requested page. `after` is the sort key of the last row already seen, one text per column;
+// empty for the first page.
 struct PageRequest {
   int64_t limit = 50;
   std::vector<std::string> after;
-  std::string list;  // which one it is part of: its cursors are for no other
+  std::string list;  // identifies the list; cursors are valid for their own list only
 
-  // One more than asked for: the extra row only tells that there is a next page.
+  // One row more than the limit, which shows whether there is a next page.
   int64_t rows_to_fetch() const { return limit + 1; }
-  // A part of `after` as a number or a time. Throws Error(invalid) for a cursor nobody issued.
+  // A part of `after` as a number or time. Throws Error(invalid) if the cursor is malformed.
   int64_t integer_after(size_t part) const;
   Time time_after(size_t part) const;
-  Time micros_after(size_t part) const;  // written as microseconds
+  Time micros_after(size_t part) const;  // from a text of microseconds
 };
 
-// Reads ?limit (1..100, 50) and ?cursor. `parts` is how many columns the list's sort key has. A
-// cursor is for the list of its route and the route's parameters alone, and for the same values of
-// the query's `filters`; "metadata." is all that begin so. Throws Error(invalid) with path "?limit"
-// or "?cursor".
+// Reads ?limit (1..100, default 50) and ?cursor. `parts` is the number of columns of the list's
+// sort key. A cursor is valid only for the same route, route parameters and values of the query
+// parameters in `filters`; "metadata." stands for all names with that prefix. Throws Error(invalid)
+// with path "?limit" or "?cursor".
 PageRequest read_page(const http::Request& request, size_t parts,
                       std::initializer_list<std::string_view> filters = {});
 
-// The same of a list that is named by who reads it.
+// The same for a list that the caller identifies.
 PageRequest read_page(const http::Query& query, size_t parts, std::string list);
 
-// Opaque, safe in a URL. Only read_page understands it.
+// Returns an opaque cursor that is safe in URLs, for read_page.
 std::string to_cursor(const std::string& list, const std::vector<std::string>& parts);
 
-// Renders up to `limit` rows of rows_to_fetch(): `render(row)` gives the item's Json, `key(row)`
-// the row's sort key as texts.
+// Renders the rows that rows_to_fetch() asked for, at most `limit` of them. `render(row)` returns
+// the item's Json, `key(row)` the row's sort key as texts.
 template <class Row, class Render, class Key>
 Json page_json(const PageRequest& page, const std::vector<Row>& rows, Render render, Key key) {
   Json items = Json::array();
@@ -53,7 +53,7 @@ Json page_json(const PageRequest& page, const std::vector<Row>& rows, Render ren
   return {{"items", std::move(items)}, {"next_cursor", std::move(next)}};
 }
 
-// The same of a list that is at hand as a whole, in any order: it is shown by its keys.
+// The same for a complete list in any order, which is sorted by key and cut to the page.
 template <class Row, class Render, class Key>
 Json page_of_all(const PageRequest& page, std::vector<Row> rows, Render render, Key key) {
   if (!page.after.empty())

@@ -4,7 +4,7 @@
 
 namespace sandgate::api {
 
-// /v1/sandboxes/{id}/pause and …/resume
+// /v1/sandboxes/{id}/pause and …/resume.
 class PausingHandlers {
  public:
   explicit PausingHandlers(Pausing& pausing) : pausing_(pausing) {}
@@ -17,7 +17,7 @@ class PausingHandlers {
   Pausing& pausing_;
 };
 
-// The member `keep` of a body; memory when absent.
+// Reads the member `keep` of a body; memory if absent.
 Keeps keep_wish(ObjectReader& reader);
 
 }  // namespace sandgate::api

@@ -33,7 +33,7 @@ PortDraft port_draft_from(const Json& body) {
   return draft;
 }
 
-// Not the store of answers: one kept there would keep the token.
+// Ports do not use the general store of idempotent answers, which would keep the token.
 ports::Repeat repeat_of(const http::Request& request) {
   const auto key = request.headers.find("Idempotency-Key");
   if (!key) return {};
@@ -124,7 +124,7 @@ Task<http::Response> PortHandlers::list(http::Request& request) {
   const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
   if (is_ended(found->record.state)) throw wrong_state(found->record);
   auto rows = co_await store_.list(found->record.id);
-  // The database's clock is another than the gate's.
+  // The database's clock may differ from this gateway's.
   const Time now = lifecycle_.parts().clock.now();
   std::erase_if(
       rows, [&](const ports::OpenPort& port) { return port.port <= after || port.is_over(now); });

@@ -7,13 +7,13 @@
 
 namespace sandgate::api {
 
-// /v1/sandboxes/{id}/ports: which ports of a sandbox are reachable from outside.
+// /v1/sandboxes/{id}/ports: the ports of a sandbox that are exposed outside.
 class PortHandlers {
  public:
   struct Settings {
-    std::string domain;  // as of PortGate
+    std::string domain;  // as in PortGate
     bool tls = false;
-    Secret token_key;  // of tokens that a repeated request must be given again
+    Secret token_key;  // derives tokens that repeated requests must receive again
   };
   PortHandlers(SandboxAccess& access, Lifecycle& lifecycle, ports::PortStore& store,
                Settings settings)
@@ -25,7 +25,7 @@ class PortHandlers {
   Task<http::Response> close(http::Request& request);
 
  private:
-  // `token`: shown this once, or null.
+  // `token`: shown only once, or null.
   Json render(const http::Request& request, const ports::OpenPort& port, const Json& token) const;
 
   SandboxAccess& access_;

@@ -5,7 +5,7 @@
 namespace sandgate::api {
 namespace {
 
-// The id of the path as one of its kind; what is no id is simply not there.
+// Parses the id in the path; a malformed id is not found.
 template <class Id>
 Id named(const http::Request& request, const char* kind) {
   const std::string& text = request.param("id");
@@ -34,7 +34,7 @@ Task<void> Presence::check(const http::Request& request) {
 
 Task<void> Presence::check_tenant(const http::Request& request) {
   const auto id = named<TenantId>(request, "tenant");
-  // An operator changes every tenant, whomever it acts for; money it looks after for that one.
+  // An operator may change any tenant, but sees budgets and credits only of the tenant it acts for.
   const bool is_itself =
       request.route == "/v1/tenants/{id}" || request.route == "/v1/tenants/{id}/limits";
   if (!request.caller.is_operator() || !is_itself) tenant_of_path(request);
@@ -51,7 +51,7 @@ Task<void> Presence::check_key(const http::Request& request) {
 
 Task<void> Presence::check_invoice(const http::Request& request) {
   const std::string& text = request.param("id");
-  const auto id = InvoiceId::parse(text.substr(0, text.find('.')));  // as CSV or HTML too
+  const auto id = InvoiceId::parse(text.substr(0, text.find('.')));  // also with ".csv" or ".html"
   if (!id) throw Error::not_found("invoice", text);
   const Invoice invoice = co_await stores_.invoices.get(*id);
   const auto& own = request.caller.tenant;

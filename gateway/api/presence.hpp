@@ -8,11 +8,11 @@
 
 namespace sandgate::api {
 
-// The sandboxes, snapshots, tenants, keys and invoices that paths of the v1 API name. What they
-// name by a {name} is not looked for: most of it may be made by naming it.
+// Checks that the sandbox, snapshot, tenant, key or invoice in a path exists. Resources with a
+// {name} are not checked, because most are created by a PUT to that name.
 class Presence : public http::Presence {
  public:
-  // All outlive it.
+  // All must outlive this object.
   struct Stores {
     Lifecycle& lifecycle;
     TenantStore& tenants;

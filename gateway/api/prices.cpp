@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxBookBytes = 8 << 20;
 
-// ?period=2026-10, or ?from and ?to; else the last whole month (UTC).
+// ?period=2026-10, or ?from and ?to; default: the last complete month (UTC).
 std::pair<Time, Time> span_of_preview(const http::Query& query, Time now) {
   const AskedSpan asked = span_parameters(query);
   if (const auto period = query.find("period")) {
@@ -27,17 +27,17 @@ std::pair<Time, Time> span_of_preview(const http::Query& query, Time now) {
   return whole_span({.to = month_of_end(now + std::chrono::microseconds(1))}, now);
 }
 
-// A version as a list shows it: of each book the one in force now, and those that will be.
+// A version as shown in a list: of each book the version in force and the future ones.
 struct Listed {
   PriceVersion version;
   bool in_force = false;
 };
 
-// `versions` by book and version.
+// `versions` must be sorted by book and version.
 std::vector<Listed> listed(const std::vector<PriceVersion>& versions, Time now) {
   std::vector<Listed> all;
   for (const PriceVersion& version : versions) {
-    // A later version takes over from its own beginning, from whichever is before it.
+    // A later version replaces earlier ones from its start on, so those that start later are void.
     std::erase_if(all, [&](const Listed& earlier) {
       return earlier.version.book == version.book &&
              version.effective_from <= std::max(earlier.version.effective_from, now);
@@ -47,7 +47,7 @@ std::vector<Listed> listed(const std::vector<PriceVersion>& versions, Time now) 
   return all;
 }
 
-// One that another took over from before it began, and that never comes into force.
+// Whether a later version starts before it, so that it never comes into force.
 bool is_superseded(const PriceVersion& version, const std::vector<PriceVersion>& all) {
   return std::ranges::any_of(all, [&](const PriceVersion& later) {
     return later.version > version.version && later.effective_from <= version.effective_from;

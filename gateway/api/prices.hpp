@@ -4,7 +4,7 @@
 
 namespace sandgate::api {
 
-// /v1/prices. Operators publish; tenants read, but never another tenant's book.
+// /v1/prices. Operators publish; tenants read shared books and their own.
 class PriceHandlers {
  public:
   PriceHandlers(PriceBooks& books, Database& database) : books_(books), database_(database) {}
@@ -13,7 +13,8 @@ class PriceHandlers {
   Task<http::Response> list(http::Request& request);  // the newest version of every book
   Task<http::Response> get(http::Request& request);  // all versions of one, oldest first
   Task<http::Response> publish(http::Request& request);
-  // What a version would have made of a time (?period, or ?from and ?to; default: last month).
+  // What a draft version would have charged for a time (?period, or ?from and ?to; default: last
+  // month).
   Task<http::Response> preview(http::Request& request);
 
  private:

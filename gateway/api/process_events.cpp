@@ -12,7 +12,7 @@
 namespace sandgate::api {
 namespace {
 
-// Proxies commonly close a connection that was silent for 60 s.
+// Proxies commonly close a connection after 60 s of silence.
 constexpr auto kKeepAlive = std::chrono::seconds(15);
 constexpr const char* kSignOfLife = ":\n\n";
 
@@ -24,7 +24,7 @@ std::string chunk_text(const OutputChunk& chunk, bool pty) {
   const std::string_view name = pty                                 ? "pty"
                                 : chunk.channel == Channel::stderr_ ? "stderr"
                                                                     : "stdout";
-  // Built by hand: base64 needs no escaping, and this is the one hot line of a long stream.
+  // Built by hand, as base64 needs no escaping: this is the hot path of a long stream.
   return "event: " + std::string(name) + "\nid: " + std::to_string(chunk.end_offset) +
          "\ndata: {\"data\":\"" + base64_encode(chunk.bytes) + "\"}\n\n";
 }
@@ -34,12 +34,12 @@ std::string error_text(const Error& error, const std::string& request_id) {
                     http::problem_document(error, http::status_of(error.code), request_id));
 }
 
-// What of a process's output a client still wants.
+// Limits the output that is sent to the client.
 class Appetite {
  public:
   explicit Appetite(std::optional<size_t> most_bytes) : left_{most_bytes, most_bytes} {}
 
-  // Takes off the chunk's end what is beyond, with its offset; nothing may be left of it.
+  // Cuts the chunk to the remaining limit, possibly to nothing, and adjusts its offset.
   void trim(OutputChunk& chunk) {
     auto& left = left_[chunk.channel == Channel::stderr_ ? 1 : 0];
     if (!left) return;
@@ -104,7 +104,7 @@ Task<void> produce(std::shared_ptr<ProcessEvents> events, http::BodySink& sink) 
 }  // namespace
 
 Task<void> feed(ProcessStream& stream, std::string bytes) {
-  // In pieces, so that what waits inside a backend stays small.
+  // In pieces, so that backends buffer little.
   constexpr size_t kPiece = 64 << 10;
   for (size_t at = 0; at < bytes.size(); at += kPiece) {
     const auto written = co_await attempt(stream.write_stdin(bytes.substr(at, kPiece)));

@@ -8,27 +8,28 @@
 
 namespace sandgate::api {
 
-// One process as a stream of events for a client.
+// A process to be streamed to a client as server-sent events.
 struct ProcessEvents {
   std::unique_ptr<ProcessStream> stream;
   std::string process_id;
-  bool pty = false;  // its output is called "pty" then
-  std::optional<std::string> input;  // written beside the output, then stdin is closed
-  // Of each of stdout and stderr: what is beyond is read and dropped, and `exit` says whether
-  // something was, in `truncated`. Empty: all of it is shown.
+  bool pty = false;  // output events are named "pty"
+  std::optional<std::string> input;  // written concurrently, then stdin is closed
+  // Limit for each of stdout and stderr. The rest is read and dropped, and the exit event's
+  // `truncated` says whether there was any. Empty: no limit.
   std::optional<size_t> most_bytes;
-  // How long the client may not read before the stream ends; empty: for ever, the process waits.
+  // How long a write to the client may block before the stream ends. Empty: no limit, the process
+  // waits.
   std::optional<std::chrono::milliseconds> patience;
   OpenSandbox box;  // held until the stream ends
   std::string request_id;
 };
 
-// Writes stdin and closes it. A process that does not want it is no failure.
+// Writes `bytes` to stdin and closes it. Stops silently if the process does not accept them.
 Task<void> feed(ProcessStream& stream, std::string bytes);
 
-// text/event-stream: start, stdout|stderr|pty, then exit or error; the id of an event is the
-// offset after its bytes. Pulls from the process only as fast as the client reads. The process's
-// stream is dropped with the answer.
+// text/event-stream: start, then stdout|stderr|pty, then exit or error. The id of an event is the
+// output offset after it. Pulls output only as fast as the client reads. The process's stream is
+// destroyed with the answer.
 http::Response event_stream_of(ProcessEvents events);
 
 }  // namespace sandgate::api

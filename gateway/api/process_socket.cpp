@@ -9,7 +9,7 @@
 namespace sandgate::api {
 namespace {
 
-// What a client that broke the rules is given to hear it.
+// How long the error message to a misbehaving client may take.
 constexpr std::chrono::seconds kLastWord{5};
 constexpr uint16_t kNormalClosure = 1000, kPolicyViolation = 1008, kInternalError = 1011;
 
@@ -19,7 +19,7 @@ Task<void> send(http::WebSocket& socket, std::string type, Json members) {
   co_await socket.write(std::move(message));
 }
 
-// Ends when the process does; an Error is why it could not be followed.
+// Returns when the process exits, or returns the Error that broke its output.
 Task<std::optional<Error>> send_output(ProcessSocket& process, http::WebSocket& socket) {
   const Json start{{"process_id", process.process_id}};
   co_await send(socket, "start", start);
@@ -39,7 +39,7 @@ Task<std::optional<Error>> send_output(ProcessSocket& process, http::WebSocket& 
   }
 }
 
-// A control frame. That the process already ended is no failure; a wrong frame throws.
+// Handles a control frame. Ignores failures of an ended process; throws for a malformed frame.
 Task<void> control(ProcessSocket& process, const std::string& text) {
   Json body = parse_bounded_json(text);
   if (!body.is_object()) throw Error::invalid("", "a control frame is a JSON object");
@@ -60,7 +60,7 @@ Task<void> control(ProcessSocket& process, const std::string& text) {
   }
 }
 
-// Ends when the client goes; an Error is what it did wrong.
+// Returns when the client disconnects, or returns the Error of a malformed frame.
 Task<std::optional<Error>> take_input(ProcessSocket& process, http::WebSocket& socket) {
   for (;;) {
     auto message = co_await socket.read();
@@ -77,7 +77,7 @@ Task<std::optional<Error>> take_input(ProcessSocket& process, http::WebSocket& s
   }
 }
 
-// That the sandbox ended is no failure of anybody's.
+// The end of the sandbox is a normal closure.
 uint16_t close_code(const Error& failure, bool output_ended) {
   if (!output_ended) return kPolicyViolation;
   return says_ended(failure) ? kNormalClosure : kInternalError;

@@ -7,7 +7,7 @@
 
 namespace sandgate::api {
 
-// One process on one WebSocket.
+// A process to be connected to a client's WebSocket.
 struct ProcessSocket {
   OpenSandbox box;
   std::unique_ptr<ProcessStream> stream;
@@ -15,8 +15,8 @@ struct ProcessSocket {
   std::string request_id;
 };
 
-// Carries frames both ways until the process exits or the client goes. Output is pulled only as
-// fast as the client reads; input is read only as fast as the process takes it.
+// Relays frames until the process exits or the client disconnects. Output is pulled only as fast as
+// the client reads, and input is read only as fast as the process accepts it.
 http::Response web_socket_of(ProcessSocket socket);
 
 }  // namespace sandgate::api

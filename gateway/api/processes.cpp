@@ -12,10 +12,10 @@ namespace sandgate::api {
 namespace {
 
 constexpr size_t kStdinPiece = 64 << 10;
-// Who may only look does not hold up a program by not reading what it says.
+// A caller who may only read must not block the process by not reading its output.
 constexpr std::chrono::milliseconds kOnlookersPatience{1000};
 
-// The byte to go on with: the header of a reconnecting reader wins over the query.
+// The offset to continue at: Last-Event-ID takes precedence over the query.
 uint64_t offset_of(const http::Request& request) {
   if (const auto last = request.headers.find("Last-Event-ID"); last && !last->empty()) {
     uint64_t offset = 0;
@@ -98,7 +98,7 @@ Task<http::Response> ProcessHandlers::write_stdin(http::Request& request) {
     piece.resize(kStdinPiece);
     if (request.stream) count = co_await request.stream->read(piece);
     piece.resize(count);
-    // Nothing at all is written too: the backend knows whether there is anyone to read.
+    // An empty body is written too, so that the backend reports a missing process.
     if (count > 0 || written == 0)
       co_await box.provider->write_stdin(box.backend_id, request.param("pid"), piece);
     written += count;

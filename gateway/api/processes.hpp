@@ -4,8 +4,8 @@
 
 namespace sandgate::api {
 
-// /v1/sandboxes/{id}/processes: what runs in a sandbox, its output from any offset, its stdin,
-// signals and terminal size.
+// /v1/sandboxes/{id}/processes: a sandbox's processes, their output from any offset, stdin, signals
+// and terminal size.
 class ProcessHandlers {
  public:
   explicit ProcessHandlers(SandboxAccess& access) : access_(access) {}

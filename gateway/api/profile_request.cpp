@@ -16,7 +16,7 @@ bool is_yaml(const http::Request& request) {
   return false;
 }
 
-// {version, percent} of a canary or a shadow.
+// Reads {version, percent} of a canary or a shadow.
 template <class T>
 std::optional<T> share_from(ObjectReader& parent, const char* name, Problems& problems) {
   const Json* object = parent.object(name);

@@ -10,12 +10,12 @@
 
 namespace sandgate::api {
 
-// /v1/profiles: publishing, reading, channels, rollback, diff. A tenant changes its own profiles
-// and reads its own and the operator's; an operator without X-Sandgate-Tenant changes the shared.
+// /v1/profiles: publish, read, channels, rollback, diff. A tenant changes its own profiles and
+// reads those and the operator's. An operator who acts for no tenant changes the shared ones.
 class ProfileHandlers {
  public:
-  // What should be said about a profile that is published for `owner` (empty: for all tenants),
-  // say that no deployment satisfies it. Must not block; may be empty.
+  // Returns warnings about a profile published for `owner` (empty: shared), for example that no
+  // deployment satisfies it. Must not block; may be empty.
   using Warn = std::function<std::vector<std::string>(const Profile& profile,
                                                       const std::optional<TenantId>& owner)>;
 
@@ -33,9 +33,9 @@ class ProfileHandlers {
   Task<http::Response> rollback(http::Request& request);
 
  private:
-  // What the caller means by the name, or Error(not_found).
+  // Returns the profile of that name that the caller sees, or throws Error(not_found).
   Task<ProfileHead> head_of(const http::Request& request, std::string name);
-  // A version by number or channel ("3", "stable").
+  // Returns a version by number or channel ("3", "stable"), or throws Error(not_found).
   Task<ProfileVersion> version_of(ProfileHead head, ProfileReference reference);
   Task<http::Response> move_channel(http::Request& request, std::string channel,
                                     ProfileChannel target);

@@ -15,7 +15,7 @@ Json health_json(const Health& health) {
           {"failure_rate", health.failure_rate}};
 }
 
-// What an hour is charged to the tenant; for an operator, what the vendor asks.
+// The price per hour: the charge for a tenant, the vendor's cost for an operator.
 std::optional<Decimal> price_for(const std::optional<TenantId>& tenant, const Deployment& one,
                                  const Resources& size, const PriceSnapshot& prices, Time now) {
   const std::string region = one.region();
@@ -62,12 +62,12 @@ Task<http::Response> ProviderHandlers::list(http::Request& request) {
   std::vector<DeploymentPtr> visible;
   for (const DeploymentPtr& one : *set)
     if (!one->tenant || one->tenant == request.caller.tenant) visible.push_back(one);
-  const Resources size;  // the same for all, so that they compare
+  const Resources size;  // the same size for all, so that prices are comparable
   const auto render = [&](const DeploymentPtr& one) {
     const auto price = price_for(request.caller.tenant, *one, size, *prices, now);
     return provider_json(*one, parts_.health.look(one->key()), size, price);
   };
-  // A tenant's own may have the name of a shared one.
+  // A tenant's deployment may have the name of a shared one.
   const auto key = [](const DeploymentPtr& one) {
     return std::vector{one->name, one->tenant ? one->tenant->value : std::string()};
   };
@@ -82,7 +82,7 @@ Task<http::Response> ProviderHandlers::descriptor(http::Request& request) {
   const Decision decision = parts_.lifecycle.explain(order);
   std::vector<Descriptor> able;
   for (const Candidate& candidate : decision.candidates)
-    // Of one that was never reached nobody knows what it can.
+    // A deployment that was never reached has unknown capabilities.
     if ((candidate.eligible() || candidate.only_now) && candidate.deployment->descriptor.known)
       able.push_back(candidate.deployment->descriptor);
   if (able.empty()) throw nothing_eligible(decision);

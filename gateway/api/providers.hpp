@@ -5,7 +5,8 @@
 
 namespace sandgate::api {
 
-// What sandboxes can run on: GET /v1/providers, and for other gateways GET /v1/descriptor.
+// GET /v1/providers lists the deployments that the caller can use. GET /v1/descriptor describes
+// this gateway as a backend of another gateway.
 class ProviderHandlers {
  public:
   struct Parts {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kMaxReconciliationBytes = 32 << 20;
 
-// JSON, or CSV with the deployment and the period in the query.
+// Reads JSON, or CSV with the deployment and the period in the query.
 VendorReport report_in(const http::Request& request) {
   const auto type = request.headers.find("Content-Type");
   if (!type || !type->starts_with("text/csv")) return vendor_report_from(http::table_in(request));

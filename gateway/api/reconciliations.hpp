@@ -6,7 +6,7 @@
 
 namespace sandgate::api {
 
-// /v1/reconciliations: what a vendor says against what was booked. The operator's.
+// /v1/reconciliations: compares a vendor's bill with the recorded usage. Operators only.
 class ReconciliationHandlers {
  public:
   ReconciliationHandlers(Database& database, UsageReader& usage, const Deployments& deployments)

@@ -30,7 +30,7 @@ GatewaysPassed passed_by(const http::Request& request) {
   return via ? passed_from(*via) : GatewaysPassed();
 }
 
-// Which channel a sandbox was created by is not kept: its versions come and go.
+// A channel is not accepted: rows do not record it, and the versions behind it change.
 std::pair<std::string, std::optional<int64_t>> profile_and_version(const std::string& text) {
   const auto reference = profile_reference_from(text);
   if (!reference || (!reference->version && reference->name != text))
@@ -60,7 +60,7 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
 
 Json metrics_json(const SandboxMetrics& first, const SandboxMetrics& second) {
   const auto wall = (second.sampled_at - first.sampled_at).count();
-  // A counter that could not be read is negative; one that began anew is less than it was.
+  // An unreadable counter is negative; a restarted counter is below its earlier value.
   const auto known = [](int64_t counter) { return std::max<int64_t>(counter, 0); };
   const auto busy = known(second.cpu_micros - known(first.cpu_micros));
   constexpr int64_t kMib = 1024 * 1024;
@@ -111,9 +111,9 @@ SandboxId sandbox_id_of(const http::Request& request) {
   return *id;
 }
 
-// What an earlier run of the request made, when it got that far and its backend has it still: of
-// one that failed nobody was told. Else that is ended, whoever may still be at work on it, and
-// nothing is returned.
+// Returns the sandbox that an earlier run of this request created, if its backend still has it.
+// Otherwise ends what that run may still be creating, since no client was told of it, and returns
+// nothing.
 Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request& request) {
   const auto id = SandboxId::parse(request.earlier);
   if (!id) co_return std::nullopt;
@@ -176,7 +176,7 @@ Task<http::Response> SandboxHandlers::get(http::Request& request) {
   auto finding = ask ? parts_.lifecycle.refresh(tenant, id) : parts_.lifecycle.find(tenant, id);
   const auto found = co_await std::move(finding);
   if (found) co_return rendered(200, found->body);
-  // Not thrown: an exception through these coroutines takes a quarter of the answer's time.
+  // Not thrown: unwinding these coroutines takes a quarter of the answer's time.
   const Error error = Error::not_found("sandbox", id.value);
   co_return http::problem(error, request.id);
 }
@@ -189,7 +189,7 @@ Task<http::Response> SandboxHandlers::remove(http::Request& request) {
       parts_.clock.now() - std::chrono::duration_cast<std::chrono::microseconds>(since);
   const EndResult result = co_await parts_.lifecycle.kill(tenant, id, asked);
   if (result == EndResult::ended) co_return http::Response::empty(204);
-  // Without the database it is told as it was last seen, but for what was asked of it.
+  // Without the database, the last known row is shown, with the requested end.
   const auto found = co_await parts_.lifecycle.get_to_end(tenant, id);
   SandboxRecord told = found->record;
   if (!is_ended(told.state)) told.state = SandboxState::stopping;
@@ -207,7 +207,7 @@ Task<http::Response> SandboxHandlers::extend(http::Request& request) {
   co_return http::Response::json(200, to_json(record));
 }
 
-// Looking at a sandbox does not use it: its idle time goes on.
+// Reading metrics does not count as use, so the idle timeout continues.
 Task<http::Response> SandboxHandlers::metrics(http::Request& request) {
   const auto found = co_await parts_.lifecycle.get(request.tenant(), sandbox_id_of(request));
   const SandboxRecord& record = found->record;

@@ -16,7 +16,7 @@ class SandboxHandlers {
     Database& database;
     const Clock& clock;
     std::shared_ptr<const Installation> installation;
-    const OutageJournal* outage = nullptr;  // null: nothing is ended without the database
+    const OutageJournal* outage = nullptr;  // null: an end needs the database
   };
   explicit SandboxHandlers(Parts parts)
       : parts_(parts),
@@ -41,7 +41,7 @@ class SandboxHandlers {
   Shadowing shadowing_;
 };
 
-// The id in a path; Error(not_found) for what is none.
+// The id in the path; throws Error(not_found) if it is malformed.
 SandboxId sandbox_id_of(const http::Request& request);
 
 }  // namespace sandgate::api

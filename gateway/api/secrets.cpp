@@ -18,7 +18,7 @@ Json secret_json(const SecretRow& row) {
           {"updated_at", to_rfc3339(row.updated_at)}};
 }
 
-// A value becomes part of a header's line.
+// A secret's value is sent in a header.
 bool fits_a_header(const std::string& value) {
   return value.front() != ' ' && value.back() != ' ' &&
          std::none_of(value.begin(), value.end(),

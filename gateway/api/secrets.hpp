@@ -4,7 +4,7 @@
 
 namespace sandgate::api {
 
-// /v1/secrets: values go in and never come out.
+// /v1/secrets. Values are write-only.
 class SecretHandlers {
  public:
   explicit SecretHandlers(SecretStore& secrets) : secrets_(secrets) {}

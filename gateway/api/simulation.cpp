@@ -14,12 +14,12 @@ constexpr size_t kMostRequests = 10'000;
 constexpr std::chrono::seconds kReadingPatience{20};
 
 struct Simulation {
-  std::string reference;  // of a published version, or
+  std::string reference;  // of a published version; empty if `draft` is set
   std::optional<Profile> draft;
   Time from, to;
 };
 
-// A draft's mistakes are named below the member that holds it.
+// Prefixes the paths of a draft's problems with the member that holds the draft.
 Profile draft_from(const Json& document) {
   try {
     return parse_profile(document);
@@ -46,7 +46,7 @@ Simulation simulation_from(const Json& body, Time now) {
   return wanted;
 }
 
-// False when there are more than are replayed.
+// Returns false if there are more requests than are replayed.
 Task<bool> replay_all(Database& database, sandbox_rows::RecordedSpan span, Replay& replay) {
   while (replay.report().requests < kMostRequests) {
     auto read = [span](pqxx::work& tx) { return sandbox_rows::recorded(tx, span, kPage); };

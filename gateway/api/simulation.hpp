@@ -6,7 +6,7 @@
 
 namespace sandgate::api {
 
-// POST /v1/routing/simulate: past requests of a profile against a draft of it.
+// POST /v1/routing/simulate: replays past requests of a profile against a draft of it.
 class SimulationHandlers {
  public:
   struct Parts {
@@ -15,7 +15,7 @@ class SimulationHandlers {
     const Deployments& deployments;
     const PriceBooks& prices;
     const Clock& clock;
-    bool price_required = false;  // a backend whose price is unknown is not used
+    bool price_required = false;  // backends without a known price are not eligible
   };
   explicit SimulationHandlers(Parts parts) : parts_(parts) {}
   void add_routes(http::Routes& routes);

@@ -31,8 +31,8 @@ Json copy_json(const Outcome<SandboxRecord>& copy, const std::string& request_id
   return {{"error", http::problem_document(error, http::status_of(error.code), request_id)}};
 }
 
-// Why none was made, where that is not for the tenant to mend: then no answer of items hides from
-// whoever tries again on 5xx that this helps.
+// The outage that kept all copies from being created, if any. Returned as an error status, so that
+// clients that retry on 5xx do retry.
 std::optional<Error> outage_of_all(const std::vector<Outcome<SandboxRecord>>& copies) {
   std::optional<Error> outage;
   for (const auto& copy : copies) {
@@ -126,8 +126,8 @@ Task<CreateOrder> SnapshotHandlers::order_like(SandboxRecord source, std::string
   co_return order;
 }
 
-// What an earlier run of the request made, if anything: it may have been told of it. What it had
-// not made is not made later.
+// The copies that an earlier run of this request created, if any. The client may know of those, so
+// the missing ones are not created now.
 Task<Json> SnapshotHandlers::copies_of_earlier(const http::Request& request, size_t count) {
   Json items = Json::array();
   if (request.earlier.empty()) co_return items;

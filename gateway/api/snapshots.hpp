@@ -6,7 +6,7 @@
 
 namespace sandgate::api {
 
-// /v1/sandboxes/{id}/snapshots and …/fork, /v1/snapshots
+// /v1/sandboxes/{id}/snapshots, /v1/sandboxes/{id}/fork and /v1/snapshots.
 class SnapshotHandlers {
  public:
   SnapshotHandlers(Lifecycle& lifecycle, ProfileResolver& profiles, Database& database)
@@ -20,7 +20,7 @@ class SnapshotHandlers {
   Task<http::Response> fork(http::Request& request);
 
  private:
-  // A create like the one that made the sandbox.
+  // An order like the one that created the sandbox.
   Task<CreateOrder> order_like(SandboxRecord source, std::string request_id);
   Task<Json> copies_of_earlier(const http::Request& request, size_t count);
 

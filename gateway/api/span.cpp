@@ -7,7 +7,7 @@ namespace {
 
 constexpr char kReversed[] = "must be after from";
 
-// The sign of an offset that nobody escaped is a space by the time it is read.
+// An unescaped '+' of an offset is decoded as a space.
 std::string with_its_plus(std::string text) {
   const size_t length = text.size();
   if (length > 19 && text[length - 6] == ' ' && text[length - 3] == ':') text[length - 6] = '+';

@@ -5,11 +5,12 @@
 
 namespace sandgate::api {
 
-// Whose rows the caller asks for: a tenant's key its own, an operator ?tenant, or the tenant it
-// acts for, or (empty) all. Throws Error(not_found) for another tenant's.
+// The tenant whose rows are requested: the caller's own, or for an operator ?tenant, the tenant it
+// acts for, or (empty) all. Throws Error(not_found) if the caller may not see that tenant.
 std::optional<TenantId> tenant_parameter(const http::Request& request);
 
-// {id} of a route below /v1/tenants, if the caller may see that tenant. Throws Error(not_found).
+// The {id} of a route below /v1/tenants. Throws Error(not_found) if the caller may not see that
+// tenant.
 TenantId tenant_of_path(const http::Request& request);
 
 }  // namespace sandgate::api

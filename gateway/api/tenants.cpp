@@ -10,7 +10,7 @@ namespace {
 constexpr TextRule kName{.min = 1, .max = 128};
 constexpr int64_t kMost = 1'000'000'000;
 
-// The tenant of the address. What is no id is simply not there.
+// The tenant in the path; a malformed id is not found.
 TenantId id_of(const http::Request& request) {
   const auto id = TenantId::parse(request.param("id"));
   if (!id) throw Error::not_found("tenant", request.param("id"));

@@ -4,7 +4,7 @@
 
 namespace sandgate::api {
 
-// /v1/tenants: the operator manages them; others see their own.
+// /v1/tenants: operators manage all; others see their own.
 class TenantHandlers {
  public:
   explicit TenantHandlers(TenantStore& tenants) : tenants_(tenants) {}

@@ -7,10 +7,10 @@
 namespace sandgate::api {
 namespace {
 
-// Past everything a process wrote: only what comes after is shown.
+// Beyond the end of the output: only later output is shown.
 constexpr uint64_t kFromNow = UINT64_MAX;
 
-// Images differ in their shells; every one has sh.
+// Not every image has bash; every image has sh.
 const std::vector<std::string> kLoginShell{
     "/bin/sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash -l; exec sh -l"};
 

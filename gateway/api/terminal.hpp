@@ -4,9 +4,9 @@
 
 namespace sandgate::api {
 
-// Processes over WebSocket. Binary frames: one channel byte (0 stdin, 1 stdout or pty, 2 stderr)
-// and bytes. Text frames are JSON: from the client resize, signal and close_stdin, from the server
-// start, exit and error. A client that breaks these rules gets an error and close code 1008.
+// Processes over WebSocket. A binary frame is a channel byte (0 stdin, 1 stdout or pty, 2 stderr)
+// followed by data. Text frames are JSON: resize, signal and close_stdin from the client; start,
+// exit and error from the server. A malformed frame is answered with error and close code 1008.
 class TerminalHandlers {
  public:
   explicit TerminalHandlers(SandboxAccess& access) : access_(access) {}

@@ -67,7 +67,7 @@ Json to_json(const UsageReport& report, const std::vector<std::string>& fields) 
 
 UsageExport export_from(const http::Request& request) {
   UsageExport wanted{.tenant = tenant_parameter(request)};
-  // What began a moment ago by the database's clock may be in the future by ours.
+  // The database's clock may be ahead of this one, so usage that has just begun is included.
   const Time now = SystemClock().now() + std::chrono::seconds(1);
   std::tie(wanted.from, wanted.to) = whole_span(span_parameters(request.query), now);
   return wanted;
@@ -120,9 +120,9 @@ Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   if (!format) throw Error::invalid("?format", "must be one of: csv, json, focus");
   const UsageExport wanted = export_from(request);
   const auto place = reader_.place_of(wanted.tenant);
-  // Events are facts with ids: what is told must be booked.
+  // Exported events are final and have ids, so all usage must be booked before.
   co_await reader_.refresh(wanted.tenant);
-  // Read before the answer begins, so that an outage is one.
+  // The first page is read before the answer starts, so that an outage is an error status.
   auto reading = rows_after(database_, wanted, std::nullopt);
   auto first = co_await std::move(reading);
   http::Response response;

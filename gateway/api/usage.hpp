@@ -4,7 +4,7 @@
 
 namespace sandgate::api {
 
-// /v1/usage. A tenant sees its own; an operator all, or one it names.
+// /v1/usage and …/export. A tenant sees its own usage; an operator sees all, or one tenant's.
 class UsageHandlers {
  public:
   UsageHandlers(Database& database, UsageReader& reader) : database_(database), reader_(reader) {}

@@ -4,8 +4,8 @@
 
 namespace sandgate::api {
 
-// /v1/webhooks: a tenant's own by its owners and admins, the operator's by the operator. Secrets go
-// in and never come out.
+// /v1/webhooks: a tenant's own, managed by its owners and admins, and the operator's. Secrets are
+// write-only.
 class WebhookHandlers {
  public:
   WebhookHandlers(WebhookStore& webhooks, bool allow_private)

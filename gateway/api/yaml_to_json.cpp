@@ -9,7 +9,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson scalar_of(const YAML::Node& node) {
   const std::string& text = node.Scalar();
-  // "!" marks a quoted scalar: text, whatever it looks like.
+  // yaml-cpp tags a quoted scalar with "!": it is text.
   if (node.Tag() == "!") return text;
   bool flag;
   if ((text == "true" || text == "false") && YAML::convert<bool>::decode(node, flag)) return flag;
