@@ -8,8 +8,9 @@
 
 namespace sandgate::compat::e2b {
 
-// What opens the data plane of one sandbox: worked out from its id and the installation's key, so
-// that it is kept nowhere and every gateway of one database knows it.
+// Access tokens for the data plane of sandboxes. A token is an HMAC of the sandbox id under the
+// installation's key, so it is not stored and every gateway of the database accepts it. `opens`
+// compares in constant time.
 class AccessTokens {
  public:
   explicit AccessTokens(Secret key) : key_(std::move(key)) {}
@@ -20,17 +21,17 @@ class AccessTokens {
   const Secret key_;
 };
 
-// What a signed address lets its bearer do, as the client wrote it.
+// The claims of a signed file URL, as the client wrote them.
 struct SignedFile {
   std::string path, user;
   bool writes = false;
-  std::string expiration;  // unix seconds as text; empty: none
+  std::string expiration;  // Unix seconds as text; empty: does not expire
 };
 
-// The signature under a sandbox's token: "v1_" and base64 of a SHA-256, without padding.
+// The signature of the claims with a sandbox's token: "v1_" and unpadded base64 of a SHA-256.
 std::string signature_of(const SignedFile& file, std::string_view token);
 
-// Whether any token could make it right: what cannot be is not worth looking through them.
+// Whether the signature is well-formed, so that it is worth comparing with tokens.
 bool may_be_right(const SignedFile& file, std::string_view signature);
 
 }  // namespace sandgate::compat::e2b

@@ -7,7 +7,7 @@ namespace sandgate::compat::e2b {
 namespace {
 
 constexpr std::string_view kOwnAccount = "user", kBasic = "Basic ";
-constexpr size_t kLongestPath = 4095;  // PATH_MAX of Linux without its NUL
+constexpr size_t kLongestPath = 4095;  // Linux's PATH_MAX without the NUL
 
 std::string basic_account(std::string_view header) {
   const auto text = http::equal_ignoring_case(header.substr(0, kBasic.size()), kBasic)

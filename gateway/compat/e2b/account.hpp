@@ -5,15 +5,15 @@
 
 namespace sandgate::compat::e2b {
 
-// For whom a call is made: "Authorization: Basic" with an empty password, or ?username. Empty: the
-// sandbox's own account, which clients also call "user". Throws Error(unauthenticated) for what is
-// no such header.
+// The account that a call is made for: "Authorization: Basic" with an empty password, or ?username.
+// Empty: the sandbox's own account, which clients also call "user". Throws Error(unauthenticated)
+// if the header is malformed.
 std::string account_of(const http::Request& request);
 
-// Files are read and written as the sandbox's own account only. Throws Error(forbidden).
+// Throws Error(forbidden) unless the account is the sandbox's own, the only one for file access.
 void check_own_account(const http::Request& request);
 
-// A path as clients write it: "~", relative to the home, or absolute. Throws Error(invalid).
+// Converts a client's path: "~…", relative to the home, or absolute. Throws Error(invalid).
 std::string path_from(std::string_view text);
 
 }  // namespace sandgate::compat::e2b

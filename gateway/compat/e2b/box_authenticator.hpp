@@ -6,15 +6,16 @@
 
 namespace sandgate::compat::e2b {
 
-// Whoever brings a sandbox's token may use that sandbox and nothing else of its tenant's.
+// Authenticates data-plane requests by a sandbox's access token. The caller may use that sandbox
+// and nothing else of its tenant.
 class BoxAuthenticator final : public http::Authenticator {
  public:
   BoxAuthenticator(SandboxCache& sandboxes, TenantDirectory& tenants, const AccessTokens& tokens,
                    std::string domain)
       : sandboxes_(sandboxes), tenants_(tenants), tokens_(tokens), domain_(std::move(domain)) {}
 
-  // Throws Error(unauthenticated) also for sandboxes that never were, and wrong_state for one that
-  // has ended.
+  // Throws Error(unauthenticated), also for a sandbox that never existed, and wrong_state for one
+  // that has ended.
   Task<http::Caller> authenticate(const http::Request& request) override;
 
  private:

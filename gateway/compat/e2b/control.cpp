@@ -7,21 +7,22 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-constexpr int64_t kOldTimeout = 15, kTimeout = 300;  // seconds, of a body that names none
+// default timeouts in seconds, by version of the API
+constexpr int64_t kOldTimeout = 15, kTimeout = 300;
 constexpr int64_t kMostSeconds = INT32_MAX;
 constexpr int64_t kMostRefresh = 3600, kLeastRefresh = 15;
 
 bool is_new(const http::Request& request) { return request.path.starts_with("/e2b/v2/"); }
 
-// The same request with the body that a handler of the API reads.
+// Copies the request, with a body for one of the v1 handlers.
 http::Request with_body(const http::Request& request, const Json& body) {
   http::Request inner = request;
   inner.body = body.dump();
   return inner;
 }
 
-// The one member of a body, in seconds. Others are dropped where they say how to do what is done
-// anyway.
+// Reads the one relevant member, in seconds. Other members are ignored, since they only describe
+// the default behaviour.
 int64_t seconds_of(const Json& body, std::string_view name, int64_t least, int64_t fallback) {
   Problems problems;
   ObjectReader reader(body, problems);
@@ -30,7 +31,7 @@ int64_t seconds_of(const Json& body, std::string_view name, int64_t least, int64
   return seconds.value_or(fallback);
 }
 
-// Before anything is woken: it would run on for a call that failed.
+// Checked before a paused sandbox is resumed: after a failed call it would keep running.
 void check_time(const SandboxRecord& record, int64_t seconds) {
   if (seconds > record.max_ttl_seconds)
     throw Error::invalid("/timeout", "must be at most " + std::to_string(record.max_ttl_seconds));
@@ -38,7 +39,7 @@ void check_time(const SandboxRecord& record, int64_t seconds) {
 
 }  // namespace
 
-// As it is now. What these clients do not see is not there.
+// Returns the current row; Error(not_found) for states that E2B's clients do not know.
 Task<SandboxRecord> Control::shown(const http::Request& request) {
   const SandboxId id = api::sandbox_id_of(request);
   const auto known = co_await parts_.lifecycle.get(request.tenant(), id);
@@ -55,7 +56,7 @@ Task<http::Response> Control::answer(const http::Request& request, int status) {
   co_return response;
 }
 
-// Names the profile that a snapshot's sandbox had, too.
+// For a snapshot, the profile is that of the sandbox it was made of.
 Task<std::shared_ptr<const Profile>> Control::profile_for(const http::Request& request,
                                                           CreateRequest& create) {
   if (create.snapshot) {
@@ -78,13 +79,13 @@ Task<http::Response> Control::create(http::Request& request) {
   const http::Response made = co_await parts_.sandboxes.create(inner);
   const Json document = Json::parse(std::get<std::string>(made.body));
   request.params["id"] = document.at("id").get<std::string>();
-  // One that was there before (of its scope) keeps the ports that it has.
+  // A sandbox that existed before (in its scope) keeps its ports.
   if (create.public_ports && !parts_.domain.empty() && made.status == 201)
     co_await open_every_port(request);
   co_return co_await answer(request, 201);
 }
 
-// Who cannot be told of a sandbox cannot end it.
+// If the ports cannot be opened, the sandbox is ended: the client would not learn of it.
 Task<void> Control::open_every_port(const http::Request& request) {
   ports::OpenPort every;
   every.sandbox = api::sandbox_id_of(request);
@@ -110,7 +111,7 @@ Task<http::Response> Control::list(http::Request& request) {
 Task<http::Response> Control::get(http::Request& request) {
   const SandboxRecord record = co_await shown(request);
   Json document = detail_json(record, parts_.domain);
-  // Who may only look is shown no way in.
+  // Without permission to use the sandbox, the token is not shown.
   if (http::allows(request.caller.role, http::Permission::use_sandboxes))
     document["envdAccessToken"] = parts_.tokens.token_of(record.id);
   http::Response response = http::Response::json(200, document);
@@ -124,7 +125,7 @@ Task<http::Response> Control::remove(http::Request& request) {
   co_return http::Response::empty(204);
 }
 
-// `only_longer`: an end that is later already stays.
+// `only_longer`: a later expiry is kept.
 Task<void> Control::extend(const http::Request& request, int64_t seconds, bool only_longer) {
   const SandboxRecord record = co_await shown(request);
   const Time end = parts_.clock.now() + std::chrono::seconds(seconds);
@@ -183,7 +184,7 @@ Task<http::Response> Control::connect(http::Request& request) {
   co_return co_await answer(request, runs ? 200 : 201);
 }
 
-// What is now: no history is kept.
+// Only a current sample: no history is stored.
 Task<http::Response> Control::metrics(http::Request& request) {
   const SandboxRecord record = co_await shown(request);
   Json samples = Json::array();

@@ -9,8 +9,8 @@
 
 namespace sandgate::compat::e2b {
 
-// The control plane below /e2b: each call is read, carried out by the handlers of the API itself
-// and shown in these clients' words.
+// The control plane below /e2b. Each call is parsed, carried out by the v1 handlers and rendered in
+// E2B's format.
 class Control {
  public:
   struct Parts {
@@ -22,7 +22,7 @@ class Control {
     ports::PortStore& ports;
     const Clock& clock;
     const AccessTokens& tokens;
-    std::string domain;  // hosts <port>-<id>.<domain>; empty: none
+    std::string domain;  // hosts are <port>-<id>.<domain>; empty: none
   };
   explicit Control(Parts parts) : parts_(std::move(parts)), snapshots_(parts_.lifecycle) {}
   void add_routes(http::Routes& routes);

@@ -8,14 +8,14 @@ namespace {
 
 constexpr int64_t kMostTimeout = INT32_MAX;
 
-// Members that ask for something no profile of ours has; empty ones ask for nothing.
+// Members that have no counterpart here. An empty value requests nothing.
 constexpr std::string_view kUnknownHere[] = {"mcp", "iam", "volumeMounts"};
 
 bool asks_for_nothing(const Json* value) {
   return !value || value->is_null() || (value->is_structured() && value->empty());
 }
 
-// "base", "base:stable" or the id of a snapshot.
+// "base", "base:stable" or a snapshot's id.
 void read_template(ObjectReader& reader, CreateRequest& request) {
   reader.require("templateID");
   std::string name = reader.text("templateID", {.min = 1, .max = 256}).value_or("");
@@ -56,7 +56,7 @@ CreateRequest create_request_from(const Json& body, int64_t default_timeout) {
   read_template(reader, request);
   read_life(reader, reader.problems(), request, default_timeout);
   read_network(reader, reader.problems(), request);
-  // There is no sandbox without a token: who asks for less than that gets more.
+  // Every sandbox requires a token, so `secure` makes no difference.
   reader.boolean("secure");
   if (const auto internet = reader.boolean("allow_internet_access"))
     request.body["network"] = {{"default", *internet ? "allow" : "deny"}};

@@ -8,19 +8,20 @@
 
 namespace sandgate::compat::e2b {
 
-// POST /sandboxes in our words. What only a profile can decide is kept apart, to be compared.
+// A parsed POST /sandboxes. Settings that only a profile can determine are separate members, to be
+// compared with the profile by check_honours().
 struct CreateRequest {
-  std::string profile;  // a reference; empty when the template is a snapshot
+  std::string profile;  // a reference; empty if the template is a snapshot
   std::optional<SnapshotId> snapshot;
-  Json body = Json::object();  // of POST /v1/sandboxes, without profile and snapshot
+  Json body = Json::object();  // for POST /v1/sandboxes, without profile and snapshot
   std::optional<bool> auto_pause, auto_resume;
   bool public_ports = true;
 };
 
-// Strict: what cannot be honoured is Error(invalid), with its path in the client's body.
+// Throws Error(invalid), with paths in the client's body, for anything that cannot be honoured.
 CreateRequest create_request_from(const Json& body, int64_t default_timeout);
 
-// Throws Error(invalid) when the profile decides otherwise than the client wants.
+// Throws Error(invalid) if the client asks for something else than the profile says.
 void check_honours(const Profile& profile, const CreateRequest& request);
 
 }  // namespace sandgate::compat::e2b

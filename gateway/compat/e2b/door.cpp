@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kControl = "/e2b/";
 
-// The port of a sandbox that a data listener does not lead to.
+// The answer for a sandbox port that the data plane does not serve.
 http::Response not_open(const BoxAddress& address) {
   const Json told{{"code", 502},
                   {"message", "The sandbox is running but port is not open"},

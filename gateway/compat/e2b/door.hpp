@@ -5,13 +5,13 @@
 
 namespace sandgate::compat::e2b {
 
-// Stands before the API and before the data planes, on each listener one: tells what is for which,
-// and words the failures of both as these clients read them.
+// The entry of a listener. Dispatches requests to the API or the data plane, and renders the
+// failures of /e2b and the data plane in E2B's format.
 class Door final : public http::Responder {
  public:
   struct Settings {
-    std::string domain;  // hosts "<port>-<id>.<domain>"; empty: none
-    bool data_listener = false;  // whatever does not come by such a host is for a data plane
+    std::string domain;  // hosts are "<port>-<id>.<domain>"; empty: none
+    bool data_listener = false;  // requests without such a host go to the data plane
   };
   Door(http::Responder& api, http::Responder& data, Settings settings)
       : api_(api), data_(data), settings_(std::move(settings)) {}

@@ -67,7 +67,7 @@ std::vector<Json> change_events(const FileChange& change, std::string_view direc
     case FileChangeKind::overflow:
       break;
   }
-  // Who is not told that changes were lost takes what he saw for all there were.
+  // Without an error the client would take the events received for all of them.
   throw Error(ErrorCode::unavailable, "changes came faster than they were read: some are lost");
 }
 

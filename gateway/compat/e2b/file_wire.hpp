@@ -7,17 +7,18 @@
 #include "providers/file_watch.hpp"
 #include "providers/sandbox.hpp"
 
-// Between files and the messages of filesystem.Filesystem. Pure.
+// Converts between files and the messages of filesystem.Filesystem. Pure.
 namespace sandgate::compat::e2b {
 
-// "-rw-r--r--".
+// Returns permissions in the form "-rw-r--r--".
 std::string permissions_of(const FileEntry& entry);
-// EntryInfo; without owner and group, which no backend tells.
+// Returns an EntryInfo, without owner and group, which backends do not report.
 Json entry_json(const FileEntry& entry);
-// An item of the answer of an upload.
+// Returns an item of an upload's answer.
 Json written_json(const FileEntry& entry);
 
-// The events that a change in `directory` (absolute) is: a rename is two. Names are relative.
+// Returns the events of a change in `directory` (absolute); a rename is two events. Names are
+// relative to the directory. Throws Error(unavailable) for an overflow.
 std::vector<Json> change_events(const FileChange& change, std::string_view directory);
 
 }  // namespace sandgate::compat::e2b

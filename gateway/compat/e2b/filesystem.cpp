@@ -9,7 +9,7 @@ namespace sandgate::compat::e2b {
 namespace {
 
 constexpr int64_t kMostDepth = 64;
-constexpr size_t kMostEntries = 10'000;  // answered at once
+constexpr size_t kMostEntries = 10'000;  // per answer
 
 const SandboxId& sandbox_of(const http::Request& request) { return *request.caller.sandbox; }
 
@@ -28,7 +28,7 @@ http::Response entry_answer(const FileEntry& entry) {
   return http::Response::json(200, {{"entry", entry_json(entry)}});
 }
 
-// Connect has a code for what our own errors know as no failure.
+// Connect has a code for this case, which is not an error in our API.
 http::Response exists_already() {
   const Json told{{"code", "already_exists"}, {"message", "the directory is there already"}};
   return http::Response::json(409, told);
@@ -36,7 +36,7 @@ http::Response exists_already() {
 
 }  // namespace
 
-// A directory that is watched, and what names are relative to.
+// A directory that is watched; names in events are relative to it.
 struct Filesystem::Watched {
   OpenSandbox box;
   std::unique_ptr<FileWatch> watch;
@@ -97,7 +97,7 @@ Task<http::Response> Filesystem::remove(http::Request& request) {
   auto removing = box.provider->remove(box.backend_id, path, /*recursive=*/true);
   const auto outcome = co_await attempt(std::move(removing));
   const auto* error = std::get_if<Error>(&outcome);
-  // What is not there is removed, unless the sandbox itself is not there.
+  // A missing path counts as removed, unless the sandbox itself is missing.
   const bool missing = error && error->code == ErrorCode::not_found;
   if (missing) co_await box.provider->stat(box.backend_id, ".");
   if (error && !missing) throw *error;

@@ -5,7 +5,7 @@
 
 namespace sandgate::compat::e2b {
 
-// filesystem.Filesystem: the files of the caller's sandbox, as its own account.
+// The service filesystem.Filesystem: files of the caller's sandbox, accessed as its own account.
 class Filesystem {
  public:
   Filesystem(SandboxAccess& access, http::Admission& admission)

@@ -6,10 +6,10 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-constexpr std::chrono::seconds kApart{1};  // one reading and the next
-constexpr size_t kSlice = 256;  // tried before others on the loop get their turn
+constexpr std::chrono::seconds kApart{1};  // between two readings
+constexpr size_t kSlice = 256;  // entries per turn of the event loop
 
-// Whoever has one address of the newer kind has a whole network of them.
+// The owner of one IPv6 address usually controls its whole /64.
 std::string network_of(const std::string& address) {
   boost::system::error_code failure;
   const auto parsed = asio::ip::make_address(address, failure);
@@ -25,7 +25,7 @@ Task<void> give_turn() {
 
 }  // namespace
 
-// One of the searches that run.
+// A slot for a running search.
 class LiveTokens::Seat {
  public:
   Seat(LiveTokens& of, const std::string& address) : of_(of) {

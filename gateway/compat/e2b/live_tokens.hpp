@@ -12,20 +12,21 @@
 
 namespace sandgate::compat::e2b {
 
-// Whose token a signature was made with, for addresses that do not say which sandbox they are for:
-// tried one by one over the sandboxes that live. Who is not found waits, a second at most, for a
-// list that was read after he came; it is read once a second at most. Thread-safe.
+// Finds the sandbox whose token made a signature, for signed URLs that do not name a sandbox. Tries
+// the tokens of running and paused sandboxes from an index, which is read at most once a second.
+// After a miss, waits up to a second to try an index read after the request. Thread-safe.
 class LiveTokens {
  public:
-  static constexpr size_t kMost = 20'000;  // those that end last
-  // At once: each costs up to kMost hashes. Of one caller's address (IPv6: its /64) fewer, so that
-  // nobody has all of them.
+  static constexpr size_t kMost = 20'000;  // sandboxes in the index, latest expiry first
+  // Limits on concurrent searches, each of which costs up to kMost hashes. The lower limit is per
+  // client address (IPv6: per /64), so that one client cannot take all searches.
   static constexpr size_t kMaxSearches = 16, kMaxOfOne = 4;
 
   LiveTokens(Database& database, const AccessTokens& tokens)
       : database_(database), tokens_(tokens) {}
 
-  // Empty: of none. `address`: whose search it is. Throws Error(unavailable) when too many search.
+  // Returns empty if no token matches. `address` is the client's. Throws Error(unavailable) when a
+  // limit on searches is reached.
   Task<std::optional<SandboxId>> find(SignedFile file, std::string signature, std::string address);
 
  private:
@@ -34,7 +35,7 @@ class LiveTokens {
     std::string token;
   };
   struct Index {
-    std::chrono::steady_clock::time_point began;  // its reading
+    std::chrono::steady_clock::time_point began;  // when its reading began
     std::vector<Entry> entries;
   };
   using Shared = std::shared_ptr<const Index>;
@@ -47,8 +48,8 @@ class LiveTokens {
 
   Database& database_;
   const AccessTokens& tokens_;
-  std::mutex mutex_;  // of what follows
-  std::multiset<std::string> searching_;  // from where
+  std::mutex mutex_;  // guards the members below
+  std::multiset<std::string> searching_;  // addresses of running searches
   Shared index_ = std::make_shared<const Index>();
   std::chrono::steady_clock::time_point read_at_{};  // when the last reading began
 };

@@ -18,7 +18,7 @@ Error malformed(const char* what) {
   return Error(ErrorCode::invalid, std::string("the multipart body ") + what);
 }
 
-// The value of a parameter, quoted or not.
+// Returns the value of a parameter, quoted or not.
 std::string parameter(std::string_view text, std::string_view name) {
   const std::string wanted = std::string(name) + "=";
   for (size_t at = text.find(wanted); at != std::string_view::npos;
@@ -34,7 +34,7 @@ std::string parameter(std::string_view text, std::string_view name) {
   return "";
 }
 
-// What browsers escape in names, and nothing else (WHATWG, multipart/form-data).
+// Decodes what browsers escape in names, and nothing else (WHATWG, multipart/form-data).
 std::string unescaped(std::string text) {
   constexpr std::pair<std::string_view, char> kEscapes[] = {
       {"%22", '"'}, {"%0D", '\r'}, {"%0A", '\n'}};
@@ -57,11 +57,11 @@ MultipartReader::Part part_from(std::string_view disposition) {
   return {unescaped(parameter(disposition, "name")), unescaped(parameter(disposition, "filename"))};
 }
 
-// The first boundary may stand without a line before it.
+// `held_` starts with a line break, because the first boundary may have none before it.
 MultipartReader::MultipartReader(ByteSource& body, std::string_view boundary)
     : body_(body), mark_("\r\n--" + std::string(boundary)), held_("\r\n"), in_part_(true) {}
 
-// Whether there was more.
+// Returns false at the end of the body.
 Task<bool> MultipartReader::fill() {
   const size_t size = held_.size();
   held_.resize(size + kReadAhead);
@@ -74,7 +74,7 @@ Task<bool> MultipartReader::fill() {
 Task<size_t> MultipartReader::read(std::span<char> into) {
   while (in_part_) {
     const size_t mark = held_.find(mark_);
-    // Without a mark, its beginning may still be at the end of what is held.
+    // The last bytes held may be the start of a mark.
     const size_t plain = mark != std::string::npos     ? mark
                          : held_.size() > mark_.size() ? held_.size() - mark_.size()
                                                        : 0;
@@ -94,7 +94,7 @@ Task<size_t> MultipartReader::read(std::span<char> into) {
   co_return 0;
 }
 
-// The header lines up to the empty one; nothing after the last part.
+// Returns the header lines of a part; empty after the last part.
 Task<std::optional<std::string>> MultipartReader::read_head() {
   for (;;) {
     if (held_.starts_with("--")) co_return std::nullopt;

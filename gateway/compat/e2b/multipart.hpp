@@ -7,21 +7,22 @@
 
 namespace sandgate::compat::e2b {
 
-// The boundary of "multipart/form-data; boundary=…". Throws Error(invalid) without a usable one.
+// Returns the boundary of "multipart/form-data; boundary=…". Throws Error(invalid) if there is no
+// usable one.
 std::string boundary_of(std::string_view content_type);
 
-// The parts of a multipart/form-data body (RFC 7578), one after the other, in bounded memory:
-// read() gives the bytes of the part that next() told of. Both throw Error(invalid) for bad
-// framing.
+// Reads the parts of a multipart/form-data body (RFC 7578) in order, in bounded memory. read()
+// returns the bytes of the part that next() returned. Both throw Error(invalid) for malformed
+// bodies.
 class MultipartReader : public ByteSource {
  public:
   struct Part {
     std::string name, file_name;  // as in Content-Disposition
   };
-  // `body` must outlive it.
+  // `body` must outlive this object.
   MultipartReader(ByteSource& body, std::string_view boundary);
 
-  // What is left of the part before is dropped. Empty: that was the last.
+  // Skips the rest of the current part and returns the next; empty after the last.
   Task<std::optional<Part>> next();
   Task<size_t> read(std::span<char> into) override;
 
@@ -31,13 +32,13 @@ class MultipartReader : public ByteSource {
 
   ByteSource& body_;
   const std::string mark_;  // "\r\n--boundary"
-  std::string held_;  // read and not yet given away
-  std::string dropped_;  // of a part that nobody wants
+  std::string held_;  // read but not yet returned
+  std::string dropped_;  // scratch space for skipped bytes
   size_t parts_ = 0;
   bool in_part_ = false, ended_ = false;
 };
 
-// One header line's name and file name; escapes of browsers resolved.
+// Parses the value of a Content-Disposition header; decodes the escapes of browsers.
 MultipartReader::Part part_from(std::string_view disposition);
 
 }  // namespace sandgate::compat::e2b

@@ -9,7 +9,7 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-// As POST …/exec has them: Linux takes at most 128 KiB per argument, its NUL included.
+// As in POST …/exec: Linux accepts at most 128 KiB per argument, including its NUL.
 constexpr TextRule kArgument{0, (128 << 10) - 1};
 constexpr size_t kMostArguments = 4096, kMostVariables = 1024;
 constexpr size_t kIdDigits = 24;
@@ -40,7 +40,7 @@ std::string status_of(const ProcessExit& exit) {
 uint32_t pid_of(std::string_view process_id) {
   const std::string hash = sha256_hex(process_id);
   const auto number = static_cast<uint32_t>(std::stoul(hash.substr(0, 8), nullptr, 16));
-  // Positive also where a client keeps it as a signed number.
+  // Positive as a signed 32-bit number too, and never 0.
   return (number & 0x7FFFFFFF) | 0x40000000;
 }
 

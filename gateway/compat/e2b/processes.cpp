@@ -8,14 +8,14 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-// 16 MiB of input as base64, and room for what is around it.
+// 16 MiB of input as base64, plus the rest of the message.
 constexpr size_t kMaxBodyBytes = 24 << 20;
-// Past everything a process wrote: only what comes after is shown.
+// Beyond the end of the output: only later output is shown.
 constexpr uint64_t kFromNow = UINT64_MAX;
 
 const SandboxId& box_of(const http::Request& request) { return *request.caller.sandbox; }
 
-// One process as an answer's messages.
+// A process that a streamed answer follows.
 struct Followed {
   OpenSandbox box;
   std::unique_ptr<ProcessStream> stream;
@@ -48,14 +48,14 @@ http::Response stream_of(const http::Request& request, std::shared_ptr<Followed>
   return message_stream(std::move(stream));
 }
 
-// Clients know an unknown account as one that could not log in.
+// Clients expect `unauthenticated` for an unknown account.
 Error as_login(Error error) {
   for (const FieldProblem& field : error.fields)
     if (field.path == "/user") error.code = ErrorCode::unauthenticated;
   return error;
 }
 
-// What cannot be done because the process has just ended: clients know it as one that is not there.
+// A conflict means that the process has just ended, which clients expect as not_found.
 Task<void> on_running(Task<void> work) {
   const auto outcome = co_await attempt(std::move(work));
   const auto* error = std::get_if<Error>(&outcome);
@@ -64,7 +64,7 @@ Task<void> on_running(Task<void> work) {
   if (error) throw *error;
 }
 
-// {"input":{"stdin":…}} or {"input":{"pty":…}}.
+// The message is {"input":{"stdin":…}} or {"input":{"pty":…}}.
 Task<void> write_input(const OpenSandbox& box, const ProcessInfo& process, const Json& message) {
   const Json input = object_of(message, "input");
   const bool pty = has_member(input, "pty");
@@ -75,7 +75,7 @@ Task<void> write_input(const OpenSandbox& box, const ProcessInfo& process, const
   co_await on_running(std::move(writing));
 }
 
-// A process that took its input for closed from the start must not wait for any.
+// A process started without stdin must not wait for input.
 Task<void> close_unless(bool open, ProcessStream& stream) {
   if (!open) co_await attempt(stream.close_stdin());
 }
@@ -86,7 +86,7 @@ Task<OpenSandbox> Processes::open(const http::Request& request, Verb verb) {
   return access_.open(request.caller, box_of(request).value, verb);
 }
 
-// Throws Error(not_found) for one that has ended, too.
+// Also throws Error(not_found) for a process that has ended.
 Task<ProcessInfo> Processes::running(OpenSandbox box, Selector selector) {
   const auto all = co_await box.provider->processes(box.backend_id);
   for (const ProcessInfo& process : all)
@@ -103,7 +103,7 @@ Task<http::Response> Processes::start(http::Request& request) {
   auto process = std::make_shared<Followed>();
   process->box = co_await open(request, Verb::exec);
   if (command.pty) api::require_verb(process->box, Verb::pty);
-  // Found again by other connections where the backend can do that.
+  // Lets other connections find the process, if the backend can.
   command.background = process->box.provider->descriptor().can(Verb::background);
   process->pty = command.pty.has_value();
   auto starting = api::start_program(process->box, command);

@@ -5,8 +5,8 @@
 
 namespace sandgate::compat::e2b {
 
-// process.Process: programs in the caller's sandbox. They outlive the connection that started
-// them, and are found again by number or tag.
+// The service process.Process: programs in the caller's sandbox. Programs outlive the connection
+// that started them and can be found by number or tag.
 class Processes {
  public:
   explicit Processes(SandboxAccess& access) : access_(access) {}

@@ -17,7 +17,7 @@ constexpr std::string_view kUnaryType = "application/json",
 constexpr size_t kHeadSize = 5;
 constexpr size_t kMessagesATurn = 64;
 constexpr size_t kPiece = 64 << 10;
-constexpr int64_t kLongestMs = 9'999'999'999;  // ten digits, as the protocol has it
+constexpr int64_t kLongestMs = 9'999'999'999;  // ten digits, the protocol's limit
 
 std::string_view media_type(const http::Request& request) {
   const std::string_view type = request.headers.find("Content-Type").value_or("");
@@ -28,7 +28,7 @@ bool is_compressed(const http::Request& request, std::string_view header) {
   return request.headers.find(header).value_or("identity") != "identity";
 }
 
-// The length of the message behind an envelope's first bytes.
+// Returns the length of the message from the head of its envelope.
 size_t message_length(std::string_view head) {
   if (head.size() < kHeadSize) throw Error(ErrorCode::invalid, "the envelope is cut off");
   if (head[0] & 1) throw Error(ErrorCode::unsupported, "compressed messages are not taken");
@@ -68,8 +68,8 @@ std::optional<int64_t> header_number(const http::Request& request, std::string_v
   return number;
 }
 
-// Ends with the stream's own end, also when what it tells fails; only a client that is gone is
-// thrown.
+// Sends the messages and then the end of the stream, which carries the failure of `produce` if
+// there is one. Throws only if the client is gone.
 Task<std::monostate> produce_all(const MessageStream& stream, http::SharedSink& sink) {
   MessageWriter writer(sink);
   std::exception_ptr failure;
@@ -122,7 +122,7 @@ void check_stream(const http::Request& request) {
     throw Error(ErrorCode::unsupported, "only a stream of plain JSON messages is taken here");
 }
 
-// Whether there are that many; false at the end.
+// Whether at least that many bytes are held; false at the end of the stream.
 Task<bool> MessageSource::hold(size_t bytes) {
   while (held_.size() - taken_ < bytes) {
     held_.erase(0, std::exchange(taken_, 0));
@@ -138,7 +138,7 @@ Task<bool> MessageSource::hold(size_t bytes) {
 }
 
 Task<std::optional<Json>> MessageSource::next() {
-  // Thousands of small ones may be in one piece: others have their turn.
+  // One read may contain thousands of small messages, so other coroutines get a turn.
   if (++messages_ % kMessagesATurn == 0) co_await asio::post(asio::use_awaitable);
   const bool more = co_await hold(kHeadSize);
   if (!more) co_return std::nullopt;

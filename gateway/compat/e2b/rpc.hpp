@@ -7,49 +7,50 @@
 #include "gateway/http/response.hpp"
 #include "gateway/http/shared_sink.hpp"
 
-// The Connect protocol (connectrpc.com) with its JSON codec, as a server of single calls and of
-// streams of answers.
+// The server side of the Connect protocol (connectrpc.com) with its JSON codec: unary calls and
+// streams.
 namespace sandgate::compat::e2b {
 
-// The one message of a request: a JSON body, or one envelope, neither compressed. Throws
-// Error(invalid) for what is none, Error(unsupported) for other codecs and compression.
+// Parses the single message of a request: a JSON body or one envelope. Throws Error(invalid) for a
+// malformed message, Error(unsupported) for other codecs and compression.
 Json message_of(const http::Request& request);
 
-// The messages of a streamed request, one after the other, each at most kMost bytes.
+// Reads the messages of a streamed request, each at most kMost bytes.
 class MessageSource {
  public:
   static constexpr size_t kMost = 4 << 20;
 
-  // `body` must outlive it.
+  // `body` must outlive this object.
   explicit MessageSource(ByteSource& body) : body_(body) {}
-  // Empty at the end. Throws what message_of() throws.
+  // Returns empty at the end. Throws Error(invalid), Error(unsupported) for compression, or
+  // Error(too_large).
   Task<std::optional<Json>> next();
 
  private:
   Task<bool> hold(size_t bytes);
 
   ByteSource& body_;
-  std::string held_;  // read; given away up to `taken_`
+  std::string held_;  // bytes read; those before `taken_` are consumed
   size_t taken_ = 0, messages_ = 0;
 };
 
-// Throws Error(unsupported) for a request that is no stream of messages.
+// Throws Error(unsupported) unless the request is an uncompressed stream of JSON messages.
 void check_stream(const http::Request& request);
 
-// "Connect-Timeout-Ms": how long the caller wants what it starts to last; zero: no limit. Throws
+// Reads "Connect-Timeout-Ms", the client's limit for the call; zero: no limit. Throws
 // Error(invalid).
 std::chrono::milliseconds timeout_of(const http::Request& request);
 
-// bytes of proto3's JSON. Throws Error(invalid) naming the member.
+// Reads a `bytes` member of proto3 JSON (base64). Throws Error(invalid) naming the member.
 std::string bytes_of(const Json& object, const char* name);
-// An integer, also as a string. Throws Error(invalid) naming the member.
+// Reads an integer or its text; 0 if absent. Throws Error(invalid) naming the member.
 int64_t number_of(const Json& object, const char* name);
-// Whether the member is there; null is not.
+// Whether the member is present and not null.
 bool has_member(const Json& object, const char* name);
-// The member when it is an object; else an empty one.
+// Returns the member if it is an object, else an empty object.
 Json object_of(const Json& object, const char* name);
 
-// Where the messages of one answer go.
+// Writes the messages of a streamed answer.
 class MessageWriter {
  public:
   explicit MessageWriter(http::SharedSink& sink) : sink_(sink) {}
@@ -60,18 +61,18 @@ class MessageWriter {
 };
 
 struct MessageStream {
-  // Sends until it returns; an Error it throws is told as the end of the stream.
+  // Sends messages until it returns. An Error that it throws becomes the end of the stream.
   std::function<Task<void>(MessageWriter&)> produce;
-  Json sign_of_life;  // a message, whenever there was none for `interval`
+  Json sign_of_life;  // the keep-alive message, sent after `interval` of silence
   std::chrono::milliseconds interval{90'000};
-  std::chrono::milliseconds limit{0};  // then the end is deadline_exceeded; zero: none
+  std::chrono::milliseconds limit{0};  // then the stream ends with deadline_exceeded; zero: none
   std::string request_id;
 };
 http::Response message_stream(MessageStream stream);
-// The same of one empty message.
+// A streamed answer of one empty message.
 http::Response empty_stream();
 
-// What "Keepalive-Ping-Interval" (seconds) asks for, within sense.
+// Reads "Keepalive-Ping-Interval" (seconds), clamped to 1..300; default 90.
 std::chrono::milliseconds ping_interval_of(const http::Request& request);
 
 }  // namespace sandgate::compat::e2b

@@ -36,7 +36,7 @@ std::vector<SandboxState> states_from(std::string_view text) {
 
 http::Query page_query_of(const http::Query& query) {
   std::string text = "limit=" + std::to_string(query.integer("limit", 1, kMostItems, kMostItems));
-  // Cursors are safe in a URL; anything else is refused by its reader.
+  // Our cursors need no encoding; read_page refuses anything else.
   if (const auto token = query.find("nextToken"); token && !token->empty())
     text += "&cursor=" + *token;
   return http::Query(text);
@@ -54,7 +54,7 @@ ListRequest list_request_from(const http::Request& request) {
   ListRequest list{.limit = static_cast<size_t>(page.limit)};
   list.filter.tenant = request.tenant();
   list.filter.rows = page.rows_to_fetch();
-  // The older of the two lists shows what runs.
+  // The older version of the list defaults to running sandboxes.
   const bool old = !request.path.starts_with("/e2b/v2/");
   list.filter.states =
       states_from(request.query.find("state").value_or(old ? "running" : "running,paused"));

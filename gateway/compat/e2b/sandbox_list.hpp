@@ -5,21 +5,21 @@
 
 namespace sandgate::compat::e2b {
 
-// What a list asks for: ?metadata, ?state, ?limit, ?nextToken, ?template. Throws Error(invalid).
+// A parsed list request: ?metadata, ?state, ?limit, ?nextToken, ?template. Throws Error(invalid).
 struct ListRequest {
-  sandbox_rows::Filter filter;  // with one row more than is shown
+  sandbox_rows::Filter filter;  // fetches one row more than the limit
   size_t limit = 100;
 };
 ListRequest list_request_from(const http::Request& request);
 
-// The page, with X-Next-Token when another follows.
+// Renders a page, with X-Next-Token if another follows.
 http::Response list_answer(const std::vector<SandboxRecord>& rows, size_t limit,
                            const std::string& domain);
 
-// ?limit and ?nextToken with the names that pages of our own lists have. Throws Error(invalid).
+// Renames ?limit and ?nextToken to the parameters of our own lists. Throws Error(invalid).
 http::Query page_query_of(const http::Query& query);
 
-// "run%3D42" as a filter: clients encode keys and values once more than the query itself.
+// Parses "run%3D42" as a filter: clients percent-encode keys and values twice.
 std::map<std::string, std::string> metadata_from(std::string_view text);
 
 }  // namespace sandgate::compat::e2b

@@ -3,7 +3,7 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-// What of the data plane is served: clients ask for nothing that came later.
+// The envd version that is emulated, so that clients use no later features.
 constexpr std::string_view kDataVersion = "0.5.7";
 constexpr int64_t kMib = 1024 * 1024;
 

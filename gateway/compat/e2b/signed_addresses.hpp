@@ -4,11 +4,11 @@
 
 namespace sandgate::compat::e2b {
 
-// Stands before the data planes: a signed address of a file, which carries no token, is worth its
-// sandbox's token for this one request.
+// Accepts signed file URLs, which carry no token. Adds the sandbox's token to a request with a
+// valid signature and passes all requests on to the data plane.
 class SignedAddresses final : public http::Responder {
  public:
-  // `domain`: as of Door. All outlive it.
+  // `domain` as in Door. All references must outlive this object.
   SignedAddresses(http::Responder& data, const AccessTokens& tokens, LiveTokens& live,
                   const Clock& clock, std::string domain)
       : data_(data), tokens_(tokens), live_(live), clock_(clock), domain_(std::move(domain)) {}
@@ -19,7 +19,7 @@ class SignedAddresses final : public http::Responder {
   }
 
  private:
-  // Throws Error(unauthenticated) for a signature that is none.
+  // Throws Error(unauthenticated) for an invalid or expired signature.
   Task<void> take_signature(http::Request& request);
 
   http::Responder& data_;

@@ -42,7 +42,7 @@ std::unique_ptr<http::Responder> Surface::door(http::Responder& api, http::Respo
   return std::make_unique<Door>(api, data, Door::Settings{parts_.domain, data_listener});
 }
 
-// Looking does not wake: a paused sandbox is as far away as an ended one.
+// A health check does not resume a paused sandbox, which is reported like an ended one.
 Task<http::Response> Surface::health(http::Request& request) {
   const auto address = box_address(request, parts_.domain);
   if (!address) throw Error(ErrorCode::invalid, "say which sandbox is meant");

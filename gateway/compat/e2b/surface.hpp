@@ -13,8 +13,8 @@
 
 namespace sandgate::compat::e2b {
 
-// All of the surface, put together: its control plane is routes of the API, its data planes have a
-// table of their own, and the doors lead to both.
+// Assembles the E2B API. The control plane consists of routes of the v1 API's table, the data plane
+// has a table of its own, and doors dispatch to both.
 class Surface {
  public:
   struct Parts {
@@ -33,7 +33,7 @@ class Surface {
     const Clock& clock;
     Secret token_key;
     std::string domain;  // of ports' hosts; empty: none
-    size_t body_bytes = 1 << 20;  // of a JSON body, where its route says nothing else
+    size_t body_bytes = 1 << 20;  // default limit for JSON bodies
   };
   explicit Surface(Parts parts);
 
@@ -41,12 +41,12 @@ class Surface {
     control_.add_routes(routes);
     templates_.add_routes(routes);
   }
-  // Of bodies that begin from now on; see Parts. On any thread.
+  // Applies to bodies that start later; see Parts. Thread-safe.
   void set_body_bytes(size_t most) { data_.set_body_bytes(most); }
-  // Who answers for data planes.
+  // The responder of the data plane.
   http::Responder& data() { return signed_; }
-  // Before the API's own listener, or before one for data planes only. `api` and `data`, which
-  // lead to the API and to data(), must outlive it.
+  // Makes the entry of the API's own listener, or of one for the data plane only. `api` and `data`,
+  // which lead to the API and to data(), must outlive it.
   std::unique_ptr<http::Responder> door(http::Responder& api, http::Responder& data,
                                         bool data_listener);
 
@@ -64,7 +64,7 @@ class Surface {
   LiveTokens live_tokens_;
   http::Routes routes_;
   http::Dispatcher data_;
-  SignedAddresses signed_;  // before it
+  SignedAddresses signed_;  // passes requests to data_
 };
 
 }  // namespace sandgate::compat::e2b

@@ -22,7 +22,7 @@ Task<http::Response> Templates::create(http::Request& request) {
   co_return http::Response::json(201, template_json(document_of(made)));
 }
 
-// A page may show fewer than it could: what is left out of it is none of the sandbox's.
+// Filters each page of our own list, so a page may be shorter than its limit.
 Task<http::Response> Templates::list(http::Request& request) {
   const auto sandbox = request.query.find("sandboxID"), name = request.query.find("name");
   http::Request inner = request;

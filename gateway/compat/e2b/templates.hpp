@@ -3,7 +3,7 @@
 
 namespace sandgate::compat::e2b {
 
-// Snapshots, which these clients create sandboxes from as from templates.
+// Snapshots, which E2B's clients use as templates for sandboxes.
 class Templates {
  public:
   explicit Templates(api::SnapshotHandlers& snapshots) : snapshots_(snapshots) {}

@@ -20,7 +20,7 @@ std::string path_of(const http::Request& request) {
   return path_from(*path);
 }
 
-// What would be dropped is refused.
+// Rejects what would otherwise be ignored.
 void check_upload(const http::Request& request) {
   if (request.headers.find("Content-Encoding").value_or("identity") != "identity")
     throw Error(ErrorCode::invalid, "compressed uploads are not taken");
@@ -29,7 +29,7 @@ void check_upload(const http::Request& request) {
       throw Error(ErrorCode::invalid, "files have no metadata here");
 }
 
-// Who writes a file anew keeps what may be done with it.
+// An existing file keeps its permissions.
 Task<Json> write_one(const OpenSandbox& box, std::string path, ByteSource& bytes) {
   auto looking = box.provider->stat(box.backend_id, path);
   const auto there = co_await attempt(std::move(looking));
@@ -50,7 +50,7 @@ Task<http::Response> Transfers::read(http::Request& request) {
   co_return co_await api::download(box, request, path);
 }
 
-// Each part is a file; its name is its path, unless the address has one.
+// Each part named "file" is a file. Its path is ?path or else the part's file name.
 Task<Json> Transfers::write_parts(OpenSandbox box, const http::Request& request) {
   const auto type = request.headers.find("Content-Type").value_or("");
   MultipartReader parts(*request.stream, boundary_of(type));

@@ -4,7 +4,7 @@
 
 namespace sandgate::compat::e2b {
 
-// GET and POST /files: bytes of files of the caller's sandbox, as they arrive.
+// GET and POST /files: streams files from and to the caller's sandbox.
 class Transfers {
  public:
   explicit Transfers(SandboxAccess& access) : access_(access) {}

@@ -22,9 +22,9 @@ struct Watchers::Watcher {
   std::string directory;
   std::shared_ptr<void> permit;
 
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // guards the members below
   std::deque<Json> events;
-  size_t bytes = 0;  // of them, as text
+  size_t bytes = 0;  // size of `events` as text
   std::optional<Error> failure;
   bool removed = false;
   steady_clock::time_point asked_at = steady_clock::now();

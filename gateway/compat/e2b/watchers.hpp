@@ -11,18 +11,18 @@
 
 namespace sandgate::compat::e2b {
 
-// Watches whose events wait to be asked for. They live in this gateway's memory: until they are
-// removed, were not asked for in ten minutes, or their sandbox's backend ends them. Thread-safe.
+// File watches whose events clients poll. Watches live in this gateway's memory until they are
+// removed, have not been polled for ten minutes, or fail. Thread-safe.
 class Watchers {
  public:
   static constexpr size_t kMaxPerSandbox = 16, kMaxEvents = 4096, kMaxBytes = 1 << 20;
 
-  // Throws Error(quota_exceeded). `directory`: absolute, what names are relative to; `executor`: of
-  // the loop that the watch was begun on; `permit` is held while it lasts. Waiting events do not
-  // count as use of the sandbox.
+  // Returns the id of a new watcher. `directory` is absolute; names in events are relative to it.
+  // `executor` is that of the loop that started the watch. `permit` is held while the watcher
+  // exists. Buffered events do not count as use of the sandbox. Throws Error(quota_exceeded).
   std::string add(asio::any_io_executor executor, OpenSandbox box, std::unique_ptr<FileWatch> watch,
                   std::string directory, std::shared_ptr<void> permit);
-  // What came since the last time. Throws Error(not_found), and why the watch broke.
+  // Returns the events since the last call. Throws Error(not_found), or the failure of the watch.
   std::vector<Json> take(const SandboxId& sandbox, const std::string& watcher);
   void remove(const SandboxId& sandbox, const std::string& watcher);  // throws Error(not_found)
 

@@ -7,7 +7,7 @@ namespace sandgate::compat::e2b {
 namespace {
 
 constexpr std::string_view kStreamAnswer = "application/connect+json";
-// Clients know an ended sandbox by this sentence and by its status.
+// Clients recognise an ended sandbox by this message and by the status.
 constexpr std::string_view kGone = "The sandbox was not found";
 constexpr int kBadGateway = 502, kNoSpace = 507;
 
@@ -50,7 +50,7 @@ bool is_gone(const Error& error) {
   return error.code == ErrorCode::conflict && error.details.contains("state");
 }
 
-// What a client reads of an error is one line: the fields belong to it.
+// Clients show only the message, so problems of fields are appended to it.
 Error error_of(const Json& problem) {
   std::string message = problem.value("detail", "");
   for (const Json& field : problem.value("fields", Json::array()))

@@ -5,24 +5,24 @@
 #include "gateway/http/request.hpp"
 #include "gateway/http/response.hpp"
 
-// Our errors in the words of these clients. Pure.
+// Renders errors in E2B's formats. Pure.
 namespace sandgate::compat::e2b {
 
 enum class Shape {
   control,  // {"code":404,"message":…}
-  file,  // the same, with statuses of its own
+  file,  // the same, with some other statuses
   unary,  // {"code":"not_found","message":…}: Connect
-  stream,  // the same as the last envelope of a Connect stream, under 200
+  stream,  // as a unary error, in the last envelope of a Connect stream with status 200
 };
 
-// How a request of the data plane is answered when it fails.
+// The format of a data-plane request's failures.
 Shape shape_of(const http::Request& request);
 
-// An answer with a problem document, reworded; other answers as they are. `sandbox` is named where
-// it is not there (any more).
+// Rewrites an answer that is a problem document; returns other answers unchanged. `sandbox` is
+// named in the error of a sandbox that has ended.
 http::Response worded(http::Response answer, Shape shape, std::string_view sandbox);
 
-// {"code":…,"message":…} as Connect has it.
+// {"code":…,"message":…} as in Connect.
 Json connect_error(const Error& error);
 
 }  // namespace sandgate::compat::e2b

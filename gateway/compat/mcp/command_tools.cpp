@@ -3,7 +3,7 @@
 namespace sandgate::compat::mcp {
 namespace {
 
-// Linux takes at most 128 KiB per argument, its NUL included.
+// Linux accepts at most 128 KiB per argument, including its NUL.
 constexpr TextRule kProgram{1, (128 << 10) - 1};
 constexpr int64_t kLongestMs = 3'600'000;
 // Most clients wait a minute for an answer.

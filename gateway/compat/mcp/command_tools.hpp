@@ -1,7 +1,7 @@
 #pragma once
 #include "gateway/compat/mcp/tool.hpp"
 
-// Programs in a sandbox.
+// Tools that run programs in a sandbox.
 namespace sandgate::compat::mcp {
 
 Tool run_command_tool();

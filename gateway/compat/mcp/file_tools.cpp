@@ -39,7 +39,7 @@ Json show_read(const Answer& answer, const Plan& plan) {
   return shown;
 }
 
-// As it is: text may hold any character here, NUL included.
+// Not read by text(), which restricts characters: content may contain NUL.
 std::string content_of(ArgumentReader& arguments) {
   arguments->require("content");
   const Json* content = arguments->any("content");

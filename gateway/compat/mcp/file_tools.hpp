@@ -1,7 +1,7 @@
 #pragma once
 #include "gateway/compat/mcp/tool.hpp"
 
-// Files in a sandbox. Relative paths start at the home of its user.
+// Tools for files in a sandbox. Relative paths start at the home of the sandbox's user.
 namespace sandgate::compat::mcp {
 
 Tool read_file_tool();

@@ -7,7 +7,7 @@
 namespace sandgate::compat::mcp {
 namespace {
 
-// A file of 6 MiB as base64, with room for the rest of its message.
+// A file of 6 MiB as base64, plus the rest of the message.
 constexpr size_t kMaxBodyBytes = (8 << 20) + (64 << 10);
 constexpr std::chrono::seconds kProgressEvery{5};
 
@@ -21,7 +21,7 @@ Json tool_list() {
   return {{"tools", std::move(list)}};
 }
 
-// What progress is told under; null: nobody asks for it.
+// Returns the token for progress notifications; null if none are requested.
 Json progress_token(const Json& params) {
   const auto meta = params.find("_meta");
   if (meta == params.end() || !meta->is_object()) return nullptr;
@@ -35,7 +35,7 @@ Task<void> tell(http::EventWriter& writer, const Json& message) {
   co_await writer.send(std::move(event));
 }
 
-// Seconds, so that clients that wait for the next sign of life go on waiting.
+// Reports elapsed seconds, which resets the timeout of clients that wait for progress.
 Task<void> tell_progress(http::EventWriter& writer, Json token) {
   for (int64_t seconds = kProgressEvery.count();; seconds += kProgressEvery.count()) {
     co_await sleep_for(kProgressEvery);

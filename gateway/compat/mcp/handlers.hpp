@@ -5,12 +5,13 @@
 
 namespace sandgate::compat::mcp {
 
-// /mcp: POST takes one message, DELETE ends the session. GET is 405: nothing is sent unasked.
+// /mcp: POST accepts one message, DELETE ends the session. GET is 405, because the server sends no
+// unsolicited messages.
 class Handlers {
  public:
   struct Settings {
-    std::string profile;  // of sessions' own sandboxes; empty: they have none
-    std::string origins;  // see check_origin
+    std::string profile;  // of sessions' own sandboxes; empty: sessions have none
+    std::string origins;  // as `allowed` in check_origin
     std::string version;  // of this server
   };
   Handlers(Sessions& sessions, ToolCalls::Ask ask, Settings settings)

@@ -7,7 +7,7 @@
 // JSON-RPC 2.0 as MCP uses it: one message per body, no batches. Pure.
 namespace sandgate::compat::mcp {
 
-// The error codes of JSON-RPC.
+// JSON-RPC's error codes.
 enum class RpcCode : int {
   parse_error = -32700,
   invalid_request = -32600,
@@ -16,17 +16,17 @@ enum class RpcCode : int {
 };
 
 struct Message {
-  Json id;  // of a request: text of at most 256 bytes, or a whole number; else null
-  std::string method;  // empty: an answer to a request, which nobody made
+  Json id;  // text of at most 256 bytes, or an integer; null for a notification
+  std::string method;  // empty: a response, although this server sends no requests
   Json params = Json::object();
 
   bool is_request() const { return !id.is_null() && !method.empty(); }
 };
 
-// A body as it was understood.
+// The result of parsing a body.
 struct Received {
   Message message;
-  Json refusal;  // what to answer (400) when it is no message; else null
+  Json refusal;  // the answer (400) if the body is not a message; else null
 };
 Received receive(std::string_view body);
 

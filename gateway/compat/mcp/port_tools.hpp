@@ -1,7 +1,7 @@
 #pragma once
 #include "gateway/compat/mcp/tool.hpp"
 
-// Servers in a sandbox that are reached from outside.
+// Tools that expose servers in a sandbox.
 namespace sandgate::compat::mcp {
 
 Tool expose_port_tool();

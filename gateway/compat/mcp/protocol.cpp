@@ -8,14 +8,14 @@
 namespace sandgate::compat::mcp {
 namespace {
 
-// Newest first.
+// newest first
 constexpr std::array<std::string_view, 3> kVersions{"2025-11-25", "2025-06-18", "2025-03-26"};
 
 bool is_known(std::string_view version) {
   return std::ranges::find(kVersions, version) != kVersions.end();
 }
 
-// "http://localhost:3000" is "localhost"; empty for what is no origin of http.
+// "http://localhost:3000" yields "localhost"; empty if it is not an http origin.
 std::string_view host_of(std::string_view origin) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!origin.starts_with(scheme)) continue;

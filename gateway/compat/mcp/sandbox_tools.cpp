@@ -59,7 +59,7 @@ Plan plan_kill(const Json& given) {
   return plan;
 }
 
-// 202: the backend did not answer, and is asked again.
+// 202: the backend did not answer, and the kill is retried.
 Json show_killed(const Answer& answer, const Plan&) {
   return {{"state", answer.status == 204 ? "stopped" : "stopping"}};
 }

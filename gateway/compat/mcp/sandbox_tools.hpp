@@ -1,7 +1,7 @@
 #pragma once
 #include "gateway/compat/mcp/tool.hpp"
 
-// Sandboxes themselves.
+// Tools that create, list and end sandboxes.
 namespace sandgate::compat::mcp {
 
 Tool sandbox_create_tool();

@@ -20,7 +20,7 @@ SessionId id_of(const http::Request& request) {
   return std::move(*id);
 }
 
-// Clients often go without a word. Those whose sandbox lives stay.
+// Many clients disappear without ending their session. Sessions with a live sandbox are kept.
 int64_t end_idle(pqxx::work& tx, const TenantId& tenant) {
   return tx
       .exec_params(
@@ -46,7 +46,7 @@ void insert(pqxx::work& tx, const SessionId& id, const TenantId& tenant, const s
   throw Error(ErrorCode::quota_exceeded, "the tenant has too many MCP sessions: end some");
 }
 
-// With the sandbox that lives in its scope.
+// Joins the session with the live sandbox in its scope.
 constexpr const char* kFind =
     "SELECT session.used_at < now() - interval '1 minute' AS stale, sandbox.id AS sandbox,"
     " sandbox.state FROM mcp_session AS session LEFT JOIN sandbox ON"
@@ -108,7 +108,7 @@ Task<void> Sessions::end_sandboxes(std::vector<Left> left) {
   co_await for_each(std::move(left), kEndsAtOnce, std::move(end_one));
 }
 
-// The row first: whatever happens then, the sweep finds what is left.
+// The row is ended first, so that a later sweep finds sandboxes that could not be ended.
 Task<void> Sessions::end(const http::Request& request) {
   const SessionId id = id_of(request);
   auto work = [id, tenant = request.tenant(), key = request.caller.key_id](pqxx::work& tx) {
@@ -130,7 +130,7 @@ Task<void> Sessions::sweep() {
     tx.exec(
         "UPDATE mcp_session SET ended_at = now() WHERE ended_at IS NULL"
         " AND used_at < now() - interval '1 day'");
-    // A create that was on its way when its session ended is over by then.
+    // By then a create that was running when its session ended has finished.
     tx.exec(
         "DELETE FROM mcp_session WHERE ended_at < now() - interval '1 hour' AND NOT EXISTS"
         " (SELECT FROM sandbox WHERE sandbox.tenant = mcp_session.tenant"

@@ -11,42 +11,44 @@ namespace sandgate::compat::mcp {
 
 using SessionId = Id<'m', 's'>;
 
-// An open session, as it is found.
+// An open session.
 struct Session {
   SessionId id;
-  std::string sandbox;  // its own one that has not ended; empty: none
-  bool runs = false;  // that one
+  std::string sandbox;  // id of its own sandbox, unless that has ended; empty: none
+  bool runs = false;  // whether that sandbox is running
 };
 
-// Sessions as rows, so that every gateway of the database knows them, also after a restart. A
-// session is of one key of one tenant; to all others it does not exist. One that nobody used for a
-// day ends. With a session ends its sandbox.
+// MCP sessions, stored in the database, so that all its gateways know them and they survive
+// restarts. A session belongs to one key of one tenant and is invisible to others. It ends, with
+// its sandbox, after a day without use.
 class Sessions {
  public:
-  // Of one tenant at a time.
+  // Open sessions per tenant. At the limit, sessions without a sandbox that were idle for ten
+  // minutes are ended.
   static constexpr int64_t kMostOpen = 10'000;
 
   Sessions(Database& database, Lifecycle& lifecycle) : database_(database), lifecycle_(lifecycle) {}
 
-  // Throws Error(quota_exceeded) when the tenant has too many, Error(invalid) without a tenant.
+  // Throws Error(quota_exceeded) at the limit of sessions, Error(invalid) without a tenant.
   Task<SessionId> open(const http::Request& request);
-  // The session that the request's Mcp-Session-Id names, used now. Throws Error(invalid) without
-  // the header, Error(not_found) for one that is unknown, has ended or is somebody else's.
+  // Returns the session in the header Mcp-Session-Id and marks it as used. Throws Error(invalid)
+  // without the header, Error(not_found) if the session is unknown, has ended or belongs to another
+  // key.
   Task<Session> find(const http::Request& request);
-  // Ends it and its sandbox. Throws as find.
+  // Ends the session and its sandbox. Throws as find() does.
   Task<void> end(const http::Request& request);
-  // Ends what nobody used, and the sandboxes that sessions left behind; forgets old ones.
+  // Ends unused sessions and sandboxes of ended sessions; deletes sessions that ended an hour ago.
   Task<void> sweep();
 
  private:
-  // Sandboxes by tenant and id.
+  // A sandbox that outlived its session.
   using Left = std::pair<TenantId, SandboxId>;
-  // Of sessions that ended what lives in their scopes: of one of them, or (empty) of all.
+  // Returns live sandboxes of ended sessions: of `session`, or of all if empty; at most 500.
   static std::vector<Left> left_behind(pqxx::work& tx, const std::string& session);
   Task<void> end_sandboxes(std::vector<Left> left);
 
   Database& database_;
-  Lifecycle& lifecycle_;  // ends their sandboxes
+  Lifecycle& lifecycle_;  // ends sandboxes
 };
 
 }  // namespace sandgate::compat::mcp

@@ -73,9 +73,9 @@ void ArgumentReader::finish() {
 
 Plan plan_in(ArgumentReader& arguments, Where where, http::Method method, std::string path) {
   Plan plan{.where = where, .method = method, .path = std::move(path)};
-  // Models give an empty text for what they leave out.
+  // Models pass an empty text for omitted arguments.
   plan.sandbox = arguments->text("sandbox_id", {0, 64}).value_or("");
-  // It becomes a part of a path.
+  // The id becomes part of a path.
   if (!plan.sandbox.empty() && !SandboxId::parse(plan.sandbox))
     throw Error::not_found("sandbox", plan.sandbox);
   return plan;

@@ -18,7 +18,7 @@ class GivenBytes : public ByteSource {
   std::string_view left_;
 };
 
-// Takes a file's first bytes; the rest is not asked for.
+// Collects the first bytes of a file and aborts the rest.
 class FirstBytes : public http::BodySink {
  public:
   struct Full {};
@@ -49,13 +49,13 @@ Json entry_of(const http::Response& response) {
   return Json::object();
 }
 
-// A refusal that its handler made an answer of.
+// The Error of a refusal that a handler returned as an answer.
 Error refusal_of(const Json& problem) {
   const auto code = error_code_from(problem.value("code", ""));
   return Error(code.value_or(ErrorCode::internal), problem.value("detail", "the call failed"));
 }
 
-// A route's parameter is an argument of its tool, which has no query.
+// Query parameters of the route are arguments of the tool, so paths are renamed.
 Error naming_arguments(const Error& error) {
   std::string detail = error.what();
   if (detail.starts_with('?')) detail[0] = '/';
@@ -75,7 +75,7 @@ http::Request request_for(const ToolCall& call, const Plan& plan, const std::str
   request.path = request.target;
   for (const auto& [name, value] : plan.query) request.query.add(name, value);
   if (!plan.body.is_null()) request.body = plan.body.dump();
-  // One byte more tells whether there is more.
+  // One extra byte shows whether there is more.
   if (plan.offset > 0)
     request.headers.add("Range", "bytes=" + std::to_string(plan.offset) + "-" +
                                      std::to_string(plan.offset + kFileBytes));
@@ -137,7 +137,7 @@ Task<Answer> ToolCalls::ask(std::shared_ptr<const ToolCall> call, const Plan& pl
     co_await take_bytes(*stream, answer);
     co_return answer;
   }
-  // From the end of a file on there is nothing, yet.
+  // Reading at the end of a file yields nothing rather than an error.
   if (response.status == 416 && answer.entry.value("size", Json()) == plan.offset) co_return answer;
   const auto& text = std::get<std::string>(response.body);
   if (!text.empty()) answer.json = Json::parse(text);
