@@ -3,8 +3,9 @@
 
 namespace sandgate {
 
-// settings {region, api_url, interpreter, network, keep_alive_seconds, limits}, all but region with
-// defaults; credentials {access_key_id, secret_access_key, session_token}, the last one optional.
+// Settings {region, api_url, interpreter, network, keep_alive_seconds, limits}, of which only
+// region is required; credentials {access_key_id, secret_access_key} and an optional
+// {session_token}.
 ProviderKind agentcore_kind();
 
 }  // namespace sandgate

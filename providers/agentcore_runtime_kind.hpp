@@ -3,8 +3,8 @@
 
 namespace sandgate {
 
-// settings {runtime, qualifier, api_url, control_url, network, limits}, all but runtime with
-// defaults; credentials {access_key_id, secret_access_key, session_token}, the last one optional.
+// Settings {runtime, qualifier, api_url, control_url, network, limits}, of which only runtime is
+// required; credentials {access_key_id, secret_access_key} and an optional {session_token}.
 ProviderKind agentcore_runtime_kind();
 
 }  // namespace sandgate

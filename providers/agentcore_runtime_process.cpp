@@ -39,7 +39,7 @@ Task<void> AgentcoreRuntimeProcess::start() {
     word = out_.lines.next();
   }
   if (*word == agentcore_runtime::kHere) co_return;
-  exit(0);  // nothing runs
+  exit(0);  // marks the process as ended, since nothing runs
   if (*word == agentcore_runtime::kNowhere)
     throw Error::invalid("/cwd", "is no directory in the sandbox");
   if (*word != agentcore_runtime::kGone) throw not_its_api("agentcore_runtime");

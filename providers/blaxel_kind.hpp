@@ -3,7 +3,7 @@
 
 namespace sandgate {
 
-// settings {workspace} and {api_url, image, region, snapshots, limits} with defaults; credentials
+// Settings {workspace} and, optional, {api_url, image, region, snapshots, limits}; credentials
 // {api_key}.
 ProviderKind blaxel_kind();
 

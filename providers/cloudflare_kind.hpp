@@ -3,7 +3,7 @@
 
 namespace sandgate {
 
-// settings {api_url} and, with defaults, {network, instance_type, limits}; credentials {api_key}.
+// Settings {api_url} and, optional, {network, instance_type, limits}; credentials {api_key}.
 ProviderKind cloudflare_kind();
 
 }  // namespace sandgate

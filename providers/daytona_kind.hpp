@@ -3,8 +3,7 @@
 
 namespace sandgate {
 
-// settings {api_url, snapshot, target, process_limit, limits}, all with defaults; credentials
-// {api_key}.
+// Settings {api_url, snapshot, target, process_limit, limits}, all optional; credentials {api_key}.
 ProviderKind daytona_kind();
 
 }  // namespace sandgate

@@ -72,7 +72,7 @@ struct DescriptorLimits {
 struct Descriptor {
   std::string provider;
   bool known = true;  // false: not yet fetched from the backend
-  // the machine of a backend that runs per gateway; empty: shared by all gateways
+  // The machine of a backend that runs per gateway; empty: shared by all gateways.
   std::string machine;
   Isolation isolation = Isolation::container;
   std::set<Persistence> persistence{Persistence::ephemeral};

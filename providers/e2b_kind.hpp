@@ -3,7 +3,7 @@
 
 namespace sandgate {
 
-// settings {api_url, domain, sandbox_url, template, region, isolation, limits}, all with defaults;
+// Settings {api_url, domain, sandbox_url, template, region, isolation, limits}, all optional;
 // credentials {api_key}.
 ProviderKind e2b_kind();
 

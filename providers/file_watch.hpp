@@ -7,7 +7,7 @@
 
 namespace sandgate {
 
-// overflow: changes were lost
+// `overflow` means that changes were lost.
 enum class FileChangeKind { create, write, remove, rename, overflow };
 
 std::string_view to_string(FileChangeKind kind);

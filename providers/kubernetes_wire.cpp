@@ -239,7 +239,7 @@ int to_status(std::string_view message) {
 
 Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
-  // the continue token of a list has expired
+  // The continue token of a list has expired.
   if (reply.status == 410) error.code = ErrorCode::unavailable;
   const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
   const std::string message = text_of(document, "message");

@@ -3,8 +3,8 @@
 
 namespace sandgate {
 
-// settings {api_url, team, project, image, registry, plan, isolation, keep_alive_seconds, limits},
-// all but project with defaults; credentials {api_token}.
+// Settings {api_url, team, project, image, registry, plan, isolation, keep_alive_seconds, limits},
+// of which only project is required; credentials {api_token}.
 ProviderKind northflank_kind();
 
 }  // namespace sandgate

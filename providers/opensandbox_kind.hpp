@@ -3,7 +3,7 @@
 
 namespace sandgate {
 
-// settings {api_url (required), sandbox_scheme, use_server_proxy, secure_access, pause_keeps,
+// Settings {api_url} and, optional, {sandbox_scheme, use_server_proxy, secure_access, pause_keeps,
 // isolation, egress_enforced, process_limit, disk_limit, image, region, limits}; credentials
 // {api_key}.
 ProviderKind opensandbox_kind();

@@ -17,7 +17,7 @@ class Writer {
   Writer& fixed64(uint32_t field, uint64_t bits);  // fixed64, or the bits of a double
   // Written even if empty, because presence matters for messages.
   Writer& message(uint32_t field, const Writer& value);
-  // an entry of a map<string, string>
+  // An entry of a map<string, string>.
   Writer& entry(uint32_t field, std::string_view key, std::string_view value);
 
   const std::string& bytes() const { return bytes_; }

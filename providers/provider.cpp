@@ -3,7 +3,7 @@
 namespace sandgate {
 namespace {
 
-// A coroutine, so that the refusal arrives where the answer would have.
+// A coroutine, so that the Error is thrown by co_await and not by the call.
 template <class T>
 Task<T> refuse(const Provider& provider, Verb verb) {
   const std::string name = provider.descriptor().provider;

@@ -53,15 +53,14 @@ class Provider {
   virtual Task<FileContent> read_file(std::string id, std::string path, ByteRange range);
   virtual Task<FileEntry> write_file(std::string id, std::string path, uint32_t mode,
                                      ByteSource& bytes);
-  virtual Task<FileEntry> stat(std::string id,
-                               // Does not follow a symlink at the end of the path.
-                               std::string path);
+  // Does not follow a symlink at the end of the path.
+  virtual Task<FileEntry> stat(std::string id, std::string path);
   // Entries down to `depth` levels, sorted by path; depth 1 is the directory's own entries.
   virtual Task<std::vector<FileEntry>> list_files(std::string id, std::string path, int depth);
   virtual Task<FileEntry> make_directory(std::string id, std::string path);
   virtual Task<FileEntry> move(std::string id, std::string from, std::string to);
   virtual Task<void> remove(std::string id, std::string path, bool recursive);
-  // a tar
+  // The archive is a tar.
   virtual Task<std::unique_ptr<ByteSource>> read_archive(std::string id, std::string path);
   virtual Task<void> write_archive(std::string id, std::string path, ByteSource& tar);
 

@@ -34,7 +34,7 @@ struct RestCall {
   HttpFields headers;
   std::chrono::milliseconds deadline{10000};
   std::chrono::seconds silence{0};
-  // bytes left for the answer; call() and send() subtract the answer's size
+  // Bytes left for the answer; call() and send() subtract the answer's size.
   size_t* room = nullptr;
 
   // Set deadline and silence for a call that receives a file with stream(), or sends one: it may

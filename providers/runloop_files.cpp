@@ -1,7 +1,7 @@
 #include "providers/byte_sources.hpp"
 #include "providers/runloop.hpp"
 
-// The transfers of RunloopProvider.
+// File transfers of RunloopProvider.
 namespace sandgate {
 Task<std::unique_ptr<ByteSource>> RunloopProvider::download(std::string id, std::string path) {
   Json body{{"path", std::move(path)}};

@@ -3,8 +3,8 @@
 
 namespace sandgate {
 
-// settings {api_url, blueprint, deny_policy, keep_alive_seconds, limits}, all with defaults;
-// credentials {api_key}.
+// Settings {api_url, blueprint, deny_policy, keep_alive_seconds, limits}, all optional; credentials
+// {api_key}.
 ProviderKind runloop_kind();
 
 }  // namespace sandgate

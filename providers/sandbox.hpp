@@ -90,7 +90,7 @@ struct CreateSpec {
 };
 
 struct SandboxMetrics {
-  int64_t cpu_micros = 0;  // since the sandbox started
+  int64_t cpu_micros = 0;  // since the start, as egress_bytes; negative: could not be read
   int64_t memory_used_bytes = 0, memory_limit_bytes = 0;
   int64_t disk_used_bytes = 0, egress_bytes = 0;
   int64_t processes = 0;
@@ -111,7 +111,7 @@ struct BackendSandbox {
   // tell.
   std::optional<Time> created_at;
   std::optional<Resources> resources;
-  // the answer of Provider::finish(), which ended the sandbox
+  // Set by find() for a sandbox that Provider::finish() ended: the metrics that finish() returned.
   std::optional<SandboxMetrics> counted;
 };
 
@@ -148,13 +148,13 @@ struct ProcessExit {
   std::chrono::milliseconds duration{0};
 };
 
-// a terminal's output is stdout_
+// The output of a terminal is stdout_.
 enum class Channel : uint8_t { stdin_ = 0, stdout_ = 1, stderr_ = 2 };
 
 struct OutputChunk {
   Channel channel = Channel::stdout_;
   std::string bytes;
-  // bytes of output of the process up to the end of this chunk, both channels
+  // The process's output in bytes up to the end of this chunk, over both channels.
   uint64_t end_offset = 0;
 };
 
@@ -169,7 +169,7 @@ class ProcessStream {
   // Returns the next event: output, then ProcessExit, then empty. Throws Error(unavailable) if the
   // connection ends before the exit is known.
   virtual Task<std::optional<ProcessEvent>> next() = 0;
-  // returns once the bytes are accepted (back-pressure)
+  // Returns once the bytes are accepted (back-pressure).
   virtual Task<void> write_stdin(std::string bytes) = 0;
   virtual Task<void> close_stdin() = 0;
   // The id of a process that the backend named itself; empty: Command::process_id is its id.

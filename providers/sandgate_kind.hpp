@@ -3,7 +3,7 @@
 
 namespace sandgate {
 
-// settings {url, profile}, credentials {api_key}.
+// Settings {url, profile}, credentials {api_key}.
 ProviderKind sandgate_kind();
 
 }  // namespace sandgate

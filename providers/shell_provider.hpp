@@ -28,7 +28,7 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
 
   struct Ran {
     int status = 0;
-    // stdout; may only be trusted to carry text, which is all that our lines print
+    // From stdout. Only text is guaranteed to arrive intact, which is all that our lines print.
     std::string output;
   };
   // Collects the stdout of a process, up to kMaxPrinted bytes, and its exit code.

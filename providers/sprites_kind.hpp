@@ -3,7 +3,7 @@
 
 namespace sandgate {
 
-// settings {api_url, runtime, limits}, all with defaults; credentials {token}.
+// Settings {api_url, runtime, limits}, all optional; credentials {token}.
 ProviderKind sprites_kind();
 
 }  // namespace sandgate

@@ -3,7 +3,7 @@
 
 namespace sandgate {
 
-// settings {team, project} and, with defaults, {api_url, image, region, snapshot_days, limits};
+// Settings {team, project} and, optional, {api_url, image, region, snapshot_days, limits};
 // credentials {token}.
 ProviderKind vercel_kind();
 

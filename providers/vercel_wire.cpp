@@ -18,7 +18,7 @@ constexpr std::string_view kStart = R"sh(cd 2>/dev/null
 shift 2
 exec "$@" </dev/null
 )sh";
-// index of the program in the arguments, after ours and the supervisor's
+// Index of the program in the arguments, after ours and the supervisor's.
 constexpr size_t kProgramAt = 10;
 constexpr size_t kLimitAt = 9;
 

@@ -9,7 +9,7 @@ namespace sandgate::api {
 namespace {
 
 constexpr size_t kAtOnce = 256 << 10;
-// a multiple of three, so that the pieces' base64 can be joined
+// A multiple of three, so that the pieces' base64 can be joined.
 constexpr size_t kOutputPiece = 48 << 10;
 
 // One output as a JSON member: text or base64.

@@ -10,8 +10,8 @@ class PriceHandlers {
   PriceHandlers(PriceBooks& books, Database& database) : books_(books), database_(database) {}
   void add_routes(http::Routes& routes);
 
-  Task<http::Response> list(http::Request& request);  // the newest version of every book
-  Task<http::Response> get(http::Request& request);  // all versions of one, oldest first
+  Task<http::Response> list(http::Request& request);  // of every book: in force, and future
+  Task<http::Response> get(http::Request& request);  // all versions of one book, oldest first
   Task<http::Response> publish(http::Request& request);
   // What a draft version would have charged for a time (?period, or ?from and ?to; default: last
   // month).

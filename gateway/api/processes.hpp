@@ -14,7 +14,7 @@ class ProcessHandlers {
   Task<http::Response> list(http::Request& request);
   Task<http::Response> get(http::Request& request);
   Task<http::Response> output(http::Request& request);  // events, from Last-Event-ID or ?from
-  Task<http::Response> write_stdin(http::Request& request);  // the body as it arrives
+  Task<http::Response> write_stdin(http::Request& request);  // streams the body
   Task<http::Response> close_stdin(http::Request& request);
   Task<http::Response> signal(http::Request& request);
   Task<http::Response> resize(http::Request& request);

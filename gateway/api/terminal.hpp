@@ -12,8 +12,8 @@ class TerminalHandlers {
   explicit TerminalHandlers(SandboxAccess& access) : access_(access) {}
   void add_routes(http::Routes& routes);
 
-  Task<http::Response> attach(http::Request& request);  // ?from=0|now|<offset>
-  Task<http::Response> terminal(http::Request& request);  // ?cols&rows&command: a PTY of its own
+  Task<http::Response> attach(http::Request& request);  // ?from=now|<offset>
+  Task<http::Response> terminal(http::Request& request);  // a new PTY: ?cols&rows&command&cwd&user
 
  private:
   SandboxAccess& access_;

@@ -7,7 +7,7 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-// default timeouts in seconds, by version of the API
+// Default timeouts in seconds of the older and the newer version of the API.
 constexpr int64_t kOldTimeout = 15, kTimeout = 300;
 constexpr int64_t kMostSeconds = INT32_MAX;
 constexpr int64_t kMostRefresh = 3600, kLeastRefresh = 15;

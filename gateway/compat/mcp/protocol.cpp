@@ -8,7 +8,7 @@
 namespace sandgate::compat::mcp {
 namespace {
 
-// newest first
+// Newest first.
 constexpr std::array<std::string_view, 3> kVersions{"2025-11-25", "2025-06-18", "2025-03-26"};
 
 bool is_known(std::string_view version) {
