@@ -52,7 +52,7 @@ struct HttpCall {
   // The transfer fails after this long without a byte in either direction; whole seconds, 0: never.
   std::chrono::seconds silence{0};
   size_t max_body = 8 << 20;  // for call(); a larger reply is refused
-  // Uses HTTP/2 over plain http too (prior knowledge). Such calls do not share connections.
+  // Uses HTTP/2. Over plain http this needs no negotiation, and each call has its own connection.
   bool http2 = false;
   // Allows loopback, private, link-local and metadata addresses, for the operator's upstreams.
   bool allow_private = false;

@@ -20,7 +20,7 @@ struct WebSocketCall {
 };
 
 // A client's WebSocket connection. One coroutine may read while another writes. Dropping it ends
-// the connection. The connection breaks if the upstream is silent for a minute, pings included.
+// the connection. The connection breaks if the upstream answers no ping within a minute.
 class WebSocket {
  public:
   struct Message {

@@ -65,7 +65,7 @@ Task<http::Response> EventHandlers::list(http::Request& request) {
   EventQuery query{.tenant = request.caller.tenant,
                    .types = types_for(request.caller, types_of(request.query))};
   const auto seen = seen_by(request);
-  // Numbers the events committed before the request, which are not part of the stream.
+  // Gives positions to the events committed so far, so that the stream can start after them.
   co_await log_.catch_up();
   const int64_t newest = co_await log_.newest();
   // A log restored from a backup may be behind the client.
