@@ -23,7 +23,7 @@ std::string line_of(const Command& command);
 inline constexpr int kNoDirectory = 98;
 
 // A line that signals the process group of a command started by argv_of or line_of. Exits with 0,
-// or with another status if the process no longer exists.
+// or with 1 if the process no longer exists.
 std::string signal_line(const std::string& process_id, int number);
 
 // leaving_status: runs `line` in the account's home and stores its exit status in a file of that
@@ -31,7 +31,8 @@ std::string signal_line(const std::string& process_id, int number);
 // vendors that lose exit statuses.
 std::string leaving_status(const std::string& line, const std::string& name);
 std::string left_status_line(const std::string& name);
-// A line that sets the terminal size of such a command; exits as signal_line does.
+// A line that sets the terminal size of such a command. Exits with 1 if the process no longer
+// exists, or else with the status of stty.
 std::string resize_line(const std::string& process_id, PtySize size);
 
 // Interprets the shell's exit status.

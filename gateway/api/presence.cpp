@@ -34,7 +34,7 @@ Task<void> Presence::check(const http::Request& request) {
 
 Task<void> Presence::check_tenant(const http::Request& request) {
   const auto id = named<TenantId>(request, "tenant");
-  // An operator may change any tenant, but sees budgets and credits only of the tenant it acts for.
+  // An operator may change any tenant. Below a tenant, it sees only the tenant it acts for, if any.
   const bool is_itself =
       request.route == "/v1/tenants/{id}" || request.route == "/v1/tenants/{id}/limits";
   if (!request.caller.is_operator() || !is_itself) tenant_of_path(request);

@@ -14,8 +14,8 @@ class BoxAuthenticator final : public http::Authenticator {
                    std::string domain)
       : sandboxes_(sandboxes), tenants_(tenants), tokens_(tokens), domain_(std::move(domain)) {}
 
-  // Throws Error(unauthenticated), also for a sandbox that never existed, and wrong_state for one
-  // that has ended.
+  // Throws Error(unauthenticated) unless the token is that of the addressed sandbox, and
+  // wrong_state() if the sandbox has ended.
   Task<http::Caller> authenticate(const http::Request& request) override;
 
  private:

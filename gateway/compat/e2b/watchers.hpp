@@ -11,8 +11,8 @@
 
 namespace sandgate::compat::e2b {
 
-// File watches whose events clients poll. Watches live in this gateway's memory until they are
-// removed, have not been polled for ten minutes, or fail. Thread-safe.
+// File watches whose events clients poll. A watcher lives in this gateway's memory until it is
+// removed or was not polled for ten minutes. Thread-safe.
 class Watchers {
  public:
   static constexpr size_t kMaxPerSandbox = 16, kMaxEvents = 4096, kMaxBytes = 1 << 20;
@@ -22,7 +22,8 @@ class Watchers {
   // exists. Buffered events do not count as use of the sandbox. Throws Error(quota_exceeded).
   std::string add(asio::any_io_executor executor, OpenSandbox box, std::unique_ptr<FileWatch> watch,
                   std::string directory, std::shared_ptr<void> permit);
-  // Returns the events since the last call. Throws Error(not_found), or the failure of the watch.
+  // Returns the events since the last call. Throws Error(not_found) for an unknown watcher, or,
+  // once all events were returned, the failure of its watch.
   std::vector<Json> take(const SandboxId& sandbox, const std::string& watcher);
   void remove(const SandboxId& sandbox, const std::string& watcher);  // throws Error(not_found)
 
