@@ -19,7 +19,8 @@ Task<int64_t> booked_through(Database& database) {
     int64_t through = 0;
     std::set<std::string> raters;
   };
-  // In that order: who has drawn a number up to this one holds prices by now, or has ended.
+  // In this order: whoever drew a number up to `through` holds the rating lock by now, or has
+  // ended.
   auto begin = [](pqxx::work& tx) {
     const int64_t through = last_sequence(tx);
     return Begin{through, raters_of(tx)};

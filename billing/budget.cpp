@@ -112,7 +112,7 @@ Json to_json(const Budget& budget) {
             {"remaining", std::max(budget.remaining(), Decimal()).to_string()},
             {"state", budget.is_spent() ? "exceeded" : "ok"}};
   if (budget.window_end) json["window_end"] = to_rfc3339(*budget.window_end);
-  // Of everything it is left out, as when it was set.
+  // A scope of everything is omitted, as in the request.
   const Json scope = to_json(budget.applies_to);
   if (!scope.empty()) json["applies_to"] = scope;
   if (!budget.credits.is_zero()) json["credits"] = budget.credits.to_string();

@@ -29,16 +29,16 @@ struct Budget {
   OnExceeded on_exceeded = OnExceeded::deny;
   std::vector<int> alert_at;  // percent, ascending
   BudgetScope applies_to;
-  Decimal credits;  // prepaid, on top of the amount; only without a window
+  Decimal credits;  // prepaid money on top of `amount`; only for BudgetWindow::total
   Time window_start;
-  std::optional<Time> window_end;  // empty: never
+  std::optional<Time> window_end;  // empty: the window never ends
   Decimal spent;  // charges of usage that began in the window
   Decimal reserved;  // set aside for running sandboxes
-  int alerted = 0;  // the highest threshold told of in this window
-  bool told_exceeded = false;  // in this window, perhaps before 100 % were spent
+  int alerted = 0;  // highest threshold (percent) reported in this window
+  bool told_exceeded = false;  // `budget.exceeded` was sent in this window, perhaps before 100 %
 
   Decimal allowance() const { return amount + credits; }
-  Decimal remaining() const { return allowance() - spent - reserved; }  // negative: lowered since
+  Decimal remaining() const { return allowance() - spent - reserved; }  // may be negative
   bool is_spent() const { return spent >= allowance(); }
   bool covers(Time at) const { return at >= window_start && (!window_end || at < *window_end); }
 };
@@ -47,12 +47,12 @@ struct Budget {
 Budget budget_from(const Json& body, const TenantId& tenant, const std::string& name);
 Json to_json(const Budget& budget);
 
-// The thresholds, and 100 for the budget's end, that `spent` has reached and `alerted` has not.
+// The thresholds above `alerted` that `spent` has reached, ascending; 100 is always a threshold.
 std::vector<int> thresholds_crossed(const Budget& budget);
 
-// What to set aside for running `seconds` at a rate; a trillionth too much rather than too little.
+// The charge for `duration` at a rate, rounded up to 12 digits; 0 for a negative duration.
 Decimal estimate(const Decimal& charge_per_hour, std::chrono::seconds duration);
-// How long an amount lasts at a rate, to the microsecond below; at most ten years.
+// How long an amount lasts at a rate, rounded down to microseconds; at most ten years (3650 days).
 std::chrono::microseconds lasts(const Decimal& amount, const Decimal& charge_per_hour);
 
 }  // namespace sandgate

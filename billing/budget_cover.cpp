@@ -1,4 +1,4 @@
-// How budgets go on paying for what runs: the time their money covers is extended, again and again.
+// Budgets::extend: renews the reservations of running sandboxes and finds those to stop.
 #include <algorithm>
 #include <map>
 
@@ -13,9 +13,9 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::minutes kExtendBelow{5};
-// A flush interval and a half: usage not booked yet is still paid when it stops.
+// One and a half flush intervals, so that usage not booked yet is still covered at the stop.
 constexpr std::chrono::seconds kStopBelow{90};
-// The end of a sandbox that began before its tenant had budgets is not known here.
+// For sandboxes that began before their tenant had budgets: their end is not known here.
 constexpr std::chrono::hours kUnknownEnd{24 * 365};
 
 void set_aside(std::vector<Budget>& budgets, const Reservation& reservation,
@@ -28,14 +28,14 @@ std::chrono::seconds whole_seconds_up(Time from, Time to) {
   return std::chrono::ceil<std::chrono::seconds>(std::max(to, from) - from);
 }
 
-// What has to happen to a sandbox, and the name of the budget that says so.
+// The action that a budget demands for a sandbox, and the budget's name.
 struct Stop {
   OnExceeded on_exceeded;
   std::string budget;
 };
 
-// Of one without cover; empty: nothing, its budgets only deny. `foreign`: it is charged in another
-// currency, which none of them can limit.
+// The strictest action for a sandbox without cover; empty when its exhausted budgets only deny.
+// `foreign`: it is charged in another currency, which no budget can limit.
 std::optional<Stop> stop_of(const std::vector<Budget>& budgets, const BudgetSubject& subject,
                             bool foreign) {
   const Budget* strictest = nullptr;
@@ -48,8 +48,8 @@ std::optional<Stop> stop_of(const std::vector<Budget>& budgets, const BudgetSubj
   return Stop{strictest->on_exceeded, strictest->name};
 }
 
-// Sets aside for the time to come what the budgets have; says what has to happen where that does
-// not last.
+// Reserves up to an hour more, as far as the budgets have money. Returns what to do with the
+// sandbox when that does not last.
 std::optional<Stop> extend_cover(std::vector<Budget>& budgets, Reservation& reservation, Time at,
                                  bool foreign) {
   const auto needed = std::min<std::chrono::seconds>(
@@ -59,11 +59,11 @@ std::optional<Stop> extend_cover(std::vector<Budget>& budgets, Reservation& rese
   set_aside(budgets, reservation, more);
   reservation.held += more;
   const Time covered = reservation.covered_until + lasts(more, reservation.charge_per_hour);
-  // Free by the hour, but something else of it was charged beyond what was held.
+  // Time is free, but other charges exceeded what was held.
   const bool overdrawn = reservation.charge_per_hour.is_zero() && reservation.covered_until <= at;
   const bool covers = covered >= std::min(at + kStopBelow, reservation.ends_at) && !overdrawn;
   const auto stop = covers ? std::nullopt : stop_of(budgets, reservation.subject, foreign);
-  // Where nothing is charged any money lasts: left as it is, it comes again until it has stopped.
+  // At a rate of zero any amount would last: the old time makes an overdrawn sandbox come again.
   if (!stop || !overdrawn) reservation.covered_until = covered;
   return stop;
 }
@@ -72,7 +72,7 @@ constexpr const char* kMeteredColumns =
     "m.sandbox, m.tenant, m.deployment, m.provider, m.region, m.state, m.milli_vcpu, m.memory_mib,"
     " m.disk_gib, m.own, (extract(epoch FROM m.boundary) * 1000000)::bigint AS boundary_micros";
 
-// What a metered sandbox is charged as it is now: a paused one for what it keeps.
+// The hourly charge in the sandbox's present state; a paused one pays for what it keeps.
 std::optional<Money> rate_now(const pqxx::row& row, const PriceSnapshot& prices, Time at) {
   const auto text = [&](const char* name) { return row[name].as<std::string>(); };
   const std::string tenant = text("tenant"), deployment = text("deployment"),
@@ -86,8 +86,8 @@ std::optional<Money> rate_now(const pqxx::row& row, const PriceSnapshot& prices,
   return charge_per_hour(prices, scope, size, at);
 }
 
-// What is set aside from here on, and how long that lasts which is, follows the prices of now.
-// Returns those that are charged in another currency than what was set aside for them.
+// Updates the reservations' rates, and how long they last, to the prices in force at `at`. Returns
+// the sandboxes that are charged in another currency than their reservation's.
 std::set<std::string> reprice(pqxx::work& tx, std::vector<Reservation>& reservations,
                               const PriceSnapshot& prices, Time at) {
   std::map<std::string, Reservation*> known;

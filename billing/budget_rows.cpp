@@ -78,7 +78,7 @@ void insert_event(pqxx::work& tx, const Budget& budget, const std::string& type,
 }  // namespace
 
 HeldBudgets hold_budgets(pqxx::work& tx, const std::string& tenant, const Clock* clock) {
-  // The function has ended, with its locks held, before the clock is read.
+  // The clock is read after the function has returned, with its locks held.
   static const std::string kSql = "SELECT " + std::string(kBudgetColumns) +
                                   ", (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "
                                   "now_micros FROM hold_budgets(" +
@@ -128,7 +128,7 @@ void tell_thresholds(pqxx::work& tx, std::vector<Budget>& budgets) {
 
 void tell_exceeded(pqxx::work& tx, Budget& budget) {
   if (budget.told_exceeded) return;
-  // It may be used up by what is set aside for those that run, before any of that is booked.
+  // Reservations of running sandboxes may use the budget up before their usage is booked.
   const bool is_booked = budget.spent >= budget.allowance();
   const Decimal reserved = is_booked ? Decimal() : budget.reserved;
   Json data = event_data(budget, 100);

@@ -7,17 +7,17 @@
 
 namespace sandgate {
 
-// What a sandbox is to the budgets of its tenant.
+// The attributes of a sandbox by which budgets select it.
 struct BudgetSubject {
   std::string profile;
-  std::string key;  // id of the key that created it; empty when it is not known
+  std::string key;  // id of the API key that created it; empty when unknown
   std::map<std::string, std::string> metadata;
 };
 Json to_json(const BudgetSubject& subject);
 BudgetSubject budget_subject_from(const Json& stored);
 
-// Which of a tenant's sandboxes a budget holds for: those that are all of what is named here;
-// nothing named: every one.
+// Selects the sandboxes of a tenant that a budget applies to: those that match every field that is
+// set, or all when none is set.
 struct BudgetScope {
   std::optional<std::string> profile, key;
   std::map<std::string, std::string> metadata;
@@ -25,7 +25,7 @@ struct BudgetScope {
   bool is_everything() const { return !profile && !key && metadata.empty(); }
   bool holds_for(const BudgetSubject& subject) const;
 };
-// Reads a member `applies_to`; absent: everything.
+// Reads the member `applies_to`; when it is absent, the scope is everything.
 BudgetScope read_budget_scope(ObjectReader& reader, Problems& problems);
 Json to_json(const BudgetScope& scope);
 BudgetScope budget_scope_from(const Json& stored);

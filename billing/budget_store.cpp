@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds kBudgetPatience{30};
 
-// What was charged for since the start of a budget's window, of bookings up to a number.
+// The charges since the start of a budget's window, of bookings up to number `through`.
 struct Counted {
   int64_t through = 0;
   std::string window_start, spent = "0";  // as SQL writes them
@@ -35,7 +35,7 @@ Counted count_spent(pqxx::work& tx, const Budget& budget, int64_t through) {
   return {through, row[0].as<std::string>(), row[1].as<std::string>()};
 }
 
-// A window that has ended since then is counted from its beginning: there is little in it.
+// When a new window began since the count, all of it is counted again: it holds little yet.
 Counted still_right(pqxx::work& tx, const Budget& budget, Time now, Counted counted) {
   const auto start =
       tx.exec_params1("SELECT budget_window_start($1, $2, $3::timestamptz)",
@@ -43,7 +43,7 @@ Counted still_right(pqxx::work& tx, const Budget& budget, Time now, Counted coun
   return start.as<std::string>() == counted.window_start ? std::move(counted) : Counted{};
 }
 
-// Counters are worked out anew, so that changing a window or currency is the same as a new budget.
+// Recomputes the counters, so that a changed window or currency gives the same as a new budget.
 constexpr const char* kPut = R"sql(
 INSERT INTO budget AS b (tenant, name, amount, currency, time_window, timezone, on_exceeded,
   alert_at, applies_to, window_start, window_end, credits, spent, reserved)
@@ -72,7 +72,7 @@ ON CONFLICT (tenant, name) DO UPDATE SET amount = excluded.amount, currency = ex
       AND b.currency = excluded.currency AND b.applies_to = excluded.applies_to AS same) s)
 RETURNING id)sql";
 
-// Youngest first, until what is set aside fits.
+// Reduces reservations, those that last longest first, until the budget is not exceeded.
 void take_back(pqxx::work& tx, std::vector<Budget>& budgets, const Budget& tight) {
   Decimal excess = -tight.remaining();
   if (!(excess > Decimal())) return;
@@ -110,7 +110,7 @@ Budget named(const std::vector<Budget>& budgets, const std::string& name) {
   throw Error::not_found("budget", name);
 }
 
-// What was set, without what was counted.
+// The settings without the counters.
 Json settings_of(const Budget& budget) {
   Json json = to_json(budget);
   for (const char* counted :
@@ -127,7 +127,7 @@ Json stored_settings(pqxx::work& tx, const std::string& tenant, const std::strin
 
 Budget put_in(pqxx::work& tx, const Budget& budget, Counted counted, const ChangeTrail& trail) {
   check_tenant(tx, TenantId{budget.tenant});
-  // Nothing is booked meanwhile: with what has come in since it was counted, it is all there is.
+  // Nothing is booked under this lock: the count and the bookings since then are complete.
   const Time now = hold_publishing(tx);
   plan_for_values(tx);
   counted = still_right(tx, budget, now, std::move(counted));
@@ -150,7 +150,7 @@ Budget put_in(pqxx::work& tx, const Budget& budget, Counted counted, const Chang
 }  // namespace
 
 Task<Budget> BudgetStore::put(Budget budget, ChangeTrail trail) {
-  // Most of it before bookings are held off: there may be years of it.
+  // Counted before bookings are held off, because there may be years of usage.
   const int64_t through = co_await booked_through(database_);
   auto count = [budget, through](pqxx::work& tx) {
     check_tenant(tx, TenantId{budget.tenant});

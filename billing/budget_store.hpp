@@ -8,25 +8,25 @@
 
 namespace sandgate {
 
-inline constexpr const char* kBudgetsChannel = "budgets";  // told the tenant's id
+inline constexpr const char* kBudgetsChannel = "budgets";  // NOTIFY; payload: tenant id
 
-// Budgets as the operator sets them. Each change tells its trail, and throws Error(not_found) for
-// an unknown tenant.
+// Sets, lists and removes budgets in PostgreSQL. Every function throws Error(not_found) for an
+// unknown tenant; every change calls its `trail`.
 class BudgetStore {
  public:
   explicit BudgetStore(Database& database) : database_(database) {}
 
-  // Sets a budget, new or changed; at once, also when it is lower than what is already spent. Its
-  // window counts what was booked before it existed. Money set aside that no longer fits is taken
-  // back from the youngest sandboxes. Throws Error(invalid) for an unknown time zone.
-  // Replicas are told on kBudgetsChannel, so that it is enforced now and not at the next round.
+  // Creates or replaces a budget, effective at once even when it is lower than what is spent. Usage
+  // booked earlier in its window counts. Reservations that no longer fit are reduced, those that
+  // last longest first. Throws Error(invalid) for an unknown time zone. kBudgetsChannel tells the
+  // replicas, so that enforcement does not wait for the next round.
   Task<Budget> put(Budget budget, ChangeTrail trail = {});
   Task<std::vector<Budget>> list(TenantId tenant);  // by name, windows up to date
   // Throws Error(not_found).
   Task<void> remove(TenantId tenant, std::string name, ChangeTrail trail = {});
 
-  // Prepaid money, which first pays what issued invoices leave to pay. Returns what is left of all
-  // the tenant has. Throws Error(invalid) unless positive.
+  // Adds prepaid money, which first pays what is due on issued invoices. Returns the tenant's
+  // remaining credits in that currency. Throws Error(invalid) unless the amount is positive.
   Task<Money> add_credits(TenantId tenant, Money money, std::string reason, ChangeTrail trail = {});
 
  private:

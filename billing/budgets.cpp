@@ -29,7 +29,7 @@ Error exceeded(const Budget& budget, const Money& needed) {
   return error;
 }
 
-// Leaves those that hold for a sandbox.
+// Removes the budgets that do not apply to the sandbox.
 void keep_those_for(std::vector<Budget>& budgets, const BudgetSubject& subject) {
   std::erase_if(budgets,
                 [&](const Budget& budget) { return !budget.applies_to.holds_for(subject); });
@@ -43,12 +43,12 @@ SetAside aside_of(const std::vector<Budget>& budgets, const Reservation& reserva
   return aside;
 }
 
-// What its time comes to, for the first hour at most.
+// The charge for the sandbox's time at the rate, for one hour at most.
 Decimal first_hour(const PlannedSpending& planned, const Decimal& charge_per_hour) {
   return estimate(charge_per_hour, std::min<std::chrono::seconds>(planned.ttl, kSetAside));
 }
 
-// From when on is not said yet.
+// The times are not set yet.
 Reservation reservation_of(const PlannedSpending& planned) {
   const Money rate = planned.charge_per_hour.value_or(Money());
   const Decimal time = first_hour(planned, rate.amount);
@@ -62,13 +62,13 @@ Reservation reservation_of(const PlannedSpending& planned) {
           .subject = planned.subject};
 }
 
-// What is set aside at first is for so long; where time costs nothing, for ever.
+// How long the money for the first hour lasts; the maximum of lasts() when time is free.
 std::chrono::microseconds time_of(const PlannedSpending& planned, const Decimal& charge_per_hour) {
   return lasts(first_hour(planned, charge_per_hour), charge_per_hour);
 }
 
-// What is held stays in the currency it was set aside in; another one is no money here, but nothing
-// is nothing in each. Whether it is that currency.
+// Takes over a new rate and returns true, unless it is in another currency than the money held. A
+// rate of zero fits every currency.
 bool take_rate(Reservation& reservation, const std::optional<Money>& charge) {
   if (!charge || (charge->currency != reservation.currency && !charge->amount.is_zero()))
     return false;
@@ -81,14 +81,14 @@ RunCharge by_rate(const Reservation& reservation, const PlannedSpending& planned
   return {.charge = time, .by_time = time};
 }
 
-// What is to be held for a sandbox from now on: `most`, which pays for its time since `from`.
+// The target of a reservation: `most`, which pays for the sandbox's time from `from` on.
 struct Change {
   const PlannedSpending& planned;
   RunCharge most;
   Time at, from;
 };
 
-// Or as much of it as there is.
+// Sets the reservation to the target, or to as much of it as the budgets have left.
 void set_held(pqxx::work& tx, const std::vector<Budget>& budgets, std::vector<Reservation>& one,
               const Change& change) {
   Reservation& reservation = one[0];
@@ -120,7 +120,7 @@ bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
   auto [at, budgets] = hold_budgets(tx, planned.tenant.value, clock_);
   keep_those_for(budgets, planned.subject);
   if (budgets.empty()) return false;
-  // Nothing is nothing in each currency.
+  // Zero is the same in every currency.
   const bool is_free = reservation.held.is_zero() && reservation.charge_per_hour.is_zero();
   if (is_free || !planned.charge_per_hour) reservation.currency = budgets[0].currency;
   for (const Budget& budget : budgets) {
@@ -150,7 +150,7 @@ void Budgets::lengthen(pqxx::work& tx, const PlannedSpending& planned) {
   const auto [at, budgets] = hold_budgets(tx, planned.tenant.value, clock_);
   if (budgets.empty()) return;
   const auto prices = hold(tx).prices;
-  // One that began before its tenant had budgets is held to them from here on.
+  // A sandbox that began before its tenant had budgets is limited by them from here on.
   adopt_uncovered(tx, planned.tenant.value, *prices, at);
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;

@@ -10,60 +10,62 @@
 
 namespace sandgate {
 
-// What a sandbox is going to be charged.
+// The expected charges of a sandbox, for which money is to be set aside.
 struct PlannedSpending {
   TenantId tenant;
   SandboxId sandbox;
   std::optional<Money> charge_per_hour;  // empty: no price known
   std::chrono::seconds ttl{0};  // from now
-  BudgetSubject subject;  // for reserve
-  std::optional<RunCharge> most;  // in that currency, of one that begins; empty: the rate alone
-  std::set<std::string> other_currencies;  // it may be charged in, for reserve
+  BudgetSubject subject;  // used by reserve()
+  std::optional<RunCharge> most;  // highest charge, in that currency; empty: by the rate
+  std::set<std::string> other_currencies;  // that may be charged as well; used by reserve()
 };
 
-// Whom to stop because the money ended.
+// A sandbox to stop because its budget has no money left.
 struct Halt {
   TenantId tenant;
   SandboxId sandbox;
   OnExceeded action = OnExceeded::kill;  // never deny
   std::string budget;
-  Time covered_until;  // there is money for it until then
+  Time covered_until;  // its reservation lasts until then
 };
 
-// Keeps tenants within their budgets. A tenant without any spends freely. Money is set aside for
-// the most that min(ttl, 1 h) may come to when a sandbox is created, for time again when less than
-// five minutes are covered; usage it was set aside for draws on it as it is booked, and the end
-// gives back the rest.
+// Enforces budgets by reserving money for sandboxes; a tenant without budgets is not limited. A
+// create reserves the highest charge that min(ttl, 1 h) can come to. extend() reserves more when
+// less than five minutes are covered. Booked usage draws the reservation down (see Spending), and
+// the sandbox's end releases the rest.
 class Budgets {
  public:
   explicit Budgets(PriceBooks& books, const Clock* clock = nullptr)
       : books_(books), clock_(clock) {}
 
-  // In the transaction that writes the intention. Throws Error(budget_exceeded) with details
-  // {budget, amount, currency, spent, reserved, remaining, needed}, also for what may be charged in
-  // another currency than a budget's. False: no budget holds for it.
+  // Reserves money for a new sandbox, in the transaction that writes its intention. Returns false
+  // when no budget applies. Throws Error(budget_exceeded) with details {budget, amount, currency,
+  // spent, reserved, remaining, needed}, also when a charge may be in another currency than a
+  // budget.
   bool reserve(pqxx::work& tx, const PlannedSpending& planned);
-  // When the rate or the end changed (placed, extended, paused, resumed): sets aside what is needed
-  // now, or as much of it as there is. Never throws budget_exceeded.
+  // Resizes the reservation after the rate or the end changed (placed, extended, paused, resumed):
+  // to what is needed, or to as much as the budgets have. Never throws budget_exceeded.
   void adjust(pqxx::work& tx, const PlannedSpending& planned);
-  // The same for more time than was set aside for, with what ran and is not booked yet: throws
-  // Error(budget_exceeded), as reserve does, when there is not enough.
+  // As adjust() before more time is granted, and counts what ran but is not booked yet. Throws
+  // Error(budget_exceeded), as reserve() does, when the budgets have too little.
   void lengthen(pqxx::work& tx, const PlannedSpending& planned);
-  // Ended, or never began: gives back what is left. Idempotent.
+  // Releases the reservation of a sandbox that ended or never began. Idempotent.
   void settle(pqxx::work& tx, const SandboxId& id);
 
-  // For a job, at least every 30 seconds: sets more aside for sandboxes that run out of cover, also
-  // for those that began before their tenant had a budget. Returns those that have to stop because
-  // there is no more; they come again until they have.
+  // Renews reservations that run out, and opens them for sandboxes that began before their tenant
+  // had a budget. To be called at least every 30 seconds. Returns the sandboxes to stop because no
+  // money is left, in every call until they have stopped. Logs and skips a tenant that fails.
   Task<std::vector<Halt>> extend(Database& database);
 
  private:
-  // Before any row lock: those who keep bookings out take their locks in that order.
+  // Holds price publication off. Must precede row locks: callers of hold_publishing() lock
+  // likewise.
   PriceBooks::Held hold(pqxx::work& tx);
 
   // extend() for one tenant (budget_cover.cpp).
   std::vector<Halt> extend_tenant(pqxx::work& tx, const std::string& tenant);
-  // Opens empty reservations for sandboxes that run without.
+  // Opens empty reservations for the tenant's metered sandboxes that have none.
   static void adopt_uncovered(pqxx::work& tx, const std::string& tenant,
                               const PriceSnapshot& prices, Time at);
 

@@ -7,8 +7,8 @@
 
 namespace sandgate {
 
-// The seam to the audit trail: called inside the transaction that changes something, with what was
-// there before and after (null: nothing). Empty where nobody asks who changed what.
+// A callback for the audit trail, called inside the transaction of a change with the state before
+// and after (null: none). Empty: the change is not audited.
 using ChangeTrail = std::function<void(pqxx::work& tx, const Json& before, const Json& after)>;
 
 }  // namespace sandgate

@@ -34,7 +34,7 @@ Invoice credit_invoice(pqxx::work& tx, const InvoiceId& id, const Decimal& amoun
                        const std::string& reason) {
   const auto known = read_invoice(tx, id);
   if (!known) throw Error::not_found("invoice", id.value);
-  // What is paid of it, and what other notes say, stays as it is until this one is written.
+  // Payments and other credit notes must not change until this one is written.
   hold_issuing(tx, known->tenant);
   const Invoice invoice = *read_invoice(tx, id);
   if (invoice.state != InvoiceState::issued)

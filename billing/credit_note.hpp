@@ -9,10 +9,10 @@ namespace sandgate {
 
 using CreditNoteId = Id<'c', 'n'>;
 
-// Takes back `amount` of an issued invoice, of whole minor units and no more than earlier notes
-// left of its total. It lowers what is due; what was paid already becomes credits of the tenant,
-// which pay its other invoices. Throws Error(not_found), Error(conflict) for a draft,
-// Error(invalid).
+// Writes a credit note on an issued invoice: whole minor units, at most the total less earlier
+// notes. It lowers what is due; a part that was already paid becomes credits of the tenant, which
+// pay its other invoices. Returns the invoice. Throws Error(not_found), Error(conflict) for a
+// draft, Error(invalid) for a wrong amount.
 Invoice credit_invoice(pqxx::work& tx, const InvoiceId& id, const Decimal& amount,
                        const std::string& reason);
 

@@ -6,15 +6,14 @@
 
 namespace sandgate {
 
-// Sets a tenant's credits off against what its issued invoices of that currency leave to pay, the
-// one issued first before the others. Returns the credits that are left. The caller's transaction
-// holds the tenant's issuing (hold_issuing).
+// Pays a tenant's issued invoices in that currency from its credits, the one issued first before
+// the others. Returns the credits that are left. The caller's transaction holds hold_issuing().
 Decimal pay_issued(pqxx::work& tx, const TenantId& tenant, const std::string& currency);
 
-// Prepaid money came in: budgets without a window may spend it on top.
+// Adds prepaid money to the tenant's budgets without a window in that currency.
 void raise_budgets(pqxx::work& tx, const TenantId& tenant, const Money& money);
 
-// Moves credits to what the tenant owes, for an invoice. Returns the transfer's id.
+// Posts a payment of an invoice from credits. Returns the transfer's id.
 int64_t set_off(pqxx::work& tx, const TenantId& tenant, const Money& money,
                 const InvoiceId& invoice);
 

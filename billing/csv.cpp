@@ -42,7 +42,7 @@ class CsvText {
       rest_.remove_prefix(1);
       const size_t end = rest_.find('"');
       if (end == std::string_view::npos) fail("a quoted field does not end");
-      // Of two quotes the first ends nothing: it is part of the text.
+      // A doubled quote stands for one quote of the text.
       text.append(rest_.substr(0, end + 1));
       rest_.remove_prefix(end + 1);
     } while (rest_.starts_with('"'));

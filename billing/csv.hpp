@@ -5,9 +5,9 @@
 
 namespace sandgate {
 
-// The rows of a CSV text (RFC 4180, either line end, a byte order mark at its front): quoted fields
-// may hold commas, line ends and doubled quotes. Empty lines are none. Throws Error(invalid) for a
-// quote that does not end or stands inside a field.
+// Parses CSV (RFC 4180; lines end in LF, CR or CRLF; a leading byte order mark is skipped) into
+// rows. Quoted fields may hold commas, line ends and doubled quotes. Empty lines are skipped.
+// Throws Error(invalid) for a quote that does not end or stands inside a field.
 std::vector<std::vector<std::string>> read_csv(std::string_view text);
 
 }  // namespace sandgate

@@ -37,7 +37,7 @@ std::optional<Decimal> parse_digits(std::string_view text, size_t max) {
       point == std::string_view::npos ? std::string_view() : text.substr(point + 1);
   if (!all_digits(whole) || whole.size() > max || part.size() > max) return std::nullopt;
   if (point != std::string_view::npos && !all_digits(part)) return std::nullopt;
-  // Digit by digit in machine words: cpp_int would read a leading zero as octal.
+  // In machine words, because cpp_int reads a leading zero as octal.
   Integer value = 0;
   for (const std::string_view digits : {whole, part})
     for (size_t at = 0; at < digits.size(); at += kMaxDigits) {

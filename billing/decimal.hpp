@@ -9,8 +9,8 @@
 
 namespace sandgate {
 
-// An exact decimal: `unscaled / 10^scale`. The only number that money and quantities may be;
-// add, subtract and multiply are exact, and rounding happens only where it is asked for.
+// An exact decimal number, `unscaled / 10^scale`: the only type for money and quantities. Addition,
+// subtraction and multiplication are exact; only functions that say so round.
 class Decimal {
  public:
   using Integer = boost::multiprecision::cpp_int;
@@ -19,29 +19,30 @@ class Decimal {
   Decimal(int64_t value) : unscaled_(value) {}
   Decimal(Integer unscaled, int scale);
 
-  // Outside text: digits with at most one point between digits ("0.0504"), not negative, no sign,
-  // exponent, space or separator, at most 18 digits on either side. Empty otherwise.
+  // Parses untrusted text: digits with at most one point between digits ("0.0504"), at most 18
+  // digits on either side; no sign, exponent, space or separator. Empty for anything else.
   static std::optional<Decimal> parse(std::string_view text);
-  // What to_string() printed, of whatever was added and multiplied: the same with a leading '-'
-  // allowed ("-0" is not) and at most kMostPrinted digits on either side.
+  // Parses the output of to_string(): as parse(), but with an optional leading '-' ("-0" is
+  // refused) and at most kMostPrinted digits on either side.
   static constexpr size_t kMostPrinted = 100;
   static std::optional<Decimal> parse_printed(std::string_view text);
-  // A NUMERIC as PostgreSQL prints it, of any length. Throws Error(internal) for anything else.
+  // Parses a NUMERIC as PostgreSQL prints it, with at most 120 digits on either side. Throws
+  // Error(internal) for anything else.
   static Decimal from_sql(std::string_view text);
 
   // Canonical: no trailing zeros after the point, no point without digits, "0" for zero.
   std::string to_string() const;
-  // With exactly `digits` after the point; the value must not have more (round first).
+  // With exactly `digits` digits after the point. Throws Error(internal) when the value has more.
   std::string to_fixed(int digits) const;
 
-  // Half to even, to `digits` after the point.
+  // Rounds half to even, to `digits` digits after the point.
   Decimal rounded(int digits) const;
   // The smallest multiple of `step` that is not below the value; `step` must be positive.
   Decimal rounded_up_to(const Decimal& step) const;
 
-  // Divided by a positive number, up to the next value with `digits` after the point.
+  // The quotient, rounded up to `digits` digits after the point; `divisor` must be positive.
   Decimal divided_up(int64_t divisor, int digits) const;
-  // How many times the positive divisor goes in, rounded down; neither may be negative.
+  // The integer quotient, rounded down; `divisor` must be positive and the value not negative.
   Integer whole_quotient(const Decimal& divisor) const;
 
   bool is_zero() const { return unscaled_.is_zero(); }
@@ -66,7 +67,7 @@ class Decimal {
   int scale_ = 0;
 };
 
-// An amount of a currency (ISO 4217 code).
+// An amount in a currency (ISO 4217 code).
 struct Money {
   Decimal amount;
   std::string currency;

@@ -6,10 +6,10 @@
 
 namespace sandgate {
 
-// Whether it limits what the reservation is for, in its currency.
+// Whether the budget applies to the reservation's sandbox and has its currency.
 bool pays_for(const Budget& budget, const Reservation& reservation);
 
-// The least that any of the budgets that pay for it has left, never negative; empty without one.
+// The smallest amount left in the budgets that pay for it, at least 0; empty when none does.
 std::optional<Decimal> available(const std::vector<Budget>& budgets,
                                  const Reservation& reservation);
 

@@ -158,7 +158,7 @@ std::optional<std::pair<Time, Time>> month_from(std::string_view text) {
   if (!first) return std::nullopt;
   const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(*first));
   const auto next = day.year() / day.month() / 1 + std::chrono::months(1);
-  if (next.year() > std::chrono::year(9999)) return std::nullopt;  // no RFC 3339 says its end
+  if (next.year() > std::chrono::year(9999)) return std::nullopt;  // RFC 3339 cannot write its end
   return std::pair(*first, Time(std::chrono::sys_days(next)));
 }
 

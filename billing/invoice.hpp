@@ -11,7 +11,7 @@
 namespace sandgate {
 
 struct InvoiceLine {
-  std::optional<InvoiceId> adjusts;  // the invoice whose time late usage belongs to
+  std::optional<InvoiceId> adjusts;  // of late usage: the invoice of its period
   std::string meter, deployment, profile;
   Decimal quantity, unit_price;
   Decimal amount_exact;
@@ -20,7 +20,7 @@ struct InvoiceLine {
 
 enum class InvoiceState { draft, issued };
 
-// A part of an issued invoice that was taken back.
+// A credit note: a part of an issued invoice that was taken back.
 struct InvoiceCredit {
   std::string id;  // of the credit note
   Decimal amount;
@@ -33,12 +33,12 @@ struct Invoice {
   TenantId tenant;
   Time from, to;
   std::string currency;
-  std::vector<std::string> other_currencies;  // of a draft: what else its time is charged in
+  std::vector<std::string> other_currencies;  // of a draft: more currencies charged in its period
   InvoiceState state = InvoiceState::draft;
   std::vector<InvoiceLine> lines;
-  Decimal total;  // of the rounded amounts
-  Decimal credits_applied;  // set off when issued, and since
-  std::vector<InvoiceCredit> credit_notes;  // by age
+  Decimal total;  // sum of the rounded amounts
+  Decimal credits_applied;  // paid from credits, at issue and since
+  std::vector<InvoiceCredit> credit_notes;  // oldest first
   Time created_at;
   std::optional<Time> issued_at;
 
@@ -49,9 +49,9 @@ struct Invoice {
 std::string_view to_string(InvoiceState state);
 Json to_json(const Invoice& invoice);
 std::string to_csv(const Invoice& invoice);
-std::string to_html(const Invoice& invoice);  // one page without outside parts
+std::string to_html(const Invoice& invoice);  // one self-contained page
 
-// "2026-10" as the month's first moment and the next month's (UTC); empty when it is none.
+// The first moment of a month such as "2026-10" and of the next (UTC); empty for other text.
 std::optional<std::pair<Time, Time>> month_from(std::string_view text);
 
 }  // namespace sandgate

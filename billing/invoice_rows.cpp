@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// Late: booked after the last issued invoice, in the time of an issued one.
+// The second SELECT is late usage: booked after the last issued invoice, in the period of one.
 constexpr const char* kLines = R"sql(
 SELECT used.adjusts, used.meter, used.deployment, used.profile,
   coalesce(charged.unit_price, cost.unit_price * (1 + coalesce(markup.markup_percent, 0) * 0.01), 0)

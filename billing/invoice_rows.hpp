@@ -6,13 +6,13 @@
 #include "billing/invoice.hpp"
 #include "gateway/core/database.hpp"
 
-// Invoices as rows. Everything here runs inside a transaction of the caller's.
+// SQL access to invoices, inside the caller's transaction.
 namespace sandgate {
 
-// Works out the lines from usage booked up to `through` (a sequence): the invoice's own time, and
-// late usage of issued ones. Rounds each, and sets the total.
+// Computes the lines from usage booked up to `through` (a sequence number): usage of the invoice's
+// period, and late usage of issued invoices. Rounds each line and sets the total.
 void compute_lines(pqxx::work& tx, Invoice& invoice, int64_t through);
-// The currencies of what is charged in the invoice's time, by name.
+// The currencies of the charges in the invoice's period, by name.
 std::vector<std::string> charged_in(pqxx::work& tx, const Invoice& invoice);
 void insert_invoice(pqxx::work& tx, const Invoice& invoice);
 void replace_lines(pqxx::work& tx, const Invoice& invoice);
@@ -25,9 +25,9 @@ void mark_issued(pqxx::work& tx, const Invoice& invoice, int64_t through);
 bool overlaps_issued(pqxx::work& tx, const Invoice& invoice);
 // Keeps other invoices of the tenant from being issued until the transaction ends.
 void hold_issuing(pqxx::work& tx, const TenantId& tenant);
-// What the issued invoices of the invoice's tenant and currency have seen; 0 without one.
+// The highest booking number that issued invoices of the same tenant and currency include; or 0.
 int64_t issued_through(pqxx::work& tx, const Invoice& invoice);
-// The last number drawn so far; bookings under way may come in below it (see booked_through).
+// The last number drawn so far; bookings in progress may commit below it (see booked_through).
 int64_t last_sequence(pqxx::work& tx);
 
 }  // namespace sandgate

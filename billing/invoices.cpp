@@ -19,7 +19,7 @@ Error covered() {
   return Error(ErrorCode::conflict, "part of that time is on an issued invoice already");
 }
 
-// As every answer chooses that adds amounts up: see read_usage.
+// The same choice as read_usage() makes.
 std::string currency_of(const std::vector<std::string>& charged) {
   const bool dollars = std::find(charged.begin(), charged.end(), "USD") != charged.end();
   return charged.empty() || dollars ? "USD" : charged.front();
@@ -30,7 +30,7 @@ void name_other_currencies(pqxx::work& tx, Invoice& invoice) {
   std::erase(invoice.other_currencies, invoice.currency);
 }
 
-// What the ledger holds exactly becomes what the invoice says in whole minor units.
+// Adjusts the ledger, which holds exact amounts, to the invoice's rounded total.
 void post_rounding(pqxx::work& tx, const Invoice& invoice) {
   Decimal difference = invoice.total;
   for (const InvoiceLine& line : invoice.lines) difference -= line.amount_exact;
@@ -60,14 +60,15 @@ bool has_ended(pqxx::work& tx, const Invoice& invoice) {
       .as<bool>();
 }
 
-// Empty when another was issued meanwhile that has seen more: what lies between would be on none.
+// Empty when an invoice with a higher `through` was issued meanwhile: usage in between would be on
+// neither.
 std::optional<Invoice> issue_in(pqxx::work& tx, const InvoiceId& id, int64_t through,
                                 const ChangeTrail& trail) {
   auto invoice = lock_invoice(tx, id);
   if (!invoice) throw Error::not_found("invoice", id.value);
   if (invoice->state == InvoiceState::issued) return *invoice;
   if (!has_ended(tx, *invoice)) throw Error::invalid("/to", "the invoice's time has not ended");
-  // Its credits and its late usage are on one invoice only.
+  // Credits and late usage belong on one invoice only.
   hold_issuing(tx, invoice->tenant);
   if (issued_through(tx, *invoice) > through) return std::nullopt;
   if (overlaps_issued(tx, *invoice)) throw covered();

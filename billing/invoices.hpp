@@ -9,8 +9,8 @@
 
 namespace sandgate {
 
-// Makes invoices from booked usage. An issued one never changes; usage that comes in later for its
-// time is on the next one issued, as lines that adjust it.
+// Drafts and issues invoices of booked usage. An issued invoice never changes; usage booked later
+// for its period is on the next one issued, as lines that adjust it.
 class Invoices {
  public:
   explicit Invoices(Database& database) : database_(database) {}
@@ -18,20 +18,21 @@ class Invoices {
   struct Order {
     TenantId tenant;
     Time from, to;
-    // Both are moments of this time zone's calendar and clock, written as if it were UTC.
+    // When set, `from` and `to` are local times of this zone, written as if they were UTC.
     std::optional<std::string> timezone;
     std::optional<std::string> currency;  // default: USD when there is any, else the first by name
   };
-  // Throws Error(conflict) when an issued invoice covers part of that time, Error(invalid) for a
-  // time zone that nobody knows.
+  // Throws Error(conflict) when an issued invoice in that currency covers part of the period,
+  // Error(invalid) for an unknown time zone and Error(not_found) for an unknown tenant.
   Task<Invoice> draft(Order order, ChangeTrail trail = {});
-  // Works the lines out anew, fixes them, sets off credits. Throws Error(invalid) when its time has
-  // not ended, Error(conflict) when part of it is on an issued invoice. Idempotent.
+  // Computes and fixes the lines, and applies credits. Throws Error(invalid) when the period has
+  // not ended, Error(conflict) when an issued invoice covers part of it, Error(not_found).
+  // Idempotent.
   Task<Invoice> issue(InvoiceId id, ChangeTrail trail = {});
-  // Takes back a part of an issued one: see credit_invoice.
+  // Adds a credit note to an issued invoice: see credit_invoice.
   Task<Invoice> credit(InvoiceId id, Decimal amount, std::string reason, ChangeTrail trail = {});
   Task<Invoice> get(InvoiceId id);  // throws Error(not_found)
-  // By age, without lines; of all tenants when empty.
+  // Oldest first, without lines; of all tenants when `tenant` is empty.
   Task<std::vector<Invoice>> list(std::optional<TenantId> tenant, std::optional<InvoiceId> after,
                                   int64_t limit);
 

@@ -5,7 +5,7 @@
 
 namespace sandgate {
 
-// Throws Error(not_found) for a tenant there is not.
+// Throws Error(not_found) when the tenant does not exist.
 void check_tenant(pqxx::work& tx, const TenantId& tenant);
 
 }  // namespace sandgate

@@ -15,7 +15,8 @@ struct LedgerEntry {
   Decimal debit, credit;  // one of them is zero
 };
 
-// Money that moved; its entries balance. Never changed: what corrects one is another.
+// A double-entry transfer: its debits equal its credits. Never changed; a correction is another
+// one.
 struct LedgerTransfer {
   int64_t id = 0;  // 0 until posted
   Time at;
@@ -26,14 +27,14 @@ struct LedgerTransfer {
 
 // Names of accounts.
 std::string receivable_of(const TenantId& tenant);  // what the tenant owes
-std::string credits_of(const TenantId& tenant);  // what it paid ahead
+std::string credits_of(const TenantId& tenant);  // what it has prepaid
 std::string payable_to(const std::string& deployment);  // what the vendor is owed
 inline constexpr std::string_view kRevenue = "revenue";
 inline constexpr std::string_view kLoss = "loss";
 inline constexpr std::string_view kPrepaid = "prepaid";
 inline constexpr std::string_view kRounding = "rounding";
 
-// A transfer of a positive amount from one account to another.
+// A transfer of a positive amount that debits one account and credits the other.
 LedgerTransfer move_money(const Money& money, std::string reason, std::optional<TenantId> tenant,
                           std::string debit, std::string credit);
 
@@ -41,7 +42,7 @@ LedgerTransfer move_money(const Money& money, std::string reason, std::optional<
 // commit.
 int64_t post(pqxx::work& tx, const LedgerTransfer& transfer);
 
-// What a vendor costs and no tenant pays: a sandbox nobody knew, one that could not be reached.
+// Posts a vendor's cost that no tenant pays, such as that of an unknown or unreachable sandbox.
 int64_t post_loss(pqxx::work& tx, const std::string& deployment, const Money& money,
                   const std::string& reason);
 

@@ -6,7 +6,7 @@
 
 namespace sandgate {
 
-// A life that nobody pays for, and which one it is.
+// A sandbox's time at a backend that no tenant pays.
 struct Losses::Stretch {
   MeteredLife life;
   std::string backend_id;
@@ -34,12 +34,12 @@ void Losses::book_late_end(pqxx::work& tx, const SandboxId& id, const std::strin
                            std::optional<Time> gone_at) {
   const auto held = hold(tx);
   auto row = lock_metered(tx, id);
-  // What its own vendor costs is the tenant's.
+  // On its own deployment the tenant pays the vendor.
   if (!row || !row->life.closed || row->life.own) return;
   MeteredLife& life = row->life;
   const Time until = std::min(gone_at.value_or(held.now), held.now);
   life.ends_at.reset();
-  // Of one whose tenant was charged nothing, the create is a loss as well.
+  // When the tenant was charged nothing, the create is a loss as well.
   life.closed = life.boundary > life.opened_at || is_create_charged(tx, life);
   book_stretch(tx, {.life = std::move(life), .backend_id = backend_id}, until, *held.prices);
 }

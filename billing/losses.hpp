@@ -8,36 +8,38 @@
 
 namespace sandgate {
 
-// A sandbox at a backend that the registry has no use for.
+// A sandbox that exists at a backend although the registry has no live sandbox there.
 struct Orphan {
-  SandboxId id;  // as the backend carries it
+  SandboxId id;  // as recorded at the backend
   std::string backend_id, deployment, provider, region;
-  std::string owner;  // the tenant whose own deployment it is, and whose cost; empty: everybody's
+  std::string owner;  // tenant whose own deployment it is, which bears the cost; or empty
   MeterState state = MeterState::running;
   Resources resources;
-  Time since;  // from when on nobody paid for it
-  bool placed = false;  // the registry's own until it ended there: its create was paid for
+  Time since;  // no tenant pays from then on
+  bool placed = false;  // the registry knew it until it ended there: its create was charged
 };
 
-// What vendors cost and no tenant pays, rated by the cost books and posted to the account `loss`:
-// exactly once each, whoever dies in between. Times are the database's, or the test's.
+// Books vendor costs that no tenant pays: rates them by the cost books and posts them to the
+// account `loss`, exactly once also across crashes. Times are the database's, or `clock`'s when
+// given.
 class Losses {
  public:
   explicit Losses(PriceBooks& books, const Clock* clock = nullptr) : books_(books), clock_(clock) {}
 
-  // In the transaction that writes down that a sandbox's backend has ended it, at `gone_at` (now
-  // when empty): books from the end of its charge to there. No effect on one that was never
-  // metered.
+  // Books the cost from the end of a sandbox's charge until its backend ended it at `gone_at`
+  // (empty: now), in the transaction that records that end. No effect on a sandbox that was never
+  // metered, is not closed or is on its tenant's own deployment.
   void book_late_end(pqxx::work& tx, const SandboxId& id, const std::string& backend_id,
                      std::optional<Time> gone_at);
 
-  // Before it is killed. Again for one that was ended: it goes on from there.
+  // Records an orphan before it is killed; none on a tenant's own deployment. An ended orphan is
+  // opened again: its cost goes on from what is booked.
   static void note(pqxx::work& tx, const Orphan& orphan);
-  // It is certainly gone: books what it cost up to now. No effect when somebody did already, or
-  // it was never noted.
+  // Books the cost of an orphan up to now, when it is certainly gone. No effect when it was ended
+  // already or never noted.
   void end(pqxx::work& tx, const std::string& deployment, const std::string& owner,
            const std::string& backend_id);
-  // Backend ids of those that were noted and not ended yet.
+  // Backend ids of the orphans that were noted and not ended yet.
   static std::vector<std::string> open(pqxx::work& tx, const std::string& deployment,
                                        const std::string& owner);
 

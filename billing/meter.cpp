@@ -9,13 +9,13 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kSandboxesPerTransaction = 500;
-// Eight hours: a long outage is caught up in bounded transactions, not in one.
+// Eight hours: limits the size of each transaction after a long outage.
 constexpr size_t kPiecesPerTransaction = 32;
 constexpr std::chrono::seconds kFlushPatience{30};
 constexpr int kSettleTries = 3;
-constexpr size_t kMostLooked = 20'000;  // sandboxes of which the last minute is worked out
+constexpr size_t kMostLooked = 20'000;  // sandboxes whose unbooked usage is computed
 
-// One transaction's worth of flushing.
+// What one transaction of a flush booked.
 struct Batch {
   size_t sandboxes = 0, events = 0;
 };
@@ -91,7 +91,7 @@ void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,
 void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals) {
   const auto held = hold(tx);
   auto row = lock_metered(tx, id);
-  if (!row || row->life.unbooked_end) return;  // that end has its reading
+  if (!row || row->life.unbooked_end) return;  // the end was recorded with its own reading
   MeteredRow next = *row;
   const Time until = row->life.closed ? row->life.boundary : held.now;
   const auto events = take(next, totals, until, held);
@@ -148,7 +148,7 @@ Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
     const auto booked = co_await attempt(database.run_within(kFlushPatience, std::move(work)));
     if (const Error* error = std::get_if<Error>(&booked)) {
       if (!is_contradiction(*error) || at_once == 1) throw *error;
-      at_once = 1;  // one of them contradicts the books, which holds nobody up
+      at_once = 1;  // one contradicts the books: the others must not wait for it
       continue;
     }
     const Batch& batch = std::get<Batch>(booked);
@@ -164,7 +164,7 @@ Task<void> Meter::settle_ends(Database& database, std::string tenant) {
     await_bookings(tx);
     return has_unbooked_ends(tx, tenant, asked_at);
   };
-  // Whoever was waited for may have given up.
+  // A transaction that was waited for may have rolled back.
   for (int tries = 0; tries < kSettleTries; ++tries) {
     co_await book_ends(database, tenant);
     auto waiting = database.run_within(kFlushPatience, work);
@@ -206,12 +206,12 @@ Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::s
   if (prelude_) co_await prelude_();
   size_t events = co_await book_ends(database, tenant);
   DueForBooking due{.tenant = std::move(tenant), .limit = kSandboxesPerTransaction};
-  std::optional<Time> started;  // what is booked beyond it, is not booked again by this call
+  std::optional<Time> started;  // sandboxes booked up to later are not due again
   for (;;) {
     auto work = [this, due, started, min_age](pqxx::work& tx) mutable {
       hold_booking(tx);
       const auto held = hold(tx);
-      // Not ahead of a clock that stepped back: nothing would be booked, again and again.
+      // When the clock stepped back, a later start would find the same lives for ever.
       const Time start = std::min(started.value_or(held.now), held.now);
       due.booked_before = start - min_age;
       auto lives = lock_due(tx, due);

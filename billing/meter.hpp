@@ -14,7 +14,7 @@ namespace sandgate {
 struct MeteredLife;
 struct MeteredRow;
 
-// A sandbox as billing sees it.
+// The attributes of a sandbox that billing records.
 struct MeteredSandbox {
   SandboxId id;
   TenantId tenant;
@@ -24,84 +24,86 @@ struct MeteredSandbox {
   Resources resources;
   Json metadata = Json::object();
   std::string key;  // id of the key that created it, when known
-  bool own = false;  // on a deployment of its tenant's own
+  bool own = false;  // runs on its tenant's own deployment
 };
 
 // Running meters everything; paused meters disk, and memory only while memory is kept.
 enum class MeterState { running, paused_memory, paused_disk };
 
-// Cuts sandboxes' lives into intervals and books each as usage, exactly once. open, change and
-// close belong in the transaction that changes the sandbox's state; each is idempotent. Times are
-// the database's (or, in tests, `clock`'s); a clock that steps back books nothing until it has
-// caught up.
+// Meters sandboxes: cuts their time into intervals and books each as usage exactly once. open(),
+// change() and close() belong in the transaction that changes the sandbox's state; each is
+// idempotent. Times are the database's, or `clock`'s when given. After a clock stepped back nothing
+// is booked until it has caught up.
 class Meter {
  public:
-  // `most_egress` (Gbit/s): what a sandbox can send at most, whatever its backend's counter says.
+  // `most_egress` (Gbit/s): the highest plausible sending rate, whatever a backend's counter says.
   explicit Meter(PriceBooks& books, const Clock* clock = nullptr, int64_t most_egress = 25)
       : books_(books), clock_(clock), most_egress_(most_egress) {}
 
-  // What a backend counted of a sandbox since it was opened.
+  // A backend's counters of a sandbox, cumulative since it was opened.
   struct Measured {
     std::optional<int64_t> egress_bytes, active_cpu_micros;
     Time sampled_at;
   };
-  // Starts metering; that it was created is booked with the first of its usage.
+  // Starts metering. `sandbox_created` is booked with the first usage.
   void open(pqxx::work& tx, const MeteredSandbox& sandbox);
-  // Books what ran so far, with the totals if they were read, and goes on in another state or size.
-  // No effect on a closed sandbox; throws Error(not_found) for one never opened.
+  // Books the usage so far, with `totals` when they were read, and goes on in another state or
+  // size. No effect on a sandbox that has ended. Throws Error(not_found) for one never opened.
   void change(pqxx::work& tx, const SandboxId& id, MeterState state, const Resources& resources,
               const std::optional<Measured>& totals = std::nullopt);
-  // Books what was counted; the totals only grow, a smaller one (a restarted counter) starts
-  // counting anew. A reading that is not newer than the last changes nothing, so that it may be
-  // booked again and by anybody. Of a closed sandbox only what was counted up to its end is booked:
-  // what comes later is not its tenant's. What can't be is left out (see MeteredCounters).
+  // Books the increase of the counters since the last reading; a smaller total is a counter that
+  // restarted at 0. A reading that is not newer than the last has no effect, so replicas may repeat
+  // it. Of a closed sandbox only the part up to its end is booked. Implausible increases are cut
+  // (see MeteredCounters). No effect while an end is not booked, or on a sandbox never opened.
   void observe(pqxx::work& tx, const SandboxId& id, const Measured& totals);
-  static constexpr Time kNeverBegan{};  // as an end: nothing is charged, not even the create
-  // Books the rest up to `ended_at` (now when empty; never after now nor before what is booked
-  // already), with the last totals if they were read, and stops metering. No effect when closed or
-  // never opened. What contradicts the books is left out.
+  static constexpr Time kNeverBegan{};  // as `ended_at`: nothing is charged, not even the create
+  // Books the rest up to `ended_at` (empty: now; at most now, and not before what is booked), with
+  // the last `totals` when they were read, and stops metering. No effect on a sandbox that has
+  // ended or was never opened. Usage that contradicts the books is left out.
   void close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at = std::nullopt,
              const std::optional<Measured>& totals = std::nullopt);
 
-  // Books open sandboxes up to now that were last booked `min_age` ago or longer, in small
-  // transactions; replicas may run it at the same time. Returns the number of events. A sandbox
-  // whose usage contradicts what is booked is left out (and alarmed), the others go on.
+  // Books ended sandboxes (book_ends), then open ones that were last booked `min_age` ago or
+  // longer, up to now, in small transactions. Replicas may run it at the same time. Returns the
+  // number of events. A sandbox whose usage contradicts the books is logged as an error and
+  // skipped.
   Task<size_t> flush(Database& database, std::chrono::seconds min_age = std::chrono::seconds(60));
-  // Books the rest of sandboxes whose end was written down without it (prompt_end.hpp), of one
-  // tenant or (empty) of all. flush() does so too. Returns the number of events.
+  // Books the rest of sandboxes whose end was recorded before their last usage was booked
+  // (MeteredLife::unbooked_end), of one tenant or (empty) of all. Returns the number of events.
   Task<size_t> book_ends(Database& database, std::string tenant = "");
-  // As flush() for one tenant, up to this moment.
+  // As flush() for one tenant, without a minimum age.
   Task<size_t> flush_tenant(Database& database, TenantId tenant);
-  // These leave out what somebody else books at the time. As book_ends(), but returns only once all
-  // that had ended is in the books, and what others booked of the rest is, too. Throws
-  // Error(unavailable) when it takes long.
+  // As book_ends(), which skips what other transactions are booking, but also waits for those:
+  // everything that had ended at the call is then booked. Throws Error(unavailable) when that takes
+  // too long.
   Task<void> settle_ends(Database& database, std::string tenant);
 
-  // What a flush would book now, for who only reads: nothing is written. Of all tenants when
-  // empty. To be added to what the same snapshot of the database has booked.
+  // The events that a flush would book now, without writing them, of up to 20 000 open and 20 000
+  // ended sandboxes; of all tenants when `tenant` is empty. To be added to what the same database
+  // snapshot has booked.
   std::vector<UsageEvent> unbooked(pqxx::work& tx, const std::optional<TenantId>& tenant);
 
-  // Awaited before every flush: what has to be in the books before anything else is.
+  // Sets a task that every flush awaits first: bookings that must precede all others.
   void set_prelude(std::function<Task<void>()> prelude) { prelude_ = std::move(prelude); }
 
   uint64_t conflicts() const { return usage_.conflicts(); }
-  uint64_t implausible() const { return implausible_; }  // readings, since the process began
+  uint64_t implausible() const { return implausible_; }  // cut readings, since the process began
 
  private:
   PriceBooks::Held hold(pqxx::work& tx);
-  // Of the readings up to `until`, what can be; the rest is told of.
+  // The events of a reading up to `until`. An implausible increase is cut, counted and logged.
   std::vector<UsageEvent> take(MeteredRow& row, const Measured& totals, Time until,
                                const PriceBooks::Held& held);
-  // Books `events` and makes `row` what they lead to, unless they contradict what is booked (which
-  // is told of). Ends and readings are not held up by that, since nobody could ever get past it.
+  // Books `events` and assigns `next` to `row`. When they contradict the books, an error is logged
+  // and neither happens; the caller goes on, because a retry would fail for ever.
   void record(pqxx::work& tx, MeteredRow& row, MeteredRow next,
               const std::vector<UsageEvent>& events);
-  // Books the life up to `until` with what was counted.
+  // Books the time up to `until`, and `totals` when given.
   void advance(pqxx::work& tx, MeteredRow& row, Time until, const std::optional<Measured>& totals,
                const PriceBooks::Held& held);
-  // What leads to its unbooked end; closes it.
+  // The events up to the row's unbooked end; closes the row.
   std::vector<UsageEvent> end(MeteredRow& row, const PriceBooks::Held& held);
-  // The same of one, whatever the books say.
+  // Books the end of one sandbox; closes it even when the events contradict the books.
   void book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::Held& held);
   Task<size_t> flush(Database& database, std::string tenant, std::chrono::seconds min_age);
 
@@ -113,7 +115,7 @@ class Meter {
   std::function<Task<void>()> prelude_;
 };
 
-// As of when it was received at the latest: its reader's clock may be ahead of everybody else's.
+// Limits `sampled_at` to `received_at`: the clock of the machine that sampled may be ahead.
 Meter::Measured measured_of(const SandboxMetrics& metrics, Time received_at);
 
 }  // namespace sandgate

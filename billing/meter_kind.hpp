@@ -7,7 +7,7 @@
 
 namespace sandgate {
 
-// What is counted. The names are the API's and the database's.
+// The meters of usage. The names are those of the API and the database.
 enum class MeterKind {
   vcpu_second,
   memory_gib_second,
@@ -27,9 +27,9 @@ inline constexpr std::array kMeterKinds{
 std::string_view to_string(MeterKind kind);
 std::optional<MeterKind> meter_kind_from(std::string_view text);
 
-// Exact quantities from whole numbers of the parts that machines report.
+// Exact quantities from the integers that backends report.
 Decimal vcpu_seconds(int64_t milli_vcpu, int64_t micros);
-Decimal memory_gib_seconds(int64_t mib, int64_t micros);  // a 1024th has ten decimals: still exact
+Decimal memory_gib_seconds(int64_t mib, int64_t micros);  // exact: 1/1024 has ten decimals
 Decimal disk_gib_seconds(int64_t gib, int64_t micros);
 Decimal gib(int64_t bytes);
 Decimal seconds(int64_t micros);

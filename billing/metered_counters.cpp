@@ -5,7 +5,7 @@
 namespace sandgate {
 namespace {
 
-// A reading may be on its way for that long, and stands for a moment up to that far off.
+// How late a reading may arrive, and how far its time may be off.
 constexpr std::chrono::seconds kLateReading{5};
 constexpr int64_t kBytesPerMicroOfGbit = 125;
 
@@ -13,10 +13,10 @@ int64_t increase(int64_t seen, int64_t reading) {
   return reading >= seen ? reading - seen : reading;
 }
 
-// Vendors give whole ones.
+// Vendors allot whole processors.
 int64_t processors(int64_t milli_vcpu) { return (milli_vcpu + 999) / 1000; }
 
-// Whole parts for each piece, in proportion to its length; they add up to `whole`.
+// Splits `whole` into integers in proportion to the pieces' lengths; they add up to `whole`.
 std::vector<int64_t> shares(int64_t whole, const std::vector<Interval>& pieces) {
   int64_t length = 0, past = 0, given = 0;
   for (const Interval& piece : pieces) length += (piece.to - piece.from).count();
@@ -41,11 +41,11 @@ std::vector<Interval> MeteredCounters::running_until(Time until, Time sampled_at
     for (const Interval& piece : cut({from, to}, moments, SIZE_MAX)) pieces.push_back(piece);
   };
   add(observed_at, std::min(paused_from.value_or(until), until));
-  // A clock that stepped back may say that it went on before it stopped.
+  // After a clock stepped back, running may go on before it stopped.
   if (resumed_at) add(std::max({*resumed_at, *paused_from, observed_at}), until);
-  // Nothing ran: what was counted all the same belongs to where running stopped.
+  // No time ran: an increase is booked where running stopped.
   if (pieces.empty()) pieces.push_back({observed_at, observed_at});
-  // It ran on beyond its end, until somebody came to it.
+  // The sandbox ran on after its end, until it was stopped.
   const bool ran = !paused_from || resumed_at;
   if (ran && sampled_at > until + kLateReading) pieces.push_back({until, sampled_at});
   return pieces;

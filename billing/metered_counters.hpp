@@ -5,35 +5,36 @@
 
 namespace sandgate {
 
-// What a sandbox's backend counts by itself: what was seen last, and what was booked of it.
+// The state of a sandbox's backend counters: the last reading, and what is booked of them.
 struct MeteredCounters {
   Time observed_at;  // booked up to here
-  Time read_at;  // of what was seen last, by its reader's clock
-  // Running since the last look stopped there, and went on there.
+  Time read_at;  // of the last reading, by its reader's clock
+  // The pause since the last reading: when running stopped and when it went on.
   std::optional<Time> paused_from, resumed_at;
   int64_t egress_bytes_seen = 0, cpu_micros_seen = 0;
   Decimal egress_total, cpu_total;
-  bool is_cut = false;  // the last readings said more than can be: what was beyond is left out
+  bool is_cut = false;  // an implausible reading was cut
 
-  // Rates what was counted of `life` since the last look and takes the new readings over, spread
-  // evenly over the running time since: no event reaches over a pause, a quarter of an hour or a
-  // price change. What falls after `until` is nobody's. A reading below the last one is a counter
-  // that began anew; what no machine does in that time (`most_egress` in Gbit/s, its processors) is
-  // not believed. Nothing when `until` is not after the last look, or the reading not newer than
-  // the last, or ahead of `held`'s clock.
+  // Rates the increase of the counters since the last reading and stores the new one. It is spread
+  // evenly over the running time since; no event spans a pause, a quarter of an hour or a price
+  // change. The part after `until` is not charged. A smaller total is a counter that restarted at
+  // 0. More than is possible in that time (`most_egress` in Gbit/s, the processors) is cut. No
+  // events when `until` is not after `observed_at`, or the reading is not newer than the last or
+  // more than 5 s ahead of `held`'s clock.
   std::vector<UsageEvent> take(const MeteredLife& life, const Meter::Measured& totals, Time until,
                                const PriceBooks::Held& held, int64_t most_egress);
 
-  // Running stops, or goes on. Of two pauses without a look in between only the later is known.
+  // Records that running stops, or goes on. Of two pauses between readings only the later is kept.
   void pause(Time at);
   void resume(Time at);
 
  private:
-  // What a reading of `sampled_at` is spread over, of which the part after `until` is nobody's.
+  // The pieces of time that a reading of `sampled_at` is spread over; a last one after `until` is
+  // not charged.
   std::vector<Interval> running_until(Time until, Time sampled_at,
                                       const PriceSnapshot& prices) const;
-  // What was counted since `seen`, but for what is beyond `per_micro` a microsecond. `span`: from
-  // when counting began to the reading.
+  // The increase since `seen`, cut to `per_micro` a microsecond. `span`: from the start of counting
+  // to the reading.
   int64_t counted(int64_t seen, int64_t reading, int64_t per_micro, Interval span);
 };
 

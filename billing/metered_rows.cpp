@@ -159,7 +159,7 @@ void hold_booking(pqxx::work& tx) {
 }
 
 void await_bookings(pqxx::work& tx) {
-  // A booking may take longer than others wait for a lock; the limit of the caller's work counts.
+  // A booking may outlast the lock timeout; the time limit of the caller's work applies.
   tx.exec("SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(" +
           std::to_string(kBookingLock) + ")");
 }

@@ -10,7 +10,7 @@
 
 namespace sandgate {
 
-enum class PriceKind { cost, charge };  // what the vendor asks; what a tenant pays
+enum class PriceKind { cost, charge };  // cost: the vendor's price; charge: the tenant's
 std::string_view to_string(PriceKind kind);
 
 // How a sandbox's total quantity of one meter becomes money. The order is: raise to `minimum`,
@@ -30,7 +30,7 @@ struct PriceEntry {
   std::string source;  // where the number was read and when, or empty
 };
 
-// One immutable version of a book, in force from `effective_from` until a later version's.
+// One immutable version of a price book, in force from `effective_from` until a later version's.
 struct PriceVersion {
   int64_t id = 0;
   std::string book;

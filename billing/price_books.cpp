@@ -6,7 +6,7 @@
 namespace sandgate {
 namespace {
 
-// What a book is stays what its first version said; only what it asks may change.
+// A book's first version fixes its kind, tenant and currency; only its prices may change.
 void check_succession(const PriceVersion& draft, const PriceVersion& latest, Time now) {
   Problems problems;
   if (draft.effective_from < now)

@@ -8,28 +8,29 @@
 
 namespace sandgate {
 
-// The price books in PostgreSQL, with the newest snapshot kept in memory. Thread-safe.
+// The price books in PostgreSQL, with the newest snapshot cached in memory. Thread-safe.
 class PriceBooks {
  public:
   explicit PriceBooks(Database& database) : database_(database) {}
 
-  // The snapshot of the last load(), without I/O; no prices before the first. Subscribe the
-  // channel "prices" to load() so that it follows what other replicas publish.
+  // The cached snapshot, without I/O; empty before the first load(). Subscribe load() to the
+  // channel "prices" to follow what other replicas publish.
   std::shared_ptr<const PriceSnapshot> snapshot() const;
   Task<void> load();
 
-  // What a transaction that rates usage works with. Until it ends nothing is published, so a
-  // version that appears later cannot be in force at or before `now`.
+  // The prices and the time for a transaction that rates usage. Nothing is published until it ends,
+  // so a later version cannot be in force at or before `now`.
   struct Held {
     std::shared_ptr<const PriceSnapshot> prices;
     Time now;  // the database's clock, read after publishing was held off
   };
   Held hold(pqxx::work& tx);
-  // The same for who only looks: holds nothing off, so that what it works out is of its moment.
+  // As hold() without holding publication off: what follows from it is valid for its moment only.
   Held look(pqxx::work& tx);
 
-  // Adds a version; `draft` without id and version. Throws Error(invalid) when it would be in
-  // force before now and is not the book's first, or changes the book's kind, tenant or currency.
+  // Adds a version to the draft's book (without id and version). Throws Error(invalid) when it is
+  // not the book's first and takes effect before now or changes its kind, tenant or currency, and
+  // Error(not_found) for an unknown tenant.
   Task<PriceVersion> publish(PriceVersion draft, ChangeTrail trail = {});
   Task<std::vector<PriceVersion>> list();  // all versions of all books, by book and version
   // Throws Error(not_found).

@@ -29,7 +29,7 @@ struct Sums {
 using Group = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 using Groups = std::map<Group, Sums>;
 
-// The books as they would have been.
+// The prices with the draft in place.
 PriceSnapshot hypothetical(pqxx::work& tx, const PricePreview& wanted) {
   auto versions = read_price_versions(tx, std::nullopt);
   PriceVersion draft = wanted.draft;
@@ -39,7 +39,7 @@ PriceSnapshot hypothetical(pqxx::work& tx, const PricePreview& wanted) {
     draft.id = std::max(draft.id, version.id + 1);
     if (version.book == draft.book) draft.version = std::max(draft.version, version.version + 1);
   }
-  // Later versions of the same book are what the draft is tried instead of.
+  // The draft takes the place of the book's versions from that time on.
   std::erase_if(versions, [&](const PriceVersion& version) {
     return version.book == draft.book && version.effective_from >= wanted.from;
   });

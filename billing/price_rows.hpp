@@ -7,32 +7,33 @@
 #include "billing/price_book.hpp"
 #include "gateway/core/database.hpp"
 
-// Price versions as rows. Everything here runs inside a transaction of the caller's.
+// SQL access to price versions, inside the caller's transaction.
 namespace sandgate {
 
-// The advisory lock shared by those that rate and exclusive to those that publish: any constant of
-// its own.
+// The advisory lock that transactions which rate usage share and those that publish prices hold
+// exclusively: an arbitrary number that no other lock has.
 inline constexpr int64_t kRatingLock = 7306086894398169449;
 
 // Waits for the transactions that rate usage, and keeps new ones out until this one ends. Returns
-// the database's clock after that: usage is rated up to a moment before it, and not beyond.
+// the database's time under the lock: usage is rated up to a moment before it, and not beyond.
 Time hold_publishing(pqxx::work& tx);
 
-// For those that rate: keeps publishers out until the transaction ends.
+// The time and the newest prices for transactions that rate usage. hold_rating() keeps publishers
+// out until the transaction ends; look_at_rating() does not.
 struct RatingHold {
   Time now;
   int64_t generation = 0;  // the newest version's id
 };
 RatingHold hold_rating(pqxx::work& tx);
-RatingHold look_at_rating(pqxx::work& tx);  // without keeping anybody out
-// The transactions that do so right now, by names that are never used again.
+RatingHold look_at_rating(pqxx::work& tx);  // takes no lock
+// The virtual ids, never reused, of the transactions that hold the lock for rating now.
 std::set<std::string> raters_of(pqxx::work& tx);
 
-// By book and version; all books, or one (empty when there is none).
+// The versions of all books, or of one (none when it is unknown), by book and version.
 std::vector<PriceVersion> read_price_versions(pqxx::work& tx, std::optional<std::string> book);
 
-// Under hold_publishing: adds `draft` as the book's next version, tells the other replicas, and
-// returns it as stored.
+// Requires hold_publishing(). Adds `draft` as the book's next version, notifies the replicas and
+// returns the stored version.
 PriceVersion insert_price_version(pqxx::work& tx, const PriceVersion& draft);
 
 }  // namespace sandgate

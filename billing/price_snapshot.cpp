@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kHourMicros = 3'600'000'000;
 
-// Until when a version is in force: a later version of its book takes over from its own beginning.
+// The end of a version: the earliest beginning of a later version of its book.
 Time end_of(const PriceVersion& version, const std::vector<PriceVersion>& all) {
   Time end = Time::max();
   for (const PriceVersion& other : all)

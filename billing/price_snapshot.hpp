@@ -12,30 +12,31 @@
 
 namespace sandgate {
 
-// Where something runs and for whom: what a price may depend on.
+// What a price may depend on: the tenant, and where the sandbox runs.
 struct PriceScope {
   std::string_view tenant, provider, deployment, region;
-  // A deployment of the tenant's own, whose vendor it pays itself: costs nothing, and is charged
-  // only by entries that name the deployment.
+  // The deployment is the tenant's own, who pays its vendor: it costs nothing, and is charged only
+  // by entries that name the deployment.
   bool own = false;
 };
 
-// One price that applies, and where it is written.
+// The entry that applies, and its currency. Points into the snapshot.
 struct Price {
   const PriceEntry* entry = nullptr;
   std::string_view currency;
 };
 
-// How a tenant's charge follows from the cost, when no entry says it. In the cost's currency.
+// A percentage on the cost, in its currency, where no entry sets the charge. Points into the
+// snapshot.
 struct Markup {
   const Decimal* percent = nullptr;
   int64_t version_id = 0;
 };
 
-// What each meter of a running sandbox counts in an hour, active CPU as if it were fully busy.
+// The quantities of an hour of running, with active CPU fully busy.
 std::array<std::pair<MeterKind, Decimal>, 4> quantities_per_hour(const Resources& resources);
 
-// All price versions at one moment; immutable, shared between threads, asked without I/O.
+// All price versions at one moment, for lookups without I/O. Immutable, shared between threads.
 class PriceSnapshot {
  public:
   PriceSnapshot() = default;
@@ -43,11 +44,11 @@ class PriceSnapshot {
   PriceSnapshot(const PriceSnapshot&) = delete;
   PriceSnapshot& operator=(const PriceSnapshot&) = delete;
 
-  // The most specific entry in force at `at`: deployment before region before provider; between
-  // equals the one in force for a shorter time, then the book that sorts first.
+  // The most specific cost entry in force at `at`: deployment before region before provider; among
+  // equals that of the latest effective_from, then of the book that sorts first.
   std::optional<Price> cost(const PriceScope& scope, MeterKind meter, Time at) const;
-  // A tenant's own book before the books for all; within each, an entry before a markup. Exactly
-  // one of the two is set, or none when no charge book applies (the charge is then the cost).
+  // The tenant's own books come before those for all tenants, and in each an entry before a markup.
+  // At most one member is set; neither means that the charge is the cost.
   struct Charge {
     std::optional<Price> price;
     std::optional<Markup> markup;
@@ -55,12 +56,12 @@ class PriceSnapshot {
   Charge charge(const PriceScope& scope, MeterKind meter, std::string_view cost_currency,
                 Time at) const;
 
-  // What an hour of running costs at `at`; minimums and included quantities are left out. Empty
-  // when no cost price of that backend is known at all. (The charge per hour is in rating.)
+  // The cost of an hour of running at `at`, without minimums, rounding and included quantities.
+  // Empty when no cost price of the backend is known. (For the charge see rating.hpp.)
   std::optional<Decimal> cost_per_hour(const PriceScope& scope, const Resources& resources,
                                        Time at) const;
 
-  // Moments strictly between the two when some price begins, ascending.
+  // The moments strictly between the two at which a version takes effect, ascending.
   std::vector<Time> changes(Time after, Time before) const;
   int64_t generation() const { return generation_; }  // the newest version's id; 0 when empty
 
@@ -69,7 +70,7 @@ class PriceSnapshot {
     Time from, until;  // half open
     bool covers(Time at) const { return from <= at && at < until; }
   };
-  // A price, or a version's markup when `entry` is null, with the span it is in force.
+  // A price entry, or a version's markup when `entry` is null, and when it is in force.
   struct Candidate {
     const PriceVersion* version;
     const PriceEntry* entry;

@@ -3,14 +3,14 @@
 namespace sandgate {
 namespace {
 
-// What usage is booked in when no book prices it at all: an amount of zero still needs one.
+// The currency of usage that no book prices: an amount of zero needs one too.
 constexpr std::string_view kUnpriced = "USD";
 
 Decimal with_markup(const Decimal& cost, const Decimal& percent) {
   return cost + cost * percent * Decimal(Decimal::Integer(1), 2);
 }
 
-// By what a meter is charged: the terms of its charge, else of its cost with a markup.
+// How a meter is charged: by its charge entry, else by its cost entry with a markup.
 struct ChargeTerms {
   const PriceTerms* terms = nullptr;
   std::string currency;

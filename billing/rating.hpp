@@ -7,7 +7,7 @@
 
 namespace sandgate {
 
-// What one piece of usage comes to, exactly, and which rows of the price books say so.
+// The exact cost and charge of one piece of usage, and the ids of the price rows they come from.
 struct Rated {
   Money cost, charge;
   std::optional<int64_t> cost_entry, charge_entry, markup_version;
@@ -17,27 +17,27 @@ struct Rated {
 // The part of a sandbox's total quantity that is paid for; see PriceTerms.
 Decimal billed_quantity(const PriceTerms& terms, const Decimal& total);
 
-// The price of `quantity` more of a meter after `before` of it: the difference of two totals, so
-// that cutting an interval at any point never changes the sum.
+// The price of the next `quantity` of a meter after `before` was used. It is the difference of two
+// totals, so the sum does not depend on where intervals are cut.
 Decimal price_of(const PriceTerms& terms, const Decimal& before, const Decimal& quantity);
 
-// Rates usage that began at `at`. A meter without a cost price costs nothing; without a charge
-// book the charge is the cost.
+// Rates usage that began at `at`. A meter without a cost price costs nothing; without a charge book
+// the charge equals the cost.
 Rated rate(const PriceSnapshot& prices, const PriceScope& scope, MeterKind meter, Time at,
            const Decimal& before, const Decimal& quantity);
 
-// What an hour of running is charged to the scope's tenant at `at`, without minimums and included
-// quantities. Empty when neither cost nor charge of that backend is known; a tenant's own is free
-// then. Meters charged in another currency than the first are left out.
+// The tenant's charge for an hour of running at the unit prices of `at`, without minimums, rounding
+// and included quantities. Empty when no price of the backend is known, but zero on a tenant's own
+// deployment. Meters charged in another currency than the first are left out.
 std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceScope& scope,
                                      const Resources& resources, Time at);
 
-// What one step of each meter's rounding is charged, in `currency`: no quantity is charged more
-// than that beyond itself.
+// The charge in `currency` for one rounding step of each hourly meter: the most that rounding adds
+// to a sandbox's charge.
 Decimal charge_of_steps(const PriceSnapshot& prices, const PriceScope& scope,
                         const Resources& resources, Time at, const std::string& currency);
 
-// The currencies beside `currency` in which something of a sandbox there may be charged.
+// The currencies other than `currency` in which a meter of the scope has a price above zero.
 std::set<std::string> other_currencies(const PriceSnapshot& prices, const PriceScope& scope,
                                        Time at, const std::string& currency);
 

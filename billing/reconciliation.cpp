@@ -55,7 +55,7 @@ Json to_json(const Tally& ours, const Tally& theirs) {
             {"difference", (theirs.quantity - ours.quantity).to_string()}}}};
 }
 
-// Per sandbox for the meters that the vendor breaks down, as a whole for the others.
+// Sums what is booked: per sandbox for meters that the vendor breaks down, else as a whole.
 Tallies booked(pqxx::work& tx, const VendorReport& report) {
   std::map<std::string, bool> broken_down;
   for (const VendorLine& line : report.lines)

@@ -12,7 +12,7 @@
 
 namespace sandgate {
 
-// What a vendor reports or bills for one meter, of one sandbox or of all.
+// A line of a vendor's report or bill: one meter, of one sandbox or of all.
 struct VendorLine {
   std::string sandbox;  // empty: of all
   MeterKind meter = MeterKind::vcpu_second;
@@ -27,12 +27,12 @@ struct VendorReport {
 
 // Reads the body of POST /v1/reconciliations. Throws Error(invalid).
 VendorReport vendor_report_from(const Json& body);
-// The same from CSV: its first row names the columns meter, quantity, amount and perhaps sandbox;
-// what others hold is left out. Paths count lines as the JSON's do, from 0.
+// The same from CSV, whose first row names the columns meter, quantity, amount and perhaps sandbox;
+// other columns are ignored. Paths count data rows from 0, as they count the JSON's lines.
 VendorReport vendor_report_from_csv(std::string_view text, const std::string& deployment,
                                     const std::string& period);
 
-// Quantity and cost, of one side.
+// Quantity and cost of one side.
 struct Tally {
   Decimal quantity, amount;
   Decimal loss;  // the part of the amount that no tenant pays
@@ -40,13 +40,14 @@ struct Tally {
 // By sandbox ("" for all) and meter.
 using Tallies = std::map<std::pair<std::string, std::string>, Tally>;
 
-// Compares, as the API answers it: theirs minus ours. Pure. Sandboxes that one side lacks are in.
+// The comparison that the API returns; differences are theirs minus ours. Sandboxes that only one
+// side has are included. Pure.
 Json compare(const Tallies& ours, const VendorReport& theirs);
 
-// Whether anything was ever booked of it.
+// Whether usage of the deployment was ever booked.
 Task<bool> was_metered(Database& database, std::string deployment);
 
-// Compares with what was booked and keeps the answer.
+// Compares the report with what is booked, and stores the result.
 Task<Json> reconcile(Database& database, VendorReport report);
 
 }  // namespace sandgate

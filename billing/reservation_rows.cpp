@@ -28,7 +28,7 @@ std::vector<Reservation> reservations_from(const pqxx::result& rows) {
   return reservations;
 }
 
-// Goes before the change of the reservation itself, whose own parameters follow these two.
+// The start of a statement that changes the reservation, whose own parameters begin at $3.
 const std::string kAside =
     "WITH counted AS (UPDATE budget SET reserved = reserved + $1::numeric"
     " WHERE id = ANY ($2::bigint[])) ";

@@ -8,14 +8,14 @@
 
 namespace sandgate {
 
-// Of each meter that follows from the size of a sandbox, what it counts in that time.
+// The quantities of a run of that length: the create and each meter that follows from the size.
 using RunQuantities = std::array<std::pair<MeterKind, Decimal>, 5>;
 RunQuantities used_by(const Resources& size, std::chrono::microseconds ran);
 
-// What a tenant is charged for running that long at prices of `at`: the create and every meter that
-// follows from the size, with minimums, rounding and included quantities. Active CPU counts as if
-// it were fully busy. Empty when no charge is known; meters charged in another currency than the
-// first are left out.
+// The charge for a run of that length at the prices of `at`: the create and every meter that
+// follows from the size, with minimums, rounding and included quantities. Active CPU counts as
+// fully busy. Empty when no charge is known; meters charged in another currency than the first are
+// left out.
 std::optional<Money> charge_of_run(const PriceSnapshot& prices, const PriceScope& scope,
                                    const Resources& size, Time at, std::chrono::microseconds ran);
 

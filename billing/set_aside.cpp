@@ -8,7 +8,7 @@
 namespace sandgate {
 namespace {
 
-// As its usage will be booked: piece by piece, each at the prices of its beginning.
+// Charges a run as it will be booked: each piece at the prices of its beginning.
 RunCharge charge_along(const PriceSnapshot& prices, const PriceScope& scope, const Resources& size,
                        const std::vector<Interval>& pieces, const std::string& currency) {
   RunCharge sum;
@@ -30,7 +30,7 @@ RunCharge charge_along(const PriceSnapshot& prices, const PriceScope& scope, con
   return sum;
 }
 
-// Its processors since they were looked at last, fully busy.
+// Adds active CPU since the last reading, as if the processors were fully busy.
 void add_busy(RunCharge& sum, const PriceSnapshot& prices, const MeteredRow& row, Time until,
               const std::string& currency) {
   const Interval rest{row.counters.observed_at, until};
@@ -53,7 +53,7 @@ RunCharge most_to_set_aside(const PriceSnapshot& prices, const PriceScope& scope
                             const Resources& size, Time at, std::chrono::seconds late,
                             std::chrono::seconds ttl, const std::string& currency) {
   const auto duration = std::min<std::chrono::seconds>(ttl, kSetAside);
-  // A price that falls takes nothing off.
+  // The prices at the beginning are the least: a price that falls later lowers nothing.
   RunCharge most = charge_along(prices, scope, size, {{at, at + duration}}, currency);
   const auto consider = [&](Time begun) {
     const Interval run{begun, begun + duration};

@@ -7,10 +7,10 @@
 namespace sandgate {
 namespace {
 
-// Whether a sandbox's reservation is for it, too. What it is going to send nobody knows.
+// Whether reservations include the meter. Future egress cannot be estimated.
 bool is_set_aside_for(MeterKind meter) { return meter != MeterKind::egress_gib; }
 
-// Counters are read at other moments than time is booked up to.
+// Meters read from counters, at other moments than time is booked up to.
 bool is_counter(MeterKind meter) {
   return meter == MeterKind::egress_gib || meter == MeterKind::active_cpu_second;
 }
@@ -22,11 +22,11 @@ bool pays(const Budget& budget, const Reservation& reservation) {
 
 }  // namespace
 
-// What is booked of one sandbox.
+// The sums of one sandbox's booked events.
 struct Spending::Drawn {
-  Decimal running, by_time;  // charged of what is set aside for, and at the unit prices of time
-  Decimal beyond;  // charged of what is not
-  std::optional<Time> booked_until;  // empty: counters alone
+  Decimal running, by_time;  // of meters with a reservation; of their time at unit prices
+  Decimal beyond;  // of meters without a reservation
+  std::optional<Time> booked_until;  // empty: only counters
   Time latest;
 
   void add(const UsageEvent& event) {
@@ -91,7 +91,7 @@ void Spending::draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked) 
   for (const UsageEvent& event : booked) drawn[event.sandbox.value].add(event);
   for (Reservation& reservation : reservations)
     pay_running(reservation, drawn[reservation.sandbox]);
-  // Only then is known what there is beside the reservations.
+  // The money beside the reservations is known only after all of them were drawn on.
   for (Reservation& reservation : reservations) pay_beyond(reservation, drawn[reservation.sandbox]);
   if (!reservations.empty()) update_reservations(tx, reservations);
 }
@@ -101,7 +101,7 @@ void Spending::pay_running(Reservation& reservation, const Drawn& sum) {
   reservation.held -= part;
   reservation.ahead += sum.running - sum.by_time;
   give_back(reservation, part);
-  // Beyond what was held nothing is paid, whatever it cost when it was set aside: also nothing.
+  // What exceeds the held amount is not covered, even at a rate of zero.
   if (part < sum.running)
     reservation.covered_until = sum.latest;
   else if (sum.booked_until)
@@ -115,11 +115,11 @@ void Spending::pay_beyond(Reservation& reservation, const Drawn& sum) {
     if (pays(budget, reservation))
       left = std::min(left.value_or(budget.remaining()), budget.remaining());
   if (!left || *left > Decimal()) return;
-  // Who sent it runs that much shorter, and not those whose money it would be.
+  // The sandbox that sent it runs shorter, not those whose money it would use.
   const Decimal part = std::min({reservation.held, sum.beyond, -*left});
   reservation.held -= part;
   give_back(reservation, part);
-  // Where time costs nothing it would go on for ever.
+  // At a rate of zero it would run for ever.
   if (reservation.charge_per_hour.is_zero())
     reservation.covered_until = sum.latest;
   else

@@ -7,15 +7,16 @@
 
 namespace sandgate {
 
-// What booked usage does to the budgets of those who pay it. Inside the caller's transaction:
-// locked before the events are written, charged after.
+// Charges booked usage to budgets and reservations, inside the caller's transaction: lock() before
+// the events are written, charge() after.
 class Spending {
  public:
-  // Locks the budgets of the events' tenants. Without it, or without any, charge() does nothing.
+  // Locks the budgets of the events' tenants. Without budgets, or without this, charge() does
+  // nothing.
   void lock(pqxx::work& tx, const std::vector<UsageEvent>& events);
 
-  // Counts the charges as spent and takes them out of what was set aside for their sandboxes: what
-  // bytes cost, for which nothing is, only as far as their budgets have not got it otherwise.
+  // Adds the charges to the budgets' spent amounts and takes them out of the reservations. Nothing
+  // is reserved for egress: it is taken out only as far as the budgets have no other money.
   void charge(pqxx::work& tx, const std::vector<UsageEvent>& booked);
 
  private:
@@ -24,7 +25,7 @@ class Spending {
   void pay_running(Reservation& reservation, const Drawn& sum);
   void pay_beyond(Reservation& reservation, const Drawn& sum);
   void give_back(const Reservation& reservation, const Decimal& part);
-  // Of the events' sandboxes; nothing is read while every budget holds for all of them.
+  // Reads the subjects of the events' sandboxes, unless every budget applies to all of them.
   void read_subjects(pqxx::work& tx, const std::vector<UsageEvent>& booked);
   bool holds_for(const Budget& budget, const std::string& sandbox) const;
 

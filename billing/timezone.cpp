@@ -5,8 +5,8 @@
 namespace sandgate {
 
 void check_timezone(pqxx::work& tx, const std::string& timezone) {
-  // Three of the names mean what the database's machine is set to; two folders hold all the others
-  // once more, `right` with leap seconds.
+  // Three names stand for the setting of the database's machine; the folders posix and right repeat
+  // all others, `right` with leap seconds.
   if (tx.exec_params("SELECT FROM pg_timezone_names WHERE name = $1"
                      " AND name NOT IN ('localtime', 'posixrules', 'Factory')"
                      " AND name !~ '^(posix|right)/'",

@@ -7,14 +7,15 @@
 
 namespace sandgate {
 
-// Writes usage: rated events, their sums, what they move in the ledger and take from budgets.
+// Books rated events: inserts them, adds them to the daily sums, posts them to the ledger and
+// charges them to budgets.
 class UsageBook {
  public:
-  // Books events of metered sandboxes, any number in one statement. An event already booked with
-  // the same content is skipped, so a replay changes nothing. Returns how many were new.
-  // One booked with other content is Error(conflict), with details.sandbox, and an alarm: nobody
-  // but a broken or tampered writer makes one. `has_budgets` false: none of their tenants has any,
-  // as was read while price publication was held off.
+  // Books events of metered sandboxes in one statement and returns how many were new. An event that
+  // is booked with the same content is skipped, so a replay changes nothing. Throws Error(conflict)
+  // with details.sandbox, and logs an error, when one is booked with other content: only a broken
+  // or tampered writer does that. `has_budgets` false: no tenant of theirs has any, as read while
+  // price publication was held off.
   size_t record(pqxx::work& tx, const std::vector<UsageEvent>& events, bool has_budgets = true);
 
   uint64_t conflicts() const { return conflicts_; }  // since the start of this process

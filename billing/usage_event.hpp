@@ -7,21 +7,21 @@
 
 namespace sandgate {
 
-// A rated piece of usage. Where it ran and under which profile is known by the sandbox.
+// A rated piece of usage. Deployment and profile follow from the sandbox.
 struct UsageEvent {
   SandboxId sandbox;
   std::string tenant;  // the sandbox's
   MeterKind meter = MeterKind::vcpu_second;
   Interval interval;  // empty (from = to) for what happens at a moment
   Decimal quantity;
-  Decimal before;  // of this sandbox and meter, up to the interval
+  Decimal before;  // quantity of this sandbox and meter before the interval
   Rated rated;
 };
 
-// Derived from what is counted, never drawn: whoever books the same thing again finds the same id.
-// UUID version 5 of "<sandbox>|<meter>|<interval start in µs>"; the database checks it.
+// A deterministic id, so that booking the same usage twice gives the same id: UUID version 5 of
+// "<sandbox>|<meter>|<interval start in µs>". The database checks it.
 std::string usage_event_id(const UsageEvent& event);
-// The same of a loss; one sandbox of ours may have been more than one at backends.
+// The same for a loss, with the backend's id: one sandbox may have been several at backends.
 std::string loss_event_id(const UsageEvent& event, const std::string& backend_id);
 
 }  // namespace sandgate

@@ -45,7 +45,7 @@ std::pair<Time, Time> month_around(Time at) {
   return {Time(std::chrono::sys_days(first)), Time(std::chrono::sys_days(next))};
 }
 
-// `meter` in the words of FOCUS: what is consumed, and in which category of service it falls.
+// The FOCUS unit and service category of a meter.
 std::pair<std::string, std::string> focus_unit_and_category(const std::string& meter) {
   if (meter == "egress_gib") return {"GiB", "Networking"};
   if (meter == "disk_gib_second") return {"GiB-Seconds", "Storage"};

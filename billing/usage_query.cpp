@@ -14,7 +14,7 @@ constexpr std::string_view kMetadata = "metadata.";
 
 bool is_whole_day(Time at) { return at == std::chrono::floor<std::chrono::days>(at); }
 
-// The span, filled in; `open` when it reaches to now, so that no upper limit is needed.
+// The span with its defaults; `open` when it reaches to now, so that no upper limit is needed.
 struct Span {
   Time from, to;
   bool open = false;
@@ -56,7 +56,7 @@ std::string condition_of(pqxx::work& tx, const UsageQuery& query, const Span& sp
   return condition;
 }
 
-// Rows as those of what is booked, with its sandbox's tenant, profile and place.
+// The events as a subquery with the columns of booked usage.
 std::string rows_of(pqxx::work& tx, const std::vector<UsageEvent>& events) {
   SqlArray sandbox, meter, start, quantity, cost, cost_currency, charge, charge_currency;
   for (const UsageEvent& event : events) {
@@ -82,7 +82,7 @@ std::string rows_of(pqxx::work& tx, const std::vector<UsageEvent>& events) {
          " charge_currency) JOIN metered_sandbox m USING (sandbox)) unbooked";
 }
 
-// What is asked about: usage in the span, of the tenant.
+// The subquery of the usage in the span, of the tenant.
 std::string source_of(pqxx::work& tx, const UsageQuery& query, const Span& span, bool rollup,
                       const std::vector<UsageEvent>& unbooked) {
   const std::string columns =
@@ -117,8 +117,8 @@ pqxx::result select(pqxx::work& tx, const UsageQuery& query, const Span& span,
                  std::to_string(kMaxRows + 1));
 }
 
-// Whether a row's quantities belong to an answer in this currency: some amount of it is in it, or
-// it has no amount at all.
+// Whether a row's quantities belong in a report in this currency: one of its amounts is in it, or
+// it has no amount.
 bool counts_in(const pqxx::row& row, const std::string& currency) {
   bool priced = false;
   for (const auto& [amount, of] :

@@ -11,8 +11,8 @@
 
 namespace sandgate {
 
-// Which usage to add up. An event belongs to the moment its interval begins; intervals end at
-// every quarter of an hour, so a day or month of any time zone is exact.
+// Selects the usage to sum. An event belongs to the moment its interval begins; intervals are cut
+// at every quarter of an hour, so a day or month of any time zone is exact.
 struct UsageQuery {
   std::optional<TenantId> tenant;  // empty: all
   std::optional<Time> from, to;  // [from, to); default: the month (UTC) it ends in, up to now
@@ -30,9 +30,9 @@ struct UsageItem {
   Decimal cost, charge;  // in the report's currency
 };
 
-// Amounts are of one currency: the one asked for, else USD when there is any, else the first.
-// Quantities are of the usage that these amounts are for, and of what has no price.
-// `other_currencies` names what is left out.
+// The sums of a query. Amounts are in one currency: the one asked for, else USD when any amount is
+// in it, else the first by name. Quantities are those of usage with an amount in that currency or
+// without a price. `other_currencies` names the currencies left out.
 struct UsageReport {
   Time from, to;
   std::string currency;
@@ -41,9 +41,9 @@ struct UsageReport {
   UsageItem total;
 };
 
-// Reads the sums by day when they answer the question, else the events themselves; `unbooked` are
-// added as if they were booked. Throws Error(invalid) for an unknown field, an empty span or more
-// than 50 000 groups.
+// Reads the daily sums where they suffice, else the events; adds `unbooked` as if booked. Throws
+// Error(invalid) for an unknown field, an empty span or more than 50 000 combinations of group,
+// meter and currencies.
 UsageReport read_usage(pqxx::work& tx, const UsageQuery& query,
                        const std::vector<UsageEvent>& unbooked = {});
 

@@ -37,7 +37,7 @@ Task<void> UsageReader::book_ends(std::optional<TenantId> tenant) {
 Task<UsageReport> UsageReader::read(UsageQuery query) {
   const auto place = place_of(query.tenant);
   auto work = [&meter = meter_, query](pqxx::work& tx) {
-    // As of one moment: what is booked while it reads would count twice.
+    // One snapshot: what is booked during the read would count twice.
     tx.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     return read_usage(tx, query, meter.unbooked(tx, query.tenant));
   };

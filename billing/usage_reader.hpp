@@ -8,26 +8,28 @@
 
 namespace sandgate {
 
-// Usage up to this moment. Reading writes nothing: what is not booked yet is worked out beside it.
+// Reports usage up to this moment. Reading writes nothing: usage that is not booked yet is computed
+// and added.
 class UsageReader {
  public:
   UsageReader(Database& database, Meter& meter) : database_(database), meter_(meter) {}
 
   // Throws as read_usage and place_of do.
   Task<UsageReport> read(UsageQuery query);
-  // One of the places of a tenant's reports. Throws Error(rate_limited) when none is left.
+  // Takes one of a tenant's slots for concurrent reports, until the result is released. Throws
+  // Error(rate_limited) when none is free.
   std::shared_ptr<void> place_of(const std::optional<TenantId>& tenant) {
     return places_.take(tenant ? tenant->value : "");
   }
-  // Books what runs now for a tenant, or (empty) for all; at most once a second. For what is to be
-  // kept, such as invoices.
+  // Books usage up to now of a tenant, or (empty) of all, for results that are kept, such as
+  // invoices. Open sandboxes at most once a second.
   Task<void> refresh(std::optional<TenantId> tenant);
-  // Books what has ended. For what shows bookings, such as the ledger. After either, what others
-  // were about to book is in the books as well. Throw Error(unavailable) when that takes long.
+  // Books ended sandboxes, for results that show bookings, such as the ledger. Both functions also
+  // wait for other transactions' bookings. Throw Error(unavailable) when that takes too long.
   Task<void> book_ends(std::optional<TenantId> tenant);
 
  private:
-  // Whether it is time; notes that it was done.
+  // Whether open sandboxes are due to be booked; records that they were.
   bool due(const std::string& tenant);
 
   Database& database_;
