@@ -7,13 +7,13 @@
 
 namespace sandgate {
 
-// An API key's secret: "sg_" and 40 hexadecimal digits (160 random bits). The same digits written
-// "e2b_…" are the same secret, so only the digits are hashed.
+// Creates an API key's secret: "sg_" and 40 hexadecimal digits (160 random bits). "e2b_" with the
+// same digits is the same secret, so only the digits are hashed.
 Secret make_api_secret();
-// SHA-256 of the digits, in hex; empty when the text has not that form.
+// SHA-256 of the digits, in hex; empty when the text does not have that form.
 std::optional<std::string> api_secret_hash(std::string_view text);
-// The same for the operator key of the environment, which may be any text: without that form, the
-// whole text is hashed.
+// The same for the operator key of the environment, which may be any text: a key without that form
+// is hashed as a whole.
 std::string operator_secret_hash(std::string_view text);
 
 }  // namespace sandgate

@@ -12,25 +12,27 @@
 
 namespace sandgate {
 
-// Who changes something, in the course of which request.
+// Who makes a change, and in which request.
 struct Actor {
   std::string key_id;  // empty: the operator key of the environment, or Sandgate itself
   std::string key_name;
   std::string role;  // "owner", …, "operator", "system"
   std::string request_id;
-  std::string claim;  // of the request's run under an Idempotency-Key; empty: it has none
+  std::string claim;  // the claim of an Idempotency-Key; empty: none
 };
 
-// One change. `before` and `after` are null where there was nothing; they must hold no secret.
+// One audited change. `before` and `after` are null where nothing existed; neither may hold
+// secrets.
 struct AuditEntry {
   Actor actor;
   std::optional<TenantId> tenant;  // whose object it is; empty: the operator's
-  std::string action;  // "<noun>.<verb>", say "key.revoke"
+  std::string action;  // "<noun>.<verb>", such as "key.revoke"
   std::string object;  // id or name
   Json before, after;
 };
 
-// Adds to the trail within the transaction of the change itself: neither happens without the other.
+// Adds an entry to the audit trail in the transaction of the change, so that both or neither
+// commit.
 void audit(pqxx::work& tx, const AuditEntry& entry);
 
 struct AuditRow {
@@ -40,7 +42,7 @@ struct AuditRow {
 };
 
 struct AuditFilter {
-  std::optional<TenantId> tenant;  // only its objects; empty: everybody's
+  std::optional<TenantId> tenant;  // only its objects; empty: all
   std::optional<std::string> action, object, key_id;
   std::optional<Time> from, to;  // from <= at < to
   std::optional<int64_t> below_id;  // continues a list

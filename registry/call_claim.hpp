@@ -5,11 +5,11 @@
 
 namespace sandgate {
 
-// Ties work to the run of a request under an Idempotency-Key, within the transaction that does the
-// work: writes what it makes beside the claim, and throws Error(conflict), which undoes the work,
-// when another run has taken the claim over. No claim ("") changes nothing.
+// Records the effect of a request with an Idempotency-Key, in the transaction that does the work:
+// stores `made` with the claim. Throws Error(conflict), which undoes the work, when a retry has
+// taken the claim over. No effect without a claim ("").
 void mark_effect(pqxx::work& tx, const std::string& claim, const std::string& made);
-// The same for a call that makes several things: adds this one, after a space.
+// The same for a call that creates several things: appends `made` after a space.
 void add_effect(pqxx::work& tx, const std::string& claim, const std::string& made);
 
 }  // namespace sandgate

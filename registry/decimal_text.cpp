@@ -13,7 +13,7 @@ bool all_digits(std::string_view text) {
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Both parts padded to full width: then text order is the order of values.
+// Pads both parts to full width, so that text order is numeric order.
 std::string aligned(std::string_view text) {
   const size_t point = std::min(text.find('.'), text.size());
   const std::string_view whole = text.substr(0, point);

@@ -8,7 +8,7 @@ namespace sandgate {
 // after the point, no sign, no exponent ("0.20").
 bool is_decimal(std::string_view text);
 bool is_positive_decimal(std::string_view text);
-// By value: "0.2" equals "0.20". Both must be decimals.
+// Compares by value: "0.2" equals "0.20". Both must be decimals.
 std::strong_ordering compare_decimals(std::string_view a, std::string_view b);
 
 }  // namespace sandgate

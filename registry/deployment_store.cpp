@@ -42,7 +42,7 @@ DeploymentRow row_from(const Vault& vault, const pqxx::row& row) {
                        .version = row["version"].as<int64_t>(),
                        .created_at = time_of(row["created_at"]),
                        .updated_at = time_of(row["updated_at"])};
-  // One row that does not open is no reason to lose the others.
+  // A row that cannot be opened must not hide the others.
   try {
     result.credentials =
         opened(vault, row["credentials"], vault_context(result.tenant, result.name));
@@ -69,8 +69,8 @@ std::optional<DeploymentRow> find_row(pqxx::work& tx, const Vault& vault,
   return row_from(vault, rows[0]);
 }
 
-// One writer per name at a time, whoever owns it, so that the check for the other side's row holds.
-// Also against creates that are on their way to one of that name.
+// Serializes writers of a name across owners, so that refuse_shadow() holds until the commit. Also
+// locks out creates that are being placed on a deployment of that name.
 void lock_name(pqxx::work& tx, const std::string& name) {
   tx.exec_params("SELECT pg_advisory_xact_lock(hashtextextended('deployment/' || $1, 0))", name);
   tx.exec_params("SELECT FROM deployment WHERE name = $1 FOR UPDATE", name);

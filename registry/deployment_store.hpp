@@ -16,24 +16,24 @@ namespace sandgate {
 
 using Credentials = std::map<std::string, Secret>;
 
-// An account at a backend: the operator's, shared by all, or a tenant's own.
+// An account at a backend: the operator's, shared by all tenants, or a tenant's own.
 struct DeploymentRow {
   std::string name;
   std::optional<TenantId> tenant;  // empty: the operator's
   std::string provider;
   Json settings = Json::object();
   Credentials credentials;
-  bool sealed_away = false;  // by another master key: `credentials` is empty and not what they are
+  bool sealed_away = false;  // by another master key: `credentials` is empty, but some are stored
   bool enabled = true;
   int64_t weight = 100;
-  int64_t version = 0;  // another one after each change; never the same twice
+  int64_t version = 0;  // changes with every write, never reused
   Time created_at, updated_at;
 };
 
-// As in GET /v1/deployments: the names of its credentials, never their values.
+// As in GET /v1/deployments: with the names of the credentials, never their values.
 Json to_json(const DeploymentRow& row);
 
-// What a PUT asks for; empty credentials keep those there are while the provider stays the same.
+// The request of a PUT. Empty credentials keep the stored ones while the provider stays the same.
 struct DeploymentDraft {
   std::string name;
   std::optional<TenantId> tenant;
@@ -47,32 +47,34 @@ struct DeploymentDraft {
 // NOTIFY channel of deployments; the payload is the name.
 inline constexpr char kDeploymentsChannel[] = "deployments";
 
-// Deployments in PostgreSQL, credentials sealed by the vault under "deployment/<owner>/<name>".
+// Deployments in PostgreSQL. The vault seals credentials under "deployment/<owner>/<name>".
 class DeploymentStore {
  public:
-  static constexpr int64_t kMostPerTenant = 50;  // each is listed, measured and asked for ever
+  static constexpr int64_t kMostPerTenant = 50;  // each is listed, measured and polled for ever
 
-  // In the transaction that removes a deployment or makes it one of another provider: may throw.
+  // Called in the transaction that removes a deployment or changes its provider; may throw to
+  // refuse.
   using Farewell = std::function<void(pqxx::work& tx, const DeploymentRow& before)>;
 
-  // `farewell` is asked before sandboxes there could not be reached any more.
+  // `farewell` decides before the deployment's sandboxes would become unreachable.
   DeploymentStore(Database& database, const Vault& vault, Farewell farewell = {})
       : database_(database), vault_(vault), farewell_(std::move(farewell)) {}
 
-  // Throws Error(conflict) when a tenant takes the operator's name or the other way round, and
-  // Error(quota_exceeded) when it has kMostPerTenant. `check` sees the whole row, kept credentials
-  // included, before it is written, and may throw.
+  // Creates or replaces a deployment. `check` sees the whole row, kept credentials included, before
+  // it is written, and may throw. Throws Error(conflict) when the name is the operator's and a
+  // tenant takes it, or the other way round, Error(quota_exceeded) beyond kMostPerTenant, and
+  // Error(invalid) when the credentials to keep are sealed by another master key.
   Task<DeploymentRow> put(DeploymentDraft draft, std::function<void(const DeploymentRow&)> check,
                           Actor actor);
   // Throws Error(not_found).
   Task<void> remove(std::optional<TenantId> tenant, std::string name, Actor actor);
 
-  // Exactly that owner's.
+  // Only that owner's: a tenant does not find the operator's.
   Task<std::optional<DeploymentRow>> find(std::optional<TenantId> tenant, std::string name);
-  // By name, after `after`: the tenant's own and the operator's; without a tenant, the operator's.
+  // By name, after `after`: a tenant's own and the operator's; without a tenant, the operator's.
   Task<std::vector<DeploymentRow>> list(std::optional<TenantId> tenant, std::string after,
                                         int64_t limit);
-  // Everybody's, for the gateway itself.
+  // The deployments of all owners, for the gateway itself.
   Task<std::vector<DeploymentRow>> all();
 
  private:

@@ -6,7 +6,7 @@
 
 namespace sandgate {
 
-// One place where two documents differ; null stands for what is not there.
+// One place where two documents differ; null stands for an absent value.
 struct Difference {
   std::string path;  // JSON Pointer
   Json from, to;

@@ -11,11 +11,11 @@ namespace {
 
 constexpr size_t kMaxEnv = 256, kMaxEnvValue = 32 * 1024;
 constexpr size_t kMaxRules = 256, kMaxNames = 256;
-// Fields of framing.
+// Headers that frame messages.
 constexpr std::string_view kFramingHeaders[] = {
     "connection", "content-length",   "expect",           "host", "keep-alive", "te", "trailer",
     "upgrade",    "proxy-connection", "transfer-encoding"};
-// Those that servers show or note down.
+// Headers that servers commonly display or log.
 constexpr std::string_view kNotedHeaders[] = {
     "user-agent",      "referer",         "origin",  "from",         "via",        "forwarded",
     "traceparent",     "tracestate",      "baggage", "x-request-id", "x-trace-id", "x-real-ip",

@@ -9,14 +9,14 @@
 #include "gateway/core/json_reader.hpp"
 #include "providers/sandbox.hpp"
 
-// The fields that a profile document and the body of a create have in common, read the same way.
+// Readers of the fields that profile documents and create requests share.
 namespace sandgate {
 
 inline constexpr int64_t kMaxMilliVcpu = 1'024'000;
 inline constexpr int64_t kMinMemoryMib = 16, kMaxMemoryMib = int64_t{32} << 20;
 inline constexpr int64_t kMaxDiskGib = int64_t{1} << 20;
 inline constexpr int64_t kMaxProcesses = 1 << 22;
-inline constexpr int64_t kMaxSeconds = int64_t{365} * 24 * 3600;  // of a life, or of idling
+inline constexpr int64_t kMaxSeconds = int64_t{365} * 24 * 3600;  // of a TTL or an idle timeout
 
 // Names of profiles, channels, providers and deployments: [a-z0-9][a-z0-9._-]{0,62}.
 bool is_name(std::string_view text);
@@ -24,26 +24,27 @@ bool is_name(std::string_view text);
 bool is_env_name(std::string_view text);
 // 1 to 512 printable ASCII bytes without spaces.
 bool is_image(std::string_view text);
-// A header that may carry a secret: an HTTP token, but none of framing, routing, logs or traces.
+// A header that may carry a secret: an HTTP token of at most 128 bytes, except headers for framing
+// and those that servers commonly log or forward (Referer, X-Forwarded-*, tracing).
 bool is_header_name(std::string_view text);
 
-// `resources`, each member only when given. over() fills the rest from a base.
+// The members of `resources` that were given. over() takes the others from a base.
 struct ResourceFields {
   std::optional<int64_t> milli_vcpu, memory_mib, disk_gib, processes;
   Resources over(const Resources& base) const;
 };
 
-// `network`; rules are valid and in canonical form.
+// The members of `network`; rules are valid and in canonical form.
 struct NetworkFields {
   std::optional<NetworkDefault> fallback;
   std::optional<std::vector<std::string>> allow;
 };
 
-// Each returns empty when the member is absent; what is wrong is added to `problems`.
+// Each returns empty when the member is absent, and adds errors to the reader's Problems.
 std::optional<std::string> read_image(ObjectReader& reader);
 std::optional<std::map<std::string, std::string>> read_env(ObjectReader& reader,
                                                            Problems& problems);
-// Adds what is_env_name() refuses of `env`, the member of that name of what `reader` reads.
+// Adds a problem for each name in `env` that is_env_name() refuses. `reader` supplies the path.
 void check_env_names(const std::map<std::string, std::string>& env, const ObjectReader& reader,
                      Problems& problems);
 std::optional<ResourceFields> read_resource_fields(ObjectReader& reader, Problems& problems);

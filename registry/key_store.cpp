@@ -44,7 +44,7 @@ void add_secret(pqxx::work& tx, const KeyId& id, const Secret& secret) {
                  *api_secret_hash(secret.reveal()), id.value);
 }
 
-// Tells the other replicas, and returns what it told.
+// Notifies the other replicas; returns the hashes it sent.
 std::vector<std::string> notify_secrets(pqxx::work& tx, const KeyId& id) {
   std::vector<std::string> hashes;
   for (const auto& row : tx.exec_params("SELECT hash FROM api_key_secret WHERE key = $1", id.value))

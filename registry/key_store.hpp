@@ -28,52 +28,56 @@ Json to_json(const ApiKey& key);
 
 struct NewApiKey {
   ApiKey key;
-  Secret secret;  // told once
+  Secret secret;  // not stored, returned only here
 };
 
-// What authentication needs to know about one secret.
+// The key that a secret belongs to, for authentication.
 struct KeyGrant {
   ApiKey key;
-  std::optional<Time> secret_valid_until;  // the end of a rotation's grace
+  std::optional<Time> secret_valid_until;  // end of the grace period after a rotation
 };
 
-// NOTIFY channel of keys: the payload is the hash of a secret that changed its meaning.
+// NOTIFY channel of keys; the payload is the hash of a secret whose grant changed.
 inline constexpr char kKeysChannel[] = "keys";
 
-// Whether whoever has `own` may make, rotate or revoke a key of role `other`: nobody hands out more
-// than he has. Operators may all.
+// Whether a key of role `own` may create, rotate or revoke one of role `other`: the same role or a
+// lower one. Operators may manage all.
 bool may_grant(std::string_view own, std::string_view other);
 
-// Keys and the hashes of their secrets, by row; no secret is kept.
+// API keys and the hashes of their secrets in PostgreSQL; secrets themselves are not stored.
 class KeyStore {
  public:
-  static constexpr int64_t kMostPerTenant = 1000;  // neither revoked nor expired
-  static constexpr int64_t kMostSecrets = 16;  // of one key, those in their grace included
+  static constexpr int64_t kMostPerTenant = 1000;  // keys neither revoked nor expired
+  static constexpr int64_t kMostSecrets = 16;  // of one key, including those in a grace period
 
   explicit KeyStore(Database& database) : database_(database) {}
 
-  // Called with the hash of each secret that changed its meaning through this object, before the
-  // change is answered: this replica need not wait for its own NOTIFY. Set once, before use.
+  // Sets a callback for the hash of each secret whose grant changed through this object. It runs
+  // before the change is answered, so this replica need not wait for its own NOTIFY. Set once,
+  // before use.
   void on_change(std::function<void(const std::string& hash)> changed) {
     changed_ = std::move(changed);
   }
 
+  // Creates a key with its first secret. The role is "operator" if and only if `tenant` is empty.
   // Throws Error(not_found) for an unknown tenant and Error(quota_exceeded) when it has
-  // kMostPerTenant. Role "operator" if and only if no tenant.
+  // kMostPerTenant keys.
   Task<NewApiKey> create(std::optional<TenantId> tenant, std::string name, std::string role,
                          std::optional<Time> expires_at, Actor actor);
-  // Keys of one tenant, or with an empty tenant all keys, oldest first; revoked ones included.
+  // Keys of one tenant, or of all when empty, revoked ones included, oldest first and after
+  // (created_at, id) when given.
   Task<std::vector<ApiKey>> list(std::optional<TenantId> tenant,
                                  std::optional<std::pair<Time, std::string>> after, int64_t limit);
   Task<std::optional<ApiKey>> find(KeyId id);
 
-  // A new secret for the same key; the old ones end after `grace`. Throws Error(not_found),
-  // Error(conflict) for a revoked key, and Error(quota_exceeded) when it has kMostSecrets.
+  // Adds a new secret to a key; the old ones end after `grace` at the latest. Throws
+  // Error(not_found), Error(conflict) for a revoked key, and Error(quota_exceeded) when it has
+  // kMostSecrets.
   Task<NewApiKey> rotate(KeyId id, std::chrono::seconds grace, Actor actor);
-  // All of its secrets end now. Repeating it changes nothing. Throws Error(not_found).
+  // Ends all secrets of a key now. Idempotent. Throws Error(not_found).
   Task<void> revoke(KeyId id, Actor actor);
 
-  // By api_secret_hash; empty for unknown and for revoked keys.
+  // Finds a key by api_secret_hash(); empty for an unknown secret or a revoked key.
   Task<std::optional<KeyGrant>> find_by_hash(std::string hash);
 
  private:

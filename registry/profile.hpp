@@ -43,8 +43,8 @@ struct Fallback {
 // Lists hold deployment names. An empty `only` or `regions` restricts nothing.
 struct PlacementPolicy {
   Strategy strategy = Strategy::cheapest;
-  std::vector<std::string> order;  // heeded by Strategy::priority
-  std::map<std::string, int64_t> weights;  // of Strategy::weighted, 0..10000
+  std::vector<std::string> order;  // used by Strategy::priority
+  std::map<std::string, int64_t> weights;  // used by Strategy::weighted, 0..10000
   std::vector<std::string> only, exclude;
   std::vector<std::string> regions;
   std::optional<std::string> max_cost_per_hour;  // exact decimal, > 0
@@ -52,15 +52,15 @@ struct PlacementPolicy {
   bool operator==(const PlacementPolicy&) const = default;
 };
 
-// What a workload needs. A value; immutable once published as a version. Defaults are those of a
-// document that names nothing but `name`.
+// The requirements of a workload. A value, immutable once published as a version. The defaults are
+// those of a document that has only a `name`.
 struct Profile {
   std::string name;
   std::string description;
-  Isolation isolation = Isolation::container;  // at least
+  Isolation isolation = Isolation::container;  // minimum
   Persistence persistence = Persistence::ephemeral;
   std::string image = "debian-12";  // neutral name
-  std::map<std::string, std::string> images;  // provider's name -> its word for the image
+  std::map<std::string, std::string> images;  // provider -> its name of the image
   Resources resources;
   ProfileLimits limits;
   int64_t ttl_seconds = 600;
@@ -80,14 +80,14 @@ struct Profile {
   PlacementPolicy placement;
 };
 
-// The most a create of this profile may ask for.
+// The upper limits for a create of this profile.
 Resources most_resources(const Profile& profile);
 std::chrono::seconds most_ttl(const Profile& profile);
 
-// The whole document with every default spelled out, absent limits as null. Equal profiles give
-// equal documents, and parse_profile reads it back to the same value.
+// The whole document with every default written out and absent limits as null. Equal profiles give
+// equal documents, and parse_profile() reads it back to the same value.
 Json to_json(const Profile& profile);
-// SHA-256 of that document: how "unchanged" is told.
+// SHA-256 of that document, to detect equal versions.
 std::string content_hash(const Profile& profile);
 
 // {"vcpu":…, "memory_mib":…, "disk_gib":…, "processes":…}, as everywhere in the API.

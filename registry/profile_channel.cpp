@@ -8,7 +8,7 @@
 namespace sandgate {
 namespace {
 
-// 0..99. Eight hexadecimal digits of the hash: 2^32 values, for which percents are even enough.
+// 0..99, from 32 bits of the hash: enough for an even distribution of percents.
 int64_t bucket_of(std::string_view text) {
   return static_cast<int64_t>(std::stoul(sha256_hex(text).substr(0, 8), nullptr, 16) % 100);
 }

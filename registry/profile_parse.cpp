@@ -86,7 +86,7 @@ void check_limits(const Profile& profile, Problems& problems) {
 
 bool is_host_path(const std::string& path) {
   if (!path.starts_with('/') || path.size() == 1) return false;
-  // Cut at slashes, no part may be empty, "." or "..": the text is the place.
+  // No part between slashes may be empty, "." or "..", so that each place has one path.
   for (size_t at = 0; at < path.size();) {
     const size_t end = std::min(path.find('/', at + 1), path.size());
     const std::string_view part = std::string_view(path).substr(at + 1, end - at - 1);

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// NOTIFY carries the news; the ages are for the day it does not.
+// Ages apply when a NOTIFY is lost.
 constexpr RefreshingCache<ProfileHead>::Options kHeads{
     .capacity = 10'000, .soft = 10s, .hard = 30s, .outage = 1h};
 // Few, because a document may have 256 KiB.
@@ -64,7 +64,7 @@ Task<ResolvedProfile> ProfileResolver::resolve(std::optional<TenantId> tenant,
   if (!profile) throw Error::not_found("profile", reference);
   ResolvedProfile resolved{head->name, head->id, version, head->owner, std::move(profile)};
   if (const auto shadow = choose_shadow(channel, stickiness)) {
-    // No create fails for the sake of its shadow.
+    // A missing shadow version must not fail the create.
     auto reading = version_of(head, *shadow);
     const auto outcome = co_await attempt(std::move(reading));
     resolved.shadow_version = *shadow;
@@ -76,7 +76,7 @@ Task<ResolvedProfile> ProfileResolver::resolve(std::optional<TenantId> tenant,
 // Null when there is none.
 Task<std::shared_ptr<const Profile>> ProfileResolver::version_of(
     std::shared_ptr<const ProfileHead> head, int64_t version) {
-  // The newest is known: numbers above it need no look and leave nothing in memory.
+  // Numbers above the newest need no database read and no cache entry.
   if (version > head->latest) co_return nullptr;
   auto reading = versions_.get(version_key(head->id, version));
   auto profile = co_await std::move(reading);
@@ -95,7 +95,7 @@ void ProfileResolver::changed(const std::optional<TenantId>& owner, std::string_
 }
 
 void ProfileResolver::topic_changed(const std::string& topic) {
-  // What the operator shares may be what any tenant means by the name.
+  // Any tenant may see the operator's profile by this name.
   if (topic.empty() || topic.starts_with('/'))
     heads_.expire_all();
   else

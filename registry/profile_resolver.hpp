@@ -11,7 +11,7 @@ namespace sandgate {
 
 struct ResolvedProfile {
   std::string name;
-  int64_t id = 0;  // of the profile, whatever becomes of its name
+  int64_t id = 0;  // of the profile; stays when its name is given to another
   int64_t version = 0;
   std::optional<TenantId> owner;  // empty: the operator's
   std::shared_ptr<const Profile> profile;  // never null
@@ -19,24 +19,24 @@ struct ResolvedProfile {
   std::shared_ptr<const Profile> shadow;  // null: no shadow for this create
 };
 
-// From what a create names to a profile version, without asking the database each time: versions
-// never change, and where names and channels point is told by NOTIFY.
+// A cache that resolves a create's profile reference to a version without a database read: versions
+// are immutable, and NOTIFY tells of changed names and channels. Thread-safe.
 class ProfileResolver {
  public:
-  // Before notifications.start(); both must outlive the resolver.
+  // To be constructed before notifications.start(). Both arguments must outlive the resolver.
   ProfileResolver(ProfileStore& store, Notifications& notifications);
 
-  // `reference`: "name", "name@3" or "name@channel". `stickiness`: see stickiness_of; empty takes
-  // its chance between a channel's version and its canary. Error(invalid) with path "/profile" for
-  // what is no reference, Error(not_found) for what does not exist or is archived.
+  // Resolves "name", "name@3" or "name@channel". `stickiness` (see stickiness_of) selects between a
+  // channel's version and its canary; empty: at random. Throws Error(invalid) at "/profile" for a
+  // malformed reference, Error(not_found) for an unknown or archived profile, channel or version.
   Task<ResolvedProfile> resolve(std::optional<TenantId> tenant, std::string reference,
                                 std::string stickiness);
 
-  // What something was made with, by the profile's id: also when it is archived, or when the name
-  // is another profile's for the tenant by now. Throws Error(not_found).
+  // A version by the profile's id, also when the profile is archived or its name now means another
+  // profile. Throws Error(not_found).
   Task<std::shared_ptr<const Profile>> version(int64_t profile_id, int64_t version);
 
-  // After a change made through this replica, so that it is seen here at once.
+  // To be called after a change made through this replica, so that it takes effect here at once.
   void changed(const std::optional<TenantId>& owner, std::string_view name);
 
  private:

@@ -39,7 +39,7 @@ ProfileVersion version_from(const pqxx::row& row) {
             .created_by = row["created_by"].as<std::string>(),
             .profile = parse_profile(json_of(row["document"]))};
   } catch (const Error& error) {
-    // Written by a newer Sandgate: the caller's request is not what is invalid.
+    // A newer Sandgate wrote it: the caller's request is not invalid.
     throw Error(ErrorCode::internal,
                 std::string("a stored profile is unreadable: ") + error.what());
   }

@@ -7,7 +7,7 @@
 
 #include "registry/profile_store.hpp"
 
-// The statements of ProfileStore, each within somebody's transaction.
+// The SQL of ProfileStore, inside the caller's transaction.
 namespace sandgate::profile_rows {
 
 std::optional<ProfileHead> find(pqxx::work& tx, const std::optional<TenantId>& tenant,
@@ -18,10 +18,10 @@ std::optional<ProfileVersion> version(pqxx::work& tx, int64_t profile_id, int64_
 std::vector<ProfileVersion> versions(pqxx::work& tx, int64_t profile_id,
                                      std::optional<int64_t> below, int64_t limit);
 
-// Exactly the owner's, held against concurrent changes until the transaction ends.
-// Error(not_found) when there is none or it is archived.
+// Exactly the owner's profile, locked until the transaction ends. Throws Error(not_found) when
+// there is none or it is archived.
 ProfileHead locked(pqxx::work& tx, const std::optional<TenantId>& owner, const std::string& name);
-// The same, made or brought back from the archive when needed.
+// The same, but creates the profile or brings it back from the archive when needed.
 ProfileHead locked_or_made(pqxx::work& tx, const std::optional<TenantId>& owner,
                            const std::string& name);
 

@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-// One that was just made for its first version has none yet.
+// `latest > 0` leaves out the row that publish() has just made for its first version.
 constexpr Quota kProfiles{"profiles, archived ones included",
                           "SELECT count(*) FROM profile WHERE tenant = $1 AND latest > 0",
                           ProfileStore::kMostPerTenant};
@@ -34,8 +34,8 @@ void require_version(const ProfileHead& head, int64_t version, const char* path)
     throw Error::invalid(path, "'" + head.name + "' has no version " + std::to_string(version));
 }
 
-// The version that says the same and that whoever publishes means: the one in force on the channel,
-// which a rollback may have left behind the newest, else the newest. Empty: neither does.
+// The existing version with this content: the one in force on the channel, which may be older than
+// the newest after a rollback, else the newest. Empty: neither has it.
 std::optional<int64_t> same_version(pqxx::work& tx, const ProfileHead& head,
                                     const std::string& channel, const std::string& hash) {
   const auto in_force = head.channels.find(channel);

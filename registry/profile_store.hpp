@@ -13,10 +13,10 @@
 
 namespace sandgate {
 
-// A profile without its documents.
+// A profile's name, channels and newest version number, without its documents.
 struct ProfileHead {
   int64_t id = 0;
-  std::optional<TenantId> owner;  // empty: the operator's, shared
+  std::optional<TenantId> owner;  // empty: the operator's, shared by all tenants
   std::string name;
   int64_t latest = 0;
   std::map<std::string, ProfileChannel> channels;
@@ -26,46 +26,48 @@ struct ProfileHead {
 struct ProfileVersion {
   int64_t version = 0;
   Time created_at;
-  std::string created_by;  // id of the key; empty: the operator key of the environment
+  std::string created_by;  // id of the API key; empty: the operator key of the environment
   Profile profile;
 };
 
 struct Published {
   ProfileVersion version;
-  bool changed = false;  // false: the newest version was the same already
+  bool changed = false;  // false: an existing version has the same content
 };
 
 // NOTIFY channel of profiles; the payload is profile_topic(owner, name).
 inline constexpr char kProfilesChannel[] = "profiles";
 std::string profile_topic(const std::optional<TenantId>& owner, std::string_view name);
 
-// Profiles in PostgreSQL. `owner` empty means the operator's. Versions are never changed; archived
-// profiles are not found, but their versions stay and their numbers go on when the name returns.
-// What changes something throws Error(not_found) when the owner has no such profile.
+// Profiles, their versions and channels in PostgreSQL; an empty `owner` is the operator. Versions
+// are immutable. An archived profile is not found, but its versions stay, and numbering continues
+// when the name is published again. Changes throw Error(not_found) when the owner has no such
+// profile.
 class ProfileStore {
  public:
-  // Archived ones included, because their versions stay.
+  // Counts archived profiles, because their versions stay.
   static constexpr int64_t kMostPerTenant = 1000, kMostVersions = 10'000;
 
   explicit ProfileStore(Database& database) : database_(database) {}
 
-  // Makes a new version unless that in force on `channel` or the newest is the same, and points
-  // `channel` at it (empty: none), ending a canary and a shadow there. Throws
-  // Error(quota_exceeded) for one profile of a tenant, or one version, too many.
+  // Creates a version, unless the one that `channel` points at or the newest has the same content,
+  // and points `channel` at it (empty: none), which ends a canary and a shadow there. Throws
+  // Error(quota_exceeded) beyond kMostPerTenant profiles or kMostVersions.
   Task<Published> publish(std::optional<TenantId> owner, Profile profile, std::string channel,
                           Actor actor);
-  // Throws Error(invalid) for versions that do not exist.
+  // Points a channel at versions. Throws Error(invalid) for versions that do not exist.
   Task<ProfileHead> point(std::optional<TenantId> owner, std::string name, std::string channel,
                           ProfileChannel target, Actor actor);
   Task<void> archive(std::optional<TenantId> owner, std::string name, Actor actor);
 
-  // What `tenant` means by the name: its own, else the operator's.
+  // The profile that the name means for `tenant`: its own, else the operator's.
   Task<std::optional<ProfileHead>> find(std::optional<TenantId> tenant, std::string name);
-  // By name, after `after`; with a tenant its own and the operator's that it does not shadow.
+  // By name, after `after`. For a tenant: its own profiles, and the operator's except names it has
+  // itself.
   Task<std::vector<ProfileHead>> list(std::optional<TenantId> tenant, std::string after,
                                       int64_t limit);
   Task<std::optional<ProfileVersion>> version(int64_t profile_id, int64_t version);
-  // Newest first, those below `below` when given.
+  // Newest first, only versions below `below` when given.
   Task<std::vector<ProfileVersion>> versions(int64_t profile_id, std::optional<int64_t> below,
                                              int64_t limit);
 

@@ -6,15 +6,15 @@
 
 namespace sandgate {
 
-// How many of a thing one owner may have.
+// A limit on how many things of a kind one owner may have.
 struct Quota {
   const char* things;  // "secrets"
   const char* count;  // SQL that counts those of the owner $1
   int64_t most;
 };
 
-// Throws Error(quota_exceeded) when the owner has as many already. Until the transaction ends
-// nobody else adds one.
+// Throws Error(quota_exceeded) when the owner has `most` already. Holds a lock until the
+// transaction ends, so that no other check for the owner passes meanwhile.
 void check_quota(pqxx::work& tx, const Quota& quota, const std::string& owner);
 
 }  // namespace sandgate

@@ -25,7 +25,7 @@ void note_change(pqxx::work& tx, const Actor& actor, const TenantId& tenant,
   audit(tx, {.actor = actor, .tenant = tenant, .action = action, .object = name});
 }
 
-// A part of a revision: the same text that revisions_of() has the database write.
+// A part of a revision; must be the text that the SQL of revisions_of() builds.
 std::string revision_part(const pqxx::row& row) {
   return row["name"].as<std::string>() + ":" + row["version"].as<std::string>() + ";";
 }

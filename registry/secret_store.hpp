@@ -20,14 +20,15 @@ struct SecretRow {
   Time created_at, updated_at;
 };
 
-// Secrets in PostgreSQL, values sealed by the vault under "secret/<tenant>/<name>".
+// Secrets in PostgreSQL. The vault seals their values under "secret/<tenant>/<name>".
 class SecretStore {
  public:
   static constexpr int64_t kMaxPerTenant = 1000;
 
   SecretStore(Database& database, const Vault& vault) : database_(database), vault_(vault) {}
 
-  // A new one or a new value; running sandboxes follow. Throws Error(quota_exceeded).
+  // Creates a secret or replaces its value, also for running sandboxes. Throws
+  // Error(quota_exceeded).
   Task<void> put(TenantId tenant, std::string name, Secret value, Actor actor);
   // Throws Error(not_found).
   Task<void> remove(TenantId tenant, std::string name, Actor actor);
@@ -39,27 +40,27 @@ class SecretStore {
   const Vault& vault_;
 };
 
-// Which sandboxes show which secrets, in the caller's transaction.
+// The bindings of sandboxes to secrets, in the caller's transaction.
 namespace sandbox_secrets {
 
-// What a sandbox gets of the secrets that it lists.
+// The result of binding a sandbox to its secrets.
 struct Bound {
   SecretGrants grants;
-  std::map<std::string, std::string> placeholders;  // by name, also of those without a value
+  std::map<std::string, std::string> placeholders;  // by name, including secrets without a value
 };
 
-// What becomes of a binding to a secret that the tenant does not have.
+// How bind() treats a secret that the tenant does not have.
 enum class Missing {
   refused,  // Error(invalid) with "/secrets/<n>"
-  empty,  // a placeholder that stands for nothing until there is one
+  empty,  // a placeholder without a value until there is one
 };
 
-// Gives each binding a new placeholder.
+// Stores the bindings of a new sandbox, each with a new placeholder. Throws as `missing` says.
 Bound bind(pqxx::work& tx, const Vault& vault, const TenantId& tenant, const std::string& sandbox,
            const std::vector<SecretBinding>& bindings, Missing missing);
-// What a sandbox's placeholders stand for now; those of removed secrets are left out.
+// The present values behind a sandbox's placeholders, without removed secrets.
 SecretGrants grants_of(pqxx::work& tx, const Vault& vault, const std::string& sandbox);
-// The revisions of grants_of() for those of the sandboxes that have any.
+// The `revision` that grants_of() has now, of each of the sandboxes that has grants.
 std::map<std::string, std::string> revisions_of(pqxx::work& tx,
                                                 const std::vector<std::string>& sandboxes);
 

@@ -4,8 +4,8 @@
 
 namespace sandgate {
 
-// A URL for trails and logs, which are read by more people and for longer than it is used: what may
-// be a password (user, query, fragment) is "***". Takes any text, never throws.
+// Redacts a URL for audit trails and logs: what may hold a password (user part, query, fragment)
+// becomes "***". Accepts any text and never throws.
 std::string shown_url(std::string_view url);
 
 }  // namespace sandgate

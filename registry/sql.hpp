@@ -8,7 +8,7 @@
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/time.hpp"
 
-// How values cross into SQL parameters and back. Times travel as text in RFC 3339.
+// Conversions between C++ values and SQL parameters or fields. Times travel as RFC 3339 text.
 namespace sandgate {
 
 inline std::optional<std::string> to_sql(const std::optional<TenantId>& id) {
@@ -27,7 +27,7 @@ std::optional<Time> optional_time_of(const pqxx::field& field);
 Json json_of(const pqxx::field& field);  // null for NULL
 std::optional<TenantId> tenant_of(const pqxx::field& field);
 
-// Tells every replica, when the transaction commits, that something cached has changed.
+// Sends a NOTIFY to every replica when the transaction commits: something cached has changed.
 void notify(pqxx::work& tx, const std::string& channel, const std::string& payload);
 
 }  // namespace sandgate

@@ -7,12 +7,13 @@
 
 namespace sandgate {
 
-// Tenants as every request needs them, from memory; at most a second old, less after a NOTIFY.
+// A cache of tenants for every request; entries are at most a second old, and expire on a NOTIFY.
 class TenantDirectory {
  public:
   using Cache = RefreshingCache<Tenant>;
 
-  // Before notifications.start(); both must outlive the directory. Takes the store's on_change.
+  // To be constructed before notifications.start(); both must outlive the directory. Sets the
+  // store's on_change.
   TenantDirectory(TenantStore& store, Notifications& notifications, Cache::Options options = {})
       : cache_(options, [&store](std::string id) { return store.find(TenantId{std::move(id)}); }) {
     store.on_change([this](const std::string& id) { cache_.expire(id); });
@@ -21,17 +22,18 @@ class TenantDirectory {
     });
   }
 
-  // Null when there is no such tenant. While the database is away, what was known for a minute.
+  // Null when there is no such tenant. While the database is down, serves entries of the last
+  // minute.
   Task<std::shared_ptr<const Tenant>> find(TenantId id) { return cache_.get(std::move(id.value)); }
-  // Without waiting: young enough, or empty.
+  // Without waiting; empty when no fresh entry is cached.
   std::optional<std::shared_ptr<const Tenant>> peek(const TenantId& id) {
     return cache_.peek(id.value);
   }
-  // Without waiting: however old, or null.
+  // Without waiting: the last known value of any age, or null.
   std::shared_ptr<const Tenant> last_known(const TenantId& id) {
     return cache_.last_known(id.value);
   }
-  // Unknown while the database is away: then what runs goes on being reached.
+  // False when unknown because the database is down, so that running sandboxes stay reachable.
   Task<bool> is_suspended(TenantId id) {
     if (const auto known = peek(id)) co_return *known && (*known)->suspended;
     auto finding = find(std::move(id));

@@ -30,7 +30,7 @@ Tenant tenant_from(const pqxx::row& row) {
           .created_at = time_of(row["created_at"])};
 }
 
-// The row, held against concurrent changes until the transaction ends.
+// Locks the row until the transaction ends.
 Tenant locked_tenant(pqxx::work& tx, const TenantId& id) {
   const auto rows = tx.exec_params(
       std::string("SELECT ") + kColumns + "FROM tenant WHERE id = $1 FOR NO KEY UPDATE", id.value);

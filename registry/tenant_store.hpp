@@ -13,10 +13,10 @@
 
 namespace sandgate {
 
-// Empty means no limit.
+// A tenant's limits; an empty field means no limit.
 struct TenantLimits {
   std::optional<int64_t> max_running;  // sandboxes that are not stopped or failed
-  std::optional<int64_t> max_milli_vcpu;  // summed over them, in thousandths
+  std::optional<int64_t> max_milli_vcpu;  // sum over those, in thousandths
   std::optional<int64_t> creates_per_minute;
   std::optional<int64_t> requests_per_second;
   bool operator==(const TenantLimits&) const = default;
@@ -34,26 +34,26 @@ struct Tenant {
 Json to_json(const TenantLimits& limits);
 Json to_json(const Tenant& tenant);
 
-// For transactions that enforce them. Throws Error(not_found). Takes no lock: whoever counts
-// against a limit locks what it counts.
+// A tenant's limits, for transactions that enforce them. Throws Error(not_found). Takes no lock:
+// the caller locks what it counts.
 TenantLimits tenant_limits(pqxx::work& tx, const TenantId& id);
 
 // NOTIFY channel of tenants; the payload is the tenant's id.
 inline constexpr char kTenantsChannel[] = "tenants";
 
-// What is left empty stays as it is.
+// Changes to a tenant; empty fields stay as they are.
 struct TenantChange {
   std::optional<std::string> name;
   std::optional<bool> suspended;
 };
 
-// Tenants by row. Every change is on the audit trail in the same transaction.
+// Tenants in PostgreSQL. Every change is audited in the same transaction.
 class TenantStore {
  public:
   explicit TenantStore(Database& database) : database_(database) {}
 
-  // Called with the id of each tenant changed through this object, before the change is answered:
-  // this replica need not wait for its own NOTIFY. Set once, before use.
+  // Sets a callback for the id of each tenant changed through this object. It runs before the
+  // change is answered, so this replica need not wait for its own NOTIFY. Set once, before use.
   void on_change(std::function<void(const std::string& id)> changed) {
     changed_ = std::move(changed);
   }

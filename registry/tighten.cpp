@@ -40,7 +40,7 @@ void tighten_life(ObjectReader& reader, Profile& profile) {
     if (*ttl > most)
       reader.problem("ttl_seconds", std::string(kBeyond) + " (" + std::to_string(most) + ")");
     profile.ttl_seconds = *ttl;
-    profile.limits.max_ttl_seconds = most;  // of extend: a first time is no limit of later ones
+    profile.limits.max_ttl_seconds = most;  // for extend(): may be longer than the first TTL
   }
   if (const auto idle = reader.integer("idle_timeout_seconds", 0, kMaxSeconds)) {
     const int64_t most = profile.idle_timeout_seconds;
@@ -87,7 +87,7 @@ void tighten_network(ObjectReader& reader, Problems& problems, NetworkPolicy& ne
     if (!covered((*asked->allow)[i]))
       problems.add(path + "/allow/" + std::to_string(i), std::string(kBeyond));
   if (asked->allow) network.allow = *asked->allow;
-  // Asking for "deny" or for rules leaves the open policy; an empty object asks for nothing.
+  // "deny" or any rules replace an open policy; an empty object changes nothing.
   if (asked->fallback || asked->allow) network.fallback = NetworkDefault::deny;
 }
 
@@ -121,7 +121,7 @@ void tighten_env(ObjectReader& reader, Problems& problems, Profile& profile) {
   }
 }
 
-// Replaces a list by the asked one, whose items must be in it unless it restricts nothing.
+// Replaces a list by the requested one, whose items must be in it unless it is empty.
 void narrow(ObjectReader& reader, std::string_view name, std::vector<std::string>& list) {
   const auto asked = read_names(reader, name);
   if (!asked || asked->empty()) return;

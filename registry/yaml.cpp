@@ -15,7 +15,7 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kMaxDepth = 64;
-// What aliases may multiply a text to.
+// The most text that a document may have once its aliases are expanded.
 constexpr size_t kMaxTextBytes = 4 << 20;
 
 [[noreturn]] void fail(const YAML::Mark& mark, const std::string& reason) {
@@ -103,7 +103,7 @@ Weight weigh(const Json& value) {
   return sum;
 }
 
-// Builds the value from the parser's events, so that limits hold before anything is multiplied.
+// Builds the value from parser events, so that limits apply before aliases are expanded.
 class Builder : public YAML::EventHandler {
  public:
   explicit Builder(size_t max_nodes) : max_nodes_(max_nodes) {}
@@ -120,7 +120,7 @@ class Builder : public YAML::EventHandler {
                 const std::string& text) override {
     if (tag == "!" || tag == "tag:yaml.org,2002:str") return scalar(mark, anchor, text, text);
     if (tag != "?" && tag != "") fail(mark, "the tag '" + tag + "' is not supported");
-    // A key is its text: "1: x" and "on: x" name members.
+    // A key is always text: "1: x" and "on: x" name members.
     scalar(mark, anchor, expects_key() ? Json(text) : resolve(text, mark), text);
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -227,7 +227,7 @@ class Builder : public YAML::EventHandler {
 }  // namespace
 
 Json yaml_to_json(std::string_view text, size_t max_nodes) {
-  // The reader would replace bad bytes, and stop at a NUL.
+  // yaml-cpp replaces bad bytes and stops at a NUL, so both are refused first.
   if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
     throw Error::invalid("", "not valid YAML: the text must be UTF-8 without NUL");
   try {
