@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kBudgetPatience{30};
 // The charges since the start of a budget's window, of bookings up to number `through`.
 struct Counted {
   int64_t through = 0;
-  std::string window_start, spent = "0";  // as SQL writes them
+  std::string window_start, spent = "0";  // as SQL text
 };
 
 constexpr const char* kCount = R"sql(

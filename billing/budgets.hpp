@@ -59,8 +59,8 @@ class Budgets {
   Task<std::vector<Halt>> extend(Database& database);
 
  private:
-  // Holds price publication off. Must precede row locks: callers of hold_publishing() lock
-  // likewise.
+  // Holds price publication off. Must precede row locks, because callers of hold_publishing() lock
+  // in that order.
   PriceBooks::Held hold(pqxx::work& tx);
 
   // extend() for one tenant (budget_cover.cpp).

@@ -10,7 +10,7 @@ std::optional<std::string> text_of(const std::optional<Time>& time) {
   return time ? std::optional(to_rfc3339(*time)) : std::nullopt;
 }
 
-// Reads the entries of transfers that are in order of their ids.
+// Reads the entries of `transfers`, which must be sorted by id.
 void read_entries(pqxx::work& tx, std::vector<LedgerTransfer>& transfers) {
   SqlArray ids;
   for (const LedgerTransfer& transfer : transfers) ids.add(transfer.id);

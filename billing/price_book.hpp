@@ -22,7 +22,7 @@ struct PriceTerms {
 };
 
 struct PriceEntry {
-  int64_t id = 0;  // row; 0 until published
+  int64_t id = 0;  // row id; 0 until published
   std::string provider;  // "*": any
   std::string deployment, region;  // empty: any
   MeterKind meter = MeterKind::vcpu_second;

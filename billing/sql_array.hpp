@@ -22,7 +22,7 @@ class SqlArray {
   std::string text_ = "{";
 };
 
-// Texts as one array.
+// An array literal of texts.
 template <class Texts>
 std::string sql_array_of(const Texts& texts) {
   SqlArray array;

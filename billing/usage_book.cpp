@@ -83,7 +83,7 @@ WITH input AS (
 SELECT count(*), CASE WHEN count(*) <> cardinality($1::uuid[])
   THEN to_json(array_agg(id)) END AS ids FROM booked)sql";
 
-// Of the given events, one that is booked with other content.
+// Selects one of the given events that is booked with other content, or not at all.
 constexpr const char* kContradicted = R"sql(
 SELECT i.sandbox, i.meter, e.interval_start, e.quantity AS booked, i.quantity AS claimed
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::numeric[])
@@ -93,7 +93,7 @@ WHERE e.id IS NULL OR (e.interval_end, e.quantity, e.sandbox, e.meter)
   IS DISTINCT FROM (i.interval_end, i.quantity, i.sandbox, i.meter)
 LIMIT 1)sql";
 
-// Throws what UsageBook::record says when one of the events is booked with other content.
+// Throws Error(conflict), as UsageBook::record() promises, when an event contradicts the books.
 void check_contradictions(pqxx::work& tx, const Columns& c, std::atomic<uint64_t>& conflicts) {
   const auto contradicted =
       tx.exec_params(kContradicted, c.id.str(), c.sandbox.str(), c.meter.str(), c.start.str(),
@@ -112,7 +112,7 @@ void check_contradictions(pqxx::work& tx, const Columns& c, std::atomic<uint64_t
   throw error;
 }
 
-// The events whose ids are in a JSON array; each id once.
+// The events whose ids are in a JSON array, each id once.
 std::vector<UsageEvent> only(const std::vector<UsageEvent>& events, const std::string& ids) {
   std::set<std::string> wanted;
   for (const Json& id : Json::parse(ids)) wanted.insert(id.get<std::string>());

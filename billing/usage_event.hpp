@@ -12,7 +12,7 @@ struct UsageEvent {
   SandboxId sandbox;
   std::string tenant;  // the sandbox's
   MeterKind meter = MeterKind::vcpu_second;
-  Interval interval;  // empty (from = to) for what happens at a moment
+  Interval interval;  // empty (from = to) for an event of one moment
   Decimal quantity;
   Decimal before;  // quantity of this sandbox and meter before the interval
   Rated rated;

@@ -74,7 +74,7 @@ std::string focus_line(const UsageRow& row) {
                to_rfc3339(to),
                to_rfc3339(from),
                "Usage",
-               "",  // no correction of an earlier charge
+               "",  // ChargeClass: not a correction
                row.meter + " of " + row.profile,
                "Usage-Based",
                to_rfc3339(row.interval_end),

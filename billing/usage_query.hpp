@@ -15,13 +15,13 @@ namespace sandgate {
 // at every quarter of an hour, so a day or month of any time zone is exact.
 struct UsageQuery {
   std::optional<TenantId> tenant;  // empty: all
-  std::optional<Time> from, to;  // [from, to); default: the month (UTC) it ends in, up to now
+  std::optional<Time> from, to;  // [from, to); default: the UTC month that `to` ends, up to now
   // tenant, profile, deployment, provider, meter, sandbox, day (UTC), metadata.<key>
   std::vector<std::string> group_by;
   std::optional<std::string> currency;  // default: see UsageReport
 };
 
-// Whether it may stand in UsageQuery::group_by.
+// Whether UsageQuery::group_by accepts the name.
 bool is_usage_field(std::string_view name);
 
 struct UsageItem {

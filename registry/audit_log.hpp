@@ -45,7 +45,7 @@ struct AuditFilter {
   std::optional<TenantId> tenant;  // only its objects; empty: all
   std::optional<std::string> action, object, key_id;
   std::optional<Time> from, to;  // from <= at < to
-  std::optional<int64_t> below_id;  // continues a list
+  std::optional<int64_t> below_id;  // only smaller ids: continues a list
   int64_t limit = 50;
 };
 

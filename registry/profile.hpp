@@ -59,7 +59,7 @@ struct Profile {
   std::string description;
   Isolation isolation = Isolation::container;  // minimum
   Persistence persistence = Persistence::ephemeral;
-  std::string image = "debian-12";  // neutral name
+  std::string image = "debian-12";  // provider-neutral name
   std::map<std::string, std::string> images;  // provider -> its name of the image
   Resources resources;
   ProfileLimits limits;

@@ -150,7 +150,7 @@ class Builder : public YAML::EventHandler {
  private:
   struct Frame {
     Json value;
-    std::optional<std::string> key;  // read, its value not yet
+    std::optional<std::string> key;  // read, while its value is not
     YAML::anchor_t anchor;
     YAML::Mark mark;
   };
