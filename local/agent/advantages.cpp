@@ -12,7 +12,7 @@
 namespace sandgate::agent {
 namespace {
 
-// As if half of the memory there is were used by it as well.
+// Counts as if the process used another 50% of the available memory.
 constexpr std::string_view kEndedFirst = "500";
 
 rlimit ordinary_descriptors{};
@@ -30,7 +30,7 @@ void give_up_advantages() {
   if (ordinary_descriptors.rlim_max != 0) ::setrlimit(RLIMIT_NOFILE, &ordinary_descriptors);
 }
 
-// The file belongs to a process only while that may be dumped, which the agent may not.
+// The file is owned by the process's user only while the process is dumpable; the agent is not.
 void be_ended_first() {
   const int dumpable = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
   ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);

@@ -1,17 +1,17 @@
 #pragma once
 
-// What the agent has over the programs that it starts, so that none of them keeps it from its work.
+// Resource privileges of the agent over the programs it starts, so that none of them can starve it.
 namespace sandgate::agent {
 
-// More descriptors than programs expect. Once, before the first child. Its priority the launcher
-// gave it, where that is the sandbox's own affair.
+// Raises the soft limit of descriptors to the hard limit. Call once, before the first child. The
+// agent's CPU priority is set by the launcher, not here.
 void take_advantages();
 
-// In a child that becomes a program: priority and descriptors as everybody has them.
+// Restores the default priority and descriptor limit. Call in a child that will run a program.
 void give_up_advantages();
 
-// In any child, before it loses its identity: when memory is short, it goes before the agent, and
-// before what is not of a sandbox.
+// Raises this process's OOM score, so that the kernel kills it before the agent and before
+// processes outside sandboxes. Call in every child before it drops its identity.
 void be_ended_first();
 
 }  // namespace sandgate::agent

@@ -24,9 +24,9 @@ namespace sandgate::agent {
 namespace {
 
 constexpr size_t kMaxConnections = 256;
-constexpr std::chrono::milliseconds kPause{50};  // while there are no descriptors
+constexpr std::chrono::milliseconds kPause{50};  // after accept() failed for lack of resources
 
-// Accepts connections and collects children, until its listener breaks.
+// Accepts connections and reaps children until its listener breaks.
 class Agent {
  public:
   explicit Agent(AgentSettings settings)
@@ -45,7 +45,8 @@ class Agent {
   }
 
  private:
-  // Every signal is taken from a descriptor or not at all: a tenant's signals find no handler.
+  // All signals are blocked and SIGCHLD is read from a descriptor, so that a tenant's signals have
+  // no effect on the agent.
   void protect() {
     reset_signals();
     sigset_t all, child;
@@ -72,7 +73,7 @@ class Agent {
     }
   }
 
-  // It runs as the tenant's user, who may stop it: its client would wait for as long as it likes.
+  // A file worker runs as the tenant's user, who may stop it and so leave its client waiting.
   void end_if_file_worker(pid_t stopped) {
     if (context_.file_workers.contains(stopped)) ::kill(stopped, SIGKILL);
   }
@@ -92,7 +93,7 @@ class Agent {
     connections_[key] = std::move(connection);
   }
 
-  // Whoever waits there stays to be seen at once: without a pause nothing else would be done.
+  // The pending connection keeps the listener readable: without a pause the loop would spin.
   void rest() {
     if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
     context_.loop.change(listener_watch_, 0);

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kSendBytes = 4 * kMaxPayload;
 constexpr size_t kNameInError = 200;
 
-// What is longer no program unpacks, ours neither.
+// No program could unpack a longer name: it would exceed PATH_MAX.
 void check_name(const std::string& name) {
   if (name.size() < kMaxPath) return;
   throw Error(ErrorCode::too_large, "the directories are too deep: what is below '" +
@@ -26,8 +26,8 @@ void check_name(const std::string& name) {
                                         "...' has a path of more than 4095 bytes");
 }
 
-// Looks at an entry as Packing will: once bytes are on their way, no error can be told. Opened,
-// where it is a directory.
+// Checks that Packing can read an entry, because no error can be sent once bytes are streamed.
+// Returns the entry opened if it is a directory.
 File rehearse(const File& directory, const std::string& name, const std::string& path) {
   struct stat info;
   if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return File();
@@ -35,7 +35,7 @@ File rehearse(const File& directory, const std::string& name, const std::string&
   if (!is_directory && !S_ISREG(info.st_mode)) return File();
   const int how = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | (is_directory ? O_DIRECTORY : 0);
   File entry(open_safely(directory.get(), name.c_str(), how));
-  // What has gone or changed meanwhile is left to the packing.
+  // Entries that are gone or changed meanwhile are handled while packing.
   if (!entry && (errno == EACCES || errno == EPERM)) throw path_error(path);
   return is_directory ? std::move(entry) : File();
 }
@@ -49,12 +49,12 @@ void rehearse_all(const File& directory, const std::string& path) {
   }
 }
 
-// Walks a tree and sends it as it goes.
+// Writes a directory tree or file to the session as a tar stream.
 class Packing {
  public:
   explicit Packing(FileSession& session) : session_(session) {}
 
-  // Opened, where it is a directory, of which this adds no more than itself.
+  // Adds one entry, without the content of a directory. Returns a directory opened.
   File add(const File& directory, const std::string& name, const std::string& path) {
     struct stat info;
     if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return File();
@@ -97,7 +97,7 @@ class Packing {
     send(tar_header(entry));
   }
 
-  // As long as its header said, also when the file shrinks meanwhile.
+  // Pads with zeros when the file shrinks meanwhile: the content must have the header's size.
   void add_file(const File& directory, const std::string& name, TarEntry entry) {
     const File file(open_safely(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     struct stat info;

@@ -4,13 +4,13 @@
 
 namespace sandgate::agent {
 
-// "archive_read" {path}: replies {}, then a tar of the directory's content (names relative to it)
-// or of the one file as bytes, then end. Devices, pipes and sockets are left out. What may not be
-// read is Error(forbidden) with its path instead of {}, wherever it stands in the directory, and
-// too_large where a name has more bytes than a path may have.
+// "archive_read" {path}: replies {}, then sends a tar of the directory's content (names relative to
+// it) or of the one file as bytes, then end. Devices, pipes and sockets are left out. The whole
+// tree is checked before the reply: an entry the user may not read fails with forbidden and its
+// path, and a name of 4096 bytes or more with too_large.
 void read_archive(FileSession& session, FileRequest& request);
-// "archive_write" {path}, then a tar as bytes, then end: unpacks into the directory, which is made.
-// Replies {} first, and {} when all is there.
+// "archive_write" {path}, then a tar as bytes, then end: makes the directory and unpacks into it.
+// Replies {} first, and {} again when all members are unpacked.
 void write_archive(FileSession& session, FileRequest& request);
 
 }  // namespace sandgate::agent

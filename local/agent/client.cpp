@@ -10,7 +10,7 @@ using agent::ClientConnection;
 
 constexpr size_t kMaxProcesses = 4096;
 
-// An operation with one answer.
+// Runs an operation that has a single reply.
 Task<Json> ask(std::string path, std::string operation, Json request,
                std::chrono::seconds patience = agent::kReplyPatience) {
   const auto connection =
@@ -18,7 +18,7 @@ Task<Json> ask(std::string path, std::string operation, Json request,
   co_return co_await connection->receive_reply(patience);
 }
 
-// One whose answer says only that it was done.
+// Runs an operation whose reply is only an acknowledgement.
 Task<void> tell(std::string path, std::string operation, Json request,
                 std::chrono::seconds patience = agent::kReplyPatience) {
   co_await ask(std::move(path), std::move(operation), std::move(request), patience);
@@ -57,7 +57,7 @@ Task<void> send_input(std::string path, std::string process, std::string bytes) 
   Json request{{"process", process}};
   const auto connection =
       co_await ClientConnection::open(std::move(path), "write_stdin", std::move(request));
-  // A refusal that arrived meanwhile is in the answer.
+  // When the agent has refused meanwhile, the reply throws its error.
   const bool taken = co_await connection->send_bytes(bytes);
   if (taken) co_await connection->send_end();
   co_await connection->receive_reply();

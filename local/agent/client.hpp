@@ -11,34 +11,35 @@ namespace sandgate {
 
 struct AgentStatus {
   int version = 0;  // of the protocol
-  int64_t processes = 0;  // alive that the agent started
+  int64_t processes = 0;  // started by the agent and still alive
 };
 
-// What a sandbox from the warm pool learns when it is given away.
+// The settings of a sandbox from the warm pool, sent when it is assigned to its owner.
 struct AgentConfiguration {
   std::map<std::string, std::string> env;  // replaces the sandbox's environment
   bool allow_root = false;
 };
 
-// Talks to the agent of one local sandbox; every call dials its socket anew. The agent is treated
-// as hostile: whatever it sends is checked and bounded. Calls may run concurrently, honour
-// cancellation (the connection closes) and do not refer to the client once they have begun.
-// Throws Error: a missing or refusing socket is not_found, a broken connection unavailable, one
-// that says nothing timeout.
-// Copyable: it is little more than the socket's path ("/proc/self/fd/<n>/name" and long paths are
-// fine).
+// Client of the agent of one local sandbox; every call opens a connection of its own. The agent is
+// treated as hostile: everything it sends is checked and bounded. Calls may run concurrently,
+// honour cancellation (the connection closes) and do not refer to the client once they have begun.
+// Throws Error: not_found when the socket is missing or refuses, unavailable when the connection
+// breaks, timeout when no reply arrives.
+// Copyable: it holds the socket's path ("/proc/self/fd/<n>/name" and paths longer than a socket
+// address are allowed) and `scarce`.
 class AgentClient {
  public:
-  // While `scarce` says yes, what is uploaded is on the disk before the call returns; asked now and
-  // then during uploads only. Null: never.
+  // `scarce` says whether disk space is short, and is called now and then during uploads. From the
+  // first true on, an upload syncs its files to disk before it returns. Null: never.
   explicit AgentClient(std::string socket_path, std::function<bool()> scarce = nullptr)
       : path_(std::move(socket_path)), scarce_(std::move(scarce)) {}
 
   Task<AgentStatus> ping() const;
-  // Once, of an agent that awaits its owner; else conflict. unavailable when it does not confirm.
+  // Sets the configuration, once, of an agent that awaits its owner. Throws Error: conflict from
+  // any other agent, unavailable when the agent confirms other values.
   Task<void> configure(AgentConfiguration configuration) const;
 
-  // Returns once the program runs (or was found missing: then it ends with 127).
+  // Returns once the program runs. A missing program is no error: its process exits with 127.
   Task<std::unique_ptr<ProcessStream>> exec(Command command) const;
   Task<std::unique_ptr<ProcessStream>> attach(std::string process, uint64_t from) const;
   Task<std::vector<ProcessInfo>> processes() const;
@@ -49,7 +50,7 @@ class AgentClient {
   Task<void> resize(std::string process, PtySize size) const;
 
   Task<FileContent> read_file(std::string path, ByteRange range) const;
-  // The source outlives the call.
+  // `bytes` outlives the call.
   Task<FileEntry> write_file(std::string path, uint32_t mode, ByteSource& bytes) const;
   Task<FileEntry> stat(std::string path) const;
   Task<std::vector<FileEntry>> list_files(std::string path, int depth) const;
@@ -57,8 +58,8 @@ class AgentClient {
   Task<FileEntry> move(std::string from, std::string to) const;
   Task<void> remove(std::string path, bool recursive) const;
   Task<std::unique_ptr<FileWatch>> watch(std::string path, bool recursive) const;
-  // A socket of the sandbox's own network, connected to its loopback. Throws Error(unavailable)
-  // when nothing listens there.
+  // Returns a socket of the sandbox's network namespace, connected to the port on its loopback
+  // (IPv4, else IPv6). Throws Error(unavailable) when nothing listens there.
   Task<StreamSocket> dial(uint16_t port) const;
   Task<std::unique_ptr<ByteSource>> read_archive(std::string path) const;
   Task<void> write_archive(std::string path, ByteSource& tar) const;

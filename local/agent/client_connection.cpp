@@ -21,7 +21,7 @@ constexpr size_t kReceiveBytes = 512 * 1024;
 constexpr size_t kMaxSocketPath = 107;
 constexpr size_t kMaxMessage = 500;
 
-// What an agent may say; anything else would let a sandbox speak for the gateway.
+// The error codes accepted from an agent; others would let a sandbox speak for the gateway.
 constexpr std::array kAgentCodes{
     ErrorCode::invalid,   ErrorCode::forbidden,      ErrorCode::not_found,   ErrorCode::conflict,
     ErrorCode::too_large, ErrorCode::quota_exceeded, ErrorCode::unavailable, ErrorCode::unsupported,
@@ -34,7 +34,7 @@ Error error_of(std::string_view payload) {
     ObjectReader reader(document, problems);
     const auto code = error_code_from(reader.text("code").value_or(""));
     const std::string message = reader.text("message", {.max = kMaxPayload}).value_or("");
-    const auto path = reader.text("path");  // empty: of the body as a whole
+    const auto path = reader.text("path");  // "" is the body as a whole
     problems.throw_if_any();
     const std::string shown = message.substr(0, kMaxMessage);
     if (!code || std::find(kAgentCodes.begin(), kAgentCodes.end(), *code) == kAgentCodes.end())
@@ -48,7 +48,8 @@ Error broken() {
   return Error(ErrorCode::unavailable, "the connection to the sandbox's agent broke");
 }
 
-// A path longer than a socket address holds is reached through its directory.
+// The address of a socket. A path too long for a socket address is reached through a descriptor of
+// its directory.
 struct Dial {
   explicit Dial(const std::string& path) {
     if (path.size() <= kMaxSocketPath) {
@@ -79,8 +80,8 @@ std::string request_text(const std::string& operation, Json& request) {
   }
 }
 
-// The first of the descriptors that came; the others are closed. The kernel fills a buffer for one
-// with two where its alignment leaves room.
+// Returns the first descriptor of a message and closes the others. Alignment can leave room for two
+// in a buffer for one, and the kernel uses it.
 StreamSocket first_descriptor(const cmsghdr* head) {
   if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) return {};
   StreamSocket first;
@@ -94,7 +95,7 @@ StreamSocket first_descriptor(const cmsghdr* head) {
   return first;
 }
 
-// Bytes with at most one descriptor. -1: nothing there yet.
+// Receives bytes with at most one descriptor. Returns -1 when nothing is pending, 0 on failure.
 ssize_t receive_beside(int socket, std::span<char> into, StreamSocket& beside) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   iovec part{into.data(), into.size()};

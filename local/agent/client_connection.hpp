@@ -10,35 +10,36 @@
 
 namespace sandgate::agent {
 
-// How long an agent that lives may take to answer, and to answer what is work: a program to start
-// beside others, a tree to remove, a disk to write.
+// Timeouts for an agent's reply: of simple requests, and of requests that do real work (start a
+// program on a busy machine, remove a tree, write to disk).
 inline constexpr std::chrono::seconds kReplyPatience{20}, kWorkPatience{60};
 
-// One dialled connection to an agent, whose every byte is checked. One coroutine may receive while
-// another sends. Use it as a shared_ptr that each coroutine holds: closing it ends them.
+// A client's connection to an agent. Everything received is validated. One coroutine may receive
+// while another sends; each holds the connection by shared_ptr, and close() ends both.
 class ClientConnection {
  public:
   explicit ClientConnection(const asio::any_io_executor& executor);
 
-  // Dials and sends the request. Throws Error(not_found) when nobody listens there.
+  // Connects and sends the request. Throws Error: not_found when nothing listens on the path,
+  // too_large for a request beyond kMaxRequest, invalid when a text in it is not UTF-8.
   static Task<std::shared_ptr<ClientConnection>> open(std::string socket_path,
                                                       std::string operation, Json request);
 
-  // The next frame; the payload is valid until the next call. Throws what an error frame says, and
-  // Error(unavailable) when the connection broke.
+  // Returns the next frame; its payload is valid until the next call. Throws the Error that an
+  // error frame carries, and Error(unavailable) when the connection breaks.
   Task<Frame> receive();
-  // Throws Error(timeout) when nothing comes in time.
+  // Returns the next reply. Throws Error(timeout) when none arrives within `patience`.
   Task<Json> receive_reply(std::chrono::seconds patience = kReplyPatience);
-  // The descriptor that comes beside a reply; what it is must be checked.
+  // Returns the descriptor attached to a reply, of any kind: the caller checks it. No timeout.
   Task<StreamSocket> receive_descriptor();
-  // All objects of a list until its end, at most `max`, each as `made` of its JSON. Throws
-  // Error(too_large) beyond kMaxList.
+  // Returns all items of a list, each converted from JSON by `made`. Throws Error: unavailable
+  // beyond `max` items, too_large beyond kMaxList bytes.
   template <class T>
   Task<std::vector<T>> receive_items(size_t max, T (*made)(const Json&));
 
-  // False when the agent no longer listens: then receive() tells why.
+  // Sends whole frames. Returns false when the agent no longer reads; receive() then throws why.
   Task<bool> send(std::string_view frames);  // the bytes outlive the call
-  // As bytes frames; false as above.
+  // Sends the bytes in bytes frames. Returns as send().
   Task<bool> send_bytes(std::string_view bytes);
   Task<bool> send_end();
 
@@ -46,7 +47,7 @@ class ClientConnection {
 
  private:
   Task<Frame> receive_within(std::chrono::seconds patience);
-  // The next piece of a list, whose size `room` loses; null: there is no more.
+  // The next frame of a list, or null at its end. Subtracts the frame's size from `room`.
   Task<Json> receive_piece(size_t& room);
 
   asio::local::stream_protocol::socket socket_;
@@ -54,8 +55,8 @@ class ClientConnection {
   bool closed_ = false;
 };
 
-// Runs a check of what the agent sent; an Error(invalid) there is the agent's fault, not the
-// caller's, and becomes Error(unavailable).
+// Runs code that validates data from the agent. An Error(invalid) from it is the agent's fault, not
+// the caller's, and becomes Error(unavailable).
 template <class F>
 auto checked(F check) {
   try {

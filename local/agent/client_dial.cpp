@@ -19,20 +19,20 @@ int option(int socket, int name) {
   return ::getsockopt(socket, SOL_SOCKET, name, &value, &length) == 0 ? value : -1;
 }
 
-// An agent could hand over anything; only TCP is what was asked for.
+// The agent is untrusted and could send any descriptor.
 bool is_tcp(int socket) {
   const int domain = option(socket, SO_DOMAIN);
   return (domain == AF_INET || domain == AF_INET6) && option(socket, SO_TYPE) == SOCK_STREAM &&
          option(socket, SO_PROTOCOL) == IPPROTO_TCP;
 }
 
-// Whether somebody accepted; waits until that is known, which mostly it is.
+// Returns whether the socket is connected. Waits only while the connection is in progress.
 Task<bool> is_connected(const StreamSocket& socket) {
   using Watched = asio::posix::stream_descriptor;
   pollfd asked{socket.get(), POLLOUT, 0};
   if (::poll(&asked, 1, 0) == 0) {
     const auto executor = co_await asio::this_coro::executor;
-    // A descriptor of its own, because this one is closed at the end.
+    // Asio closes the descriptor it watches, so it gets a duplicate.
     Watched watched(executor, ::dup(socket.get()));
     co_await watched.async_wait(Watched::wait_write, asio::use_awaitable);
   }
@@ -51,7 +51,7 @@ Task<StreamSocket> ask_socket(std::string path, uint16_t port, bool ipv6) {
   co_return socket;
 }
 
-// Programs that listen on "localhost" may mean either of its addresses.
+// A program that listens on "localhost" may be bound to 127.0.0.1 or to ::1.
 Task<StreamSocket> dial_either(std::string path, uint16_t port) {
   auto first = co_await attempt(ask_socket(path, port, false));
   if (auto* socket = std::get_if<StreamSocket>(&first)) co_return std::move(*socket);

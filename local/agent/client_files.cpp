@@ -13,7 +13,7 @@ constexpr size_t kMaxEntries = 100'000;
 constexpr uint32_t kPermissions = 0777;
 constexpr size_t kLookEvery = 256;  // frames: 16 MiB
 
-// Says once, when it is so, that the disk is full or nearly.
+// Reports once, at the first call that finds it so, that disk space is scarce.
 struct Scarcity {
   std::function<bool()> scarce;
   bool told = false;
@@ -56,7 +56,7 @@ Task<size_t> read_some(std::shared_ptr<DownloadState> state, std::span<char> int
   co_return count;
 }
 
-// Bytes that an agent streams.
+// A ByteSource over the bytes frames of a connection.
 class Download : public ByteSource {
  public:
   Download(std::shared_ptr<ClientConnection> connection, std::optional<uint64_t> expected)
@@ -115,7 +115,7 @@ Task<std::vector<FileEntry>> ask_list(std::string socket, std::string path, int 
   co_return co_await connection->receive_items(kMaxEntries, agent::to_file_entry);
 }
 
-// Streams the source after the agent accepted the request; the last answer.
+// Streams the source once the agent has accepted the request. Returns the final reply.
 Task<Json> upload(std::string socket, std::string operation, Json request, ByteSource* source,
                   std::function<bool()> scarce) {
   const auto connection =

@@ -9,7 +9,7 @@ using agent::ClientConnection;
 using agent::Frame;
 using agent::FrameType;
 
-// What outlives the stream object while one of its coroutines is still suspended.
+// Shared with suspended coroutines, which may outlive the stream object.
 struct StreamState {
   std::shared_ptr<ClientConnection> connection;
   uint64_t offset = 0;  // after the last output received
@@ -42,7 +42,7 @@ Task<std::optional<ProcessEvent>> next_event(StreamHandle state) {
   co_return event;
 }
 
-// A process that ended meanwhile takes no input; next() says so, and whether it was that.
+// Ignores a failed send: when the process has ended or the connection broke, next() reports it.
 Task<void> send_input(StreamHandle state, std::string bytes) {
   if (!state->ended) co_await state->connection->send_bytes(bytes);
 }

@@ -2,7 +2,7 @@
 #include "gateway/core/json_reader.hpp"
 #include "providers/provider.hpp"
 
-// What an agent's JSON means, checked: pure. Each throws Error(unavailable) for what cannot be.
+// Pure conversions of an agent's JSON to values. Each throws Error(unavailable) for malformed JSON.
 namespace sandgate::agent {
 
 FileEntry to_file_entry(const Json& document);

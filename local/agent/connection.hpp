@@ -14,25 +14,27 @@ class Error;
 
 namespace sandgate::agent {
 
-// What a connection does after its request when one answer was not all.
+// The part of an operation that runs after its request was read, when it does not end with one
+// reply.
 class Operation {
  public:
   virtual ~Operation() = default;
-  virtual bool wants_frames() const = 0;  // false: what the client sends waits in the socket
-  virtual void on_frame(const Frame& frame) = 0;  // may throw Error
-  virtual void on_writable() = 0;  // what was sent has left
-  virtual void on_closed() = 0;  // the client is gone; the last call
+  virtual bool wants_frames() const = 0;  // false: input stays in the socket (back-pressure)
+  virtual void on_frame(const Frame& frame) = 0;  // an Error it throws is sent to the client
+  virtual void on_writable() = 0;  // once at the start, then when the send buffer has drained
+  virtual void on_closed() = 0;  // the connection is closed; the last call
 };
 
-// One client's connection: reads its request, starts the operation, carries its frames. Sending
-// never blocks; what the socket does not take waits here, so senders look at backlog() first.
+// A client's connection: reads the request, starts the operation and passes its frames on. Sending
+// never blocks; bytes the socket does not accept are buffered without limit, so senders check
+// backlog() first.
 class Connection {
  public:
   using Start = std::function<std::unique_ptr<Operation>(Connection&, const nlohmann::json&)>;
   using Closed = std::function<void(Connection*)>;
 
-  // `start` makes the operation of a request (null: it was answered); `closed` is told once, and
-  // must destroy the connection only later.
+  // `start` creates the operation of a request, or returns null when it has answered it. `closed`
+  // is called once, from within the connection, and must defer destroying it.
   Connection(Context& context, File socket, Start start, Closed closed);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -40,16 +42,17 @@ class Connection {
 
   void send(FrameType type, std::string_view payload);
   void send_output(uint8_t channel, uint64_t end_offset, std::string_view bytes);
-  void reply(const nlohmann::json& document);  // an answer in one frame, then more may follow
-  // The same with a descriptor beside it; only as the first answer.
+  // Sends a reply frame; more frames may follow. Throws Error(too_large) above kMaxPayload.
+  void reply(const nlohmann::json& document);
+  // As reply(), with a descriptor attached (SCM_RIGHTS). Only for the first frame sent.
   void reply_with(const nlohmann::json& document, const File& beside);
-  void fail(const Error& error);  // the last frame
-  void finish();  // closes once everything was sent
+  void fail(const Error& error);  // sends the last frame, then finishes
+  void finish();  // closes once everything is sent
   void close();
-  size_t backlog() const { return out_.size(); }
-  void update();  // after wants_frames() changed: goes on with frames that wait
+  size_t backlog() const { return out_.size(); }  // bytes not yet accepted by the socket
+  void update();  // to be called when wants_frames() may have changed; delivers pending frames
 
-  // Hands the socket to somebody else together with what was already read from it.
+  // Gives the socket up and closes the connection; parser() keeps the bytes already read from it.
   File release_socket();
   FrameParser& parser() { return parser_; }
 

@@ -7,7 +7,7 @@
 
 namespace sandgate::agent {
 
-// What one running agent consists of, handed to every operation.
+// The state of one running agent, shared by all operations.
 struct Context {
   explicit Context(AgentSettings given) : settings(std::move(given)), processes(loop) {}
 

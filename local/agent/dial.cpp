@@ -12,7 +12,7 @@
 namespace sandgate::agent {
 namespace {
 
-// Only ever this sandbox's own loopback: the port is all that a caller chooses.
+// Connects to this sandbox's loopback only; callers choose nothing but the port.
 int connect_to(int socket, uint16_t port, bool ipv6) {
   if (ipv6) {
     sockaddr_in6 address{};
@@ -40,7 +40,7 @@ void answer_dial(const ProcessRequest& request) {
       ::socket(ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   const int on = 1;
   if (socket) ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  // The other side waits for a connection that is on its way.
+  // The client waits until a connection in progress is established.
   const bool dialled =
       socket &&
       (connect_to(socket.get(), static_cast<uint16_t>(*port), ipv6) == 0 || errno == EINPROGRESS);

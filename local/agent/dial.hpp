@@ -3,9 +3,9 @@
 
 namespace sandgate::agent {
 
-// "dial" {port, ipv6?}: replies with a socket that is connected, or connecting, to that port of the
-// sandbox's loopback; it travels beside the reply. Throws Error(unavailable) when it is refused at
-// once: whether somebody accepts may show later.
+// "dial" {port, ipv6?}: replies {} with a socket attached that is connected, or still connecting,
+// to that port of the sandbox's loopback. Throws Error(unavailable) when the connection is refused
+// at once; a later failure shows on the socket.
 void answer_dial(const ProcessRequest& request);
 
 }  // namespace sandgate::agent

@@ -4,7 +4,7 @@
 
 namespace sandgate::agent {
 
-// A document as frames carry it; what is no UTF-8 in it is replaced.
+// Serialises a document for a frame; invalid UTF-8 is replaced.
 inline std::string to_text(const nlohmann::json& document) {
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -14,10 +14,12 @@ namespace sandgate::agent {
 
 constexpr size_t kMaxEnvironment = 128 * 1024;  // bytes of names and values together
 
-// The member "env": names without '=', bounded together.
+// Reads the member "env"; adds a problem for an empty name, a name with '=' or NUL, or an
+// environment above kMaxEnvironment.
 std::map<std::string, std::string> read_environment(ObjectReader& reader, Problems& problems);
 
-// "NAME=value" for a program: defaults of the account, then the sandbox's, then the command's own.
+// A program's environment as "NAME=value". The command's variables override the sandbox's, which
+// override defaults from the account.
 std::vector<std::string> environment_of(const Identity& identity, bool terminal,
                                         const std::map<std::string, std::string>& sandbox,
                                         const std::map<std::string, std::string>& command);

@@ -5,8 +5,8 @@
 
 namespace sandgate::agent {
 
-// The payload of an error's frame: {code, message, path?}, of its first field where it has any.
-// At most kMaxPayload.
+// The payload of an error frame: {code, message, path?}; message and path are those of the error's
+// first field if it has one. At most kMaxPayload bytes.
 std::string error_text(const Error& error);
 
 }  // namespace sandgate::agent

@@ -13,13 +13,13 @@ namespace sandgate::agent {
 namespace {
 
 constexpr size_t kMaxName = 255;
-constexpr mode_t kOwner = 0700;  // kept on directories so that their members can be written
+constexpr mode_t kOwner = 0700;  // always set on directories, so that members can be written
 
 [[noreturn]] void reject(const std::string& name, const char* why) {
   throw Error::invalid("", "the archive's member '" + name.substr(0, 200) + "' " + why);
 }
 
-// The parts of a member's name; empty for the directory itself.
+// Splits a member's name into components; empty for the directory itself.
 std::vector<std::string> parts_of(const std::string& name) {
   if (name.size() > kMaxPath || name.find('\0') != std::string::npos)
     reject(name, "has an impossible name");
@@ -40,7 +40,7 @@ bool exists(const Place& place, struct stat& info) {
   return ::fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-// One name, never through a symlink.
+// Opens a subdirectory by one name, never through a symlink.
 File step(const File& from, const std::string& name) {
   return File(::openat(from.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
@@ -88,7 +88,7 @@ void Extraction::make_directory(const Place& place) {
   const File made = step(place.directory, place.name);
   if (!made) reject(entry_.name, "is a directory where there is something else");
   const mode_t mode = (entry_.mode & 0777) | kOwner;
-  // Refused on a directory of somebody else that was there before: it stays as it is.
+  // Fails on an existing directory of another owner, which then keeps its mode.
   (void)!::fchmodat(place.directory.get(), place.name.c_str(), mode, 0);
 }
 

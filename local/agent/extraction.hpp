@@ -7,16 +7,16 @@
 
 namespace sandgate::agent {
 
-// Unpacks members beneath one directory: a name can neither leave it nor pass through a symlink,
-// also not one that the archive itself brought. Throws Error(invalid) for a member that tries, for
-// devices and for pipes; setuid and the like are dropped.
+// Unpacks the members of an archive below one directory. No name can leave the directory or pass
+// through a symlink, not even one that the archive created. Throws Error: invalid for a member that
+// tries to, and for devices and pipes. Set-id and sticky bits are dropped.
 class Extraction {
  public:
   explicit Extraction(const std::string& directory);
 
   void begin(const TarEntry& entry);
   void content(std::string_view bytes);
-  void end(bool settled);  // as PendingFile::commit() has it
+  void end(bool settled);  // `settled` as in PendingFile::commit()
 
  private:
   Place place_of(const std::string& name, bool create);

@@ -29,7 +29,7 @@ int open_safely(int directory, const char* path, int flags, unsigned mode) {
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NOCTTY));
   how.mode = flags & O_CREAT ? mode : 0;
   how.resolve = RESOLVE_NO_MAGICLINKS;
-  // A concurrent rename may ask for another try.
+  // openat2 may fail with EAGAIN during a concurrent rename.
   for (int attempt = 0;; ++attempt) {
     const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
     if (fd >= 0 || errno != EAGAIN || attempt == 16) return static_cast<int>(fd);

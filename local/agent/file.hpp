@@ -5,7 +5,7 @@
 
 namespace sandgate::agent {
 
-// Owns one file descriptor.
+// Owns a file descriptor.
 class File {
  public:
   File() = default;
@@ -23,11 +23,12 @@ class File {
   int fd_ = -1;
 };
 
-// openat2 that follows symlinks but never a magic link (/proc/<pid>/{fd,cwd,root,exe}); close on
-// exec, never a controlling terminal. -1 with errno on failure.
+// Opens a path with openat2, following symlinks but never magic links (/proc/<pid>/{fd,cwd,root,
+// exe}). The descriptor is close-on-exec and never becomes a controlling terminal. Returns -1 with
+// errno on failure.
 int open_safely(int directory, const char* path, int flags, unsigned mode = 0);
 
-// A regular file's bytes, at most `max` of them; empty when it cannot be read.
+// Returns a regular file's bytes, at most `max`; empty when it cannot be read.
 std::string read_small_file(const char* path, size_t max);
 
 }  // namespace sandgate::agent

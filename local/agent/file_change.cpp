@@ -18,7 +18,7 @@ bool is_directory(const Place& place) {
          S_ISDIR(info.st_mode);
 }
 
-// /tmp may be another file system than the home.
+// Moves by copying, for paths on different file systems.
 void move_across(const Place& from, const Place& to, const std::string& path) {
   struct stat info;
   const int there = ::fstatat(to.directory.get(), to.name.c_str(), &info, AT_SYMLINK_NOFOLLOW);
@@ -45,7 +45,7 @@ void move_file(FileSession& session, FileRequest& request) {
   const std::string from = request.path("from"), to = request.path("to");
   request.finish();
   const Place source = open_place(from, false);
-  describe(source, from);  // a missing source makes no parents
+  describe(source, from);  // throws for a missing source, before parents of `to` are made
   const Place target = open_place(to, true);
   if (from != to && is_directory(target)) {
     errno = EEXIST;

@@ -4,11 +4,12 @@
 
 namespace sandgate::agent {
 
-// "mkdir" {path}: with parents; an existing directory is fine. Replies its entry.
+// "mkdir" {path}: makes the directory and its parents; it may exist already. Replies its entry.
 void make_directory(FileSession& session, FileRequest& request);
-// "move" {from, to}: the parents of `to` are made; never onto a directory. Replies the new entry.
+// "move" {from, to}: makes the parents of `to`, which must not be a directory. Replies the new
+// entry.
 void move_file(FileSession& session, FileRequest& request);
-// "remove" {path, recursive}: replies {}.
+// "remove" {path, recursive}: never the root or the home itself (forbidden). Replies {}.
 void remove_file(FileSession& session, FileRequest& request);
 
 }  // namespace sandgate::agent

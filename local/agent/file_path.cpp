@@ -16,7 +16,7 @@ namespace {
 constexpr int kMaxLinks = 40;
 constexpr mode_t kParentMode = 0755;
 constexpr mode_t kPermissions = 07777;
-// Years 1 to 9999, what RFC 3339 can write.
+// Years 1 to 9999, the range of RFC 3339.
 constexpr int64_t kFirstSecond = -62'135'596'800, kLastSecond = 253'402'300'799;
 
 std::string normalised(const std::string& path) {
@@ -47,7 +47,7 @@ std::string read_link(int directory, const std::string& name) {
 
 constexpr int kWay = O_PATH | O_DIRECTORY;
 
-// One directory per step, so that what is missing can be made.
+// Opens one component at a time and makes the missing ones.
 File make_way(const std::string& path) {
   File at(open_safely(AT_FDCWD, path.front() == '/' ? "/" : ".", kWay));
   for (size_t start = 0; at && start < path.size();) {
@@ -57,7 +57,7 @@ File make_way(const std::string& path) {
     if (part.empty()) continue;
     const int refused = ::mkdirat(at.get(), part.c_str(), kParentMode) == 0 ? 0 : errno;
     at = File(open_safely(at.get(), part.c_str(), kWay));
-    // Not allowed to make it, and it is not there either: the first is the reason.
+    // When mkdir failed and the directory is missing, report mkdir's error.
     if (!at && errno == ENOENT && refused != EEXIST) errno = refused;
   }
   return at;
@@ -140,7 +140,7 @@ Place open_target(const std::string& path, bool create) {
     if (target.empty()) return place;
     Place next = open_place_at(place.directory.get(), target, create);
     if (!next.directory) throw path_error(path);
-    // A link that ends in "." or ".." names a directory: nothing can be put in its place.
+    // A target that ends in ".." names a directory, which a file cannot replace.
     if (next.name == "..") errno = EISDIR;
     if (next.name == "..") throw path_error(path);
     place = std::move(next);

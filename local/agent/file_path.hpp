@@ -11,45 +11,48 @@
 
 namespace sandgate::agent {
 
-inline constexpr size_t kMaxPath = 4096;  // as the kernel's, with the byte that ends it
+inline constexpr size_t kMaxPath = 4096;  // PATH_MAX, including the terminating NUL
 
-// What every file operation starts from; it reads its members and finishes the reader.
+// The argument of every file operation. The operation reads its members and calls finish().
 struct FileRequest {
   ObjectReader& reader;
   Problems& problems;
-  std::string home;  // where relative paths start
+  std::string home;  // base of relative paths
 
-  // The member as an absolute path without ".", ".." and double slashes. Problems are gathered.
+  // Returns the required member as an absolute path without ".", ".." and double slashes; a
+  // malformed one is recorded in `problems`.
   std::string path(std::string_view member);
-  void finish();  // throws Error(invalid) that names every problem
+  void finish();  // throws Error(invalid) with all recorded problems
 };
 
-// A failed system call on a path as an Error: what the caller can do next. Uses errno.
+// Converts errno, left by a failed system call on `path`, to an Error.
 Error path_error(const std::string& path);
 
-// A name in an open directory; "." for the root itself.
+// A name in an open directory; the name is "." for the root itself.
 struct Place {
   File directory;
   std::string name;
 };
 
-// A directory with everything missing on the way (0755), opened. Throws Error.
+// Opens a directory, making it and its missing parents (0755). Throws Error.
 File make_directories(const std::string& path);
 
-// The parent of an absolute path, opened; `create` makes what is missing on the way (0755).
+// Opens the parent of an absolute path; `create` makes missing parents (0755). Throws Error.
 Place open_place(const std::string& path, bool create);
-// The same, but a final symlink is followed to the place it names (which need not exist).
+// As open_place(), but follows a final symlink to the place it names, which need not exist.
 Place open_target(const std::string& path, bool create);
 
-// What a client sees of a file; a symlink's target is added by describe(). `revision` is another
-// for every change: nobody sets a file's ctime.
+// The entry that a client sees of a file, without a symlink's target. `revision` differs after
+// every change: it is made of the inode and its ctime, which programs cannot set.
 nlohmann::json entry_of(const struct stat& info, const std::string& path);
-// The entry at a place, not following a final symlink; `path` is what the client sees.
+// The entry at a place, with the target if it is a symlink. `path` is the path shown to the client.
+// Throws Error when there is nothing.
 nlohmann::json describe(const Place& place, const std::string& path);
+// As describe(); empty when there is nothing.
 std::optional<nlohmann::json> describe_if_there(int directory, const std::string& name,
                                                 const std::string& path);
 
-// The child of a directory, both as the client writes them.
+// The client's path of the entry `name` in `directory`.
 std::string join(const std::string& directory, std::string_view name);
 
 }  // namespace sandgate::agent

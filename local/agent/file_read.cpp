@@ -16,9 +16,9 @@ namespace {
 
 constexpr size_t kFramesPerSend = 8;
 constexpr size_t kMaxListed = 100'000;  // entries
-constexpr size_t kMaxListedText = 16 * 1024 * 1024;  // bytes of paths and links's targets
+constexpr size_t kMaxListedText = 16 * 1024 * 1024;  // bytes of paths and symlink targets
 constexpr int64_t kDeepestList = 64;
-constexpr size_t kMaxUnsized = 1024 * 1024;  // of files that procfs says are empty
+constexpr size_t kMaxUnsized = 1024 * 1024;  // bytes read of a file that reports size 0 (procfs)
 
 File open_for_reading(const std::string& path, struct stat& info) {
   File file(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK));
@@ -42,7 +42,7 @@ size_t read_fully(const File& file, char* into, size_t wanted, uint64_t offset,
   return have;
 }
 
-// Several frames per send: the payloads are read to where they leave from.
+// Reads payloads directly into the send buffer, several frames per send.
 void send_range(FileSession& session, const File& file, uint64_t offset, uint64_t length,
                 const std::string& path) {
   constexpr size_t kSlot = kHeaderBytes + kMaxPayload;
@@ -83,13 +83,13 @@ void gather(const File& parent, const std::string& name, const std::string& path
             Listing& listing) {
   const File directory(
       open_safely(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));
-  // Beneath the asked-for directory some may be closed to the user, or just gone.
+  // A subdirectory may be unreadable for the user or removed meanwhile: leave it out.
   if (!directory) return;
   for (const std::string& child : names_in(directory, kMaxListed, path)) {
     const std::string child_path = join(path, child);
     auto entry = describe_if_there(directory.get(), child, child_path);
     if (!entry) continue;
-    entry->erase("revision");  // which a list has no use for
+    entry->erase("revision");  // not part of list entries
     listing.add(child_path, *entry);
     if (depth > 1 && (*entry)["type"] == "directory")
       gather(directory, child, child_path, depth - 1, listing);
@@ -112,7 +112,7 @@ void read_file(FileSession& session, FileRequest& request) {
     info.st_size = static_cast<off_t>(unsized.size());
   }
   auto entry = entry_of(info, path);
-  // What has no size is made while it is read.
+  // Such a file is generated while it is read, so its ctime does not identify its content.
   if (!unsized.empty()) entry.erase("revision");
   session.reply(entry);
   const auto size = static_cast<uint64_t>(info.st_size);

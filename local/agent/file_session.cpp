@@ -44,7 +44,7 @@ void FileSession::fail(const Error& error) {
   try {
     send_raw(frame(FrameType::error, error_text(error)));
   } catch (const Error&) {
-    // Nobody is left to tell.
+    // The client is gone.
   }
 }
 

@@ -11,24 +11,25 @@ class Error;
 
 namespace sandgate::agent {
 
-// A file worker's side of its connection: blocking, one thread. Losing the client throws
-// Error(unavailable).
+// The file worker's end of a connection. All calls block; single-threaded. Throws
+// Error(unavailable) when the client is gone.
 class FileSession {
  public:
   FileSession(int socket, FrameParser parser) : socket_(socket), parser_(std::move(parser)) {}
 
   Frame receive();
-  // The next raw bytes the client streams; empty at its end. Valid until the next call.
+  // Returns the client's next streamed bytes, valid until the next call; empty at the end.
   std::string_view receive_bytes();
-  bool space_is_scarce() const { return space_is_scarce_; }  // as the client said among them
+  // Whether the client has asked, with an empty bytes frame, that files be synced to disk.
+  bool space_is_scarce() const { return space_is_scarce_; }
 
   void reply(const nlohmann::json& document);
-  void fail(const Error& error);  // best effort
-  void item(const nlohmann::json& document);  // gathered into list frames
-  void flush_items();  // sends those gathered so far
+  void fail(const Error& error);  // best effort: does not throw when the client is gone
+  void item(const nlohmann::json& document);  // buffered into list frames
+  void flush_items();  // sends the buffered items
   void bytes(std::string_view bytes);  // any length
   void end();
-  // Whole frames, already with their headers.
+  // Sends whole frames, including their headers.
   void send_raw(std::span<const char> frames);
 
   int socket() const { return socket_; }

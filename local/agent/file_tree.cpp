@@ -49,7 +49,7 @@ Place child_of(const File& directory, const std::string& name) {
   return {File(::fcntl(directory.get(), F_DUPFD_CLOEXEC, 3)), name};
 }
 
-// False: a directory with something in it.
+// Removes a file or an empty directory. Returns false for a directory that is not empty.
 bool remove_one(int parent, const std::string& name, const std::string& path) {
   if (::unlinkat(parent, name.c_str(), 0) == 0) return true;
   if (errno != EISDIR && errno != EPERM) throw path_error(path);
@@ -81,7 +81,7 @@ void go_up(File& here, const Level& to, const std::string& path) {
     throw Error(ErrorCode::conflict, "'" + path + "' was moved while it was removed");
 }
 
-// However deep it is, one descriptor: down by names, up by "..".
+// Goes down by name and up by "..", so that one descriptor is enough at any depth.
 void empty_directory(const Place& place, const std::string& path) {
   File here;
   std::vector<Level> way{enter(place.directory.get(), place.name, here, path)};
@@ -103,7 +103,7 @@ void empty_directory(const Place& place, const std::string& path) {
 }  // namespace
 
 std::vector<std::string> names_in(const File& directory, size_t max, const std::string& path) {
-  // A descriptor of its own: reading moves the directory's position.
+  // Reading moves the position of an open directory, so the caller's descriptor is not used.
   File own(open_safely(directory.get(), ".", kDirectory));
   if (!own) throw path_error(path);
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::fdopendir(own.get()), ::closedir);

@@ -24,7 +24,7 @@ class Watcher {
  public:
   Watcher(FileSession& session, WatchTree& tree) : session_(session), tree_(tree) {}
 
-  // All events of one read; false when the root is gone.
+  // Handles all events of one read. Returns false when the root is gone.
   bool take(const char* bytes, size_t size) {
     last_.clear();
     for (size_t at = 0; at < size && !ended_;) {
@@ -47,7 +47,7 @@ class Watcher {
 
   void tell(const char* kind, const std::string& path, bool directory,
             const std::string& from = "") {
-    // A program that writes in small pieces would otherwise fill the stream with the same line.
+    // A program that writes in small pieces would fill the stream with identical changes.
     std::string line = kind + path;
     if (line == last_ && *kind == 'w') return;
     last_ = std::move(line);
@@ -63,7 +63,7 @@ class Watcher {
     if (!all) tell("overflow", "", false);
   }
 
-  // A directory or file that left and did not arrive anywhere we look.
+  // Reports a move as a removal when no matching arrival was seen: it left the watched tree.
   void settle_move() {
     if (!moved_) return;
     if (moved_->directory) tree_.drop_below(moved_->path);
@@ -94,7 +94,7 @@ class Watcher {
     if (!directory) return;
     if (event.mask & IN_IGNORED) return tree_.forget(event.wd);
     if (event.len == 0) return take_own(event, *directory);
-    // An upload under way is nobody's business: it arrives with its name, as if from elsewhere.
+    // Temporary files of uploads are not reported; their final rename appears as an arrival.
     if (is_pending(name)) return settle_move();
     const std::string path = join(*directory, name);
     const bool is_directory = (event.mask & IN_ISDIR) != 0;
@@ -121,7 +121,8 @@ class Watcher {
   bool ended_ = false;
 };
 
-// False when the client is gone: it says nothing after its request.
+// Returns false when the client is gone: it sends nothing after its request, so any event means
+// that it closed the connection.
 bool wait_for_change(int queue, int client) {
   std::array<pollfd, 2> asked{pollfd{queue, POLLIN, 0}, pollfd{client, POLLIN | POLLRDHUP, 0}};
   while (::poll(asked.data(), asked.size(), -1) < 0 && errno == EINTR) continue;

@@ -4,10 +4,11 @@
 
 namespace sandgate::agent {
 
-// "watch" {path, recursive}: replies when changes are noticed, then items of
+// "watch" {path, recursive}: replies {} once the watch is active, then sends items of
 // {kind: create|write|remove|rename|overflow, path, from?, directory}, then end when the directory
-// itself is gone. What the client does not take waits in the kernel's queue, which is bounded:
-// beyond it comes an overflow. At most 8192 directories are watched; more is one overflow too.
+// itself is gone. Changes that the client does not read stay in the kernel's bounded queue; when it
+// is full, changes are lost and an overflow is sent. At most 8192 directories are watched; a new
+// one beyond that is reported as an overflow, too.
 void watch_files(FileSession& session, FileRequest& request);
 
 }  // namespace sandgate::agent

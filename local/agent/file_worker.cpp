@@ -25,7 +25,7 @@ namespace sandgate::agent {
 namespace {
 
 constexpr size_t kMaxWorkers = 64;
-constexpr size_t kMaxWatchers = 32;  // they stay: some workers are kept for transfers
+constexpr size_t kMaxWatchers = 32;  // watches are long-lived; the rest is kept for transfers
 
 struct FileOperation {
   std::string_view operation;
@@ -71,7 +71,7 @@ void serve(FileSession& session, const Json& document, const AgentSettings& sett
   ::umask(022);
   ::setsid();
   be_ended_first();
-  // Nobody else's pipes may stay open for as long as this transfer lasts.
+  // Inherited pipes of other processes would stay open for as long as this transfer lasts.
   const int connection = ::dup2(socket, 3);
   ::syscall(SYS_close_range, 4, ~0u, 0);
   ::fcntl(connection, F_SETFL, ::fcntl(connection, F_GETFL) & ~O_NONBLOCK);

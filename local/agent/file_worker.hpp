@@ -9,8 +9,9 @@ namespace sandgate::agent {
 
 bool is_file_operation(std::string_view operation);
 
-// Serves the connection from a child that first becomes the sandbox's user: what it may touch is
-// what the user may touch, and it may block. Throws Error when it cannot be started.
+// Serves the connection from a child process that first becomes the requested user. The kernel then
+// checks its access as the user's, and it may block. Throws Error(unavailable) when there are too
+// many workers (64; for watches 32) or processes.
 void start_file_worker(Context& context, Connection& connection, const nlohmann::json& request);
 
 }  // namespace sandgate::agent

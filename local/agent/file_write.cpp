@@ -27,8 +27,8 @@ std::string temporary_name() {
   return std::string(kPrefix) + digits;
 }
 
-// The kernel's own moves in steps of milliseconds, in which a file may change twice; size and time
-// are what tells its versions apart.
+// File times set by the kernel have a granularity of milliseconds, in which a file may change
+// twice. Clients tell versions apart by size and time.
 timespec precise_time() {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -69,9 +69,9 @@ void PendingFile::write(std::string_view bytes) {
   }
 }
 
-// The kernel has taken the bytes; that the machine's disk had no place for them it tells only now.
+// write() succeeds once the page cache has the bytes; a full host disk shows only at fsync, as EIO.
 void PendingFile::settle(int descriptor) const {
-  if (::fsync(descriptor) == 0 || errno == EINVAL) return;  // or there is nothing to wait for
+  if (::fsync(descriptor) == 0 || errno == EINVAL) return;  // EINVAL: fsync is not supported
   if (errno == EIO) errno = ENOSPC;
   throw path_error(path_);
 }
@@ -80,7 +80,7 @@ void PendingFile::commit(uint32_t mode, timespec modified, bool settled) {
   const int directory = place_.directory.get();
   if (::fchmod(file_.get(), mode) != 0) throw path_error(path_);
   const timespec times[2] = {{0, UTIME_OMIT}, modified};
-  ::futimens(file_.get(), times);  // of an archive: refused, it is now
+  ::futimens(file_.get(), times);  // on failure the file keeps the current time
   if (settled) settle(file_.get());
   if (::renameat(directory, temporary_.c_str(), directory, place_.name.c_str()) != 0)
     throw path_error(path_);

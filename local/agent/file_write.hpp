@@ -8,17 +8,18 @@
 
 namespace sandgate::agent {
 
-// A file that appears under its name complete or not at all: written beside it, then renamed.
+// An atomically written file: a temporary file in the same directory, renamed on commit().
 class PendingFile {
  public:
-  // Throws Error when the place cannot be written.
+  // `place` outlives it; errors name `path`. Throws Error when the place cannot be written.
   PendingFile(const Place& place, std::string path);
-  ~PendingFile();  // without commit(): nothing is left
+  ~PendingFile();  // without commit(), removes the temporary file
   PendingFile(const PendingFile&) = delete;
   PendingFile& operator=(const PendingFile&) = delete;
 
   void write(std::string_view bytes);
-  // `settled`: returns when the disk has it. Throws Error(quota_exceeded) when it has no place.
+  // Gives the file its mode, time and name. With `settled`, the file is synced to disk before this
+  // returns. Throws Error, quota_exceeded when the disk is full.
   void commit(uint32_t mode, timespec modified, bool settled);
 
  private:
@@ -30,10 +31,10 @@ class PendingFile {
   File file_;
 };
 
-// Whether a PendingFile not yet committed has this name.
+// Whether this is the name of a PendingFile's temporary file.
 bool is_pending(std::string_view name);
 
-// "write" {path, mode}, then bytes, then end: replies the entry of what was written.
+// "write" {path, mode}, then bytes, then end: replies {} first, then the entry of the new file.
 void write_file(FileSession& session, FileRequest& request);
 
 }  // namespace sandgate::agent

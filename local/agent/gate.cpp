@@ -18,12 +18,12 @@ namespace {
 
 constexpr int kMostSockets = 64;
 constexpr int kMostFilters = 256;
-// Everybody has the two that its sandbox began with.
+// The sandbox's own filters, which every thread inherits.
 constexpr int kOwnFilters = 2;
-// What was let through is counted by then; who asks meanwhile waits.
+// Pause between two answers, until the call let through shows in the next count.
 constexpr std::chrono::milliseconds kUntilCounted{1};
 
-// Of this network namespace, bound or not.
+// The number of netlink sockets in this network namespace, bound or not.
 std::optional<int> netlink_sockets() {
   std::ifstream protocols("/proc/self/net/protocols");
   for (std::string line; std::getline(protocols, line);) {
@@ -35,7 +35,8 @@ std::optional<int> netlink_sockets() {
   return std::nullopt;
 }
 
-// Of TCP over one version of IP: they come first in the kernel's list, which may be long.
+// The number of listening TCP sockets of one IP version. The kernel lists them first, so the scan
+// stops at the first other socket.
 std::optional<int> listening_in(const char* list) {
   std::ifstream sockets(list);
   std::string line;
@@ -60,10 +61,10 @@ int filters_of(const std::filesystem::path& thread) {
   std::ifstream status(thread / "status");
   for (std::string line; std::getline(status, line);)
     if (line.starts_with(kName)) return std::stoi(line.substr(kName.size())) - kOwnFilters;
-  return 0;  // it has ended
+  return 0;  // the thread has ended
 }
 
-// Those that threads have in common are counted for each.
+// A filter that several threads share is counted once per thread.
 std::optional<int> seccomp_filters() {
   std::error_code failure;
   int filters = 0;
@@ -89,7 +90,7 @@ Gate::Gate(Loop& loop, int requests) : loop_(loop), requests_(requests) {
 
 void Gate::answer() {
   seccomp_notif request{};
-  // Who asked may have ended by now.
+  // Fails when the calling process has been killed meanwhile.
   if (::ioctl(requests_.get(), SECCOMP_IOCTL_NOTIF_RECV, &request) != 0) return;
   seccomp_notif_resp response{};
   response.id = request.id;

@@ -3,15 +3,15 @@
 
 namespace sandgate::agent {
 
-// Bounds what the kernel holds for a sandbox and charges to none of its control groups. At a time
-// it has 64 netlink sockets, which is plenty for programs that ask for network interfaces, 64
-// listening TCP sockets, whose connections nobody may have accepted yet, and in all its threads
-// together 256 seccomp filters beside those it started with. One more is EMFILE, and so is each
-// when they cannot be counted.
+// Limits kernel objects of a sandbox that no control group accounts for. At a time a sandbox may
+// have 64 netlink sockets (plenty for programs that list network interfaces), 64 listening TCP
+// sockets (each holds a queue of unaccepted connections) and 256 seccomp filters over all its
+// threads, not counting those it started with. A call beyond a limit fails with EMFILE, as does
+// every call while the objects cannot be counted.
 class Gate {
  public:
-  // `requests`: of the seccomp filter, one for each of these that somebody wants; owned. -1: nobody
-  // has to ask.
+  // `requests`: the seccomp notification descriptor that reports each guarded call; owned. -1: no
+  // call is guarded.
   Gate(Loop& loop, int requests);
 
  private:

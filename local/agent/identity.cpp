@@ -65,7 +65,8 @@ std::optional<Identity> find_account(const std::string& name) {
   return std::nullopt;
 }
 
-// Without root's, the one group that an account of the sandbox's own making could gain by.
+// Leaves out gid 0 where root is not allowed: a program inside may edit /etc/group, and this is the
+// one group that would give it more rights.
 std::vector<uint32_t> groups_of(const Identity& identity, bool allow_root) {
   std::vector<uint32_t> groups{identity.gid};
   const std::string text = read_small_file("/etc/group", kMaxAccountFile);
@@ -85,7 +86,7 @@ bool limit_bounding_set(uint64_t most, uint64_t keep) {
   for (int capability = 0; capability < 64; ++capability) {
     if (!(most & bit(capability))) continue;
     const int held = ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
-    if (held < 0) return errno == EINVAL && capability > 0;  // beyond the kernel's last
+    if (held < 0) return errno == EINVAL && capability > 0;  // beyond the kernel's last capability
     if (held == 1 && !(keep & bit(capability)) &&
         ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0)
       return false;
@@ -106,7 +107,8 @@ bool set_capabilities(uint64_t keep) {
   return ::syscall(SYS_capset, &header, sets.data()) == 0;
 }
 
-// With a limit of 0 the kernel would still run a core dump's helper, outside; with 1 it does not.
+// With a limit of 0 the kernel still runs a piped core_pattern helper, outside the sandbox; with a
+// limit of 1 it does not.
 bool forbid_core_dumps() {
   rlimit core{};
   if (::getrlimit(RLIMIT_CORE, &core) != 0) return false;
@@ -117,7 +119,7 @@ bool forbid_core_dumps() {
 
 bool set_groups(const Identity& identity) {
   const std::vector<gid_t> groups(identity.groups.begin(), identity.groups.end());
-  // Where a single id is mapped, setgroups is denied for good; then there must be none to drop.
+  // Without a mapping of groups, setgroups is denied for good; that is safe only with no groups.
   if (::setgroups(groups.size(), groups.data()) != 0 &&
       !(errno == EPERM && ::getgroups(0, nullptr) == 0))
     return false;
@@ -142,7 +144,7 @@ Identity find_identity(const std::string& name, const AgentSettings& settings) {
   if (!found && (name.empty() || name == fallback.name))
     found = Identity{fallback.name, fallback.uid, fallback.gid, fallback.home, {}};
   if (!found) throw Error::invalid("/user", "the sandbox has no such account");
-  // The image may give its own account root's group; a program inside may not.
+  // Only the image's default account may have gid 0; a program inside could give it to any other.
   const bool roots_group = found->gid == 0 && fallback.gid != 0;
   if ((found->root() || roots_group) && !settings.allow_root)
     throw Error(ErrorCode::forbidden, "the profile does not allow root");

@@ -7,27 +7,28 @@
 
 namespace sandgate::agent {
 
-// Who a child becomes.
+// The user and groups that a child process takes on.
 struct Identity {
   std::string name;
   uint32_t uid = 0, gid = 0;
   std::string home;
-  std::vector<uint32_t> groups;  // all supplementary ones
+  std::vector<uint32_t> groups;  // supplementary
   bool root() const { return uid == 0; }
 };
 
-// The account of this name (or number) in the sandbox's /etc/passwd, with its groups; an empty name
-// is the default account. Throws Error: invalid at /user for an unknown one, forbidden for a root
-// nobody allowed, or for root's group unless the image's account has it. Of the supplementary
-// groups root's is left out where root is not allowed.
+// Finds the account of this name or uid in the sandbox's /etc/passwd, with its groups; an empty
+// name is the default account. Throws Error: invalid at /user for an unknown account; forbidden for
+// uid 0, or for gid 0 unless it is the default account's, where root is not allowed; unsupported
+// for any other account when only one id is mapped. Where root is not allowed, gid 0 is left out of
+// the supplementary groups.
 Identity find_identity(const std::string& name, const AgentSettings& settings);
 
-// What this process has in its capability bounding set.
+// The capability bounding set of this process, as a bit mask.
 uint64_t read_bounding_set();
 
-// Makes this process that user for good: groups, ids, and of the capabilities none (for root the
-// few that package managers need), in all five sets; no new privileges, no core dumps. False when
-// any step failed, and then the process must not go on.
+// Switches this process to the identity irrevocably: groups, ids and capabilities in all five sets
+// (none; for root settings.root_capabilities), no new privileges, no core dumps, then
+// settings.confine. Returns false when any step failed; the process must then exit.
 bool become(const Identity& identity, const AgentSettings& settings);
 
 }  // namespace sandgate::agent

@@ -7,7 +7,8 @@
 
 namespace sandgate::agent {
 
-// A connection that only writes a process's input; answered when the process's pipe took it all.
+// The operation that only writes a process's input. It replies once the process's pipe has accepted
+// all bytes.
 class InputStream : public Operation, public Follower {
  public:
   // Throws Error(conflict) when the process no longer reads.

@@ -9,7 +9,7 @@
 
 namespace sandgate::agent {
 
-// One thread's epoll loop: callbacks on ready descriptors and at points in time.
+// A single-threaded epoll event loop with descriptor callbacks and timers.
 class Loop {
  public:
   using Id = uint64_t;
@@ -18,14 +18,14 @@ class Loop {
 
   Loop();
 
-  // Calls `ready` whenever one of the (level-triggered) events is there. 0 events: not at all, not
-  // even for a hang-up. The descriptor stays the caller's and outlives the watch.
+  // Calls `ready` whenever one of the events is pending (level-triggered). With 0 events the watch
+  // is suspended and does not report hang-ups either. `fd` is not owned and outlives the watch.
   Id watch(int fd, uint32_t events, Ready ready);
   void change(Id id, uint32_t events);
   void drop(Id id);  // safe from inside any callback; unknown ids are ignored
 
   Id at(Instant when, std::function<void()> call);
-  void cancel(Id timer);
+  void cancel(Id timer);  // unknown ids are ignored
 
   void run();  // until stop()
   void stop() { running_ = false; }

@@ -16,7 +16,7 @@ OutputStream::OutputStream(Connection& connection, std::shared_ptr<Process> proc
                            bool kill_when_closed)
     : connection_(connection),
       process_(std::move(process)),
-      // Beyond what was written yet means from now on.
+      // An offset beyond the output written so far means new output only.
       position_(std::min(from, process_->output().end())),
       kill_when_closed_(kill_when_closed) {
   process_->follow(this);
@@ -27,7 +27,7 @@ OutputStream::~OutputStream() { process_->unfollow(this); }
 void OutputStream::on_frame(const Frame& frame) {
   if (frame.type != FrameType::bytes && frame.type != FrameType::end)
     throw Error(ErrorCode::invalid, "only input may follow");
-  // A program that closed its input, or ended, ignores the rest; that breaks no stream.
+  // Input for a process that has closed its input or ended is dropped; the stream goes on.
   if (!process_->input_open() || process_->ended()) return;
   if (frame.type == FrameType::bytes)
     process_->write_input(frame.payload);

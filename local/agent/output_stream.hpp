@@ -6,11 +6,11 @@
 
 namespace sandgate::agent {
 
-// A connection that shows a process: its output from an offset, then its exit. What the client
-// sends is the process's input; `end` closes that.
+// The operation that streams a process: its output from an offset, then its exit. Bytes from the
+// client are written to the process's input; an end frame closes the input.
 class OutputStream : public Operation, public Follower {
  public:
-  // `kill_when_closed`: losing the client ends the process.
+  // `kill_when_closed`: the process is killed when the client disconnects.
   OutputStream(Connection& connection, std::shared_ptr<Process> process, uint64_t from,
                bool kill_when_closed);
   ~OutputStream() override;

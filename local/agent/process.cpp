@@ -25,7 +25,7 @@ using std::chrono::system_clock;
 constexpr size_t kRingBytes = 1024 * 1024, kLeastRing = 128 * 1024;
 constexpr size_t kReadBytes = 60 * 1024;  // fits one frame with its prefix
 constexpr size_t kMaxBehind = 256 * 1024;  // output read but not yet taken by the slowest follower
-constexpr int kReadsPerEvent = 8;  // then others get their turn
+constexpr int kReadsPerEvent = 8;  // so that one process does not starve the loop
 constexpr milliseconds kGrace{200};  // for output after the end of the main process
 constexpr int kTimeoutCode = 124;
 constexpr int kSignalBase = 128;
@@ -93,7 +93,8 @@ bool Process::may_read() const {
   return true;
 }
 
-// What a follower has yet to take stays: nothing is read before it is at most half of the room.
+// A trim here could drop output that a follower has not taken. Without it none is lost: may_read()
+// admits new output only while followers are less than half of the limit behind.
 void Process::set_room(size_t ring_bytes) {
   ring_.set_limit(std::clamp(ring_bytes, kLeastRing, kRingBytes));
   if (followers_.empty()) ring_.trim(ring_.limit());
@@ -121,9 +122,9 @@ void Process::drain(Source& source) {
       source.owed = 0;
       return;
     }
-    if (got <= 0) return close_source(source);  // a terminal without users answers EIO
+    if (got <= 0) return close_source(source);  // EIO: the terminal's last user has closed it
     source.owed -= std::min(source.owed, static_cast<size_t>(got));
-    // After the end was told, a daemon that kept the pipe may write on; nobody hears it.
+    // A daemon may keep the pipe open and write after the exit was reported: discard its output.
     if (result_) continue;
     bytes.resize(static_cast<size_t>(got));
     if (bytes.size() < kReadBytes / 2) bytes.shrink_to_fit();
@@ -233,7 +234,7 @@ void Process::finish_if_drained() {
   if (timed_out_) result.exit_code = kTimeoutCode;
   result.duration = duration_;
   result_ = result;
-  // Closing the master hangs up whoever still uses the terminal.
+  // Closing the master sends a hang-up to processes that still use the terminal.
   if (settings_.terminal) close_source(sources_[0]);
   notify();
 }

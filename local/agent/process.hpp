@@ -15,22 +15,22 @@
 
 namespace sandgate::agent {
 
-// Somebody interested in a process: called whenever anything changed (more output, room for
-// input, its end).
+// An observer of a process, called after every change: more output, space for input, or the end of
+// the process.
 class Follower {
  public:
   virtual ~Follower() = default;
   virtual void on_process() = 0;
-  // Offset of the first output byte it still wants; UINT64_MAX when it takes none. A process is
-  // not read further while one of its followers is far behind.
+  // Offset of the first output byte the follower has not taken yet; UINT64_MAX when it takes none.
+  // Reading of the process's output pauses while any follower is far behind.
   virtual uint64_t position() const = 0;
 };
 
 struct ProcessSettings {
   std::string id;
-  std::vector<std::string> command;  // as listed, shortened
+  std::vector<std::string> command;  // as shown in lists, truncated
   bool background = false;
-  bool keep = false;  // goes on without a reader: the oldest output falls out of the ring
+  bool keep = false;  // keeps running when its client disconnects
   bool terminal = false;
   std::chrono::milliseconds timeout{0};  // 0: none
 };
@@ -44,7 +44,7 @@ struct ProcessResult {
 
 nlohmann::json to_json(const ProcessResult& result);
 
-// One running or ended process of the tenant with its output and input.
+// A tenant's process, running or ended, with its buffered output and pending input.
 class Process {
  public:
   Process(Loop& loop, ProcessSettings settings, Spawned child);
@@ -55,27 +55,29 @@ class Process {
   const ProcessSettings& settings() const { return settings_; }
   pid_t pid() const { return child_.pid; }
   const Ring& output() const { return ring_; }
-  // Set once the main process ended and its output was read to the end (or had its grace).
+  // Set once the main process has ended and its output was read to the end, or 200 ms after the end
+  // when other processes still hold the output open.
   const std::optional<ProcessResult>& result() const { return result_; }
   bool ended() const { return wait_status_.has_value(); }
 
-  void follow(Follower* follower);
+  void follow(Follower* follower);  // not owned; stays until unfollow()
   void unfollow(Follower* follower);
-  void progressed();  // a follower took output
+  void progressed();  // to be called when a follower's position() has advanced
 
-  // Takes everything, but is to be called only when input_ready(). Throws Error(conflict) when the
-  // process no longer reads.
+  // Accepts all bytes and buffers what the process does not read yet; call it only while
+  // input_ready(). Throws Error(conflict) when the process no longer reads its input.
   void write_input(std::string_view bytes);
-  void close_input();  // after what was written
+  void close_input();  // once the bytes written so far are consumed
   bool input_ready() const { return input_.empty(); }
   bool input_open() const { return !input_closed_ && !input_closing_; }
 
-  void signal(int number) const;  // to the group; throws Error
-  void kill();  // the group and what is left of its session
-  void resize(uint16_t cols, uint16_t rows);
+  void signal(int number) const;  // to its process group; throws Error
+  void kill();  // SIGKILL to its process group and the rest of its session
+  void resize(uint16_t cols, uint16_t rows);  // throws Error(conflict) without a terminal
   void reaped(int wait_status);
   void shrink(size_t ring_bytes) { ring_.trim(ring_bytes); }
-  // How much output it may keep from now on, within what a follower needs and a megabyte.
+  // Sets the limit of buffered output, clamped to 128 KiB..1 MiB. While there are followers, the
+  // buffer shrinks with the next output only.
   void set_room(size_t ring_bytes);
 
   nlohmann::json describe() const;
@@ -86,7 +88,7 @@ class Process {
     uint8_t channel = 1;
     Loop::Id watch = 0;
     bool open = false;
-    size_t owed = 0;  // bytes that were in the pipe when the process ended
+    size_t owed = 0;  // bytes in the pipe when the process ended that are still unread
   };
 
   void open_source(Source& source, File& file, uint8_t channel);
@@ -107,7 +109,7 @@ class Process {
   Ring ring_;
   Source sources_[2];
   std::vector<Follower*> followers_;
-  std::string input_;  // written, not yet taken by the process
+  std::string input_;  // written by the client, not yet consumed by the process
   bool input_closing_ = false, input_closed_ = false;
   Loop::Id input_watch_ = 0, timer_ = 0;
   std::optional<int> wait_status_;

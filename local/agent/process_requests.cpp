@@ -12,11 +12,11 @@
 namespace sandgate::agent {
 namespace {
 
-constexpr size_t kMaxArguments = 128 * 1024;  // bytes of all together
+constexpr size_t kMaxArguments = 128 * 1024;  // bytes in total
 constexpr size_t kMaxArgumentCount = 4096;
 constexpr size_t kMaxCommandShown = 4096;  // bytes of a command as shown in the list
 constexpr int64_t kMaxTimeoutMs = int64_t{1000} * 60 * 60 * 24 * 366;
-constexpr size_t kListFrameBytes = 32 * 1024;  // of a list frame before it is sent
+constexpr size_t kListFrameBytes = 32 * 1024;  // size at which a list frame is sent
 
 std::shared_ptr<Process> find_process(const ProcessRequest& request) {
   request.reader.require("process");

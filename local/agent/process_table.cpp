@@ -6,7 +6,7 @@ namespace sandgate::agent {
 namespace {
 
 constexpr size_t kMaxAlive = 512;
-constexpr size_t kMaxAliveOutput = 32 * 1024 * 1024;  // of all of them together, nearly
+constexpr size_t kMaxAliveOutput = 32 * 1024 * 1024;  // in total, but each keeps its minimum
 constexpr size_t kMaxEnded = 128;
 constexpr size_t kMaxEndedOutput = 16 * 1024 * 1024;  // of all ended processes together
 
@@ -23,7 +23,7 @@ void ProcessTable::check_room(const std::string& id) const {
 std::shared_ptr<Process> ProcessTable::add(ProcessSettings settings, Spawned child) {
   const std::string id = settings.id;
   auto process = std::make_shared<Process>(loop_, std::move(settings), std::move(child));
-  std::erase(ended_, id);  // what it was the name of is forgotten
+  std::erase(ended_, id);  // an ended process of the same id is replaced
   by_id_[id] = process;
   by_pid_[process->pid()] = process;
   share_room();

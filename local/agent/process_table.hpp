@@ -8,19 +8,18 @@
 
 namespace sandgate::agent {
 
-// Every process of the tenant that the agent started: the living, and the last that ended with what
-// they wrote.
+// The table of processes that the agent started for the tenant: all that are alive, and the last
+// 128 that ended, with their output up to 16 MiB in total.
 class ProcessTable {
  public:
   explicit ProcessTable(Loop& loop) : loop_(loop) {}
 
-  // Throws Error: conflict when a living process has the id, quota_exceeded when too many are
-  // alive.
+  // Throws Error: conflict when a living process has the id, quota_exceeded when 512 are alive.
   void check_room(const std::string& id) const;
   std::shared_ptr<Process> add(ProcessSettings settings, Spawned child);
   std::shared_ptr<Process> get(const std::string& id) const;  // throws Error(not_found)
 
-  // An ended child by its pid; false when it is none of the table's.
+  // Records the end of a child. Returns false when no process of the table has this pid.
   bool reaped(pid_t pid, int wait_status);
 
   size_t alive() const { return by_pid_.size(); }

@@ -22,11 +22,11 @@ Terminal open_terminal(uint16_t cols, uint16_t rows, uint32_t uid) {
   int locked = 0;
   if (!terminal.master || ::ioctl(terminal.master.get(), TIOCSPTLCK, &locked) != 0)
     throw Error(ErrorCode::unavailable, "the sandbox has no free pseudo-terminal");
-  // By descriptor, not by a name that the sandbox could have changed.
+  // Opened through the master, because the sandbox could replace the path in /dev/pts.
   terminal.slave = File(::ioctl(terminal.master.get(), TIOCGPTPEER, kFlags));
   if (!terminal.slave)
     throw Error(ErrorCode::unavailable, "the sandbox has no free pseudo-terminal");
-  // Refused where the agent has one identity only: the terminal works without.
+  // Fails when only one id is mapped; the terminal works without a change of owner.
   if (::fchown(terminal.slave.get(), uid, static_cast<gid_t>(-1)) == 0)
     ::fchmod(terminal.slave.get(), kTerminalMode);
   resize_terminal(terminal.master.get(), cols, rows);

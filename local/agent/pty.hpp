@@ -10,10 +10,10 @@ struct Terminal {
   File slave;
 };
 
-// A new pseudo-terminal of this size that belongs to the given user. Throws Error.
+// Opens a new pseudo-terminal of this size, owned by the given user. Throws Error.
 Terminal open_terminal(uint16_t cols, uint16_t rows, uint32_t uid);
 void resize_terminal(int master, uint16_t cols, uint16_t rows);  // throws Error
-// What a user types to end the input (^D unless the program changed it).
+// The character that ends the input (^D unless the program changed it).
 char end_of_input(int master);
 
 }  // namespace sandgate::agent

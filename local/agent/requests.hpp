@@ -12,12 +12,14 @@ class Problems;
 
 namespace sandgate::agent {
 
-// Starts the operation a request asks for; empty when it was answered at once or a file worker
-// took the connection. Throws Error.
+// Starts the operation that a request names. Returns null when it was answered at once or a file
+// worker took the connection over. Throws Error, unsupported for an unknown operation or protocol
+// version.
 std::unique_ptr<Operation> start_operation(Context& context, Connection& connection,
                                            const nlohmann::json& request);
 
-// The operations on processes; each reads its members of the request and finishes the reader.
+// The argument of the operations on processes. Each operation reads its members of the request and
+// finishes the reader.
 struct ProcessRequest {
   Context& context;
   Connection& connection;

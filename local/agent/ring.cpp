@@ -5,7 +5,7 @@
 namespace sandgate::agent {
 namespace {
 
-// Bound what tiny pieces of alternating channels cost beside their bytes.
+// Bound the overhead of many tiny pieces on alternating channels.
 constexpr size_t kMaxPieces = 16 * 1024;
 constexpr size_t kJoinedPiece = 16 * 1024;
 

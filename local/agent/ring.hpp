@@ -7,8 +7,8 @@
 
 namespace sandgate::agent {
 
-// The newest output of one process: bytes of two channels in the order they were read, addressed
-// by their offset over all output. Old bytes fall out beyond the limit.
+// A bounded buffer of a process's newest output: bytes of two channels in the order they were read,
+// addressed by their offset in the whole output. The oldest bytes are dropped beyond the limit.
 class Ring {
  public:
   struct Slice {
@@ -20,15 +20,16 @@ class Ring {
   explicit Ring(size_t limit) : limit_(limit) {}
 
   void push(uint8_t channel, std::string bytes);
-  // The bytes from this offset up to a border of a piece; when they fell out, the oldest there are.
+  // Returns bytes of one channel from this offset on, not necessarily all of them. When those were
+  // dropped, it returns the oldest bytes kept.
   Slice at(uint64_t offset) const;
 
   uint64_t begin() const { return end_ - size_; }
   uint64_t end() const { return end_; }  // count of all bytes ever pushed
   size_t size() const { return size_; }
   size_t limit() const { return limit_; }
-  void set_limit(size_t limit) { limit_ = limit; }  // holds from the next push() or trim()
-  void trim(size_t limit);  // forgets all but the newest `limit` bytes
+  void set_limit(size_t limit) { limit_ = limit; }  // takes effect at the next push()
+  void trim(size_t limit);  // drops all but the newest `limit` bytes
 
  private:
   struct Piece {

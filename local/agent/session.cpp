@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxStat = 4096;
 
-// Field 6 of /proc/<pid>/stat; the name before it may hold anything, also parentheses.
+// Reads field 6 of /proc/<pid>/stat. The name before it may contain any text, even parentheses.
 pid_t session_of(const char* pid) {
   const std::string text =
       read_small_file(("/proc/" + std::string(pid) + "/stat").c_str(), kMaxStat);

@@ -3,7 +3,7 @@
 
 namespace sandgate::agent {
 
-// SIGKILL to every process of this session, whatever its group; needs a mounted /proc.
+// Sends SIGKILL to every process of this session, whatever its group. Needs a mounted /proc.
 void kill_session(pid_t session);
 
 }  // namespace sandgate::agent

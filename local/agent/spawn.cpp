@@ -24,7 +24,7 @@ namespace {
 constexpr int kReportFd = 3;
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
-constexpr int kSetupMs = 5000;  // for all the child does before its program runs
+constexpr int kSetupMs = 5000;  // from the fork until the program runs
 
 enum class Step : char { terminal = 't', identity = 'i', directory = 'd' };
 
@@ -84,7 +84,7 @@ std::string path_variable(const std::vector<std::string>& env) {
   return "";
 }
 
-// Only returns when no program was found or none could be executed; the errno that says why.
+// Returns only on failure: the errno that says why no program could be executed.
 int execute(const SpawnSpec& spec) {
   const std::string& program = spec.argv.front();
   const std::vector<char*> argv = pointers(spec.argv), env = pointers(spec.env);
@@ -119,20 +119,21 @@ int execute(const SpawnSpec& spec) {
   ::setsid();
   ::umask(022);
   if (!adopt_descriptors(ends, report)) {
-    // Without its descriptors the child has no better way to tell.
+    // kReportFd may not be set up yet, so the original descriptor is used.
     const char text = static_cast<char>(Step::terminal);
     (void)!::write(report, &text, 1);
     ::_exit(kNotFound);
   }
-  // Others of the user may look into it from here on: it has nothing of the agent's open any more.
+  // From here on other processes of the user may inspect this one, so this comes after all of the
+  // agent's descriptors were closed.
   be_ended_first();
   if (!become(spec.identity, settings)) fail(Step::identity);
   const bool started = spec.cwd.empty() && !settings.workdir.empty() &&
                        enter_directory(settings.workdir, spec.identity.home);
   if (!started && !enter_directory(spec.cwd, spec.identity.home)) fail(Step::directory);
   const int reason = execute(spec);
-  // The start is told first: nobody reads what is written until then, and the line may be longer
-  // than what holds it.
+  // Report the start first: the agent reads the output only afterwards, and the line may be longer
+  // than the pipe's buffer.
   ::close(kReportFd);
   const bool missing = reason == ENOENT || reason == ENOTDIR;
   ::dprintf(2, "%s: %s\n", spec.argv.front().c_str(),
@@ -150,10 +151,10 @@ int execute(const SpawnSpec& spec) {
   throw Error(ErrorCode::unavailable, "the sandbox cannot start the process");
 }
 
-// Waits until the program runs or the child said why not.
+// Waits until the program runs or the child has reported the step that failed.
 void await_start(pid_t pid, const File& report) {
   pollfd ready{report.get(), POLLIN, 0};
-  // The tenant may stop its own processes, also one that is about to be.
+  // The tenant may stop the child before its program runs, hence the time limit.
   if (::poll(&ready, 1, kSetupMs) != 1) refuse(pid, static_cast<char>(Step::terminal));
   char step = 0;
   if (::read(report.get(), &step, 1) == 1) refuse(pid, step);

@@ -20,19 +20,19 @@ struct SpawnSpec {
   std::optional<std::pair<uint16_t, uint16_t>> terminal;  // cols, rows
 };
 
-// A started child and our ends of its descriptors, all non-blocking.
+// A started child and the agent's ends of its descriptors, all non-blocking.
 struct Spawned {
   pid_t pid = -1;
   File in, out, err;  // of a terminal: `in` and `out` are its master, `err` is empty
 };
 
 // Starts the program in a session of its own, as its identity, with descriptors 0 to 2 only.
-// A missing program is no error: the child says so on its stderr and exits 127 (126 when it cannot
-// be executed). Throws Error: invalid at /cwd, or unavailable when the sandbox is out of processes.
+// A missing program is no error: the child reports it on stderr and exits with 127 (126 when it
+// cannot be executed). Throws Error: invalid at /cwd for an unusable directory, forbidden when the
+// identity cannot be taken, unavailable when resources are short or the start takes over 5 s.
 Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings);
 
-// Gives every signal the disposition that a fresh process expects; then programs need only
-// unblock_signals().
+// Resets every signal to its default disposition, so that a child only needs unblock_signals().
 void reset_signals();
 void unblock_signals();
 

@@ -8,9 +8,9 @@ constexpr size_t kTarBlock = 512;
 
 enum class TarType { file, directory, symlink, hardlink, special };
 
-// One member of an archive, its content apart.
+// A member of an archive, without its content.
 struct TarEntry {
-  std::string name;  // as written in the archive: not to be trusted
+  std::string name;  // as written in the archive; untrusted when read
   TarType type = TarType::file;
   uint32_t mode = 0644;
   uint64_t size = 0;  // bytes of content that follow

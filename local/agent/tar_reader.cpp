@@ -136,7 +136,7 @@ std::optional<TarEvent> TarReader::read_block() {
   entry.mtime = static_cast<int64_t>(std::min(number_field(block_, 136, 12), kMaxSize));
   size = next_size_.value_or(size);
   if (size > kMaxSize) reject("has a member that is too large");
-  // Only files have content, whatever the others' size field says.
+  // Only files have content; the size field of other types is ignored.
   entry.size = entry.type == TarType::file ? size : 0;
   next_name_.reset();
   next_target_.reset();

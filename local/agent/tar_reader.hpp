@@ -9,20 +9,20 @@
 namespace sandgate::agent {
 
 struct TarContent {
-  std::string_view bytes;  // of the entry before; valid until the next push()
+  std::string_view bytes;  // of the preceding entry; valid until the next push()
 };
-struct TarEntryEnd {};  // after every entry, also one without content
+struct TarEntryEnd {};  // follows every entry, even one without content
 
 using TarEvent = std::variant<TarEntry, TarContent, TarEntryEnd>;
 
-// Reads an archive as it arrives: ustar, pax and GNU long names; memory bounded by the names.
-// Every byte is hostile. Throws Error(invalid) for what is no such archive.
+// Incremental parser of tar archives: ustar, pax and GNU long names. Input is untrusted; memory is
+// bounded (64 KiB per extended header). Throws Error(invalid) for anything malformed.
 class TarReader {
  public:
-  // Gives the next bytes; only after next() was empty.
+  // Supplies the next bytes, which must stay valid; call it only when next() has returned empty.
   void push(std::string_view bytes) { input_ = bytes; }
-  std::optional<TarEvent> next();
-  void finish() const;  // the bytes ended: throws when that is in the middle of a member
+  std::optional<TarEvent> next();  // empty: all input is consumed
+  void finish() const;  // call at the end of input; throws when a member is incomplete
 
  private:
   enum class State { header, metadata, content, padding, done };
@@ -37,7 +37,7 @@ class TarReader {
 
   std::string_view input_;
   State state_ = State::header;
-  std::string block_;  // a header as far as it arrived
+  std::string block_;  // the part of a header received so far
   std::string metadata_;
   char metadata_flag_ = 0;
   uint64_t left_ = 0;  // bytes of content or metadata still to come

@@ -1,4 +1,4 @@
-// The agent as an ordinary process:
+// Runs the agent as an ordinary process:
 //   sandgate-test-agent <listener fd> <account> <uid> <gid> <home> [root] [seat] [NAME=value…]
 #include <cstdlib>
 #include <string>

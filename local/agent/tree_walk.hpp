@@ -8,22 +8,22 @@
 
 namespace sandgate::agent {
 
-// Everything in a directory: a directory before what is in it, the names of each in order. However
-// deep it is, with one descriptor: down by names, up by "..".
+// A pre-order traversal of a directory tree, with the names of each directory sorted. It goes down
+// by name and up by "..", so one descriptor is enough at any depth.
 class TreeWalk {
  public:
-  // `path` is what errors call the directory, which may be closed afterwards.
+  // `path` names the directory in errors. `directory` is duplicated. Throws Error.
   TreeWalk(const File& directory, std::string path);
 
-  // The next entry; false: there is none. Throws Error(conflict) when a directory on the way was
-  // moved meanwhile, and what it may not go back through is forbidden.
+  // Advances to the next entry; false at the end. Throws Error: conflict when a directory on the
+  // way was moved meanwhile, forbidden when its ".." may not be opened.
   bool next();
-  const File& directory() const { return here_; }  // the entry's
-  const std::string& name() const { return name_; }  // in it
-  const std::string& relative() const { return relative_; }  // from the top: "a/b"
+  const File& directory() const { return here_; }  // that holds the entry
+  const std::string& name() const { return name_; }  // in directory()
+  const std::string& relative() const { return relative_; }  // to the top: "a/b"
   std::string path() const { return join(path_, relative_); }
-  // Goes on with what is in the entry, a directory that is open here. Throws Error, too_large when
-  // it holds too many.
+  // Descends into the current entry, a directory opened as `entry`. Throws Error, too_large when it
+  // has more than kMostNames names.
   void enter(File entry);
 
  private:
@@ -31,7 +31,7 @@ class TreeWalk {
     struct stat self {};
     std::vector<std::string> names;
     size_t next = 0;
-    std::string prefix;  // of what is in it, from the top
+    std::string prefix;  // of its entries' relative paths
   };
   void push(const std::string& prefix, std::vector<std::string> names);
   void go_up();

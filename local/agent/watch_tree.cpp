@@ -22,7 +22,7 @@ bool is_below(const std::string& path, const std::string& directory) {
          path.starts_with(directory.ends_with('/') ? directory : directory + "/");
 }
 
-// Through the descriptor: a path could meanwhile lead through a link to somewhere else.
+// Names a directory by its descriptor, because its path may lead elsewhere by now.
 std::string reached(const File& directory) {
   return "/proc/self/fd/" + std::to_string(directory.get());
 }

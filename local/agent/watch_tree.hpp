@@ -7,31 +7,32 @@
 
 namespace sandgate::agent {
 
-// The directories under watch: which inotify descriptor stands for which path.
+// The set of directories watched by one inotify instance: a map of watch descriptors to paths.
 class WatchTree {
  public:
-  // Throws Error when the root is no directory that may be read.
+  // Throws Error when the root is not a readable directory or the kernel's limits are reached.
   WatchTree(std::string root, bool recursive);
 
-  int queue() const { return queue_.get(); }  // inotify's, blocking
+  int queue() const { return queue_.get(); }  // the inotify descriptor; reads block
   const std::string& root() const { return root_; }
   bool recursive() const { return recursive_; }
-  // The path of a descriptor; null when it is no longer watched.
+  // The path of a watch descriptor; null when it is no longer watched.
   const std::string* path_of(int watch) const;
 
-  // Watches a directory that appeared and all below it; false when there are too many. `found` is
-  // told each thing beneath it, because it may have come before the watch did.
+  // Watches a new directory and all directories below it. Returns false at the limit of watches.
+  // Calls found(path, is_directory) for every entry below it, because entries made before the watch
+  // raise no event.
   template <class Found>
   bool add(const std::string& path, Found found);
   bool add(const std::string& path) {
     return add(path, [](const std::string&, bool) {});
   }
-  void forget(int watch) { paths_.erase(watch); }  // the kernel has dropped it
-  void drop_below(const std::string& path);  // moved out of the tree
-  void move(const std::string& from, const std::string& to);  // within the tree
+  void forget(int watch) { paths_.erase(watch); }  // after the kernel removed the watch
+  void drop_below(const std::string& path);  // `path` has left the tree
+  void move(const std::string& from, const std::string& to);  // renames paths within the tree
 
  private:
-  // -1 when it is gone, not allowed or one too many.
+  // Returns -1 when the directory is gone or not accessible, or at the limit of watches.
   int watch(const std::string& path);
   struct Child {
     std::string path;
