@@ -45,7 +45,7 @@ CapabilitySets read_sets() {
 void drop_bounding_set() {
   for (int capability = 0;; ++capability) {
     int present = prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
-    if (present < 0) return;  // past the last one this kernel knows
+    if (present < 0) return;  // beyond the kernel's last capability
     if (present == 1 && (kKept & bit(capability)) == 0) {
       check(prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), "drop bounding set");
     }

@@ -2,19 +2,20 @@
 
 namespace sandgate {
 
-// Leaves the calling process, uid 0 of its own user namespace, with what an agent needs to act
-// for the sandbox's accounts: CHOWN DAC_OVERRIDE FOWNER FSETID SETUID SETGID KILL
-// NET_BIND_SERVICE, and SETPCAP so that it can empty the bounding set of what it starts.
-// The bounding set becomes the same; inheritable and ambient become empty. Reads the result back
-// and throws StepError when it differs.
+// Reduces the calling process, uid 0 of its own user namespace, to the capabilities that an agent
+// needs to act for the sandbox's accounts: CHOWN DAC_OVERRIDE FOWNER FSETID SETUID SETGID KILL
+// NET_BIND_SERVICE, and SETPCAP to drop its children's bounding set. The bounding set becomes the
+// same; inheritable and ambient sets become empty. Reads the sets back and throws StepError when
+// they differ.
 void drop_capabilities();
 
-// A fresh session keyring: none of the machine's keys are reached through it.
+// Joins a new session keyring, which gives no access to the machine's keys. Throws StepError.
 void join_own_keyring();
 
-void forbid_new_privileges();
+void forbid_new_privileges();  // sets no_new_privs; throws StepError
 
-// Of a process that is not dumpable nobody inside may open memory, descriptors or root by /proc.
+// While a process is not dumpable, other processes inside cannot open its memory, descriptors or
+// root through /proc. Throws StepError.
 void set_dumpable(bool dumpable);
 
 }  // namespace sandgate

@@ -56,7 +56,7 @@ std::vector<OwnGroup> parse_own(const std::string& text) {
   return groups;
 }
 
-// The directory of `path` in a hierarchy mounted at `point` from its group `root`.
+// The directory of group `path` in a hierarchy whose group `root` is mounted at `point`.
 std::string directory_in(const std::string& root, const std::string& point,
                          const std::string& path) {
   std::string below = path;
@@ -131,19 +131,19 @@ bool swap_is_limited(const std::string& file, const char* swaps) {
   if (access(file.c_str(), W_OK) == 0) return true;
   std::ifstream in(swaps);
   std::string line;
-  std::getline(in, line);  // what the columns are
+  std::getline(in, line);  // column titles
   return !std::getline(in, line);
 }
 
 bool remove_cgroups(const std::vector<std::string>& directories) {
   bool all = true;
-  thaw(directories);  // the frozen do not die
+  thaw(directories);  // frozen processes do not die (version 1)
   for (const std::string& directory : directories) all = remove_cgroup(directory) && all;
   return all;
 }
 
 int64_t cpu_weight(const Resources& resources, int64_t whole, int64_t most) {
-  constexpr int64_t kLeast = 2;  // of version 1
+  constexpr int64_t kLeast = 2;  // the minimum of version 1
   return std::clamp(resources.milli_vcpu * whole / 1000, kLeast, most);
 }
 

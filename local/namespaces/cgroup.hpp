@@ -9,28 +9,28 @@
 
 namespace sandgate {
 
-// Which limits this machine can really enforce, found by trying.
+// The limits that this machine can enforce, found by trying.
 struct CgroupSupport {
-  int version = 0;  // 0: none usable
+  int version = 0;  // 0: no hierarchy is usable
   bool cpu = false, memory = false, processes = false;
-  bool freezer = false;  // processes can be stopped where they stand
-  bool swap = false;  // swap is limited too, or the machine has none to use
-  std::string detail;  // where, or why not
-  bool disk_reads = false, disk_writes = false;  // how fast a sandbox does these
+  bool freezer = false;  // processes can be frozen
+  bool swap = false;  // swap is limited as well, or the machine has none
+  std::string detail;  // where the groups are, or why there are none
+  bool disk_reads = false, disk_writes = false;  // the speed of these can be limited
 };
 
-// A sandbox's control groups, made and limited before its first process exists.
+// A sandbox's control groups, created with their limits before its first process exists.
 struct CgroupEntry {
-  std::vector<std::string> directories;  // to remove at the end, also by a later node
-  std::vector<Fd> fds;  // how a process enters, as LaunchFd says
+  std::vector<std::string> directories;  // for remove_cgroups(), possibly by a restarted node
+  std::vector<Fd> fds;  // by which a process enters the groups, see LaunchFd::kFirstCgroup
 };
 
 struct CgroupUsage {
   int64_t cpu_micros = 0, memory_bytes = 0, processes = 0;
 };
 
-// The control groups of one node's sandboxes, all below one parent group. Thread-safe.
-// Failures are StepError.
+// The tree of control groups of a node's sandboxes, all below one parent group. Thread-safe.
+// Failures throw StepError.
 class CgroupTree {
  public:
   virtual ~CgroupTree() = default;
@@ -38,17 +38,17 @@ class CgroupTree {
   virtual CgroupEntry create(const std::string& id, const Resources& resources) = 0;
   virtual CgroupUsage usage(const std::vector<std::string>& directories) const = 0;
   virtual int64_t cpu_micros(const std::vector<std::string>& directories) const = 0;  // of usage()
-  // Bytes that TCP buffers hold beyond what the group may: the kernel lets every connection have a
-  // page or two whatever the limit says. 0 where they count as the group's memory.
+  // Bytes of TCP buffers above the group's limit; the kernel grants every connection a page or two
+  // regardless of the limit. 0 where TCP buffers count as the group's memory (version 2).
   virtual int64_t tcp_excess(const std::vector<std::string>&) const { return 0; }
-  // Ids that have a group, living or left behind.
+  // Ids that have a group, also those of sandboxes that have ended.
   virtual std::vector<std::string> list() const = 0;
   virtual std::vector<std::string> directories_of(const std::string& id) const = 0;
-  // Takes the parent group away when no sandbox has one below it; nothing may be created after.
+  // Removes the parent group unless sandboxes still have groups below it. No create() may follow.
   virtual void remove_if_empty() = 0;
 };
 
-// Takes the parent group away with the tree, also from a start that fails.
+// Deleter that removes the parent group with the tree, also when the node's start fails.
 struct CgroupTreeEnd {
   void operator()(CgroupTree* tree) const {
     tree->remove_if_empty();
@@ -57,40 +57,41 @@ struct CgroupTreeEnd {
 };
 using OwnedCgroupTree = std::unique_ptr<CgroupTree, CgroupTreeEnd>;
 
-// v2 where the node may hand out cpu, memory and pids there, else v1, else a tree that limits
-// nothing and says why. `name` is the parent group's, one per node. `speed` holds for each
-// sandbox, where the machine can enforce it.
+// Opens a version 2 tree if the node can delegate cpu, memory and pids there, else version 1, else
+// a tree without limits whose support() says why. `name` is the parent group's name, one per node.
+// `speed` limits each sandbox where the machine can enforce it.
 OwnedCgroupTree open_cgroup_tree(const std::string& name, const DiskSpeed& speed);
-// Null: not usable.
+// Return null when that version is not usable.
 std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name, const DiskSpeed& speed);
 std::unique_ptr<CgroupTree> open_cgroup_v2(const std::string& name, const DiskSpeed& speed);
 
-// Kills what is left inside and removes the groups; gives up after a second and returns false.
+// Kills the remaining processes of the groups and removes the groups. Returns false when one could
+// not be removed; waits at most about a second for each.
 bool remove_cgroups(const std::vector<std::string>& directories);
 
-// Where control group file systems are mounted and where the calling process is in them.
+// A mounted control group hierarchy and the calling process's position in it.
 struct CgroupMount {
   bool v2 = false;
   std::vector<std::string> controllers;  // v1
   std::string own_directory;  // the caller's group
-  std::string top_directory;  // the topmost group that can be seen
+  std::string top_directory;  // the topmost visible group
 };
-// A small file of the kernel's, whole; empty when it cannot be read.
+// Returns the whole text of a small kernel file; empty when it cannot be read.
 std::string read_cgroup_file(const char* path);
-// From the texts of /proc/self/mountinfo and /proc/self/cgroup.
+// Parses the texts of /proc/self/mountinfo and /proc/self/cgroup.
 std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
                                              const std::string& cgroups);
 
-// Whether there is the file by which a group's swap is limited, or no swap to use.
+// Whether `file`, which limits a group's swap, is writable, or the machine has no swap.
 bool swap_is_limited(const std::string& file, const char* swaps = "/proc/swaps");
 
-// How much a sandbox weighs where more wants to run than there are processors: as much as it has of
-// them. `whole`: the weight of one processor, which is also that of a group without a word on it.
+// A sandbox's CPU weight under contention, proportional to its share of processors. `whole` is the
+// weight of one processor, which is also the kernel's default weight of a group.
 int64_t cpu_weight(const Resources& resources, int64_t whole, int64_t most);
 
-// Small files of control groups.
+// Access to a group's control files. Throws StepError when the kernel refuses the text.
 void write_cgroup_file(const std::string& directory, const char* file, const std::string& text);
-// Whether it was taken.
+// Returns false when the kernel refuses the text.
 bool try_cgroup_file(const std::string& directory, const char* file, const std::string& text);
 std::string read_cgroup_file(const std::string& directory, const char* file);  // "" when missing
 int64_t read_cgroup_number(const std::string& directory, const char* file);  // 0 when missing

@@ -12,7 +12,7 @@ namespace sandgate {
 namespace {
 
 struct V1Directories {
-  // Our parent group in each hierarchy, or "".
+  // The node's parent group in each hierarchy, or "".
   std::string cpu, cpuacct, memory, pids, freezer, devices, blkio;
 };
 
@@ -22,7 +22,7 @@ void make_group(const std::string& directory) {
   }
 }
 
-// A second net behind the user namespace and nodev mounts: the devices every sandbox shares.
+// Defence in depth behind the user namespace and nodev mounts: allows only the standard devices.
 void limit_devices(const std::string& directory) {
   write_cgroup_file(directory, "devices.deny", "a");
   for (const char* device : {"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 1:8 rw", "c 1:9 rw", "c 5:0 rw",
@@ -31,7 +31,7 @@ void limit_devices(const std::string& directory) {
   }
 }
 
-// What is written goes through the page cache, and its way to the disk is nobody's here.
+// Writes cannot be limited: version 1 does not attribute the writeback of the page cache to groups.
 void limit_reads(const std::string& directory, const DiskSpeed& speed) {
   const auto limit = [&](const char* file, int64_t value) {
     if (value > 0) write_cgroup_file(directory, file, speed.device + " " + std::to_string(value));
@@ -144,7 +144,7 @@ class CgroupV1 : public CgroupTree {
       } else {
         write_cgroup_file(directory, "memory.swappiness", "0");
       }
-      // What TCP buffers hold is not in the limit above, and their total is the machine's.
+      // The limit above does not cover TCP buffers, whose total is limited for the whole machine.
       if (access((directory + "/memory.kmem.tcp.limit_in_bytes").c_str(), W_OK) == 0) {
         write_cgroup_file(directory, "memory.kmem.tcp.limit_in_bytes",
                           std::to_string(resources.memory_mib << 18));
@@ -188,7 +188,7 @@ bool reads_have_a_limit(const DiskSpeed& speed) {
   return !speed.device.empty() && (speed.read_bytes > 0 || speed.operations > 0);
 }
 
-// A disk that the kernel cannot limit is found out by trying.
+// Some disks accept no limits, which only a write shows.
 bool reads_can_be_limited(const std::string& blkio, const DiskSpeed& speed) {
   return !blkio.empty() &&
          try_cgroup_file(blkio, "blkio.throttle.read_bps_device", speed.device + " 0");
@@ -219,7 +219,7 @@ std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name, const DiskSp
   try {
     if (!parents.devices.empty()) limit_devices(parents.devices);
   } catch (const StepError&) {
-    parents.devices.clear();  // a host that forbids it; user namespace and nodev remain
+    parents.devices.clear();  // the host forbids it; the user namespace and nodev remain
   }
   return std::make_unique<CgroupV1>(std::move(parents), std::move(support), speed);
 }

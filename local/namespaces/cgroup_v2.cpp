@@ -96,15 +96,15 @@ class CgroupV2 : public CgroupTree {
 constexpr const char* kControllers = "+cpu +memory +pids";
 constexpr int kMoveRounds = 16;
 
-// Whether the group was given to this account (systemd 251 and later mark it so: Delegate=yes in a
-// unit of the account): everything that runs there is the unit's. Root makes its groups at the top
-// instead, where they do not hinder the next start of a unit whose sandboxes live on.
-bool is_given(const std::string& group) {
+// Whether systemd (251 and later) delegated the group to this account (Delegate=yes in a unit of
+// the account): all its processes are the unit's. Root makes its groups at the top instead, where
+// sandboxes that outlive the unit do not hinder its next start.
+bool is_delegated(const std::string& group) {
   char mark = 0;
   return geteuid() != 0 && getxattr(group.c_str(), "user.delegate", &mark, 1) == 1 && mark == '1';
 }
 
-// What is forked meanwhile is found by looking again.
+// Reads the group again until it is empty, since its processes fork meanwhile.
 void move_all(const std::string& from, const std::string& to) {
   for (int round = 0; round < kMoveRounds; ++round) {
     std::istringstream pids(read_cgroup_file(from, "cgroup.procs"));
@@ -115,26 +115,27 @@ void move_all(const std::string& from, const std::string& to) {
   }
 }
 
-// A group with processes of its own cannot give controllers to its children, so they move to a
-// leaf first: the node, and in a group that was given to us whoever it shares it with (the
-// supervisor and its other children). The root group is exempt. Fails when others stay.
+// Makes the parent group and enables its controllers. A group with processes of its own cannot
+// enable controllers for its children, so processes first move to a leaf: the node, and in a
+// delegated group also the supervisor and its other children. The root group is exempt. Throws
+// StepError when processes remain in the group.
 void delegate(const std::string& own, const std::string& name) {
   if (bool root = access((own + "/cgroup.type").c_str(), F_OK) != 0; !root) {
     std::string leaf = own + "/" + name + "-node";
     if (mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) throw StepError("node's group", errno);
     write_cgroup_file(leaf, "cgroup.procs", std::to_string(getpid()));
-    if (is_given(own)) move_all(own, leaf);
+    if (is_delegated(own)) move_all(own, leaf);
   }
   write_cgroup_file(own, "cgroup.subtree_control", kControllers);
   std::string parent = own + "/" + name;
   if (mkdir(parent.c_str(), 0755) != 0 && errno != EEXIST) throw StepError("parent group", errno);
   write_cgroup_file(parent, "cgroup.subtree_control", kControllers);
-  // Where there is no such controller, disks are as fast as they are.
+  // Without the io controller, the disk speed is not limited.
   if (try_cgroup_file(own, "cgroup.subtree_control", "+io"))
     try_cgroup_file(parent, "cgroup.subtree_control", "+io");
 }
 
-// A restarted node finds itself in the leaf that delegate made.
+// Strips the leaf made by delegate(), in which a restarted node still is.
 std::string above_leaf(std::string own, const std::string& name) {
   std::string leaf = "/" + name + "-node";
   if (own.ends_with(leaf)) own.resize(own.size() - leaf.size());
@@ -154,7 +155,7 @@ bool try_delegate(const std::string& own, const std::string& name) {
   }
 }
 
-// A disk that the kernel cannot limit is found out by trying.
+// Some disks accept no limits, which only a write shows.
 bool disk_can_be_limited(const std::string& parent, const DiskSpeed& speed) {
   return speed.limits() && !speed.device.empty() &&
          has_word(read_cgroup_file(parent, "cgroup.subtree_control"), "io") &&

@@ -32,7 +32,7 @@ constexpr Link kLinks[] = {{"ptmx", "pts/ptmx"},
                            {"stdout", "/proc/self/fd/1"},
                            {"stderr", "/proc/self/fd/2"}};
 
-// The host's own nodes over the files that stand for them, while the host's /dev is in sight.
+// Binds the host's nodes over the placeholder files; works only while the host's /dev is visible.
 void bind_nodes(int root) {
   for (const DeviceNode& node : kDevices) {
     const std::string host = std::string("/dev/") + node.name;
@@ -75,7 +75,7 @@ void mount_dev_parts(const LaunchSpec& spec, int root) {
   devpts.set("ptmxmode", "0666");
   devpts.set("mode", "0620");
   if (!spec.single_id) devpts.set("gid", "5");
-  // All instances together have what the machine has: no sandbox may take the others' share.
+  // All devpts instances share one limit of the machine, so each sandbox gets a limit of its own.
   if (stands(spec, "terminals")) devpts.set("max", kMaxTerminals);
   Fd pts = devpts.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
   attach_mount(pts.get(), open_below(root, "dev/pts", O_PATH | O_DIRECTORY, "/dev/pts").get());

@@ -4,14 +4,14 @@
 
 namespace sandgate {
 
-// A detached read-only tmpfs with null, zero, full, random, urandom, tty, the usual links and
-// mount points for pts and shm. Only the host's root may make device nodes; for anybody else files
-// stand in their places, writable until mount_dev_parts binds the host's nodes over them.
+// Makes a detached tmpfs with null, zero, full, random, urandom, tty, the usual links and mount
+// points for pts and shm. Only the host's root may make device nodes (`made`, read-only). Others
+// use `bound`: empty files, writable until mount_dev_parts() binds the host's nodes over them.
 enum class DevNodes { made, bound };
 Fd make_dev(DevNodes nodes);
 
-// Adds the sandbox's own terminals (256 at most) and shared memory to the /dev already in `root`;
-// called in the sandbox's namespaces.
+// Mounts the sandbox's own terminals (at most 64) and shared memory in the /dev already in `root`.
+// Call it in the sandbox's namespaces.
 void mount_dev_parts(const LaunchSpec& spec, int root);
 
 }  // namespace sandgate

@@ -34,9 +34,9 @@ void run_mkfs(const std::vector<std::string>& arguments) {
   if (status != 0) throw StepError("mkfs.ext4", EIO);
 }
 
-// No journal: what a disk holds dies with its sandbox or is copied while nothing writes. No backups
-// of the superblock, for nobody repairs it, and no groups gathered by the dozen, of which the first
-// write would read all: what a fresh disk has in it is copied, read and thrown away each time.
+// No journal: a disk is discarded with its sandbox, or copied while nothing writes to it. No backup
+// superblocks, as disks are never repaired, and no flex_bg (-G 1), with which the first write reads
+// the metadata of many groups. Everything in a fresh disk costs a copy per sandbox.
 void make_file_system(const std::string& path, const std::string& layers, uint64_t inodes) {
   std::filesystem::create_directories(layers + "/upper");
   std::filesystem::create_directories(layers + "/work");
@@ -61,7 +61,7 @@ std::string DiskStore::image_path(const std::string& id) const {
   return directory_ + "/" + id + kSuffix;
 }
 
-// Named by everything that shapes it, so that another version of us makes its own.
+// The name encodes the format's version and the size; another version makes its own template.
 int DiskStore::open_template(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (auto found = templates_.find(bytes); found != templates_.end()) return found->second.get();
@@ -73,7 +73,7 @@ int DiskStore::open_template(uint64_t bytes) {
     check(ftruncate(file.get(), static_cast<off_t>(bytes)), "size disk template");
     make_file_system(draft, path + ".layers", inodes(bytes));
     std::filesystem::remove_all(path + ".layers");
-    check(fsync(file.get()), "keep disk template");  // else a power cut leaves the name alone
+    check(fsync(file.get()), "keep disk template");  // a power cut must not leave an empty template
     check(::rename(draft.c_str(), path.c_str()), "keep disk template");
   }
   Fd file = check_fd(open(path.c_str(), O_RDONLY | O_CLOEXEC), "open disk template");

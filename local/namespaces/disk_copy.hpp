@@ -5,9 +5,9 @@
 
 namespace sandgate {
 
-// Makes an empty file the same as another of `size` bytes: by sharing its blocks where the file
-// system can, else by copying what is not a hole. Throws StepError, and what `between`
-// throws, which is called before each 16 MiB.
+// Copies a file of `size` bytes to an empty file: as a reflink if the file system supports it, else
+// by copying data and leaving holes. Calls `between` before each piece of at most 16 MiB. Throws
+// StepError and whatever `between` throws.
 void copy_disk(int from, int to, off_t size, const std::function<void()>& between);
 
 }  // namespace sandgate

@@ -16,9 +16,9 @@ LoopDevice attach_loop(int image_file) {
   Fd control = check_fd(open("/dev/loop-control", O_RDWR | O_CLOEXEC), "open loop-control");
   loop_config config{};
   config.fd = static_cast<uint32_t>(image_file);
-  // Through the page cache: most of what a short life writes is gone before it reaches a device.
+  // Not direct I/O: most data of a short-lived sandbox is deleted before it would be written back.
   config.info.lo_flags = LO_FLAGS_AUTOCLEAR;
-  // Between asking for a free device and taking it another creator may be faster.
+  // Another process may take the free device before it is configured here.
   for (int attempt = 0; attempt < 64; ++attempt) {
     int number = check(ioctl(control.get(), LOOP_CTL_GET_FREE), "free loop device");
     LoopDevice loop;
@@ -38,7 +38,7 @@ Fd mount_disk(const LoopDevice& loop) {
   NewFilesystem ext4("ext4");
   ext4.set("source", loop.name);
   ext4.set_flag("noinit_itable");
-  ext4.set_flag("nobarrier");  // what a power cut would lose is lost with the sandbox anyway
+  ext4.set_flag("nobarrier");  // a power cut ends the sandbox, and its disk is discarded
   return ext4.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 

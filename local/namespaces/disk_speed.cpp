@@ -19,7 +19,7 @@ std::string disk_under(const std::string& path, const std::string& sys) {
   const std::filesystem::path device =
       std::filesystem::canonical(sys + "/dev/block/" + number, none);
   if (none) return "";
-  // Control groups limit disks, not partitions of them, which sysfs keeps below their disk.
+  // Control groups limit whole disks only; in sysfs a partition is below its disk.
   if (!std::filesystem::exists(device / "partition")) return number;
   std::ifstream in(device.parent_path() / "dev");
   std::string whole;

@@ -1,4 +1,4 @@
-// The inner side of a jail: the first process builds its root and gives up what it could do.
+// The sandbox's part of its start: the first process builds its root and drops its privileges.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -24,8 +24,8 @@
 namespace sandgate {
 namespace {
 
-// The launcher stands in the image's directory, and so does its child, but in its own copy of the
-// mounts: the only ones it may use when it was made by an ordinary account.
+// The image as the working directory, inherited from the launcher but in this mount namespace's
+// copy of the mounts. An unprivileged process may clone only those.
 Fd image_here() {
   Fd directory = check_fd(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open image");
   Fd image = clone_mount(directory.get());
@@ -33,7 +33,8 @@ Fd image_here() {
   return image;
 }
 
-// With a shared descriptor table the pipe of a dead launcher never ends; its pidfd tells.
+// The descriptor table is shared, so the pipe stays open when the launcher dies; its pidfd shows
+// that.
 void wait_for_go() {
   pollfd watched[2] = {{kGoFd, POLLIN, 0}, {kLauncherFd, POLLIN, 0}};
   char byte = 0;
@@ -44,7 +45,7 @@ void wait_for_go() {
   check(unshare(CLONE_FILES), "own descriptor table");
 }
 
-// Only now: a cgroup namespace is rooted where its creator is at the time.
+// A cgroup namespace is rooted at its creator's group, so it is created after the group is entered.
 void settle_namespaces(const LaunchSpec& spec) {
   check(unshare(CLONE_NEWCGROUP), "cgroup namespace");
   become_inner_root(spec.single_id);
@@ -68,7 +69,7 @@ void build_root(const LaunchSpec& spec) {
   enter_root(spec, root);
 }
 
-// Standard streams of the agent lead nowhere; beyond them only the listed descriptors stay.
+// Redirects the standard streams to /dev/null and closes all but the descriptors still needed.
 void close_descriptors(const LaunchSpec& spec) {
   Fd null = check_fd(open("/dev/null", O_RDWR), "open /dev/null");
   for (int fd : {0, 1, 2}) check(dup2(null.get(), fd), "standard streams");

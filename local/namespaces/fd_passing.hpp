@@ -9,16 +9,16 @@
 
 namespace sandgate {
 
-// As many descriptors as go with one packet.
+// Maximum number of descriptors in one packet.
 constexpr size_t kMostPassed = 32;
 
-// One packet over a unix socket of packets, with descriptors beside it. Returns as sendmsg does; a
-// peer that is gone raises no signal.
+// Sends a packet with descriptors attached over a packet-oriented unix socket. Returns as sendmsg
+// does, EINVAL beyond kMostPassed; raises no SIGPIPE.
 ssize_t send_with_fds(int socket, std::string_view text, std::span<const int> fds);
-ssize_t send_with_fd(int socket, std::string_view text, int fd);  // -1: none
+ssize_t send_with_fd(int socket, std::string_view text, int fd);  // -1: no descriptor
 
-// The next packet, cut at `size`; `fds` gets the descriptors that came with it. Returns as recvmsg
-// does: 0 when the peer is gone.
+// Receives a packet, truncated to `size`, and appends its descriptors to `fds`. Returns as recvmsg
+// does: 0 when the peer has closed. receive_with_fd() keeps the last descriptor only.
 ssize_t receive_with_fds(int socket, char* text, size_t size, std::vector<Fd>& fds);
 ssize_t receive_with_fd(int socket, char* text, size_t size, Fd& fd);
 

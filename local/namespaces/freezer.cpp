@@ -61,7 +61,7 @@ void thaw(const std::vector<std::string>& directories) noexcept {
     const Freezer freezer = freezer_of(directories);
     if (freezer.exists()) freezer.go_on();
   } catch (const StepError&) {
-    // the group went away in between
+    // the group was removed meanwhile
   }
 }
 

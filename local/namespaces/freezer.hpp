@@ -5,14 +5,15 @@
 
 namespace sandgate {
 
-// Stopping all processes of a sandbox's control groups where they stand, and letting them go on;
-// the same for version 1 (its freezer hierarchy) and 2. `directories` as CgroupEntry has them.
+// Freezing and thawing of all processes in a sandbox's control groups, with version 1 (freezer
+// hierarchy) and version 2. `directories` are those of its CgroupEntry.
 
-// Returns when every process stands still; new ones would too. Throws StepError: ENOTSUP without a
-// freezer, ETIMEDOUT when one did not stop in time (all run again then).
+// Returns once every process is frozen; processes that enter later are frozen, too. Throws
+// StepError: ENOTSUP without a freezer, ETIMEDOUT after `patience` (all processes run again then).
 void freeze(const std::vector<std::string>& directories, std::chrono::milliseconds patience);
 
-// Also for groups that run or are gone; what is to die dies only now (version 1).
+// Does nothing for groups that are running or gone. With version 1, processes killed while frozen
+// die only now.
 void thaw(const std::vector<std::string>& directories) noexcept;
 
 }  // namespace sandgate

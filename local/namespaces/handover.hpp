@@ -8,11 +8,11 @@
 
 namespace sandgate {
 
-// Targets of a handover are below it; a descriptor a child is executed from stays above it.
+// Targets of a handover are below this number. A program executed by descriptor must be above it.
 constexpr int kAboveTargets = 64;
 
-// Descriptors for a child that is about to start, under numbers of our choice. Sources are first
-// moved out of the way of the targets. Throws StepError.
+// Starts a child process with chosen descriptors under chosen numbers. Sources are first duplicated
+// above kAboveTargets, so that no target overwrites them. Throws StepError.
 class Handover {
  public:
   Handover() { posix_spawn_file_actions_init(&actions_); }
@@ -21,8 +21,8 @@ class Handover {
   ~Handover() { posix_spawn_file_actions_destroy(&actions_); }
 
   void give(int fd, int target);
-  // Starts `path` with these descriptors, in a session of its own (no terminal of ours, and our
-  // signals do not reach it) and with no signal blocked or ignored. Returns its pid.
+  // Starts `path` with these descriptors, in a session of its own (without the caller's terminal
+  // and its signals) and with no signal blocked or ignored. Returns its pid.
   pid_t spawn(const std::string& path, std::vector<std::string> argv,
               std::vector<std::string> environment) const;
 
@@ -31,7 +31,7 @@ class Handover {
   std::vector<Fd> sources_;
 };
 
-// A file in memory with `text`, for a child to read from its beginning.
+// Makes a memfd with `text`, for a child to read from the beginning. Throws StepError.
 Fd text_memfd(const char* name, const std::string& text);
 
 }  // namespace sandgate

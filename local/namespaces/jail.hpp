@@ -4,19 +4,20 @@
 
 namespace sandgate {
 
-// Starts the first process of a sandbox in namespaces of its own and returns to the caller, the
-// launcher, once that process has everything it needs from outside: ids, control groups, mounts.
-// The order is the order of the proofs in the tests: namespaces and limits before the first
-// instruction of the sandbox, the privileged mounts by descriptor, the rest by the process itself.
-// Sends `started` over kReportFd. `inside` runs in the new process and never returns.
-// Throws StepError.
+// Starts the first process of a sandbox in namespaces of its own. Called by the launcher; returns
+// once the process has everything it needs from outside: ids, control groups, mounts. Namespaces
+// and cgroup limits apply before the process executes its first instruction, privileged mounts are
+// passed by descriptor, and the process does the rest itself. Sends `started` over kReportFd.
+// `inside` runs in the new process and never returns. Throws StepError.
 void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&));
 
-// Called first thing inside: builds the root, then gives up every privilege. Afterwards the
-// process is pid 1, uid 0 of its own user namespace, with the agent's few capabilities, Landlock
-// and the seccomp filter, and the descriptors kListenerFd and kReportFd. Returns the one on which
-// the sandbox asks for what is counted (see the agent's Gate), if it has to.
+// Called first in the new process: builds its root, then gives up all privileges. Afterwards the
+// process is pid 1, uid 0 of its own user namespace, with the agent's few capabilities, Landlock,
+// the seccomp filters and the descriptors kListenerFd and kReportFd. Returns the seccomp
+// notification descriptor for the agent's Gate; empty if calls are not guarded. Throws StepError.
 Fd enter_jail(const LaunchSpec& spec);
+
+// Sends a report over kReportFd, with a descriptor unless `with_fd` is -1. Throws StepError.
 
 void send_report(const LaunchReport& report, int with_fd = -1);
 

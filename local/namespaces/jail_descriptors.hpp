@@ -2,8 +2,8 @@
 
 namespace sandgate {
 
-// The launcher (start_jailed.cpp) and its child (enter_jail.cpp) share one descriptor table until
-// the child has what it needs; these are the places where the child finds it.
+// Descriptor numbers by which the launcher (start_jailed.cpp) passes mounts to its child
+// (enter_jail.cpp). Both share one descriptor table until the child has everything it needs.
 enum JailFd : int { kGoFd = 40, kLauncherFd, kImageMount, kDiskMount, kDevMount, kWorkspaceMount };
 
 }  // namespace sandgate

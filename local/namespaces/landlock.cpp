@@ -11,7 +11,7 @@
 namespace sandgate {
 namespace {
 
-// The kernel's structure as of ABI 6; older kernels take its shorter beginnings.
+// landlock_ruleset_attr of ABI 6; older kernels accept a prefix of it.
 struct RulesetAttributes {
   uint64_t handled_access_fs, handled_access_net, scoped;
 };
@@ -22,13 +22,13 @@ constexpr uint64_t kBindTcp = 1;
 
 constexpr uint64_t kDeviceNodes = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK;
 
-// REFER is denied unless handled and granted, so a rule must name it from ABI 2 on.
+// From ABI 2 on, REFER is denied unless it is handled and a rule grants it.
 uint64_t handled_rights(int abi) {
   constexpr uint64_t kRefer = 1 << 13;
   return abi >= 2 ? kDeviceNodes | kRefer : kDeviceNodes;
 }
 
-// All there were at first, then REFER, TRUNCATE and IOCTL_DEV.
+// All rights of ABI 1, then REFER, TRUNCATE and IOCTL_DEV.
 uint64_t every_right(int abi) {
   uint64_t rights = (1 << 13) - 1;
   if (abi >= 2) rights |= 1 << 13;

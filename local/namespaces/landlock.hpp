@@ -4,18 +4,18 @@
 
 namespace sandgate {
 
-// The Landlock version of this kernel; 0 when it has none.
+// The kernel's Landlock ABI version; 0 without Landlock.
 int landlock_abi();
 
-// A second net under the mounts and the seccomp filter: below this process nobody makes device
-// nodes or changes mounts, and (ABI 6) abstract sockets and signals end at the sandbox.
-// Does nothing where landlock_abi() is 0. Needs no_new_privs.
+// Restricts a sandbox, as defence in depth behind mounts and seccomp: this process and its children
+// cannot make device nodes or change mounts, and (ABI 6) cannot reach abstract sockets of or signal
+// processes outside. Does nothing where landlock_abi() is 0. Needs no_new_privs. Throws StepError.
 void restrict_with_landlock();
 
-// For a process that carries bytes: below it files are opened only for reading, and only beneath
-// `places` (those that exist); none is made, changed or executed. (ABI 4) No TCP port is bound;
-// (ABI 6) abstract sockets and signals end at it. Does nothing where landlock_abi() is 0. Needs
-// no_new_privs. Throws StepError.
+// Restricts a process that only forwards bytes: it and its children may open files only for reading
+// and only below `places` (missing ones are skipped), may not make, change or execute files, bind
+// no TCP port (ABI 4), and reach no abstract sockets or processes outside (ABI 6). Does nothing
+// where landlock_abi() is 0. Needs no_new_privs. Throws StepError.
 void allow_reading_only(const std::vector<std::string>& places);
 
 }  // namespace sandgate

@@ -1,5 +1,5 @@
-// The launchers, by way of their zygote: each makes one sandbox and ends; the process it made stays
-// as the sandbox's agent.
+// The launcher program. It starts as a zygote, whose copies each start one sandbox and exit; the
+// process a copy started stays as the sandbox's agent.
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ void report_failure(const std::exception& failure) {
   try {
     send_report({LaunchReport::Kind::failed, 0, failure.what(), step ? step->number : 0});
   } catch (const StepError&) {
-    // the node is gone; it finds out from its journal
+    // the node is gone; after a restart it cleans up from its journal
   }
 }
 
@@ -65,7 +65,8 @@ int launch() {
     send_report({LaunchReport::Kind::launching, getpid(), "", 0});
     setsid();
     LaunchSpec spec = read_spec();
-    // An ordinary account must still write its child's id map; the child closes itself later.
+    // Without privileges, a non-dumpable launcher could not write its child's id map. The child
+    // makes itself non-dumpable later.
     if (!spec.single_id) check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable");
     if (stands(spec, "descriptors"))
       check(close_range(static_cast<unsigned>(kFirstCgroup + spec.cgroup_fds), ~0U, 0),

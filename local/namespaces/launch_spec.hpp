@@ -6,8 +6,8 @@
 
 namespace sandgate {
 
-// The descriptors a launcher starts with, and nothing else. Control groups follow kFirstCgroup:
-// with v1 one opened cgroup.procs per controller, with v2 the group's directory.
+// The only descriptors a launcher starts with. Control groups start at kFirstCgroup: with v1 an
+// open `tasks` file per hierarchy, with v2 the group's directory.
 enum LaunchFd : int {
   kSpecFd = 3,  // memfd, LaunchSpec as JSON
   kReportFd = 4,  // seqpacket socket to the node
@@ -23,41 +23,41 @@ enum LaunchFd : int {
 enum class DiskKind { loop, memory };
 enum class WorkspaceKind { none, read_only, read_write };
 
-// Everything a launcher needs to know to make one sandbox. Holds environment values: it travels
-// in a memfd only, never to disk.
+// The parameters of one sandbox for its launcher. Contains environment values, so it is passed in a
+// memfd and never written to disk.
 struct LaunchSpec {
   uint32_t id_base = 0;  // first host id of the sandbox's range
   std::string hostname = "sandbox";
-  uint64_t disk_bytes = 0;  // of the root's writable layer
+  uint64_t disk_bytes = 0;  // size of the root's writable layer
   uint64_t disk_inodes = 0;
   DiskKind disk = DiskKind::loop;
-  WorkspaceKind workspace = WorkspaceKind::none;  // shown as /workspace
+  WorkspaceKind workspace = WorkspaceKind::none;  // mounted at /workspace
   uint64_t shm_bytes = 64 << 20;
   int cgroup_version = 0;  // 0: no control groups; 1; 2
   int cgroup_fds = 0;
-  bool has_nursery = false;  // what to make its network namespace from
-  bool cpu_is_limited = false;  // by its group, so that the agent may go first in it
+  bool has_nursery = false;  // kNurseryFd is a network namespace, see make_nursery()
+  bool cpu_is_limited = false;  // by its group, so raising the agent's priority affects only it
   std::map<std::string, std::string> env;
   bool allow_root = false;
-  bool awaits_owner = false;  // a seat: the agent learns env and allow_root later
+  bool awaits_owner = false;  // of the warm pool: the agent gets env and allow_root later
   std::string user = "user", home = "/home/user";
   uint32_t uid = 1000, gid = 1000;
   std::string workdir;  // where commands start; empty: the account's home
-  // Made by an ordinary account: its own id is the only one inside, as 0, and workloads have it.
+  // The node is unprivileged: only its own id is mapped, as 0, and workloads run with it.
   bool single_id = false;
 };
 
 std::string to_json_text(const LaunchSpec& spec);
 LaunchSpec launch_spec_from(std::string_view json);  // throws std::exception when malformed
 
-// What comes back over kReportFd, one packet each: the launcher sends `launching`, then `started`
-// with the pidfd of the sandbox's first process (SCM_RIGHTS), that process sends `ready` when every
-// wall is up; either sends `failed` instead. The other way goes one packet: the mount of the
-// sandbox's disk, which the node makes meanwhile, when it is to have one.
+// A report from a launch to the node, one packet over kReportFd. The launcher sends `launching`,
+// then `started` with the pidfd of the sandbox's first process (SCM_RIGHTS); that process sends
+// `ready` once its isolation is complete. Either sends `failed` instead. With DiskKind::loop the
+// node sends one packet in the other direction: the mount of the sandbox's disk.
 struct LaunchReport {
   enum class Kind { launching, started, ready, failed } kind = Kind::failed;
   int pid = 0;  // launching: the launcher; started: in the node's pid namespace
-  std::string step;  // failed: what was being done
+  std::string step;  // failed: the step that failed
   int error_number = 0;
 };
 

@@ -24,7 +24,7 @@ namespace sandgate {
 namespace {
 
 constexpr int kLaunchTimeoutSeconds = 10;
-// Their memory is in the same places, which one of them might give away about another.
+// Copies of a zygote share one address-space layout, so each sandbox could reveal that of others.
 constexpr int kLaunchesEach = 64;
 
 Fd sealed_copy(const std::string& path) {
@@ -41,7 +41,7 @@ Fd sealed_copy(const std::string& path) {
   check(fchmod(copy.get(), 0500), "launcher mode");
   check(fcntl(copy.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL),
         "seal launcher");
-  // Above the descriptors a launcher gets, which would cover it before it is executed.
+  // Below kAboveTargets, a descriptor given to the child could overwrite it before it is executed.
   return check_fd(fcntl(copy.get(), F_DUPFD_CLOEXEC, kAboveTargets), "keep launcher");
 }
 
@@ -50,7 +50,7 @@ struct Packet {
   Fd fd;
 };
 
-// The next packet; empty when the other side is gone without a word.
+// Receives the next packet; empty when the peer has closed the socket.
 std::optional<Packet> receive(int socket_fd) {
   char text[1024];
   pollfd readable{socket_fd, POLLIN, 0};
@@ -77,9 +77,9 @@ void kill_and_reap(const Fd& pidfd) {
   waitid(P_PIDFD, static_cast<id_t>(pidfd.get()), &info, WEXITED);
 }
 
-// A launch so far: its launcher, when that has said who it is, and what came of it.
+// The state of a launch according to the reports received so far.
 struct Launch {
-  pid_t launcher = 0;
+  pid_t launcher = 0;  // 0: not reported yet
   Launcher::Launched launched;
   bool ready = false;
 
@@ -110,8 +110,8 @@ void collect(int socket_fd, Launch& launch) {
   }
 }
 
-// What has begun goes on saying so until it is gone: the first process may have been started, and
-// the launcher itself begun, without our having read of it.
+// Kills the launcher and reads the remaining reports until the peer closes: the launcher or the
+// first process may have started although its report was not read yet.
 void end_begun(int socket_fd, Launch& launch) {
   for (;;) {
     if (launch.launcher != 0) kill(launch.launcher, SIGKILL);
@@ -130,12 +130,12 @@ void give_up(int socket_fd, Launch& launch) {
   kill_and_reap(launch.launched.pidfd);
   if (launch.launcher == 0) return;
   waitpid(launch.launcher, nullptr, 0);
-  // Also a first process that it had no time to report, which is ours by CLONE_PARENT, in the
-  // launcher's group, and ends without a launcher.
+  // Also reap a first process that was not reported: a child of this process by CLONE_PARENT, in
+  // the launcher's process group. It exits when its launcher is gone.
   while (waitpid(-launch.launcher, nullptr, 0) > 0) continue;
 }
 
-// A launcher that ended instead of reading it has said why.
+// A failure is ignored: a launcher that has ended has reported why.
 void hand_over_disk(int socket_fd, const Fd& disk) { send_with_fd(socket_fd, "disk", disk.get()); }
 
 }  // namespace
@@ -158,7 +158,7 @@ void Launcher::begin(const std::vector<int>& descriptors) const {
   try {
     first->launch(descriptors);
   } catch (const StepError&) {
-    zygote(first.get())->launch(descriptors);  // somebody killed it
+    zygote(first.get())->launch(descriptors);  // the zygote was killed: try once with a new one
   }
 }
 
@@ -205,7 +205,7 @@ uint64_t process_start_time(pid_t pid) {
   std::ostringstream text;
   text << in.rdbuf();
   std::string line = text.str();
-  size_t name_end = line.rfind(')');  // the name may hold anything
+  size_t name_end = line.rfind(')');  // the name may contain any text
   if (name_end == std::string::npos) return 0;
   std::istringstream fields(line.substr(name_end + 1));
   std::string field;

@@ -13,12 +13,12 @@
 
 namespace sandgate {
 
-// The program that makes sandboxes, as a sealed copy in memory: nothing on disk that a sandbox
-// could reach or replace is ever executed outside it. It starts once for so many launches, see
-// Zygote.
+// Starts sandboxes with the launcher program, which it keeps as a sealed copy in memory: no file
+// that a sandbox could replace is ever executed outside. The program starts once for 64 launches,
+// see Zygote. Thread-safe.
 class Launcher {
  public:
-  // Reads the static launcher program. Throws StepError.
+  // Reads the statically linked launcher program. Throws StepError.
   explicit Launcher(const std::string& program_path);
 
   struct Inputs {
@@ -28,32 +28,32 @@ class Launcher {
     int filter_calls = -1, filter_arguments = -1;
     int workspace = -1;  // -1: none
     std::vector<Fd> cgroups;
-    // Makes the disk's mount, while the launcher starts; empty: the disk is in memory.
+    // Makes the disk's mount while the launcher starts; null for a disk in memory.
     std::function<Fd()> make_disk;
   };
   struct Launched {
     pid_t pid = 0;
     Fd pidfd;
-    Fd disk;  // its disk's mount, none when in memory: while held, the disk outlives the sandbox
-    // Its mount namespace, if it may be had: while held, the end of the sandbox does not wait for
-    // the taking down of its mounts.
+    Fd disk;  // the disk's mount, empty if in memory; while open, the disk outlives the sandbox
+    // The mount namespace, empty if it cannot be opened. While open, the end of the sandbox does
+    // not wait for its mounts to be torn down.
     Fd mounts;
-    uint64_t start_time = 0;  // field 22 of /proc/<pid>/stat: with the pid it names one process
+    uint64_t start_time = 0;  // field 22 of /proc/<pid>/stat; identifies the process with its pid
   };
 
-  // Blocks until the sandbox's agent runs behind all its walls: for as long as make_disk takes, and
-  // at most 10 s for each of the launcher's two reports. Throws StepError, or what make_disk
-  // throws; then nothing of it is left running.
+  // Blocks until the sandbox's agent runs with its isolation complete: as long as make_disk takes,
+  // and at most 10 s for each LaunchReport. Throws StepError, or whatever make_disk throws; no
+  // process of the launch is left running then.
   Launched launch(Inputs inputs) const;
 
  private:
   void begin(const std::vector<int>& descriptors) const;
-  // The one in use, or the next; never `lost`.
+  // The current zygote, or a new one when it is used up or is `lost`.
   std::shared_ptr<const Zygote> zygote(const Zygote* lost) const;
 
   Fd program_;
   Fd nursery_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   mutable std::shared_ptr<const Zygote> zygote_;
   mutable int launches_left_ = 0;
 };

@@ -9,7 +9,7 @@
 namespace sandgate {
 namespace {
 
-// Never above what the caller already has: raising a hard limit may not be ours to do.
+// Never raises a hard limit, which needs a privilege.
 void limit(__rlimit_resource resource, rlim_t soft, rlim_t hard, const char* step) {
   rlimit now{};
   check(getrlimit(resource, &now), step);
@@ -20,8 +20,7 @@ void limit(__rlimit_resource resource, rlim_t soft, rlim_t hard, const char* ste
 }  // namespace
 
 void apply_rlimits(uint64_t disk_bytes) {
-  // With 0 the kernel would still run a core dump's helper, as root and outside; with 1 it dumps
-  // nothing.
+  // With 0 the kernel still runs a piped core_pattern helper, as root outside; with 1 it does not.
   limit(RLIMIT_CORE, 1, 1, "rlimit core");
   limit(RLIMIT_FSIZE, disk_bytes, disk_bytes, "rlimit fsize");
   limit(RLIMIT_NOFILE, 1024, 65536, "rlimit nofile");

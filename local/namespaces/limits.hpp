@@ -3,8 +3,9 @@
 
 namespace sandgate {
 
-// Per-process limits of everything in a sandbox: no core dumps, files no larger than the disk,
-// 1 024 descriptors (up to 65 536 for who asks), no locked memory to speak of.
+// Sets the resource limits of all processes of a sandbox: no core dumps, files no larger than the
+// disk, 1 024 descriptors (hard limit 65 536), 8 MiB of locked memory, no raised priorities. Throws
+// StepError.
 void apply_rlimits(uint64_t disk_bytes);
 
 }  // namespace sandgate

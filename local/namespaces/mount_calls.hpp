@@ -5,10 +5,11 @@
 
 #include "local/namespaces/fd.hpp"
 
-// Mounts by descriptor: no path of a tenant's file tree is ever resolved twice or followed.
+// Mounting by descriptor, so that no path in a tenant's file tree is resolved twice or through a
+// symlink. All functions throw StepError.
 namespace sandgate {
 
-// A file system being configured; mount() yields it as a detached mount.
+// A new file system being configured; mount() returns it as a detached mount.
 class NewFilesystem {
  public:
   explicit NewFilesystem(const char* type);
@@ -21,23 +22,23 @@ class NewFilesystem {
   Fd context_;
 };
 
-// A detached copy of the mount at a directory or file given by descriptor.
+// Returns a detached copy of the mount at a directory or file, given by descriptor.
 Fd clone_mount(int source);
 
-// Changes attributes (MOUNT_ATTR_*) of a mount; detached or in our namespace.
+// Adds attributes (MOUNT_ATTR_*) to a mount, detached or in the caller's mount namespace.
 void set_mount_attributes(int mount, uint64_t attributes);
 
-// Shows files of a detached mount with the ids of a user namespace, read-only if asked.
+// Id-maps a detached mount with a user namespace and adds `attributes`.
 void idmap_mount(int mount, int user_namespace, uint64_t attributes);
 
-// Puts a detached mount over what `target` names exactly.
+// Attaches a detached mount on top of the file or directory that `target` is open on.
 void attach_mount(int mount, int target);
 
-// Opens a path below `root` that must exist there: no symlink is followed, nothing outside is
-// reached. Throws StepError(step).
+// Opens an existing path below `root`, without following symlinks or leaving `root`. Throws
+// StepError(step).
 Fd open_below(int root, const char* path, int flags, const char* step);
 
-// open_below for a directory that is made first when missing; the last component only.
+// Opens a directory directly in `root`, as open_below() does, and makes it first if missing.
 Fd make_directory_below(int root, const char* name, unsigned mode, const char* step);
 
 }  // namespace sandgate

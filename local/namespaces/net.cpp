@@ -15,7 +15,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::string_view kMostUnaccepted = "256";
-// Least, first and most bytes of a receive buffer: it grows as its reader reads.
+// Minimum, initial and maximum bytes of a receive buffer; it grows as the application reads.
 constexpr std::string_view kReceiveBuffers = "4096 16384 6291456";
 
 void set(const char* name, std::string_view value) {

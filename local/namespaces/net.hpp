@@ -2,11 +2,11 @@
 
 namespace sandgate {
 
-// Brings the loopback of the calling process's network namespace up; nothing else exists in it.
+// Brings up the loopback of the caller's network namespace, its only interface. Throws StepError.
 void bring_loopback_up();
 
-// Keeps what connections that nobody has accepted hold small: the kernel charges it to no control
-// group. Left out where these settings cannot be written.
+// Limits listen backlogs (256) and initial receive buffers (16 KiB): no control group is charged
+// for unaccepted connections. Ignores settings that cannot be written.
 void bound_unaccepted();
 
 }  // namespace sandgate

@@ -11,13 +11,13 @@ namespace sandgate {
 namespace {
 
 constexpr const char* kTableSize = "/proc/sys/net/ipv4/tcp_child_ehash_entries";
-constexpr std::string_view kEntries = "1024";  // 8 KiB a sandbox
+constexpr std::string_view kEntries = "1024";  // 8 KiB per sandbox
 
 }  // namespace
 
 Fd make_nursery() {
   Fd nursery;
-  // Namespaces are a thread's; this one is not to be left by ours.
+  // unshare() affects only the calling thread, so the caller keeps its network namespace.
   std::thread maker([&] {
     if (unshare(CLONE_NEWNET) != 0) return;
     const Fd size(open(kTableSize, O_WRONLY | O_CLOEXEC));

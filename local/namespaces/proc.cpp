@@ -14,9 +14,9 @@
 namespace sandgate {
 namespace {
 
-// What speaks to the kernel, and what tells of the machine and its other users but is of no use to
-// programs. Left in sight: cpuinfo, meminfo, stat, loadavg, uptime, version and the like, which
-// programs size themselves by.
+// Entries that control the kernel, or expose the machine and its other users without being useful
+// to programs. cpuinfo, meminfo, stat, loadavg, uptime, version and the like stay visible, because
+// programs size themselves by them.
 constexpr const char* kMasked[] = {
     "acpi",          "asound",     "bootconfig",    "cmdline",     "config.gz",    "diskstats",
     "driver",        "fs",         "interrupts",    "iomem",       "ioports",      "kallsyms",
@@ -26,7 +26,7 @@ constexpr const char* kMasked[] = {
     "sysrq-trigger", "timer_list", "timer_stats",   "vmallocinfo", "dynamic_debug"};
 constexpr const char* kReadOnly[] = {"bus", "irq", "sys"};
 
-// An entry this kernel does not have needs no mask.
+// Empty when this kernel has no such entry.
 Fd open_entry(int proc, const char* name) {
   try {
     return open_below(proc, name, O_PATH, "open /proc entry");

@@ -3,9 +3,10 @@
 
 namespace sandgate {
 
-// A fresh procfs of the sandbox's own pid namespace: nosuid, nodev, noexec, processes of other
-// accounts invisible (hidepid), what speaks of or to the host masked or read-only. /proc/meminfo
-// and /proc/cpuinfo stay readable (they show the machine's numbers): too many programs need them.
+// Mounts a new procfs of the sandbox's pid namespace: nosuid, nodev, noexec, with processes of
+// other accounts hidden (hidepid) and entries that expose or control the host masked or read-only.
+// /proc/meminfo and /proc/cpuinfo show the host's numbers; many programs need them. Throws
+// StepError.
 void mount_proc(const LaunchSpec& spec, const NewRoot& root);
 
 }  // namespace sandgate

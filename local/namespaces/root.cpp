@@ -17,8 +17,8 @@
 namespace sandgate {
 namespace {
 
-// The stage hides under any directory of the host that everyone may enter; it is gone with the
-// host's mounts.
+// Mounts a tmpfs to build the root in, over a host directory that every user may enter. It is
+// detached with the host's mounts.
 Fd mount_stage() {
   NewFilesystem tmpfs("tmpfs");
   tmpfs.set("size", "65536");
@@ -35,8 +35,8 @@ void place_below(int stage, const char* name, const Fd& mount) {
   attach_mount(mount.get(), make_directory_below(stage, name, 0755, "stage directory").get());
 }
 
-// In a user namespace overlayfs keeps its marks in user.* attributes; relative names keep the
-// stage's place out of mountinfo.
+// userxattr: in a user namespace overlayfs must keep its marks in user.* attributes. Relative names
+// keep the stage's path out of mountinfo.
 Fd mount_overlay(const LaunchSpec& spec) {
   NewFilesystem overlay("overlay");
   overlay.set("lowerdir", "image");
@@ -46,8 +46,8 @@ Fd mount_overlay(const LaunchSpec& spec) {
   return overlay.mount(MOUNT_ATTR_NODEV | (stands(spec, "nosuid") ? MOUNT_ATTR_NOSUID : 0));
 }
 
-// To be mounted the layers need a few files for a moment. Who has used up all files his disk may
-// have would never get it back from a snapshot: so each disk has some that are not his to use.
+// Mounting an overlay creates a few temporary files, so a disk without free inodes could never be
+// mounted again from a snapshot. The disk's spare files are deleted for the mount and made again.
 template <class F>
 void with_spare_files(F use) {
   std::array<std::string, kSpareFiles> names;

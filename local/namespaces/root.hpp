@@ -4,26 +4,26 @@
 
 namespace sandgate {
 
-// What the root file system of a sandbox is made of: detached mounts that a privileged helper
-// prepared. All are consumed.
+// The detached mounts from which a sandbox's root file system is assembled.
 struct RootLayers {
   Fd image;  // read-only, id-mapped
   Fd disk;  // holds `upper` and `work`
-  Fd dev;  // make_dev
-  Fd workspace;  // none: no such directory
+  Fd dev;  // of make_dev()
+  Fd workspace;  // empty: no /workspace
 };
 
-// The root of a sandbox being built in the calling process's own mount namespace.
+// The root of a sandbox being built in the caller's own mount namespace.
 struct NewRoot {
   Fd root;  // overlay of image and disk
-  Fd empty;  // an empty read-only directory, to mask others with
+  Fd empty;  // an empty directory that masks others
 };
 
-// Cuts mount propagation, then joins the layers to one tree. Nothing of the image is followed:
-// a mount point that is a symlink ends in StepError. Paths that mountinfo shows are neutral.
+// Makes all mounts private, then assembles the layers to one tree; consumes them. Symlinks of the
+// image are not followed: a mount point that is one throws StepError. mountinfo shows no host
+// paths.
 NewRoot assemble_root(const LaunchSpec& spec, RootLayers layers);
 
-// Makes `root` the root directory and detaches every mount of the host.
+// Makes `root` the root directory and detaches all mounts of the host. Throws StepError.
 void enter_root(const LaunchSpec& spec, const NewRoot& root);
 
 }  // namespace sandgate

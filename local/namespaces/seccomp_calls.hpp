@@ -1,5 +1,6 @@
 #pragma once
-// Which system calls a sandbox may make, by name; a name this architecture lacks is skipped.
+// The system calls that a sandbox may make, by name; names unknown to this architecture are
+// skipped.
 namespace sandgate {
 
 inline constexpr const char* kAllowedCalls[] = {
@@ -288,19 +289,20 @@ inline constexpr const char* kAllowedCalls[] = {
 
 inline constexpr const char* kDebugCalls[] = {"ptrace", "process_vm_readv", "process_vm_writev"};
 
-// Programs probe these and fall back on ENOSYS, but not on EPERM: glibc on clone3 (whose flags a
-// filter cannot see), libuv on io_uring. The contexts of io_setup are counted for the whole machine
-// only: one sandbox could take all of them.
+// These fail with ENOSYS, on which programs fall back, but not on EPERM: glibc for clone3 (whose
+// flags a filter cannot see), libuv for io_uring. Contexts of io_setup have only a machine-wide
+// limit, which one sandbox could exhaust.
 inline constexpr const char* kAbsentCalls[] = {
     "clone3",       "io_uring_setup",  "io_uring_enter", "io_uring_register",
     "memfd_secret", "process_madvise", "io_cancel",      "io_destroy",
     "io_getevents", "io_pgetevents",   "io_setup",       "io_submit"};
 
-// These succeed without doing anything: sync would write out every disk of the machine, and a
-// sandbox's own does not outlive the machine.
+// These succeed without any effect: sync would flush every disk of the machine, and a sandbox's
+// disk does not survive a crash of the machine anyway.
 inline constexpr const char* kIdleCalls[] = {"sync"};
 
-// Numbers that libseccomp 2.5 has no names for; the same on every architecture since 5.x.
+// Calls that libseccomp 2.5 has no names for; since Linux 5.x numbers are equal on all
+// architectures.
 inline constexpr int kAllowedNumbers[] = {
     451,  // cachestat
     452,  // fchmodat2

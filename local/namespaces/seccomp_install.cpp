@@ -20,7 +20,7 @@ int load(sock_fprog filter, unsigned flags) {
   return static_cast<int>(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter));
 }
 
-// As the system call answers.
+// Returns the system call's result, with errno. Throws StepError for an unreadable program.
 int install(int program, unsigned flags) {
   struct stat status {};
   check(fstat(program, &status), "seccomp program");

@@ -3,15 +3,16 @@
 
 namespace sandgate {
 
-// Installs the BPF program in a memfd (compile_seccomp) on the calling process, for good.
+// Installs the BPF program of a memfd (see compile_seccomp) on the calling process, irrevocably.
 // Needs no_new_privs. Throws StepError.
 void install_seccomp(int program);
 
-// The same, for a program that has somebody asked about single calls; the descriptor on which they
-// are. Empty where a filter from outside has taken that place: such calls are ENOSYS then.
+// Installs a program that uses SECCOMP_RET_USER_NOTIF and returns the notification descriptor. The
+// kernel allows one such descriptor per process; when an outer filter has it, the program is
+// installed without, an empty Fd is returned, and its notifying calls fail with ENOSYS.
 Fd install_asking_seccomp(int program);
 
-// Whether that place is free for what this process starts.
+// Whether children of this process can install a program with a notification descriptor.
 bool can_ask();
 
 }  // namespace sandgate

@@ -29,8 +29,8 @@
 namespace sandgate {
 namespace {
 
-// Kernel arguments of 32 bits arrive in 64-bit registers: the upper half is the caller's to fill
-// and must not decide, so every comparison looks at the lower half only.
+// 32-bit arguments arrive in 64-bit registers whose upper half the caller controls and the kernel
+// ignores, so comparisons use the lower half only.
 constexpr uint64_t kLow = 0xffffffff;
 
 class Filter {
@@ -77,7 +77,7 @@ class Filter {
 struct InternetSocket {
   uint64_t family, type, protocol;
 };
-// Any other protocol would make the kernel load a module that nobody here needs.
+// Other protocols could make the kernel load modules that sandboxes do not need.
 constexpr InternetSocket kInternetSockets[] = {{AF_INET, SOCK_STREAM, 0},
                                                {AF_INET, SOCK_STREAM, IPPROTO_TCP},
                                                {AF_INET, SOCK_DGRAM, 0},
@@ -98,15 +98,15 @@ void allow_sockets(Filter& filter) {
                 SCMP_A1(SCMP_CMP_MASKED_EQ, kSocketType, one.type),
                 SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, one.protocol)});
   }
-  // The agent lets few through at a time: what waits in them is charged to nobody.
+  // Limited by the agent's Gate: no control group is charged for the sockets' queues.
   filter.add(SCMP_ACT_NOTIFY, "socket",
              {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_NETLINK),
               SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, NETLINK_ROUTE)});
   filter.add(SCMP_ACT_ALLOW, "socketpair", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_UNIX)});
 }
 
-// Linux, BSD-like and the two 32-bit layouts, and the question which one it is: none of them
-// touches address randomization.
+// Allows Linux, BSD and their two 32-bit variants, and the query of the current value: none of them
+// changes address space randomization.
 void allow_personalities(Filter& filter) {
   for (uint64_t value : {0x0u, 0x8u, 0x20000u, 0x20008u, 0xffffffffu}) {
     filter.add(SCMP_ACT_ALLOW, "personality", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, value)});
@@ -127,7 +127,7 @@ Fd compile_calls(bool debug, bool asks) {
     filter.add(allowed ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(ENOSYS), number);
   }
   allow_sockets(filter);
-  // The agent lets few of these through at a time: what they take is charged to nobody.
+  // Limited by the agent's Gate: no control group is charged for the memory they use.
   for (const char* name : {"listen", "seccomp"})
     filter.add(asks ? SCMP_ACT_NOTIFY : SCMP_ACT_ALLOW, name);
   allow_personalities(filter);
@@ -143,9 +143,9 @@ void forbid_bits(Filter& filter, const char* name, unsigned argument,
 }
 
 // Lowering the limit to 0 would let a crash run the machine's core dump helper (see limits.cpp).
-// Programs that switch dumps off take a refusal badly, so they hear that it is done: by either
-// call, as the C library's setrlimit makes them. Who asks for the old limit at once is refused,
-// since nobody would write it, and so is who means another process.
+// Programs that disable dumps handle an error badly, so both calls that the C library's setrlimit
+// may use report success without effect. prlimit64 that also reads the old limit, or that names
+// another process, fails with EPERM.
 void keep_core_limit(Filter& filter) {
   filter.add(SCMP_ACT_ERRNO(0), "setrlimit", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, RLIMIT_CORE)});
   const auto core = SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, RLIMIT_CORE);
@@ -156,7 +156,7 @@ void keep_core_limit(Filter& filter) {
              {SCMP_A0(SCMP_CMP_EQ, 0), core, set, SCMP_A3(SCMP_CMP_NE, 0)});
 }
 
-// A process changes its own limits only: root inside could starve the agent by those of pid 1.
+// Otherwise root inside could starve the agent by lowering the limits of pid 1.
 void keep_limits_of_others(Filter& filter) {
   filter.add(SCMP_ACT_ERRNO(EPERM), "prlimit64",
              {SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_NE, 0)});
@@ -164,7 +164,7 @@ void keep_limits_of_others(Filter& filter) {
 
 Fd compile_arguments() {
   Filter filter(SCMP_ACT_ALLOW);
-  // In clone the low byte is the exit signal, so CLONE_NEWTIME exists only for unshare.
+  // The low byte of clone's flags is the exit signal, so CLONE_NEWTIME applies only to unshare.
   forbid_bits(filter, "clone", 0,
               {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER,
                CLONE_NEWPID, CLONE_NEWNET});
@@ -178,21 +178,21 @@ Fd compile_arguments() {
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknod", {SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknodat", {SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
   }
-  // Filters of sockets take the machine's room for compiled ones, which is charged to nobody.
+  // Compiled socket filters use the machine's limited JIT memory, which no control group accounts.
   for (uint64_t option :
        {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF}) {
     filter.add(
         SCMP_ACT_ERRNO(EPERM), "setsockopt",
         {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, SOL_SOCKET), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
   }
-  // Who is told that it is not there takes the call of its own, for which the agent is asked.
+  // On EINVAL programs fall back to the seccomp system call, which the agent's Gate limits.
   filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, PR_SET_SECCOMP)});
-  // What connections hold that nobody has accepted is charged to nobody, so it stays as small as
-  // the network namespace says; programs that ask for more take a refusal badly.
+  // No control group is charged for unaccepted connections, so receive buffers keep the network
+  // namespace's initial size. Reports success, because programs handle an error badly.
   filter.add(SCMP_ACT_ERRNO(0), "setsockopt",
              {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, SOL_SOCKET),
               SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, SO_RCVBUF)});
-  // Huge pages are outside a memory limit.
+  // Memory limits do not cover huge pages.
   forbid_bits(filter, "mmap", 3, {MAP_HUGETLB});
   forbid_bits(filter, "memfd_create", 1, {MFD_HUGETLB});
   forbid_bits(filter, "shmget", 2, {SHM_HUGETLB});

@@ -3,14 +3,14 @@
 
 namespace sandgate {
 
-// The system calls a sandbox may make, as two BPF programs the kernel runs one after the other
-// (the stricter answer counts): `calls` is an allowlist by number with EPERM for the rest (and the
-// agent is asked for what its Gate counts: install_asking_seccomp), `arguments` forbids single uses
-// of allowed calls. Only the native architecture gets through; calls that programs probe and do
-// without answer ENOSYS.
+// The seccomp policy of sandboxes, as two BPF programs that the kernel both runs; the stricter
+// result applies. `calls` is an allowlist by number: other calls fail with EPERM, optional calls
+// that programs probe with ENOSYS, and calls that the agent's Gate limits notify the agent (see
+// install_asking_seccomp). `arguments` forbids some uses of allowed calls. Both reject other
+// architectures with ENOSYS.
 struct SeccompPrograms {
   Fd calls;  // sealed memfds of struct sock_filter
-  Fd calls_with_debug;  // the same plus ptrace and process_vm_*
+  Fd calls_with_debug;  // as `calls`, plus ptrace and process_vm_*
   Fd arguments;
 };
 

@@ -1,4 +1,4 @@
-// The launcher's side of a jail: what only it may do, for the process that it starts.
+// The launcher's part of starting a sandbox: the steps that need the host's privileges.
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <linux/securebits.h>
@@ -33,15 +33,16 @@ struct NewProcess {
   Fd pidfd;
 };
 
-// What members of a user namespace take of the kernel's per-user counts (inotify instances, queued
-// signals, message queues) is also counted for its maker. Were that root for all of them, one
-// sandbox could use up what the others and the machine itself need.
+// The kernel's per-user counts (inotify instances, queued signals, message queues) of a user
+// namespace are also charged to the user that created it. If that were root for all sandboxes, one
+// of them could use up the limits of the others and of the machine.
 void pay_as(uid_t uid) {
   check(prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0), "keep capabilities");
   check(setresuid(static_cast<uid_t>(-1), uid, static_cast<uid_t>(-1)), "namespace owner");
 }
 
-// CLONE_PARENT makes the node the parent, who can then wait for it when the launcher is gone.
+// CLONE_PARENT makes the node the parent, so that it can wait for the process after the launcher's
+// exit.
 NewProcess clone_into_namespaces(const LaunchSpec& spec) {
   int pidfd = -1;
   clone_args args{};
@@ -54,9 +55,8 @@ NewProcess clone_into_namespaces(const LaunchSpec& spec) {
     args.flags |= CLONE_INTO_CGROUP;
     args.cgroup = kFirstCgroup;
   }
-  // Inherited by the agent, which must get its turn among as many processes as the sandbox may
-  // have; within the sandbox's own group that costs nobody else anything. An ordinary account may
-  // not.
+  // Inherited by the agent, which must get CPU time among all processes of the sandbox. The cgroup
+  // limit keeps the priority from affecting others. Fails without privileges, which is accepted.
   if (spec.cpu_is_limited) setpriority(PRIO_PROCESS, 0, kAgentNice);
   if (spec.has_nursery && stands(spec, "network")) {
     check(setns(kNurseryFd, CLONE_NEWNET), "enter nursery");
@@ -71,9 +71,9 @@ NewProcess clone_into_namespaces(const LaunchSpec& spec) {
   return made;
 }
 
-// v1 has no way to name the group of a new process, so the launcher enters it and the process is
-// born inside. Writing "0" to `tasks` moves only the calling thread, which the kernel does without
-// waiting for all others; moving another process takes some 10 ms.
+// clone3 cannot place a process in v1 groups, so the launcher enters them and the process inherits
+// them. Writing "0" to `tasks` moves only the calling thread, without the global synchronisation
+// that makes moving another process take about 10 ms.
 void enter_v1_cgroups(const LaunchSpec& spec) {
   if (spec.cgroup_version != 1) return;
   for (int i = 0; i < spec.cgroup_fds; ++i)
@@ -87,9 +87,9 @@ Fd image_layer(int user_namespace) {
   return image;
 }
 
-// What the image's account writes inside has the same ids outside. No other account has any there,
-// root and whoever it becomes least of all: a program that is left with the set-user-id bit would
-// run on the host as the account there that has its number.
+// Files that the image's account writes have the same ids on the host. No other id inside is
+// mapped, root's least of all: a set-user-id program left there would run on the host as the
+// account with that number.
 Fd workspace_layer(const LaunchSpec& spec) {
   const Fd user_namespace = user_namespace_of_account(spec.id_base, spec.uid, spec.gid);
   Fd workspace = clone_mount(kWorkspaceFd);
@@ -100,7 +100,7 @@ Fd workspace_layer(const LaunchSpec& spec) {
   return workspace;
 }
 
-// Id-mapped, so that the image file's owners are the same whatever range its sandbox has.
+// Id-mapped, so that the owners stored in the image file do not depend on the sandbox's id range.
 Fd disk_layer(int user_namespace) {
   char word[8];
   Fd disk;
@@ -110,7 +110,7 @@ Fd disk_layer(int user_namespace) {
   return disk;
 }
 
-// The first process, which waits until it is told to go. `inside` never returns.
+// Starts the first process, which then waits on kGoFd. `inside` never returns.
 NewProcess start_waiting(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   enter_v1_cgroups(spec);
   NewProcess child = clone_into_namespaces(spec);
@@ -122,8 +122,8 @@ NewProcess start_waiting(const LaunchSpec& spec, void (*inside)(const LaunchSpec
   return child;
 }
 
-// What an ordinary account can do: no loop devices, no device nodes, no id-mapped mounts. The child
-// does the rest with what its user namespace gives it.
+// For an unprivileged node: no loop devices, device nodes or id-mapped mounts. The child mounts
+// everything itself with the privileges of its user namespace.
 void start_with_own_id(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   if (spec.disk == DiskKind::loop) throw StepError("loop device", EPERM);
   check(fchdir(kImageFd), "enter image");

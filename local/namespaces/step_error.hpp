@@ -7,13 +7,13 @@
 
 namespace sandgate {
 
-// A kernel call that failed while a sandbox was being set up: which step, and its errno.
+// A failed step in the setup of a sandbox; what() names the step, `number` is the errno.
 struct StepError : std::runtime_error {
   StepError(const std::string& step, int number) : std::runtime_error(step), number(number) {}
   int number;
 };
 
-// The value of a system call, or a StepError with its errno.
+// Returns the result of a system call; throws StepError with errno when it is negative.
 template <class T>
 T check(T result, const char* step) {
   if (result < 0) throw StepError(step, errno);

@@ -25,10 +25,10 @@ void write_whole(const std::string& path, const std::string& text, const char* s
   check(write(fd.get(), text.data(), text.size()), step);
 }
 
-// The last of a range, which no account of a machine has.
+// The last id of a range, which no account uses.
 constexpr uint32_t kIdOfNobody = kIdRange - 1;
 
-// `count` ids from `first` on.
+// Maps `count` ids from `first` on to the same offsets from `base`.
 void write_map(pid_t pid, const char* map, uint32_t first, uint32_t base, uint32_t count) {
   write_whole(proc_path(pid, map),
               std::to_string(first) + " " + std::to_string(base + first) + " " +
@@ -36,10 +36,10 @@ void write_map(pid_t pid, const char* map, uint32_t first, uint32_t base, uint32
               map);
 }
 
-// A map of nothing is none to the kernel.
+// The kernel accepts no empty map, so an unused id stands in for 0.
 uint32_t never_root(uint32_t id) { return id == 0 ? kIdOfNobody : id; }
 
-// Ends with its owner's scope; until then it stands for its user namespace.
+// A child process that keeps a new user namespace alive until the destructor kills it.
 class Placeholder {
  public:
   Placeholder()

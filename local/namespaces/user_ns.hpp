@@ -7,27 +7,28 @@
 
 namespace sandgate {
 
-// Ids 0..65535 inside are host ids base..base+65535, a range no other live sandbox has.
+// Number of ids of a sandbox: 0..65535 inside are host ids base..base+65535, a range that no other
+// live sandbox has. The functions below throw StepError.
 inline constexpr uint32_t kIdRange = 65536;
 
-// Writes the id maps of a process in a fresh user namespace; called from outside, as root.
-// The namespace maps a whole range, so setgroups stays allowed: it can only name inner groups.
+// Writes the id maps of a process in a new user namespace; called from outside, as root. setgroups
+// stays allowed, as it can only name groups of the mapped range.
 void write_id_maps(pid_t pid, uint32_t base);
 
-// The same where the caller is an ordinary account: its ids (as seen from the namespace's parent)
-// become 0, nothing else is mapped, and setgroups is denied for good, as the kernel demands.
+// As write_id_maps(), for an unprivileged caller: maps only its ids (as seen from the namespace's
+// parent), to 0. setgroups is denied irrevocably, as the kernel requires.
 void write_single_id_map(pid_t pid, uid_t uid, gid_t gid);
 
-// The user namespace of a process, as id-mapped mounts ask for it.
+// Opens the user namespace of a process, for idmap_mount().
 Fd open_user_namespace(pid_t pid);
 
-// A namespace without processes, for id-mapped mounts: of what write_id_maps maps it has this uid
-// and this gid alone, and never 0. Files of all others outside are nobody's inside, and nothing
-// made inside is another's.
+// Returns a user namespace without processes, for id-mapped mounts. It maps only this uid and gid,
+// as write_id_maps() does, and never id 0. Through such a mount, host files of other accounts have
+// no owner inside, and files made inside get no other owner.
 Fd user_namespace_of_account(uint32_t base, uint32_t uid, uint32_t gid);
 
-// Makes the calling process uid and gid 0 of its namespace, with no supplementary groups; with a
-// single id those of the account outside stay, which only files outside could honour.
+// Makes the caller uid and gid 0 of its user namespace, without supplementary groups. With
+// `single_id` the groups of the host account stay; only files of the host could honour them.
 void become_inner_root(bool single_id);
 
 }  // namespace sandgate

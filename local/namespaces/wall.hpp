@@ -3,8 +3,8 @@
 
 namespace sandgate {
 
-// Whether a wall is to be built. In the product always: it is compiled without the choice. Only
-// the tests' own launcher leaves walls out, to see that an attack succeeds without its wall.
+// Whether an isolation measure (a wall) is to be applied. Always true in the product. A launcher
+// compiled with SANDGATE_WEAK_WALLS can leave walls out, to prove that each attack then succeeds.
 #ifdef SANDGATE_WEAK_WALLS
 bool stands(const LaunchSpec& spec, const char* wall);
 #else

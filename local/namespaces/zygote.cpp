@@ -27,7 +27,7 @@ Zygote::Zygote(int program) {
 Zygote::~Zygote() {
   control_.reset();
   waitpid(pid_, nullptr, 0);
-  // Copies that were killed before they could tell their pid are still in its group.
+  // Reaps copies that were killed before they reported their pid: they are still in its group.
   while (waitpid(-pid_, nullptr, WNOHANG) > 0) continue;
 }
 

@@ -7,21 +7,21 @@
 
 namespace sandgate {
 
-// A process of the launcher program that has started, and becomes a launcher by being copied: what
-// starting a program costs (half a millisecond, of which a virtual machine pays most for asking its
-// processor what it can) is paid once for many. Its copies have their memory in the same places.
+// A running process of the launcher program that forks a launcher per request, so that the cost of
+// starting a program (half a millisecond; in a virtual machine mostly CPUID traps) is paid once for
+// many. Its copies share one address-space layout.
 class Zygote {
  public:
-  // Starts `program`. Throws StepError.
+  // Starts `program`, an open executable. Throws StepError.
   explicit Zygote(int program);
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
-  // What it was asked for is begun before it ends.
+  // Waits for the zygote to exit; it starts all requested launchers first.
   ~Zygote();
 
-  // Begins a launcher, our own child, that finds these descriptors at kSpecFd and following ones.
-  // It says over kReportFd how it goes; a zygote that ends before it has begun leaves that
-  // socket without a peer. Throws StepError when there is no zygote any more. Thread-safe.
+  // Starts a launcher, as a child of this process, with these descriptors at kSpecFd and following.
+  // The launcher reports over kReportFd; when the zygote dies first, that socket has no peer.
+  // Throws StepError when the zygote is gone. Thread-safe.
   void launch(std::span<const int> descriptors) const;
 
  private:

@@ -22,12 +22,12 @@ namespace {
 static_assert(std::char_traits<char>::length(kLauncherName) <=
               std::char_traits<char>::length(kZygoteName));
 
-// A sibling, so that the node can wait for it.
+// CLONE_PARENT makes the copy a child of the node, which can then wait for it.
 pid_t copy_self() {
   return static_cast<pid_t>(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0));
 }
 
-// Out of the way of their places first.
+// Duplicates the descriptors above all targets first, so that no dup2 overwrites a source.
 void take_places(std::vector<Fd> received) {
   for (Fd& fd : received)
     fd = check_fd(fcntl(fd.get(), F_DUPFD_CLOEXEC, kAboveTargets), "launcher descriptor");
@@ -41,7 +41,7 @@ void take_places(std::vector<Fd> received) {
   try {
     take_places(std::move(received));
   } catch (const StepError&) {
-    _exit(1);  // without its report socket
+    _exit(1);  // it has no report socket yet
   }
   _exit(launch());
 }

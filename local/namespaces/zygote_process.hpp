@@ -2,16 +2,16 @@
 
 namespace sandgate {
 
-// What a zygote starts with: the socket on which it is asked, one packet for each launcher.
+// The zygote's control socket; each packet on it requests a launcher.
 constexpr int kZygoteControlFd = 3;
-// Its first argument; a copy's is kLauncherName, which is written over it.
+// argv[0] of the zygote; a copy overwrites it with kLauncherName.
 constexpr const char* kZygoteName = "sandgate-zygote";
 constexpr const char* kLauncherName = "sandgate-agent";
 
-// Begins a copy of this process for each packet, a child of our own parent, which exits with what
-// `launch` returns. It stays in our process group, by which that parent finds it, until it has told
-// its pid: `launch` has to do that first and then to leave for a session of its own. Returns the
-// exit code once nobody can ask any more.
+// Forks this process for each packet, as a child of its parent; the copy runs `launch` and exits
+// with its result. The copy starts in the zygote's process group, by which the parent can reap it:
+// `launch` must first report its pid and then start a session of its own. `name` is argv[0].
+// Returns the exit code once the control socket is closed.
 int run_zygote(char* name, int (*launch)());
 
 }  // namespace sandgate
