@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kLongestHead = 64 * 1024;
 constexpr int kMostDigits = 15;
-constexpr size_t kMostFraming = 32;  // between two bytes that are said; honest ones are half of it
+constexpr size_t kMostFraming = 32;  // between two bytes of content; honest servers need half of it
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 size_t hex_value(char c) { return kHexDigits.find(lower_case({&c, 1})); }
@@ -19,7 +19,7 @@ size_t hex_value(char c) { return kHexDigits.find(lower_case({&c, 1})); }
 AnswerFrames::Run AnswerFrames::next(std::string_view bytes) {
   const Run run = read(bytes);
   framing_ = run.is_framing ? framing_ + run.bytes : 0;
-  // Whoever waits for what is said next must not have to keep framing without end.
+  // A caller that waits for the next content buffers the framing, which must stay bounded.
   if (framing_ > kMostFraming) state_ = State::rest;
   return run;
 }
@@ -82,7 +82,7 @@ AnswerFrames::State AnswerFrames::after_head() const {
   return line.find("chunked") == std::string::npos ? State::rest : State::size;
 }
 
-// A size, then perhaps an extension, which is said, then the end of the line.
+// A size, then perhaps an extension, which counts as content, then the end of the line.
 AnswerFrames::Run AnswerFrames::read_size(std::string_view bytes) {
   const char c = bytes[0];
   if (c == '\n') {

@@ -5,16 +5,15 @@
 
 namespace sandgate::egress {
 
-// Follows an HTTP/1 answer and tells what it says from the framing of its chunks, which may stand
-// in the middle of it. It judges nothing: from where it does not understand, or where framing does
-// not end, all is said.
+// Incremental parser that splits an HTTP/1 response into content and the framing of its chunks.
+// It does not validate: from malformed or endless framing on, everything counts as content.
 class AnswerFrames {
  public:
   struct Run {
     size_t bytes = 0;
     bool is_framing = false;
   };
-  // What `bytes`, not empty, begin with; the next call begins behind it.
+  // Classifies a prefix of `bytes`, which are not empty. The next call continues after that prefix.
   Run next(std::string_view bytes);
 
  private:
@@ -26,9 +25,9 @@ class AnswerFrames {
 
   State state_ = State::head;
   std::string head_;
-  uint64_t left_ = 0;  // of the chunk
+  uint64_t left_ = 0;  // bytes of the chunk still to come
   int digits_ = 0;
-  size_t framing_ = 0;  // bytes since something was said
+  size_t framing_ = 0;  // bytes of framing since the last content
 };
 
 }  // namespace sandgate::egress

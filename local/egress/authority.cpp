@@ -35,7 +35,7 @@ void add_extension(X509* certificate, X509* issuer, int id, const std::string& v
   require(added);
 }
 
-// Unsigned, with a random serial number; valid from yesterday for a year.
+// An unsigned certificate with a random serial number, valid from yesterday for one year.
 Certificate blank(EVP_PKEY* key, const std::string& name) {
   Certificate certificate(X509_new());
   std::array<uint8_t, 16> serial{};
@@ -96,7 +96,7 @@ boost::asio::ssl::context& Authority::context_for(const std::string& host) {
   Pair leaf;
   leaf.key.reset(EVP_EC_gen("P-256"));
   require(leaf.key != nullptr);
-  // The common name holds 64 bytes; the alternative name is what counts.
+  // A common name holds 64 bytes only; clients check the subject alternative name.
   leaf.certificate = blank(leaf.key.get(), host.size() <= 64 ? host : "sandgate");
   X509* certificate = leaf.certificate.get();
   X509* issuer = own_->certificate.get();

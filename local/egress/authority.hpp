@@ -8,8 +8,8 @@
 
 namespace sandgate::egress {
 
-// A certificate authority for one sandbox, made anew each time and kept in memory only: it vouches
-// for the hosts whose TLS the proxy ends, and only that sandbox is told to trust it.
+// A sandbox's own certificate authority, kept in memory only. It issues certificates for the hosts
+// whose TLS the proxy terminates; only that sandbox is told to trust it.
 class Authority {
  public:
   explicit Authority(const std::string& sandbox);  // throws Error(internal)
@@ -17,9 +17,10 @@ class Authority {
   Authority(const Authority&) = delete;
 
   const std::string& certificate_pem() const { return certificate_pem_; }
-  // A server context that shows a certificate for exactly `host`; kept for the next time.
+  // Returns a TLS server context with a certificate for exactly `host`, cached for the next call.
+  // Throws Error(internal), also beyond 64 cached hosts.
   boost::asio::ssl::context& context_for(const std::string& host);
-  // Forgets those of other hosts; connections that use one go on.
+  // Drops the contexts of other hosts; connections that use one continue.
   void keep_only(const std::set<std::string>& hosts);
 
  private:

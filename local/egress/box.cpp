@@ -164,8 +164,8 @@ bool Box::has_room() const {
   return connections_.size() < kMaxConnections && descriptors_->has_place(tenant_);
 }
 
-// Where there is no room, connections wait in the kernel's queue. Room is looked for right before
-// one is taken out: a listener that nobody calls holds none.
+// At the limit, connections wait in the kernel's backlog. The limit is checked only once a
+// connection is pending, so that an idle listener reserves nothing.
 Task<void> Box::welcome(std::shared_ptr<Acceptor> acceptor, Talk talk) {
   auto self = shared_from_this();
   while (!closed_) {
@@ -178,13 +178,13 @@ Task<void> Box::welcome(std::shared_ptr<Acceptor> acceptor, Talk talk) {
       auto connection = std::make_shared<Connection>(self, std::move(socket));
       spawn_detached(around_.loop.get_executor(),
                      [connection, talk] { return converse(connection, talk); });
-    } else if (error != asio::error::would_block) {  // the machine is out of descriptors, say
+    } else if (error != asio::error::would_block) {  // such as a lack of descriptors
       co_await sleep_for(std::chrono::milliseconds(50));
     }
   }
 }
 
-// Whatever goes wrong with one connection is that connection's end and nobody else's.
+// A failure ends only its own connection.
 Task<void> Box::converse(std::shared_ptr<Connection> connection, Talk talk) {
   try {
     auto talking = talk(connection);
@@ -201,7 +201,7 @@ Task<void> Box::patrol() {
   while (!closed_) {
     patrol_.expires_after(std::chrono::seconds(1));
     co_await patrol_.async_wait(kWaited);
-    room_.cancel();  // another sandbox may have made some
+    room_.cancel();  // another sandbox's connections may have ended
     const auto now = std::chrono::steady_clock::now();
     for (Connection* connection : connections_)
       if (connection->deadline < now) connection->cut();

@@ -22,7 +22,7 @@
 
 namespace sandgate::egress {
 
-// What all sandboxes of the process share. One thread runs everything but the looking up of names.
+// Services shared by all sandboxes of the process. One thread runs everything but name lookups.
 struct Surroundings {
   asio::io_context& loop;
   Lookups& lookups;
@@ -31,54 +31,57 @@ struct Surroundings {
   asio::ssl::context& upstream_tls;  // trusts the public authorities
 };
 
-// One judgement, for the sandbox's log.
+// An entry of a sandbox's egress log: a connection or name lookup, allowed or refused.
 struct Verdict {
   Time at;
-  std::string target;  // "host:port", or a name that was asked for
+  std::string target;  // "host:port", or the name of a lookup
   std::string_view way;  // dns, connect, http, tls, tcp
   bool allowed = false;
   std::string_view reason;  // one word when refused
 };
 Json to_json(const Verdict& verdict);
 
-// The sockets that listen inside a sandbox. Some may be missing.
+// The sockets that listen inside a sandbox. Each may be empty.
 struct Doors {
   Fd dns_udp, dns_tcp, proxy, any;  // `any` takes every connection to a routed address
 };
 
 class Box;
 
-// One connection out of a sandbox, from accept to end.
+// A connection out of a sandbox, from accept to end. Counts towards its sandbox's and tenant's
+// limits while it exists.
 struct Connection {
   Connection(std::shared_ptr<Box> box, Socket client);
   ~Connection();
   Connection(const Connection&) = delete;
 
-  void cut();  // closes both sides; whoever waits on them goes on with an error
-  void touch(std::chrono::seconds patience);  // it is cut unless touched again by then
-  void count_sent(size_t bytes);  // by the sandbox; what it is sent is not egress
+  void cut();  // closes both sockets; operations waiting on them fail
+  void touch(std::chrono::seconds patience);  // sets the idle timeout, from now
+  void count_sent(size_t bytes);  // counts bytes sent by the sandbox; received bytes do not count
 
   std::shared_ptr<Box> box;
   Socket client, upstream;
-  std::optional<Target> target;  // once judged
+  std::optional<Target> target;  // once the policy has allowed it
   std::chrono::steady_clock::time_point deadline;
   bool ended = false;
 };
 
-// One sandbox: its doors, its policy, and the connections it has. All on the loop's thread.
+// A sandbox in the egress process: its listening sockets, policy, secrets and connections. To be
+// used on the loop's thread only.
 class Box : public std::enable_shared_from_this<Box> {
  public:
-  // Throws StepError.
+  // `around` outlives it; `byte_count` is of open_byte_count(). Throws StepError.
   Box(Surroundings& around, std::string id, std::string tenant, Policy policy, Fd byte_count);
   ~Box();
 
-  void open(Doors doors);  // begins to serve
-  void close();  // cuts everything; the sandbox is gone
-  void set_policy(Policy policy);  // connections that it does not allow are cut
+  void open(Doors doors);  // starts serving
+  void close();  // stops serving and cuts all connections
+  void set_policy(Policy policy);  // cuts connections that it does not allow
   void set_secrets(SecretGrants secrets);
 
-  // Judges and writes the verdict down.
+  // Returns whether the policy allows the target, and logs the verdict.
   bool judge(const Target& target, std::string_view way);
+  // Appends a verdict to the sandbox's log, which keeps the last 256.
   void note(std::string target, std::string_view way, bool allowed, std::string_view reason);
 
   const std::string& id() const { return id_; }
@@ -87,8 +90,8 @@ class Box : public std::enable_shared_from_this<Box> {
   Surroundings& around() { return around_; }
   SyntheticNames& names() { return names_; }
   const SecretGrants& secrets() const { return secrets_; }
-  // As put_secrets() of secret_header.hpp; `hidden` are also all values that the host may know, of
-  // this request or an earlier one.
+  // As put_secrets() of secret_header.hpp, but `hidden` also contains the values of all secrets
+  // granted for the host, since it may know them from earlier requests.
   PlacedSecrets put_secrets(RequestHead& head, const std::string& host);
   Authority& authority();
   const std::deque<Verdict>& verdicts() const { return verdicts_; }
@@ -109,13 +112,13 @@ class Box : public std::enable_shared_from_this<Box> {
   const std::string id_, tenant_;
   Policy policy_;
   SecretGrants secrets_;
-  std::map<std::string, Needles> needles_;  // of hosts spoken to since secrets_ changed
+  std::map<std::string, Needles> needles_;  // by host, of requests since secrets_ changed
   SyntheticNames names_;
-  std::unique_ptr<Authority> authority_;  // made when first needed
+  std::unique_ptr<Authority> authority_;  // created on first use
   std::set<Connection*> connections_;
   std::vector<std::shared_ptr<Acceptor>> acceptors_;
   std::shared_ptr<asio::ip::udp::socket> dns_;
-  asio::steady_timer room_;  // cancelled when there may be room for a connection
+  asio::steady_timer room_;  // cancelled when another connection may be allowed
   asio::steady_timer patrol_;
   std::deque<Verdict> verdicts_;
   std::chrono::steady_clock::time_point log_window_;

@@ -13,18 +13,18 @@ namespace sandgate::egress {
 Fd open_byte_count(const std::string& path) {
   const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
   Fd file = check_fd(open(path.c_str(), flags, 0600), "open byte count");
-  // Room beforehand: a full disk must not end the process that writes through memory.
+  // Allocate now: writing through a mapping on a full disk would kill the process with SIGBUS.
   const int failure = posix_fallocate(file.get(), 0, sizeof(int64_t));
   if (failure != 0) throw StepError("make byte count", failure);
   return file;
 }
 
-// By a call and not through memory: the other process could take the file from under a mapping.
+// Not through a mapping: the other process could truncate the file, and the access would fault.
 int64_t read_byte_count(const std::string& path) {
   const Fd file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file && errno == ENOENT) return 0;
   int64_t count = 0;
-  // A count taken for less than it is would be charged for twice.
+  // Too low a count would make the same bytes be charged twice.
   if (!file || pread(file.get(), &count, sizeof count, 0) != sizeof count)
     throw StepError("read byte count", errno);
   return count;

@@ -6,15 +6,16 @@
 
 namespace sandgate::egress {
 
-// How many bytes one sandbox sent and received: a number in a small file, shared by the process
-// that counts and the node that asks. It outlives both, so that neither's death loses a byte.
+// The number of bytes that a sandbox has sent, in a small file shared by the egress process, which
+// counts, and the node, which reads. The file outlives both, so that no crash loses a count.
 
-// The file at `path`, made when it is missing. Throws StepError.
+// Opens the file at `path`, creating it if it is missing. Throws StepError.
 Fd open_byte_count(const std::string& path);
-// What it says now; 0 when nothing ever counted there. Throws StepError.
+// Returns the current count; 0 when there is no file. Throws StepError.
 int64_t read_byte_count(const std::string& path);
 
-// The side that counts, from one thread. Throws StepError.
+// The writing side of a count, through a shared mapping of the file. The constructor throws
+// StepError.
 class ByteCount {
  public:
   explicit ByteCount(Fd file);

@@ -9,7 +9,7 @@ constexpr uint8_t kHandshake = 22, kClientHello = 1;
 constexpr size_t kRecordHeader = 5, kMaxRecord = 16384;
 constexpr uint16_t kServerName = 0, kAlpn = 16, kEncryptedClientHello = 0xfe0d;
 
-// Cuts pieces off the front; `bad` once something did not fit.
+// Reads fields from the front of a buffer; bad() once a field exceeded it.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -27,7 +27,7 @@ class Reader {
     rest_.remove_prefix(count);
     return piece;
   }
-  // A field with its length in front, as all of TLS has them.
+  // A TLS vector: its length in `width` bytes, then its content.
   std::string_view field(size_t width) { return bytes(number(width)); }
 
   bool empty() const { return rest_.empty(); }
@@ -61,7 +61,7 @@ std::optional<std::string> server_name(std::string_view extension) {
 
 bool read_extension(size_t type, std::string_view content, ClientHello& hello) {
   if (type == kServerName) {
-    // Two names, or one that is no host name, could mean different things to different readers.
+    // Other parsers could interpret two names, or an invalid host name, differently.
     if (hello.server_name) return false;
     hello.server_name = server_name(content);
     return hello.server_name.has_value();
@@ -82,7 +82,7 @@ HelloResult parse_body(std::string_view body) {
   reader.field(2);  // cipher suites
   reader.field(1);  // compression
   HelloResult result{HelloState::complete, {}};
-  if (!reader.bad() && reader.empty()) return result;  // as before TLS 1.0's extensions
+  if (!reader.bad() && reader.empty()) return result;  // extensions are optional
   Reader extensions(reader.field(2));
   while (!extensions.empty()) {
     const size_t type = extensions.number(2);
@@ -94,7 +94,7 @@ HelloResult parse_body(std::string_view body) {
   return result;
 }
 
-// What the handshake records so far carry, and whether a record is still open.
+// The handshake bytes of the records received so far.
 struct Gathered {
   std::string handshake;
   HelloState state = HelloState::incomplete;
@@ -116,7 +116,7 @@ Gathered gather(std::string_view bytes) {
     gathered.handshake.append(bytes.substr(kRecordHeader, length));
     if (bytes.size() < kRecordHeader + length) return gathered;
     bytes.remove_prefix(kRecordHeader + length);
-    // Complete already: what follows is not part of the hello.
+    // The hello is complete; ignore the records that follow.
     if (gathered.handshake.size() >= 4 &&
         gathered.handshake.size() >=
             4 + Reader(std::string_view(gathered.handshake).substr(1)).number(3))

@@ -7,7 +7,7 @@
 
 namespace sandgate::egress {
 
-// What the first flight of a TLS client says in clear.
+// The plaintext fields of a TLS ClientHello.
 struct ClientHello {
   std::optional<std::string> server_name;  // lower case; a valid host name
   std::vector<std::string> protocols;  // ALPN
@@ -21,11 +21,11 @@ struct HelloResult {
   ClientHello hello;  // when complete
 };
 
-// Longest first flight that is waited for: post-quantum key shares need more than one segment.
+// Maximum length of a ClientHello; post-quantum key shares need more than one segment.
 inline constexpr size_t kMaxHelloBytes = 32 * 1024;
 
-// Looks at all bytes a client has sent so far; the hello may be split over segments and records.
-// incomplete beyond kMaxHelloBytes is malformed. Reads nothing outside `bytes`.
+// Parses all bytes that a client has sent so far; the hello may be split over segments and records.
+// A hello still incomplete beyond kMaxHelloBytes is malformed. Reads nothing outside `bytes`.
 HelloResult parse_client_hello(std::string_view bytes);
 
 }  // namespace sandgate::egress

@@ -6,20 +6,21 @@
 #include "local/namespaces/fd.hpp"
 #include "providers/sandbox.hpp"
 
-// Between the node and its egress process: a seqpacket socket pair, each packet a JSON object and
-// up to eight descriptors. The node sends {seq, verb, id, …}; the egress process answers {ack:
-// seq}, and later {again: id} when it had no room for the doors of that sandbox.
+// The protocol between the node and its egress process, over a seqpacket socket pair. Each packet
+// is a JSON object with up to eight descriptors. The node sends {seq, verb, id, …}; the egress
+// process answers {ack: seq}. When it lacked descriptors for a sandbox's sockets, it later sends
+// {again: id} to have that sandbox attached again.
 namespace sandgate::egress {
 
 struct ControlMessage {
   Json body;
   std::vector<Fd> fds;
-  bool lost = false;  // there were descriptors, and no room for them
+  bool lost = false;  // the descriptors were dropped, because this process has too many open
 };
 
-// Blocks while the other side does not read. Throws Error(unavailable).
+// Sends a packet; blocks while the peer's queue is full. Throws Error(unavailable).
 void send_control(int socket, const Json& body, const std::vector<int>& fds = {});
-// The next packet, waited for; empty when the other side is gone or talks nonsense.
+// Receives the next packet; blocks. Empty when the peer is gone or the packet is malformed.
 std::optional<ControlMessage> receive_control(int socket);
 
 Json network_json(const NetworkPolicy& network);

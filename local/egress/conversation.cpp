@@ -11,7 +11,8 @@ constexpr std::string_view kConnected = "HTTP/1.1 200 Connection established\r\n
 
 using ConnectionPtr = std::shared_ptr<Connection>;
 
-// Of what the proxy is asked for; what the policy lets through becomes the connection's target.
+// Checks the target of a proxy request against the policy. An allowed target becomes the
+// connection's.
 Refusal judge_target(Connection& connection, const std::optional<Target>& target,
                      std::string_view way) {
   if (!target) return {400, "malformed"};
@@ -51,7 +52,8 @@ Task<void> serve_request(ConnectionPtr connection, PlainStream& client, Received
   const auto authority = take_authority(head, "http://");
   const auto target = authority ? target_from(*authority, kHttpPort) : std::nullopt;
   Refusal refusal = judge_target(*connection, target, "http");
-  // A name that ends TLS at the proxy is never spoken to in clear with its placeholder's header.
+  // The Host header must agree with the target that was judged. Secrets are never put into plain
+  // HTTP.
   if (!refusal && !is_for(head, *target, kHttpPort)) {
     refusal = {403, "other_host"};
     note_refusal(*connection, "http", refusal.reason);
@@ -95,7 +97,7 @@ Task<void> serve_any(std::shared_ptr<Connection> connection) {
   boost::system::error_code failure;
   const auto local = connection->client.local_endpoint(failure);
   if (failure) co_return;
-  // Refusals end with a reset: the program sees a refused connection, not an empty answer.
+  // Refuse with a reset, so that the program sees a failed connection instead of an empty answer.
   connection->client.set_option(asio::socket_base::linger(true, 0), failure);
   auto address = local.address();
   if (address.is_v6() && address.to_v6().is_v4_mapped())

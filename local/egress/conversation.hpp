@@ -5,8 +5,8 @@
 
 namespace sandgate::egress {
 
-// What happens on a connection that a program inside has made: to the proxy, which is told where
-// to go, and to any address that is routed to us, which says where by itself.
+// Serve a connection made by a program inside: to the HTTP proxy, which is told its target, or to
+// any routed address, where the target follows from the address.
 Task<void> serve_proxy(std::shared_ptr<Connection> connection);
 Task<void> serve_any(std::shared_ptr<Connection> connection);
 

@@ -11,7 +11,8 @@
 namespace sandgate::egress {
 namespace {
 
-// For 64 lookups with a few files and sockets each, orders on their way, and serve's connections.
+// Descriptors for 64 lookups with a few files and sockets each, queued orders, and serve's
+// connections.
 constexpr size_t kReserve = 1024;
 constexpr std::chrono::minutes kBetweenWarnings{1};
 

@@ -37,7 +37,7 @@ Task<std::string_view> dial(std::shared_ptr<Connection> connection, Target targe
   if (reachable.empty()) co_return "private_address";
   if (reachable.size() > kMaxTries) reachable.resize(kMaxTries);
   for (const auto& address : reachable) {
-    // While names were looked up, the rule may have gone or the sandbox ended.
+    // The rule may have been withdrawn, or the sandbox ended, during the lookup.
     if (connection->ended || !box.policy().allows(target)) co_return "ended";
     boost::system::error_code ignored;
     connection->upstream.close(ignored);

@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kHeader = 12;
 constexpr size_t kMaxName = 255, kMaxLabel = 63;
 constexpr uint16_t kClassIn = 1, kTypeOpt = 41;
-constexpr uint16_t kSafePayload = 1232;  // fits every path's MTU without fragments
+constexpr uint16_t kSafePayload = 1232;  // never fragmented, as it fits the minimum MTU of IPv6
 constexpr uint8_t kResponse = 0x80, kOpcode = 0x78, kTruncated = 0x02, kRecursionDesired = 0x01;
 constexpr uint8_t kRecursionAvailable = 0x80;
 
@@ -22,8 +22,8 @@ void put_word(std::string& out, uint16_t value) {
   out.push_back(static_cast<char>(value & 0xff));
 }
 
-// An uncompressed name at `at`, which moves behind it. A question has nothing to point back to,
-// so a compression pointer here is malformed.
+// Reads an uncompressed name at `at` and advances `at` behind it. A compression pointer is
+// malformed: nothing precedes a question that it could point to.
 std::optional<std::string> read_name(std::string_view message, size_t& at) {
   std::string name;
   const size_t begin = at;
@@ -34,7 +34,7 @@ std::optional<std::string> read_name(std::string_view message, size_t& at) {
       return std::nullopt;
     if (!name.empty()) name.push_back('.');
     for (const char c : message.substr(at, length)) {
-      // A dot inside a label would read as two labels in the rule's words.
+      // Rules would take a dot inside a label for the end of the label.
       if (c == '.' || c == '\0') return std::nullopt;
       name.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
     }
@@ -43,7 +43,7 @@ std::optional<std::string> read_name(std::string_view message, size_t& at) {
   return std::nullopt;
 }
 
-// The payload size of an OPT record directly behind the question; other records are ignored.
+// Reads the payload size of an OPT record directly after the question; ignores other records.
 uint16_t payload_limit(std::string_view message, size_t at, uint16_t additional) {
   if (additional == 0 || at + 5 > message.size() || message[at] != 0 ||
       word(message, at + 1) != kTypeOpt)

@@ -8,8 +8,8 @@
 
 namespace sandgate::egress {
 
-// What a sandbox may ask its resolver: one question, class IN. Everything else is refused before
-// any name is looked at.
+// A question to a sandbox's resolver: exactly one per message, of class IN. Other messages are
+// refused before their names are considered.
 struct DnsQuestion {
   uint16_t id = 0;
   bool recursion_desired = false;
@@ -35,15 +35,15 @@ struct DnsRefusal {
   DnsCode code = DnsCode::format_error;
 };
 
-// Either a question we may consider, or how to refuse the message, or neither (drop it: shorter
-// than a header, or itself an answer). Reads nothing outside `message`.
+// A parsed message: a question, or a refusal to send, or neither when the message must be dropped
+// (shorter than a header, or itself a response). Parsing reads nothing outside `message`.
 struct DnsParsed {
   std::optional<DnsQuestion> question;
   std::optional<DnsRefusal> refusal;
 };
 DnsParsed parse_dns_query(std::string_view message);
 
-// Answers. `ttl_seconds` is how long a resolver inside may keep the address.
+// Encode responses. `ttl_seconds` is how long a resolver inside may cache the address.
 std::string dns_refusal(const DnsRefusal& refusal);
 std::string dns_answer(const DnsQuestion& question, DnsCode code);  // without records
 std::string dns_answer_v4(const DnsQuestion& question, const std::array<uint8_t, 4>& address,

@@ -11,7 +11,7 @@ constexpr size_t kMaxMessage = 4096;
 constexpr int kMaxStreamQuestions = 64, kMaxQuestionsPerSecond = 500;
 constexpr std::chrono::seconds kStreamPatience{10};
 
-// How many questions a second are answered at all; the rest is dropped as by a full network.
+// Rate limit of UDP queries per second; queries beyond it are dropped, as on a congested network.
 class Pace {
  public:
   bool take() {
@@ -44,7 +44,7 @@ std::string dns_reply(Box& box, std::string_view message) {
     box.note(shown ? question.name : "(not a host name)", "dns", false, "no_rule");
     return dns_answer(question, DnsCode::no_such_name);
   }
-  // No service records either: they could carry the keys of an encrypted hello.
+  // No HTTPS or SVCB records: they could carry keys for an encrypted ClientHello.
   if (question.type != kTypeA) return dns_answer(question, DnsCode::ok);
   return dns_answer_v4(question, bytes_of(box.names().address_of(question.name)), kTtlSeconds);
 }

@@ -5,12 +5,13 @@
 
 namespace sandgate::egress {
 
-// Answers a sandbox's questions about names without asking anybody: names that a rule may allow
-// get a synthetic address, all others do not exist. Ends when the socket is closed.
+// Answer a sandbox's DNS queries, over UDP or TCP, without any upstream resolver: a name that some
+// rule may allow gets a synthetic IPv4 address, all others do not exist. serve_dns() ends when the
+// socket is closed, serve_dns_stream() with the connection or after 64 queries.
 Task<void> serve_dns(std::shared_ptr<Box> box, std::shared_ptr<asio::ip::udp::socket> socket);
 Task<void> serve_dns_stream(std::shared_ptr<Connection> connection);
 
-// The answer to one message; empty: none is due.
+// Returns the response to one message; empty when the message must be dropped.
 std::string dns_reply(Box& box, std::string_view message);
 
 }  // namespace sandgate::egress

@@ -38,7 +38,7 @@ void trust_public_authorities(asio::ssl::context& tls, const std::string& more) 
   Reachable reachable(settings.at("private_cidrs").get<std::vector<std::string>>());
   const size_t descriptors = raise_descriptor_limit(kMostDescriptors);
   lock_down(settings.at("uid").get<uid_t>());
-  Lookups lookups(loop, {});  // only now: the filter holds for threads made later
+  Lookups lookups(loop, {});  // after lock_down(), which does not cover threads started before
   const auto room = std::make_shared<DescriptorRoom>(descriptors);
   log::info("egress process ready",
             {{"descriptors", descriptors}, {"connections", room->connections()}});
@@ -47,7 +47,7 @@ void trust_public_authorities(asio::ssl::context& tls, const std::string& more) 
   spawn_detached(loop.get_executor(), [&] { return server.obey(); });
   spawn_detached(loop.get_executor(), [&] { return server.listen(); });
   loop.run();
-  _exit(0);  // here: what still hangs in a lookup must not hold the end up
+  _exit(0);  // without waiting for threads that block in a lookup
 }
 
 }  // namespace

@@ -2,11 +2,12 @@
 
 namespace sandgate::egress {
 
-// Descriptors that the process starts with besides the standard streams.
+// Descriptors that the egress process starts with, besides the standard streams.
 inline constexpr int kControlFd = 3, kListenerFd = 4, kSettingsFd = 5;
 
-// The process that carries bytes between sandboxes and the world; started by the node, it ends
-// with it. The settings are JSON in a file: {uid, serve_uid, private_cidrs, authorities}.
+// Runs the egress process, which forwards connections of sandboxes to the outside. The node starts
+// it, and it exits when the node does. kSettingsFd is a file with JSON: {uid, serve_uid,
+// private_cidrs, authorities}. Does not return.
 int run_egress();
 
 }  // namespace sandgate::egress

@@ -26,7 +26,8 @@ std::string peeked(Socket& socket) {
   return bytes;
 }
 
-// All that is there, once it is more than `have` bytes; no more than that when the client ended.
+// Waits for more than `have` bytes and returns all bytes in the socket; no more than `have` when
+// the client has closed.
 Task<std::string> peek_beyond(Socket& socket, size_t have) {
   wake_at(socket, have + 1);
   auto waiting = readable(socket);

@@ -6,13 +6,14 @@
 
 namespace sandgate::egress {
 
-// Looks at what a client sends first and leaves it in the socket. Whoever calls cuts the connection
-// when this takes too long.
+// These functions read what a client sends first and leave it in the socket. They have no timeout;
+// the connection's idle timeout ends them.
 
-// incomplete: the client went away.
+// Returns `incomplete` when the client closes first.
 Task<HelloResult> peek_hello(Socket& client);
 
-// What a connection to any other port begins with; a server may speak first.
+// The protocol at the start of a connection to a port without a known protocol; `other` when the
+// server sends first.
 enum class FirstWords { tls, http, other };
 Task<FirstWords> peek_first_words(Socket& client, Socket& upstream);
 

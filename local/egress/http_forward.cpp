@@ -9,7 +9,7 @@ constexpr std::chrono::seconds kBodyPatience{600};
 constexpr size_t kBuffer = 16 * 1024;
 constexpr std::string_view kSwitching = "HTTP/1.1 101";
 
-// Fields that are about this hop alone.
+// Hop-by-hop fields, which are not forwarded.
 bool is_for_the_hop(const std::string& lower_name) {
   constexpr std::array kNames{"connection", "keep-alive", "proxy-connection", "proxy-authorization",
                               "te",         "trailer",    "upgrade"};
@@ -28,7 +28,7 @@ std::string head_text(const RequestHead& head, bool plain_answer) {
                               : "Connection: close\r\n\r\n");
 }
 
-// Both directions of one exchange; each ends the other by cutting the connection.
+// A request and its response, forwarded concurrently; the end of either cuts the connection.
 struct Exchange {
   Exchange(std::shared_ptr<Connection> of, Stream& client, Stream& upstream, RequestHead request,
            Mask mask)
@@ -44,7 +44,8 @@ struct Exchange {
     connection->count_sent(bytes.size());
     return upstream.write(bytes);
   }
-  // Takes of `bytes` what belongs to the body; false when the body is malformed.
+  // Sets `used` to the length of the prefix of `bytes` that belongs to the body. Returns false when
+  // the body is malformed.
   bool take(std::string_view bytes, size_t& used) {
     used = bytes.size();
     if (head.body == BodyKind::chunked) {
@@ -72,7 +73,7 @@ struct Exchange {
   ChunkedBody chunks;
   uint64_t sent = 0;
   bool switched = false;
-  asio::steady_timer answered;  // fires when the answer has begun
+  asio::steady_timer answered;  // expires when the response has begun
 };
 
 Task<void> Exchange::carry_request(std::string rest) {
@@ -98,7 +99,7 @@ Task<void> Exchange::carry_request(std::string rest) {
   co_await std::move(carrying);
 }
 
-// After a switch of protocols the client's bytes are its own affair.
+// After a protocol switch the client's bytes are forwarded unparsed.
 Task<void> Exchange::carry_on(std::string rest) {
   std::array<char, kBuffer> buffer;
   for (;;) {

@@ -9,23 +9,24 @@
 
 namespace sandgate::egress {
 
-// A request's head, and what came behind it.
+// A request's head, and the bytes received after it.
 struct Received {
-  HeadResult result;  // incomplete: the other end went away
+  HeadResult result;  // incomplete: the client has closed
   std::string rest;
 };
 Task<Received> read_head(Stream& from);
 
-// Answers instead of the upstream: a JSON document with one word for the program inside.
+// Sends a response in place of the upstream's: JSON with the reason, a single word, and the target.
 Task<void> refuse(Stream& to, int status, std::string target, std::string_view reason);
 
-// Whether the request is for exactly this target: its Host field says so, and its request line
-// names no other.
+// Whether the request is for this target: its request line is in origin form (or OPTIONS *), and
+// its Host field names the target, if that is a name.
 bool is_for(const RequestHead& head, const Target& target, uint16_t default_port);
 
-// Sends one request to the connected upstream and its answer back, then ends the connection: the
-// next request is judged on a connection of its own. Bytes behind the body are dropped; a
-// WebSocket that the upstream accepts is carried on. Both streams outlive the call.
+// Forwards one request to the connected upstream and its response back, masked, then ends the
+// connection, so that every request is judged on a connection of its own. Bytes after the body are
+// dropped. A WebSocket that the upstream accepts is relayed until it ends. Both streams outlive the
+// call.
 Task<void> forward(std::shared_ptr<Connection> connection, Stream& client, Stream& upstream,
                    RequestHead head, std::string rest, Mask mask);
 

@@ -69,7 +69,7 @@ const char* read_length(std::string_view value, RequestHead& head) {
   return nullptr;
 }
 
-// Whether a field is a list that has this word.
+// Whether a field's comma-separated list contains this word.
 bool has_word(const HeaderField& field, std::string_view wanted) {
   for (std::string_view rest = field.value; !rest.empty();) {
     const size_t end = std::min(rest.find(','), rest.size());
@@ -79,7 +79,7 @@ bool has_word(const HeaderField& field, std::string_view wanted) {
   return false;
 }
 
-// What decides where the request ends and whom it is for may be said once.
+// Fields that decide where the request ends or which host it is for may occur only once.
 const char* check_framing(RequestHead& head) {
   size_t hosts = 0, lengths = 0, codings = 0;
   bool upgrade_is_meant = false;
@@ -158,15 +158,15 @@ std::optional<std::string> take_authority(RequestHead& head, std::string_view sc
 }
 
 std::optional<bool> looks_like_http(std::string_view bytes) {
-  // Servers forgive empty lines before a request.
+  // Servers accept empty lines before a request.
   while (!bytes.empty() && (bytes.front() == '\r' || bytes.front() == '\n')) bytes.remove_prefix(1);
   const auto line = bytes.substr(0, bytes.find_first_of("\r\n"));
   const bool printable =
       std::all_of(line.begin(), line.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
   if (!printable || (!line.empty() && !is_token_character(line.front()))) return false;
   if (line.size() < bytes.size()) return line.find(" HTTP/") != std::string_view::npos;
-  // More is waited for only where a method is written as all methods are: other protocols have
-  // words without an end of line.
+  // Wait for more only after an upper-case method: a client of another protocol may have sent a
+  // word without a line end and wait for the server.
   const auto method = line.substr(0, line.find(' '));
   const bool may_be = std::all_of(method.begin(), method.end(),
                                   [](char c) { return (c >= 'A' && c <= 'Z') || c == '-'; });

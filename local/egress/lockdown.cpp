@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kSocketType = 0xf;  // without SOCK_CLOEXEC and SOCK_NONBLOCK
 
-// Kernel arguments of 32 bits arrive in 64-bit registers, whose upper half must not decide.
+// 32-bit arguments arrive in 64-bit registers whose upper half the kernel ignores.
 constexpr uint64_t kLow = 0xffffffff;
 
 class Filter {
@@ -42,7 +42,7 @@ class Filter {
   std::unique_ptr<void, void (*)(void*)> context_;
 };
 
-// No packets of one's own making, and of netlink what tells a machine's addresses.
+// No raw packets, and of netlink only the protocol that lists the machine's addresses.
 void allow_sockets(Filter& filter) {
   for (const uint64_t family : {AF_INET, AF_INET6}) {
     for (const uint64_t type : {SOCK_STREAM, SOCK_DGRAM})
@@ -50,7 +50,7 @@ void allow_sockets(Filter& filter) {
                  {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, family),
                   SCMP_A1(SCMP_CMP_MASKED_EQ, kSocketType, type)});
   }
-  // How name services of some machines are asked.
+  // Some machines' name services use unix sockets (nscd, systemd-resolved).
   filter.add(SCMP_ACT_ALLOW, "socket", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_UNIX)});
   filter.add(SCMP_ACT_ALLOW, "socket",
              {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_NETLINK),
@@ -61,15 +61,15 @@ void refuse_calls() {
   Filter filter;
   for (const char* name : kAllowedCalls) filter.add(SCMP_ACT_ALLOW, name);
   allow_sockets(filter);
-  // Threads, and neither processes nor namespaces. The flags of clone3 a filter cannot see; without
-  // it clone is used.
+  // Threads only, no processes or namespaces. A filter cannot see the flags of clone3; when that is
+  // missing, the C library falls back to clone.
   filter.add(SCMP_ACT_ALLOW, "clone", {SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)});
   filter.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
   filter.load();
 }
 
-// Where name resolution, trust and the libraries that they load are read from. Whole directories:
-// the files in them are replaced while we run.
+// The directories of name resolution, certificate trust and the libraries that they load. Whole
+// directories, because files in them may be replaced while the process runs.
 std::vector<std::string> readable_places() {
   std::vector<std::string> places{"/etc", "/usr", "/lib", "/lib64"};
   std::error_code missing;

@@ -3,11 +3,12 @@
 
 namespace sandgate::egress {
 
-// Gives up everything that carrying bytes does not need, for good: becomes `uid` without groups or
-// capabilities, cannot gain any, cannot be traced, leaves no core, and makes only the system calls
-// of a list, so no program, process, namespace, mount, packet or BPF program. Where the kernel has
-// Landlock it opens only the files that name resolution and trust need, for reading. Holds for
-// threads made later. Throws StepError.
+// Drops irrevocably all privileges that forwarding bytes does not need: the process becomes `uid`
+// without groups or capabilities, cannot gain any or be traced, dumps no core, and may make only
+// the system calls of kAllowedCalls, so it starts no programs or processes and uses no namespaces,
+// mounts, raw packets or BPF. With Landlock it may open only the directories that name resolution
+// and certificate trust need, for reading. Applies to the calling thread and threads it starts
+// later. Throws StepError.
 void lock_down(uid_t uid);
 
 }  // namespace sandgate::egress

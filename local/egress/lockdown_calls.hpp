@@ -1,6 +1,6 @@
 #pragma once
-// Which system calls the egress process may make, by name; a name this architecture lacks is
-// skipped.
+// The system calls that the egress process may make, by name; names unknown to this architecture
+// are skipped.
 namespace sandgate::egress {
 
 inline constexpr const char* kAllowedCalls[] = {
@@ -21,7 +21,7 @@ inline constexpr const char* kAllowedCalls[] = {
     "sendto",
     "setsockopt",
     "shutdown",
-    // what is open, and the files of name resolution and of trust
+    // open descriptors, and the files of name resolution and certificate trust
     "access",
     "close",
     "dup",
@@ -76,7 +76,7 @@ inline constexpr const char* kAllowedCalls[] = {
     "timerfd_create",
     "timerfd_gettime",
     "timerfd_settime",
-    // threads and signals of its own
+    // its own threads and signals
     "exit",
     "exit_group",
     "futex",

@@ -12,9 +12,10 @@ namespace sandgate::egress {
 
 using Addresses = HostAddresses;
 
-// Looks names up for all sandboxes. A lookup blocks its thread and cannot be called off, and whose
-// name it is decides how long: so a sandbox and a tenant have only so many of the threads,
-// sandboxes take turns, and nobody waits beyond a deadline. To be called on the loop's thread.
+// Queue of name lookups for all sandboxes, run on a thread pool. A lookup blocks its thread, cannot
+// be cancelled, and the owner of the looked-up name can make it slow. So threads per sandbox and
+// per tenant are limited, sandboxes take turns, and callers wait at most `patience`. To be used on
+// the loop's thread only.
 class Lookups {
  public:
   using Find = std::function<Addresses(const std::string& name)>;  // called on the threads
@@ -28,14 +29,15 @@ class Lookups {
 
   Lookups(asio::io_context& loop, Limits limits, Find find = host_addresses);
 
-  // No value: no answer in time.
+  // Returns the addresses of a name, none when it does not exist; empty when no answer came in
+  // time.
   Task<std::optional<Addresses>> addresses_of(Asker asker, std::string name);
 
  private:
   struct Lookup {
     Lookup(asio::io_context& loop, std::string name) : name(std::move(name)), over(loop) {}
     const std::string name;
-    asio::steady_timer over;  // at the deadline, or cancelled when found
+    asio::steady_timer over;  // expires at the deadline, cancelled when found
     std::optional<Addresses> found;
   };
   using LookupPtr = std::shared_ptr<Lookup>;
@@ -56,10 +58,10 @@ class Lookups {
   asio::io_context& loop_;
   const Limits limits_;
   const Find find_;
-  Queues queues_;  // by sandbox: those that wait or are looked up for
-  std::map<std::string, size_t> tenants_;  // how many lookups each has under way
+  Queues queues_;  // by sandbox, of those with waiting or running lookups
+  std::map<std::string, size_t> tenants_;  // running lookups of each
   size_t running_ = 0;
-  std::string last_;  // whose turn it was
+  std::string last_;  // the sandbox that had the last turn
   asio::thread_pool threads_;
 };
 

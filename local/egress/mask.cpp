@@ -55,7 +55,7 @@ void Mask::say(size_t place) {
     if (search.step(said)) hide(search);
 }
 
-// What overlaps with the one before is hidden already.
+// The part that overlaps with the previous match is hidden already.
 void Mask::hide(Search& search) {
   const size_t begin = places_.size() - search.needle->value.reveal().size();
   for (size_t i = std::max(search.hidden, begin); i < places_.size(); ++i) bytes_[places_[i]] = '*';

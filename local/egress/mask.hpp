@@ -10,8 +10,8 @@
 
 namespace sandgate::egress {
 
-// A value to look for, with what makes the search linear whatever is in it and in the text: how
-// much of its beginning each of its beginnings ends with.
+// A value to search for, with the failure function of Knuth-Morris-Pratt, which makes the search
+// linear for any text: for each prefix, the length of its longest proper prefix that is a suffix.
 struct Needle {
   explicit Needle(Secret text);
 
@@ -20,26 +20,26 @@ struct Needle {
 };
 using Needles = std::vector<std::shared_ptr<const Needle>>;
 
-// Hides values in what an upstream answers, so that one that echoes its requests tells nothing:
-// each byte of a value becomes '*', so no length changes, also where the answer's chunks cut it.
-// Best effort: it sees literal values only. Takes time in proportion to what passes: the loop is
-// everybody's, and a tenant may have made both the values and the answer.
+// Streaming filter that hides secret values in an upstream's response, in case it echoes requests.
+// Each byte of a value becomes '*', so no length changes, even when chunks split the value. Best
+// effort: it finds literal values only. The time is linear in the bytes, because one loop serves
+// all sandboxes and a tenant may control both the values and the response.
 class Mask {
  public:
   Mask() = default;  // hides nothing
   explicit Mask(Needles values);
 
-  std::string pass(std::string_view bytes);  // may keep the end back
-  std::string rest();  // what was kept back
+  std::string pass(std::string_view bytes);  // returns masked bytes; may hold back the last ones
+  std::string rest();  // returns the bytes held back; call it at the end
   bool hides() const { return !searches_.empty(); }
 
  private:
   struct Search {
     std::shared_ptr<const Needle> needle;
-    size_t found = 0;  // of its beginning, at the end of what was said
-    size_t hidden = 0;  // where in places_ the last one ended
+    size_t found = 0;  // length of the value's prefix matched so far
+    size_t hidden = 0;  // index in places_ where the last match ended
 
-    bool step(char next);  // whether that completed it
+    bool step(char next);  // returns whether the byte completes a match
   };
 
   void take(std::string_view bytes);
@@ -49,8 +49,8 @@ class Mask {
 
   std::vector<Search> searches_;
   AnswerFrames frames_;
-  std::string bytes_;  // not passed on yet
-  std::vector<size_t> places_;  // in bytes_, of what is said without framing
+  std::string bytes_;  // received but not returned yet
+  std::vector<size_t> places_;  // indexes in bytes_ of content, without framing
 };
 
 }  // namespace sandgate::egress

@@ -9,7 +9,7 @@
 
 namespace sandgate::egress {
 
-// Where a connection wants to go: a name in lower case, or an address as a rule writes it
+// The target of a connection: a host name in lower case, or an address in the notation of rules
 // ("192.0.2.1", "[2001:db8::1]").
 struct Target {
   std::string host;
@@ -20,18 +20,19 @@ struct Target {
 
 std::string to_string(const Target& target);
 
-// "host:port", or "host" where a default port is given; no user, no path. Empty when it is none.
+// Parses "host:port", or "host" if there is a default port; without user or path. Empty when
+// malformed.
 std::optional<Target> target_from(std::string_view authority,
                                   std::optional<uint16_t> default_port = std::nullopt);
 
-// What one sandbox may reach: the rules of its profile, read once.
+// The parsed egress rules of a sandbox's profile: which targets it may reach.
 class Policy {
  public:
-  Policy() = default;  // nothing
-  explicit Policy(const NetworkPolicy& network);  // throws Error(invalid) for what is no rule
+  Policy() = default;  // allows nothing
+  explicit Policy(const NetworkPolicy& network);  // throws Error(invalid) for a malformed rule
 
   bool allows(const Target& target) const;
-  // Whether any port of this name is allowed, so that the name may be answered at all.
+  // Whether any port of this name is allowed, so that DNS may answer it.
   bool knows(const std::string& name) const;
 
  private:

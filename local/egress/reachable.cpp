@@ -17,7 +17,7 @@ namespace {
 
 namespace net = boost::asio::ip;
 
-// What IPv6 writes of an IPv4 address is judged as that.
+// Converts an IPv4-mapped IPv6 address to IPv4.
 net::address unwrapped(const net::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped())
     return net::make_address_v4(net::v4_mapped, address.to_v6());

@@ -7,8 +7,8 @@
 
 namespace sandgate::egress {
 
-// Which addresses may really be dialled, whatever name led there and whatever a rule says: those
-// of the public internet but this machine's own, and the blocks the operator named.
+// The addresses that may be connected to, regardless of names and rules: public addresses except
+// this machine's own, and the blocks that the operator configured.
 class Reachable {
  public:
   Reachable() = default;
@@ -24,7 +24,7 @@ class Reachable {
   std::vector<boost::asio::ip::network_v6> v6_;
 };
 
-// Whether an interface of this machine has the address.
+// Whether an interface of this machine has the address; true when interfaces cannot be listed.
 bool is_own_address(const boost::asio::ip::address& address);
 
 }  // namespace sandgate::egress

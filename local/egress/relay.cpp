@@ -9,10 +9,10 @@ constexpr std::chrono::seconds kRelayPatience{600};
 constexpr size_t kPiece = 256 * 1024;
 constexpr int kPiecesInARow = 16;
 
-// Between two waits a piece is looked at and handed on, so one buffer serves all connections.
+// Shared by all connections: its content is never needed across a suspension.
 std::array<char, kPiece> piece;
 
-// How much of `bytes` the socket took now.
+// The result of a non-blocking send: how many bytes the socket accepted.
 struct Handed {
   size_t bytes = 0;
   bool broken = false;
@@ -31,7 +31,7 @@ Handed hand_on(Socket& to, std::string_view bytes) {
   return handed;
 }
 
-// Takes out of the socket what was looked at before; TCP copies nothing for that.
+// Removes bytes from the socket that were peeked at before; with MSG_TRUNC, TCP copies nothing.
 bool take_out(Socket& from, size_t bytes) {
   while (bytes > 0) {
     const ssize_t taken = recv(from.native_handle(), piece.data(), bytes, MSG_TRUNC);
@@ -42,8 +42,8 @@ bool take_out(Socket& from, size_t bytes) {
   return true;
 }
 
-// What the receiver does not take yet stays in the sender's socket, whose window then closes: a
-// connection that stands still holds none of this process's memory, so no number of them does.
+// Bytes that the receiver does not accept stay in the sender's socket, whose window then closes.
+// So stalled connections use none of this process's memory.
 Task<void> one_way(std::shared_ptr<Connection> connection, Socket& from, Socket& to) {
   constexpr auto kWaited = asio::as_tuple(asio::use_awaitable);
   for (int in_a_row = 0;;) {
@@ -64,7 +64,7 @@ Task<void> one_way(std::shared_ptr<Connection> connection, Socket& from, Socket&
       in_a_row = 0;
       auto [error] = co_await to.async_wait(Socket::wait_write, kWaited);
       if (error) co_return connection->cut();
-    } else if (++in_a_row >= kPiecesInARow) {  // others have their turn
+    } else if (++in_a_row >= kPiecesInARow) {  // yield to other connections
       co_await asio::post(asio::use_awaitable);
       in_a_row = 0;
     }

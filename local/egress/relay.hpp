@@ -5,8 +5,8 @@
 
 namespace sandgate::egress {
 
-// Carries bytes both ways between a connection's client and upstream until both have ended or it
-// is cut. A side that does not read stops the other; what it has yet to read stays in the sockets.
+// Relays bytes between a connection's client and upstream until both directions have ended or the
+// connection is cut. Back-pressure: unread bytes stay in the sending side's socket.
 Task<void> relay(std::shared_ptr<Connection> connection);
 
 }  // namespace sandgate::egress

@@ -9,14 +9,14 @@ namespace {
 
 constexpr std::string_view kBasic = "basic ";
 
-// Each may be replaced by 16 KiB, so a head full of them would take the memory that all share.
+// A value may have 16 KiB, so a head full of placeholders could exhaust the shared memory.
 constexpr size_t kMostPlaces = 8;
-// How all placeholders begin.
+// Length of the prefix that all placeholders have in common.
 constexpr size_t kStart = 4;
 
 using Grants = std::vector<const SecretGrant*>;
 
-// Those whose values belong in this header of a request to the host.
+// The grants for this header of a request to the host.
 Grants grants_for(const SecretGrants& secrets, std::string_view host, const std::string& header) {
   Grants found;
   for (const SecretGrant& grant : secrets.grants) {
@@ -27,10 +27,10 @@ Grants grants_for(const SecretGrants& secrets, std::string_view host, const std:
   return found;
 }
 
-// Replaces the placeholders of one text, and counts them.
+// Replaces the placeholders in the fields of one request, and counts them.
 class Placing {
  public:
-  // Whether there was one. The text is read once: a value is never taken for a placeholder.
+  // Returns whether there were any. Inserted values are skipped, never searched for placeholders.
   bool put_into(std::string& text, const Grants& grants) {
     const std::string start = grants.front()->placeholder.substr(0, kStart);
     bool found = false;
@@ -49,7 +49,7 @@ class Placing {
     }
     return found;
   }
-  // The credential that tells a value from now on, if it is one.
+  // Returns the encoded credential if it contains a value now, else an empty secret.
   Secret put_into_basic(std::string& field, const Grants& grants) {
     if (lower_case(field.substr(0, kBasic.size())) != kBasic) return {};
     auto credential = base64_decode(std::string_view(field).substr(kBasic.size()));

@@ -24,7 +24,7 @@ SecretGrants grants_from(const Json& params) {
     if (secrets.grants.size() == kMaxGrants) throw Error::invalid("/grants", "are too many");
     SecretGrant grant{text_of(item, "name"), text_of(item, "host"), text_of(item, "header"),
                       text_of(item, "placeholder"), Secret(text_of(item, "value"))};
-    // It becomes part of a request's head.
+    // These bytes would break the request head that the value is put into.
     if (grant.value.reveal().find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos)
       throw Error::invalid("/grants", "holds a value that is no header's");
     secrets.grants.push_back(std::move(grant));
@@ -97,7 +97,7 @@ void Server::attach(const std::string& id, ControlMessage message) {
   boxes_.emplace(id, std::move(box));
 }
 
-// Out of descriptors: what this costs is the way out of one sandbox for a while.
+// This process lacks descriptors: the sandbox has no egress until the node attaches it again.
 void Server::ask_again(const std::string& id) {
   log::error("no descriptors for a sandbox's way out", {{"sandbox", id}});
   spawn_detached(around_.loop.get_executor(), [this, id]() -> Task<void> {
@@ -143,7 +143,7 @@ Task<void> Server::converse(wire::Stream stream) {
 
 Box& Server::box_of(const Json& params) {
   const std::string id = text_of(params, "id");
-  // The node told of it before it told serve, but on the other socket.
+  // The node's order to attach it was sent before serve heard of it, but on the other socket.
   if (!boxes_.contains(id)) obey_waiting();
   const auto found = boxes_.find(id);
   if (found == boxes_.end()) throw Error::not_found("sandbox", id);

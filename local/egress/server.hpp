@@ -9,20 +9,21 @@
 
 namespace sandgate::egress {
 
-// What the egress process is told: by the node, which sandboxes there are and what they may reach;
-// by serve, what their secrets are. Knows nothing when it starts and keeps nothing but the counts
-// of bytes.
+// Control server of the egress process. The node tells it which sandboxes exist and what they may
+// reach; serve gives it their secrets. It starts without state and persists only byte counts.
 class Server {
  public:
-  // `control` is the node's socket, `listener` the unix socket that serve connects to.
+  // `control` is the node's socket, `listener` the unix socket that serve connects to. Only root
+  // and `serve_uid` may use the latter.
   Server(Surroundings around, Fd control, Fd listener, uid_t serve_uid);
 
-  // Serves until the node is gone.
+  // Handles the node's orders; stops the loop when the node is gone.
   Task<void> obey();
+  // Accepts serve's connections, forever.
   Task<void> listen();
 
  private:
-  bool obey_waiting();  // every order that is there already; false: the node is gone
+  bool obey_waiting();  // handles all queued orders; false when the node is gone
   void handle(ControlMessage message);
   void attach(const std::string& id, ControlMessage message);
   void ask_again(const std::string& id);

@@ -50,7 +50,7 @@ Task<bool> TlsStream::write(std::string_view bytes) {
   co_return !error;
 }
 
-// Only our half: the other end's answer is not waited for.
+// Sends close_notify without waiting for the peer's.
 Task<void> TlsStream::finish() {
   SSL_set_shutdown(tls_.native_handle(), SSL_RECEIVED_SHUTDOWN);
   co_await tls_.async_shutdown(kResult);

@@ -11,14 +11,14 @@ namespace sandgate::egress {
 
 using Socket = asio::ip::tcp::socket;
 
-// Bytes to and from one side of a connection, in clear or through TLS. One may read while another
-// writes. Failures are values: whoever speaks with hostile ends expects them.
+// A byte stream to one side of a connection, plain or over TLS. One coroutine may read while
+// another writes. Failures are returned, not thrown, because they are normal with untrusted peers.
 class Stream {
  public:
   virtual ~Stream() = default;
-  virtual Task<size_t> read(std::span<char> into) = 0;  // 0: the end, orderly or not
-  virtual Task<bool> write(std::string_view bytes) = 0;  // all of them; false: broken
-  virtual Task<void> finish() = 0;  // nothing more will be written
+  virtual Task<size_t> read(std::span<char> into) = 0;  // 0: end of stream or failure
+  virtual Task<bool> write(std::string_view bytes) = 0;  // writes all; false on failure
+  virtual Task<void> finish() = 0;  // ends the sending direction
 };
 
 class PlainStream : public Stream {
@@ -35,9 +35,9 @@ class PlainStream : public Stream {
 class TlsStream : public Stream {
  public:
   TlsStream(Socket& socket, asio::ssl::context& context) : tls_(socket, context) {}
-  // Shakes hands with a client; false when that failed.
+  // Performs the handshake with a client; false on failure.
   Task<bool> accept();
-  // Shakes hands with a server that must prove to be `host`.
+  // Performs the handshake with a server and verifies its certificate for `host`; false on failure.
   Task<bool> connect(std::string host);
   Task<size_t> read(std::span<char> into) override;
   Task<bool> write(std::string_view bytes) override;

@@ -12,7 +12,7 @@ uint32_t SyntheticNames::address_of(const std::string& name) {
     by_address_.erase(entries_.back().address);
     entries_.pop_back();
   }
-  // Far more addresses than names: one given up is not given again soon.
+  // There are far more addresses than names, so an evicted address is not reused soon.
   while (by_address_.contains(kBase + next_) || (next_ & 0xff) == 0 || (next_ & 0xff) == 0xff)
     next_ = (next_ + 1) % kCount;
   const uint32_t address = kBase + next_;

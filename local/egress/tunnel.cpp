@@ -12,7 +12,8 @@ constexpr std::chrono::seconds kFirstWordsPatience{15}, kSilencePatience{600};
 
 using ConnectionPtr = std::shared_ptr<Connection>;
 
-// Empty: the client may speak TLS to the target. `needs_name` where every client of today says it.
+// Returns the reason to refuse a ClientHello, empty if it is fine. With `needs_name` (port 443) the
+// client must speak TLS and send a server name.
 std::string_view wrong_with(const HelloResult& result, const Target& target, bool needs_name) {
   switch (result.state) {
     case HelloState::incomplete:
@@ -24,20 +25,20 @@ std::string_view wrong_with(const HelloResult& result, const Target& target, boo
     case HelloState::complete:
       break;
   }
-  // An encrypted hello is no proof of another name: browsers send one, of noise, to every server.
-  // Without a name beside it there is nothing to judge it by.
+  // An encrypted hello does not imply another name: browsers send a random one to every server. But
+  // without a plain server name beside it, the target cannot be checked.
   if (!result.hello.server_name && result.hello.encrypted_hello) return "encrypted_hello";
   if (!result.hello.server_name) return needs_name ? "no_server_name" : "";
   return *result.hello.server_name == target.host ? "" : "other_server_name";
 }
 
-// What is answered from here on must arrive, so no reset ends the connection.
+// Lets the connection end without a reset, so that the responses sent from here on arrive.
 void end_in_order(Connection& connection) {
   boost::system::error_code ignored;
   connection.client.set_option(asio::socket_base::linger(false, 0), ignored);
 }
 
-// Dials unless that was done before. False: there is no upstream, and the log says why.
+// Connects the upstream unless it is connected. On failure logs the reason and returns false.
 Task<bool> have_upstream(ConnectionPtr connection) {
   if (connection->upstream.is_open()) co_return true;
   auto dialling = dial(connection, *connection->target);
@@ -88,14 +89,15 @@ Task<void> speak_http(ConnectionPtr connection) {
   co_await std::move(forwarding);
 }
 
-// Also one whose request line names the host, as servers are to accept it; both namings count.
+// As is_for(), but also accepts a request line in absolute form, as servers must. Its authority
+// must name the target, too.
 bool is_for_host(RequestHead& head, const Target& target) {
   const auto authority = take_authority(head, "https://");
   if (authority && target_from(*authority, kHttpsPort) != target) return false;
   return is_for(head, target, kHttpsPort);
 }
 
-// Of a request that is let through, `placed` says what was put into its head.
+// Checks a request and puts secrets into its head; `placed` describes them.
 Refusal judge_and_place(HeadResult& request, Connection& connection, PlacedSecrets& placed) {
   const Target& target = *connection.target;
   if (request.state == HeadState::malformed) return {400, request.reason};
@@ -104,7 +106,7 @@ Refusal judge_and_place(HeadResult& request, Connection& connection, PlacedSecre
   return {403, placed.wrong};
 }
 
-// False: the log says why.
+// Connects the upstream and its TLS. On failure logs the reason and returns false.
 Task<bool> have_tls_upstream(ConnectionPtr connection, TlsStream& upstream) {
   auto dialling = have_upstream(connection);
   const bool connected = co_await std::move(dialling);
@@ -115,7 +117,7 @@ Task<bool> have_tls_upstream(ConnectionPtr connection, TlsStream& upstream) {
   co_return trusted;
 }
 
-// One request over TLS that ends here: the only place where a secret's value is put in.
+// Forwards one request over TLS terminated here: the only place where secret values are inserted.
 Task<void> speak_for_client(ConnectionPtr connection, TlsStream& client) {
   auto reading = read_head(client);
   Received received = co_await std::move(reading);

@@ -8,19 +8,20 @@ namespace sandgate::egress {
 
 inline constexpr uint16_t kHttpPort = 80, kHttpsPort = 443;
 
-// Why something is not carried out: one word, which the log and the program inside are told.
+// The reason why a request is not carried out, a single word for the log and the program inside.
 struct Refusal {
-  int status = 0;  // of the answer
-  std::string_view reason;  // "": nothing is refused
+  int status = 0;  // of the HTTP response
+  std::string_view reason;  // "": not refused
 
   explicit operator bool() const { return !reason.empty(); }
 };
-// In the log of what the connection's sandbox reached for; `way`: tcp, tls, http or connect.
+// Logs a refusal of the connection's target; `way` is tcp, tls, http or connect.
 void note_refusal(Connection& connection, std::string_view way, std::string_view reason);
 
-// What a connection carries to its target, which the policy lets through, and back, until one side
-// ends. What was judged is held to: TLS and HTTP must name the target, on ports whose protocol is
-// known before anything is dialled; where a secret is granted for a host, TLS ends here.
+// Connects a connection to its target, which the policy has allowed, and relays until one side
+// ends. TLS and HTTP must name the same target: on ports 443 and 80 this is checked before
+// connecting, on others if the client speaks one of them. On port 443, TLS is terminated here for
+// hosts with a granted secret.
 Task<void> tunnel(std::shared_ptr<Connection> connection);
 
 }  // namespace sandgate::egress
