@@ -15,7 +15,7 @@
 namespace sandgate {
 namespace {
 
-// The kernel's record of an open file, without what it leads to, takes some 200 on every kernel.
+// A lower bound: the kernel's struct file alone takes about 200 bytes.
 constexpr int64_t kLeastBytesOfAFile = 128;
 
 std::optional<int64_t> number_in(const std::string& path) {
@@ -24,7 +24,7 @@ std::optional<int64_t> number_in(const std::string& path) {
   return in >> value ? std::optional(value) : std::nullopt;
 }
 
-// A setting takes its value in one call.
+// A sysctl file must be written in one call.
 bool write_number(const std::string& path, int64_t value) {
   const Fd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   const std::string text = std::to_string(value) + "\n";
@@ -37,7 +37,7 @@ int64_t files_that_fit_into_memory() {
   return static_cast<int64_t>(info.totalram) * info.mem_unit / kLeastBytesOfAFile;
 }
 
-// Control groups can be told not to count them: then the machine's limit is all there is.
+// With nokmem, control groups do not count open files, and only the machine's limit bounds them.
 std::string why_files_are_kept(const std::string& kernel_options) {
   std::ifstream in(kernel_options);
   for (std::string option; in >> option;) {

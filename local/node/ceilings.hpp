@@ -6,25 +6,24 @@
 
 namespace sandgate {
 
-// What all programs of a machine share and no control group divides among sandboxes: open files,
-// process numbers, terminals. A sandbox's own limits (memory, which each open file takes some of;
-// processes; terminals) end what it takes long before the kernel has to, so the machine's may be as
-// high as they go. Where they are low, a few sandboxes can take all that there is from the others,
-// the gateway and the host.
+// A machine-wide kernel limit that no control group divides among sandboxes: open files, process
+// numbers, terminals. Each sandbox has limits of its own (memory, which also bounds open files;
+// processes; terminals), so the machine's limits may be as high as possible. When they are low, a
+// few sandboxes can exhaust them for all others, the gateway and the host.
 class Ceiling {
  public:
   struct Setting {
     std::string name;
     std::string sysctl;
     std::string path;
-    int64_t enough, most;
-    std::string kept_because;  // why it has to stay as it is; empty: it may be raised
+    int64_t enough, most;  // a value below `enough` is raised to `most`
+    std::string kept_because;  // why it must not be raised; empty: it may
   };
   enum class Lifted { was_enough, raised, refused };
 
   explicit Ceiling(Setting setting) : setting_(std::move(setting)) {}
 
-  // To the most, where it is not enough.
+  // Raises the limit to `most` if it is below `enough`.
   Lifted lift() const;
   ProbeResult probe() const;
   const std::string& sysctl() const { return setting_.sysctl; }
@@ -33,10 +32,10 @@ class Ceiling {
   const Setting setting_;
 };
 
-// `proc`: in tests, where else to look.
+// All limits. `proc` is the mount point of procfs.
 std::vector<Ceiling> ceilings(const std::string& proc = "/proc");
 
-// Lifts all, as systemd does with the first two at boot, and logs once what was and could not be.
+// Raises all limits, as systemd does with the first two at boot, and logs those raised and refused.
 void lift_ceilings();
 std::vector<ProbeResult> probe_ceilings();
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostIdle = 8;
 
-// A node that ended since, or said something that nobody asked for.
+// An idle connection is stale when the node has closed it or sent unsolicited data.
 bool is_stale(int socket) {
   char byte;
   return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
@@ -22,8 +22,8 @@ bool is_stale(int socket) {
 
 }  // namespace
 
-// Connections on which nothing is under way. As descriptors: each caller has an executor of its
-// own.
+// The pool of idle connections. They are kept as descriptors, because each caller has an executor
+// of its own.
 class NodeClient::Idle {
  public:
   Fd take() {

@@ -8,15 +8,16 @@
 
 namespace sandgate {
 
-// Asks a node. A call has a connection to itself, which ends with it when it is cancelled; after an
-// answer a few are kept for later calls. A node that is away fails a call at once with
-// Error(unavailable). Thread-safe.
+// Client of a node's socket. Each call uses a connection exclusively; up to 8 idle connections are
+// kept for reuse. Cancelling a call closes its connection. When the node is not running, a call
+// fails at once with Error(unavailable). Thread-safe.
 class NodeClient {
  public:
   explicit NodeClient(std::string socket_path);
   ~NodeClient();
 
-  // The result of a verb. `progress` hears the lines of long ones. Throws the node's Error.
+  // Returns the result of a verb. `progress` is called with each progress line of a long-running
+  // verb. Throws the node's Error. No timeout.
   Task<Json> call(std::string verb, Json params = Json::object(),
                   std::function<void(std::string_view)> progress = nullptr) const;
 

@@ -11,7 +11,7 @@ namespace sandgate {
 namespace {
 
 constexpr int64_t kUsualFloor = int64_t{1} << 30;
-constexpr int64_t kUsualPart = 20;  // of the file system at most
+constexpr int64_t kUsualPart = 20;  // the usual floor is at most 1/20 of the file system
 
 int64_t kernel_setting(const char* path) {
   std::ifstream in(path);

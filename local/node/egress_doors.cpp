@@ -46,7 +46,7 @@ Fd bound(int type, uint16_t port) {
   return made;
 }
 
-// For both families: an IPv4 connection shows up as a mapped address.
+// Serves both families: IPv4 connections have IPv4-mapped addresses.
 Fd bound_for_any() {
   Fd made = open_socket(AF_INET6, SOCK_STREAM);
   const int off = 0;
@@ -60,14 +60,14 @@ Fd bound_for_any() {
   return made;
 }
 
-// What must reach us: a name as its synthetic address, an address as itself.
+// Blocks to be routed to the doors: synthetic addresses for names, and addresses of rules.
 std::set<std::string> routes_of(const NetworkPolicy& network) {
   std::set<std::string> routes{kSyntheticRange};
   if (network.fallback == NetworkDefault::allow) return {"0.0.0.0/0", "::/0"};
   for (const std::string& text : network.allow) {
     const auto rule = network_rule_from(text);
     if (!rule || rule->host.starts_with("*.") || host_name_from(rule->host)) continue;
-    // The namespace's own loopback stays what it is.
+    // The namespace's loopback is not redirected.
     if (rule->host.starts_with("127.") || rule->host.starts_with("[::1]")) continue;
     const bool v6 = rule->host.starts_with('[');
     routes.insert(v6 ? rule->host.substr(1, rule->host.size() - 2) : rule->host);
@@ -75,7 +75,8 @@ std::set<std::string> routes_of(const NetworkPolicy& network) {
   return routes;
 }
 
-// A thread is enough to be elsewhere: it ends there. Whatever it throws is thrown here.
+// Runs `work`, which changes the thread's network namespace, on a thread of its own. Rethrows what
+// it throws.
 template <class F>
 void in_thread(F work) {
   std::exception_ptr failure;

@@ -4,26 +4,26 @@
 
 namespace sandgate {
 
-// Sockets that listen inside a sandbox's network namespace, for a process outside to serve.
+// Listening sockets inside a sandbox's network namespace, to be served by a process outside.
 struct EgressDoors {
   Fd dns_udp, dns_tcp;  // 127.0.0.1:53
   Fd proxy;  // 127.0.0.1:3128
-  Fd any;  // takes TCP connections to every routed address that is not loopback
-  Fd steering;  // keeps `any` fed while it is open
+  Fd any;  // accepts TCP connections to every routed address that is not loopback
+  Fd steering;  // of steer_to(); directs connections to `any` while it is open
 };
 
 inline constexpr char kProxyUrl[] = "http://127.0.0.1:3128";
 
-// Opens the doors in the running namespaces of the process that `pidfd` names, and routes to
-// them what the policy can mean: synthetic addresses, blocks that rules name, or everything. The
-// rest of the world stays without a route. Throws StepError.
+// Opens the sockets in the network namespace of the process `pidfd`, and routes to them what the
+// policy may allow: synthetic addresses, address blocks of rules, or everything. Other addresses
+// have no route. Throws StepError.
 EgressDoors open_egress_doors(int pidfd, const NetworkPolicy& network);
 
-// Only the routes: from one policy to another.
+// Changes only the routes, from one policy's to another's. Throws StepError.
 void change_egress_routes(int pidfd, const NetworkPolicy& before, const NetworkPolicy& after);
 
-// The same in a namespace made for the purpose; empty when this machine can do it all, else the
-// step that failed and why.
+// Tries open_egress_doors() in a temporary namespace. Returns "" when this machine supports it,
+// else the step that failed and why.
 std::string try_egress_doors();
 
 }  // namespace sandgate

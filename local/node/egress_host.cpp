@@ -68,7 +68,7 @@ void EgressHost::keep_running(std::stop_token stop) {
   }
 }
 
-// Until it ends. The lock is released while nothing is heard.
+// Handles the process's packets until it ends. The lock is released while waiting for packets.
 void EgressHost::live_with(std::unique_lock<std::mutex>& lock) {
   for (const auto& [id, attached] : attached_) tell_of(id, attached);
   const int control = process_.control.get();
@@ -100,7 +100,7 @@ std::optional<uint64_t> EgressHost::tell(Json order, const std::vector<int>& fds
   try {
     egress::send_control(process_.control.get(), order, fds);
   } catch (const Error&) {
-    kill(process_.pid, SIGKILL);  // the next one is told everything
+    kill(process_.pid, SIGKILL);  // the restarted process is told everything
     return std::nullopt;
   }
   return last_told_;
@@ -116,7 +116,7 @@ void EgressHost::tell_of(const std::string& id, const Attached& attached) {
         attached.byte_count.get()});
 }
 
-// One that does not obey is ended: closed is better than open by mistake.
+// Kills a process that does not confirm in time, so that no withdrawn rule stays in force.
 void EgressHost::wait_for(std::unique_lock<std::mutex>& lock, std::optional<uint64_t> order) {
   if (!order) return;
   const pid_t asked = process_.pid;

@@ -14,32 +14,32 @@
 
 namespace sandgate {
 
-// Whether the policy lets anything out at all.
+// Whether the policy allows any target.
 bool has_way_out(const NetworkPolicy& network);
-// Whether a sandbox needs its place in the egress process: secrets are kept there, also while its
-// policy lets nothing out.
+// Whether a sandbox must be attached to the egress process: because its policy allows something, or
+// because it has secrets, which are kept there.
 bool wants_way_out(const SandboxOrder& order);
 
-// The way out of the sandboxes of one node: keeps an egress process running and tells it which
-// sandboxes may reach what. Works on sandboxes that run already. While that process is down nothing
-// gets out; a new one takes up where it ended, without the secrets, which serve gives it again.
-// Thread-safe.
+// Supervises the egress process of a node: keeps it running and tells it which running sandboxes
+// may reach what. While the process is down, sandboxes reach nothing. A restarted process is told
+// all sandboxes again; serve gives it their secrets again. Thread-safe.
 class EgressHost {
  public:
   explicit EgressHost(const NodeSettings& settings);
   ~EgressHost();
 
-  // Why this machine offers no way out; empty when it does.
+  // Why this machine does not support egress; empty when it does.
   const std::string& missing() const { return missing_; }
 
-  // Opens the sandbox of `record`, whose first process `pidfd` names; what it carries is counted in
-  // the file `byte_count`, where a count of earlier goes on. Throws StepError (EADDRINUSE: a
-  // program inside, or the process of an earlier node, has a door's port), Error(unsupported).
+  // Attaches the sandbox of `record`, whose first process is `pidfd`. Bytes it sends are added to
+  // the count in the file `byte_count`. Throws StepError (EADDRINUSE: a program inside, or the
+  // process of an earlier node, has a door's port) and Error(unsupported).
   void attach(const JournalRecord& record, int pidfd, const std::string& byte_count);
-  // Another policy for an attached one, in force when this returns: what it does not allow is cut.
-  // Throws Error(not_found, unavailable).
+  // Changes the policy of an attached sandbox. When this returns, connections that it does not
+  // allow are cut: an egress process that does not confirm within 5 s is killed. Throws
+  // Error(not_found) and StepError.
   void change(const std::string& id, int pidfd, const NetworkPolicy& network);
-  void detach(const std::string& id);  // unknown ids are fine
+  void detach(const std::string& id);  // unknown ids are ignored
   bool is_attached(const std::string& id) const;
 
  private:
@@ -53,7 +53,7 @@ class EgressHost {
   void keep_running(std::stop_token stop);
   void live_with(std::unique_lock<std::mutex>& lock);
   void hear(const Json& packet);
-  // With the lock held; empty when no process is there to be told.
+  // Sends an order and returns its number; empty when no process runs. Called with mutex_ held.
   std::optional<uint64_t> tell(Json order, const std::vector<int>& fds = {});
   void tell_of(const std::string& id, const Attached& attached);
   void wait_for(std::unique_lock<std::mutex>& lock, std::optional<uint64_t> order);
@@ -64,7 +64,7 @@ class EgressHost {
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, Attached> attached_;
-  EgressProcess process_;  // pid 0: none now
+  EgressProcess process_;  // pid 0: not running
   uint64_t last_told_ = 0, last_done_ = 0;
   std::jthread keeper_;
 };

@@ -17,7 +17,7 @@ constexpr int kControlBuffer = 4 << 20;
 pid_t spawn_self(const Handover& handover) {
   return handover.spawn("/proc/self/exe", {"sandgate", "egress"},
                         {"PATH=/usr/sbin:/usr/bin:/sbin:/bin",
-                         // A thread hangs in a lookup no longer.
+                         // Bounds how long a lookup blocks its thread.
                          "RES_OPTIONS=timeout:2 attempts:2"});
 }
 
@@ -31,7 +31,7 @@ EgressProcess start_egress(int listener, const Json& settings) {
   const Fd theirs(pair[1]);
   for (const int end : pair)
     setsockopt(end, SOL_SOCKET, SO_SNDBUFFORCE, &kControlBuffer, sizeof kControlBuffer);
-  const timeval patience{5, 0};  // of the node with a process that does not listen
+  const timeval patience{5, 0};  // for a process that does not read its orders
   setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   const Fd file = text_memfd("egress", settings.dump());
   const Fd null = check_fd(open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");

@@ -6,14 +6,14 @@
 
 namespace sandgate {
 
-// A running egress process and the socket to it.
+// A running egress process and its control socket.
 struct EgressProcess {
   pid_t pid = 0;
   Fd control;
 };
 
-// Starts this very program again as `egress`, with one end of a control socket, the listener that
-// serve talks to, and the settings; nothing else of ours is open in it. Throws StepError.
+// Starts this program again as `egress`, with one end of a control socket, the listener for serve
+// and the settings; it inherits no other descriptors. Throws StepError.
 EgressProcess start_egress(int listener, const Json& settings);
 
 }  // namespace sandgate

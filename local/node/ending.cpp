@@ -1,4 +1,4 @@
-// How a supervisor's sandboxes are ended, by whoever asks or by themselves.
+// How a supervisor's sandboxes end, on request or by themselves.
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -18,8 +18,8 @@ constexpr std::chrono::seconds kEndPatience{5};
 
 void kill_process(int pidfd) { syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0); }
 
-// Also for processes that are not our children: a pidfd is readable once its process is dead,
-// and the first process of a pid namespace dies last.
+// Works for processes that are not children, too: a pidfd is readable once its process is dead. The
+// first process of a pid namespace dies last.
 bool wait_gone(int pidfd) {
   pollfd watched{pidfd, POLLIN, 0};
   bool gone = poll(&watched, 1, kKillTimeoutMs) == 1;
@@ -33,7 +33,7 @@ bool wait_gone(int pidfd) {
 void Supervisor::stop(Live& live) {
   if (!live.pidfd) return;
   kill_process(live.pidfd.get());
-  if (live.record.paused) thaw(live.record.cgroups);  // the frozen do not die
+  if (live.record.paused) thaw(live.record.cgroups);  // frozen processes do not die
   if (!wait_gone(live.pidfd.get())) throw Error(ErrorCode::timeout, "the sandbox does not end");
 }
 
@@ -52,7 +52,8 @@ void Supervisor::end(const LivePtr& live) {
   if (halt(live)) post_([this, live] { remove_traces(live); });
 }
 
-// The journal entry goes last: until then a later supervisor would sweep what is left.
+// The journal entry is removed after the other traces, so that after a crash a later supervisor
+// removes the rest.
 void Supervisor::remove_traces(const LivePtr& live) {
   std::lock_guard busy(live->busy);
   const JournalRecord& record = live->record;
@@ -71,7 +72,7 @@ void Supervisor::remove_traces(const LivePtr& live) {
   sandboxes_.erase(record.id);
 }
 
-// A copy under way stops soon; what a disk has yet to write may take longer.
+// Setting `ending` stops a copy soon; writeback of a disk may take longer.
 std::pair<Supervisor::LivePtr, std::unique_lock<std::timed_mutex>> Supervisor::hold_to_end(
     const std::string& id) const {
   LivePtr live = lookup(id);
@@ -88,13 +89,13 @@ void Supervisor::kill(const std::string& id) {
 
 std::optional<SandboxMetrics> Supervisor::finish(const std::string& id) {
   const auto [live, busy] = hold_to_end(id);
-  if (!live || !lookup(id)) return ends_.find(id);  // also when somebody else was faster
+  if (!live || !lookup(id)) return ends_.find(id);  // unknown, or ended by another thread
   stop(*live);
   SandboxMetrics counted;
   counted.cpu_micros = cgroups_->cpu_micros(live->record.cgroups);
   counted.egress_bytes = egress::read_byte_count(byte_count_of(id));
   counted.sampled_at = clock_.now();
-  // Before it can be missed.
+  // Before the sandbox is gone, so that its usage is never missing.
   ends_.remember(id, counted);
   end(live);
   return counted;
@@ -111,7 +112,7 @@ void Supervisor::on_exit(const std::string& id) {
   });
 }
 
-// Once is enough: what was killed dies sooner or later, and then its exit is reported.
+// Each sandbox is ended once only: when a killed one dies later, the watcher reports its exit.
 void Supervisor::end_expired() {
   std::vector<std::string> expired;
   {

@@ -25,7 +25,7 @@ std::map<std::string, SandboxMetrics> read_half(const std::string& path) {
       const Json json = Json::parse(line);
       half[json.at("id").get<std::string>()] = metrics_from(json.at("counted"));
     } catch (const std::exception&) {
-      // the last line of a node that was killed while it wrote: nobody was told of that end
+      // an incomplete line of a node killed while writing it; that end was never reported
     }
   }
   return half;
@@ -48,7 +48,7 @@ void Ends::begin_half() {
 }
 
 void Ends::remember(const std::string& sandbox, const SandboxMetrics& counted) {
-  // It begins with the end of whatever line a killed node left half written.
+  // The leading newline ends an incomplete line that a killed node may have left.
   const std::string line =
       "\n" + Json{{"id", sandbox}, {"counted", to_json(counted)}}.dump() + "\n";
   const std::lock_guard lock(mutex_);

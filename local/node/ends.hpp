@@ -9,17 +9,17 @@
 
 namespace sandgate {
 
-// What sandboxes that were ended had counted, as of their end: for serve, which may have gone
-// before it could write that down. On disk as a line each in one of two files, so that it outlives
-// the node; the older half goes when the newer is full. Thread-safe.
+// A log of the final usage of ended sandboxes, for a serve that was down when they ended. It is
+// kept in two files with a line per sandbox, so that it survives the node; when the newer file is
+// full, the older one is dropped. Thread-safe.
 class Ends {
  public:
-  static constexpr size_t kHalf = 20'000;  // sandboxes; some hours of a busy machine
+  static constexpr size_t kHalf = 20'000;  // sandboxes per file; some hours of a busy machine
 
-  // Reads what an earlier node left in `directory`, which is made.
+  // Creates `directory` if needed and reads the files of an earlier node.
   explicit Ends(std::string directory, size_t half = kHalf);
 
-  // Kept once it returns. Throws Error(unavailable) when it cannot be.
+  // Appends an entry, which survives the node's end. Throws Error(unavailable) when writing fails.
   void remember(const std::string& sandbox, const SandboxMetrics& counted);
   std::optional<SandboxMetrics> find(const std::string& sandbox) const;
 
@@ -31,7 +31,7 @@ class Ends {
   const size_t half_;
   mutable std::mutex mutex_;
   Counted newer_, older_;
-  Fd file_;  // the newer half's
+  Fd file_;  // of the newer half
 };
 
 }  // namespace sandgate

@@ -5,8 +5,8 @@
 
 namespace sandgate {
 
-// Runs what it is given on the pool, where nobody waits for it: what that throws is logged and ends
-// nothing else. The pool outlives it.
+// Returns a function that runs work on the pool in the background. What the work throws is logged
+// and otherwise ignored. The pool outlives the function.
 std::function<void(std::function<void()>)> errands_on(asio::thread_pool& pool);
 
 }  // namespace sandgate

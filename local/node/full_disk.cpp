@@ -1,4 +1,4 @@
-// How a supervisor keeps what was acknowledged while the disk that all share fills up.
+// How a supervisor keeps acknowledged data from being lost when the host's disk fills up.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ void Supervisor::check_copy(const std::atomic<bool>& stop) const {
   if (space_.below_floor()) throw StepError("copy disk", ENOSPC);
 }
 
-// The file system itself tells what it lost; the layers over it do not.
+// Syncs the disk's own file system, which reports write errors; the overlay over it does not.
 void Supervisor::flush_disk(const Live& live) const {
   const Fd root = live.disk ? Fd(openat(live.disk.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
                             : open_root(live.record);
@@ -37,8 +37,8 @@ void Supervisor::flush_disk(const Live& live) const {
   check(syncfs(root.get()), "flush disk");
 }
 
-// From now on uploads wait for their place; those acknowledged until now get theirs while there is
-// some.
+// While space is scarce, uploads are synced before they are acknowledged. When it becomes scarce,
+// the data acknowledged before is flushed while there still is space.
 void Supervisor::watch_space() {
   const bool scarce = space_.scarce();
   if (scarce && !scarce_.exchange(true)) {

@@ -5,7 +5,7 @@
 
 namespace sandgate {
 
-// Adopted bases need not lie on our grid.
+// Adopted bases need not be aligned with the node's own ranges.
 bool IdRanges::overlaps(uint32_t base) const {
   auto after = taken_.lower_bound(base);
   if (after != taken_.end() && *after - base < kIdRange) return true;

@@ -5,13 +5,13 @@
 
 namespace sandgate {
 
-// Hands out host id ranges, each to one sandbox at a time. Thread-safe.
+// Allocator of host id ranges, each used by one sandbox at a time. Thread-safe.
 class IdRanges {
  public:
   IdRanges(uint32_t first, uint32_t count) : first_(first), count_(count) {}
 
-  uint32_t take();  // the lowest free range's base; throws Error(no_capacity) when all are taken
-  void adopt(uint32_t base);  // taken by a sandbox from before; may lie outside our own ranges
+  uint32_t take();  // returns the base of the lowest free range; throws Error(no_capacity)
+  void adopt(uint32_t base);  // marks a range of an adopted sandbox; may be outside first..count
   void release(uint32_t base);
 
  private:

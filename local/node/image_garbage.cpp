@@ -12,7 +12,7 @@ std::vector<std::string> collect_images(const NodeSettings& settings, ImageStore
   const std::string directory = sandboxes_dir(settings);
   if (std::filesystem::is_directory(directory)) {
     for (const JournalRecord& record : Journal(directory).read_all()) {
-      // Of a broken entry nobody can say what it uses: better nothing goes than too much.
+      // The image of a broken entry is unknown and could be any.
       if (record.image.empty()) return {};
       used.insert(record.image_digest);
     }

@@ -47,12 +47,12 @@ JournalRecord read_entry(const std::filesystem::path& directory) {
   try {
     JournalRecord read = sandbox_record_from(parse_json(text.str()));
     if (read.id == record.id) return read;
-    // On its way to an owner who never heard of it.
+    // A hand_over() that did not finish: the owner was never told, so it is still a seat.
     read.id = record.id;
     read.state = RecordState::waiting;
     return read;
   } catch (const std::exception&) {
-    // half-made: only its traces are to be removed
+    // incomplete: the sandbox can only be removed
   }
   return record;
 }
@@ -106,14 +106,14 @@ JournalRecord sandbox_record_from(const Json& json) {
 
 Journal::Journal(std::string directory) : directory_(std::move(directory)) {
   std::filesystem::create_directories(directory_);
-  chmod(directory_.c_str(), 0711);  // the agents' sockets below are dialled by serve
+  chmod(directory_.c_str(), 0711);  // serve connects to the agents' sockets below
 }
 
 void Journal::write(const JournalRecord& record) const {
   write_to(directory_of(record.id), record);
 }
 
-// Between the two steps it is a seat whose entry names another sandbox: swept when found.
+// After a crash between the two steps the entry does not match its directory, see read_entry().
 void Journal::hand_over(const std::string& seat, const JournalRecord& record) const {
   write_to(directory_of(seat), record);
   if (rename(directory_of(seat).c_str(), directory_of(record.id).c_str()) != 0) fail();

@@ -4,8 +4,8 @@
 
 namespace sandgate {
 
-// What a caller learns when a step of making a sandbox failed: no_capacity where the machine has
-// too little left, so that another backend may help, else internal.
+// Converts a failed step of creating a sandbox: no_capacity when the machine lacks resources, so
+// that another backend may be tried, else internal.
 Error to_error(const StepError& failure);
 
 }  // namespace sandgate

@@ -1,4 +1,4 @@
-// How a supervisor's sandboxes are started.
+// How a supervisor creates sandboxes.
 #include <cstring>
 
 #include "gateway/core/log.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kGib = int64_t{1} << 30;
 
-// What the order, the image and the machine say of a sandbox, whichever it is.
+// The part of a launch spec that follows from the order, the image and the machine.
 LaunchSpec launch_spec(const SandboxOrder& order, const ImageInfo& image,
                        const Capabilities& machine) {
   LaunchSpec spec;
@@ -48,11 +48,11 @@ JournalRecord Supervisor::create(const SandboxOrder& order) {
   check_order(order);
   require_space();
   const OpenImage image = open_image(order);
-  const bool own = !order.snapshot.empty() || !order.workspace.empty();  // nothing waits for it
+  const bool own = !order.snapshot.empty() || !order.workspace.empty();  // no seat can serve it
   if (own) return launch(order, image, Owner::known);
   const LivePtr seat = take_seat(order, image.info);
   auto record = seat ? hand_over(seat, order, image.info) : std::nullopt;
-  warming_->wake();  // after whoever waits for this one
+  warming_->wake();  // after the hand-over, so as not to delay it
   return record ? *std::move(record) : launch(order, image, Owner::known);
 }
 

@@ -30,7 +30,7 @@ sockaddr_un address_below(const Fd& parent, const std::string& name) {
   return address;
 }
 
-// Who sent the next bytes; 0 when none come.
+// Returns the pid of the sender of the next bytes; 0 when none arrive.
 pid_t next_sender(int socket_fd) {
   char bytes[256];
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
@@ -69,14 +69,14 @@ Fd listen_on(const std::string& directory, const std::string& name, uid_t owner)
   Fd listener = check_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
   check(bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
         "bind socket");
-  // Nobody can connect before listen, so its owner and mode are set in time.
+  // Connections are refused until listen(), so setting owner and mode here is not a race.
   check(fchownat(parent.get(), name.c_str(), owner, static_cast<gid_t>(-1), 0), "socket owner");
   check(fchmodat(parent.get(), name.c_str(), 0600, 0), "socket mode");
   check(listen(listener.get(), 128), "listen");
   return listener;
 }
 
-// Asked twice: a pid that answers before and after it was opened was not another's in between.
+// Asks twice: if the same pid answers before and after pidfd_open, the pid was not reused between.
 Fd open_server_of(const std::string& directory, const std::string& name,
                   std::string_view question) {
   const Fd parent = open_parent(directory);

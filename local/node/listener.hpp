@@ -8,13 +8,14 @@
 
 namespace sandgate {
 
-// A listening unix stream socket at directory/name that only `owner` and root may connect to.
-// Paths longer than a socket address holds are fine. Replaces a socket left behind.
-// Throws StepError.
+// Creates a listening unix stream socket at directory/name that only `owner` and root may connect
+// to. `directory` may be longer than a socket address. Replaces an existing socket. Throws
+// StepError.
 Fd listen_on(const std::string& directory, const std::string& name, uid_t owner);
 
-// The process that answers `question` at the socket directory/name, by the kernel's word and as a
-// pidfd; none when nobody does within two seconds.
+// Returns a pidfd of the process that answers `question` at the socket directory/name, according to
+// the credentials that the kernel attaches to the answer. Empty when no answer comes within two
+// seconds. Throws StepError.
 Fd open_server_of(const std::string& directory, const std::string& name, std::string_view question);
 
 }  // namespace sandgate

@@ -47,7 +47,7 @@ void add_attribute(Request& request, uint16_t type, const void* value, size_t si
   request.header.nlmsg_len += static_cast<uint32_t>(RTA_ALIGN(RTA_LENGTH(size)));
 }
 
-// The kernel's answer, as an errno.
+// Sends a netlink request and returns the kernel's answer as an errno.
 int ask(const Request& request) {
   const Fd netlink =
       check_fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), "netlink");

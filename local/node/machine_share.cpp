@@ -25,9 +25,9 @@ struct Claim {
   fs::path file;
   std::string name, sandboxes;
   uint32_t id_base = 0;
-  std::string wanted_name;  // what was configured when it was made
+  std::string wanted_name;  // as configured when the claim was made
   uint32_t wanted_base = 0;
-  uint32_t id_ranges = NodeSettings().id_ranges;  // how many from id_base on
+  uint32_t id_ranges = NodeSettings().id_ranges;  // number of ranges from id_base on
 };
 
 Json to_json(const Claim& claim) {
@@ -54,7 +54,7 @@ std::optional<Claim> read_claim(const fs::path& file) {
     claim.id_ranges = json.value("id_ranges", claim.id_ranges);
     return claim;
   } catch (const Json::exception&) {
-    return std::nullopt;  // cut off half-way by a crash
+    return std::nullopt;  // incomplete after a crash
   }
 }
 
@@ -68,7 +68,7 @@ bool has_sandboxes(const Claim& claim) {
   return fs::exists(claim.sandboxes, none) && !fs::is_empty(claim.sandboxes, none);
 }
 
-// What others have. Claims that nobody can mean any more are removed.
+// Returns all valid claims and removes those whose node is gone without leaving sandboxes.
 std::vector<Claim> standing_claims(const fs::path& directory) {
   std::vector<Claim> standing;
   for (const auto& entry : fs::directory_iterator(directory)) {
@@ -86,7 +86,7 @@ uint64_t span_of(uint32_t id_ranges) { return uint64_t{id_ranges} * kIdRange; }
 
 uint32_t free_base(const NodeSettings& settings, const std::vector<Claim>& others) {
   const uint64_t span = span_of(settings.id_ranges);
-  // From what is configured upwards, then from where nodes begin that are not told otherwise.
+  // Upwards from the configured base, then from the default base.
   for (const uint32_t first : {settings.id_base, NodeSettings{}.id_base}) {
     for (uint64_t base = first; base + span <= UINT32_MAX; base += span) {
       const auto taken = [&](const Claim& claim) {
@@ -121,7 +121,7 @@ MachineShare claim_share(const NodeSettings& settings, const std::string& direct
   const Fd turn = open_locked(fs::path(directory) / "lock");
   std::vector<Claim> others = standing_claims(directory);
   Claim mine{.name = "",
-             // The place, not what is there: it may be a link.
+             // The last component is not resolved: it may be a symlink to a changing target.
              .sandboxes = fs::weakly_canonical(settings.run_dir) /
                           fs::path(sandboxes_dir(settings)).filename(),
              .wanted_name = settings.name,

@@ -7,17 +7,19 @@
 
 namespace sandgate {
 
-// What of a machine is one node's alone: the name of its control groups, and its span of user ids.
-// A node sweeps whatever it finds there, so two that shared them would end each other's sandboxes.
+// The names and ids of a machine that one node uses exclusively: the name of its control groups and
+// its span of user ids. A node removes unknown sandboxes from both when it starts, so two nodes
+// with the same share would end each other's sandboxes.
 struct MachineShare {
   std::string name;
   uint32_t id_base = 0;
-  Fd claim;  // held while the node runs; what is claimed stays claimed while sandboxes are left
+  Fd claim;  // a lock, held while the node runs; the share stays claimed while it has sandboxes
 };
 
-// The configured name and span, or the next that no other node of this machine has; a node that
-// comes back gets what it had. Claims are files below `directory`, which is made and is root's.
-// Throws Error(no_capacity) when every span is taken, StepError when claims cannot be kept.
+// Claims the configured name and span, or the next that no other node of this machine has claimed.
+// A restarted node gets its former share. Claims are files below `directory`, which is made if
+// needed. Throws Error(no_capacity) when all spans are claimed, StepError when a claim cannot be
+// written.
 MachineShare claim_share(const NodeSettings& settings,
                          const std::string& directory = "/run/sandgate-nodes");
 

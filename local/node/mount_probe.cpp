@@ -14,7 +14,7 @@
 namespace sandgate {
 namespace {
 
-constexpr uint32_t kSomeRange = 1 << 20;  // the kernel asks no more than that it is not 0
+constexpr uint32_t kSomeRange = 1 << 20;  // any base but 0 will do
 
 bool is_loaded(const std::string& type) {
   std::ifstream in("/proc/filesystems");

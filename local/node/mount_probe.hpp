@@ -3,12 +3,12 @@
 
 namespace sandgate {
 
-// Whether the kernel can mount this type of file system; asks it to load the module where that is
-// needed, which only root may.
+// Whether the kernel can mount this type of file system. Loads its module if needed, which only
+// root may.
 bool can_mount(const std::string& type);
 
-// Why files below `directory` (or, while it does not exist, its nearest parent) cannot be shown to
-// sandboxes with ids of their own, as the images must be; empty: they can. For root only.
+// Returns why `directory` (or its nearest existing parent) does not support id-mapped mounts, which
+// sandboxes need of images; empty when it does. For root only.
 std::string id_mapping_lacks(const std::string& directory);
 
 }  // namespace sandgate

@@ -24,7 +24,7 @@
 namespace sandgate {
 namespace {
 
-// Sandboxes that are ended at once. Each waits for what its disk has yet to write.
+// Number of sandboxes ended concurrently. Each end waits for writeback of the sandbox's disk.
 constexpr size_t kEndings = 8;
 
 void make_directories(const NodeSettings& settings) {
@@ -35,7 +35,7 @@ void make_directories(const NodeSettings& settings) {
   chmod(disks_dir(settings).c_str(), 0700);
 }
 
-// Two nodes over one directory would each sweep the other's sandboxes.
+// Two nodes with one directory would end each other's sandboxes.
 Fd lock_run_dir(const NodeSettings& settings) {
   std::string path = settings.run_dir + "/lock";
   Fd lock = check_fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), "open lock file");
@@ -43,7 +43,7 @@ Fd lock_run_dir(const NodeSettings& settings) {
   return lock;
 }
 
-// Also of a start that fails nothing is left.
+// Removes the journal's directory at the end, also when the start fails.
 class JournalDirectory {
  public:
   explicit JournalDirectory(std::string path) : path_(std::move(path)) {
@@ -56,7 +56,7 @@ class JournalDirectory {
   const std::string path_;
 };
 
-// An ordinary account has one id and no control groups of others in reach.
+// An unprivileged node has a single id and cannot reach other nodes' control groups.
 MachineShare share_of_machine(const NodeSettings& settings) {
   if (geteuid() != 0) return {settings.name, settings.id_base, {}};
   return claim_share(settings);
@@ -67,7 +67,8 @@ Fd listen_for_serve(const NodeSettings& settings) {
   return listen_on(path.parent_path(), path.filename(), settings.serve_uid);
 }
 
-// A trial sandbox is part of it. What fails here fails again at every start.
+// Creates the supervisor, which also starts a trial sandbox. An Error here would recur at every
+// start, hence the advice.
 std::unique_ptr<Supervisor> make_supervisor(const NodeSettings& settings,
                                             asio::thread_pool& endings) {
   try {
@@ -80,7 +81,7 @@ std::unique_ptr<Supervisor> make_supervisor(const NodeSettings& settings,
 
 void serve_until_told(const NodeSettings& settings) {
   asio::io_context loop(1);
-  // First: a start that is to be given up leaves no more than one that succeeded.
+  // Before the supervisor starts, so that a signal during the start ends the node in order.
   asio::signal_set signals(loop, SIGTERM, SIGINT);
   signals.async_wait([&](boost::system::error_code, int) { loop.stop(); });
   asio::thread_pool pool(settings.workers), endings(kEndings);
@@ -101,10 +102,10 @@ void serve_until_told(const NodeSettings& settings) {
 
 int run_node(NodeSettings settings) {
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGHUP, SIG_IGN);  // what a reload changes is the worker's
+  signal(SIGHUP, SIG_IGN);  // only serve reloads its settings
   signal(SIGCHLD, SIG_DFL);
   umask(022);
-  // An ordinary account serves itself.
+  // Without privileges, serve must run as the same account.
   if (geteuid() != 0) settings.serve_uid = geteuid();
   require_machine(settings);
   try {

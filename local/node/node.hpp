@@ -3,10 +3,10 @@
 
 namespace sandgate {
 
-// The privileged process: makes and ends sandboxes for whoever serve's user is, adopting at start
-// what an earlier one left running. Returns 0 when told to stop by SIGTERM or SIGINT (sandboxes
-// live on), 1 with a logged reason for what may be better at the next start. Throws Error when this
-// machine cannot run sandboxes, with what to do about it.
+// Runs the node, the privileged process that creates and ends sandboxes for serve's user. At start
+// it adopts sandboxes that an earlier node left running. Returns 0 after SIGTERM or SIGINT
+// (sandboxes keep running), 1 after logging a failure that may be gone at the next start. Throws
+// Error, with a remedy, when this machine cannot run sandboxes.
 int run_node(NodeSettings settings);
 
 }  // namespace sandgate

@@ -7,21 +7,21 @@
 
 namespace sandgate {
 
-// What a node is asked to make.
+// A request to a node to create a sandbox.
 struct SandboxOrder {
   std::string id, tenant_id, image;
   Resources resources;
   std::chrono::seconds ttl{600};
   std::map<std::string, std::string> env;
   NetworkPolicy network;
-  bool has_secrets = false;  // their values are given to the egress process, not to the node
+  bool has_secrets = false;  // the values go to the egress process, never to the node
   bool allow_root = false, allow_debug = false;
-  std::string workspace;  // directory of this machine shown as /workspace; empty: none
+  std::string workspace;  // host directory mounted at /workspace; empty: none
   bool workspace_writable = false;
-  std::string snapshot;  // whose disk it starts with; empty: an empty one
+  std::string snapshot;  // whose disk it starts with; empty: an empty disk
 };
 
-// How its programs start: what the image sets, and over it what was asked for.
+// The environment of the sandbox's programs: the order's variables override the image's.
 inline std::map<std::string, std::string> env_over(
     const std::map<std::string, std::string>& image_env, const SandboxOrder& order) {
   std::map<std::string, std::string> env = order.env;

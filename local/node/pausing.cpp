@@ -52,13 +52,14 @@ void Supervisor::resume(const std::string& id) {
   thaw(live->record.cgroups);
 }
 
-// At adoption: as the journal says, whatever an interrupted pause, resume or snapshot left.
+// On adoption, freezes or thaws the sandbox according to the journal: a pause, resume or snapshot
+// may have been interrupted.
 void Supervisor::restore_pause(const JournalRecord& record) const {
   if (!record.paused) return thaw(record.cgroups);
   try {
     stand_still(record);
   } catch (const Error&) {
-    // It runs on although it should not, which is said above; a restart must not end it.
+    // stand_still() has logged it. The sandbox runs on, because a restart must not end it.
   }
 }
 

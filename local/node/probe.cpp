@@ -31,7 +31,7 @@ ProbeResult probe_root() {
       ok ? "" : "run as root for accounts, disks and limits"};
 }
 
-// By trying: distributions forbid it by different settings.
+// Tries it, because distributions forbid it by different settings.
 ProbeResult probe_unprivileged() {
   pid_t child = fork();
   if (child == 0) _exit(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 ? 0 : 1);
@@ -42,7 +42,7 @@ ProbeResult probe_unprivileged() {
           ok ? "" : "sysctl -w kernel.unprivileged_userns_clone=1, or run as root"};
 }
 
-// A nonzero count is needed, else no sandbox gets a user namespace.
+// With a limit of 0 no sandbox gets a user namespace.
 ProbeResult probe_user_namespaces() {
   std::ifstream in("/proc/sys/user/max_user_namespaces");
   int64_t count = 0;
@@ -58,7 +58,7 @@ ProbeResult probe_filesystem(const std::string& name, bool required) {
           ok ? "" : "modprobe " + name};
 }
 
-// Root's sandboxes have ids of their own; an ordinary account's have that account's.
+// Only a node that runs as root id-maps images; others use their own id for all files.
 ProbeResult probe_id_mapping(const NodeSettings& settings) {
   const std::string directory = images_dir(settings);
   if (geteuid() != 0) return {"id mapping", true, true, "not needed by an ordinary account", ""};
@@ -90,7 +90,7 @@ ProbeResult probe_seccomp() {
 }
 
 CgroupSupport try_cgroups(const NodeSettings& settings) {
-  // Groups of its own: those of a running node are none of its business.
+  // A name of its own, so that the groups of a running node are left alone.
   const std::string name = "sandgate-" + settings.name + "-" + std::to_string(getpid());
   const auto tree = open_cgroup_tree(name, disk_speed(settings));
   return tree->support();
@@ -103,7 +103,7 @@ ProbeResult probe_cgroups(const CgroupSupport& support) {
           ok ? "" : "give the node a delegated cgroup (systemd: Delegate=yes)"};
 }
 
-// What cannot be limited slows every sandbox of the machine: said here and in the descriptor.
+// Without limits one sandbox can slow all others, so probe and descriptor report the reason.
 std::string disk_speed_lacks(const NodeSettings& settings, const CgroupSupport& support) {
   const DiskSpeed speed = disk_speed(settings);
   if (!speed.limits()) return "disk speed is not limited: by settings";

@@ -1,5 +1,5 @@
-// What a supervisor does before it serves: adopts or sweeps what an earlier one left, and tries
-// whether sandboxes can be made here.
+// The start of a supervisor: adopts or removes the sandboxes of an earlier one, and starts a trial
+// sandbox to check that this machine can run sandboxes.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -24,8 +24,8 @@ namespace {
 
 constexpr const char* kTrialId = "trial";
 
-// A pid alone may be someone else's by now: the descriptor is taken first, the start time then
-// says whose it is. None when it is gone.
+// Opens a pidfd of the record's first process; empty when it is gone. The pid may have been reused,
+// so the start time is compared after the pidfd was opened.
 Fd open_first_process(const JournalRecord& record) {
   if (record.pid <= 0) return {};
   Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, record.pid, 0)));
@@ -34,8 +34,8 @@ Fd open_first_process(const JournalRecord& record) {
   return pidfd;
 }
 
-// A node that died between a sandbox's start and the entry that names its process left no more
-// than the socket at which its agent answers.
+// Finds a sandbox's first process by its agent's socket, for a node that died after starting it but
+// before writing its pid to the journal.
 Fd open_unnamed_process(const std::string& directory) {
   const Json ping{{"protocol", agent::kProtocolVersion}, {"operation", "ping"}};
   try {
@@ -66,8 +66,8 @@ Supervisor::LivePtr Supervisor::adopt(const JournalRecord& record) {
   return live;
 }
 
-// Its first process takes all others along; where ids or groups are its own, they tell of those
-// that were never written down.
+// Killing the first process ends all others of its pid namespace. The id range and control groups
+// find processes whose pid was never recorded.
 void Supervisor::sweep(const JournalRecord& record) {
   Fd first = open_first_process(record);
   if (record.pid == 0) first = open_unnamed_process(journal_.directory_of(record.id));
@@ -78,7 +78,7 @@ void Supervisor::sweep(const JournalRecord& record) {
   journal_.remove(record.id);
 }
 
-// Traces without a journal entry, from a crash of the machine or of an older layout.
+// Removes traces without a journal entry, which a crash of the machine may leave.
 void Supervisor::sweep_strays() {
   std::set<std::string> known;
   for (const auto& [id, live] : sandboxes_) {
@@ -95,8 +95,8 @@ void Supervisor::sweep_strays() {
   }
 }
 
-// The honest answer to whether sandboxes work here is one that was made: of an empty image, with
-// a disk of its own, else with one in memory.
+// Starts a trial sandbox with an empty image: first with a disk image, then with a disk in memory.
+// The first kind that works is used.
 void Supervisor::try_out() {
   std::string empty = settings_.data_dir + "/empty";
   std::filesystem::create_directories(empty);
@@ -118,14 +118,14 @@ void Supervisor::try_out() {
       }
       halt(live);
     }
-    // Not left to the pool: the next trial has the same name, and after the last one this object
-    // may be gone before the pool comes to it.
+    // Not in the background: the next trial has the same id, and after the last one this object may
+    // be destroyed before the background work runs.
     remove_traces(live);
     if (!failure) return;
     const bool full = failure->number == ENOSPC || space_.below_floor();
     log::warn("trial sandbox failed",
               {{"step", failure->what()}, {"error", std::strerror(failure->number)}});
-    // Space comes back, and is made by ending what runs.
+    // A full disk is temporary: ending sandboxes frees space.
     if (disk == DiskKind::loop && full) return;
     if (disk == DiskKind::memory) throw to_error(*failure);
     capabilities_.notes.push_back(std::string("no disk images here: ") + failure->what() + ": " +

@@ -6,7 +6,7 @@
 
 namespace sandgate {
 
-// What a node is asked and answers, as JSON. Everything read is checked: serve may be wrong.
+// Conversions of a node's requests and answers from and to JSON. Requests are validated.
 
 Json to_json(const SandboxOrder& order);
 SandboxOrder create_order_from(const Json& params);  // throws Error(invalid)
@@ -24,7 +24,7 @@ BackendSnapshot to_backend(const StoredSnapshot& snapshot);
 Json to_json(const SandboxMetrics& metrics);
 SandboxMetrics metrics_from(const Json& json);
 
-// The word of a request that must be there, say its "id". Throws Error(invalid).
+// Returns a required string member of a request, such as "id". Throws Error(invalid).
 std::string required_text(const Json& params, const char* name);
 
 }  // namespace sandgate

@@ -1,4 +1,4 @@
-// How a supervisor's sandboxes are started before anybody asks, and given to who does.
+// Seats: sandboxes of the warm pool, started in advance and assigned to owners.
 #include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
 #include "local/agent/client.hpp"
@@ -14,7 +14,7 @@ SeatClass class_of(const SandboxOrder& order, const ImageInfo& image) {
   return {order.image, image.digest, order.resources, order.allow_debug};
 }
 
-// Node threads block; the agent's client is a coroutine.
+// Runs the agent client's coroutine to its end, because threads of the node block.
 void bind_owner(const std::string& socket, AgentConfiguration wanted) {
   asio::io_context loop(1);
   const AgentClient agent(socket);
@@ -58,8 +58,8 @@ std::optional<JournalRecord> Supervisor::hand_over(const LivePtr& seat, const Sa
   }
 }
 
-// The disk first: should we die in between, the seat is swept by its entry and a disk that nobody
-// knows by its name.
+// The disk first: after a crash in between, the journal entry removes the seat, and the renamed
+// disk is removed as unknown.
 void Supervisor::rename(const LivePtr& seat, const SandboxOrder& order) {
   const std::string from = seat->record.id;
   JournalRecord record = belonging_to(order, seat->record);

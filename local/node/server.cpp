@@ -64,7 +64,7 @@ Task<void> NodeServer::serve(int listener) {
   for (;;) {
     auto [error, stream] = co_await acceptor.async_accept(asio::as_tuple(asio::use_awaitable));
     if (error == asio::error::operation_aborted) co_return;
-    if (error) {  // out of descriptors, say: the connections there are will end
+    if (error) {  // such as a lack of descriptors: wait until connections end
       co_await sleep_for(std::chrono::milliseconds(50));
       continue;
     }
@@ -121,8 +121,8 @@ Task<Json> NodeServer::run(std::string verb, Json params) {
   co_return copied.take();
 }
 
-// The builder's lines are forwarded as they come; a client that does not read them loses lines,
-// never the build.
+// Forwards the builder's lines as they arrive. A client that does not read them loses lines but
+// does not slow the build.
 Task<Json> NodeServer::build_image(wire::Stream& stream, Json id, Json params) {
   using Lines = asio::experimental::channel<void(boost::system::error_code, std::string)>;
   BuildOrder order = build_order_from(params);

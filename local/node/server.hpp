@@ -9,23 +9,23 @@
 
 namespace sandgate {
 
-// Answers requests on the node's socket: any number of connections at once, one request after the
-// other on each. Only root and serve's user are heard. Verbs block: they run on the pool, those
-// that end sandboxes on `endings`, and those that copy disks on threads of their own.
+// The server of the node's socket. It serves up to 2048 connections, on each one request after the
+// other, from root and serve's user only. Verbs block, so they run on `pool`; those that end
+// sandboxes run on `endings`, and those that copy disks on threads of their own.
 class NodeServer {
  public:
   NodeServer(const NodeSettings& settings, Supervisor& supervisor, asio::thread_pool& pool,
              asio::thread_pool& endings);
 
-  // Serves connections until cancelled or the listener breaks; takes over the listening socket.
+  // Accepts connections until cancelled. Takes ownership of the listening socket.
   Task<void> serve(int listener);
 
  private:
-  static constexpr size_t kCopies = 4;  // at once
+  static constexpr size_t kCopies = 4;  // maximum number of concurrent copies
 
   Task<void> converse(wire::Stream stream);
   Task<void> answer(wire::Stream& stream, const Json& request);
-  // On the threads for what takes as long as it may; copies of disks take turns by tenant.
+  // Runs a verb on the pool for its Pace. Copies of disks are scheduled fairly among tenants.
   Task<Json> run(std::string verb, Json params);
   Task<Json> build_image(wire::Stream& stream, Json id, Json params);
 
@@ -34,10 +34,10 @@ class NodeServer {
   asio::thread_pool& pool_;
   asio::thread_pool& endings_;
   asio::thread_pool copies_{kCopies};  // of disks
-  Turns copy_turns_{kCopies, kCopies / 2};  // by tenant; touched by the loop's thread only
-  int connections_ = 0;  // touched by the loop's thread only
+  Turns copy_turns_{kCopies, kCopies / 2};  // by tenant; used on the loop's thread only
+  int connections_ = 0;  // used on the loop's thread only
   std::atomic<bool> building_{false};
-  std::jthread builder_;  // told to stop when this ends
+  std::jthread builder_;  // stopped by the destructor
 };
 
 }  // namespace sandgate

@@ -126,7 +126,7 @@ OpenSnapshot SnapshotStore::open(const std::string& id) const {
   return {std::move(*snapshot), std::move(image)};
 }
 
-// The document first: without it the rest is a leaving.
+// The document first: an image without a document does not count as a snapshot.
 void SnapshotStore::remove(const std::string& id) {
   unlink(document_path(id).c_str());
   unlink(image_path(id).c_str());

@@ -10,12 +10,12 @@
 
 namespace sandgate {
 
-// The writable layer of a sandbox as it was at one moment, and what it must lie over.
+// A snapshot of a sandbox's disk, and the image that the disk belongs to.
 struct StoredSnapshot {
   std::string id, sandbox_id, tenant_id;
   std::string image, image_digest;
   int64_t disk_gib = 0;
-  int64_t size_bytes = 0;  // on this machine's disk; blocks shared with others count too
+  int64_t size_bytes = 0;  // allocated on the host's disk, including blocks shared by reflink
   Time created_at;
 };
 
@@ -24,28 +24,27 @@ StoredSnapshot stored_snapshot_from(const Json& json);  // throws Json::exceptio
 
 struct OpenSnapshot {
   StoredSnapshot snapshot;
-  Fd image;  // for reading; stays whole when the snapshot is removed meanwhile
+  Fd image;  // for reading; stays valid when the snapshot is removed meanwhile
 };
 
-// Those whole in a directory, which need not be there.
+// Returns the complete snapshots in a directory, which need not exist.
 std::vector<StoredSnapshot> snapshots_in(const std::string& directory);
 
-// Snapshots below one directory, root's alone: an image and a document each. A snapshot exists
-// from the moment its document does; images without one are leavings, removed at the next start.
-// What was restored from a snapshot shares nothing with it that its removal could take away.
-// Thread-safe; ids are checked by the caller.
+// The store of snapshots in a directory accessible to root only: an image and a document each. A
+// snapshot exists once its document does; images without one are removed by the constructor.
+// Removing a snapshot does not affect disks made from it. Thread-safe; callers validate ids.
 class SnapshotStore {
  public:
   explicit SnapshotStore(std::string directory);
 
-  // Copies a disk that nothing writes to. With `lasting` it survives a power cut once this
-  // returned. Throws StepError, and what `between` throws (see copy_disk); nothing is left then.
-  // `copied` is called when the disk may be written again.
+  // Copies a disk that nothing writes to, and calls `copied` once it may be written again. With
+  // `lasting` the snapshot is synced to disk when this returns. Throws StepError and what `between`
+  // throws (see copy_disk), without leaving anything behind.
   StoredSnapshot add(StoredSnapshot snapshot, int disk, bool lasting,
                      const std::function<void()>& between, const std::function<void()>& copied);
   std::optional<StoredSnapshot> find(const std::string& id) const;
   OpenSnapshot open(const std::string& id) const;  // throws Error(not_found)
-  void remove(const std::string& id);  // absent: nothing happens
+  void remove(const std::string& id);  // unknown ids are ignored
   std::vector<StoredSnapshot> list() const;
 
  private:

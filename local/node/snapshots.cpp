@@ -19,13 +19,13 @@ Error snapshot_error(const std::string& id, const StepError& failure) {
             {{"sandbox", id}, {"step", failure.what()}, {"error", std::strerror(failure.number)}});
   if (failure.number == ECANCELED) return Error::not_found("sandbox", id);
   if (failure.number == EEXIST) return Error(ErrorCode::conflict, "this snapshot is being made");
-  // EIO: something written inside found no place.
+  // EIO: writeback to the disk image failed for lack of space.
   const bool full = failure.number == ENOSPC || failure.number == EDQUOT || failure.number == EIO;
   return Error(full ? ErrorCode::no_capacity : ErrorCode::internal,
                std::string("the snapshot could not be made: ") + std::strerror(failure.number));
 }
 
-// Lets a sandbox go on as soon as it may, and at the latest when this ends.
+// Thaws a sandbox at end() or in the destructor, unless it is paused.
 class Standstill {
  public:
   explicit Standstill(const JournalRecord& record) : record_(&record) {}
@@ -47,13 +47,13 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
   if (!capabilities_.can_snapshot())
     throw Error(ErrorCode::unsupported, "disks of this machine cannot be copied");
   LivePtr live = existing(id);
-  // Only so many are copied at once: one sandbox must not hold up the others' with a second.
+  // The threads for copies are few: a second snapshot of one sandbox must not block one for long.
   const std::unique_lock busy(live->busy, kCopyPatience);
   if (!busy) throw Error(ErrorCode::conflict, "the sandbox's disk is being copied, or it ends");
   const Copying copying(live->copying, true);
   check_alive(*live);
   if (auto made = snapshots_.find(snapshot_id)) {
-    if (made->sandbox_id == id) return *made;  // asked again after a lost answer
+    if (made->sandbox_id == id) return *made;  // a retry after a lost answer
     throw Error(ErrorCode::conflict, "a snapshot of this id exists");
   }
   require_space();
@@ -67,7 +67,7 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
                         .created_at = clock_.now()};
   try {
     Fd disk = disks_.open_image(id);
-    flush_disk(*live);  // most of it while the sandbox runs
+    flush_disk(*live);  // flush most data while the sandbox runs, to keep the standstill short
     if (!record.paused) stand_still(record);
     Standstill standstill(record);
     flush_disk(*live);
@@ -79,8 +79,8 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
   }
 }
 
-// What a snapshot's disk holds fits the tree that it was written over, whatever the image's name
-// stands for by now.
+// A snapshot's disk is an overlay of the image tree it was written over, so that tree is opened
+// even if the image's name refers to another one by now.
 OpenImage Supervisor::open_image(const SandboxOrder& order) const {
   if (order.snapshot.empty()) return images_.open(order.image);
   if (!is_safe_name(order.snapshot)) throw Error::not_found("snapshot", order.snapshot);

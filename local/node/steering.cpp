@@ -36,8 +36,8 @@ bpf_insn jump_if(uint8_t operation, uint8_t reg, int32_t value, int16_t over) {
 }
 bpf_insn leave() { return {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}; }
 
-// Lets the ordinary lookup go on for what is not TCP or is for 127/8 or ::1; gives all else to the
-// one socket of the map.
+// The BPF program: leaves packets that are not TCP, or are for 127/8 or ::1, to the ordinary socket
+// lookup, and assigns all others to the map's only socket.
 std::vector<bpf_insn> program(int map) {
   const auto loopback = static_cast<int32_t>(htonl(0x7F000000));
   const auto net_mask = static_cast<int32_t>(htonl(0xFF000000));
@@ -61,7 +61,7 @@ std::vector<bpf_insn> program(int map) {
       move(BPF_REG_2, BPF_REG_10),
       {BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4},
       call(BPF_FUNC_map_lookup_elem),
-      {BPF_JMP | BPF_JNE | BPF_K, BPF_REG_0, 0, 2, 0},  // a pointer is compared whole
+      {BPF_JMP | BPF_JNE | BPF_K, BPF_REG_0, 0, 2, 0},  // a pointer needs a 64-bit comparison
       set(BPF_REG_0, SK_DROP),
       leave(),
       move(kSocket, BPF_REG_0),

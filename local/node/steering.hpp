@@ -3,9 +3,9 @@
 
 namespace sandgate {
 
-// From now on every TCP connection in the network namespace `netns` to an address that is not
-// loopback arrives at `listener`, whatever its port, until the returned descriptor is closed (and
-// every copy of it). Throws StepError: needs Linux 5.9 with BPF.
+// Directs every TCP connection that arrives in the network namespace `netns` for an address other
+// than loopback to `listener`, whatever its port, until the returned descriptor and all its copies
+// are closed. Needs Linux 5.9 with BPF. Throws StepError.
 Fd steer_to(int listener, int netns);
 
 }  // namespace sandgate

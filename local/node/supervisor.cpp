@@ -44,7 +44,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
   work.make = [this](const SeatClass& seat_class) { return make_seat(seat_class); };
   work.end = [this](const std::string& seat) { end_seat(seat); };
   warming_ = std::make_unique<Warming>(pool_, std::move(work));
-  // With version 2 what connections hold counts as memory of the group.
+  // With version 2, TCP buffers count as the group's memory.
   if (capabilities_.cgroups.version == 1)
     tcp_watch_ = std::make_unique<TcpWatch>([this] { end_tcp_hoards(); });
 }
@@ -124,7 +124,7 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
   return metrics;
 }
 
-// Also while a copy has busy: it must not outlast a sandbox's time.
+// Does not lock busy: the sandbox would expire during a long copy.
 void Supervisor::extend(const std::string& id, std::chrono::seconds ttl) {
   LivePtr live = existing(id);
   if (ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
@@ -132,7 +132,7 @@ void Supervisor::extend(const std::string& id, std::chrono::seconds ttl) {
   note(*live, [&](JournalRecord& record) { record.expires_at = expires_at; });
 }
 
-// The journal first: a supervisor that starts after a crash makes true what it says.
+// The journal first: a supervisor that starts after a crash restores the state it describes.
 void Supervisor::note(Live& live, const std::function<void(JournalRecord&)>& change) {
   std::lock_guard recording(live.recording);
   JournalRecord copy;

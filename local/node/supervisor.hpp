@@ -29,170 +29,175 @@
 
 namespace sandgate {
 
-// Makes, watches and ends the sandboxes of one machine. Every call may block on the kernel and
-// may be made from several threads at once. What it does is in the journal before it is done, so
-// that a supervisor that starts after a crash adopts what runs and removes the rest. Sandboxes
-// that wait for an owner (seats) are nobody's: find() and list() do not show them. The class is
-// one, its topics have a file each, named at their members.
+// Creates, watches and ends the sandboxes of one machine. All calls are thread-safe and may block
+// on the kernel. Each action is in the journal before it is executed, so that a supervisor started
+// after a crash can adopt running sandboxes and remove the others. Sandboxes that wait for an owner
+// (seats) do not appear in find() and list(). The members are implemented in one file per topic,
+// named at their declarations.
 class Supervisor {
  public:
-  // Adopts or sweeps what an earlier supervisor of the same settings left. `post` runs work on a
-  // thread that may block, and survives what it throws. Throws Error or StepError when this machine
+  // Adopts or removes the sandboxes that an earlier supervisor with the same settings left. `post`
+  // runs work on a thread where it may block and throw. Throws Error or StepError when this machine
   // cannot run sandboxes.
   Supervisor(NodeSettings settings, std::function<void(std::function<void()>)> post);
-  ~Supervisor();  // sandboxes live on, but those that wait for an owner
+  ~Supervisor();  // ends the seats; owned sandboxes keep running
 
-  // Throws Error: invalid, conflict (the id is in use), not_found (image), no_capacity, internal.
+  // Throws Error: invalid, conflict (the id is in use), not_found (image or snapshot), forbidden
+  // (workspace), no_capacity, unsupported, unavailable, internal.
   JournalRecord create(const SandboxOrder& order);
-  // Returns when every process of the sandbox is gone; the rest of it goes soon after. Unknown
-  // ids are fine. Throws Error(timeout) when it does not end.
+  // Kills the sandbox and returns when all its processes are gone; its other traces are removed in
+  // the background. Unknown ids are ignored. Throws Error(timeout) when it does not end.
   void kill(const std::string& id);
-  // The same, and what the sandbox had counted (processor time and bytes sent) by its end. Kept for
-  // whoever asks again, by this or counted_of(), which know it also after a crash. Empty: unknown.
+  // As kill(), and returns the usage (processor time and bytes sent) at the sandbox's end. Later
+  // calls and counted_of() return the same usage, also after a crash. Empty: unknown.
   std::optional<SandboxMetrics> finish(const std::string& id);
   std::optional<SandboxMetrics> counted_of(const std::string& id) const { return ends_.find(id); }
   std::optional<JournalRecord> find(const std::string& id) const;
   std::vector<JournalRecord> list() const;
   SandboxMetrics metrics(const std::string& id);  // throws Error(not_found)
   void extend(const std::string& id, std::chrono::seconds ttl);  // throws Error(not_found)
-  // What a running sandbox may reach from now on. Throws Error(not_found, conflict, unsupported,
-  // unavailable).
+  // Changes the policy of a running sandbox. Throws Error(not_found, conflict, unsupported,
+  // unavailable) and StepError; the former policy stays then.
   void set_network(const std::string& id, const NetworkPolicy& network);
 
-  // Stops every process where it stands; memory stays. Already paused: nothing happens. Throws
-  // Error: not_found, conflict (a process cannot be stopped now), unsupported.
+  // Freezes all processes; memory is kept. Does nothing if the sandbox is paused. Throws Error:
+  // not_found, conflict (a process cannot be frozen now, or the sandbox is busy), unsupported.
   void pause(const std::string& id);
   void resume(const std::string& id);  // throws Error(not_found, conflict)
-  // A copy of the sandbox's disk, which stands still meanwhile; the same id again gives the same
-  // snapshot. Throws Error: not_found, conflict, unsupported, no_capacity.
+  // Copies the sandbox's disk while its processes are frozen. Idempotent: a repeated snapshot id
+  // returns the existing snapshot. `lasting` as in SnapshotStore::add(). Throws Error: invalid,
+  // not_found, conflict, unsupported, no_capacity, internal.
   StoredSnapshot snapshot(const std::string& id, const std::string& snapshot_id, bool lasting);
   SnapshotStore& snapshots() { return snapshots_; }
 
   ImageStore& images() { return images_; }
   bool image_in_use(const std::string& name) const;
-  void drop_seats(const std::string& image);  // before the image goes; returns when they ended
+  void drop_seats(const std::string& image);  // ends an image's seats, before it is removed
   const Capabilities& capabilities() const { return capabilities_; }
 
  private:
   struct Live {
-    std::timed_mutex busy;  // held while it is being made, changed or ended
-    std::mutex recording;  // held while its journal entry is changed; taken after busy
+    std::timed_mutex busy;  // held while the sandbox is created, changed or ended
+    std::mutex recording;  // held while its journal entry is changed; locked after busy
     JournalRecord record;  // guarded by Supervisor::mutex_
     Fd pidfd;  // guarded by busy
-    // Guarded by busy: taken down when we let go, not while somebody waits for the end.
+    // Guarded by busy. Holding them open moves the teardown of the disk and mounts from the end of
+    // the processes, for which callers wait, to remove_traces().
     Fd disk, mounts;
-    bool gone = false;  // guarded by Supervisor::mutex_: no longer to be seen
-    bool owned = true;  // guarded by Supervisor::mutex_: else a seat, which is nobody's to be seen
-    bool overdue = false;  // guarded by Supervisor::mutex_: its time is over and it was told to end
-    std::atomic<bool> ending{false};  // somebody waits for busy to end it
-    std::atomic<bool> copying{false};  // busy is held for as long as a disk takes to copy
+    bool gone = false;  // guarded by Supervisor::mutex_: ended, and hidden from callers
+    bool owned = true;  // guarded by Supervisor::mutex_: false for a seat, hidden from callers
+    bool overdue = false;  // guarded by Supervisor::mutex_: expired, and its end was requested
+    std::atomic<bool> ending{false};  // a thread waits for busy in order to end it
+    std::atomic<bool> copying{false};  // busy is held for the duration of a disk copy
   };
   using LivePtr = std::shared_ptr<Live>;
-  struct Copying {  // sets a flag for as long as it lives
+  struct Copying {  // sets a flag during its lifetime
     Copying(std::atomic<bool>& flag, bool on) : flag(flag) { flag = on; }
     ~Copying() { flag = false; }
     Copying(const Copying&) = delete;
     std::atomic<bool>& flag;
   };
 
-  // One that is known, and its locks (supervisor.cpp).
-  LivePtr lookup(const std::string& id) const;
+  // Lookup and locking (supervisor.cpp).
+  LivePtr lookup(const std::string& id) const;  // null: unknown or gone
   LivePtr existing(const std::string& id) const;  // throws Error(not_found)
-  // busy, but not for as long as a copy or an end takes: one sandbox must not hold up the threads
-  // that all have. Throws Error(conflict).
+  // Locks busy. Throws Error(conflict) instead of waiting while the disk is copied or the sandbox
+  // ends, so that one sandbox does not block threads that serve all.
   static std::unique_lock<std::timed_mutex> hold(Live& live);
-  // Called with live.busy held: who waited for it may find that the sandbox has ended meanwhile.
-  // Throws Error(not_found).
+  // To be called after locking live.busy, since the sandbox may have ended meanwhile. Throws
+  // Error(not_found).
   void check_alive(const Live& live) const;
-  // Changes the record of a running sandbox here and in the journal. Throws Error(not_found).
+  // Changes the record of a running sandbox in the journal and in memory. Throws Error(not_found,
+  // unavailable).
   void note(Live& live, const std::function<void(JournalRecord&)>& change);
 
-  // Making one (launching.cpp): its name and ids are reserved, the journal told, the launcher sent,
-  // the way out opened.
-  enum class Owner { known, awaited };  // awaited: it becomes a seat
+  // Creating (launching.cpp): reserves name and ids, writes the journal, launches, opens egress.
+  enum class Owner { known, awaited };  // awaited: the sandbox becomes a seat
   void check_order(const SandboxOrder& order) const;
   JournalRecord launch(const SandboxOrder& order, const OpenImage& image, Owner owner);
   LivePtr reserve(const SandboxOrder& order, const ImageInfo& image, Owner owner);
   void start(Live& live, const SandboxOrder& order, const OpenImage& image, Owner owner);
   void note_started(Live& live, Launcher::Launched launched, Owner owner);
-  // The record with whose it is, what it may reach and how long it lives, from now.
+  // Returns the record with the order's id, tenant, policy and ttl; the ttl starts at this call.
   JournalRecord belonging_to(const SandboxOrder& order, JournalRecord record) const;
-  // Called with mutex_ held. Throws Error(conflict).
+  // Adds the sandbox to sandboxes_. Called with mutex_ held. Throws Error(conflict).
   void enter(const std::string& id, const LivePtr& live);
 
-  // Seats (seats.cpp): sandboxes started before anybody asks.
-  LivePtr take_seat(const SandboxOrder& order, const ImageInfo& image);
-  // The seat becomes the ordered sandbox; empty when its agent fails, and then it is ended.
+  // Seats of the warm pool (seats.cpp).
+  LivePtr take_seat(const SandboxOrder& order, const ImageInfo& image);  // null: none waits
+  // Turns the seat into the ordered sandbox. When its agent fails, ends it and returns empty.
   std::optional<JournalRecord> hand_over(const LivePtr& seat, const SandboxOrder& order,
                                          const ImageInfo& image);
   void rename(const LivePtr& seat, const SandboxOrder& order);
   std::string make_seat(const SeatClass& seat_class);
   void end_seat(const std::string& seat);
 
-  // Ending (ending.cpp). These three are called with live.busy held, possibly more than once, and
-  // throw Error(timeout).
-  void stop(Live& live);  // kills, and waits until it is dead
-  bool halt(const LivePtr& live);  // the same, and it is seen no more; false: it was so already
-  void end(const LivePtr& live);  // kills; then the traces go in the background
-  // The sandbox with busy held, to be ended; empty when it is gone. Throws Error(timeout).
+  // Ending (ending.cpp). These three are called with live.busy held, may be repeated, and throw
+  // Error(timeout).
+  void stop(Live& live);  // kills the sandbox and waits until it is dead
+  bool halt(const LivePtr& live);  // stops it and sets gone; false if it was gone already
+  void end(const LivePtr& live);  // halts it, then removes its traces in the background
+  // Returns the sandbox with busy locked, to be ended; empty when it is gone. Throws
+  // Error(timeout).
   std::pair<LivePtr, std::unique_lock<std::timed_mutex>> hold_to_end(const std::string& id) const;
   void remove_traces(const LivePtr& live);
-  // Found by the watcher.
+  // Called by the watcher.
   void on_exit(const std::string& id);
   void end_expired();
 
-  // What an earlier supervisor left (recovery.cpp).
+  // Sandboxes that an earlier supervisor left (recovery.cpp).
   void recover();
   void try_out();
-  LivePtr adopt(const JournalRecord& record);  // null: it is gone
+  LivePtr adopt(const JournalRecord& record);  // null: it no longer runs
   void sweep(const JournalRecord& record);
   void sweep_strays();
 
-  // Standing still (pausing.cpp).
+  // Freezing (pausing.cpp).
   void note_paused(Live& live, bool paused);
   void stand_still(const JournalRecord& record) const;
   void restore_pause(const JournalRecord& record) const;
 
-  // Disks, and the snapshots that they begin with (snapshots.cpp).
-  // Throws Error: not_found (image or snapshot), conflict, invalid.
+  // Disks and snapshots (snapshots.cpp).
+  // Opens the order's image, or its snapshot's. Throws Error: not_found (image or snapshot),
+  // conflict, invalid.
   OpenImage open_image(const SandboxOrder& order) const;
-  // The mount of a new disk, or of a snapshot's copy. Throws StepError; not_found (snapshot).
+  // Mounts a new disk, or a copy of a snapshot's. Throws StepError; not_found (snapshot).
   Fd make_disk(const SandboxOrder& order, uint64_t bytes, const std::atomic<bool>& stop);
-  // As df inside says: what was deleted is free again, though the image keeps its blocks.
+  // Used bytes as df inside shows them: without deleted files, whose blocks the image still holds.
   int64_t disk_used(const JournalRecord& record) const;
 
-  // The disk below all disks, which may be full (full_disk.cpp).
-  // Before what needs space on it begins. Throws Error(no_capacity).
+  // Free space of the host's disk below all images (full_disk.cpp).
+  // Throws Error(no_capacity) below the floor.
   void require_space() const;
-  // Between the pieces of a copy: throws StepError when it is to be given up.
+  // Called between the pieces of a copy: throws StepError when the copy must stop.
   void check_copy(const std::atomic<bool>& stop) const;
-  // The only way to the file system of an adopted sandbox. None: it is gone.
+  // Opens a sandbox's file system through /proc, the only access to an adopted one. Empty: gone.
   static Fd open_root(const JournalRecord& record);
-  // Everything written inside gets its place in the disk image. Called with live.busy held. Throws
-  // StepError; of an adopted sandbox nobody learns that something was lost before.
+  // Writes all dirty data of the sandbox to its disk image. Called with live.busy held. Throws
+  // StepError; for an adopted sandbox, earlier write errors are not reported.
   void flush_disk(const Live& live) const;
   void watch_space();
   void flush_all() const;
 
-  // The directory an order names, when the settings allow it; one that its programs are to write
-  // and cannot is logged. Throws Error(forbidden, not_found). (workspaces.cpp)
+  // Opens the order's workspace if the settings allow it; logs one that the image's account cannot
+  // write although it should. Throws Error(forbidden, not_found). (workspaces.cpp)
   Fd open_workspace(const SandboxOrder& order, const ImageInfo& image) const;
   Fd find_workspace(const std::string& path) const;
 
-  // The ways out (way_out.cpp).
+  // Egress (way_out.cpp).
   void open_way_out(const Live& live);
   void reopen_ways_out(std::vector<LivePtr> adopted, const std::stop_token& stop);
   bool reopen(Live& live, bool last);
   std::string byte_count_of(const std::string& id) const;
 
-  // Where control groups do not: see TcpWatch. A sandbox whose connections hold more than it may
-  // loses its programs, and lives on. (tcp_memory.cpp)
+  // For control groups version 1, see TcpWatch: kills the programs, but not the agent, of each
+  // sandbox whose connections hold too much memory. (tcp_memory.cpp)
   void end_tcp_hoards() const;
 
   const NodeSettings settings_;
   const std::function<void(std::function<void()>)> post_;
   const DiskSpace space_;
-  std::atomic<bool> scarce_{false};  // as the watcher's last look was
+  std::atomic<bool> scarce_{false};  // space_.scarce() at the watcher's last tick
   SystemClock clock_;
   ImageStore images_;
   DiskStore disks_;
@@ -208,10 +213,11 @@ class Supervisor {
   mutable std::mutex mutex_;
   std::map<std::string, LivePtr> sandboxes_;
   WarmPool pool_;
-  Watcher watcher_;  // its thread uses the others
-  std::unique_ptr<Warming> warming_;  // its thread uses all of them
-  std::unique_ptr<TcpWatch> tcp_watch_;  // so does its
-  std::jthread reopening_;  // the ways out of adopted sandboxes; uses all of them
+  // Last, because their threads use the members above.
+  Watcher watcher_;
+  std::unique_ptr<Warming> warming_;
+  std::unique_ptr<TcpWatch> tcp_watch_;
+  std::jthread reopening_;  // runs reopen_ways_out()
 };
 
 }  // namespace sandgate

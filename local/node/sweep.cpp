@@ -15,7 +15,7 @@
 namespace sandgate {
 namespace {
 
-// Lines and not words: the first one holds a name that the process chose.
+// Parses line by line, because the first line contains a name chosen by the process.
 bool in_range(pid_t pid, uint32_t base) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(in, line);) {

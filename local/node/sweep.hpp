@@ -3,8 +3,8 @@
 
 namespace sandgate {
 
-// Kills every process whose user id lies in a sandbox's range: what is left when nobody knows a
-// process of it any more.
+// Kills every process whose user id is in a sandbox's range starting at `base`: processes of a
+// sandbox of which no pid is known.
 void kill_id_range(uint32_t base);
 
 }  // namespace sandgate

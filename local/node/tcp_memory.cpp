@@ -1,4 +1,4 @@
-// How a supervisor holds sandboxes to their share of the memory that TCP buffers of a machine have.
+// How a supervisor limits the memory that a sandbox's TCP buffers use.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 namespace sandgate {
 namespace {
 
-// Some 2500 connections with full buffers come to have that beside their share.
+// About the excess that 2500 connections with full buffers reach within their limit.
 constexpr int64_t kTcpSlack = 32 << 20;
 
 std::set<pid_t> members_of(const std::string& cgroup) {
@@ -22,8 +22,7 @@ std::set<pid_t> members_of(const std::string& cgroup) {
   return members;
 }
 
-// A number may be another process's by the time it is used: the pidfd is of the one that still is a
-// member when it is open.
+// A pid may be reused, so membership is checked again after the pidfd was opened.
 void end_programs(const std::string& cgroup, int64_t agent) {
   for (const pid_t pid : members_of(cgroup)) {
     if (pid == agent) continue;
@@ -35,8 +34,8 @@ void end_programs(const std::string& cgroup, int64_t agent) {
 
 }  // namespace
 
-// As where other memory runs out, only that the kernel chooses one program then: here each may hold
-// little, and all of them together too much.
+// Like the kernel's OOM killer, but kills all programs of the sandbox: each may hold little and all
+// of them together too much.
 void Supervisor::end_tcp_hoards() const {
   for (const JournalRecord& record : list()) {
     if (record.paused || cgroups_->tcp_excess(record.cgroups) <= kTcpSlack) continue;

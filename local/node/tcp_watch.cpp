@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kBetweenLooks{100};
 constexpr int kShareOfTime = 20;
 constexpr int64_t kWorthALook = 32 << 20;
 
-// Of all network namespaces together: "TCP: inuse 5 orphan 0 tw 0 alloc 5 mem 9204", in pages.
+// The line "TCP: inuse 5 orphan 0 tw 0 alloc 5 mem 9204" gives the pages of all network namespaces.
 int64_t machine_tcp_bytes() {
   std::ifstream counts("/proc/net/sockstat");
   for (std::string line; std::getline(counts, line);) {

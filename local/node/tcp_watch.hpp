@@ -4,9 +4,9 @@
 
 namespace sandgate {
 
-// Calls `look` about ten times a second while TCP buffers of the whole machine hold more than 32
-// MiB, less often when a look takes long: at most a twentieth of its thread's time is spent. `look`
-// runs on that thread and may block.
+// A thread that calls `look` about ten times a second while the TCP buffers of the whole machine
+// exceed 32 MiB; less often when `look` is slow, so that it takes at most 1/20 of the time. `look`
+// may block.
 class TcpWatch {
  public:
   explicit TcpWatch(std::function<void()> look);
@@ -15,7 +15,7 @@ class TcpWatch {
   void run(const std::stop_token& stop);
 
   std::function<void()> look_;
-  std::jthread thread_;  // uses the others
+  std::jthread thread_;  // last: uses the other members
 };
 
 }  // namespace sandgate

@@ -1,5 +1,5 @@
 // Runs a node with settings from the command line: name, data directory, run directory, agent
-// program, uid of serve, id base, sandboxes kept warm, a directory to show. For tests only.
+// program, uid of serve, id base, size of the warm pool, a workspace directory. For tests only.
 #include <cstdlib>
 #include <iostream>
 #include <string_view>

@@ -20,7 +20,8 @@ void Turns::give_back(const std::string& name) {
   if (line.going == 0 && line.waiting.empty()) lines_.erase(name);
 }
 
-// A bell that rings before anybody listens is heard all the same.
+// Sets the timer's expiry instead of cancelling it, so that a take() that does not wait on it yet
+// returns at once.
 void Turns::call_next() {
   for (auto at = waiting_.begin(); at != waiting_.end() && going_ < most_;) {
     Line& line = lines_[*at];

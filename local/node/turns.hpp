@@ -9,13 +9,13 @@
 
 namespace sandgate {
 
-// Who goes next where only so many may at once: `each` of one name and `most` together. Names that
-// have somebody waiting come one after the other, however many of each wait. For one thread.
+// A fair semaphore for coroutines: at most `most` holders in total and `each` holders per name.
+// Waiting names are served round-robin, regardless of how many wait for each. Single-threaded.
 class Turns {
  public:
   Turns(size_t most, size_t each) : most_(most), each_(each) {}
 
-  Task<void> take(std::string name);  // waits; then give_back() is due
+  Task<void> take(std::string name);  // waits for a turn, to be returned by give_back()
   void give_back(const std::string& name);
 
  private:
@@ -28,8 +28,8 @@ class Turns {
 
   const size_t most_, each_;
   size_t going_ = 0;
-  std::map<std::string, Line> lines_;  // of names of which one goes or waits
-  std::list<std::string> waiting_;  // names of which one waits, the next first
+  std::map<std::string, Line> lines_;  // of names with holders or waiters
+  std::list<std::string> waiting_;  // names with waiters, the next one first
 };
 
 }  // namespace sandgate

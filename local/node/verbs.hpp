@@ -5,20 +5,20 @@
 
 namespace sandgate {
 
-// What a node answers to each verb it can be asked, but for build_image, which talks while it
-// works. Blocks. Throws what the verb does, and Error(invalid) for one that is not known.
+// Executes a verb and returns its result. Blocks. build_image is not among the verbs, because it
+// also sends progress. Throws what the verb throws, and Error(invalid) for an unknown verb.
 Json answer_verb(const NodeSettings& settings, Supervisor& supervisor, const std::string& verb,
                  const Json& params);
 
-// How long a request may hold the thread that it is answered on.
+// How long a request may occupy the thread that executes it.
 enum class Pace {
   quick,
-  ends,  // waits for what the disk of a sandbox has yet to write
-  copies,  // gigabytes
+  ends,  // waits for writeback of a sandbox's disk
+  copies,  // copies a disk, up to gigabytes
 };
 Pace pace_of(const std::string& verb, const Json& params);
 
-// The tenant whose disk a request copies; empty: nobody's.
+// The tenant whose disk a request copies; empty when its sandbox is unknown.
 std::string whose_disk(Supervisor& supervisor, const Json& params);
 
 }  // namespace sandgate

@@ -24,18 +24,18 @@ bool in_memory(const std::string& path) {
   return statfs(path.c_str(), &status) == 0 && status.f_type == TMPFS_MAGIC;
 }
 
-// An ordinary account's would go with the last of its logins.
+// Only for root: systemd-logind may remove files of other users on logout.
 bool takes_directories(const std::string& path) {
   return geteuid() == 0 && in_memory(path) && access(path.c_str(), W_OK) == 0;
 }
 
-// Others may write beside it: only what is ours, and no link of theirs, is followed.
+// Other users may write to /dev/shm, so only a real directory of this user is accepted.
 bool is_ours(const std::string& path) {
   struct stat status {};
   return lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
 }
 
-// Empty when no memory file system takes it. The name cannot be known, so nobody is there before.
+// Returns an empty path when no tmpfs can be used. The random name cannot be occupied in advance.
 std::string make_in_memory() {
   for (const std::string base : kMemory) {
     const std::string made = base + "/sandgate-" + random_hex(kNameBytes);
@@ -56,7 +56,7 @@ bool has_volatile_memory() { return std::ranges::any_of(kMemory, takes_directori
 void make_volatile_directory(const std::string& path) {
   if (fs::is_symlink(path)) {
     if (is_ours(fs::read_symlink(path))) return;
-    fs::remove(path);  // what it led to went with the last boot
+    fs::remove(path);  // its target did not survive the last boot
   }
   const bool stays = has_content(path) || in_memory(fs::path(path).parent_path());
   const std::string memory = stays ? "" : make_in_memory();
@@ -71,7 +71,7 @@ void make_volatile_directory(const std::string& path) {
 void remove_volatile_directory(const std::string& path) noexcept {
   std::error_code ignored;
   const fs::path memory = fs::read_symlink(path, ignored);
-  // A directory that is not empty refuses.
+  // rmdir fails on a directory that is not empty.
   if (!memory.empty() && rmdir(memory.c_str()) == 0) fs::remove(path, ignored);
 }
 

@@ -3,17 +3,17 @@
 
 namespace sandgate {
 
-// A directory for what the next boot of the machine makes worthless. Where `path` is not in memory
-// already it becomes a symbolic link to a directory of ours on /run or /dev/shm, whichever is: on a
-// disk's file system the making and removing of five files costs a short life a millisecond. What
-// is there from an earlier start, of whatever layout, is kept. A plain directory where the machine
-// offers no memory. Throws std::filesystem::filesystem_error.
+// Makes a directory for files that are useless after the next boot. Unless `path` is on a tmpfs
+// already, it becomes a symlink to a new directory on /run or /dev/shm, if one of them is a tmpfs
+// and writable: on a disk, creating and removing a sandbox's five files takes about a millisecond.
+// Otherwise it is a plain directory. A directory with content from an earlier start is kept as it
+// is. Throws std::filesystem::filesystem_error.
 void make_volatile_directory(const std::string& path);
 
-// Whether this machine offers memory for one.
+// Whether /run or /dev/shm can be used.
 bool has_volatile_memory();
 
-// Removes `path` and what it leads to, if that is empty.
+// Removes `path` and the directory that it links to, if that is empty. Keeps a plain directory.
 void remove_volatile_directory(const std::string& path) noexcept;
 
 }  // namespace sandgate

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::chrono::seconds kWindow{3};
 constexpr std::chrono::minutes kRemembered{10};
-// Fewer within the window are no rush.
+// Fewer requests than this within the window do not count.
 constexpr std::ptrdiff_t kRush = 3;
 constexpr std::chrono::seconds kFirstRest{1};
 constexpr int kMostDoublings = 6;

@@ -14,7 +14,8 @@
 
 namespace sandgate {
 
-// What a sandbox has to be started with; everything else is bound when it gets its owner.
+// The properties that are fixed when a sandbox of the warm pool starts. Everything else is set when
+// it is assigned to its owner.
 struct SeatClass {
   std::string image, image_digest;
   Resources resources;
@@ -27,39 +28,40 @@ struct SeatClass {
   bool operator<(const SeatClass& other) const { return key() < other.key(); }
 };
 
-// Which started sandboxes (seats) wait for an owner, and how many of each class should: in a rush
-// as many as were asked for within three seconds, else `floor` for ten minutes after the last, and
-// never more than `most` together. Only bookkeeping: making and ending them is its user's work.
-// Thread-safe; times are of a steady clock.
+// Bookkeeping of the warm pool: which started sandboxes (seats) wait for an owner, and how many of
+// each class should. The target of a class is the number of requests in the last three seconds if
+// that is 3 or more, at least `floor` for ten minutes after the last request, and at most `most`
+// over all classes. The caller starts and ends the sandboxes. Thread-safe; times are of a steady
+// clock.
 class WarmPool {
  public:
   using Instant = std::chrono::steady_clock::time_point;
-  // Whoever was given a seat is about to use the machine: while half of a class's seats are there,
-  // the next is made when nobody has asked for this long.
+  // After a request its owner is about to use the machine, so refilling is delayed. While a class
+  // has at least half of its target, the next seat is made this long after the last request.
   static constexpr std::chrono::milliseconds kQuiet{20};
-  // The same while any is there, shared by the machine's processors: where there are many, making
-  // one is in nobody's way. From tests/bench: 24 processors' milliseconds are as long as a create
-  // with its first exec and its delete on two of them.
+  // While it has fewer, the delay is this divided by the number of processors; without any seat
+  // there is no delay. 24 ms of processor time is what a create, its first exec and its delete take
+  // (12 ms on two processors).
   static constexpr std::chrono::milliseconds kBreath{24};
 
   explicit WarmPool(size_t most, size_t floor = 0,
                     size_t processors = std::thread::hardware_concurrency())
       : most_(most), floor_(floor), breath_(kBreath / std::max<size_t>(processors, 1)) {}
 
-  // A sandbox of this class is asked for: the seat that waited longest, if one does.
+  // Records a request for a sandbox of this class. Removes and returns its oldest seat, if any.
   std::optional<std::string> take(const SeatClass& wanted, Instant now);
-  // The class that lacks most and may be made now; it counts as being made until add() or
-  // give_up().
+  // Returns the class that lacks most seats and may be made now. Each call must be followed by
+  // add() or give_up().
   std::optional<SeatClass> next_to_make(Instant now);
   void add(const SeatClass& made, std::string seat);
-  // It could not be made: the class rests, longer each time.
+  // A seat could not be made: backs off from the class, from 1 s, doubling up to 64 s.
   void give_up(const SeatClass& failed, Instant now);
-  bool lacks(Instant now) const;  // some class wants more seats than there are
-  // Seats to be ended: those that too few ask for. They are no longer handed out.
+  bool lacks(Instant now) const;  // whether some class has fewer seats than its target
+  // Removes and returns seats above their class's target, for the caller to end.
   std::vector<std::string> surplus(Instant now);
-  // Seats of an image that goes, likewise.
+  // Removes and returns all seats of an image, for the caller to end.
   std::vector<std::string> drop_image(const std::string& image);
-  void forget(const std::string& seat);  // it ended by itself
+  void forget(const std::string& seat);  // removes a seat that has ended by itself
   size_t waiting() const;
 
  private:
@@ -73,7 +75,7 @@ class WarmPool {
   };
   size_t target(const Class& one, Instant now) const;
   size_t missing(const Class& one, Instant now) const;
-  bool is_quiet(const Class& one, Instant now) const;  // enough to make a seat
+  bool is_quiet(const Class& one, Instant now) const;  // see kQuiet and kBreath
   size_t count() const;
 
   const size_t most_, floor_;

@@ -9,18 +9,18 @@
 
 namespace sandgate {
 
-// Keeps a pool as full as it should be: one thread that makes what is missing and ends what is too
-// much, a second later at most.
+// A thread that keeps a warm pool at its target: it makes missing seats and ends surplus ones,
+// within a second.
 class Warming {
  public:
   struct Work {
-    std::function<std::string(const SeatClass&)> make;  // the seat's id; throws when it cannot
+    std::function<std::string(const SeatClass&)> make;  // returns the seat's id; throws on failure
     std::function<void(const std::string&)> end;
   };
-  Warming(WarmPool& pool, Work work);
-  ~Warming();  // after the seat being made, if one is; those that wait stay
+  Warming(WarmPool& pool, Work work);  // the pool outlives it
+  ~Warming();  // waits for a seat being made; ends no seats
 
-  void wake();  // somebody took a seat or found none
+  void wake();  // to be called after WarmPool::take()
 
  private:
   void run(const std::stop_token& stop);
@@ -31,7 +31,7 @@ class Warming {
   std::mutex mutex_;
   std::condition_variable_any woken_;
   bool asked_ = false;  // guarded by mutex_
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last: uses the other members
 };
 
 }  // namespace sandgate

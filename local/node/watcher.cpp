@@ -41,8 +41,8 @@ void Watcher::report(uint64_t key) {
     std::lock_guard lock(mutex_);
     auto found = watched_.find(key);
     if (found == watched_.end()) return;
-    // Closed alone it would stay in there as long as others have the same pidfd open, and the next
-    // duplicate of that one may get its number.
+    // close() alone keeps the epoll entry while other duplicates of the pidfd are open; adding a
+    // later duplicate with the same number would then fail.
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second.pidfd.get(), nullptr);
     id = std::move(found->second.id);
     watched_.erase(found);

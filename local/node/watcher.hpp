@@ -9,11 +9,12 @@
 
 namespace sandgate {
 
-// Waits for the end of processes, children or not, by their pidfds: one thread, one epoll.
+// A thread that waits for the exit of processes, children or not, by epoll on their pidfds.
+// add() may be called from any thread.
 class Watcher {
  public:
-  // `on_exit` hears the id of a process that ended, once; `on_tick` is called about every second.
-  // Both run on the watcher's thread and must not block.
+  // `on_exit` is called once with the id of each process that has exited, `on_tick` about every
+  // second. Both run on the watcher's thread and must not block.
   Watcher(std::function<void(const std::string&)> on_exit, std::function<void()> on_tick);
   ~Watcher();
 

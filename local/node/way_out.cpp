@@ -1,4 +1,4 @@
-// What a supervisor's sandboxes may reach.
+// Egress of a supervisor's sandboxes.
 #include <cstring>
 #include <thread>
 
@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kRoundPause{50};
 
 }  // namespace
 
-// Beside the journal's entry, so that it lives as long and goes with a seat to its owner.
+// Beside the journal entry, so that it is removed with it, and renamed when a seat is handed over.
 std::string Supervisor::byte_count_of(const std::string& id) const {
   return journal_.directory_of(id) + "/egress_bytes";
 }
@@ -24,8 +24,8 @@ void Supervisor::open_way_out(const Live& live) {
   egress_.attach(live.record, live.pidfd.get(), byte_count_of(live.record.id));
 }
 
-// The process of an earlier node may need a moment to let go of the same doors, and a program
-// inside may have taken one: who waits for that keeps nobody else waiting.
+// Retries in rounds over all sandboxes: the egress process of an earlier node may hold the same
+// ports for a moment, or a program inside may have taken one.
 void Supervisor::reopen_ways_out(std::vector<LivePtr> adopted, const std::stop_token& stop) {
   for (int round = 1; !adopted.empty() && !stop.stop_requested(); ++round) {
     if (round > 1) std::this_thread::sleep_for(kRoundPause);
@@ -33,7 +33,7 @@ void Supervisor::reopen_ways_out(std::vector<LivePtr> adopted, const std::stop_t
   }
 }
 
-// False: perhaps later. What holds a sandbox for long holds nobody else's way out.
+// Returns false to be retried. Does not wait for a busy sandbox, which would delay all others.
 bool Supervisor::reopen(Live& live, bool last) {
   const std::unique_lock busy(live.busy, std::try_to_lock);
   if (!busy) return false;
@@ -51,7 +51,8 @@ bool Supervisor::reopen(Live& live, bool last) {
   return true;
 }
 
-// What is shown is what is in force: the intention goes first, and goes back when it fails.
+// The journal is changed before the policy, and changed back on failure, so that the recorded
+// policy is the one in force.
 void Supervisor::set_network(const std::string& id, const NetworkPolicy& network) {
   LivePtr live = existing(id);
   const auto busy = hold(*live);

@@ -5,22 +5,23 @@
 #include "gateway/core/async.hpp"
 #include "gateway/core/json_reader.hpp"
 
-// Between serve and node: over a unix stream socket, each message a 32-bit little-endian length
-// and that many bytes of JSON. A request is {id, verb, params}; its answers carry the same id and
-// one of `result`, `error` {code, message} or, before either, `progress` (text).
+// The protocol between serve and node over a unix stream socket. Each message is a 32-bit
+// little-endian length and that many bytes of JSON. A request is {id, verb, params}. Its answers
+// carry the same id: any number of `progress` (text), then one `result` or `error` {code, message}.
 namespace sandgate::wire {
 
 constexpr size_t kMaxMessage = 2 << 20;
 
 using Stream = asio::local::stream_protocol::socket;
 
-// Empty at a clean end between messages. Throws Error(invalid) for what is not a message and
-// Error(unavailable) for a broken connection.
+// Receives a message; empty when the peer closes between messages. Throws Error: invalid for a
+// malformed message, unavailable for a broken connection.
 Task<std::optional<Json>> receive(Stream& stream);
-Task<void> send(Stream& stream, Json message);  // throws Error(unavailable, too_large)
+// Throws Error: unavailable, too_large above kMaxMessage, invalid for text that is not UTF-8.
+Task<void> send(Stream& stream, Json message);
 
 Json error_answer(const Json& id, const Error& error);
-// The error an answer carries; its code is checked.
+// Returns the error of an answer; an unknown code becomes internal.
 Error error_from(const Json& answer);
 
 }  // namespace sandgate::wire

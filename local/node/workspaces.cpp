@@ -15,7 +15,8 @@ bool is_within(const std::string& path, const std::string& allowed) {
 
 }  // namespace
 
-// The kernel refuses writes to what belongs to an account that is not mapped, whatever its mode.
+// Logs another owner than the image's account, because the kernel refuses writes to files of
+// unmapped owners whatever their mode.
 Fd Supervisor::open_workspace(const SandboxOrder& order, const ImageInfo& image) const {
   if (order.workspace.empty()) return Fd();
   Fd workspace = find_workspace(order.workspace);
@@ -30,8 +31,8 @@ Fd Supervisor::open_workspace(const SandboxOrder& order, const ImageInfo& image)
   return workspace;
 }
 
-// Whoever writes below an allowed directory must not lead a sandbox out of it: below it no link is
-// followed. One that lies below another is reached from there, as it may itself be replaced.
+// Follows no symlinks below an allowed directory, since they could lead out of it. An allowed
+// directory inside another is opened from the outer one, because its path may be replaced, too.
 Fd Supervisor::find_workspace(const std::string& path) const {
   const std::string* outermost = nullptr;
   for (const std::string& allowed : settings_.workspaces)
