@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::minutes kBuildPatience{60};
-constexpr int kNoSuchProgram = 127;  // unshare's exit code for what it cannot find
+constexpr int kNoSuchProgram = 127;  // exit code of unshare for a missing program
 constexpr const char* kPackages =
     "bash,coreutils,findutils,grep,sed,gawk,tar,gzip,procps,less,python3,python3-pip,"
     "python3-venv,nodejs,git,curl,ca-certificates";
@@ -29,7 +29,7 @@ std::string read_text(const fs::path& path) {
   return text.str();
 }
 
-// Replaces whatever is there, a symlink included, instead of writing through it.
+// Replaces an existing file or symlink instead of writing through it.
 void put_file(const fs::path& path, const std::string& text) {
   fs::remove(path);
   std::ofstream(path) << text;
@@ -51,14 +51,14 @@ void append_account(const fs::path& path, const std::string& name, const std::st
   put_file(path, text + line + "\n");
 }
 
-// EINVAL: an ordinary account imports, and has one id to give.
+// EINVAL: without privileges only one id is mapped, which owns all files.
 void give_away(const fs::path& path, const ImageInfo& info) {
   if (lchown(path.c_str(), info.uid, info.gid) != 0 && errno != EINVAL) {
     throw Error(ErrorCode::unavailable, "the image's home directory cannot be given away");
   }
 }
 
-// An account that the image brought keeps its home as it is.
+// Leaves an account of the image and its home unchanged.
 void add_account(const std::string& tree, const ImageInfo& info) {
   if (names_account(own_text(tree + "/etc/passwd"), info.user)) return;
   std::string uid = std::to_string(info.uid), gid = std::to_string(info.gid);
@@ -93,7 +93,7 @@ std::string sources(const std::string& suite) {
          "deb http://deb.debian.org/debian-security " + suite + "-security main\n";
 }
 
-// What mmdebstrap copied of this machine's apt, and caches nobody needs.
+// Removes the configuration that mmdebstrap copied from this machine's apt, and caches.
 void clean_tree(const std::string& tree, const std::string& suite) {
   fs::remove_all(tree + "/etc/apt/sources.list.d");
   fs::create_directory(tree + "/etc/apt/sources.list.d");
@@ -109,7 +109,7 @@ void clean_tree(const std::string& tree, const std::string& suite) {
   }
 }
 
-// What mmdebstrap is to install; names are checked, since they stand on its command line.
+// The list of packages for mmdebstrap. Names are validated, as they go on its command line.
 std::string packages_of(const BuildOrder& order) {
   static const std::regex kPackage("[a-z0-9][a-z0-9+.-]*"), kSuite("[a-z]+");
   if (!std::regex_match(order.suite, kSuite)) throw Error::invalid("/suite", "is not a suite");
@@ -132,7 +132,7 @@ void prepare_tree(const std::string& tree, const ImageInfo& info) {
   put_file(tree + "/etc/hostname", "sandbox\n");
   put_file(tree + "/etc/hosts",
            "127.0.0.1\tlocalhost sandbox\n::1\tlocalhost ip6-localhost ip6-loopback\n");
-  // Without a network nobody listens there, and a look-up fails at once instead of waiting.
+  // Without a network nothing listens there, so lookups fail at once instead of timing out.
   put_file(tree + "/etc/resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n");
 }
 
@@ -142,8 +142,7 @@ ImageInfo build_image(ImageStore& store, const BuildOrder& order,
   const std::string packages = packages_of(order);
   std::string draft = store.make_draft(), tree = draft + "/tree", last;
   progress("installing Debian packages");
-  // It mounts into the tree: in a namespace that ends with it nothing of that is left behind,
-  // however it ends.
+  // mmdebstrap mounts into the tree. Its own mount namespace removes these mounts however it ends.
   int code = run_program(
       {"unshare", "--mount", "mmdebstrap", "--mode=root", "--variant=minbase", "--skip=output/dev",
        "--aptopt=Apt::Install-Recommends false", "--include=" + packages, order.suite, tree},

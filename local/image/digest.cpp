@@ -39,12 +39,12 @@ void add_content(Sha256& digest, const std::string& path) {
   }
 }
 
-// Every part ends in a NUL or has a fixed place, so that no two trees give the same bytes.
+// Every field is terminated, so that different trees never give the same bytes.
 int64_t add_entry(Sha256& digest, const std::string& root, const std::string& path) {
   std::string full = root + "/" + path;
   struct stat status {};
   check(lstat(full.c_str(), &status), "stat image file");
-  // A directory's size is its file system's business.
+  // A directory's size depends on the file system.
   off_t content = S_ISDIR(status.st_mode) ? 0 : status.st_size;
   digest.add(path);
   digest.add({"\0", 1});

@@ -5,7 +5,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxLinks = 40;  // as the kernel follows
+constexpr int kMaxLinks = 40;  // the kernel's limit
 
 void make(const fs::path& path, int links) {
   fs::path here;

@@ -26,7 +26,7 @@ constexpr std::chrono::minutes kPullPatience{30};
 constexpr int kNotFound = 127;
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// Gone with the import, whether it succeeded or not.
+// A draft directory that is removed with the object.
 class Draft {
  public:
   explicit Draft(const ImageStore& store) : path_(store.make_draft()) {}
@@ -60,7 +60,7 @@ std::optional<AccountLine> account_of(const std::string& line) {
   return account;
 }
 
-// By its name or its number, of the tree that this is called in.
+// Finds an account by name or uid in /etc/passwd; called inside the image's tree.
 std::optional<AccountLine> find_account(const std::string& who) {
   std::ifstream accounts("/etc/passwd");
   for (std::string line; !who.empty() && std::getline(accounts, line);) {
@@ -77,7 +77,7 @@ bool is_taken(const std::string& name) {
   return false;
 }
 
-// Whom programs run as /etc/passwd says by the name: it must not be somebody else's.
+// Programs run as the account of this name in /etc/passwd, so the name must not be taken.
 void make_account(uint32_t uid, ImageInfo& info) {
   info.uid = info.gid = uid;
   if (!is_taken(info.user)) return;
@@ -86,8 +86,8 @@ void make_account(uint32_t uid, ImageInfo& info) {
   info.home = "/home/" + info.user;
 }
 
-// The image's own account, "name", "uid" or either with ":group": called inside its tree.
-// Root would be no account for a workload: then it is `user`, the image's own if it has one.
+// Chooses the account for the image's user: "name", "uid" or either with ":group". Root is replaced
+// by `user`, which may be an account of the image. Called inside the image's tree.
 void choose_account(const std::string& wanted, ImageInfo& info) {
   const std::string who = wanted.substr(0, wanted.find(':'));
   uint32_t uid = 0;
@@ -108,7 +108,7 @@ void choose_account(const std::string& wanted, ImageInfo& info) {
   make_account(is_root ? info.uid : uid, info);
 }
 
-// A missing working directory is made, as container runtimes do.
+// Makes a missing working directory, as container runtimes do.
 void make_workdir(ImageInfo& info) {
   if (info.workdir.empty()) return;
   info.workdir = (fs::path("/") / info.workdir).lexically_normal();
@@ -182,7 +182,7 @@ ImageInfo pull_image(ImageStore& store, const PullOrder& order, const ImportProg
   if (!is_image_name(order.name)) throw Error::invalid("/name", "is not an image name");
   const Draft draft(store);
   const std::string layout = draft.below("layout");
-  // Whatever a registry sends, one blob cannot fill the disk.
+  // The limit of file size keeps one blob from filling the disk.
   std::vector<std::string> words = {
       "prlimit", "--fsize=34359738368", "skopeo", "copy", "--override-os",
       "linux",   "--retry-times",       "2"};

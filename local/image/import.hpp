@@ -8,23 +8,24 @@ namespace sandgate {
 
 using ImportProgress = std::function<void(std::string_view)>;
 
-// Makes the image `name` of an OCI archive (a file) or layout (a directory), untrusted both. Its
-// default account is the image's when that is not root, else `user`; environment and working
-// directory are the image's; entry point, command, ports and volumes mean nothing to a sandbox.
-// Throws Error: invalid when it is no image or a hostile one; unavailable. Forks: not for a
-// process with busy threads.
+// Imports an untrusted OCI archive (a file) or layout (a directory) as the image `name`. Its
+// account is the OCI image's user unless that is root, else `user`. Environment and working
+// directory are taken over; entry point, command, ports and volumes are ignored.
+// Throws Error: invalid for a malformed or hostile image, unavailable. Forks without exec, so the
+// process must not have other running threads.
 ImageInfo import_image(ImageStore& store, const std::string& name, const std::string& path,
                        const ImportProgress& progress);
 
 struct PullOrder {
   std::string name;
   std::string reference;  // host/path:tag or host/path@digest, as for docker pull
-  bool plain_http = false;  // for a registry without TLS
-  std::string credentials;  // file of registry credentials; empty: skopeo's own
+  bool plain_http = false;  // allows registries without TLS or with an untrusted certificate
+  std::string credentials;  // file with registry credentials; empty: skopeo's default
 };
 
-// Fetches the image with skopeo (Debian: skopeo), at most 30 minutes, then imports it. Throws
-// Error(unavailable) with the program's last words.
+// Pulls the image with skopeo, in at most 30 minutes, then imports it as import_image() does.
+// Throws Error: unavailable with the program's last line when it fails, timeout, and as
+// import_image().
 ImageInfo pull_image(ImageStore& store, const PullOrder& order, const ImportProgress& progress);
 
 }  // namespace sandgate

@@ -23,7 +23,7 @@ constexpr size_t kMaxAnswer = 64 << 10;
 constexpr unsigned kFileCapabilities =
     1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER | 1u << CAP_FSETID;
 
-// chroot is root's; an ordinary account is root of a user namespace of its own.
+// chroot needs root: without privileges, become root in a new user namespace.
 void become_root_somehow() {
   if (geteuid() == 0) return;
   const uid_t uid = geteuid();

@@ -4,10 +4,10 @@
 
 namespace sandgate {
 
-// Runs `work` in a child process whose root directory is `tree`: names and links of an untrusted
-// file tree cannot lead out. Of the capabilities it keeps what owning files takes, so it can make
-// no device. Descriptors opened before stay open. Returns what `work` returned (64 KiB at most);
-// throws Error(invalid) with what it threw, Error(unavailable) when it died.
+// Runs `work` in a forked child process whose root directory is `tree`, so that names and symlinks
+// of an untrusted tree cannot lead out of it. The child keeps only capabilities for owning files,
+// so it cannot make devices. Open descriptors stay open. Returns the result of `work`, at most 64
+// KiB. Throws Error: invalid with the message that `work` threw, unavailable when the child died.
 std::string in_tree(const std::string& tree, const std::function<std::string()>& work);
 
 }  // namespace sandgate

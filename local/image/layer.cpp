@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kReadBytes = 256 << 10, kMaxPath = 4096, kMaxName = 255;
 constexpr int kMaxDepth = 256;
-constexpr int64_t kMaxId = 65535;  // what a sandbox's range has
+constexpr int64_t kMaxId = 65535;  // the last id of a sandbox's range
 constexpr std::string_view kWhiteout = ".wh.", kOpaque = ".wh..wh..opq";
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
@@ -37,7 +37,7 @@ constexpr std::string_view kWhiteout = ".wh.", kOpaque = ".wh..wh..opq";
   refuse(name, std::string("cannot be made: ") + std::strerror(errno));
 }
 
-// "/a/b" of any spelling; "/" for the root itself.
+// Normalises a member's name to an absolute path; "/" for the root itself.
 fs::path inner_path(const char* raw) {
   const std::string text = raw == nullptr ? "" : raw;
   if (text.empty() || text.size() > kMaxPath) refuse(text, "has an impossible name");
@@ -61,7 +61,7 @@ class Layer {
     if (--room_.entries < 0) refuse(path, "is one too many");
     if (path == "/") return;
     const std::string name = path.filename();
-    // Through links of this tree only: it is the root directory.
+    // Symlinks cannot lead out, because the tree is the root directory.
     make_directories(path.parent_path());
     if (name.starts_with(kWhiteout)) return white_out(path.parent_path(), name);
     brought_.insert(path);
@@ -70,7 +70,7 @@ class Layer {
   }
 
  private:
-  // What this layer brought itself stays, in whatever order it came.
+  // A whiteout removes files of earlier layers only, whatever the order of the members.
   void white_out(const fs::path& directory, const std::string& name) {
     if (name == kOpaque) {
       for (const auto& entry : fs::directory_iterator(directory)) remove_old(entry.path());
@@ -86,7 +86,7 @@ class Layer {
     if (!ours) fs::remove_all(path);
   }
 
-  // False when nothing was made.
+  // Returns false when no owner and mode are to be set: for hard links and skipped devices.
   bool make(archive_entry* entry, const fs::path& path) {
     if (const char* target = archive_entry_hardlink(entry)) {
       link_to(inner_path(target), path);
@@ -124,7 +124,7 @@ class Layer {
     if (linkat(AT_FDCWD, target.c_str(), AT_FDCWD, path.c_str(), 0) != 0) refuse_errno(path);
   }
 
-  // Holes count like bytes: whoever computes the digest reads them.
+  // Holes count as bytes, because computing the digest reads them.
   void write_file(const fs::path& path, int64_t length) {
     if (length < 0 || length > room_.bytes) refuse(path, "is too large");
     room_.bytes -= length;
@@ -148,13 +148,13 @@ class Layer {
     if (ftruncate(file.get(), length) != 0) refuse_errno(path);
   }
 
-  // The owner first: changing it clears set-id bits. Those stay in the image, where every mount
-  // ignores them.
+  // The owner first, because changing it clears set-id bits. The image keeps those bits, but all
+  // its mounts ignore them (nosuid).
   static void set_owner_and_mode(archive_entry* entry, const fs::path& path) {
     const int64_t uid = archive_entry_uid(entry), gid = archive_entry_gid(entry);
     if (uid < 0 || uid > kMaxId || gid < 0 || gid > kMaxId)
       refuse(path, "has an owner that no sandbox has");
-    // EINVAL: an ordinary account imports, and everything is its own.
+    // EINVAL: without privileges only one id is mapped, which owns all files.
     if (lchown(path.c_str(), static_cast<uid_t>(uid), static_cast<gid_t>(gid)) != 0 &&
         errno != EINVAL)
       refuse_errno(path);
@@ -173,7 +173,7 @@ class Layer {
 }  // namespace
 
 void apply_layer(int archive_file, UnpackRoom& room) {
-  setlocale(LC_CTYPE, "C.UTF-8");  // of this child process: names are bytes, mostly UTF-8
+  setlocale(LC_CTYPE, "C.UTF-8");  // lets libarchive read UTF-8 names; affects this child only
   const std::unique_ptr<archive, decltype(&archive_read_free)> in(archive_read_new(),
                                                                   archive_read_free);
   archive_read_support_filter_gzip(in.get());

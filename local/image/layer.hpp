@@ -3,17 +3,17 @@
 
 namespace sandgate {
 
-// How much an image may unpack to, over all its layers; counted down as they are.
+// The remaining limits on an image's unpacked size; each layer is subtracted from them.
 struct UnpackRoom {
   int64_t bytes = int64_t{32} << 30;
   int64_t entries = 1'000'000;
 };
 
-// Applies a layer, a tar archive (plain, gzip, zstd) read from a descriptor, to the file tree below
-// the root directory: to be called inside in_tree(). Whiteouts remove what earlier layers brought;
-// owners and modes are kept, extended attributes are not. Names with "..", devices outside /dev
-// (inside it they are skipped: a sandbox has its own) and hard links to what is not there are
-// Error(invalid), and so is a layer that needs more than `room`.
+// Applies a layer, a tar archive (plain, gzip or zstd), to the file tree at the root directory. To
+// be called inside in_tree(). Whiteouts remove files of earlier layers. Owners and modes are kept,
+// extended attributes are dropped. Devices below /dev are skipped, as sandboxes have their own.
+// Throws Error(invalid) for a damaged layer, names with "..", other devices, hard links to missing
+// files, and a layer that exceeds `room`.
 void apply_layer(int archive_file, UnpackRoom& room);
 
 }  // namespace sandgate

@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kMaxArchive = int64_t{32} << 30;
 constexpr int kMaxFiles = 4096;
 
-// Room is counted down.
+// Subtracts the written bytes from `room`.
 void write_member(archive* in, const std::string& path, int64_t& room) {
   Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) throw Error(ErrorCode::invalid, "the archive has a file twice");
@@ -51,14 +51,14 @@ void unpack_here(int archive_file) {
     const std::string name = raw == nullptr ? "" : raw;
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != nullptr ||
         !std::regex_match(name, kName))
-      continue;  // directories, and what else an archive may hold besides an image
+      continue;  // directories and other members are not part of the image
     write_member(in.get(), "/" + name, room);
   }
 }
 
 }  // namespace
 
-// What unpacks it may be led astray by it, so it sees nothing but the directory.
+// Runs inside the directory only, because the archive may exploit bugs in the unpacking code.
 void unpack_oci_archive(const std::string& archive_path, const std::string& directory) {
   const Fd file(open(archive_path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) throw Error(ErrorCode::invalid, archive_path + " cannot be read");

@@ -55,14 +55,14 @@ std::string digest_of_file(int file) {
   return std::string(kAlgorithm) + to_hex({reinterpret_cast<char*>(digest), size});
 }
 
-// A regular file below the layout, links refused.
+// Opens a regular file of the layout without following symlinks.
 Fd open_file(int directory, const std::string& path) {
   try {
     Fd file = open_below(directory, path.c_str(), O_RDONLY | O_NONBLOCK, "open");
     struct stat status {};
     if (fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) return file;
   } catch (const StepError&) {
-    // said below
+    // reported below
   }
   no_image(path + " is missing");
 }

@@ -8,15 +8,15 @@
 
 namespace sandgate {
 
-// What an image's author says about running it; only what a sandbox honours.
+// The part of an OCI image's configuration that sandboxes use.
 struct OciConfig {
   std::string user, workdir;
   std::map<std::string, std::string> env;
 };
 
-// An OCI image layout on disk: untrusted input. Names in it are digests; every blob is read
-// completely and compared with its digest before it is used. Throws Error(invalid) for what is no
-// image for this machine's architecture.
+// Reader of an untrusted OCI image layout on disk. Every blob is read completely and compared with
+// its digest before it is used. Throws Error(invalid) for a malformed layout, and for one without
+// an image for this machine's architecture.
 class OciLayout {
  public:
   explicit OciLayout(const std::string& directory);
@@ -24,7 +24,7 @@ class OciLayout {
   const OciConfig& config() const { return config_; }
   const std::string& digest() const { return manifest_digest_; }
   size_t layers() const { return layers_.size(); }
-  Fd open_layer(size_t index) const;  // verified, at its beginning
+  Fd open_layer(size_t index) const;  // verified, positioned at the start
 
  private:
   struct Blob {
@@ -43,8 +43,8 @@ class OciLayout {
   std::vector<Blob> layers_;
 };
 
-// The image of an OCI archive (a layout as tar) unpacked into an empty directory: regular files of
-// a layout's names only. Throws Error(invalid).
+// Unpacks an OCI archive (a layout as tar) into an empty directory; takes only regular files with
+// names of a layout. Throws Error(invalid). Forks, see in_tree().
 void unpack_oci_archive(const std::string& archive_path, const std::string& directory);
 
 }  // namespace sandgate

@@ -16,9 +16,9 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kMaxLine = 4096;
-constexpr int64_t kLookMs = 500;  // for whether to stop
+constexpr int64_t kLookMs = 500;  // interval of checks for a stop
 
-// In a process group of its own, so that its children can be ended with it.
+// Starts it in a process group of its own, so that its children can be killed with it.
 pid_t start_program(const std::vector<std::string>& arguments, int output) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -43,7 +43,8 @@ pid_t start_program(const std::vector<std::string>& arguments, int output) {
   return pid;
 }
 
-// What a program prints may come from the network: terminals obey some of it.
+// Splits output into lines without control characters: it may come from the network, and terminals
+// execute some control sequences.
 class Lines {
  public:
   explicit Lines(const std::function<void(const std::string&)>& line) : line_(line) {}
@@ -66,7 +67,7 @@ class Lines {
   std::string text_;
 };
 
-// Whether the output ended in time.
+// Returns whether the output ended in time. Throws Error(unavailable) on stop.
 bool read_all(int from, std::chrono::steady_clock::time_point until, Lines& lines,
               const std::stop_token& stop) {
   using namespace std::chrono;

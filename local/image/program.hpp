@@ -7,9 +7,9 @@
 
 namespace sandgate {
 
-// Runs a program without standard input and hands its output, both streams, to `line`: a line at a
-// time, without control characters, 4 KiB of it at most. Returns its exit code, 128 when a signal
-// ended it. After `patience`, or within a second of `stop`, it is killed with all it started.
+// Runs a program without standard input and passes its output, both streams, to `line`: one line at
+// a time, without control characters, truncated to 4 KiB. Returns its exit code, or 128 when a
+// signal ended it. After `patience`, or within a second of `stop`, its process group is killed.
 // Throws Error: unavailable when it cannot be run or was stopped, timeout.
 int run_program(const std::vector<std::string>& arguments, std::chrono::seconds patience,
                 const std::function<void(const std::string&)>& line,

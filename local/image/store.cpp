@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kDraft = ".draft";
 
-// "sha256:…" as a directory name.
+// The directory name of a tree with digest "sha256:…".
 std::string tree_name(const std::string& digest) { return digest.substr(digest.find(':') + 1); }
 
-// Whole or not at all: what stood there before is good until then.
+// Replaces a file atomically.
 void write_file(const std::string& path, const std::string& text) {
   const std::string draft = path + std::string(kDraft);
   const Fd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
@@ -33,7 +33,7 @@ void write_file(const std::string& path, const std::string& text) {
   }
 }
 
-// Empty when it is broken.
+// Reads an image's description; empty when it is broken.
 std::optional<ImageInfo> described(std::ifstream& in) {
   std::ostringstream text;
   text << in.rdbuf();
@@ -100,7 +100,7 @@ ImageInfo ImageStore::read(const std::string& name) const {
               "image '" + name + "' has a broken description: remove it, and make it again");
 }
 
-// What cannot be an image's name nobody can ask for either.
+// Skips files whose names are not valid image names, such as drafts.
 std::vector<std::string> ImageStore::names() const {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(directory_ + "/names")) {
@@ -144,7 +144,7 @@ OpenImage ImageStore::open_tree(ImageInfo info) const {
   if (!image.lease || flock(image.lease.get(), LOCK_SH | LOCK_NB) != 0) {
     throw Error::not_found("image", image.info.name);  // it is being removed
   }
-  // Opened by its name again: a collection may have been between the two calls.
+  // Open the path again: a collection may have moved the tree before the lock was taken.
   image.root.reset(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!image.root) throw Error::not_found("image", image.info.name);
   return image;
@@ -156,7 +156,7 @@ ImageInfo ImageStore::add(ImageInfo info, const std::string& tree) {
   info.digest = digest.digest;
   info.size_bytes = digest.size_bytes;
   std::string place = tree_path(info.digest);
-  // Until a name points to it a collection must let it be.
+  // The lease keeps a concurrent collection from removing the tree before it has a name.
   const bool is_there = fs::exists(place);
   Fd lease(::open((is_there ? place : tree).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lease || flock(lease.get(), LOCK_SH | LOCK_NB) != 0)
@@ -175,7 +175,7 @@ void ImageStore::remove(const std::string& name) {
     throw Error::not_found("image", name);
 }
 
-// A tree is renamed away while its lock is held: from then on nobody can begin to use it.
+// Renames a tree while holding its lock, so that no one can open it from then on.
 std::vector<std::string> ImageStore::collect(const std::set<std::string>& used) {
   std::set<std::string> kept;
   for (const std::string& digest : used) kept.insert(tree_name(digest));

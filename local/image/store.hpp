@@ -10,57 +10,60 @@
 
 namespace sandgate {
 
-// An image as sandboxes see it: a read-only file tree and how programs start in it.
+// The description of an image: a read-only file tree, and account, environment and working
+// directory of programs in it.
 struct ImageInfo {
   std::string name;
-  std::string digest;  // "sha256:" and hex: of every entry's name, mode, owner and content
+  std::string digest;  // "sha256:" and hex, over every entry's name, mode, owner and content
   int64_t size_bytes = 0;
   Time created_at;
   std::string user = "user", home = "/home/user";
   uint32_t uid = 1000, gid = 1000;
   std::map<std::string, std::string> env;
   std::string workdir;  // where commands start; empty: home
-  std::string source;  // what it was made from, when that has a name
+  std::string source;  // digest of the OCI manifest it was imported from; else empty
 };
 
 Json to_json(const ImageInfo& image);
 ImageInfo image_info_from(const Json& json);  // throws Json::exception
 
-// While it is open its tree is not collected.
+// An image in use: while `lease` is open, collect() keeps its tree.
 struct OpenImage {
   ImageInfo info;
   Fd root;  // O_PATH directory
   Fd lease;
 };
 
-// Lower-case letters, digits, '-', '_', '.', not first a '.', 64 at most, not ".draft" last.
+// Whether the text is a valid image name: 1 to 64 lower-case letters, digits, '-', '_' and '.', not
+// starting with '.' or ending in ".draft".
 bool is_image_name(std::string_view name);
 
-// Images below one directory, root's alone: trees by digest, names that point to them.
-// Thread-safe; what one process adds another sees.
+// The store of images in a directory accessible to root only: file trees by digest, and names that
+// refer to them. Thread-safe; may be shared by several processes.
 class ImageStore {
  public:
   explicit ImageStore(std::string directory);
 
-  std::vector<ImageInfo> list() const;  // by name, without those that are broken
-  // Names whose description cannot be read: no sandbox starts from them, and `remove` takes them.
+  std::vector<ImageInfo> list() const;  // sorted by name, without broken ones
+  // Names whose description cannot be read. They cannot be opened, but removed.
   std::vector<std::string> broken() const;
   OpenImage open(const std::string& name) const;  // throws Error(not_found)
-  // The tree that `digest` names, to be run as the image `name` says. Throws Error(not_found).
+  // Opens the tree of `digest` with the description of image `name`. Throws Error(not_found).
   OpenImage open_version(const std::string& name, const std::string& digest) const;
-  // Takes over a finished tree (a directory inside draft_directory()) as `info.name`, computing
-  // digest and size. An older image of that name loses the name; its tree stays until removed.
+  // Moves a finished tree (a directory inside make_draft()) into the store as `info.name`, and sets
+  // digest and size. An older image of that name is replaced; its tree stays until collect().
+  // Throws Error: invalid for the name, conflict, no_capacity; StepError.
   ImageInfo add(ImageInfo info, const std::string& tree);
-  // Forgets the name; its tree goes with the next collection. Throws Error(not_found).
+  // Removes the name; collect() removes its tree. Throws Error(not_found).
   void remove(const std::string& name);
-  // Removes trees that no name points to, nobody has open and `used` (digests) does not hold, and
-  // drafts that somebody left a day ago. While a name is broken no tree goes: it may be that
-  // name's. Returns the digests of what went.
+  // Removes trees without a name that are not open and not in `used` (digests), and drafts older
+  // than a day. Removes no tree while a name is broken, because that name may refer to it. Returns
+  // the digests of removed trees.
   std::vector<std::string> collect(const std::set<std::string>& used);
-  // Whether the tree still is what its digest says; reads all of it. Throws Error(not_found).
+  // Whether the tree still matches its digest; reads all of it. Throws Error(not_found).
   bool verify(const std::string& name) const;
 
-  // A fresh directory on the store's file system, to build a tree in.
+  // Makes a new directory on the store's file system, to build a tree in.
   std::string make_draft() const;
 
   ImageInfo read(const std::string& name) const;  // throws Error(not_found), also when broken
@@ -74,7 +77,7 @@ class ImageStore {
   std::string directory_;
 };
 
-// Digest and size of a file tree, as ImageInfo has them. Reads every file.
+// Digest and size of a file tree, as in ImageInfo. digest_tree() reads every file.
 struct TreeDigest {
   std::string digest;
   int64_t size_bytes = 0;
