@@ -1,4 +1,4 @@
-// What a local sandbox's agent does, which is asked without the node.
+// The calls of LocalProvider that go directly to the sandbox's agent.
 #include <filesystem>
 
 #include "local/local_provider.hpp"
@@ -9,7 +9,7 @@ namespace sandgate {
 AgentClient LocalProvider::agent(const std::string& handle) const {
   const std::string id = id_of(handle);
   if (!is_safe_name(id)) throw Error::not_found("sandbox", id);
-  // Where it leads to: a socket's path has 107 bytes at most, and home may be long.
+  // Resolve the symlink: its target is short, and a socket address holds 107 bytes only.
   std::error_code plain;
   const auto memory = std::filesystem::read_symlink(settings_.sandboxes_dir, plain);
   const std::string directory = memory.empty() ? settings_.sandboxes_dir : memory.string();

@@ -1,4 +1,4 @@
-// What local sandboxes may reach, and the secrets that are put in on the way.
+// Network policies of local sandboxes, and the secrets that the egress process inserts.
 #include "gateway/core/settle.hpp"
 #include "local/egress/control_channel.hpp"
 #include "local/local_provider.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::chrono::seconds kInstallPatience{5}, kEgressPatience{5};
 
-// The process may hang, and nobody needs to wait for that.
+// With a timeout, because the egress process may hang.
 Task<Json> ask_egress(const NodeClient& egress, std::string verb, Json params) {
   auto asking = egress.call(std::move(verb), std::move(params));
   auto answer = within(kEgressPatience, std::move(asking));
@@ -47,7 +47,7 @@ Task<NetworkState> LocalProvider::network(std::string id) {
   NetworkState state{network_from(policy), {}};
   auto asking = ask_egress(egress_, "verdicts", std::move(params));
   const auto outcome = co_await attempt(std::move(asking));
-  // One without a way out is not known there.
+  // The egress process does not know sandboxes without egress, so a failure means no verdicts.
   if (const auto* verdicts = std::get_if<Json>(&outcome)) {
     for (const Json& item : *verdicts) state.verdicts.push_back(verdict_from(item));
   }

@@ -21,7 +21,8 @@ Descriptor unasked() {
   return descriptor;
 }
 
-// For programs that know proxies; all others are served as well. What was asked for wins.
+// Programs without support for proxies work as well, by transparent redirection. Variables of the
+// caller are kept.
 void add_proxy_variables(std::map<std::string, std::string>& env) {
   for (const char* name : {"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"})
     env.try_emplace(name, kProxyUrl);
@@ -132,7 +133,7 @@ Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
   auto giving = set_secrets(made.backend_id, std::move(secrets));
   const auto given = co_await attempt(std::move(giving));
   if (const auto* failure = std::get_if<Error>(&given)) {
-    // Without them it is not what was asked for.
+    // A sandbox without its secrets is not usable.
     auto killing = kill(made.backend_id);
     co_await attempt(std::move(killing));
     throw *failure;
@@ -182,7 +183,7 @@ Task<SandboxMetrics> LocalProvider::metrics(std::string id) {
   co_return metrics_from(answer);
 }
 
-// Frozen memory costs nothing to keep: whoever asks for the disk alone gets both.
+// Keeps memory even if only the disk is asked for, because frozen memory costs nothing to keep.
 Task<Keeps> LocalProvider::pause(std::string id, Keeps) {
   Json params{{"id", id_of(id)}};
   co_await node_.call("pause", std::move(params));

@@ -14,29 +14,30 @@ struct LocalProviderSettings {
   std::string node_socket;  // as the node's settings name it
   std::string sandboxes_dir;  // the node's run_dir + "/sandboxes"
   std::string egress_socket;  // the node's run_dir + "/egress.sock"
-  // Whose node it is among gateways of one database: [a-z0-9]; empty where there is one only.
+  // Name of this machine among gateways that share a database: [a-z0-9]; empty: the only one.
   std::string machine;
-  std::function<void()> on_return;  // called when the node was away, or started anew, and is back
-  std::string data_dir;  // the node's; with the next what it keeps free. Empty: not looked at
-  int64_t disk_floor_mib = 0;
+  std::function<void()> on_return;  // called when the node answers after an outage or restart
+  std::string data_dir;  // the node's, for disk(); empty: free space is not watched
+  int64_t disk_floor_mib = 0;  // the node's
 };
 
-// This machine as a backend. Making and ending sandboxes is the node's work; exec and files go
-// straight to the sandbox's agent, so they outlive the node. A backend id is our sandbox's id and,
-// behind an @, the machine: a sandbox of another one is Error(unavailable) here, not unknown.
+// The provider of sandboxes on this machine. The node creates and ends them; exec and file calls go
+// directly to the sandbox's agent, so they work while the node is down. A backend id is the
+// sandbox's id, followed by '@' and the machine if it has a name. Calls for a sandbox of another
+// machine throw Error(unavailable), not not_found.
 class LocalProvider : public Provider {
  public:
   explicit LocalProvider(LocalProviderSettings settings);
 
-  // Asks the node what it can do. Until it was asked once, the descriptor declares no verb, so no
-  // profile is placed here. Throws Error(unavailable) when the node is away.
+  // Fetches the node's descriptor. Before the first success the descriptor declares no verbs, so no
+  // profile is placed here. Throws Error: unavailable when the node is not running, timeout.
   Task<void> refresh();
-  // refresh() for ever, every ten seconds (five times a second while the node is away, of which the
-  // first call that fails tells); to be spawned.
+  // Calls refresh() forever, every ten seconds, or every 200 ms while the node does not answer. A
+  // create() that finds the node down triggers a refresh within 200 ms. To be spawned.
   Task<void> keep_fresh();
 
   Descriptor descriptor() const override;
-  std::optional<DiskSpace::Look> disk() const { return space_.look(); }  // the node's
+  std::optional<DiskSpace::Look> disk() const { return space_.look(); }  // of the node's data_dir
 
   Task<BackendSandbox> create(CreateSpec spec) override;
   std::optional<BackendSandbox> foreseen(const CreateSpec& spec) const override;
@@ -86,23 +87,24 @@ class LocalProvider : public Provider {
   const NodeClient& node() const { return node_; }
 
  private:
-  // A call that the node answers at once unless it hangs: Error(timeout) then.
+  // Calls a verb that the node answers quickly. Throws Error(timeout) after 5 s.
   Task<Json> ask(std::string verb, Json params = Json::object());
-  // A backend id from the id that the node knows, and back; id_of throws Error(unavailable).
+  // Convert the node's id to a backend id and back. id_of() throws Error(unavailable) for another
+  // machine's.
   std::string handle_of(std::string id) const;
   std::string id_of(const std::string& handle) const;
   BackendSandbox to_sandbox(const Json& answer) const;
-  // Throws Error(not_found) for what cannot be one of our ids: it becomes part of a path.
+  // Throws Error(not_found) for a malformed id, because it becomes part of a path.
   AgentClient agent(const std::string& handle) const;
 
   const LocalProviderSettings settings_;
   const NodeClient node_;
-  const NodeClient egress_;  // secrets' values go to that process alone
+  const NodeClient egress_;  // the only process that gets secret values
   const DiskSpace space_;
-  std::atomic<bool> missed_{false};  // a call found no node
-  std::string instance_;  // of the node's process; refresh() only
+  std::atomic<bool> missed_{false};  // a create() found the node down
+  std::string instance_;  // identifies the node's process; used by refresh() only
   mutable std::mutex mutex_;
-  std::shared_ptr<const Descriptor> descriptor_;  // guarded by mutex_, what it points to is not
+  std::shared_ptr<const Descriptor> descriptor_;  // the pointer is guarded by mutex_
 };
 
 }  // namespace sandgate

@@ -49,7 +49,7 @@ void add_authority_variables(std::map<std::string, std::string>& env) {
 Task<void> install_authority(AgentClient agent, std::string certificate) {
   auto reading = read_bundle(agent);
   auto outcome = co_await attempt(std::move(reading));
-  // An image without authorities trusts nobody else, and goes on to.
+  // An image without a bundle trusts no other authority, and that stays so.
   std::string text = outcome.index() == 0 ? std::get<0>(std::move(outcome)) : std::string();
   TextSource source(text + "\n" + certificate);
   auto writing = agent.write_file(kBundle, kBundleMode, source);
