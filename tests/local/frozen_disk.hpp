@@ -6,11 +6,11 @@
 
 namespace sandgate::test {
 
-// A file system that stands still for as long as this lives: whoever writes there waits, and cannot
-// be killed meanwhile.
+// Freezes a file system (FIFREEZE) during its lifetime. Processes that write there block, and
+// cannot be killed meanwhile.
 class FrozenDisk {
  public:
-  explicit FrozenDisk(Fd directory);  // any of it
+  explicit FrozenDisk(Fd directory);  // any directory of the file system
   ~FrozenDisk() { end(); }
   FrozenDisk(FrozenDisk&&) = default;
   void end();
@@ -19,14 +19,14 @@ class FrozenDisk {
   Fd directory_;
 };
 
-// A directory of the file system of a sandbox's disk, which only its node has a way to. Throws when
-// that has none.
+// Opens a directory on the file system of a sandbox's disk, found through the node's descriptors.
+// Throws when the node does not have it open.
 Fd disk_of(pid_t node, const std::string& id);
 
 // Whether a process of the sandbox waits for a disk.
 bool has_waiting_process(const JournalRecord& record);
 
-// An empty file system of its own at a directory, for as long as this lives.
+// Mounts a new, empty file system at a directory during its lifetime.
 class SmallDisk {
  public:
   SmallDisk(std::string directory, int mib);
@@ -34,7 +34,7 @@ class SmallDisk {
   SmallDisk(const SmallDisk&) = delete;
 
   FrozenDisk freeze() const;
-  // Takes all but so much of what is free.
+  // Allocates free space until only `left_mib` MiB are left; give_back() frees it.
   void fill(int left_mib) const;
   void give_back() const;
 

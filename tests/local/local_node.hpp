@@ -19,21 +19,21 @@ struct ExecResult {
   std::string signal, out, err;
 };
 
-// A node of its own in a process of its own, with a LocalProvider over it; ended with the object,
-// its sandboxes too. The image "debian-12" is built once and kept in SANDGATE_TEST_IMAGES
+// A node in a child process, with a LocalProvider connected to it. The destructor ends both and all
+// sandboxes. The image "debian-12" is built once and cached in SANDGATE_TEST_IMAGES
 // (/var/cache/sandgate-test/images when unset).
 class LocalNode {
  public:
   // Why this machine cannot run these tests; empty when it can.
   static std::string reason_to_skip();
 
-  // Builds the image into the tests' store, where it is kept, unless it is there.
+  // Builds the image into the cache unless it is there.
   static void have_image(const BuildOrder& order);
 
-  // The launcher that leaves out the walls named in a sandbox's SANDGATE_WITHOUT.
+  // Path of the launcher that omits the walls named in a sandbox's SANDGATE_WITHOUT.
   static std::string weak_agent();
 
-  // `run_as`: an ordinary account for the node itself; such a node has an empty image store.
+  // `run_as`: an unprivileged user for the node; such a node has an empty image store.
   explicit LocalNode(uid_t serve_uid = 0, size_t warm_sandboxes = 0, std::string workspace = "",
                      std::string agent = "", uid_t run_as = 0);
   ~LocalNode();
@@ -45,11 +45,11 @@ class LocalNode {
   std::string agent_binary() const;
   pid_t pid() const { return pid_; }
 
-  void start();  // and waits until it answers
-  void kill();  // like kill -9
+  void start();  // waits until the node answers
+  void kill();  // SIGKILL
   void stop();  // SIGTERM
 
-  // Makes a sandbox that ends with the node object; returns its id.
+  // Create a sandbox and return its id.
   std::string create();
   std::string create(CreateSpec spec);
   CreateSpec spec() const;  // small, of image debian-12, with a fresh id
@@ -60,12 +60,14 @@ class LocalNode {
   void write(const std::string& id, const std::string& path, const std::string& bytes,
              uint32_t mode = 0644);
   JournalRecord record(const std::string& id) const;  // from the journal
-  // Starts the node anew, which had no sandboxes, with its data on a file system of so many MiB.
+  // Restarts the node with its data on a new file system of `mib` MiB. It must have no sandboxes.
   const SmallDisk& move_to_small_disk(int mib);
-  // Whether a directory of the machine that the node has open is open in the sandbox's agent, too.
+  // Whether a host directory that the node has open without close-on-exec is open in the sandbox's
+  // agent, too.
   bool leaks_into(const std::string& id) const;
-  HostState host_state() const;  // what is on the machine of its sandboxes
-  // Leaves the sandbox with a process that waits for its disk, and so cannot be ended meanwhile.
+  HostState host_state() const;  // traces of its sandboxes on the host
+  // Freezes the sandbox's disk with a process that waits for it, so that the sandbox cannot end
+  // while the result exists.
   FrozenDisk hold_at_disk(const JournalRecord& record);
 
  private:
@@ -76,7 +78,7 @@ class LocalNode {
   std::string name_;
   uid_t serve_uid_;
   size_t warm_sandboxes_;
-  std::string workspace_;  // the one directory that it may show; empty: none
+  std::string workspace_;  // the only allowed workspace; empty: none
   std::string agent_;
   uid_t run_as_;
   uint32_t id_base_;
@@ -84,7 +86,7 @@ class LocalNode {
   std::unique_ptr<LocalProvider> provider_;
 };
 
-// Whether a process was told to die and cannot yet.
+// Whether a process is being killed but still exists: SIGKILL is pending, or it is exiting.
 bool is_dying(int64_t pid);
 
 // Compiles a C program statically on this machine and returns the bytes of the executable.

@@ -27,10 +27,10 @@ class StringSource : public ByteSource {
   size_t at_ = 0;
 };
 
-// Everything the stream says until the process ended.
+// Reads a stream until the process's exit.
 Task<Outcome> collect(ProcessStream& stream);
 Task<std::string> read_all(ByteSource& source);
-// The code and the field of the Error a task ends with; "none" when it succeeds.
+// Returns the code and the first field of the Error that a task throws; "none" when it succeeds.
 template <class T>
 Task<std::string> refusal(Task<T> task) {
   try {
@@ -43,13 +43,13 @@ Task<std::string> refusal(Task<T> task) {
 }
 Task<std::string> refusal(Task<void> task);
 
-// The real agent as an ordinary process, its account a user with a home of its own.
+// Runs the real agent as an ordinary process, with a home directory of its own.
 class AgentTest : public ::testing::Test {
  protected:
   AgentTest() { start({}); }
   ~AgentTest() override { stop(); }
 
-  // Ends the agent that runs and starts another with these further words.
+  // Stops the running agent and starts another with these additional arguments.
   void start(std::vector<std::string> words);
   void stop();
 
@@ -60,7 +60,7 @@ class AgentTest : public ::testing::Test {
   Command shell(std::string line);
   Outcome exec(Command command);
   Outcome exec(std::string line) { return exec(shell(std::move(line))); }
-  // Waits until the condition holds; false after some seconds.
+  // Waits until the condition holds; returns false after some seconds.
   template <class F>
   bool eventually(F condition) {
     for (int i = 0; i < 500; ++i) {
@@ -76,7 +76,8 @@ class AgentTest : public ::testing::Test {
   std::string socket_path() const { return directory_.path() + "/agent.sock"; }
   pid_t agent_pid() const { return pid_; }
   long agent_memory_kib() const;  // resident
-  // The most that it may be, whatever nobody reads. The address sanitizer keeps its own beside it.
+  // Limit of agent_memory_kib(), even with clients that do not read. The address sanitizer needs
+  // additional memory.
 #ifdef __SANITIZE_ADDRESS__
   static constexpr long kMostMemoryKib = 64 * 1024;
 #else

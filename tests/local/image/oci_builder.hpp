@@ -13,19 +13,19 @@ struct Member {
   std::string content;  // of a file; the target of a link
   unsigned mode = 0644;
   int64_t uid = 0, gid = 0;
-  int64_t claimed_size = -1;  // of a sparse file that is all hole; -1: as long as its content
+  int64_t claimed_size = -1;  // size of a sparse file without data; -1: the size of `content`
 };
 
-// A tar archive; gzip when asked for.
+// Returns a tar archive, optionally compressed.
 std::string tar_of(const std::vector<Member>& members, bool gzip = false);
 
 std::string sha256_of(const std::string& bytes);
 
-// Writes an OCI layout of these layers into a directory that is made.
+// Writes an OCI layout of these layers to a new directory.
 void write_layout(const std::string& directory, const std::vector<std::string>& layers,
                   const Json& config = Json::object());
 
-// A layer with a static busybox and what a sandbox needs to run it.
+// A layer with a static busybox and the files that a sandbox needs to run it.
 std::vector<Member> busybox_layer();
 
 }  // namespace sandgate::test

@@ -3,19 +3,19 @@
 
 namespace sandgate::test {
 
-// A line for bash that prints "refused" as its last line while the wall holds.
+// A bash command line whose last output line is "refused" while the isolation holds.
 struct Attack {
   const char* what;
   const char* line;
-  // The walls (names with commas) without which the sandbox's root succeeds and "broken" is
-  // printed; null where the kernel itself refuses whoever is not root of the machine.
+  // Comma-separated names of the walls without which the sandbox's root succeeds and "broken" is
+  // printed; null when the kernel refuses the attack to everyone but the machine's root.
   const char* walls = nullptr;
 };
 
 std::span<const Attack> attacks();
 
-// A Python program that prints "refused" or "broken …", likewise.
+// Attacks as Python programs that print "refused" or "broken …".
 std::span<const Attack> python_attacks();
-const char* python_attack_start();  // goes before each of those
+const char* python_attack_start();  // the common beginning of these programs
 
 }  // namespace sandgate::test

@@ -7,7 +7,7 @@
 
 namespace sandgate::test {
 
-// One node and one sandbox with root allowed for all tests of a suite.
+// Fixture with one node and one sandbox, which allows root, for all tests of a suite.
 class SandboxTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite();
@@ -22,7 +22,7 @@ class SandboxTest : public ::testing::Test {
   static ExecResult python(const std::string& program, const std::string& user = "") {
     return node().python(id(), program, user);
   }
-  // The output of a line that must succeed, without its last newline.
+  // Returns the output of a command line that must succeed, without the last newline.
   static std::string output(const std::string& line, const std::string& user = "");
 
  private:

@@ -6,14 +6,14 @@
 
 namespace sandgate::test {
 
-// A node whose launcher leaves walls out, for the positive controls: what is refused elsewhere
-// must succeed in one of its sandboxes.
+// A node whose launcher can omit walls, for positive controls: attacks that are refused elsewhere
+// must succeed in its sandboxes.
 class WeakNode {
  public:
   WeakNode() : node_(0, 0, "", LocalNode::weak_agent()) {}
 
   LocalNode& node() { return node_; }
-  // A sandbox without these walls (names with commas); made once for each set of them.
+  // Returns the id of a sandbox without these walls (comma-separated names), one per set of walls.
   const std::string& without(const std::string& walls);
 
  private:

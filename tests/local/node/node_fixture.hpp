@@ -11,7 +11,7 @@
 
 namespace sandgate::test {
 
-// A node per test, and what it may have left on the machine.
+// Fixture with a node per test, and checks for traces left on the machine.
 class NodeTest : public ::testing::Test {
  protected:
   explicit NodeTest(size_t warm_sandboxes = 0) : warm_sandboxes_(warm_sandboxes) {}
@@ -37,7 +37,7 @@ class NodeTest : public ::testing::Test {
     }
     return count;
   }
-  // Waits until the machine is as it was and the node keeps nothing.
+  // Waits until the host's state is within `before` and no disks or journal entries are left.
   void expect_clean(const HostState& before) {
     const std::filesystem::path journal = node().run_dir() + "/sandboxes";
     const auto left = [&] {
@@ -49,13 +49,13 @@ class NodeTest : public ::testing::Test {
         << " became " << node().host_state() << ", " << images_left() << " disks"
         << (left() ? "" : ", entries in the journal");
   }
-  // kill -9 of the node while it makes one sandbox after the other.
+  // Kills the node with SIGKILL while it creates sandboxes.
   void kill_amid_creates(std::chrono::milliseconds after) {
     std::thread creator([&] {
       try {
         for (int i = 0; i < 50; ++i) node().create();
       } catch (const Error&) {
-        // the node died: what we want
+        // expected: the node was killed
       }
     });
     std::this_thread::sleep_for(after);
