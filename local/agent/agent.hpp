@@ -29,8 +29,7 @@ struct AgentSettings {
   // Capabilities of root commands, enough for apt-get, pip and npm inside the sandbox's user
   // namespace: CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE.
   uint64_t root_capabilities = 0x4fb;
-  uint64_t bounding_set =
-      ~uint64_t{0};  // upper bound of the agent's; children drop what they do not keep
+  uint64_t bounding_set = ~uint64_t{0};  // upper bound of the agent's capability bounding set
   bool no_new_privileges = true;
   bool dumpable = false;  // whether other processes inside may open its memory and descriptors
   Confine confine = nullptr;  // null: no further restrictions

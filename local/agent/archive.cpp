@@ -54,7 +54,8 @@ class Packing {
  public:
   explicit Packing(FileSession& session) : session_(session) {}
 
-  // Adds one entry, without the content of a directory. Returns a directory opened.
+  // Adds one entry, without the content of a directory. Returns the entry opened if it is a
+  // directory.
   File add(const File& directory, const std::string& name, const std::string& path) {
     struct stat info;
     if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return File();

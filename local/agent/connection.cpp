@@ -136,7 +136,8 @@ void Connection::reply_with(const nlohmann::json& document, const File& beside) 
   head->cmsg_type = SCM_RIGHTS;
   head->cmsg_len = CMSG_LEN(sizeof descriptor);
   std::memcpy(CMSG_DATA(head), &descriptor, sizeof descriptor);
-  // Nothing was sent before, so there is room; a client that shrank its buffer gets nothing.
+  // Nothing was sent before, so the reply fits into the socket's buffer; if not, the connection is
+  // closed.
   const ssize_t put = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (put != static_cast<ssize_t>(bytes.size())) close();
 }

@@ -14,8 +14,8 @@ class Error;
 
 namespace sandgate::agent {
 
-// The part of an operation that runs after its request was read, when it does not end with one
-// reply.
+// An operation in progress on a connection. It handles the frames after the request; operations
+// completed by a single reply need none.
 class Operation {
  public:
   virtual ~Operation() = default;

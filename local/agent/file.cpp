@@ -40,7 +40,7 @@ std::string read_small_file(const char* path, size_t max) {
   const File file(open_safely(AT_FDCWD, path, O_RDONLY | O_NONBLOCK));
   struct stat info;
   if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
-  // Files of procfs have no size.
+  // Files of procfs report size 0, so read at least 4096 bytes.
   if (info.st_size >= 0) max = std::min(max, std::max<size_t>(info.st_size, 4096));
   std::string text(max, '\0');
   size_t have = 0;

@@ -53,7 +53,7 @@ void move_file(FileSession& session, FileRequest& request) {
   }
   if (::renameat(source.directory.get(), source.name.c_str(), target.directory.get(),
                  target.name.c_str()) != 0) {
-    if (errno == ENOTDIR) errno = EEXIST;  // a directory onto a file
+    if (errno == ENOTDIR) errno = EEXIST;  // a directory cannot replace a file
     if (errno != EXDEV) throw path_error(from);
     move_across(source, target, to);
   }

@@ -169,7 +169,7 @@ bool become(const Identity& identity, const AgentSettings& settings) {
     if (!set_ids(identity)) return false;
     if (!set_capabilities(keep)) return false;
   } else if (identity.uid != ::geteuid()) {
-    return false;  // an agent without privileges, as in tests, has one identity
+    return false;  // an agent without privileges cannot change its identity
   }
   if (settings.no_new_privileges && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   return !settings.confine || settings.confine(settings.confine_data, identity.root());

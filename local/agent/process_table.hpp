@@ -31,7 +31,7 @@ class ProcessTable {
 
   Loop& loop_;
   std::map<std::string, std::shared_ptr<Process>> by_id_;
-  std::map<pid_t, std::shared_ptr<Process>> by_pid_;  // the living
+  std::map<pid_t, std::shared_ptr<Process>> by_pid_;  // only those alive
   std::deque<std::string> ended_;  // oldest first
 };
 

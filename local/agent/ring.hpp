@@ -20,8 +20,8 @@ class Ring {
   explicit Ring(size_t limit) : limit_(limit) {}
 
   void push(uint8_t channel, std::string bytes);
-  // Returns bytes of one channel from this offset on, not necessarily all of them. When those were
-  // dropped, it returns the oldest bytes kept.
+  // Returns bytes of one channel from this offset on, not necessarily all of them. When the byte at
+  // the offset was dropped, returns the oldest bytes kept.
   Slice at(uint64_t offset) const;
 
   uint64_t begin() const { return end_ - size_; }

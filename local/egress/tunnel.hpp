@@ -19,9 +19,9 @@ struct Refusal {
 void note_refusal(Connection& connection, std::string_view way, std::string_view reason);
 
 // Connects a connection to its target, which the policy has allowed, and relays until one side
-// ends. TLS and HTTP must name the same target: on ports 443 and 80 this is checked before
-// connecting, on others if the client speaks one of them. On port 443, TLS is terminated here for
-// hosts with a granted secret.
+// ends. If the target is a host name, TLS and HTTP must name it, too: on ports 443 and 80 this is
+// checked before connecting, on others if the client speaks one of them. On port 443, TLS is
+// terminated here for hosts with a granted secret.
 Task<void> tunnel(std::shared_ptr<Connection> connection);
 
 }  // namespace sandgate::egress

@@ -24,8 +24,8 @@ ImageInfo build_image(ImageStore& store, const BuildOrder& order,
 
 // Prepares a file tree to be run as a sandbox: adds the account info.user unless /etc/passwd has
 // it, mount points, and /etc/hosts and /etc/resolv.conf for a loopback-only network. Throws
-// Error(invalid) for a tree whose /etc, /dev or /proc are not directories. Follows symlinks: use it
-// on a trusted tree only, or with "" inside in_tree().
+// Error(invalid) if one of /etc, /dev, /proc, /sys, /tmp and /home is not a directory. Follows
+// symlinks: use it on a trusted tree only, or with "" inside in_tree().
 void prepare_tree(const std::string& tree, const ImageInfo& info);
 
 }  // namespace sandgate

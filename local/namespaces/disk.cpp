@@ -35,8 +35,8 @@ void run_mkfs(const std::vector<std::string>& arguments) {
 }
 
 // No journal: a disk is discarded with its sandbox, or copied while nothing writes to it. No backup
-// superblocks, as disks are never repaired, and no flex_bg (-G 1), with which the first write reads
-// the metadata of many groups. Everything in a fresh disk costs a copy per sandbox.
+// superblocks, as disks are never repaired. Flex groups of size 1 (-G 1): with larger ones the
+// first write reads the metadata of many groups. All blocks of a fresh disk are copied per sandbox.
 void make_file_system(const std::string& path, const std::string& layers, uint64_t inodes) {
   std::filesystem::create_directories(layers + "/upper");
   std::filesystem::create_directories(layers + "/work");

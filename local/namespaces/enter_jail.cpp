@@ -40,7 +40,7 @@ void wait_for_go() {
   char byte = 0;
   if (poll(watched, 2, -1) < 1 || (watched[0].revents & POLLIN) == 0 ||
       read(kGoFd, &byte, 1) != 1) {
-    _exit(1);  // nobody waits for a report
+    _exit(1);  // the launcher is gone
   }
   check(unshare(CLONE_FILES), "own descriptor table");
 }

@@ -78,7 +78,7 @@ std::vector<bpf_insn> program(int map) {
 
 Fd map_of(int listener) {
   bpf_attr attributes;
-  std::memset(&attributes, 0, sizeof attributes);  // of a union {} may clear one member only
+  std::memset(&attributes, 0, sizeof attributes);  // {} may clear only one member of a union
   attributes.map_type = BPF_MAP_TYPE_SOCKMAP;
   attributes.key_size = 4;
   attributes.value_size = 8;
@@ -100,7 +100,7 @@ Fd steer_to(int listener, int netns) {
   const Fd map = map_of(listener);
   const std::vector<bpf_insn> code = program(map.get());
   bpf_attr attributes;
-  std::memset(&attributes, 0, sizeof attributes);  // of a union {} may clear one member only
+  std::memset(&attributes, 0, sizeof attributes);  // {} may clear only one member of a union
   attributes.prog_type = BPF_PROG_TYPE_SK_LOOKUP;
   attributes.expected_attach_type = BPF_SK_LOOKUP;
   attributes.insns = reinterpret_cast<uint64_t>(code.data());
