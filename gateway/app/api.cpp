@@ -33,8 +33,7 @@ api::OperationsSources operations_of(Database& database, const Deployments& depl
       return tx.exec1("SELECT current_setting('transaction_read_only') = 'off'")[0].as<bool>();
     });
     const auto outcome = co_await attempt(std::move(ask));
-    const bool* takes_writes = std::get_if<bool>(&outcome);
-    co_return takes_writes&&* takes_writes;
+    co_return std::holds_alternative<bool>(outcome) && std::get<bool>(outcome);
   };
   sources.has_deployment = [&deployments]() -> Task<bool> {
     const auto set = deployments.snapshot();

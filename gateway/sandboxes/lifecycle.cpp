@@ -311,9 +311,9 @@ Task<EndResult> Lifecycle::finish(SandboxRecord stopping, std::optional<Meter::M
       sandbox_rows::put_off(tx, id);
   };
   const auto outcome = co_await attempt(parts_.database.run(std::move(work)));
-  const bool written = !std::holds_alternative<Error>(outcome);
-  killed&& written ? parts_.cache.drop(id) : parts_.cache.forget(id);
-  co_return killed&& written ? EndResult::ended : EndResult::stopping;
+  const bool ended = killed && !std::holds_alternative<Error>(outcome);
+  ended ? parts_.cache.drop(id) : parts_.cache.forget(id);
+  co_return ended ? EndResult::ended : EndResult::stopping;
 }
 
 Task<SandboxRecord> Lifecycle::settled(TenantId tenant, SandboxId id) {

@@ -67,7 +67,8 @@ Task<Error> Lifecycle::judge_end(TenantId tenant, SandboxId id, Error failure) {
   if (!may_be_its_end) co_return failure;
   auto reading = state_of(std::move(tenant), std::move(id));
   const auto state = co_await std::move(reading);
-  co_return state&& is_ending(*state) ? wrong_state(*state) : std::move(failure);
+  if (state && is_ending(*state)) co_return wrong_state(*state);
+  co_return failure;
 }
 
 Task<Error> Lifecycle::judge_refusal(TenantId tenant, SandboxId id, Error failure) {
