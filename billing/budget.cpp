@@ -1,9 +1,9 @@
 #include "billing/budget.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include <algorithm>
 
 #include "billing/currency.hpp"
+#include "gateway/core/document_reader.hpp"
 
 namespace sandgate {
 namespace {

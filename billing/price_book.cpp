@@ -1,10 +1,10 @@
 #include "billing/price_book.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include <set>
 #include <tuple>
 
 #include "billing/currency.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "gateway/core/ids.hpp"
 #include "gateway/core/moment.hpp"
 

@@ -1,10 +1,10 @@
 #include "billing/reconciliation.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include <algorithm>
 
 #include "billing/csv.hpp"
 #include "billing/invoice.hpp"
+#include "gateway/core/document_reader.hpp"
 
 namespace sandgate {
 namespace {

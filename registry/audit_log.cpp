@@ -2,7 +2,6 @@
 
 #include "gateway/core/statement.hpp"
 #include "registry/call_claim.hpp"
-
 #include "registry/sql.hpp"
 
 namespace sandgate {

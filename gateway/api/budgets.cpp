@@ -1,10 +1,10 @@
 #include "gateway/api/budgets.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include "billing/currency.hpp"
 #include "gateway/api/audit.hpp"
 #include "gateway/api/named_resource.hpp"
 #include "gateway/api/tenant_scope.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "registry/document_fields.hpp"
 
 namespace sandgate::api {

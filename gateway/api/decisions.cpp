@@ -1,8 +1,8 @@
 #include "gateway/api/decisions.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/ordering.hpp"
 #include "gateway/api/sandboxes.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "gateway/placement/place.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
 

@@ -1,9 +1,9 @@
 #include "gateway/api/exec_request.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include <csignal>
 
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "gateway/http/token.hpp"
 #include "registry/document_fields.hpp"
 

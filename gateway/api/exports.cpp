@@ -1,8 +1,8 @@
 #include "gateway/api/exports.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/audit.hpp"
 #include "gateway/api/named_resource.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "gateway/core/moment.hpp"
 #include "gateway/http/table_body.hpp"
 #include "registry/document_fields.hpp"

@@ -1,5 +1,4 @@
 #include "gateway/api/files.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/exec.hpp"
 #include "gateway/api/file_conditions.hpp"
@@ -8,6 +7,7 @@
 #include "gateway/api/judged.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "gateway/http/accept.hpp"
 
 namespace sandgate::api {

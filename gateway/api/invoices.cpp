@@ -1,11 +1,11 @@
 #include "gateway/api/invoices.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include "billing/currency.hpp"
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/span.hpp"
 #include "gateway/api/tenant_scope.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "registry/call_claim.hpp"
 
 namespace sandgate::api {

@@ -1,8 +1,8 @@
 #include "gateway/api/keys.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "gateway/core/moment.hpp"
 #include "gateway/http/role.hpp"
 

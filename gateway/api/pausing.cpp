@@ -1,7 +1,7 @@
 #include "gateway/api/pausing.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/sandboxes.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "gateway/http/admission.hpp"
 
 namespace sandgate::api {

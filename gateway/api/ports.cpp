@@ -1,9 +1,9 @@
 #include "gateway/api/ports.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/page.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "gateway/core/random.hpp"
 #include "gateway/http/idempotency.hpp"
 #include "gateway/ports/forwarding.hpp"

@@ -1,6 +1,6 @@
 #include "gateway/api/profile_request.hpp"
-#include "gateway/core/document_reader.hpp"
 
+#include "gateway/core/document_reader.hpp"
 #include "gateway/http/token.hpp"
 #include "registry/document_fields.hpp"
 #include "registry/profile_parse.hpp"

@@ -1,11 +1,11 @@
 #include "gateway/api/sandboxes.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include <tuple>
 
 #include "gateway/api/judged.hpp"
 #include "gateway/api/ordering.hpp"
 #include "gateway/api/page.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
 #include "registry/document_fields.hpp"

@@ -1,10 +1,10 @@
 #include "gateway/api/secrets.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include <algorithm>
 
 #include "gateway/api/audit.hpp"
 #include "gateway/api/named_resource.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "registry/document_fields.hpp"
 
 namespace sandgate::api {

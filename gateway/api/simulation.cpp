@@ -1,7 +1,7 @@
 #include "gateway/api/simulation.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/span.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "gateway/sandboxes/recorded_requests.hpp"
 #include "registry/profile_parse.hpp"
 

@@ -1,9 +1,9 @@
 #include "gateway/api/snapshots.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/page.hpp"
 #include "gateway/api/pausing.hpp"
 #include "gateway/api/sandboxes.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"

@@ -1,8 +1,8 @@
 #include "gateway/api/tenants.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
+#include "gateway/core/document_reader.hpp"
 
 namespace sandgate::api {
 namespace {

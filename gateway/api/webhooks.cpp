@@ -1,8 +1,8 @@
 #include "gateway/api/webhooks.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include "gateway/api/audit.hpp"
 #include "gateway/api/named_resource.hpp"
+#include "gateway/core/document_reader.hpp"
 #include "gateway/events/event.hpp"
 #include "registry/document_fields.hpp"
 

@@ -1,6 +1,6 @@
 #include "local/node/requests.hpp"
-#include "gateway/core/document_reader.hpp"
 
+#include "gateway/core/document_reader.hpp"
 #include "gateway/core/network_rule.hpp"
 #include "local/egress/control_channel.hpp"
 

@@ -1,10 +1,10 @@
 #include "local/node/server.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include <sys/socket.h>
 
 #include <boost/asio/experimental/channel.hpp>
 
+#include "gateway/core/document_reader.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "local/image/build.hpp"

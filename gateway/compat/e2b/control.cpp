@@ -1,8 +1,8 @@
 #include "gateway/compat/e2b/control.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include "gateway/compat/e2b/sandbox_list.hpp"
 #include "gateway/compat/e2b/sandbox_view.hpp"
+#include "gateway/core/document_reader.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {

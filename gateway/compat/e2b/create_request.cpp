@@ -1,7 +1,8 @@
 #include "gateway/compat/e2b/create_request.hpp"
-#include "gateway/core/document_reader.hpp"
 
 #include <algorithm>
+
+#include "gateway/core/document_reader.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
