@@ -112,12 +112,12 @@ Task<Json> NodeServer::run(std::string verb, Json params) {
   };
   if (pace == Pace::quick) co_return co_await on_pool(pool_, std::move(work));
   if (pace == Pace::ends) co_return co_await on_pool(endings_, std::move(work));
-  co_await copy_turns_.take(tenant);
+  co_await copy_slots_.acquire(tenant);
   auto copying = on_pool(copies_, std::move(work));
   Settled<Json> copied;
   auto settling = settle(std::move(copying), copied);
   co_await std::move(settling);
-  copy_turns_.give_back(tenant);
+  copy_slots_.release(tenant);
   co_return copied.take();
 }
 

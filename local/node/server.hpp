@@ -3,8 +3,8 @@
 #include <thread>
 
 #include "gateway/core/async.hpp"
+#include "local/node/fair_semaphore.hpp"
 #include "local/node/supervisor.hpp"
-#include "local/node/turns.hpp"
 #include "local/node/wire.hpp"
 
 namespace sandgate {
@@ -34,7 +34,7 @@ class NodeServer {
   asio::thread_pool& pool_;
   asio::thread_pool& endings_;
   asio::thread_pool copies_{kCopies};  // of disks
-  Turns copy_turns_{kCopies, kCopies / 2};  // by tenant; used on the loop's thread only
+  FairSemaphore copy_slots_{kCopies, kCopies / 2};  // by tenant; used on the loop's thread only
   int connections_ = 0;  // used on the loop's thread only
   std::atomic<bool> building_{false};
   std::jthread builder_;  // stopped by the destructor

@@ -53,6 +53,7 @@ DECLARED = re.compile(
     r"^(?:(?P<constants>constexpr [^;]*;)|(?:struct|class|enum(?: class)?) (?P<type>\w+)\b[^;]*?\{|"
     r"[\w:<>,&* \[\]]+?[ &*](?P<function>\w+\([^;{}]*?\))(?: const| noexcept)* \{)", re.M)
 CONSTANT = re.compile(r"\b(k[A-Z]\w*)(?=\s*[\[{=(])")
+NAMED_TYPE = re.compile(r"(?:class|struct|enum(?: class)?) (\w+)(?: final)?\s*(?::(?!:)|\{)")
 NOT_A_FUNCTION = re.compile(r"^\s*(if|for|while|switch|catch|else|do|namespace|class|struct|enum|"
                             r"union|return|extern|using|case)\b|=\s*$")
 
@@ -218,6 +219,28 @@ def check_unnamed(seen, path, text):
             report(path, line, f"{name} is also in the unnamed namespace of {first}")
 
 
+def named_types(text):
+    """The full name of each type that the file defines in a named namespace, with its line."""
+    namespaces = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if opened := re.match(r"namespace(?: ([\w:]+))? \{$", line):
+            namespaces.append(opened[1])
+        elif line.startswith("}  // namespace") and namespaces:
+            namespaces.pop()
+        elif None not in namespaces and (match := NAMED_TYPE.match(line)):
+            yield "::".join([*namespaces, match[1]]), number
+
+
+def check_types(seen, path, text):
+    """Two types of one name in one program: the linker keeps one copy of their inline members."""
+    if path.startswith("tests/"):
+        return
+    for name, line in named_types(text):
+        first = seen.setdefault(name, path)
+        if first != path:
+            report(path, line, f"{name} is also defined in {first}")
+
+
 def check_top_level():
     for name in sorted(os.listdir(ROOT)):
         if not name.startswith(".") and name not in TOP_LEVEL and not name.startswith("build"):
@@ -240,7 +263,7 @@ def check_migrations():
 def main():
     check_top_level()
     check_migrations()
-    count, seen = 0, {}
+    count, seen, types = 0, {}, {}
     for path in sources():
         with open(os.path.join(ROOT, path), encoding="utf-8") as file:
             text = file.read()
@@ -249,6 +272,7 @@ def main():
                       check_money, check_ranges, check_names):
             check(path, text)
         check_unnamed(seen, path, text)
+        check_types(types, path, text)
     for violation in violations:
         print(violation)
     print(f"{count} sources, {len(violations)} violations")

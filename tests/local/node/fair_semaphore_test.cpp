@@ -1,4 +1,4 @@
-#include "local/node/turns.hpp"
+#include "local/node/fair_semaphore.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,20 +7,20 @@
 namespace sandgate {
 namespace {
 
-class TurnsTest : public ::testing::Test {
+class FairSemaphoreTest : public ::testing::Test {
  protected:
   void ask(std::string name) {
     asio::co_spawn(
         loop_,
         [this, name]() -> Task<void> {
-          co_await turns_.take(name);
+          co_await slots_.acquire(name);
           begun_ += name;
         },
         asio::detached);
     settle();
   }
   void end(const std::string& name) {
-    turns_.give_back(name);
+    slots_.release(name);
     settle();
   }
   void settle() {
@@ -29,11 +29,11 @@ class TurnsTest : public ::testing::Test {
   }
 
   asio::io_context loop_{1};
-  Turns turns_{3, 2};
+  FairSemaphore slots_{3, 2};
   std::string begun_;
 };
 
-TEST_F(TurnsTest, NobodyHasAll) {
+TEST_F(FairSemaphoreTest, NobodyHasAll) {
   for (const char* name : {"a", "a", "a", "a"}) ask(name);
   EXPECT_EQ(begun_, "aa");
   ask("b");
@@ -42,7 +42,7 @@ TEST_F(TurnsTest, NobodyHasAll) {
   EXPECT_EQ(begun_, "aab") << "no more at once";
 }
 
-TEST_F(TurnsTest, WhoeverCameLaterWaitsForOneOfTheOthersOnly) {
+TEST_F(FairSemaphoreTest, WhoeverCameLaterWaitsForOneOfTheOthersOnly) {
   for (const char* name : {"a", "a", "a", "a", "b", "b", "c"}) ask(name);
   EXPECT_EQ(begun_, "aab");
   end("a");
