@@ -7,7 +7,6 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cstring>
@@ -18,6 +17,7 @@
 #include "local/namespaces/fd_passing.hpp"
 #include "local/namespaces/handover.hpp"
 #include "local/namespaces/nursery.hpp"
+#include "local/namespaces/pidfd.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate {
@@ -72,7 +72,7 @@ int open_mount_namespace(pid_t pid) {
 
 void kill_and_reap(const Fd& pidfd) {
   if (!pidfd) return;
-  syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+  kill_by_pidfd(pidfd);
   siginfo_t info{};
   waitid(P_PIDFD, static_cast<id_t>(pidfd.get()), &info, WEXITED);
 }

@@ -15,6 +15,7 @@
 #include "local/namespaces/jail.hpp"
 #include "local/namespaces/jail_descriptors.hpp"
 #include "local/namespaces/mount_calls.hpp"
+#include "local/namespaces/pidfd.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
 #include "local/namespaces/wall.hpp"
@@ -152,8 +153,9 @@ void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   check(pipe2(go, O_CLOEXEC), "go pipe");
   const Fd go_write(go[1]);
   hand_over(Fd(go[0]), kGoFd);
-  hand_over(check_fd(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)), "own pidfd"),
-            kLauncherFd);
+  Fd own = open_pidfd(getpid());
+  check(own.get(), "own pidfd");
+  hand_over(std::move(own), kLauncherFd);
   if (spec.single_id)
     start_with_own_id(spec, inside);
   else

@@ -1,13 +1,12 @@
 // How a supervisor's sandboxes end, on request or by themselves.
 #include <poll.h>
-#include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "gateway/core/log.hpp"
 #include "local/egress/byte_count.hpp"
 #include "local/namespaces/freezer.hpp"
+#include "local/namespaces/pidfd.hpp"
 #include "local/node/supervisor.hpp"
 
 namespace sandgate {
@@ -15,8 +14,6 @@ namespace {
 
 constexpr int kKillTimeoutMs = 10'000;
 constexpr std::chrono::seconds kEndPatience{5};
-
-void kill_process(int pidfd) { syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0); }
 
 // Works for processes that are not children, too: a pidfd is readable once its process is dead. The
 // first process of a pid namespace dies last.
@@ -32,7 +29,7 @@ bool wait_gone(int pidfd) {
 
 void Supervisor::stop(Live& live) {
   if (!live.pidfd) return;
-  kill_process(live.pidfd.get());
+  kill_by_pidfd(live.pidfd);
   if (live.record.paused) thaw(live.record.cgroups);  // frozen processes do not die
   if (!wait_gone(live.pidfd.get())) throw Error(ErrorCode::timeout, "the sandbox does not end");
 }

@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 
 #include <cstring>
 
+#include "local/namespaces/pidfd.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate {
@@ -83,7 +83,7 @@ Fd open_server_of(const std::string& directory, const std::string& name,
   const sockaddr_un address = address_below(parent, name);
   const pid_t pid = server_of(address, question);
   if (pid <= 0) return {};
-  Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  Fd pidfd = open_pidfd(pid);
   if (server_of(address, question) != pid) pidfd.reset();
   return pidfd;
 }

@@ -2,8 +2,6 @@
 // sandbox to check that this machine can run sandboxes.
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -13,6 +11,7 @@
 
 #include "gateway/core/log.hpp"
 #include "local/agent/protocol.hpp"
+#include "local/namespaces/pidfd.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/launch_failure.hpp"
 #include "local/node/listener.hpp"
@@ -28,8 +27,8 @@ constexpr const char* kTrialId = "trial";
 // so the start time is compared after the pidfd was opened.
 Fd open_first_process(const JournalRecord& record) {
   if (record.pid <= 0) return {};
-  Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, record.pid, 0)));
   const auto pid = static_cast<pid_t>(record.pid);
+  Fd pidfd = open_pidfd(pid);
   if (pidfd && process_start_time(pid) != record.start_time) pidfd.reset();
   return pidfd;
 }
@@ -71,7 +70,7 @@ Supervisor::LivePtr Supervisor::adopt(const JournalRecord& record) {
 void Supervisor::sweep(const JournalRecord& record) {
   Fd first = open_first_process(record);
   if (record.pid == 0) first = open_unnamed_process(journal_.directory_of(record.id));
-  if (first) syscall(SYS_pidfd_send_signal, first.get(), SIGKILL, nullptr, 0);
+  if (first) kill_by_pidfd(first);
   if (record.id_base != 0) kill_id_range(record.id_base);
   remove_cgroups(record.cgroups);
   disks_.remove(record.id);

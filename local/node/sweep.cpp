@@ -1,15 +1,12 @@
 #include "local/node/sweep.hpp"
 
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
-#include "local/namespaces/fd.hpp"
+#include "local/namespaces/pidfd.hpp"
 #include "local/namespaces/user_ns.hpp"
 
 namespace sandgate {
@@ -34,10 +31,8 @@ void kill_id_range(uint32_t base) {
     std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     pid_t pid = std::stoi(name);
-    Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    if (pidfd && in_range(pid, base)) {
-      syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
-    }
+    const Fd pidfd = open_pidfd(pid);
+    if (pidfd && in_range(pid, base)) kill_by_pidfd(pidfd);
   }
 }
 

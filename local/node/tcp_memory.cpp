@@ -1,12 +1,9 @@
 // How a supervisor limits the memory that a sandbox's TCP buffers use.
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <set>
 #include <sstream>
 
 #include "gateway/core/log.hpp"
+#include "local/namespaces/pidfd.hpp"
 #include "local/node/supervisor.hpp"
 
 namespace sandgate {
@@ -26,9 +23,8 @@ std::set<pid_t> members_of(const std::string& cgroup) {
 void end_programs(const std::string& cgroup, int64_t agent) {
   for (const pid_t pid : members_of(cgroup)) {
     if (pid == agent) continue;
-    const Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    if (process && members_of(cgroup).contains(pid))
-      syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+    const Fd process = open_pidfd(pid);
+    if (process && members_of(cgroup).contains(pid)) kill_by_pidfd(process);
   }
 }
 
