@@ -1,7 +1,6 @@
 #include "local/egress/server.hpp"
 
 #include <poll.h>
-#include <sys/socket.h>
 
 #include "gateway/core/log.hpp"
 
@@ -30,13 +29,6 @@ SecretGrants grants_from(const Json& params) {
     secrets.grants.push_back(std::move(grant));
   }
   return secrets;
-}
-
-bool is_peer(wire::Stream& stream, uid_t serve_uid) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return getsockopt(stream.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         (peer.uid == 0 || peer.uid == serve_uid);
 }
 
 }  // namespace
@@ -113,7 +105,7 @@ Task<void> Server::listen() {
       co_await sleep_for(std::chrono::milliseconds(50));
       continue;
     }
-    if (!is_peer(stream, serve_uid_)) continue;
+    if (!wire::is_peer(stream, serve_uid_)) continue;
     spawn_detached(around_.loop.get_executor(),
                    [this, s = std::move(stream)]() mutable -> Task<void> {
                      auto talk = converse(std::move(s));

@@ -1,7 +1,5 @@
 #include "local/node/server.hpp"
 
-#include <sys/socket.h>
-
 #include <boost/asio/experimental/channel.hpp>
 
 #include "gateway/core/document_reader.hpp"
@@ -18,13 +16,6 @@ namespace {
 
 constexpr int kMaxConnections = 2048;
 constexpr size_t kProgressLines = 64;
-
-bool is_welcome(int socket_fd, uid_t serve_uid) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-  return peer.uid == 0 || peer.uid == serve_uid;
-}
 
 BuildOrder build_order_from(const Json& params) {
   DocumentReader reader(params);
@@ -68,10 +59,7 @@ Task<void> NodeServer::serve(int listener) {
       co_await sleep_for(std::chrono::milliseconds(50));
       continue;
     }
-    if (connections_ >= kMaxConnections ||
-        !is_welcome(stream.native_handle(), settings_.serve_uid)) {
-      continue;
-    }
+    if (connections_ >= kMaxConnections || !wire::is_peer(stream, settings_.serve_uid)) continue;
     ++connections_;
     spawn_detached(executor, [this, s = std::move(stream)]() mutable -> Task<void> {
       auto outcome = co_await attempt(converse(std::move(s)));

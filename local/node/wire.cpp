@@ -1,5 +1,7 @@
 #include "local/node/wire.hpp"
 
+#include <sys/socket.h>
+
 namespace sandgate::wire {
 namespace {
 
@@ -8,6 +10,13 @@ constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
 Error broken() { return Error(ErrorCode::unavailable, "the connection to the node broke"); }
 
 }  // namespace
+
+bool is_peer(Stream& stream, uid_t uid) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(stream.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         (peer.uid == 0 || peer.uid == uid);
+}
 
 Task<std::optional<Json>> receive(Stream& stream) {
   std::array<uint8_t, 4> head;

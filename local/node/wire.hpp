@@ -14,6 +14,9 @@ constexpr size_t kMaxMessage = 2 << 20;
 
 using Stream = asio::local::stream_protocol::socket;
 
+// Whether the peer's process runs as root or as `uid`.
+bool is_peer(Stream& stream, uid_t uid);
+
 // Receives a message; empty when the peer closes between messages. Throws Error: invalid for a
 // malformed message, unavailable for a broken connection.
 Task<std::optional<Json>> receive(Stream& stream);
