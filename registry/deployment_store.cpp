@@ -102,16 +102,17 @@ void write_row(pqxx::work& tx, const Vault& vault, const DeploymentRow& row) {
       pqxx::binarystring(secret), row.enabled, row.weight);
 }
 
+// One of the rows is there: `before` of a removal, `after` of a new deployment, else both.
 void record(pqxx::work& tx, const Actor& actor, std::string action,
-            const std::optional<TenantId>& tenant, const std::string& name,
             const std::optional<DeploymentRow>& before, const std::optional<DeploymentRow>& after) {
+  const DeploymentRow& row = after ? *after : *before;
   audit(tx, {.actor = actor,
-             .tenant = tenant,
+             .tenant = row.tenant,
              .action = std::move(action),
-             .object = name,
+             .object = row.name,
              .before = before ? to_json(*before) : Json(),
              .after = after ? to_json(*after) : Json()});
-  notify(tx, kDeploymentsChannel, name);
+  notify(tx, kDeploymentsChannel, row.name);
 }
 
 }  // namespace
@@ -140,7 +141,7 @@ Task<DeploymentRow> DeploymentStore::put(DeploymentDraft draft,
     refuse_shadow(tx, draft);
     const auto before = find_row(tx, vault_, draft.tenant, draft.name);
     if (!before && draft.tenant) check_quota(tx, kDeployments, draft.tenant->value);
-    if (before && farewell_ && before->provider != draft.provider) farewell_(tx, *before);
+    if (before && check_unused_ && before->provider != draft.provider) check_unused_(tx, *before);
     DeploymentRow wanted{.name = draft.name,
                          .tenant = draft.tenant,
                          .provider = draft.provider,
@@ -157,7 +158,7 @@ Task<DeploymentRow> DeploymentStore::put(DeploymentDraft draft,
     check(wanted);
     write_row(tx, vault_, wanted);
     const auto after = find_row(tx, vault_, draft.tenant, draft.name);
-    record(tx, actor, "deployment.put", draft.tenant, draft.name, before, after);
+    record(tx, actor, "deployment.put", before, after);
     return *after;
   });
 }
@@ -167,10 +168,10 @@ Task<void> DeploymentStore::remove(std::optional<TenantId> tenant, std::string n
     lock_name(tx, name);
     const auto before = find_row(tx, vault_, tenant, name);
     if (!before) throw Error::not_found("deployment", name);
-    if (farewell_) farewell_(tx, *before);
+    if (check_unused_) check_unused_(tx, *before);
     tx.exec_params("DELETE FROM deployment WHERE name = $2 AND tenant IS NOT DISTINCT FROM $1",
                    to_sql(tenant), name);
-    record(tx, actor, "deployment.remove", tenant, name, before, std::nullopt);
+    record(tx, actor, "deployment.remove", before, std::nullopt);
   });
 }
 

@@ -52,13 +52,12 @@ class DeploymentStore {
  public:
   static constexpr int64_t kMostPerTenant = 50;  // each is listed, measured and polled for ever
 
-  // Called in the transaction that removes a deployment or changes its provider; may throw to
-  // refuse.
-  using Farewell = std::function<void(pqxx::work& tx, const DeploymentRow& before)>;
+  // Called in the transaction that removes a deployment or changes its provider. Throws to refuse
+  // where its sandboxes would become unreachable.
+  using CheckUnused = std::function<void(pqxx::work& tx, const DeploymentRow& before)>;
 
-  // `farewell` decides before the deployment's sandboxes would become unreachable.
-  DeploymentStore(Database& database, const Vault& vault, Farewell farewell = {})
-      : database_(database), vault_(vault), farewell_(std::move(farewell)) {}
+  DeploymentStore(Database& database, const Vault& vault, CheckUnused check_unused = {})
+      : database_(database), vault_(vault), check_unused_(std::move(check_unused)) {}
 
   // Creates or replaces a deployment. `check` sees the whole row, kept credentials included, before
   // it is written, and may throw. Throws Error(conflict) when the name is the operator's and a
@@ -80,7 +79,7 @@ class DeploymentStore {
  private:
   Database& database_;
   const Vault& vault_;
-  const Farewell farewell_;
+  const CheckUnused check_unused_;
 };
 
 }  // namespace sandgate

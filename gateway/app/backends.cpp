@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kLocalDeployment = "local";
 constexpr std::chrono::milliseconds kNodeStart{2000};
 
-void check_is_left(pqxx::work& tx, const DeploymentRow& row) {
+void check_unused(pqxx::work& tx, const DeploymentRow& row) {
   if (sandbox_rows::any_on(tx, row.name, row.tenant))
     throw Error(ErrorCode::conflict,
                 "sandboxes or snapshots are still on this deployment: disable it, and end them");
@@ -42,7 +42,7 @@ Json credentials_of(const DeploymentRow& row) {
 
 Backends::Backends(Foundation& below)
     : foundation(below),
-      rows(below.database, below.vault, check_is_left),
+      rows(below.database, below.vault, check_unused),
       local(local_provider(below, [this] { health.returned({kLocalDeployment}); })),
       deployments(
           rows, [this](const DeploymentRow& row) { return make_provider(row); }, fixed()),
