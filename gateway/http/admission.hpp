@@ -24,13 +24,13 @@ class Admission {
   // Likewise counts a request body that is being received; throws Error(rate_limited).
   virtual std::shared_ptr<void> open_body(const Caller&) { return nullptr; }
   // Likewise counts the connection of a request of the caller's tenant; throws Error(rate_limited).
-  virtual std::shared_ptr<void> hold_connection(const Caller&, Comer) { return nullptr; }
+  virtual std::shared_ptr<void> hold_connection(const Caller&, Requester) { return nullptr; }
 
   // Counts the connection of an authenticated request for as long as the request lives. Throws
   // Error(rate_limited) if its tenant is at its limit; the connection closes after that answer.
-  void give_place(Request& request, Comer comer) {
+  void count_connection(Request& request, Requester requester) {
     request.turned_away = true;
-    request.place = hold_connection(request.caller, comer);
+    request.place = hold_connection(request.caller, requester);
     request.turned_away = false;
   }
 };

@@ -212,7 +212,7 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Passage&
 }
 
 void Dispatcher::admit(Request& request, const Route& route) {
-  if (services_.admission) services_.admission->give_place(request, Comer::caller);
+  if (services_.admission) services_.admission->count_connection(request, Requester::caller);
   check_role(request.caller, route);
   if (services_.admission) services_.admission->admit(request.caller, route);
 }

@@ -3,19 +3,19 @@
 namespace sandgate::http {
 namespace {
 
-bool may_hold(size_t own, size_t all, size_t most, Comer comer) {
+bool may_hold(size_t own, size_t all, size_t most, Requester requester) {
   const size_t free = most > all ? most - all : 0;
-  return own == 1 || own <= (comer == Comer::caller ? free : free / 4 * 3);
+  return own == 1 || own <= (requester == Requester::caller ? free : free / 4 * 3);
 }
 
 }  // namespace
 
-std::shared_ptr<void> Places::take(const TenantId& tenant, Comer comer) {
+std::shared_ptr<void> Places::take(const TenantId& tenant, Requester requester) {
   Counts::value_type* own = nullptr;
   {
     const std::lock_guard lock(mutex_);
     own = &*held_.try_emplace(tenant.value, 0).first;
-    if (!may_hold(own->second + 1, all_ + 1, most_, comer)) return nullptr;
+    if (!may_hold(own->second + 1, all_ + 1, most_, requester)) return nullptr;
     ++own->second;
     ++all_;
   }

@@ -10,7 +10,7 @@
 namespace sandgate::http {
 
 // The origin of a request: a caller of the API, or a visitor of an exposed port.
-enum class Comer { caller, visitor };
+enum class Requester { caller, visitor };
 
 // Limits the connections held by each tenant's requests, from authentication to the end of the
 // answer, stream, WebSocket or relay. A tenant may hold at most as many as then remain free of
@@ -23,7 +23,7 @@ class Places {
   // Applies to later calls of take(); held connections stay.
   void set_most(size_t most) { most_ = most; }
   // Takes a connection for the life of the returned token. Null if the tenant is at its limit.
-  std::shared_ptr<void> take(const TenantId& tenant, Comer comer);
+  std::shared_ptr<void> take(const TenantId& tenant, Requester requester);
 
  private:
   // Nodes of the map are stable; a node is erased when its count reaches zero.

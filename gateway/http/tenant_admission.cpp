@@ -110,9 +110,9 @@ std::shared_ptr<void> TenantAdmission::open_body(const Caller& caller) {
                come_back("this tenant sends too many bodies at once"));
 }
 
-std::shared_ptr<void> TenantAdmission::hold_connection(const Caller& caller, Comer comer) {
+std::shared_ptr<void> TenantAdmission::hold_connection(const Caller& caller, Requester requester) {
   if (!caller.tenant || caller.is_operator()) return nullptr;
-  auto place = places_.take(*caller.tenant, comer);
+  auto place = places_.take(*caller.tenant, requester);
   if (!place) throw come_back("this tenant has too many requests and streams under way at once");
   return place;
 }

@@ -31,7 +31,7 @@ class TenantAdmission final : public Admission {
   bool may_go_on(const Caller& caller, const Route& route) const override;
   std::shared_ptr<void> open_stream(const Caller& caller) override;
   std::shared_ptr<void> open_body(const Caller& caller) override;
-  std::shared_ptr<void> hold_connection(const Caller& caller, Comer comer) override;
+  std::shared_ptr<void> hold_connection(const Caller& caller, Requester requester) override;
   // Changes Options::connections; held connections stay.
   void set_connections(size_t most) { places_.set_most(most); }
 

@@ -95,7 +95,7 @@ Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody&
   co_await std::move(checking);
   // An admitted client acts as a user of the sandbox.
   request.caller = {.role = http::Role::developer, .tenant = port->tenant};
-  admission_.give_place(request, http::Comer::visitor);
+  admission_.count_connection(request, http::Requester::visitor);
   request.caller.suspended = co_await tenants_.is_suspended(port->tenant);
   auto opening = access_.open(request.caller, address->sandbox.value, Verb::ports);
   auto opened = co_await attempt(std::move(opening));

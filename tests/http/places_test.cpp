@@ -13,11 +13,11 @@ namespace sandgate {
 namespace {
 
 using http::BodyMode;
-using http::Comer;
 using http::Method;
 using http::Permission;
 using http::Places;
 using http::Request;
+using http::Requester;
 using http::Response;
 using test::eventually;
 using test::get;
@@ -28,9 +28,9 @@ using test::says;
 using Held = std::vector<std::shared_ptr<void>>;
 
 // As many as it gets.
-size_t take_all(Places& places, const TenantId& tenant, Comer comer, Held& held) {
+size_t take_all(Places& places, const TenantId& tenant, Requester requester, Held& held) {
   size_t count = 0;
-  while (auto place = places.take(tenant, comer)) {
+  while (auto place = places.take(tenant, requester)) {
     held.push_back(std::move(place));
     ++count;
   }
@@ -41,41 +41,41 @@ TEST(Places, ATenantHoldsAsManyAsItLeavesFree) {
   Places places(90);
   const TenantId one = TenantId::make(), two = TenantId::make(), three = TenantId::make();
   Held of_one, of_two;
-  EXPECT_EQ(take_all(places, one, Comer::caller, of_one), 45);
-  EXPECT_EQ(take_all(places, two, Comer::caller, of_two), 22);
-  EXPECT_TRUE(places.take(three, Comer::caller));
+  EXPECT_EQ(take_all(places, one, Requester::caller, of_one), 45);
+  EXPECT_EQ(take_all(places, two, Requester::caller, of_two), 22);
+  EXPECT_TRUE(places.take(three, Requester::caller));
   of_one.clear();
-  EXPECT_EQ(take_all(places, two, Comer::caller, of_two), 23) << "a half, once it is alone";
+  EXPECT_EQ(take_all(places, two, Requester::caller, of_two), 23) << "a half, once it is alone";
 }
 
 TEST(Places, VisitorsLeaveSomeToTheTenantsCallers) {
   Places places(80);
   const TenantId tenant = TenantId::make();
   Held visitors, callers;
-  EXPECT_EQ(take_all(places, tenant, Comer::visitor, visitors), 33);
-  EXPECT_EQ(take_all(places, tenant, Comer::caller, callers), 7);
-  EXPECT_FALSE(places.take(tenant, Comer::visitor));
+  EXPECT_EQ(take_all(places, tenant, Requester::visitor, visitors), 33);
+  EXPECT_EQ(take_all(places, tenant, Requester::caller, callers), 7);
+  EXPECT_FALSE(places.take(tenant, Requester::visitor));
 }
 
 TEST(Places, OneIsAlwaysThere) {
   Places places(1);
   const TenantId tenant = TenantId::make(), other = TenantId::make();
-  const auto held = places.take(tenant, Comer::visitor);
+  const auto held = places.take(tenant, Requester::visitor);
   EXPECT_TRUE(held);
-  EXPECT_FALSE(places.take(tenant, Comer::caller));
-  EXPECT_TRUE(places.take(other, Comer::caller));
+  EXPECT_FALSE(places.take(tenant, Requester::caller));
+  EXPECT_TRUE(places.take(other, Requester::caller));
 }
 
 TEST(Places, ALoweredNumberEndsNothing) {
   Places places(8);
   const TenantId tenant = TenantId::make();
   Held held;
-  EXPECT_EQ(take_all(places, tenant, Comer::caller, held), 4);
+  EXPECT_EQ(take_all(places, tenant, Requester::caller, held), 4);
   places.set_most(2);
   held.pop_back();
-  EXPECT_FALSE(places.take(tenant, Comer::caller));
+  EXPECT_FALSE(places.take(tenant, Requester::caller));
   places.set_most(8);
-  EXPECT_TRUE(places.take(tenant, Comer::caller));
+  EXPECT_TRUE(places.take(tenant, Requester::caller));
 }
 
 // Holds tenants to their places, and nothing else.
@@ -83,9 +83,9 @@ class PlacesOnly final : public http::Admission {
  public:
   explicit PlacesOnly(size_t most) : places(most) {}
   void admit(const http::Caller&, const http::Route&) override {}
-  std::shared_ptr<void> hold_connection(const http::Caller& caller, Comer comer) override {
+  std::shared_ptr<void> hold_connection(const http::Caller& caller, Requester requester) override {
     if (!caller.tenant) return nullptr;
-    auto place = places.take(*caller.tenant, comer);
+    auto place = places.take(*caller.tenant, requester);
     if (place) ++given;
     if (place) return place;
     Error error(ErrorCode::rate_limited, "too many");

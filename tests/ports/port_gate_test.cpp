@@ -98,7 +98,7 @@ TEST_F(PortGateTest, CountsVisitorsAmongTheConnectionsOfTheSandboxsTenant) {
   open(80, Access::everyone);
   admission.set_connections(4);
   const http::Caller own{.role = http::Role::developer, .tenant = world.tenant};
-  auto held = admission.hold_connection(own, http::Comer::caller);
+  auto held = admission.hold_connection(own, http::Requester::caller);
   http::Request request;
   request.target = "/p/" + box.value + "/80/";
   const http::Response refused = ask(request);
@@ -106,7 +106,7 @@ TEST_F(PortGateTest, CountsVisitorsAmongTheConnectionsOfTheSandboxsTenant) {
   EXPECT_EQ(refused.code, ErrorCode::rate_limited);
   EXPECT_TRUE(request.turned_away);
   EXPECT_FALSE(access.asked.tenant) << "nobody was let through";
-  EXPECT_TRUE(admission.hold_connection(own, http::Comer::caller)) << "its own calls go on";
+  EXPECT_TRUE(admission.hold_connection(own, http::Requester::caller)) << "its own calls go on";
   held.reset();
   EXPECT_EQ(ask(request).status, 409) << "the sandbox was asked";
 }
