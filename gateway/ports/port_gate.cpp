@@ -13,8 +13,8 @@ Error not_open() {
 
 // Throws Error(unauthenticated), or Error(not_found) when the sandbox has ended. Never resumes a
 // sandbox, since the client is not authenticated yet.
-Task<void> check_comer(SandboxAccess& access, const OpenPort& port, const SandboxId& sandbox,
-                       const BroughtToken& brought) {
+Task<void> check_visitor(SandboxAccess& access, const OpenPort& port, const SandboxId& sandbox,
+                         const BroughtToken& brought) {
   std::optional<Error> refusal;
   try {
     check_token(port, brought);
@@ -55,25 +55,23 @@ http::Response PortGate::refuse_method(const http::Request& request) {
 
 Task<http::Response> PortGate::serve(http::Request& request, http::IncomingBody& body) {
   request.route = "/p/{id}/{port}";
-  std::exception_ptr failure;
   try {
     co_return co_await admit(request, body);
-  } catch (const Error&) {
-    failure = std::current_exception();
+  } catch (const Error& error) {
+    co_return http::problem(error, request.id);
   }
-  co_return http::problem(http::as_error(failure, request.id), request.id);
 }
 
 Task<PortStore::Shared> PortGate::row_of(const SandboxId& sandbox, uint16_t port) {
-  if (auto known = ports_.peek(sandbox, port)) co_return std::move(*known);
-  co_return co_await ports_.find(sandbox, port);
+  if (auto known = parts_.ports.peek(sandbox, port)) co_return std::move(*known);
+  co_return co_await parts_.ports.find(sandbox, port);
 }
 
 Task<PortStore::Shared> PortGate::find(const PortAddress& address) {
   PortStore::Shared port = co_await row_of(address.sandbox, address.port);
   if (!port) port = co_await row_of(address.sandbox, kEveryPort);
   if (!port) throw not_open();
-  if (port->is_over(clock_.now()))
+  if (port->is_over(parts_.clock.now()))
     throw Error(ErrorCode::not_found, "the port was open until " + to_rfc3339(*port->expires_at));
   co_return port;
 }
@@ -91,20 +89,20 @@ Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody&
   if (address->path.empty()) co_return redirect_below(*address);
   const PortStore::Shared port = co_await find(*address);
   const BroughtToken brought = brought_token(request, *address);
-  auto checking = check_comer(access_, *port, address->sandbox, brought);
+  auto checking = check_visitor(parts_.access, *port, address->sandbox, brought);
   co_await std::move(checking);
   // An admitted client acts as a user of the sandbox.
   request.caller = {.role = http::Role::developer, .tenant = port->tenant};
-  admission_.count_connection(request, http::Requester::visitor);
-  request.caller.suspended = co_await tenants_.is_suspended(port->tenant);
-  auto opening = access_.open(request.caller, address->sandbox.value, Verb::ports);
+  parts_.admission.count_connection(request, http::Requester::visitor);
+  request.caller.suspended = co_await parts_.tenants.is_suspended(port->tenant);
+  auto opening = parts_.access.open(request.caller, address->sandbox.value, Verb::ports);
   auto opened = co_await attempt(std::move(opening));
   // The ports of an ended sandbox count as closed.
   if (const auto* failure = std::get_if<Error>(&opened))
     throw says_ended(*failure) ? not_open() : *failure;
   OpenSandbox box = std::get<OpenSandbox>(std::move(opened));
-  auto relay = std::make_shared<Relay>(pool_, access_, std::move(box), *address, request, body,
-                                       settings_.relay);
+  auto relay = std::make_shared<Relay>(parts_.pool, parts_.access, std::move(box), *address,
+                                       request, body, settings_.relay);
   relay->still_open = [this, address = *address, salt = port->salt] {
     return is_open(address, salt);
   };

@@ -17,17 +17,17 @@ class PortGate final : public http::Responder {
     std::string domain;  // hosts "<port>-<id>.<domain>"; empty: only paths
     RelaySettings relay;
   };
-  PortGate(http::Responder& inner, SandboxAccess& access, PortStore& ports, AppPool& pool,
-           const Clock& clock, TenantDirectory& tenants, http::Admission& admission,
-           Settings settings)
-      : inner_(inner),
-        access_(access),
-        ports_(ports),
-        pool_(pool),
-        clock_(clock),
-        tenants_(tenants),
-        admission_(admission),
-        settings_(std::move(settings)) {}
+  // What it works with; all must outlive it.
+  struct Parts {
+    SandboxAccess& access;
+    PortStore& ports;
+    AppPool& pool;
+    const Clock& clock;
+    TenantDirectory& tenants;
+    http::Admission& admission;
+  };
+  PortGate(http::Responder& inner, Parts parts, Settings settings)
+      : inner_(inner), parts_(parts), settings_(std::move(settings)) {}
 
   bool passes_on(const http::Request& request) const override;
   Task<http::Response> respond(http::Request& request, http::IncomingBody& body) override;
@@ -42,12 +42,7 @@ class PortGate final : public http::Responder {
   Task<PortStore::Shared> row_of(const SandboxId& sandbox, uint16_t port);
 
   http::Responder& inner_;
-  SandboxAccess& access_;
-  PortStore& ports_;
-  AppPool& pool_;
-  const Clock& clock_;
-  TenantDirectory& tenants_;
-  http::Admission& admission_;
+  const Parts parts_;
   const Settings settings_;
 };
 

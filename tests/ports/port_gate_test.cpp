@@ -78,7 +78,7 @@ class PortGateTest : public testing::Test {
   AppPool pool;
   SystemClock clock;
   http::TenantAdmission admission{tenants};
-  PortGate gate{api, access, ports, pool, clock, tenants, admission, {}};
+  PortGate gate{api, {access, ports, pool, clock, tenants, admission}, {}};
 };
 
 TEST_F(PortGateTest, SaysWhoseTheSandboxIsAndWhetherTheyAreSuspended) {
