@@ -8,8 +8,6 @@
 namespace sandgate::api {
 namespace {
 
-// 16 MiB of stdin as base64, plus the command and its environment.
-constexpr size_t kMaxBodyBytes = 24 << 20;
 constexpr std::chrono::seconds kLateExit{10};
 
 bool wants_events(const http::Request& request) {
@@ -81,7 +79,7 @@ void ExecHandlers::add_routes(http::Routes& routes) {
               .permission = http::Permission::use_sandboxes,
               .body = http::BodyMode::buffered,
               .handler = [this](http::Request& r) { return judged(access_, r, exec(r)); },
-              .max_body_bytes = kMaxBodyBytes});
+              .max_body_bytes = kMaxExecBodyBytes});
 }
 
 OutputSeat ExecHandlers::seat_for(const http::Request& request) const {

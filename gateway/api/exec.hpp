@@ -30,6 +30,9 @@ class ExecHandlers {
   http::BodyRoom* room_;
 };
 
+// The offset for Provider::attach that skips all output written before.
+constexpr uint64_t kFromNow = UINT64_MAX;
+
 // Starts a program. If the backend turns out not to know the sandbox, reports it as gone.
 Task<std::unique_ptr<ProcessStream>> start_program(const OpenSandbox& box, const Command& command);
 

@@ -12,8 +12,7 @@ namespace {
 
 constexpr int64_t kMaxTimeoutMs = 7LL * 24 * 3600 * 1000;
 constexpr int64_t kMaxOutputBytes = 16 << 20;
-// Linux accepts at most 128 KiB per argument, including its NUL (MAX_ARG_STRLEN).
-constexpr TextRule kArgument{0, (128 << 10) - 1};
+constexpr TextRule kArgument{0, kMaxArgumentBytes};
 constexpr TextRule kPath{1, 4095};
 
 struct SignalName {

@@ -9,6 +9,11 @@
 namespace sandgate::api {
 
 constexpr size_t kCollectedBytes = 1 << 20;
+// Of one argument or environment value: Linux accepts at most 128 KiB, including the NUL
+// (MAX_ARG_STRLEN).
+constexpr size_t kMaxArgumentBytes = (128 << 10) - 1;
+// Of a body with stdin: 16 MiB as base64, plus the command and its environment.
+constexpr size_t kMaxExecBodyBytes = 24 << 20;
 
 // The parsed body of POST …/exec.
 struct ExecRequest {

@@ -7,9 +7,6 @@
 namespace sandgate::api {
 namespace {
 
-// Beyond the end of the output: only later output is shown.
-constexpr uint64_t kFromNow = UINT64_MAX;
-
 // Not every image has bash; every image has sh.
 const std::vector<std::string> kLoginShell{
     "/bin/sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash -l; exec sh -l"};

@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "gateway/api/exec_request.hpp"
 #include "gateway/compat/e2b/rpc.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/utf8.hpp"
@@ -9,8 +10,7 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-// As in POST …/exec: Linux accepts at most 128 KiB per argument, including its NUL.
-constexpr TextRule kArgument{0, (128 << 10) - 1};
+constexpr TextRule kArgument{0, api::kMaxArgumentBytes};
 constexpr size_t kMostArguments = 4096, kMostVariables = 1024;
 constexpr size_t kIdDigits = 24;
 

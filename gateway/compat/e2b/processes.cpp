@@ -8,11 +8,6 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-// 16 MiB of input as base64, plus the rest of the message.
-constexpr size_t kMaxBodyBytes = 24 << 20;
-// Beyond the end of the output: only later output is shown.
-constexpr uint64_t kFromNow = UINT64_MAX;
-
 const SandboxId& box_of(const http::Request& request) { return *request.caller.sandbox; }
 
 // A process that a streamed answer follows.
@@ -128,7 +123,7 @@ Task<http::Response> Processes::connect(http::Request& request) {
   if (found == all.end()) throw Error(ErrorCode::not_found, "no such process");
   process->pid = pid_of(found->id);
   process->pty = found->pty;
-  process->stream = co_await box.provider->attach(box.backend_id, found->id, kFromNow);
+  process->stream = co_await box.provider->attach(box.backend_id, found->id, api::kFromNow);
   co_return stream_of(request, process, timeout_of(request));
 }
 
@@ -212,7 +207,7 @@ void Processes::add_routes(http::Routes& routes) {
                       r.params["id"] = box_of(r).value;
                       return api::judged(access_, r, (this->*answer)(r));
                     },
-                .max_body_bytes = kMaxBodyBytes,
+                .max_body_bytes = api::kMaxExecBodyBytes,
                 .at_leisure = body == http::BodyMode::streamed});
   };
   add("Start", &Processes::start);

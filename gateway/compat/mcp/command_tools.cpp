@@ -1,10 +1,11 @@
 #include "gateway/compat/mcp/command_tools.hpp"
 
+#include "gateway/api/exec_request.hpp"
+
 namespace sandgate::compat::mcp {
 namespace {
 
-// Linux accepts at most 128 KiB per argument, including its NUL.
-constexpr TextRule kProgram{1, (128 << 10) - 1};
+constexpr TextRule kProgram{1, api::kMaxArgumentBytes};
 constexpr int64_t kLongestMs = 3'600'000;
 // Most clients wait a minute for an answer.
 constexpr int64_t kUsualMs = 50'000;
