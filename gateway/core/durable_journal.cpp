@@ -198,10 +198,10 @@ void DurableJournal::write_waiting() {
     for (const Record& record : records_)
       if (record.sequence > durable_) bytes += encoded_record(record);
   }
-  const bool good = is_whole() && write_all(file_, bytes) && fdatasync(file_) == 0;
+  const bool good = cut_torn_bytes() && write_all(file_, bytes) && fdatasync(file_) == 0;
   if (!good) {
     torn_ = true;
-    is_whole();
+    cut_torn_bytes();
   }
   const std::lock_guard lock(mutex_);
   if (good) {
@@ -215,7 +215,7 @@ void DurableJournal::write_waiting() {
 }
 
 // Opening the file would cut off records behind torn bytes, so these must go first.
-bool DurableJournal::is_whole() {
+bool DurableJournal::cut_torn_bytes() {
   if (torn_) torn_ = ftruncate(file_, static_cast<off_t>(written_)) != 0 || fdatasync(file_) != 0;
   return !torn_;
 }

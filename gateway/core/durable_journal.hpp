@@ -67,7 +67,7 @@ class DurableJournal {
   void write_waiting();
   void make_durable(uint64_t sequence);
   void forget_now(uint64_t through);
-  bool is_whole();
+  bool cut_torn_bytes();
   void cut_to(size_t size) const;
 
   const Options options_;
