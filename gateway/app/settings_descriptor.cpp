@@ -12,7 +12,7 @@ namespace sandgate {
 namespace {
 
 constexpr int kOutOfTheWay = 100;  // sandboxed programs get the low descriptors
-int words_descriptor = -1;
+int settings_file = -1;
 
 std::string contents(int descriptor) {
   std::string text;
@@ -29,7 +29,7 @@ Config config_from_supervisor() {
   const std::string text = contents(kSettingsDescriptor);
   // Kept open and empty: it receives the reason if this process cannot start.
   if (!text.empty() && ftruncate(kSettingsDescriptor, 0) == 0)
-    words_descriptor = fcntl(kSettingsDescriptor, F_DUPFD_CLOEXEC, kOutOfTheWay);
+    settings_file = fcntl(kSettingsDescriptor, F_DUPFD_CLOEXEC, kOutOfTheWay);
   close(kSettingsDescriptor);
   if (text.empty())
     throw Error(ErrorCode::invalid, "this command is started by 'sandgate serve', not by hand");
@@ -37,17 +37,17 @@ Config config_from_supervisor() {
 }
 
 std::optional<Config> renewed_config() {
-  if (words_descriptor < 0) return std::nullopt;
-  const std::string text = contents(words_descriptor);
+  if (settings_file < 0) return std::nullopt;
+  const std::string text = contents(settings_file);
   // Emptied so that the supervisor can write the next settings.
-  if (text.empty() || ftruncate(words_descriptor, 0) != 0) return std::nullopt;
+  if (text.empty() || ftruncate(settings_file, 0) != 0) return std::nullopt;
   return config_from_json(parse_json(text));
 }
 
 void tell_why_not_started(const std::string& reason) {
   const auto size = static_cast<ssize_t>(reason.size());
   const bool left =
-      words_descriptor >= 0 && pwrite(words_descriptor, reason.data(), reason.size(), 0) == size;
+      settings_file >= 0 && pwrite(settings_file, reason.data(), reason.size(), 0) == size;
   if (!left) std::cerr << "sandgate: error: " << reason << std::endl;
 }
 

@@ -9,7 +9,9 @@
 
 namespace sandgate {
 
-// A child reads its settings here and writes its final error message in their place.
+// The descriptor of the file, in memory, that a child shares with its supervisor. The supervisor
+// writes settings (JSON); the child reads them and empties the file. Then the supervisor may write
+// new ones, or the child the reason why it cannot start (last_words).
 constexpr int kSettingsDescriptor = 3;
 
 // Describes a process that the supervisor keeps running.
