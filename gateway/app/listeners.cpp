@@ -60,8 +60,8 @@ http::ServerOptions Listeners::options() const {
 }
 
 void Listeners::listen() {
-  door_ = e2b_.door(start_gate_, e2b_gate_, /*data_listener=*/false);
-  server_ = std::make_unique<http::Server>(foundation_.io, *door_, options());
+  router_ = e2b_.router(start_gate_, e2b_gate_, /*data_listener=*/false);
+  server_ = std::make_unique<http::Server>(foundation_.io, *router_, options());
   server_->start();
   log::info("listening",
             {{"address", foundation_.config.listen_address}, {"port", server_->port()}});
@@ -73,8 +73,8 @@ void Listeners::listen_for_data_planes() {
   http::ServerOptions second = options();
   second.address = config.e2b.listen_address;
   second.port = config.e2b.listen_port;
-  e2b_door_ = e2b_.door(start_gate_, e2b_gate_, /*data_listener=*/true);
-  e2b_server_ = std::make_unique<http::Server>(foundation_.io, *e2b_door_, std::move(second));
+  e2b_router_ = e2b_.router(start_gate_, e2b_gate_, /*data_listener=*/true);
+  e2b_server_ = std::make_unique<http::Server>(foundation_.io, *e2b_router_, std::move(second));
   e2b_server_->start();
   write_listen_file(config.e2b_listen_file(), config.e2b.listen_address, e2b_server_->port());
 }

@@ -45,7 +45,7 @@ class Listeners {
   http::Dispatcher dispatcher_;
   ports::PortGate port_gate_;
   StartGate start_gate_, e2b_gate_;
-  std::unique_ptr<http::Responder> door_, e2b_door_;  // per listener, in front of the gates
+  std::unique_ptr<http::Responder> router_, e2b_router_;  // per listener, in front of the gates
   std::unique_ptr<http::Server> server_, e2b_server_;  // null until they listen
 };
 

@@ -26,9 +26,9 @@ Task<void> give_turn() {
 }  // namespace
 
 // A slot for a running search.
-class LiveTokens::Seat {
+class LiveTokens::SearchPermit {
  public:
-  Seat(LiveTokens& of, const std::string& address) : of_(of) {
+  SearchPermit(LiveTokens& of, const std::string& address) : of_(of) {
     const std::lock_guard lock(of_.mutex_);
     std::string network = network_of(address);
     if (of_.searching_.size() < kMaxSearches && of_.searching_.count(network) < kMaxOfOne) {
@@ -39,12 +39,12 @@ class LiveTokens::Seat {
     error.retry_after = std::chrono::seconds(1);
     throw error;
   }
-  ~Seat() {
+  ~SearchPermit() {
     const std::lock_guard lock(of_.mutex_);
     of_.searching_.erase(place_);
   }
-  Seat(const Seat&) = delete;
-  Seat& operator=(const Seat&) = delete;
+  SearchPermit(const SearchPermit&) = delete;
+  SearchPermit& operator=(const SearchPermit&) = delete;
 
  private:
   LiveTokens& of_;
@@ -91,7 +91,7 @@ Task<LiveTokens::Shared> LiveTokens::begun_after(std::chrono::steady_clock::time
 Task<std::optional<SandboxId>> LiveTokens::search(Shared index, const SignedFile& file,
                                                   const std::string& signature,
                                                   const std::string& address) {
-  const Seat seat(*this, address);
+  const SearchPermit permit(*this, address);
   for (size_t i = 0; i < index->entries.size(); ++i) {
     const Entry& entry = index->entries[i];
     if (equal_in_constant_time(signature_of(file, entry.token), signature)) co_return entry.sandbox;

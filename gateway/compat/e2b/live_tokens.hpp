@@ -39,7 +39,7 @@ class LiveTokens {
     std::vector<Entry> entries;
   };
   using Shared = std::shared_ptr<const Index>;
-  class Seat;
+  class SearchPermit;
 
   Task<std::optional<SandboxId>> search(Shared index, const SignedFile& file,
                                         const std::string& signature, const std::string& address);

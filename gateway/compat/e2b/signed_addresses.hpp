@@ -8,7 +8,7 @@ namespace sandgate::compat::e2b {
 // valid signature and passes all requests on to the data plane.
 class SignedAddresses final : public http::Responder {
  public:
-  // `domain` as in Door. All references must outlive this object.
+  // `domain` as in PlaneRouter. All references must outlive this object.
   SignedAddresses(http::Responder& data, const AccessTokens& tokens, LiveTokens& live,
                   const Clock& clock, std::string domain)
       : data_(data), tokens_(tokens), live_(live), clock_(clock), domain_(std::move(domain)) {}

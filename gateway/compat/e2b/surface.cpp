@@ -37,9 +37,10 @@ Surface::Surface(Parts parts)
   transfers_.add_routes(routes_);
 }
 
-std::unique_ptr<http::Responder> Surface::door(http::Responder& api, http::Responder& data,
-                                               bool data_listener) {
-  return std::make_unique<Door>(api, data, Door::Settings{parts_.domain, data_listener});
+std::unique_ptr<http::Responder> Surface::router(http::Responder& api, http::Responder& data,
+                                                 bool data_listener) {
+  return std::make_unique<PlaneRouter>(api, data,
+                                       PlaneRouter::Settings{parts_.domain, data_listener});
 }
 
 // A health check does not resume a paused sandbox, which is reported like an ended one.

@@ -3,8 +3,8 @@
 
 #include "gateway/compat/e2b/box_authenticator.hpp"
 #include "gateway/compat/e2b/control.hpp"
-#include "gateway/compat/e2b/door.hpp"
 #include "gateway/compat/e2b/filesystem.hpp"
+#include "gateway/compat/e2b/plane_router.hpp"
 #include "gateway/compat/e2b/processes.hpp"
 #include "gateway/compat/e2b/signed_addresses.hpp"
 #include "gateway/compat/e2b/templates.hpp"
@@ -14,7 +14,7 @@
 namespace sandgate::compat::e2b {
 
 // Assembles the E2B API. The control plane consists of routes of the v1 API's table, the data plane
-// has a table of its own, and doors dispatch to both.
+// has a table of its own, and a PlaneRouter dispatches to both.
 class Surface {
  public:
   struct Parts {
@@ -47,8 +47,8 @@ class Surface {
   http::Responder& data() { return signed_; }
   // Makes the entry of the API's own listener, or of one for the data plane only. `api` and `data`,
   // which lead to the API and to data(), must outlive it.
-  std::unique_ptr<http::Responder> door(http::Responder& api, http::Responder& data,
-                                        bool data_listener);
+  std::unique_ptr<http::Responder> router(http::Responder& api, http::Responder& data,
+                                          bool data_listener);
 
  private:
   Task<http::Response> health(http::Request& request);

@@ -1,4 +1,4 @@
-#include "gateway/compat/e2b/door.hpp"
+#include "gateway/compat/e2b/plane_router.hpp"
 
 #include "gateway/compat/e2b/box_address.hpp"
 #include "gateway/compat/e2b/wording.hpp"
@@ -24,28 +24,28 @@ Task<http::Response> reworded(Task<http::Response> answer, Shape shape, std::str
 
 }  // namespace
 
-bool Door::is_for_data(const http::Request& request) const {
+bool PlaneRouter::is_for_data(const http::Request& request) const {
   if (const auto address = address_by_host(request, settings_.domain))
     return address->port == kDataPort;
   return settings_.data_listener;
 }
 
-bool Door::passes_on(const http::Request& request) const {
+bool PlaneRouter::passes_on(const http::Request& request) const {
   return !is_for_data(request) && api_.passes_on(request);
 }
 
-http::Response Door::refuse_method(const http::Request& request) {
+http::Response PlaneRouter::refuse_method(const http::Request& request) {
   return is_for_data(request) ? data_.refuse_method(request) : api_.refuse_method(request);
 }
 
-Task<http::Response> Door::respond(http::Request& request, http::IncomingBody& body) {
+Task<http::Response> PlaneRouter::respond(http::Request& request, http::IncomingBody& body) {
   if (is_for_data(request)) return serve(request, body);
   auto answer = api_.respond(request, body);
   if (!request.path.starts_with(kControl)) return answer;
   return reworded(std::move(answer), Shape::control, "");
 }
 
-Task<http::Response> Door::serve(http::Request& request, http::IncomingBody& body) {
+Task<http::Response> PlaneRouter::serve(http::Request& request, http::IncomingBody& body) {
   const auto address = box_address(request, settings_.domain);
   if (address && address->port != kDataPort) co_return not_open(*address);
   std::string sandbox = address ? address->sandbox.value : "";

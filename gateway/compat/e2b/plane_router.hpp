@@ -7,13 +7,13 @@ namespace sandgate::compat::e2b {
 
 // The entry of a listener. Dispatches requests to the API or the data plane, and renders the
 // failures of /e2b and the data plane in E2B's format.
-class Door final : public http::Responder {
+class PlaneRouter final : public http::Responder {
  public:
   struct Settings {
     std::string domain;  // hosts are "<port>-<id>.<domain>"; empty: none
     bool data_listener = false;  // requests without such a host go to the data plane
   };
-  Door(http::Responder& api, http::Responder& data, Settings settings)
+  PlaneRouter(http::Responder& api, http::Responder& data, Settings settings)
       : api_(api), data_(data), settings_(std::move(settings)) {}
 
   bool passes_on(const http::Request& request) const override;
