@@ -60,7 +60,7 @@ void Losses::end(pqxx::work& tx, const std::string& deployment, const std::strin
                    .state = orphan->state,
                    .resources = orphan->resources,
                    .boundary = orphan->since};
-  // Minimums and roundings that its tenant paid are not owed again.
+  // Continues the tenant's meters, so that minimums and rounding are not counted twice.
   const auto paid = orphan->placed ? lock_metered(tx, orphan->id) : std::nullopt;
   if (paid && paid->life.closed) {
     life.vcpu_total = paid->life.vcpu_total;

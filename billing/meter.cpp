@@ -69,7 +69,7 @@ void Meter::advance(pqxx::work& tx, MeteredRow& row, Time until,
 }
 
 void Meter::open(pqxx::work& tx, const MeteredSandbox& sandbox) {
-  // Nothing is rated yet: prices need not be held.
+  // Nothing is rated here, so there is no need to hold off price publication.
   insert_metered(tx, sandbox, clock_ ? std::optional(clock_->now()) : std::nullopt);
 }
 

@@ -13,7 +13,7 @@ struct Requirements {
   TenantId tenant;
   Isolation isolation = Isolation::container;  // at least this
   Persistence persistence = Persistence::ephemeral;  // at least this
-  std::map<Verb, Keeps> verbs;  // with the least state each has to keep
+  std::map<Verb, Keeps> verbs;  // with the least state that each has to preserve
   std::set<Control> controls;
   std::string workspace;  // host directory to show inside; empty: none
   Resources resources;

@@ -119,7 +119,7 @@ Task<bool> Reaper::find_out(sandbox_rows::OpenAttempt open) {
 Task<void> Reaper::look_for_orphan(sandbox_rows::OpenAttempt open) {
   auto finding = find_out(open);
   const auto outcome = co_await attempt_within(kLookPatience, std::move(finding));
-  // A backend that did not answer is asked again at the attempt's next look.
+  // A backend that did not answer is asked again the next time the attempt is due.
   const bool* resolved = std::get_if<bool>(&outcome);
   if (!resolved || !*resolved) co_return;
   auto write = [open](pqxx::work& tx) { sandbox_rows::resolve(tx, open); };

@@ -27,7 +27,7 @@ void Loop::change(Id id, uint32_t events) {
   epoll_event event{};
   event.events = events;
   event.data.u64 = id;
-  // A hang-up cannot be masked, so an unwanted descriptor leaves the set.
+  // EPOLLHUP cannot be masked, so a descriptor without wanted events leaves the set.
   const int verb = events == 0 ? EPOLL_CTL_DEL : watch.events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
   if (::epoll_ctl(epoll_.get(), verb, watch.fd, &event) != 0)
     throw Error(ErrorCode::internal, "the agent cannot watch a descriptor");

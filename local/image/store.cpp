@@ -87,7 +87,7 @@ ImageInfo image_info_from(const Json& json) {
 ImageStore::ImageStore(std::string directory) : directory_(std::move(directory)) {
   for (const char* part : {"/trees", "/names", "/drafts"})
     fs::create_directories(directory_ + part);
-  // Set-uid programs of an image must not be reachable by the machine's own users.
+  // The machine's own users must not reach set-user-id programs of images.
   chmod(directory_.c_str(), 0700);
 }
 
