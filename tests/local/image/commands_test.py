@@ -1,9 +1,6 @@
 """`sandgate image`: import, pull from a registry made here, list, verify, remove, gc."""
 
-import gzip
-import hashlib
 import http.server
-import io
 import json
 import os
 import shutil
@@ -13,57 +10,13 @@ import tarfile
 import tempfile
 import threading
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
+from oci_layout import MANIFEST, Layout
+
 SANDGATE = sys.argv[1]
 if os.geteuid() != 0:
     print("skipped: needs root")
     sys.exit(77)
-
-MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-
-
-def layer(files):
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w:gz") as tar:
-        for name, text in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(text)
-            tar.addfile(entry, io.BytesIO(text))
-    return data.getvalue()
-
-
-class Layout:
-    """An OCI layout in memory: blobs by digest."""
-
-    def __init__(self, files):
-        self.blobs = {}
-        config = {"os": "linux", "architecture": {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine], "config": {"Env": ["A=1"]},
-                  "rootfs": {"type": "layers", "diff_ids": []}}
-        packed = layer(files)
-        config["rootfs"]["diff_ids"].append(
-            "sha256:" + hashlib.sha256(gzip.decompress(packed)).hexdigest())
-        manifest = {
-            "schemaVersion": 2,
-            "mediaType": MANIFEST,
-            "config": self.put(json.dumps(config).encode(), "application/vnd.oci.image.config.v1+json"),
-            "layers": [self.put(packed, "application/vnd.oci.image.layer.v1.tar+gzip")],
-        }
-        self.manifest = json.dumps(manifest).encode()
-        self.descriptor = self.put(self.manifest, MANIFEST)
-
-    def put(self, data, kind):
-        digest = "sha256:" + hashlib.sha256(data).hexdigest()
-        self.blobs[digest] = data
-        return {"mediaType": kind, "digest": digest, "size": len(data)}
-
-    def write(self, directory):
-        os.makedirs(directory + "/blobs/sha256")
-        for digest, data in self.blobs.items():
-            with open(directory + "/blobs/sha256/" + digest[7:], "wb") as out:
-                out.write(data)
-        with open(directory + "/index.json", "w") as out:
-            json.dump({"schemaVersion": 2, "manifests": [self.descriptor]}, out)
-        with open(directory + "/oci-layout", "w") as out:
-            json.dump({"imageLayoutVersion": "1.0.0"}, out)
 
 
 def registry(layout):
