@@ -80,6 +80,29 @@ Task<std::optional<FileEntry>> entry_at(const OpenSandbox& box, std::string path
   co_return std::get<FileContent>(outcome).entry;
 }
 
+bool is_not_readable(ErrorCode code) {
+  return code == ErrorCode::not_found || code == ErrorCode::invalid || code == ErrorCode::forbidden;
+}
+
+// What a removal would take away; empty if there is nothing. Directories and dangling links, which
+// cannot be read, have no ETag, but exist and have a time.
+Task<std::optional<FileEntry>> entry_to_remove(const OpenSandbox& box, std::string path) {
+  const ByteRange nothing{0, 0};
+  auto reading = box.provider->read_file(box.backend_id, path, nothing);
+  const auto content = co_await attempt(std::move(reading));
+  if (const auto* read = std::get_if<FileContent>(&content)) co_return read->entry;
+  const Error& refusal = std::get<Error>(content);
+  if (!is_not_readable(refusal.code)) throw refusal;
+  auto looking = box.provider->stat(box.backend_id, std::move(path));
+  auto outcome = co_await attempt(std::move(looking));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (error && error->code != ErrorCode::not_found) throw *error;
+  if (error) co_return std::nullopt;
+  FileEntry entry = std::get<FileEntry>(std::move(outcome));
+  entry.revision.clear();
+  co_return entry;
+}
+
 // A trailing slash denotes a directory, but backends strip it.
 bool is_of_directory(const std::string& path) { return path.ends_with('/'); }
 
@@ -164,6 +187,12 @@ Task<http::Response> FileHandlers::remove(http::Request& request) {
   const std::string path = path_of(request.query);
   const bool recursive = request.query.flag("recursive");
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  const Conditions conditions(request.headers);
+  if (conditions.any()) {
+    // Where there is nothing, the answer is the same as without conditions.
+    const auto there = co_await entry_to_remove(box, path);
+    if (there && !conditions.allow_write(there)) co_return precondition_failed(request.id);
+  }
   co_await box.provider->remove(box.backend_id, path, recursive);
   co_return http::Response::empty(204);
 }

@@ -36,6 +36,32 @@ TEST_F(FilesApi, WritesKeepToTheirConditions) {
   EXPECT_EQ(send("PUT", "/files?path=none", "x", {{"If-Match", "*"}}).status, 412);
 }
 
+TEST_F(FilesApi, RemovalsKeepToTheirConditions) {
+  const auto remove = [&](const char* path, const char* name, const std::string& value) {
+    return send("DELETE", std::string("/files?path=") + path, "", {{name, value}});
+  };
+  const std::string first = field(send("PUT", "/files?path=n", "one"), "ETag");
+  const std::string second = field(send("PUT", "/files?path=n", "two!"), "ETag");
+  const auto refused = remove("n", "If-Match", first);
+  EXPECT_EQ(refused.status, 412);
+  EXPECT_EQ(Json::parse(refused.body)["code"], "conflict");
+  EXPECT_EQ(remove("n", "If-Unmodified-Since", "Sun, 06 Nov 1994 08:49:37 GMT").status, 412);
+  EXPECT_EQ(remove("n", "If-None-Match", "*").status, 412);
+  EXPECT_EQ(send("GET", "/files?path=n").body, "two!");
+  EXPECT_EQ(remove("n", "If-Match", second).status, 204);
+  EXPECT_EQ(remove("n", "If-Match", second).status, 404) << "nothing is there to compare";
+}
+
+TEST_F(FilesApi, DirectoriesHaveNoTagButExist) {
+  const auto remove = [&](const char* name, const std::string& value) {
+    return send("DELETE", "/files?path=d", "", {{name, value}}).status;
+  };
+  send("POST", "/files/mkdir", R"({"path":"d"})");
+  EXPECT_EQ(remove("If-Match", "\"x\""), 412);
+  EXPECT_EQ(remove("If-Unmodified-Since", "Sun, 06 Nov 1994 08:49:37 GMT"), 412);
+  EXPECT_EQ(remove("If-Match", "*"), 204);
+}
+
 TEST_F(FilesApi, RangesAreServed) {
   send("PUT", "/files?path=n", "0123456789");
   const auto middle = send("GET", "/files?path=n", "", {{"Range", "bytes=2-4"}});
