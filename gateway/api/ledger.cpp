@@ -17,12 +17,13 @@ Json to_json(const LedgerTransfer& transfer) {
     entries.push_back({{"account", entry.account},
                        {"debit", entry.debit.to_string()},
                        {"credit", entry.credit.to_string()}});
-  return {{"id", std::to_string(transfer.id)},
-          {"at", to_rfc3339(transfer.at)},
-          {"currency", transfer.currency},
-          {"reason", transfer.reason},
-          {"tenant", transfer.tenant ? Json(transfer.tenant->value) : Json()},
-          {"entries", std::move(entries)}};
+  Json json{{"id", std::to_string(transfer.id)},
+            {"at", to_rfc3339(transfer.at)},
+            {"currency", transfer.currency},
+            {"reason", transfer.reason},
+            {"entries", std::move(entries)}};
+  if (transfer.tenant) json["tenant"] = transfer.tenant->value;
+  return json;
 }
 
 Json to_json(const AccountBalance& balance) {
