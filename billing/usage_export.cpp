@@ -16,7 +16,8 @@ std::string line(const std::vector<std::string>& fields) {
 std::string csv_line(const UsageRow& row) {
   return line({row.id, row.tenant, row.sandbox, row.deployment, row.provider, row.profile,
                row.meter, row.quantity, to_rfc3339(row.interval_start),
-               to_rfc3339(row.interval_end), row.cost, row.charge, row.charge_currency});
+               to_rfc3339(row.interval_end), row.cost, row.charge, row.charge_currency,
+               row.cost_currency});
 }
 
 std::string json_line(const UsageRow& row) {
@@ -32,7 +33,8 @@ std::string json_line(const UsageRow& row) {
                                 {"interval_end", to_rfc3339(row.interval_end)},
                                 {"cost", row.cost},
                                 {"charge", row.charge},
-                                {"currency", row.charge_currency}}
+                                {"currency", row.charge_currency},
+                                {"cost_currency", row.cost_currency}}
              .dump() +
          "\n";
 }
@@ -165,7 +167,7 @@ std::string usage_header(UsageFormat format) {
   if (format == UsageFormat::json) return "";
   if (format == UsageFormat::focus) return std::string(kFocusHeader);
   return "id,tenant,sandbox,deployment,provider,profile,meter,quantity,interval_start,"
-         "interval_end,cost,charge,currency\r\n";
+         "interval_end,cost,charge,currency,cost_currency\r\n";
 }
 
 std::string usage_line(UsageFormat format, const UsageRow& row) {

@@ -196,8 +196,13 @@ TEST(UsageExport, WritesLinesThatSpreadsheetsReadAsText) {
                      .tenant_name = "Acme"};
   EXPECT_EQ(usage_line(UsageFormat::csv, row),
             "i,t,s,d,p,f,vcpu_second,1.5,2026-11-20T12:00:00Z,2026-11-20T12:00:01.500000Z,0.1,0.2,"
-            "EUR\r\n");
-  EXPECT_EQ(Json::parse(usage_line(UsageFormat::json, row))["charge"], "0.2");
+            "EUR,USD\r\n");
+  EXPECT_THAT(usage_header(UsageFormat::csv),
+              testing::EndsWith(",cost,charge,currency,cost_currency\r\n"));
+  const Json json = Json::parse(usage_line(UsageFormat::json, row));
+  EXPECT_EQ(json["charge"], "0.2");
+  EXPECT_EQ(json["currency"], "EUR");
+  EXPECT_EQ(json["cost_currency"], "USD");
   const std::string header = usage_header(UsageFormat::focus);
   const std::string line = usage_line(UsageFormat::focus, row);
   EXPECT_EQ(std::count(header.begin(), header.end(), ','),
