@@ -18,15 +18,18 @@ void audit(pqxx::work& tx, const AuditEntry& entry) {
 
 std::vector<AuditRow> read_audit(pqxx::work& tx, const AuditFilter& filter) {
   plan_for_values(tx);
+  const auto& before = filter.before;
   const auto rows = tx.exec_params(
       "SELECT id, at, tenant, key, key_name, role, action, object, before, after, request "
       "FROM audit_entry WHERE ($1::text IS NULL OR tenant = $1) "
       "AND ($2::text IS NULL OR action = $2) AND ($3::text IS NULL OR object = $3) "
       "AND ($4::text IS NULL OR key = $4) AND ($5::timestamptz IS NULL OR at >= $5) "
-      "AND ($6::timestamptz IS NULL OR at < $6) AND ($7::bigint IS NULL OR id < $7) "
-      "ORDER BY id DESC LIMIT $8",
+      "AND ($6::timestamptz IS NULL OR at < $6) "
+      "AND ($7::timestamptz IS NULL OR (at, id) < ($7, $8::bigint)) "
+      "ORDER BY at DESC, id DESC LIMIT $9",
       to_sql(filter.tenant), filter.action, filter.object, filter.key_id, to_sql(filter.from),
-      to_sql(filter.to), filter.below_id, filter.limit);
+      to_sql(filter.to), before ? to_sql(std::optional(before->first)) : std::nullopt,
+      before ? before->second : 0, filter.limit);
   std::vector<AuditRow> entries;
   for (const auto& row : rows)
     entries.push_back({.id = row["id"].as<int64_t>(),

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <pqxx/pqxx>
@@ -45,11 +46,12 @@ struct AuditFilter {
   std::optional<TenantId> tenant;  // only its objects; empty: all
   std::optional<std::string> action, object, key_id;
   std::optional<Time> from, to;  // from <= at < to
-  std::optional<int64_t> below_id;  // only smaller ids: continues a list
+  std::optional<std::pair<Time, int64_t>> before;  // only before this `at` and id: continues a list
   int64_t limit = 50;
 };
 
-// Newest first.
+// Newest first by `at`, those of one moment by id. An entry is seen once its transaction has
+// committed, which may be after a younger entry was seen.
 std::vector<AuditRow> read_audit(pqxx::work& tx, const AuditFilter& filter);
 
 }  // namespace sandgate

@@ -52,7 +52,7 @@ void AuditHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> AuditHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request, 1, {"action", "object", "key"});
+  const PageRequest page = read_page(request, 2, {"action", "object", "key"});
   const AskedSpan span = span_parameters(request.query);
   AuditFilter filter{.tenant = request.caller.tenant,
                      .action = request.query.find("action"),
@@ -61,10 +61,12 @@ Task<http::Response> AuditHandlers::list(http::Request& request) {
                      .from = span.from,
                      .to = span.to,
                      .limit = page.rows_to_fetch()};
-  if (!page.after.empty()) filter.below_id = page.integer_after(0);
+  if (!page.after.empty()) filter.before = {page.time_after(0), page.integer_after(1)};
   auto reading = database_.run([filter](pqxx::work& tx) { return read_audit(tx, filter); });
   const auto rows = co_await std::move(reading);
-  const auto key = [](const AuditRow& row) { return std::vector{std::to_string(row.id)}; };
+  const auto key = [](const AuditRow& row) {
+    return std::vector{to_rfc3339(row.at), std::to_string(row.id)};
+  };
   co_return http::Response::json(200, page_json(page, rows, to_json, key));
 }
 

@@ -264,5 +264,35 @@ TEST_F(RegistryApiTest, TheTrailIsReadByWhoMay) {
   EXPECT_EQ(call(root(), Method::get, "/v1/audit?limit=1").body.at("items").size(), 1u);
 }
 
+// Ids are given out in another order than times where changes are made at once.
+TEST_F(RegistryApiTest, TheTrailIsReadNewestFirst) {
+  run(database->run([](pqxx::work& tx) {
+    tx.exec(
+        "INSERT INTO audit_entry (at, key, key_name, role, action, object, request) SELECT"
+        " '2026-01-01T00:00:00Z'::timestamptz + seconds * interval '1 second', '', '', 'owner',"
+        " 'x.do', seconds, 'rq' FROM unnest(ARRAY[3, 1, 2, 2, 5]) AS seconds");
+  }));
+  std::vector<std::string> objects;
+  std::string cursor;
+  for (int pages = 0; pages < 6; ++pages) {
+    const auto page = call(root(), Method::get, "/v1/audit?action=x.do&limit=1" + cursor);
+    ASSERT_EQ(page.body["items"].size(), 1u);
+    objects.push_back(page.body["items"][0]["object"].get<std::string>());
+    if (page.body["next_cursor"].is_null()) break;
+    cursor = "&cursor=" + page.body["next_cursor"].get<std::string>();
+  }
+  EXPECT_EQ(objects, (std::vector<std::string>{"5", "3", "2", "2", "1"}));
+}
+
+// A transaction may wait for others before it changes anything.
+TEST_F(RegistryApiTest, AChangeIsOfWhenItWasWrittenDown) {
+  const auto late = run(database->run([](pqxx::work& tx) {
+    tx.exec("SELECT pg_sleep(0.01)");
+    sandgate::audit(tx, {.actor = kActor, .action = "x.do", .object = "x"});
+    return tx.exec("SELECT at > now() FROM audit_entry WHERE object = 'x'")[0][0].as<bool>();
+  }));
+  EXPECT_TRUE(late);
+}
+
 }  // namespace
 }  // namespace sandgate::api
