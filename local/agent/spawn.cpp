@@ -163,7 +163,7 @@ void await_start(pid_t pid, const File& report) {
 pid_t fork_child(const SpawnSpec& spec, const AgentSettings& settings, const ChildEnds& ends) {
   Pipe report = make_pipe();
   const pid_t pid = ::fork();
-  if (pid < 0) throw Error(ErrorCode::unavailable, "the sandbox has too many processes");
+  if (pid < 0) throw Error(ErrorCode::quota_exceeded, "the sandbox has too many processes");
   if (pid == 0) run_child(spec, settings, ends, report.write.get());
   report.write.reset();
   await_start(pid, report.read);

@@ -29,7 +29,8 @@ struct Spawned {
 // Starts the program in a session of its own, as its identity, with descriptors 0 to 2 only.
 // A missing program is no error: the child reports it on stderr and exits with 127 (126 when it
 // cannot be executed). Throws Error: invalid at /cwd for an unusable directory, forbidden when the
-// identity cannot be taken, unavailable when resources are short or the start takes over 5 s.
+// identity cannot be taken, quota_exceeded at the sandbox's limit of processes, unavailable when
+// other resources are short or the start takes over 5 s.
 Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings);
 
 // Resets every signal to its default disposition, so that a child only needs unblock_signals().

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/local/namespaces/sandbox_fixture.hpp"
+#include "tests/support/code_of.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -25,6 +26,19 @@ TEST_F(BombsTest, ProcessesAreCounted) {
       "1\n"
       "except OSError as e: print('stopped', n <= 128)\nos.system('') if False else None\n");
   EXPECT_EQ(result.out, "stopped True\n");
+  run(node().provider().kill(bomb));
+}
+
+TEST_F(BombsTest, WithoutRoomForAProcessTheLimitIsTheSandboxsOwn) {
+  const std::string bomb = node().create();
+  Command fill{.argv = {"/usr/bin/python3", "-c",
+                        "import os, time\ntry:\n while True:\n  if os.fork() == 0: time.sleep(60)\n"
+                        "except OSError: print('full', flush=True)\ntime.sleep(60)"}};
+  fill.process_id = "fill";
+  const auto running = run(node().provider().exec(bomb, std::move(fill)));
+  run(running->next());
+  EXPECT_EQ(code_of([&] { node().shell(bomb, "true"); }), ErrorCode::quota_exceeded);
+  EXPECT_EQ(code_of([&] { run(node().provider().stat(bomb, ".")); }), ErrorCode::quota_exceeded);
   run(node().provider().kill(bomb));
 }
 
