@@ -46,7 +46,8 @@ uint16_t port_param(const http::Request& request) {
   const bool number = !text.empty() && text.size() <= 5 &&
                       text.find_first_not_of("0123456789") == std::string::npos;
   const int port = number ? std::stoi(text) : -1;
-  if (port < 0 || port > 65535) throw Error::not_found("port", text);
+  if (port < 0 || port > 65535 || std::to_string(port) != text)
+    throw Error::not_found("port", text);
   return static_cast<uint16_t>(port);
 }
 
