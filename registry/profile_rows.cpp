@@ -58,6 +58,17 @@ std::optional<ProfileHead> find(pqxx::work& tx, const std::optional<TenantId>& t
   return head_from(rows[0]);
 }
 
+std::optional<ProfileHead> find_kept(pqxx::work& tx, const std::optional<TenantId>& tenant,
+                                     const std::string& name) {
+  const auto rows =
+      tx.exec_params(std::string("SELECT ") + kHead +
+                         "FROM profile WHERE name = $2 AND (tenant = $1 OR tenant IS NULL) "
+                         "ORDER BY archived_at IS NOT NULL, tenant NULLS LAST LIMIT 1",
+                     to_sql(tenant), name);
+  if (rows.empty()) return std::nullopt;
+  return head_from(rows[0]);
+}
+
 std::vector<ProfileHead> list(pqxx::work& tx, const std::optional<TenantId>& tenant,
                               const std::string& after, int64_t limit) {
   const auto rows =

@@ -12,6 +12,9 @@ namespace sandgate::profile_rows {
 
 std::optional<ProfileHead> find(pqxx::work& tx, const std::optional<TenantId>& tenant,
                                 const std::string& name);
+// The same, or else an archived one.
+std::optional<ProfileHead> find_kept(pqxx::work& tx, const std::optional<TenantId>& tenant,
+                                     const std::string& name);
 std::vector<ProfileHead> list(pqxx::work& tx, const std::optional<TenantId>& tenant,
                               const std::string& after, int64_t limit);
 std::optional<ProfileVersion> version(pqxx::work& tx, int64_t profile_id, int64_t version);

@@ -117,6 +117,11 @@ Task<std::optional<ProfileHead>> ProfileStore::find(std::optional<TenantId> tena
   return database_.run([=](pqxx::work& tx) { return profile_rows::find(tx, tenant, name); });
 }
 
+Task<std::optional<ProfileHead>> ProfileStore::find_kept(std::optional<TenantId> tenant,
+                                                         std::string name) {
+  return database_.run([=](pqxx::work& tx) { return profile_rows::find_kept(tx, tenant, name); });
+}
+
 Task<std::vector<ProfileHead>> ProfileStore::list(std::optional<TenantId> tenant, std::string after,
                                                   int64_t limit) {
   return database_.run(

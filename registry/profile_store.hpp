@@ -40,9 +40,9 @@ inline constexpr char kProfilesChannel[] = "profiles";
 std::string profile_topic(const std::optional<TenantId>& owner, std::string_view name);
 
 // Profiles, their versions and channels in PostgreSQL; an empty `owner` is the operator. Versions
-// are immutable. An archived profile is not found, but its versions stay, and numbering continues
-// when the name is published again. Changes throw Error(not_found) when the owner has no such
-// profile.
+// are immutable. An archived profile is not found, but its versions can be read, and numbering
+// continues when the name is published again. Changes throw Error(not_found) when the owner has no
+// such profile.
 class ProfileStore {
  public:
   // Counts archived profiles, because their versions stay.
@@ -62,6 +62,8 @@ class ProfileStore {
 
   // The profile that the name means for `tenant`: its own, else the operator's.
   Task<std::optional<ProfileHead>> find(std::optional<TenantId> tenant, std::string name);
+  // The same for reading history: where no profile has the name, the archived one.
+  Task<std::optional<ProfileHead>> find_kept(std::optional<TenantId> tenant, std::string name);
   // By name, after `after`. For a tenant: its own profiles, and the operator's except names it has
   // itself.
   Task<std::vector<ProfileHead>> list(std::optional<TenantId> tenant, std::string after,

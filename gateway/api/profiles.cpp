@@ -77,6 +77,13 @@ Task<ProfileHead> ProfileHandlers::head_of(const http::Request& request, std::st
   co_return std::move(*head);
 }
 
+Task<ProfileHead> ProfileHandlers::kept_head_of(const http::Request& request, std::string name) {
+  auto finding = profiles_.find_kept(request.caller.tenant, name);
+  auto head = co_await std::move(finding);
+  if (!head) throw Error::not_found("profile", name);
+  co_return std::move(*head);
+}
+
 Task<ProfileVersion> ProfileHandlers::version_of(ProfileHead head, ProfileReference reference) {
   const auto channel = head.channels.find(reference.channel);
   const bool known = reference.version || channel != head.channels.end();
@@ -94,7 +101,9 @@ Task<ProfileVersion> ProfileHandlers::version_of(ProfileHead head, ProfileRefere
 Task<http::Response> ProfileHandlers::get(http::Request& request) {
   const auto reference = profile_reference_from(request.param("name"));
   if (!reference) throw Error::not_found("profile", request.param("name"));
-  const ProfileHead head = co_await head_of(request, reference->name);
+  auto finding = reference->version ? kept_head_of(request, reference->name)
+                                    : head_of(request, reference->name);
+  const ProfileHead head = co_await std::move(finding);
   const ProfileVersion version = co_await version_of(head, *reference);
   Json body = head_json(head);
   body["version"] = version.version;
@@ -114,7 +123,7 @@ Task<http::Response> ProfileHandlers::archive(http::Request& request) {
 
 Task<http::Response> ProfileHandlers::versions(http::Request& request) {
   const PageRequest page = read_page(request, 1);
-  const ProfileHead head = co_await head_of(request, request.param("name"));
+  const ProfileHead head = co_await kept_head_of(request, request.param("name"));
   std::optional<int64_t> below;
   if (!page.after.empty()) below = page.integer_after(0);
   auto reading = profiles_.versions(head.id, below, page.rows_to_fetch());
@@ -127,7 +136,7 @@ Task<http::Response> ProfileHandlers::versions(http::Request& request) {
 }
 
 Task<http::Response> ProfileHandlers::diff(http::Request& request) {
-  const ProfileHead head = co_await head_of(request, request.param("name"));
+  const ProfileHead head = co_await kept_head_of(request, request.param("name"));
   const auto from_reference = selector_parameter(request.query, "from", head.name);
   const auto to_reference = selector_parameter(request.query, "to", head.name);
   const ProfileVersion from = co_await version_of(head, from_reference);

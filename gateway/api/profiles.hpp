@@ -35,6 +35,8 @@ class ProfileHandlers {
  private:
   // Returns the profile of that name that the caller sees, or throws Error(not_found).
   Task<ProfileHead> head_of(const http::Request& request, std::string name);
+  // The same, or else the archived one.
+  Task<ProfileHead> kept_head_of(const http::Request& request, std::string name);
   // Returns a version by number or channel ("3", "stable"), or throws Error(not_found).
   Task<ProfileVersion> version_of(ProfileHead head, ProfileReference reference);
   Task<http::Response> move_channel(http::Request& request, std::string channel,

@@ -232,6 +232,22 @@ TEST_F(RegistryApiTest, ProfilesHaveVersionsChannelsAndDiffs) {
   EXPECT_TRUE(versions.body.at("next_cursor").is_string());
 }
 
+TEST_F(RegistryApiTest, TheHistoryOfAnArchivedProfileIsRead) {
+  const std::string path = "/v1/profiles/python";
+  for (int ttl : {60, 61}) call(root(), Method::put, path, Json{{"ttl_seconds", ttl}}.dump());
+  EXPECT_EQ(call(root(), Method::delete_, path).status, 204);
+  const auto viewer = [&](const std::string& tail) {
+    return call(as(Role::viewer), Method::get, path + tail);
+  };
+  for (const char* tail : {"", "@stable"}) EXPECT_EQ(viewer(tail).code, "not_found") << tail;
+  EXPECT_EQ(viewer("/versions").body["items"].size(), 2u);
+  EXPECT_EQ(viewer("/diff?from=1&to=2").body["items"].size(), 1u);
+  EXPECT_EQ(viewer("@1").body["profile"]["ttl_seconds"], 60);
+  EXPECT_EQ(viewer("@3").code, "not_found");
+  call(as(Role::owner), Method::put, path, "{}");
+  EXPECT_EQ(viewer("/versions").body["items"].size(), 1u) << "the one in use has the name";
+}
+
 TEST_F(RegistryApiTest, DeploymentsHideWhatIsSecret) {
   const char* document =
       R"({"provider":"acme","credentials":{"api_key":"hunter2"},"settings":{"url":"http://10.0.0.1"}})";
