@@ -22,8 +22,9 @@ class BudgetEnforcer {
         errands_(parts_.executor) {}
 
   // One round; meant to run every 15 seconds. Returns how many sandboxes were due to stop. A
-  // sandbox that its backend cannot pause is killed; if the backend does not answer, it is killed
-  // once its money ends within 30 s. A paused sandbox stays paused, and its storage is charged.
+  // sandbox that its backend cannot pause is killed; if the backend does not answer, or refuses
+  // for now, it is killed once its money ends within 30 s. A paused sandbox stays paused, and its
+  // storage is charged.
   Task<size_t> enforce();
   // As enforce(), without waiting for backends, so that a hanging one delays no other tenant.
   Task<size_t> begin();

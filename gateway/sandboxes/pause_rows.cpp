@@ -1,9 +1,14 @@
 #include "gateway/sandboxes/pause_rows.hpp"
 
 #include "gateway/core/statement.hpp"
+#include "gateway/sandboxes/idleness.hpp"
 
 namespace sandgate::sandbox_rows {
 namespace {
+
+constexpr char kPutOff[] =
+    " stop_attempts = stop_attempts + 1,"
+    " lease_until = now() + make_interval(secs => least(60, power(2, least(stop_attempts, 6))))";
 
 std::optional<SandboxRecord> only(const pqxx::result& rows) {
   if (rows.empty()) return std::nullopt;
@@ -49,6 +54,7 @@ std::optional<SandboxRecord> set_resuming(pqxx::work& tx, const SandboxId& id,
 std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id) {
   static const std::string kSql =
       "UPDATE sandbox SET state = 'running', kept = NULL, last_active_at = now(),"
+      " stop_attempts = 0,"
       " expires_at = CASE WHEN expires_at <= now() AND on_expiry = 'pause'"
       "   THEN now() + make_interval(secs => ttl_seconds) ELSE expires_at END"
       " WHERE id = $1 AND state = 'resuming' RETURNING " +
@@ -59,8 +65,8 @@ std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id) {
 std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id) {
   static const std::string kSql =
       "UPDATE sandbox SET state = CASE state WHEN 'pausing' THEN 'running' ELSE 'paused' END,"
-      " kept = CASE state WHEN 'pausing' THEN NULL ELSE kept END"
-      " WHERE id = $1 AND state IN ('pausing', 'resuming') RETURNING " +
+      " kept = CASE state WHEN 'pausing' THEN NULL ELSE kept END," +
+      std::string(kPutOff) + " WHERE id = $1 AND state IN ('pausing', 'resuming') RETURNING " +
       columns();
   return only(run_prepared(tx, kSql, id.value));
 }
@@ -68,7 +74,7 @@ std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id) {
 bool set_back_in_use(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
                      std::chrono::milliseconds ahead) {
   const std::string sql =
-      "UPDATE sandbox SET state = 'running', kept = NULL,"
+      "UPDATE sandbox SET state = 'running', kept = NULL, stop_attempts = 0,"
       " last_active_at = CASE WHEN $3 THEN now() ELSE last_active_at END"
       " WHERE id = $2 AND state = 'pausing' AND ($3 OR NOT (" +
       condition + "))";
@@ -79,19 +85,19 @@ std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condit
                                        std::chrono::milliseconds ahead,
                                        std::chrono::milliseconds lease) {
   const std::string sql =
-      "UPDATE sandbox SET state = 'pausing', kept = 'memory', stop_attempts = 0,"
+      "UPDATE sandbox SET state = 'pausing', kept = 'memory',"
       " lease_until = now() + make_interval(secs => $3 / 1000.0)"
-      " WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE state = 'running' AND " +
-      condition + " LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " + columns();
+      " WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE state = 'running'"
+      " AND (stop_attempts = 0 OR lease_until <= " +
+      idleness::kNow + ") AND " + condition + " LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " +
+      columns();
   return every(run_prepared(tx, sql, ahead.count(), most, lease.count()));
 }
 
 void put_off_pausing(pqxx::work& tx, const SandboxId& id) {
-  run_prepared(tx, R"sql(
-    UPDATE sandbox SET stop_attempts = stop_attempts + 1,
-      lease_until = now() + make_interval(secs => least(60, power(2, least(stop_attempts, 6))))
-    WHERE id = $1 AND state IN ('pausing', 'resuming'))sql",
-               id.value);
+  static const std::string kSql = "UPDATE sandbox SET" + std::string(kPutOff) +
+                                  " WHERE id = $1 AND state IN ('pausing', 'resuming')";
+  run_prepared(tx, kSql, id.value);
 }
 
 Json wishes_of(pqxx::work& tx, const SandboxId& id) {

@@ -14,14 +14,15 @@ std::optional<SandboxRecord> set_resuming(pqxx::work& tx, const SandboxId& id,
                                           std::chrono::milliseconds lease);
 // resuming -> running. If the TTL is over and on_expiry is pause, the TTL starts again.
 std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id);
-// pausing -> running, resuming -> paused, after a refusal by the backend.
+// pausing -> running, resuming -> paused, after a refusal by the backend. pause_where() does not
+// take the row for 1 s then, doubling to 60 s.
 std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id);
 // pausing -> running when the sandbox is in use: `used` says so, or its row no longer matches
 // `condition` (trusted SQL, as in stop_where). False: not in use, or not pausing.
 bool set_back_in_use(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
                      std::chrono::milliseconds ahead);
 
-// Running rows that match `condition` (as in stop_where) -> pausing.
+// Running rows that match `condition` (as in stop_where) and are not put off -> pausing.
 std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition, int most,
                                        std::chrono::milliseconds ahead,
                                        std::chrono::milliseconds lease);

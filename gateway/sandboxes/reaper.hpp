@@ -33,7 +33,9 @@ class Reaper {
 
   Task<size_t> expire();  // TTL is over; every step returns the number of rows taken
   Task<size_t> end_idle();  // idle timeout is over, on_idle is `kill`
-  Task<size_t> pause_due();  // TTL or idle timeout is over, action is `pause`
+  // TTL or idle timeout is over, action is `pause`. What the backend refuses for now runs on and is
+  // taken again; what it cannot pause is killed.
+  Task<size_t> pause_due();
   Task<size_t> finish_pausing();  // in pausing or resuming past their lease
   // finish_pausing() regardless of leases, for the start: a lease's holder may have crashed.
   Task<size_t> take_up_pausing();

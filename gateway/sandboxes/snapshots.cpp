@@ -20,7 +20,6 @@ constexpr Quota kSnapshots{"snapshots",
                            "SELECT count(*) FROM snapshot WHERE tenant = $1 AND NOT for_fork"
                            " AND state <> 'removing'",
                            100};
-constexpr std::chrono::seconds kCopyPatience{300};
 constexpr std::chrono::seconds kCopyLease{360};
 constexpr std::chrono::seconds kForkLease{900};
 constexpr std::chrono::seconds kRemovalLease{30}, kRemovalPatience{20};

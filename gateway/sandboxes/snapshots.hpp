@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <map>
 
 #include "gateway/sandboxes/create_order.hpp"
@@ -6,6 +7,9 @@
 #include "gateway/sandboxes/snapshot_rows.hpp"
 
 namespace sandgate {
+
+// The time that a backend has to make a snapshot.
+inline constexpr std::chrono::seconds kCopyPatience{300};
 
 // Takes, restores and removes snapshots, and forks sandboxes. A snapshot's row exists before its
 // backend is asked and until the backend has removed the snapshot; the reaper removes what a crash

@@ -285,21 +285,24 @@ TEST(SandboxBudgets, ARefusalToPauseEndsASandboxAndSoDoesTheEndOfTheMoney) {
                             throw Error(code, "not now");
                             co_return;
                           });
-  for (const ErrorCode transient : {ErrorCode::timeout, ErrorCode::unavailable,
-                                    ErrorCode::rate_limited, ErrorCode::no_capacity}) {
+  for (const ErrorCode transient :
+       {ErrorCode::timeout, ErrorCode::unavailable, ErrorCode::rate_limited, ErrorCode::no_capacity,
+        ErrorCode::quota_exceeded, ErrorCode::conflict}) {
     code = transient;
     EXPECT_EQ(run(enforcer.enforce()), 1u) << "it is asked again";
     EXPECT_EQ(world.row(box.id).state, SandboxState::running);
   }
-  code = ErrorCode::conflict;
+  code = ErrorCode::unsupported;
   run(enforcer.enforce());
-  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped) << "it runs on, refused";
-  replica.put(world.tenant, "9", "pause");
-  const SandboxRecord other = run(replica.lifecycle.create(small_order(world)));
-  replica.put(world.tenant, "0", "pause");
-  code = ErrorCode::unavailable;
-  run(enforcer.enforce());
-  EXPECT_EQ(world.row(other.id).state, SandboxState::stopped) << "there is nothing left";
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped) << "it never can";
+  for (const ErrorCode transient : {ErrorCode::unavailable, ErrorCode::conflict}) {
+    replica.put(world.tenant, "9", "pause");
+    const SandboxRecord other = run(replica.lifecycle.create(small_order(world)));
+    replica.put(world.tenant, "0", "pause");
+    code = transient;
+    run(enforcer.enforce());
+    EXPECT_EQ(world.row(other.id).state, SandboxState::stopped) << "there is nothing left";
+  }
 }
 
 }  // namespace

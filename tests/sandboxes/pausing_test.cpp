@@ -192,10 +192,72 @@ TEST_F(PausingWorld, WhatCannotBePausedWhenItsTimeIsOverEnds) {
     p.ttl_seconds = 60;
     p.on_expiry = EndAction::pause;
   });
-  world.a->fail_states(Fault::error, ErrorCode::conflict);
+  world.a->fail_states(Fault::error, ErrorCode::unsupported);
   run(world.replica.reaper(seconds(100)).pause_due());
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
   EXPECT_EQ(world.a->alive(), 0u);
+}
+
+// Its disk is being copied, or the backend is busy: nothing of it may be lost for that.
+TEST_F(PausingWorld, WhatCannotBePausedNowRunsOnAndIsPausedLater) {
+  for (const bool expires : {true, false}) {
+    for (const ErrorCode code : {ErrorCode::conflict, ErrorCode::rate_limited,
+                                 ErrorCode::quota_exceeded, ErrorCode::no_capacity}) {
+      const SandboxRecord box = world.create([&](Profile& p) {
+        (expires ? p.ttl_seconds : p.idle_timeout_seconds) = kIdleTimeout.count();
+        (expires ? p.on_expiry : p.on_idle) = EndAction::pause;
+      });
+      world.a->fail_states(Fault::error, code);
+      EXPECT_EQ(run(world.replica.reaper(seconds(100)).pause_due()), 1u);
+      EXPECT_EQ(world.row(box.id).state, SandboxState::running) << to_string(code);
+      EXPECT_EQ(metered(box), "running");
+      world.a->fail_states(Fault::none);
+      EXPECT_EQ(run(world.replica.reaper(seconds(100)).pause_due()), 1u);
+      EXPECT_EQ(world.row(box.id).state, SandboxState::paused) << to_string(code);
+      EXPECT_EQ(metered(box), "paused_disk");
+    }
+  }
+  EXPECT_EQ(times_paused(), "8");
+  EXPECT_EQ(world.sql("SELECT count(*) FROM event WHERE type = 'sandbox.killed'"), "0");
+}
+
+TEST_F(PausingWorld, WhatIsRefusedForNowIsAskedForEverMoreSeldom) {
+  const SandboxRecord box = world.create([](Profile& p) {
+    p.ttl_seconds = 60;
+    p.on_expiry = EndAction::pause;
+  });
+  world.sql("UPDATE sandbox SET expires_at = now() RETURNING id");
+  const auto taken = [&](milliseconds ahead) {
+    return run(world.replica.reaper(ahead).pause_due());
+  };
+  world.a->fail_states(Fault::error, ErrorCode::conflict);
+  EXPECT_EQ(taken(milliseconds(0)), 1u);
+  EXPECT_EQ(taken(milliseconds(0)), 0u) << "not before a second";
+  EXPECT_EQ(taken(milliseconds(1100)), 1u);
+  EXPECT_EQ(taken(milliseconds(1100)), 0u) << "two seconds";
+  EXPECT_EQ(taken(milliseconds(2100)), 1u);
+  world.a->fail_states(Fault::none);
+  EXPECT_EQ(pause(box).state, SandboxState::paused) << "whoever asks for it is not put off";
+  resume(box);
+  world.sql("UPDATE sandbox SET expires_at = now() RETURNING id");
+  EXPECT_EQ(taken(milliseconds(0)), 1u) << "nor is the next one";
+}
+
+TEST_F(PausingWorld, ACopyPutsOffTheEndOfTimeAndNotForEver) {
+  const SandboxRecord box = world.create([](Profile& p) {
+    p.ttl_seconds = 60;
+    p.on_expiry = EndAction::pause;
+  });
+  world.a->fail_states(Fault::error, ErrorCode::conflict);
+  const auto pause_since = [&](const std::string& due) {
+    world.sql("UPDATE sandbox SET lease_until = now(), expires_at = now() - interval '" + due +
+              "' RETURNING id");
+    EXPECT_EQ(run(world.replica.reaper().pause_due()), 1u);
+    return world.row(box.id).state;
+  };
+  EXPECT_EQ(pause_since("1 second"), SandboxState::running);
+  EXPECT_EQ(pause_since("5 minutes"), SandboxState::running) << "as long as copies may take";
+  EXPECT_EQ(pause_since("6 minutes"), SandboxState::stopped);
 }
 
 TEST_F(PausingWorld, WhoDoesNotAnswerEndsASandboxWhoseTimeIsLongOver) {
