@@ -218,7 +218,7 @@ TEST_F(PausingWorld, WhatCannotBePausedNowRunsOnAndIsPausedLater) {
     }
   }
   EXPECT_EQ(times_paused(), "8");
-  EXPECT_EQ(world.sql("SELECT count(*) FROM event WHERE type = 'sandbox.killed'"), "0");
+  EXPECT_EQ(world.sql("SELECT count(*) FROM event_outbox WHERE type = 'sandbox.killed'"), "0");
 }
 
 TEST_F(PausingWorld, WhatIsRefusedForNowIsAskedForEverMoreSeldom) {

@@ -32,7 +32,7 @@ class PausingWorld : public testing::Test {
     co_return co_await access.open(caller, box.id.value, Verb::exec);
   }
   std::string times_paused() {
-    return world.sql("SELECT count(*) FROM event WHERE type = 'sandbox.paused'");
+    return world.sql("SELECT count(*) FROM event_outbox WHERE type = 'sandbox.paused'");
   }
   void keep_memory() {
     Descriptor descriptor = world.a->descriptor();
