@@ -40,10 +40,15 @@ bool can_mount(const std::string& type) {
 }
 
 std::string id_mapping_lacks(const std::string& directory) {
+  Fd tree, user_namespace;
   try {
-    const Fd found = open_nearest(directory);
-    const Fd tree = clone_mount(found.get());
-    idmap_mount(tree.get(), user_namespace_of_account(kSomeRange, 0, 0).get(), MOUNT_ATTR_RDONLY);
+    tree = clone_mount(open_nearest(directory).get());
+    user_namespace = user_namespace_of_account(kSomeRange, 0, 0);
+  } catch (const StepError&) {
+    return "";  // not the file system's fault: the first sandbox tells it
+  }
+  try {
+    idmap_mount(tree.get(), user_namespace.get(), MOUNT_ATTR_RDONLY);
     return "";
   } catch (const StepError& failed) {
     return std::string(failed.what()) + ": " + std::strerror(failed.number);

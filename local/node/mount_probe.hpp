@@ -8,7 +8,7 @@ namespace sandgate {
 bool can_mount(const std::string& type);
 
 // Returns why `directory` (or its nearest existing parent) does not support id-mapped mounts, which
-// sandboxes need of images; empty when it does. For root only.
+// sandboxes need of images; empty when it does, or when this could not be tried. For root only.
 std::string id_mapping_lacks(const std::string& directory);
 
 }  // namespace sandgate
