@@ -54,7 +54,9 @@ Task<void> ConnectionBody::fill() {
   const size_t bytes = co_await std::move(receiving);
   buffer_.commit(bytes);
   if (bytes > 0) co_return;
-  broken_ = true;
+  // A handler that refuses the rest cancels its own read: the client is still there and waits.
+  const auto state = co_await asio::this_coro::cancellation_state;
+  broken_ = state.cancelled() == asio::cancellation_type::none;
   throw boost::system::system_error(asio::error::eof);
 }
 

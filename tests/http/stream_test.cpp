@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "gateway/core/settle.hpp"
 #include "gateway/http/event_stream.hpp"
 #include "tests/http/live_server.hpp"
 
@@ -59,6 +60,22 @@ Task<Response> upload(Request& request) {
   co_return Response::json(200, consumed.load());
 }
 
+Task<Response> refuse_soon() {
+  co_await sleep_for(std::chrono::milliseconds(50));
+  throw Error(ErrorCode::conflict, "not here");
+}
+
+Task<void> swallow(Request& request) {
+  std::vector<char> bytes(kChunk);
+  while (co_await request.stream->read(bytes) > 0) {
+  }
+}
+
+// As an upload to a backend that answers before it has read everything.
+Task<Response> refuses_while_reading(Request& request) {
+  return with_companion(refuse_soon(), swallow(request));
+}
+
 Task<Response> fails_late(Request& request) {
   Response response;
   http::StreamBody body;
@@ -75,6 +92,8 @@ http::Routes streams_table() {
   http::Routes routes;
   routes.add({Method::get, "/download", Permission::open, BodyMode::none, download});
   routes.add({Method::post, "/upload", Permission::open, BodyMode::streamed, upload});
+  routes.add(
+      {Method::post, "/refusing", Permission::open, BodyMode::streamed, refuses_while_reading});
   routes.add({Method::get, "/fails", Permission::open, BodyMode::none, fails_late});
   return routes;
 }
@@ -142,6 +161,15 @@ TEST(Stream, AWriterIsHeldByASlowHandler) {
   while (!failure) sent += client.socket().write_some(asio::buffer(chunk), failure);
   EXPECT_EQ(failure, asio::error::would_block);
   EXPECT_LT(sent, consumed + (size_t{32} << 20));
+}
+
+TEST(Stream, ARefusalIsToldToAClientThatStillSends) {
+  LiveServer server(streams_table());
+  RawClient client(server.port());
+  client.send("POST /refusing HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nthe first");
+  const auto answer = client.receive();
+  EXPECT_EQ(answer.status, 409);
+  EXPECT_NE(answer.body.find("not here"), std::string::npos);
 }
 
 TEST(Stream, BreaksOffWithoutACleanEnd) {
