@@ -50,14 +50,9 @@ Task<FileContent> E2bProvider::read_file(std::string id, std::string path, ByteR
   RestApi server = co_await envd(id);
   RestCall call{.path = bytes_path(path)};
   call.takes_file();
-  if (range.first > 0 || range.last) call.headers.emplace_back("Range", range_field(range));
-  auto outcome = co_await attempt(server.stream(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    if (!is_beyond_file(*error)) throw *error;
-    co_return content;
-  }
-  auto& stream = std::get<0>(outcome);
-  content.bytes = std::make_unique<OwnedBytes>(shared_from_this(), std::move(stream));
+  auto part = co_await server.stream_range(std::move(call), range);
+  if (part)
+    content.bytes = std::make_unique<OwnedBytes>(shared_from_this(), std::move(part->bytes));
   co_return content;
 }
 

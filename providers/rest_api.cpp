@@ -7,6 +7,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/utf8.hpp"
+#include "providers/byte_sources.hpp"
 
 namespace sandgate {
 namespace {
@@ -106,6 +107,21 @@ std::string loggable(const std::string& body, bool sent) {
   return text;
 }
 
+std::string range_field(const ByteRange& range) {
+  return "bytes=" + std::to_string(range.first) + "-" +
+         (range.last ? std::to_string(*range.last) : "");
+}
+
+bool is_beyond_file(const Error& error) {
+  return error.details.is_object() && error.details.value("status", 0) == 416;
+}
+
+// A server that does not say which part it sends is trusted to send the one asked for.
+bool starts_elsewhere(const HttpStream& reply, uint64_t first) {
+  const auto sent = find_field(reply.headers(), "Content-Range");
+  return sent && !sent->starts_with("bytes " + std::to_string(first) + "-");
+}
+
 // The transport's errors do not carry the provider's name.
 Error named(Error error, const std::string& provider) {
   if (error.provider.empty()) error.provider = provider;
@@ -125,15 +141,6 @@ void RestCall::sends_file(ByteSource& bytes) {
   upload = &bytes;
   deadline = std::chrono::milliseconds(0);
   silence = kFileSilence;
-}
-
-std::string range_field(const ByteRange& range) {
-  return "bytes=" + std::to_string(range.first) + "-" +
-         (range.last ? std::to_string(*range.last) : "");
-}
-
-bool is_beyond_file(const Error& error) {
-  return error.details.is_object() && error.details.value("status", 0) == 416;
 }
 
 Error error_of_status(std::string_view provider, int status, const HttpFields& headers) {
@@ -254,6 +261,26 @@ Task<std::unique_ptr<HttpStream>> RestApi::stream(RestCall call) {
     reply.body.append(piece, 0, count);
   }
   throw failure(reply, path, sent);
+}
+
+Task<std::optional<FilePart>> RestApi::stream_range(RestCall call, ByteRange range) {
+  if (range.first > 0 || range.last) call.headers.emplace_back("Range", range_field(range));
+  auto outcome = co_await attempt(stream(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    if (!is_beyond_file(*error)) throw *error;
+    co_return std::nullopt;
+  }
+  auto reply = std::move(std::get<0>(outcome));
+  // RFC 9110 lets a server ignore Range and send the whole file with 200.
+  const bool whole = reply->status() != 206;
+  if (!whole && starts_elsewhere(*reply, range.first))
+    throw named(Error(ErrorCode::unavailable,
+                      target_.provider + " did not send the part of the file that was asked for"),
+                target_.provider);
+  FilePart part{reply->headers(), nullptr};
+  const uint64_t skip = whole ? range.first : 0;
+  part.bytes = std::make_unique<PartOfBytes>(std::move(reply), skip, range.size_limit());
+  co_return part;
 }
 
 Task<Json> RestApi::create(RestCall create) {

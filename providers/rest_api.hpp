@@ -37,15 +37,17 @@ struct RestCall {
   // Bytes left for the answer; call() and send() subtract the answer's size.
   size_t* room = nullptr;
 
-  // Set deadline and silence for a call that receives a file with stream(), or sends one: it may
-  // last as long as bytes flow.
+  // Set deadline and silence for a call that receives a file with stream() or stream_range(), or
+  // sends one: it may last as long as bytes flow.
   void takes_file();
   void sends_file(ByteSource& bytes);
 };
 
-// The value of a Range header, and whether an error is a 416 (range outside the file).
-std::string range_field(const ByteRange& range);
-bool is_beyond_file(const Error& error);
+// A part of a file that a server sends, and the header fields it came with.
+struct FilePart {
+  HttpFields headers;
+  std::unique_ptr<ByteSource> bytes;
+};
 
 // Maps an unsuccessful status to an Error. Retry-After (seconds or a date) is honoured, up to 1 h.
 // 400 406 416 422 invalid · 401 403 unavailable with details {"credentials":"refused"} ·
@@ -76,6 +78,9 @@ class RestApi {
   Task<HttpReply> send(RestCall call);
   // Returns a 2xx reply whose body is pulled.
   Task<std::unique_ptr<HttpStream>> stream(RestCall call);
+  // The same for a part of a file, asked for with a Range header; empty if the file ends before it.
+  // Of a whole file the part is taken here. Throws Error(unavailable) if another part is sent.
+  Task<std::optional<FilePart>> stream_range(RestCall call, ByteRange range);
 
   // call() with kCreateDeadline; errors are passed through refused_create().
   Task<Json> create(RestCall call);

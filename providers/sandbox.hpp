@@ -212,7 +212,12 @@ class ByteSource {
 
 struct ByteRange {
   uint64_t first = 0;
-  std::optional<uint64_t> last;  // inclusive; empty: to the end of the file
+  std::optional<uint64_t> last;  // inclusive, not before first; empty: to the end of the file
+
+  // The most bytes that it names.
+  uint64_t size_limit() const {
+    return last && *last - first < UINT64_MAX ? *last - first + 1 : UINT64_MAX;
+  }
 };
 
 // An open file: its entry and the requested range of its bytes.

@@ -50,20 +50,16 @@ FileEntry entry_of(std::string_view text, const HttpFields& headers) {
 Task<FileContent> SandgateProvider::read_file(std::string id, std::string path, ByteRange range) {
   RestCall call{.path = files_path(id, "", path)};
   call.takes_file();
-  if (range.first > 0 || range.last) call.headers.emplace_back("Range", range_field(range));
-  auto outcome = co_await attempt(api_.stream(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    if (!is_beyond_file(*error)) throw *error;
-    FileContent empty;
-    empty.entry = co_await stat(id, path);
-    empty.bytes = std::make_unique<TextBytes>();
-    co_return empty;
-  }
-  auto& stream = std::get<0>(outcome);
+  auto part = co_await api_.stream_range(std::move(call), range);
   FileContent content;
-  const auto text = find_field(stream->headers(), "X-Sandgate-Entry");
-  content.entry = entry_of(text.value_or(""), stream->headers());
-  content.bytes = std::make_unique<OwnedBytes>(shared_from_this(), std::move(stream));
+  if (!part) {
+    content.entry = co_await stat(id, path);
+    content.bytes = std::make_unique<TextBytes>();
+    co_return content;
+  }
+  const auto text = find_field(part->headers, "X-Sandgate-Entry");
+  content.entry = entry_of(text.value_or(""), part->headers);
+  content.bytes = std::make_unique<OwnedBytes>(shared_from_this(), std::move(part->bytes));
   co_return content;
 }
 

@@ -91,8 +91,7 @@ Task<FileContent> ShellProvider::read_file(std::string id, std::string path, Byt
   content.bytes = std::make_unique<TextBytes>();
   if (range.first >= content.entry.size) co_return content;
   auto stream = co_await download(id, content.entry.path);
-  const uint64_t limit = range.last ? *range.last - range.first + 1 : UINT64_MAX;
-  content.bytes = std::make_unique<PartOfBytes>(std::move(stream), range.first, limit);
+  content.bytes = std::make_unique<PartOfBytes>(std::move(stream), range.first, range.size_limit());
   co_return content;
 }
 

@@ -216,6 +216,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_response(status)
             self.send_header("X-Sandgate-Entry", json.dumps(entry))
             self.send_header("Content-Length", str(last - first + 1))
+            if status == 206:
+                self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
             self.end_headers()
             file.seek(first)
             left = last - first + 1

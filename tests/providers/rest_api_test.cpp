@@ -67,6 +67,36 @@ TEST(RestApi, TheLogHasNothingThatWasSent) {
   EXPECT_EQ(logged("hunter2", true).find("hunter2"), std::string::npos);
 }
 
+// What becomes of bytes 6 to 10 of a file after the given answer; "none" stands for no part.
+std::string part_of(int status, HttpFields headers, std::string body = "world") {
+  test::LiveLoop loop;
+  test::ScriptedClient client;
+  client.always({status, std::move(headers), std::move(body)});
+  RestApi api(client, {.provider = "x", .base_url = "http://x"});
+  const auto sent = loop.run(api.stream_range({.path = "/file"}, {6, 10}));
+  EXPECT_EQ(find_field(client.last().headers, "Range"), "bytes=6-10");
+  if (!sent) return "none";
+  std::string part;
+  std::array<char, 16> piece;
+  while (const size_t count = loop.run(sent->bytes->read(piece))) part.append(piece.data(), count);
+  return part;
+}
+
+TEST(RestApi, OnlyThePartOfAFileThatWasAskedForIsTaken) {
+  EXPECT_EQ(part_of(206, {{"content-range", "bytes 6-10/11"}}), "world");
+  EXPECT_EQ(part_of(416, {}), "none");
+  EXPECT_EQ(part_of(206, {}), "world");
+  EXPECT_EQ(part_of(206, {}, "world and more"), "world");
+  const std::optional unavailable(ErrorCode::unavailable);
+  EXPECT_EQ(test::code_of([] { part_of(206, {{"Content-Range", "bytes 0-4/11"}}); }), unavailable);
+}
+
+TEST(RestApi, OfAWholeFileThePartThatWasAskedForIsTaken) {
+  EXPECT_EQ(part_of(200, {}, "hello world, and more"), "world");
+  EXPECT_EQ(part_of(200, {}, "hello wo"), "wo");
+  EXPECT_EQ(part_of(200, {}, "hello"), "");
+}
+
 // What the adapter makes of another gateway's refusal of a create.
 Error refused(int status, std::string body, HttpFields headers = {}) {
   test::LiveLoop loop;

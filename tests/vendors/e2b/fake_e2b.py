@@ -324,7 +324,9 @@ class FakeE2b(fake.Fake):
         first, _, last = wanted.removeprefix("bytes=").partition("-")
         if int(first) >= len(data):
             raise self.refuse(416, "beyond the end")
-        return 206, data[int(first):int(last) + 1 if last else None]
+        part = data[int(first):int(last) + 1 if last else None]
+        place = f"bytes {first}-{int(first) + len(part) - 1}/{len(data)}"
+        return 206, part, {"Content-Range": place}
 
     def upload(self, request):
         box = self.envd_box(request)
