@@ -90,9 +90,9 @@ std::optional<std::string> ProcessSupervisor::reap() {
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
     for (Child& child : children_) {
       if (child.pid != pid) continue;
-      auto reason = hopeless(child, status);
       ended(child, status);
-      if (reason) return reason;
+      // Asked after the run that just ended was counted: a stable one proves its settings.
+      if (auto reason = hopeless(child, status)) return reason;
     }
   }
   return std::nullopt;

@@ -148,5 +148,19 @@ TEST(ProcessSupervisor, AHangupReachesThoseThatReloadAndEndsNobody) {
   EXPECT_EQ(end(supervisor), 0);
 }
 
+// Exit code 2 says at a start that the settings are wrong; later it is a program's own.
+TEST(ProcessSupervisor, WhatRanLongIsStartedAgainWhateverItsExit) {
+  const test::TempDirectory directory;
+  const std::string notes = directory.path() + "/notes";
+  const pid_t supervisor = supervise([&](ProcessSupervisor& processes) {
+    processes.add(script("aged", "echo start >> " + notes + "; sleep 10.5; exit 2", false),
+                  std::chrono::seconds(5));
+  });
+  EXPECT_TRUE(becomes(notes, "start\n"));
+  std::this_thread::sleep_for(std::chrono::seconds(10));
+  EXPECT_TRUE(becomes(notes, "start\nstart\n"));
+  EXPECT_EQ(end(supervisor), 0);
+}
+
 }  // namespace
 }  // namespace sandgate
