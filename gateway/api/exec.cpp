@@ -1,7 +1,10 @@
 #include "gateway/api/exec.hpp"
 
+#include <csignal>
+
 #include "gateway/api/judged.hpp"
 #include "gateway/api/process_events.hpp"
+#include "gateway/api/process_input.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/accept.hpp"
 
@@ -24,15 +27,23 @@ void check_is_no_reconnect(const http::Request& request) {
                        "/v1/sandboxes/{id}/processes/{pid}/output");
 }
 
-Task<http::Response> collect(ProcessStream& stream, std::string process_id,
-                             CollectedOutput output) {
+Task<http::Response> collect(FedProcess& process, std::string process_id, CollectedOutput output) {
   for (;;) {
-    auto event = co_await stream.next();
+    auto event = co_await process.next();
     if (!event) throw Error(ErrorCode::unavailable, "the output ended before the process did");
     if (const auto* exit = std::get_if<ProcessExit>(&*event))
       co_return std::move(output).answer(process_id, *exit);
     output.add(std::get<OutputChunk>(*event));
   }
+}
+
+// A background program that did not get all of its input must not go on as if that were all.
+Task<void> feed_or_kill(const OpenSandbox& box, ProcessStream& stream, std::string process_id,
+                        std::string input) {
+  const auto lost = co_await feed(stream, std::move(input));
+  if (!lost) co_return;
+  co_await attempt(box.provider->signal(box.backend_id, process_id, SIGKILL));
+  throw *lost;
 }
 
 void require_verbs(const OpenSandbox& box, const ExecRequest& request) {
@@ -107,7 +118,7 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
   const std::string process_id = named.empty() ? command.process_id : named;
 
   if (command.background) {
-    if (asked.input) co_await feed(*stream, std::move(*asked.input));
+    if (asked.input) co_await feed_or_kill(box, *stream, process_id, std::move(*asked.input));
     co_return http::Response::json(202, {{"process_id", process_id}});
   }
   if (events)
@@ -119,11 +130,10 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
                                .box = box,
                                .request_id = request.id});
   CollectedOutput output(asked.max_output_bytes.value_or(kCollectedBytes), seat_for(request));
-  Task<http::Response> answer = collect(*stream, process_id, std::move(output));
-  if (asked.input)
-    answer = with_companion(std::move(answer), feed(*stream, std::move(*asked.input)));
-  else
-    co_await attempt(stream->close_stdin());
+  if (!asked.input) co_await attempt(stream->close_stdin());
+  FedProcess process(*stream, co_await asio::this_coro::executor, std::move(asked.input));
+  auto answer = collect(process, process_id, std::move(output));
+  if (process.has_input()) answer = with_companion(std::move(answer), process.run());
   if (limited) answer = within(limit - std::chrono::steady_clock::now(), std::move(answer));
   co_return co_await std::move(answer);
 }

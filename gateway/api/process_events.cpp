@@ -4,6 +4,7 @@
 #include <array>
 
 #include "gateway/api/exec_answer.hpp"
+#include "gateway/api/process_input.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
@@ -66,13 +67,13 @@ Task<void> show(const ProcessEvents& events, http::SharedSink& out, std::string 
   co_await std::move(writing);
 }
 
-Task<std::monostate> pump(const ProcessEvents& events, http::SharedSink& out) {
+Task<std::monostate> pump(const ProcessEvents& events, FedProcess& process, http::SharedSink& out) {
   std::string start = event_text("start", {{"process_id", events.process_id}});
   auto starting = show(events, out, std::move(start));
   co_await std::move(starting);
   Appetite appetite(events.most_bytes);
   for (;;) {
-    auto outcome = co_await attempt(next_event(events.box, *events.stream));
+    auto outcome = co_await attempt(next_event(events.box, process));
     std::string text;
     bool last = true;
     if (const auto* failure = std::get_if<Error>(&outcome)) {
@@ -94,24 +95,15 @@ Task<std::monostate> pump(const ProcessEvents& events, http::SharedSink& out) {
 
 Task<void> produce(std::shared_ptr<ProcessEvents> events, http::BodySink& sink) {
   http::SharedSink out(sink, co_await asio::this_coro::executor);
-  auto writing = with_companion(pump(*events, out), out.keep_alive(kKeepAlive, kSignOfLife));
-  if (events->input)
-    writing = with_companion(std::move(writing), feed(*events->stream, *events->input));
+  FedProcess process(*events->stream, co_await asio::this_coro::executor, std::move(events->input));
+  auto writing =
+      with_companion(pump(*events, process, out), out.keep_alive(kKeepAlive, kSignOfLife));
+  if (process.has_input()) writing = with_companion(std::move(writing), process.run());
   co_await std::move(writing);
   events->stream.reset();
 }
 
 }  // namespace
-
-Task<void> feed(ProcessStream& stream, std::string bytes) {
-  // In pieces, so that backends buffer little.
-  constexpr size_t kPiece = 64 << 10;
-  for (size_t at = 0; at < bytes.size(); at += kPiece) {
-    const auto written = co_await attempt(stream.write_stdin(bytes.substr(at, kPiece)));
-    if (std::holds_alternative<Error>(written)) co_return;
-  }
-  co_await attempt(stream.close_stdin());
-}
 
 http::Response event_stream_of(ProcessEvents events) {
   auto shared = std::make_shared<ProcessEvents>(std::move(events));

@@ -24,12 +24,9 @@ struct ProcessEvents {
   std::string request_id;
 };
 
-// Writes `bytes` to stdin and closes it. Stops silently if the process does not accept them.
-Task<void> feed(ProcessStream& stream, std::string bytes);
-
-// text/event-stream: start, then stdout|stderr|pty, then exit or error. The id of an event is the
-// output offset after it. Pulls output only as fast as the client reads. The process's stream is
-// destroyed with the answer.
+// text/event-stream: start, then stdout|stderr|pty, then exit or error (also for input that was
+// lost). The id of an event is the output offset after it. Pulls output only as fast as the client
+// reads. The process's stream is destroyed with the answer.
 http::Response event_stream_of(ProcessEvents events);
 
 }  // namespace sandgate::api

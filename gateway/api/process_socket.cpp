@@ -2,6 +2,7 @@
 
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/exec_request.hpp"
+#include "gateway/api/process_input.hpp"
 #include "gateway/core/bounded_json.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
@@ -39,7 +40,8 @@ Task<std::optional<Error>> send_output(ProcessSocket& process, http::WebSocket& 
   }
 }
 
-// Handles a control frame. Ignores failures of an ended process; throws for a malformed frame.
+// Handles a control frame. Ignores failures of an ended process; throws for a malformed frame, and
+// for an end of the input that was lost.
 Task<void> control(ProcessSocket& process, const std::string& text) {
   Json body = parse_bounded_json(text);
   if (!body.is_object()) throw Error::invalid("", "a control frame is a JSON object");
@@ -54,13 +56,14 @@ Task<void> control(ProcessSocket& process, const std::string& text) {
     co_await attempt(provider.signal(process.box.backend_id, process.process_id, number));
   } else if (type == "close_stdin") {
     if (!body.empty()) throw Error::invalid("", "close_stdin has no other members");
-    co_await attempt(process.stream->close_stdin());
+    auto lost = co_await close_input(*process.stream);
+    if (lost) throw *lost;
   } else {
     throw Error::invalid("/type", "must be resize, signal or close_stdin");
   }
 }
 
-// Returns when the client disconnects, or returns the Error of a malformed frame.
+// Returns when the client disconnects, or returns the Error of a malformed frame or lost input.
 Task<std::optional<Error>> take_input(ProcessSocket& process, http::WebSocket& socket) {
   for (;;) {
     auto message = co_await socket.read();
@@ -72,14 +75,15 @@ Task<std::optional<Error>> take_input(ProcessSocket& process, http::WebSocket& s
       co_return Error::invalid("", "a binary frame to the server starts with channel 0");
     } else {
       message->bytes.erase(0, 1);
-      co_await attempt(process.stream->write_stdin(std::move(message->bytes)));
+      auto lost = co_await write_input(*process.stream, std::move(message->bytes));
+      if (lost) co_return lost;
     }
   }
 }
 
 // The end of the sandbox is a normal closure.
 uint16_t close_code(const Error& failure, bool output_ended) {
-  if (!output_ended) return kPolicyViolation;
+  if (!output_ended && !is_lost_input(failure)) return kPolicyViolation;
   return says_ended(failure) ? kNormalClosure : kInternalError;
 }
 

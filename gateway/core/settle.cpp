@@ -10,11 +10,15 @@ Task<std::monostate> valued(Task<void> task) {
 
 }  // namespace
 
-Task<bool> ends_within(std::chrono::steady_clock::duration limit, Task<void> task) {
+Task<bool> ends_before(Task<void> task, Task<void> other) {
   using namespace asio::experimental::awaitable_operators;
-  auto race = std::move(task) || sleep_for(limit);
+  auto race = std::move(task) || std::move(other);
   const auto winner = co_await std::move(race);
   co_return winner.index() == 0;
+}
+
+Task<bool> ends_within(std::chrono::steady_clock::duration limit, Task<void> task) {
+  return ends_before(std::move(task), sleep_for(limit));
 }
 
 Task<std::optional<std::monostate>> with_timeout(std::chrono::steady_clock::duration limit,

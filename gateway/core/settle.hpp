@@ -32,6 +32,10 @@ Task<void> settle(Task<T> task, Settled<T>& settled) {
   }
 }
 
+// Runs a task that never throws together with `other` and cancels the one that is later. Returns
+// whether the task was first.
+Task<bool> ends_before(Task<void> task, Task<void> other);
+
 // Returns whether a task that never throws ended by itself within `limit`; otherwise cancels it.
 Task<bool> ends_within(std::chrono::steady_clock::duration limit, Task<void> task);
 
