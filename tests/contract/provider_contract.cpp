@@ -73,11 +73,9 @@ std::string all_bytes() {
 std::ostream& operator<<(std::ostream& out, const BackendLine& line) { return out << line.name; }
 
 void ProviderContract::SetUp() {
-  try {
-    backend_ = GetParam().make(loop_);
-  } catch (const std::runtime_error& reason) {
-    GTEST_SKIP() << reason.what();
-  }
+  const std::string reason = GetParam().reason_to_skip();
+  if (!reason.empty()) GTEST_SKIP() << reason;
+  backend_ = GetParam().make(loop_);
   CreateSpec spec = backend_->spec();
   spec.sandbox_id = tag_ = SandboxId::make().value;
   spec.env["FROM_CREATE"] = "yes";

@@ -15,16 +15,13 @@ T& shared() {
 
 class LocalBackend : public Backend {
  public:
-  explicit LocalBackend(LiveLoop& loop) : node_(node()) { loop.run(node_.provider().refresh()); }
+  explicit LocalBackend(LiveLoop& loop) : node_(shared<LocalNode>()) {
+    loop.run(node_.provider().refresh());
+  }
   Provider& provider() override { return node_.provider(); }
   CreateSpec spec() override { return node_.spec(); }
 
  private:
-  static LocalNode& node() {
-    const std::string reason = LocalNode::reason_to_skip();
-    if (!reason.empty()) throw std::runtime_error(reason);
-    return shared<LocalNode>();
-  }
   LocalNode& node_;
 };
 
@@ -50,11 +47,13 @@ std::vector<BackendLine> backend_lines() {
       {"local",
        [](LiveLoop& loop) -> std::unique_ptr<Backend> {
          return std::make_unique<LocalBackend>(loop);
-       }},
+       },
+       LocalNode::reason_to_skip},
       {"running_gateway",
        [](LiveLoop& loop) -> std::unique_ptr<Backend> {
          return std::make_unique<RunningGatewayBackend>(loop);
-       }},
+       },
+       LocalNode::reason_to_skip},
   };
 }
 

@@ -40,6 +40,10 @@ TEST_F(LocalProviderTest, DeclaresWhatTheNodeOffers) {
   EXPECT_EQ(descriptor.controls.contains(Control::network_rules), has_egress);
   EXPECT_EQ(descriptor.controls.contains(Control::secret_injection), has_egress);
   EXPECT_TRUE(descriptor.images.contains("debian-12"));
+  // Without disks of their own, sandboxes cannot be copied.
+  const bool has_disks = access("/dev/loop-control", R_OK | W_OK) == 0;
+  EXPECT_EQ(descriptor.can(Verb::snapshot), has_disks);
+  EXPECT_EQ(descriptor.can(Verb::fork), has_disks);
 }
 
 TEST_F(LocalProviderTest, CreatesRunsAndKills) {
