@@ -5,6 +5,7 @@
 #include "gateway/api/judged.hpp"
 #include "gateway/api/process_events.hpp"
 #include "gateway/api/process_input.hpp"
+#include "gateway/core/crypto.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/accept.hpp"
 
@@ -35,6 +36,41 @@ Task<http::Response> collect(FedProcess& process, std::string process_id, Collec
       co_return std::move(output).answer(process_id, *exit);
     output.add(std::get<OutputChunk>(*event));
   }
+}
+
+bool starts_in_background(const http::Request& request) {
+  const Json body = request.json();
+  return body.is_object() && body.value("background", Json()) == true;
+}
+
+// With an Idempotency-Key, the id of a background program follows from it: a retry finds what a run
+// without an answer started.
+std::string new_process_id(const http::Request& request, const SandboxId& box, bool background) {
+  const auto key = request.headers.find("Idempotency-Key");
+  if (!background || !key) return ProcessId::make().value;
+  const std::string asked = box.value + "\n" + std::string(*key);
+  return ProcessId::kKind + sha256_hex(asked).substr(0, 24);
+}
+
+// Whether an earlier run of the request started the program. Backends that name processes
+// themselves do not know it.
+Task<bool> was_started(const OpenSandbox& box, const http::Request& request,
+                       const ExecRequest& asked) {
+  if (!asked.command.background || !request.headers.find("Idempotency-Key")) co_return false;
+  const auto found =
+      co_await attempt(box.provider->process(box.backend_id, asked.command.process_id));
+  const auto* failure = std::get_if<Error>(&found);
+  if (failure && failure->code == ErrorCode::not_found) co_return false;
+  if (failure) throw *failure;
+  if (asked.input)
+    throw Error(ErrorCode::conflict, "an earlier request with this Idempotency-Key started '" +
+                                         asked.command.process_id +
+                                         "', but whether that got all of its input is not known");
+  co_return true;
+}
+
+http::Response started_answer(const std::string& process_id) {
+  return http::Response::json(202, {{"process_id", process_id}});
 }
 
 // A background program that did not get all of its input must not go on as if that were all.
@@ -90,7 +126,9 @@ void ExecHandlers::add_routes(http::Routes& routes) {
               .permission = http::Permission::use_sandboxes,
               .body = http::BodyMode::buffered,
               .handler = [this](http::Request& r) { return judged(access_, r, exec(r)); },
-              .max_body_bytes = kMaxExecBodyBytes});
+              .max_body_bytes = kMaxExecBodyBytes,
+              .idempotent_create = true,
+              .creates = starts_in_background});
 }
 
 OutputSeat ExecHandlers::seat_for(const http::Request& request) const {
@@ -102,11 +140,12 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
   const Json body = request.json();
   ExecRequest asked = exec_request_from(body);
   check_is_no_reconnect(request);
-  const bool events = wants_events(request);
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::exec);
   require_verbs(box, asked);
   Command& command = asked.command;
-  command.process_id = ProcessId::make().value;
+  command.process_id = new_process_id(request, box.id, command.background);
+  const bool repeated = co_await was_started(box, request, asked);
+  if (repeated) co_return started_answer(command.process_id);
   // The agent in the sandbox enforces the time limit. This limit ends the call if the agent hangs
   // or is starved by the process.
   const bool limited = command.timeout.count() > 0;
@@ -119,9 +158,9 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
 
   if (command.background) {
     if (asked.input) co_await feed_or_kill(box, *stream, process_id, std::move(*asked.input));
-    co_return http::Response::json(202, {{"process_id", process_id}});
+    co_return started_answer(process_id);
   }
-  if (events)
+  if (wants_events(request))
     co_return event_stream_of({.stream = std::move(stream),
                                .process_id = process_id,
                                .pty = command.pty.has_value(),

@@ -265,8 +265,10 @@ Task<std::shared_ptr<void>> Dispatcher::receive(Request& request, IncomingBody& 
 Task<Response> Dispatcher::run(Request& request, const Route& route) {
   if (route.idempotent_create && services_.idempotency && route.body != BodyMode::streamed) {
     auto call = idempotent_call(request);
-    if (call) call->sealed = route.secret_answer;
-    if (call) return run_once(request, route, std::move(*call));
+    if (call && route.creates(request)) {
+      call->sealed = route.secret_answer;
+      return run_once(request, route, std::move(*call));
+    }
   }
   return route.handler(request);
 }

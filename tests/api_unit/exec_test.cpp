@@ -173,6 +173,24 @@ TEST_F(ExecApi, StdinAndSignalsReachARunningProcess) {
   EXPECT_EQ(Json::parse(end.back().data)["signal"], "SIGKILL");
 }
 
+// As after a crash of the gateway that had started the program: no answer was stored.
+TEST_F(ExecApi, ARepeatedStartFindsItsProgram) {
+  const auto start = [&](const std::string& body, const std::string& key) {
+    return send("POST", "/exec", body, {{"Idempotency-Key", key}});
+  };
+  const std::string body = R"({"shell":"echo $$; sleep 600","background":true})";
+  const auto first = start(body, "one"), again = start(body, "one"), other = start(body, "two");
+  EXPECT_EQ(first.status, 202);
+  EXPECT_EQ(again.status, 202);
+  EXPECT_EQ(again.body, first.body);
+  EXPECT_NE(other.body, first.body);
+  EXPECT_TRUE(is_id("pr", Json::parse(first.body)["process_id"].get<std::string>()));
+  EXPECT_EQ(Json::parse(send("GET", "/processes").body)["items"].size(), 2u);
+  const std::string fed = R"({"shell":"cat; sleep 600","background":true,"stdin":"x"})";
+  EXPECT_EQ(start(fed, "three").status, 202);
+  EXPECT_EQ(start(fed, "three").status, 409);
+}
+
 TEST_F(ExecApi, NothingToWriteIsNoReasonToTakeIt) {
   const Json ended = exec({{"shell", "true"}});
   const std::string pid = ended["process_id"];
