@@ -27,7 +27,8 @@ void File::reset() {
 int open_safely(int directory, const char* path, int flags, unsigned mode) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NOCTTY));
-  how.mode = flags & O_CREAT ? mode : 0;
+  const bool creates = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+  how.mode = creates ? mode : 0;  // openat2 refuses a mode for a file that it does not create
   how.resolve = RESOLVE_NO_MAGICLINKS;
   // openat2 may fail with EAGAIN during a concurrent rename.
   for (int attempt = 0;; ++attempt) {

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -18,6 +19,15 @@ namespace sandgate::agent {
 namespace {
 
 constexpr size_t kQueueBytes = 64 * (sizeof(inotify_event) + NAME_MAX + 1);
+
+// A file that was opened with O_TMPFILE has no name, but the kernel reports writes to it in its
+// directory, as '#' and the inode.
+bool is_nameless(std::string_view name, const std::string& path) {
+  struct stat info;
+  return name.size() > 1 && name.front() == '#' &&
+         name.find_first_not_of("0123456789", 1) == std::string_view::npos &&
+         ::lstat(path.c_str(), &info) != 0;
+}
 
 // Turns inotify's events into changes for the client.
 class Watcher {
@@ -94,9 +104,10 @@ class Watcher {
     if (!directory) return;
     if (event.mask & IN_IGNORED) return tree_.forget(event.wd);
     if (event.len == 0) return take_own(event, *directory);
+    const std::string path = join(*directory, name);
     // Temporary files of uploads are not reported; their final rename appears as an arrival.
     if (is_pending(name)) return settle_move();
-    const std::string path = join(*directory, name);
+    if ((event.mask & IN_MODIFY) && is_nameless(name, path)) return settle_move();
     const bool is_directory = (event.mask & IN_ISDIR) != 0;
     if ((event.mask & IN_MOVED_TO) == 0) settle_move();
     if (event.mask & IN_MOVED_TO) {

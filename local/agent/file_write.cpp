@@ -27,6 +27,16 @@ std::string temporary_name() {
   return std::string(kPrefix) + digits;
 }
 
+std::string link_to(const File& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
+
+// Empty where the file could not be given a name later: not every file system has O_TMPFILE, and
+// linkat() by descriptor alone takes a capability that the worker does not have.
+File open_nameless(int directory) {
+  File file(open_safely(directory, ".", O_WRONLY | O_TMPFILE, 0600));
+  if (file && ::access(link_to(file).c_str(), F_OK) != 0) file.reset();
+  return file;
+}
+
 // File times set by the kernel have a granularity of milliseconds, in which a file may change
 // twice. Clients tell versions apart by size and time.
 timespec precise_time() {
@@ -50,7 +60,9 @@ bool is_pending(std::string_view name) {
 }
 
 PendingFile::PendingFile(const Place& place, std::string path)
-    : place_(place), path_(std::move(path)), temporary_(temporary_name()) {
+    : place_(place), path_(std::move(path)), file_(open_nameless(place.directory.get())) {
+  if (file_) return;
+  temporary_ = temporary_name();
   file_ = File(open_safely(place_.directory.get(), temporary_.c_str(),
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   if (!file_) throw path_error(path_);
@@ -76,12 +88,23 @@ void PendingFile::settle(int descriptor) const {
   throw path_error(path_);
 }
 
+// A name of its own first, because linkat() does not replace a file.
+void PendingFile::give_name() {
+  if (!temporary_.empty()) return;
+  std::string name = temporary_name();
+  if (::linkat(AT_FDCWD, link_to(file_).c_str(), place_.directory.get(), name.c_str(),
+               AT_SYMLINK_FOLLOW) != 0)
+    throw path_error(path_);
+  temporary_ = std::move(name);
+}
+
 void PendingFile::commit(uint32_t mode, timespec modified, bool settled) {
   const int directory = place_.directory.get();
   if (::fchmod(file_.get(), mode) != 0) throw path_error(path_);
   const timespec times[2] = {{0, UTIME_OMIT}, modified};
   ::futimens(file_.get(), times);  // on failure the file keeps the current time
   if (settled) settle(file_.get());
+  give_name();
   if (::renameat(directory, temporary_.c_str(), directory, place_.name.c_str()) != 0)
     throw path_error(path_);
   temporary_.clear();

@@ -8,12 +8,14 @@
 
 namespace sandgate::agent {
 
-// An atomically written file: a temporary file in the same directory, renamed on commit().
+// An atomically written file. It has no name before commit(), so that neither a copy of the disk
+// nor a killed upload keeps a part of it. Where the file system has no O_TMPFILE or /proc is
+// missing, it has a temporary name in the same directory instead.
 class PendingFile {
  public:
   // `place` outlives it; errors name `path`. Throws Error when the place cannot be written.
   PendingFile(const Place& place, std::string path);
-  ~PendingFile();  // without commit(), removes the temporary file
+  ~PendingFile();  // without commit(), nothing remains
   PendingFile(const PendingFile&) = delete;
   PendingFile& operator=(const PendingFile&) = delete;
 
@@ -24,14 +26,15 @@ class PendingFile {
 
  private:
   void settle(int descriptor) const;
+  void give_name();
 
   const Place& place_;
   const std::string path_;
-  std::string temporary_;
+  std::string temporary_;  // name in the directory; empty while it has none
   File file_;
 };
 
-// Whether this is the name of a PendingFile's temporary file.
+// Whether this is a PendingFile's temporary name.
 bool is_pending(std::string_view name);
 
 // "write" {path, mode}, then bytes, then end: replies {} first, then the entry of the new file.

@@ -1,10 +1,18 @@
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "local/agent/file_write.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
 
 namespace sandgate::test {
@@ -107,6 +115,75 @@ TEST_F(FilesTest, ABrokenUploadLeavesNothing) {
   } source;
   EXPECT_EQ(go([&] { return refusal(client_.write_file("half", 0644, source)); }), "unavailable");
   EXPECT_TRUE(eventually([&] { return exec("ls -A | wc -l").out == "0\n"; }));
+}
+
+std::set<std::string> entries_of(const std::string& directory) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    names.insert(entry.path().filename());
+  return names;
+}
+
+// Looks at a directory before each of its chunks and at its end.
+class LookingSource : public ByteSource {
+ public:
+  explicit LookingSource(std::string directory) : directory_(std::move(directory)) {}
+  Task<size_t> read(std::span<char> into) override {
+    seen.merge(entries_of(directory_));
+    if (chunks_++ == 8) co_return 0;
+    std::fill(into.begin(), into.end(), 'n');
+    sent += into.size();
+    co_return into.size();
+  }
+  std::set<std::string> seen;
+  size_t sent = 0;
+
+ private:
+  const std::string directory_;
+  int chunks_ = 0;
+};
+
+TEST_F(FilesTest, AFileHasNoNameBeforeItIsWhole) {
+  const int nameless = ::open(home().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (nameless < 0) GTEST_SKIP() << "no O_TMPFILE in " << home() << ": " << std::strerror(errno);
+  ::close(nameless);
+  exec("echo old > there");
+  for (const char* name : {"new", "there"}) {
+    const auto before = entries_of(home());
+    LookingSource source(home());
+    const FileEntry entry = go([&] { return client_.write_file(name, 0640, source); });
+    EXPECT_EQ(source.seen, before) << name;
+    EXPECT_EQ(entry.mode, 0640u);
+    EXPECT_EQ(read(name), std::string(source.sent, 'n'));
+  }
+  EXPECT_EQ(entries_of(home()), (std::set<std::string>{"new", "there"}));
+}
+
+// For a process of its own, which hides /proc from nobody else.
+[[noreturn]] void replace_without_proc(const std::string& directory) noexcept {
+  if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("none", "/proc", "tmpfs", 0, nullptr) != 0)
+    ::_exit(2);
+  const std::string path = directory + "/file";
+  const agent::Place place = agent::open_place(path, false);
+  agent::PendingFile(place, path).write("dropped");
+  agent::PendingFile file(place, path);
+  file.write("new");
+  const auto names = entries_of(directory);
+  file.commit(0644, {}, true);
+  const bool hidden = names.size() == 2 && agent::is_pending(*names.begin());
+  ::_exit(hidden && entries_of(directory) == std::set<std::string>{"file"} ? 0 : 1);
+}
+
+TEST_F(FilesTest, WithoutProcAFileIsReplacedAtOnceToo) {
+  if (!is_root()) GTEST_SKIP() << "hiding /proc needs root";
+  write("file", "old");
+  const pid_t child = ::fork();
+  if (child == 0) replace_without_proc(home());
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(read("file"), "new");
 }
 
 TEST_F(FilesTest, ListsSortedToADepth) {

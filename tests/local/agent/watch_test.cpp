@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "tests/local/agent/agent_fixture.hpp"
@@ -96,6 +97,16 @@ TEST_F(WatchTest, AnUploadAppearsAtOnceAndWhole) {
   upload("up", "hello");
   exec("mkdir d; touch after");
   EXPECT_EQ(next(3), (Lines{"create up", "create d/", "create after"}));
+}
+
+// The kernel calls a file without a name like this.
+TEST_F(WatchTest, ANameOfANumberIsTold) {
+  watch(".", false);
+  exec("echo 1 > '#12'; rm '#12'; touch after");
+  upload("up", "hello");
+  const Lines told = next(4);
+  EXPECT_EQ(told.front(), "create #12");
+  EXPECT_EQ(std::count(told.begin(), told.end(), "remove #12"), 1);
 }
 
 TEST_F(WatchTest, RefusesWhatIsNoDirectory) {
