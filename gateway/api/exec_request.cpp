@@ -56,6 +56,7 @@ void read_environment(ObjectReader& reader, Command& command, Problems& problems
   command.env =
       reader.text_map("env", 1024, kArgument).value_or(std::map<std::string, std::string>{});
   check_env_names(command.env, reader, problems);
+  check_env_sizes(command.env, reader.path_of("env"), problems);
 }
 
 std::optional<std::string> read_input(ObjectReader& reader) {
@@ -74,6 +75,15 @@ std::optional<std::string> read_input(ObjectReader& reader) {
 }
 
 }  // namespace
+
+void check_env_sizes(const std::map<std::string, std::string>& env, const std::string& path,
+                     Problems& problems) {
+  for (const auto& [name, value] : env)
+    if (name.size() + 1 + value.size() > kMaxArgumentBytes)
+      problems.add(
+          path + "/" + pointer_token(name),
+          "must have at most " + std::to_string(kMaxArgumentBytes) + " bytes as NAME=value");
+}
 
 ExecRequest exec_request_from(const Json& body) {
   DocumentReader reader(body);

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -9,11 +10,15 @@
 namespace sandgate::api {
 
 constexpr size_t kCollectedBytes = 1 << 20;
-// Of one argument or environment value: Linux accepts at most 128 KiB, including the NUL
-// (MAX_ARG_STRLEN).
+// Of one argument, or of one variable as NAME=value: Linux accepts at most 128 KiB, including the
+// NUL (MAX_ARG_STRLEN).
 constexpr size_t kMaxArgumentBytes = (128 << 10) - 1;
 // Of a body with stdin: 16 MiB as base64, plus the command and its environment.
 constexpr size_t kMaxExecBodyBytes = 24 << 20;
+
+// Adds a problem for each variable above kMaxArgumentBytes. `path` is the JSON Pointer of `env`.
+void check_env_sizes(const std::map<std::string, std::string>& env, const std::string& path,
+                     Problems& problems);
 
 // The parsed body of POST …/exec.
 struct ExecRequest {

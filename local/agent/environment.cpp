@@ -6,6 +6,7 @@ namespace sandgate::agent {
 namespace {
 
 constexpr size_t kMaxVariables = 4096;
+constexpr size_t kMaxVariable = 128 * 1024 - 1;  // bytes of NAME=value: MAX_ARG_STRLEN has a NUL
 
 }  // namespace
 
@@ -17,6 +18,8 @@ std::map<std::string, std::string> read_environment(ObjectReader& reader, Proble
     bytes += name.size() + value.size();
     if (name.empty() || name.find('=') != std::string::npos || name.find('\0') != std::string::npos)
       problems.add("/env", "a variable's name is empty or has '='");
+    if (name.size() + 1 + value.size() > kMaxVariable)
+      problems.add("/env/" + pointer_token(name), "is longer than a program can be given");
   }
   if (bytes > kMaxEnvironment) problems.add("/env", "is longer than 128 KiB");
   return *env;

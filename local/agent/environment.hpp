@@ -14,8 +14,8 @@ namespace sandgate::agent {
 
 constexpr size_t kMaxEnvironment = 128 * 1024;  // bytes of names and values together
 
-// Reads the member "env"; adds a problem for an empty name, a name with '=' or NUL, or an
-// environment above kMaxEnvironment.
+// Reads the member "env"; adds a problem for an empty name, a name with '=' or NUL, a
+// variable that Linux gives to no program, or an environment above kMaxEnvironment.
 std::map<std::string, std::string> read_environment(ObjectReader& reader, Problems& problems);
 
 // A program's environment as "NAME=value". The command's variables override the sandbox's, which

@@ -61,6 +61,22 @@ TEST(ExecRequest, EveryMistakeHasItsPath) {
             Paths{"/max_output_bytes"});
 }
 
+// The kernel counts NAME=value and a NUL.
+TEST(ExecRequest, AVariableIsAsLongAsTheKernelTakes) {
+  for (const std::string name : {"A", "LONGER"}) {
+    const std::string most((128 << 10) - name.size() - 2, 'v');
+    const Json fits{{"shell", "a"}, {"env", {{name, most}}}};
+    EXPECT_EQ(problem_paths(fits), Paths());
+    EXPECT_EQ(exec_request_from(fits).command.env.at(name), most);
+    EXPECT_EQ(problem_paths({{"shell", "a"}, {"env", {{name, most + "v"}}}}),
+              Paths{"/env/" + name});
+  }
+  const std::string longest((128 << 10) - 1, 'a');
+  EXPECT_EQ(problem_paths({{"command", {"a", longest}}}), Paths());
+  EXPECT_EQ(problem_paths({{"command", {"a", longest + "a"}}}), Paths{"/command/1"});
+  EXPECT_EQ(problem_paths({{"shell", "a"}, {"env", {{"A", longest + "a"}}}}), Paths{"/env/A"});
+}
+
 TEST(ExecRequest, NullIsAbsent) {
   const auto request = exec_request_from(
       {{"shell", "a"}, {"command", nullptr}, {"stdin", nullptr}, {"timeout_ms", nullptr}});

@@ -26,6 +26,7 @@ void read_program(const Json& config, Command& command) {
     command.argv.push_back(std::move(argument));
   command.env = reader.text_map("envs", kMostVariables, kArgument)
                     .value_or(std::map<std::string, std::string>());
+  api::check_env_sizes(command.env, reader.path_of("envs"), problems);
   command.cwd = reader.text("cwd", {0, 4095}).value_or("");
   problems.throw_if_any();
 }

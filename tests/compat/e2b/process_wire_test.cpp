@@ -42,6 +42,16 @@ TEST(ProcessWire, NullIsNoTerminal) {
   EXPECT_FALSE(order.command.pty);
 }
 
+TEST(ProcessWire, AVariableIsAsLongAsTheKernelTakes) {
+  const auto start = [](size_t bytes) {
+    return start_order_from(
+        {{"process", {{"cmd", "a"}, {"envs", {{"A", std::string(bytes, 'v')}}}}}},
+        SandboxId::make());
+  };
+  EXPECT_EQ(start((128 << 10) - 3).command.env.at("A").size(), size_t{(128 << 10) - 3});
+  EXPECT_THROW(start((128 << 10) - 2), Error);
+}
+
 TEST(ProcessWire, RefusesWhatIsNoCall) {
   const SandboxId box = SandboxId::make();
   for (const char* text : {"{}", R"({"process":{}})", R"({"process":{"cmd":""}})",

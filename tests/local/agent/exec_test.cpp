@@ -116,6 +116,19 @@ TEST_F(ExecTest, MergesTheEnvironment) {
   EXPECT_EQ(exec(environment).out.find("SANDGATE_TEST"), std::string::npos);
 }
 
+TEST_F(ExecTest, TheLargestEnvironmentReachesItsProgram) {
+  Command environment;
+  environment.argv = {"env"};
+  const std::string most((128 << 10) - std::string("BIG=").size() - 1, 'v');
+  environment.env = {{"BIG", most}};
+  const Outcome all = exec(environment);
+  EXPECT_EQ(all.exit.exit_code, 0) << all.err;
+  EXPECT_NE(all.out.find("BIG=" + most + "\n"), std::string::npos);
+  environment.process_id = "refused";
+  environment.env = {{"BIG", most + "v"}};
+  EXPECT_EQ(go([&] { return refusal(client_.exec(environment)); }), "invalid /env/BIG");
+}
+
 TEST_F(ExecTest, ASeatIsTakenOnce) {
   start({"seat", "BEFORE=1"});
   const AgentConfiguration configuration{.env = {{"GIVEN", "later"}}};
