@@ -178,7 +178,7 @@ Task<bool> Connection::exchange() {
   ConnectionBody body(transport_, buffer_, parser, context_.limits);
   phase_ = Phase::answering;
   looks_since_left_ = 0;
-  Response response = co_await answer(request, parser, body);
+  Response response = co_await answer(request, body);
   if (std::holds_alternative<UpgradeBody>(response.body)) {
     co_await upgrade(request, response);
     co_return false;
@@ -192,9 +192,9 @@ Task<bool> Connection::exchange() {
   co_return more;
 }
 
-Task<Response> Connection::answer(Request& request, const RequestParser& parser,
-                                  ConnectionBody& body) {
-  if (!parser.knows_method()) co_return context_.responder.refuse_method(request);
+Task<Response> Connection::answer(Request& request, ConnectionBody& body) {
+  if (request.method == Method::other && !context_.responder.passes_on(request))
+    co_return context_.responder.refuse_method(request);
   Response response = co_await context_.responder.respond(request, body);
   // Bytes that follow the request would be lost to the new protocol.
   if (std::holds_alternative<UpgradeBody>(response.body) &&
@@ -236,7 +236,7 @@ void Connection::note(const Request& request, const Response& response) const {
       "answered", {{"request_id", request.id},
                    {"trace_id", request.trace ? Json(request.trace->id()) : Json()},
                    {"tenant", request.caller.tenant ? Json(request.caller.tenant->value) : Json()},
-                   {"method", to_string(request.method)},
+                   {"method", request.method_name()},
                    {"route", request.route},
                    {"status", response.status},
                    {"code", response.code ? Json(to_string(*response.code)) : Json()},

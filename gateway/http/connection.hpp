@@ -47,7 +47,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Task<bool> exchange();
   Task<bool> read_head(RequestParser& parser);
   void describe(Request& request) const;
-  Task<Response> answer(Request& request, const RequestParser& parser, ConnectionBody& body);
+  Task<Response> answer(Request& request, ConnectionBody& body);
   bool can_continue(const RequestParser& parser, ConnectionBody& body) const;
   Task<bool> send(const Request& request, Response& response, Framing framing);
   // Logs the answer if it failed or the access log is on.

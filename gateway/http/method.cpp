@@ -18,6 +18,8 @@ std::string_view to_string(Method method) {
       return "DELETE";
     case Method::options:
       return "OPTIONS";
+    case Method::other:
+      return "other";
   }
   return "GET";
 }

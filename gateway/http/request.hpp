@@ -19,6 +19,7 @@ namespace sandgate::http {
 // A request as handlers see it, independent of sockets and Beast.
 struct Request {
   Method method = Method::get;
+  std::string other_method;  // the name of Method::other, as sent
   std::string target;  // as sent
   std::string path;  // decoded, without the query
   std::string_view route;  // pattern of the matched route; empty: none matched
@@ -40,6 +41,9 @@ struct Request {
   std::shared_ptr<void> place;  // holds a tenant's connection, see Admission
   bool turned_away = false;  // no share was left: the connection closes after the answer
 
+  std::string_view method_name() const {
+    return method == Method::other ? std::string_view(other_method) : to_string(method);
+  }
   const std::string& param(std::string_view name) const { return params.find(name)->second; }
   // Parses the body as JSON. Throws Error(invalid), also if it is empty.
   Json json() const;

@@ -12,7 +12,7 @@ namespace {
 
 namespace beast = boost::beast::http;
 
-std::optional<Method> method_from(beast::verb verb) {
+Method method_from(beast::verb verb) {
   switch (verb) {
     case beast::verb::get:
       return Method::get;
@@ -29,10 +29,11 @@ std::optional<Method> method_from(beast::verb verb) {
     case beast::verb::options:
       return Method::options;
     default:
-      return std::nullopt;
+      return Method::other;
   }
 }
 
+constexpr size_t kLongestMethod = 32;
 constexpr int kMostEmptyLines = 8;  // before the request line; some clients send them
 std::string_view standard(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -97,13 +98,15 @@ size_t RequestParser::parse_body(std::string_view bytes, std::span<char> into) {
   return used;
 }
 
-void RequestParser::on_request_impl(beast::verb method, string_view, string_view target,
+void RequestParser::on_request_impl(beast::verb method, string_view method_text, string_view target,
                                     int version, error_code& ec) {
-  const auto known = method_from(method);
   line_done_ = true;
-  knows_method_ = known.has_value();
-  request_.method = known.value_or(Method::get);
+  request_.method = method_from(method);
+  if (request_.method == Method::other)
+    request_.other_method.assign(method_text.data(), method_text.size());
   minor_ = version % 10;
+  if (request_.other_method.size() > kLongestMethod)
+    return refuse(400, "the request's method is too long", ec);
   if (target.size() > limits_.target_bytes)
     return refuse(414, "the request's target is too long", ec);
   request_.target.assign(target.data(), target.size());

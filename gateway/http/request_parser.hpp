@@ -25,7 +25,6 @@ class RequestParser final : public BodyParser<true> {
   // `bytes` were used. Throws Error(invalid).
   size_t parse_body(std::string_view bytes, std::span<char> into);
 
-  bool knows_method() const { return knows_method_; }
   bool is_http11() const { return minor_ == 1; }
   bool expects_continue() const { return expects_continue_; }
   // The status for an Error of parse_head(): 400, or 414 and 431 for what is too long.
@@ -49,7 +48,7 @@ class RequestParser final : public BodyParser<true> {
   std::string_view reading_;  // the argument of parse_head() while that runs
   size_t head_bytes_ = 0;
   int minor_ = 1, refusal_ = 400, lengths_ = 0, hosts_ = 0, empty_lines_ = 0;
-  bool knows_method_ = true, expects_continue_ = false;
+  bool expects_continue_ = false;
   bool line_done_ = false, head_done_ = false;
   std::string why_, field_;  // of a refusal; field_ is the offending field or empty
 };

@@ -29,10 +29,10 @@ class Responder {
   // Failures of handlers become answers. Throws only if the connection ended or was cancelled:
   // boost::system::system_error or the handler's failure. The caller drops the unread body.
   virtual Task<Response> respond(Request& request, IncomingBody& body) = 0;
-  // Whether the target is passed on unparsed: it need not decode, and Request::path and query stay
-  // empty.
+  // Whether the request is passed on as it is: its target need not decode, Request::path and query
+  // stay empty, and its method may be Method::other.
   virtual bool passes_on(const Request&) const { return false; }
-  // Answers a request whose method is not in Method.
+  // Answers a request that is not passed on and has Method::other.
   virtual Response refuse_method(const Request& request) = 0;
 };
 

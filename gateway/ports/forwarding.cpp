@@ -83,7 +83,7 @@ bool stays_here(std::string_view name, std::string_view value, std::string_view 
 
 void append_target(std::string& head, const Forwarding& forwarding) {
   const PortAddress& address = forwarding.address;
-  head.append(http::to_string(forwarding.request.method)).append(" ");
+  head.append(forwarding.request.method_name()).append(" ");
   head.append(forwarding.upstream_prefix).append(address.path);
   const std::string query = query_without_token(address.query);
   if (!query.empty()) head.append("?").append(query);

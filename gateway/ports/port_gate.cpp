@@ -35,6 +35,12 @@ http::Response redirect_below(const PortAddress& address) {
   return response;
 }
 
+// The gateway answers HTTP requests and opens no tunnels, and an echo would show a page's scripts
+// the cookies that they must not read.
+bool is_refused_method(const http::Request& request) {
+  return request.method_name() == "CONNECT" || request.method_name() == "TRACE";
+}
+
 }  // namespace
 
 bool PortGate::passes_on(const http::Request& request) const {
@@ -55,6 +61,7 @@ http::Response PortGate::refuse_method(const http::Request& request) {
 
 Task<http::Response> PortGate::serve(http::Request& request, http::IncomingBody& body) {
   request.route = "/p/{id}/{port}";
+  if (is_refused_method(request)) co_return refuse_method(request);
   try {
     co_return co_await admit(request, body);
   } catch (const Error& error) {

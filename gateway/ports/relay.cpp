@@ -52,7 +52,7 @@ Relay::Relay(AppPool& pool, SandboxAccess& access, OpenSandbox box, PortAddress 
 
 bool Relay::repeatable() const {
   return !streams_ && request_.method != http::Method::post &&
-         request_.method != http::Method::patch;
+         request_.method != http::Method::patch && request_.method != http::Method::other;
 }
 
 bool Relay::asks_for_upgrade() const {

@@ -39,6 +39,22 @@ TEST(RequestParser, ABodyIsTheSameHoweverItIsCut) {
   }
 }
 
+TEST(RequestParser, AnyTokenIsAMethod) {
+  const http::Limits limits;
+  const auto method_of = [&](const std::string& method) {
+    http::Request request;
+    http::RequestParser parser(request, limits);
+    parser.parse_head(method + " / HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(request.method == http::Method::other, method != "GET");
+    return std::string(request.method_name());
+  };
+  for (const std::string method : {"GET", "PROPFIND", "TRACE", "get", "X-OWN", "a!#$%&'*+.^_`|~9"})
+    EXPECT_EQ(method_of(method), method);
+  EXPECT_EQ(method_of(std::string(32, 'X')), std::string(32, 'X'));
+  for (const std::string& method : {std::string(33, 'X'), std::string("A(B"), std::string()})
+    EXPECT_THROW(method_of(method), Error) << method;
+}
+
 // RFC 9112, 3.2.2.
 TEST(RequestParser, TheHostOfATargetCounts) {
   const http::Limits limits;

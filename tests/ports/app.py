@@ -49,7 +49,7 @@ class App(http.server.BaseHTTPRequestHandler):
         action = getattr(self, "on_" + url.path.strip("/").split("/")[0], self.on_echo)
         action(query)
 
-    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = serve
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_PROPFIND = do_X_OWN = serve
 
     def on_echo(self, query):
         body = self.body()

@@ -117,6 +117,14 @@ TEST(Forwarding, MakesTheHeadAnew) {
           "/80\r\nX-Request-Id: rqx\r\nHost: inner\r\nX-Inner: i\r\nContent-Length: 5\r\n\r\n");
 }
 
+TEST(Forwarding, PassesAnyMethodOn) {
+  http::Request request = request_for(std::string("/p/") + kId + "/80/x");
+  request.method = http::Method::other;
+  request.other_method = "PROPFIND";
+  const auto address = port_address(request, "");
+  EXPECT_TRUE(forwarded_head({request, *address, "", {}, {}}).starts_with("PROPFIND /x HTTP/1.1"));
+}
+
 // nginx and Envoy do the same: a client that says so takes away nothing that is for the program.
 TEST(Forwarding, AConnectionFieldTakesNothingFromTheProgram) {
   http::Request request = request_for(std::string("/p/") + kId + "/80/");

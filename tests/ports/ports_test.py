@@ -62,8 +62,12 @@ class PortsTest(PortsCase):
         self.assertEqual((headers["authorization"], headers["x-api-key"]), ("Basic dTpw", "mine"))
 
     def test_every_method(self):
-        for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "X_OWN"):
             self.assertEqual(self.get("/echo", method, b"" if method == "GET" else b"abc").json()["method"], method)
+
+    def test_neither_tunnels_nor_echoes(self):
+        for method in ("CONNECT", "TRACE"):
+            self.assertEqual(self.get("/echo", method).status, 405, method)
 
     def test_head_and_answers_without_body(self):
         connection = self.connect()
