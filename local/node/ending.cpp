@@ -27,7 +27,7 @@ bool wait_gone(int pidfd) {
 
 }  // namespace
 
-void Supervisor::stop(Live& live) {
+void Supervisor::stop(LiveSandbox& live) {
   if (!live.pidfd) return;
   kill_by_pidfd(live.pidfd);
   if (live.record.paused) thaw(live.record.cgroups);  // frozen processes do not die
@@ -35,13 +35,9 @@ void Supervisor::stop(Live& live) {
 }
 
 bool Supervisor::halt(const LivePtr& live) {
-  {
-    std::lock_guard lock(mutex_);
-    if (live->gone) return false;
-  }
+  if (table_.is_gone(*live)) return false;
   stop(*live);
-  std::lock_guard lock(mutex_);
-  live->gone = true;
+  table_.retire(*live);
   return true;
 }
 
@@ -65,14 +61,13 @@ void Supervisor::remove_traces(const LivePtr& live) {
   }
   live->pidfd.reset();
   ranges_.release(record.id_base);
-  std::lock_guard lock(mutex_);
-  sandboxes_.erase(record.id);
+  table_.remove(record.id);
 }
 
 // Setting `ending` stops a copy soon; writeback of a disk may take longer.
-std::pair<Supervisor::LivePtr, std::unique_lock<std::timed_mutex>> Supervisor::hold_to_end(
+std::pair<LivePtr, std::unique_lock<std::timed_mutex>> Supervisor::hold_to_end(
     const std::string& id) const {
-  LivePtr live = lookup(id);
+  LivePtr live = table_.lookup(id);
   if (!live) return {};
   live->ending = true;
   std::unique_lock busy(live->busy, kEndPatience);
@@ -86,7 +81,7 @@ void Supervisor::kill(const std::string& id) {
 
 std::optional<SandboxMetrics> Supervisor::finish(const std::string& id) {
   const auto [live, busy] = hold_to_end(id);
-  if (!live || !lookup(id)) return ends_.find(id);  // unknown, or ended by another thread
+  if (!live || !table_.lookup(id)) return ends_.find(id);  // unknown, or ended by another thread
   stop(*live);
   SandboxMetrics counted;
   counted.cpu_micros = cgroups_->cpu_micros(live->record.cgroups);
@@ -100,7 +95,7 @@ std::optional<SandboxMetrics> Supervisor::finish(const std::string& id) {
 
 void Supervisor::on_exit(const std::string& id) {
   pool_.forget(id);
-  LivePtr live = lookup(id);
+  LivePtr live = table_.lookup(id);
   if (!live) return;
   live->ending = true;
   post_([this, live] {
@@ -111,16 +106,7 @@ void Supervisor::on_exit(const std::string& id) {
 
 // Each sandbox is ended once only: when a killed one dies later, the watcher reports its exit.
 void Supervisor::end_expired() {
-  std::vector<std::string> expired;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [id, live] : sandboxes_) {
-      if (live->gone || live->overdue || live->record.state != RecordState::running) continue;
-      live->overdue = live->record.expires_at + settings_.ttl_grace < clock_.now();
-      if (live->overdue) expired.push_back(id);
-    }
-  }
-  for (const std::string& id : expired) {
+  for (const std::string& id : table_.take_expired(clock_.now() - settings_.ttl_grace)) {
     log::warn("sandbox outlived its ttl", {{"sandbox", id}});
     on_exit(id);
   }

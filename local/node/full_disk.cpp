@@ -1,19 +1,14 @@
 // How a supervisor keeps acknowledged data from being lost when the host's disk fills up.
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstring>
 
 #include "gateway/core/log.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/node/disk_flush.hpp"
 #include "local/node/supervisor.hpp"
 
 namespace sandgate {
-
-Fd Supervisor::open_root(const JournalRecord& record) {
-  const std::string root = "/proc/" + std::to_string(record.pid) + "/root";
-  return Fd(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-}
 
 void Supervisor::require_space() const {
   const auto seen = space_.look();
@@ -27,14 +22,6 @@ void Supervisor::require_space() const {
 void Supervisor::check_copy(const std::atomic<bool>& stop) const {
   if (stop) throw StepError("copy disk", ECANCELED);
   if (space_.below_floor()) throw StepError("copy disk", ENOSPC);
-}
-
-// Syncs the disk's own file system, which reports write errors; the overlay over it does not.
-void Supervisor::flush_disk(const Live& live) const {
-  const Fd root = live.disk ? Fd(openat(live.disk.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
-                            : open_root(live.record);
-  if (!root) throw StepError("open root", errno);
-  check(syncfs(root.get()), "flush disk");
 }
 
 // While space is scarce, uploads are synced before they are acknowledged. When it becomes scarce,

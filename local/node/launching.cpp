@@ -6,6 +6,7 @@
 #include "local/node/launch_failure.hpp"
 #include "local/node/listener.hpp"
 #include "local/node/supervisor.hpp"
+#include "local/node/workspaces.hpp"
 
 namespace sandgate {
 namespace {
@@ -56,9 +57,8 @@ JournalRecord Supervisor::create(const SandboxOrder& order) {
   return record ? *std::move(record) : launch(order, image, Owner::known);
 }
 
-Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageInfo& image,
-                                        Owner owner) {
-  auto live = std::make_shared<Live>();
+LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageInfo& image, Owner owner) {
+  auto live = std::make_shared<LiveSandbox>();
   live->owned = owner == Owner::known;
   JournalRecord& record = live->record;
   record = belonging_to(order, {});
@@ -66,12 +66,12 @@ Supervisor::LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageIn
   record.image_digest = image.digest;
   record.resources = order.resources;
   record.cgroups = cgroups_->directories_of(order.id);
-  std::lock_guard lock(mutex_);
-  enter(order.id, live);
+  table_.enter(live);
   try {
-    record.id_base = ranges_.take();
+    const uint32_t base = ranges_.take();
+    table_.amend(*live, [&](JournalRecord& entered) { entered.id_base = base; });
   } catch (const Error&) {
-    sandboxes_.erase(order.id);
+    table_.remove(order.id);
     throw;
   }
   return live;
@@ -87,12 +87,8 @@ JournalRecord Supervisor::belonging_to(const SandboxOrder& order, JournalRecord 
   return record;
 }
 
-void Supervisor::enter(const std::string& id, const LivePtr& live) {
-  if (!sandboxes_.emplace(id, live).second)
-    throw Error(ErrorCode::conflict, "a sandbox of this id exists");
-}
-
-void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& image, Owner owner) {
+void Supervisor::start(LiveSandbox& live, const SandboxOrder& order, const OpenImage& image,
+                       Owner owner) {
   Launcher::Inputs inputs;
   LaunchSpec& spec = inputs.spec;
   spec = launch_spec(order, image.info, capabilities_);
@@ -104,7 +100,7 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   spec.cpu_is_limited = spec.cgroup_version != 0 && capabilities_.cgroups.cpu;
   const Fd listener = listen_on(journal_.directory_of(order.id), "agent.sock", settings_.serve_uid);
   inputs.listener = listener.get();
-  const Fd workspace = open_workspace(order, image.info);
+  const Fd workspace = open_workspace(order, image.info, settings_.workspaces);
   if (workspace)
     spec.workspace =
         order.workspace_writable ? WorkspaceKind::read_write : WorkspaceKind::read_only;
@@ -118,20 +114,21 @@ void Supervisor::start(Live& live, const SandboxOrder& order, const OpenImage& i
   note_started(live, launcher_.launch(std::move(inputs)), owner);
 }
 
-void Supervisor::note_started(Live& live, Launcher::Launched launched, Owner owner) {
+void Supervisor::note_started(LiveSandbox& live, Launcher::Launched launched, Owner owner) {
   live.pidfd = std::move(launched.pidfd);
   live.disk = std::move(launched.disk);
   live.mounts = std::move(launched.mounts);
-  std::lock_guard lock(mutex_);
-  live.record.pid = launched.pid;
-  live.record.start_time = launched.start_time;
-  live.record.state = owner == Owner::awaited ? RecordState::waiting : RecordState::running;
+  table_.amend(live, [&](JournalRecord& record) {
+    record.pid = launched.pid;
+    record.start_time = launched.start_time;
+    record.state = owner == Owner::awaited ? RecordState::waiting : RecordState::running;
+  });
 }
 
 JournalRecord Supervisor::launch(const SandboxOrder& order, const OpenImage& image, Owner owner) {
   LivePtr live = reserve(order, image.info, owner);
   std::lock_guard busy(live->busy);
-  const Copying copying(live->copying, !order.snapshot.empty());
+  const Copying copying(*live, !order.snapshot.empty());
   try {
     journal_.write(live->record);
     start(*live, order, image, owner);

@@ -12,8 +12,8 @@ constexpr std::chrono::seconds kFreezePatience{5};
 
 }  // namespace
 
-void Supervisor::note_paused(Live& live, bool paused) {
-  note(live, [&](JournalRecord& record) { record.paused = paused; });
+void Supervisor::note_paused(LiveSandbox& live, bool paused) {
+  table_.note(live, [&](JournalRecord& record) { record.paused = paused; });
 }
 
 void Supervisor::stand_still(const JournalRecord& record) const {
@@ -30,9 +30,9 @@ void Supervisor::stand_still(const JournalRecord& record) const {
 }
 
 void Supervisor::pause(const std::string& id) {
-  LivePtr live = existing(id);
+  LivePtr live = table_.existing(id);
   const auto busy = hold(*live);
-  check_alive(*live);
+  table_.check_alive(*live);
   if (live->record.paused) return;
   note_paused(*live, true);
   try {
@@ -44,9 +44,9 @@ void Supervisor::pause(const std::string& id) {
 }
 
 void Supervisor::resume(const std::string& id) {
-  LivePtr live = existing(id);
+  LivePtr live = table_.existing(id);
   const auto busy = hold(*live);
-  check_alive(*live);
+  table_.check_alive(*live);
   if (!live->record.paused) return;
   note_paused(*live, false);
   thaw(live->record.cgroups);

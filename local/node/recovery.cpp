@@ -46,21 +46,18 @@ Fd open_unnamed_process(const std::string& directory) {
 
 }  // namespace
 
-Supervisor::LivePtr Supervisor::adopt(const JournalRecord& record) {
+LivePtr Supervisor::adopt(const JournalRecord& record) {
   if (record.state != RecordState::running) return nullptr;
   Fd pidfd = open_first_process(record);
   if (!pidfd) return nullptr;
   pollfd ended{pidfd.get(), POLLIN, 0};
   if (poll(&ended, 1, 0) != 0) return nullptr;
   restore_pause(record);
-  auto live = std::make_shared<Live>();
+  auto live = std::make_shared<LiveSandbox>();
   live->record = record;
   live->pidfd = std::move(pidfd);
   ranges_.adopt(record.id_base);
-  {
-    std::lock_guard lock(mutex_);
-    sandboxes_.emplace(record.id, live);
-  }
+  table_.enter(live);
   watcher_.add(record.id, live->pidfd.get());
   return live;
 }
@@ -80,9 +77,8 @@ void Supervisor::sweep(const JournalRecord& record) {
 // Removes traces without a journal entry, which a crash of the machine may leave.
 void Supervisor::sweep_strays() {
   std::set<std::string> known;
-  for (const auto& [id, live] : sandboxes_) {
-    known.insert(live->record.cgroups.begin(), live->record.cgroups.end());
-  }
+  for (const JournalRecord& record : list())
+    known.insert(record.cgroups.begin(), record.cgroups.end());
   for (const std::string& id : cgroups_->list()) {
     const auto directories = cgroups_->directories_of(id);
     const bool used = std::any_of(directories.begin(), directories.end(),
@@ -90,7 +86,7 @@ void Supervisor::sweep_strays() {
     if (!used) remove_cgroups(directories);
   }
   for (const std::string& id : disks_.list()) {
-    if (!lookup(id)) disks_.remove(id);
+    if (!table_.lookup(id)) disks_.remove(id);
   }
 }
 

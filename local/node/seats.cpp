@@ -28,9 +28,9 @@ void bind_owner(const std::string& socket, AgentConfiguration wanted) {
 
 }  // namespace
 
-Supervisor::LivePtr Supervisor::take_seat(const SandboxOrder& order, const ImageInfo& image) {
+LivePtr Supervisor::take_seat(const SandboxOrder& order, const ImageInfo& image) {
   const auto seat = pool_.take(class_of(order, image), std::chrono::steady_clock::now());
-  return seat ? lookup(*seat) : nullptr;
+  return seat ? table_.lookup(*seat) : nullptr;
 }
 
 std::optional<JournalRecord> Supervisor::hand_over(const LivePtr& seat, const SandboxOrder& order,
@@ -64,13 +64,7 @@ void Supervisor::rename(const LivePtr& seat, const SandboxOrder& order) {
   const std::string from = seat->record.id;
   JournalRecord record = belonging_to(order, seat->record);
   record.state = RecordState::running;
-  {
-    std::lock_guard lock(mutex_);
-    enter(order.id, seat);
-    sandboxes_.erase(from);
-    seat->record = record;
-    seat->owned = true;
-  }
+  table_.hand_over(seat, record);
   if (capabilities_.disk == DiskKind::loop) disks_.rename(from, order.id);
   journal_.hand_over(from, record);
 }

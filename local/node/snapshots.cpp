@@ -7,6 +7,7 @@
 #include "local/namespaces/disk_mount.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/node/disk_flush.hpp"
 #include "local/node/supervisor.hpp"
 
 namespace sandgate {
@@ -46,12 +47,12 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
   if (!is_safe_name(snapshot_id)) throw Error::invalid("/snapshot", "is not a snapshot's id");
   if (!capabilities_.can_snapshot())
     throw Error(ErrorCode::unsupported, "disks of this machine cannot be copied");
-  LivePtr live = existing(id);
+  LivePtr live = table_.existing(id);
   // The threads for copies are few: a second snapshot of one sandbox must not block one for long.
   const std::unique_lock busy(live->busy, kCopyPatience);
   if (!busy) throw Error(ErrorCode::conflict, "the sandbox's disk is being copied, or it ends");
-  const Copying copying(live->copying, true);
-  check_alive(*live);
+  const Copying copying(*live, true);
+  table_.check_alive(*live);
   if (auto made = snapshots_.find(snapshot_id)) {
     if (made->sandbox_id == id) return *made;  // a retry after a lost answer
     throw Error(ErrorCode::conflict, "a snapshot of this id exists");

@@ -7,8 +7,6 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::milliseconds kBusyLook{10};
-
 std::string agent_binary(const NodeSettings& settings) {
   if (!settings.agent_binary.empty()) return settings.agent_binary;
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sandgate-agent";
@@ -24,6 +22,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       disks_(disks_dir(settings_)),
       snapshots_(snapshots_dir(settings_)),
       journal_(sandboxes_dir(settings_)),
+      table_(journal_),
       ends_(ends_dir(settings_)),
       cgroups_(open_cgroup_tree("sandgate-" + settings_.name, disk_speed(settings_))),
       seccomp_(compile_seccomp()),
@@ -52,61 +51,10 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
 Supervisor::~Supervisor() {
   tcp_watch_.reset();
   warming_.reset();
-  std::vector<LivePtr> waiting;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [id, live] : sandboxes_) {
-      if (live->record.state == RecordState::waiting) waiting.push_back(live);
-    }
-  }
-  for (const LivePtr& seat : waiting) {
+  for (const LivePtr& seat : table_.seats()) {
     end_seat(seat->record.id);
     remove_traces(seat);
   }
-}
-
-Supervisor::LivePtr Supervisor::lookup(const std::string& id) const {
-  std::lock_guard lock(mutex_);
-  auto found = sandboxes_.find(id);
-  return found == sandboxes_.end() || found->second->gone ? nullptr : found->second;
-}
-
-Supervisor::LivePtr Supervisor::existing(const std::string& id) const {
-  LivePtr live = lookup(id);
-  if (!live) throw Error::not_found("sandbox", id);
-  return live;
-}
-
-std::unique_lock<std::timed_mutex> Supervisor::hold(Live& live) {
-  std::unique_lock busy(live.busy, std::defer_lock);
-  while (!busy.try_lock_for(kBusyLook))
-    if (live.copying || live.ending)
-      throw Error(ErrorCode::conflict, "the sandbox's disk is being copied, or it ends");
-  return busy;
-}
-
-void Supervisor::check_alive(const Live& live) const {
-  std::lock_guard lock(mutex_);
-  if (live.gone || live.record.state != RecordState::running) {
-    throw Error::not_found("sandbox", live.record.id);
-  }
-}
-
-std::optional<JournalRecord> Supervisor::find(const std::string& id) const {
-  LivePtr live = lookup(id);
-  if (!live) return std::nullopt;
-  std::lock_guard lock(mutex_);
-  if (!live->owned) return std::nullopt;
-  return live->record;
-}
-
-std::vector<JournalRecord> Supervisor::list() const {
-  std::lock_guard lock(mutex_);
-  std::vector<JournalRecord> records;
-  for (const auto& [id, live] : sandboxes_) {
-    if (!live->gone && live->owned) records.push_back(live->record);
-  }
-  return records;
 }
 
 SandboxMetrics Supervisor::metrics(const std::string& id) {
@@ -126,26 +74,10 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
 
 // Does not lock busy: the sandbox would expire during a long copy.
 void Supervisor::extend(const std::string& id, std::chrono::seconds ttl) {
-  LivePtr live = existing(id);
+  LivePtr live = table_.existing(id);
   if (ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
   const Time expires_at = clock_.now() + ttl;
-  note(*live, [&](JournalRecord& record) { record.expires_at = expires_at; });
-}
-
-// The journal first: a supervisor that starts after a crash restores the state it describes.
-void Supervisor::note(Live& live, const std::function<void(JournalRecord&)>& change) {
-  std::lock_guard recording(live.recording);
-  JournalRecord copy;
-  {
-    std::lock_guard lock(mutex_);
-    if (live.gone || live.record.state != RecordState::running)
-      throw Error::not_found("sandbox", live.record.id);
-    copy = live.record;
-  }
-  change(copy);
-  journal_.write(copy);
-  std::lock_guard lock(mutex_);
-  change(live.record);
+  table_.note(*live, [&](JournalRecord& record) { record.expires_at = expires_at; });
 }
 
 bool Supervisor::image_in_use(const std::string& name) const {

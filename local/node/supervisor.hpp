@@ -20,6 +20,7 @@
 #include "local/node/journal.hpp"
 #include "local/node/order.hpp"
 #include "local/node/probe.hpp"
+#include "local/node/sandbox_table.hpp"
 #include "local/node/settings.hpp"
 #include "local/node/snapshot_store.hpp"
 #include "local/node/tcp_watch.hpp"
@@ -52,8 +53,8 @@ class Supervisor {
   // calls and counted_of() return the same usage, also after a crash. Empty: unknown.
   std::optional<SandboxMetrics> finish(const std::string& id);
   std::optional<SandboxMetrics> counted_of(const std::string& id) const { return ends_.find(id); }
-  std::optional<JournalRecord> find(const std::string& id) const;
-  std::vector<JournalRecord> list() const;
+  std::optional<JournalRecord> find(const std::string& id) const { return table_.find(id); }
+  std::vector<JournalRecord> list() const { return table_.list(); }
   SandboxMetrics metrics(const std::string& id);  // throws Error(not_found)
   void extend(const std::string& id, std::chrono::seconds ttl);  // throws Error(not_found)
   // Changes the policy of a running sandbox. Throws Error(not_found, conflict, unsupported,
@@ -76,52 +77,15 @@ class Supervisor {
   const Capabilities& capabilities() const { return capabilities_; }
 
  private:
-  struct Live {
-    std::timed_mutex busy;  // held while the sandbox is created, changed or ended
-    std::mutex recording;  // held while its journal entry is changed; locked after busy
-    JournalRecord record;  // guarded by Supervisor::mutex_
-    Fd pidfd;  // guarded by busy
-    // Guarded by busy. Holding them open moves the teardown of the disk and mounts from the end of
-    // the processes, for which callers wait, to remove_traces().
-    Fd disk, mounts;
-    bool gone = false;  // guarded by Supervisor::mutex_: ended, and hidden from callers
-    bool owned = true;  // guarded by Supervisor::mutex_: false for a seat, hidden from callers
-    bool overdue = false;  // guarded by Supervisor::mutex_: expired, and its end was requested
-    std::atomic<bool> ending{false};  // a thread waits for busy in order to end it
-    std::atomic<bool> copying{false};  // busy is held for the duration of a disk copy
-  };
-  using LivePtr = std::shared_ptr<Live>;
-  struct Copying {  // sets a flag during its lifetime
-    Copying(std::atomic<bool>& flag, bool on) : flag(flag) { flag = on; }
-    ~Copying() { flag = false; }
-    Copying(const Copying&) = delete;
-    std::atomic<bool>& flag;
-  };
-
-  // Lookup and locking (supervisor.cpp).
-  LivePtr lookup(const std::string& id) const;  // null: unknown or gone
-  LivePtr existing(const std::string& id) const;  // throws Error(not_found)
-  // Locks busy. Throws Error(conflict) instead of waiting while the disk is copied or the sandbox
-  // ends, so that one sandbox does not block threads that serve all.
-  static std::unique_lock<std::timed_mutex> hold(Live& live);
-  // To be called after locking live.busy, since the sandbox may have ended meanwhile. Throws
-  // Error(not_found).
-  void check_alive(const Live& live) const;
-  // Changes the record of a running sandbox in the journal and in memory. Throws Error(not_found,
-  // unavailable).
-  void note(Live& live, const std::function<void(JournalRecord&)>& change);
-
   // Creating (launching.cpp): reserves name and ids, writes the journal, launches, opens egress.
   enum class Owner { known, awaited };  // awaited: the sandbox becomes a seat
   void check_order(const SandboxOrder& order) const;
   JournalRecord launch(const SandboxOrder& order, const OpenImage& image, Owner owner);
   LivePtr reserve(const SandboxOrder& order, const ImageInfo& image, Owner owner);
-  void start(Live& live, const SandboxOrder& order, const OpenImage& image, Owner owner);
-  void note_started(Live& live, Launcher::Launched launched, Owner owner);
+  void start(LiveSandbox& live, const SandboxOrder& order, const OpenImage& image, Owner owner);
+  void note_started(LiveSandbox& live, Launcher::Launched launched, Owner owner);
   // Returns the record with the order's id, tenant, policy and ttl; the ttl starts at this call.
   JournalRecord belonging_to(const SandboxOrder& order, JournalRecord record) const;
-  // Adds the sandbox to sandboxes_. Called with mutex_ held. Throws Error(conflict).
-  void enter(const std::string& id, const LivePtr& live);
 
   // Seats of the warm pool (seats.cpp).
   LivePtr take_seat(const SandboxOrder& order, const ImageInfo& image);  // null: none waits
@@ -134,7 +98,7 @@ class Supervisor {
 
   // Ending (ending.cpp). These three are called with live.busy held, may be repeated, and throw
   // Error(timeout).
-  void stop(Live& live);  // kills the sandbox and waits until it is dead
+  void stop(LiveSandbox& live);  // kills the sandbox and waits until it is dead
   bool halt(const LivePtr& live);  // stops it and sets gone; false if it was gone already
   void end(const LivePtr& live);  // halts it, then removes its traces in the background
   // Returns the sandbox with busy locked, to be ended; empty when it is gone. Throws
@@ -153,7 +117,7 @@ class Supervisor {
   void sweep_strays();
 
   // Freezing (pausing.cpp).
-  void note_paused(Live& live, bool paused);
+  void note_paused(LiveSandbox& live, bool paused);
   void stand_still(const JournalRecord& record) const;
   void restore_pause(const JournalRecord& record) const;
 
@@ -171,23 +135,13 @@ class Supervisor {
   void require_space() const;
   // Called between the pieces of a copy: throws StepError when the copy must stop.
   void check_copy(const std::atomic<bool>& stop) const;
-  // Opens a sandbox's file system through /proc, the only access to an adopted one. Empty: gone.
-  static Fd open_root(const JournalRecord& record);
-  // Writes all dirty data of the sandbox to its disk image. Called with live.busy held. Throws
-  // StepError; for an adopted sandbox, earlier write errors are not reported.
-  void flush_disk(const Live& live) const;
   void watch_space();
   void flush_all() const;
 
-  // Opens the order's workspace if the settings allow it; logs one that the image's account cannot
-  // write although it should. Throws Error(forbidden, not_found). (workspaces.cpp)
-  Fd open_workspace(const SandboxOrder& order, const ImageInfo& image) const;
-  Fd find_workspace(const std::string& path) const;
-
   // Egress (way_out.cpp).
-  void open_way_out(const Live& live);
+  void open_way_out(const LiveSandbox& live);
   void reopen_ways_out(std::vector<LivePtr> adopted, const std::stop_token& stop);
-  bool reopen(Live& live, bool last);
+  bool reopen(LiveSandbox& live, bool last);
   std::string byte_count_of(const std::string& id) const;
 
   // For control groups version 1, see TcpWatch: kills the programs, but not the agent, of each
@@ -203,6 +157,7 @@ class Supervisor {
   DiskStore disks_;
   SnapshotStore snapshots_;
   Journal journal_;
+  SandboxTable table_;
   Ends ends_;
   OwnedCgroupTree cgroups_;
   SeccompPrograms seccomp_;
@@ -210,8 +165,6 @@ class Supervisor {
   IdRanges ranges_;
   EgressHost egress_;
   Capabilities capabilities_;
-  mutable std::mutex mutex_;
-  std::map<std::string, LivePtr> sandboxes_;
   WarmPool pool_;
   // Last, because their threads use the members above.
   Watcher watcher_;

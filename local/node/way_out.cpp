@@ -19,7 +19,7 @@ std::string Supervisor::byte_count_of(const std::string& id) const {
   return journal_.directory_of(id) + "/egress_bytes";
 }
 
-void Supervisor::open_way_out(const Live& live) {
+void Supervisor::open_way_out(const LiveSandbox& live) {
   if (!live.record.way_out && !has_way_out(live.record.network)) return;
   egress_.attach(live.record, live.pidfd.get(), byte_count_of(live.record.id));
 }
@@ -34,11 +34,11 @@ void Supervisor::reopen_ways_out(std::vector<LivePtr> adopted, const std::stop_t
 }
 
 // Returns false to be retried. Does not wait for a busy sandbox, which would delay all others.
-bool Supervisor::reopen(Live& live, bool last) {
+bool Supervisor::reopen(LiveSandbox& live, bool last) {
   const std::unique_lock busy(live.busy, std::try_to_lock);
   if (!busy) return false;
   try {
-    check_alive(live);
+    table_.check_alive(live);
     if (!egress_.is_attached(live.record.id)) open_way_out(live);
   } catch (const StepError& failure) {
     if (failure.number == EADDRINUSE && !last) return false;
@@ -54,12 +54,12 @@ bool Supervisor::reopen(Live& live, bool last) {
 // The journal is changed before the policy, and changed back on failure, so that the recorded
 // policy is the one in force.
 void Supervisor::set_network(const std::string& id, const NetworkPolicy& network) {
-  LivePtr live = existing(id);
+  LivePtr live = table_.existing(id);
   const auto busy = hold(*live);
-  check_alive(*live);
+  table_.check_alive(*live);
   const NetworkPolicy before = live->record.network;
   const bool kept = live->record.way_out;
-  note(*live, [&](JournalRecord& record) {
+  table_.note(*live, [&](JournalRecord& record) {
     record.network = network;
     record.way_out = kept || has_way_out(before) || has_way_out(network);
   });
@@ -73,11 +73,11 @@ void Supervisor::set_network(const std::string& id, const NetworkPolicy& network
     else
       open_way_out(*live);
   } catch (const StepError& failure) {
-    note(*live, take_back);
+    table_.note(*live, take_back);
     if (failure.number != EADDRINUSE) throw;
     throw Error(ErrorCode::conflict, "a program of the sandbox listens on port 53, 3128 or 3129");
   } catch (...) {
-    note(*live, take_back);
+    table_.note(*live, take_back);
     throw;
   }
 }

@@ -1,10 +1,11 @@
+#include "local/node/workspaces.hpp"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "gateway/core/log.hpp"
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/step_error.hpp"
-#include "local/node/supervisor.hpp"
 
 namespace sandgate {
 namespace {
@@ -13,29 +14,11 @@ bool is_within(const std::string& path, const std::string& allowed) {
   return path == allowed || path.starts_with(allowed + "/");
 }
 
-}  // namespace
-
-// Logs another owner than the image's account, because the kernel refuses writes to files of
-// unmapped owners whatever their mode.
-Fd Supervisor::open_workspace(const SandboxOrder& order, const ImageInfo& image) const {
-  if (order.workspace.empty()) return Fd();
-  Fd workspace = find_workspace(order.workspace);
-  struct stat status {};
-  if (order.workspace_writable && fstat(workspace.get(), &status) == 0 &&
-      (status.st_uid != image.uid || status.st_gid != image.gid))
-    log::warn("nobody inside can write at the top of the workspace: its owner is not the image's",
-              {{"sandbox", order.id},
-               {"workspace", order.workspace},
-               {"owner", std::to_string(status.st_uid) + ":" + std::to_string(status.st_gid)},
-               {"wanted", std::to_string(image.uid) + ":" + std::to_string(image.gid)}});
-  return workspace;
-}
-
 // Follows no symlinks below an allowed directory, since they could lead out of it. An allowed
 // directory inside another is opened from the outer one, because its path may be replaced, too.
-Fd Supervisor::find_workspace(const std::string& path) const {
+Fd find_workspace(const std::string& path, const std::vector<std::string>& workspaces) {
   const std::string* outermost = nullptr;
-  for (const std::string& allowed : settings_.workspaces)
+  for (const std::string& allowed : workspaces)
     if (is_within(path, allowed) && (!outermost || allowed.size() < outermost->size()))
       outermost = &allowed;
   Fd root(outermost ? open(outermost->c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC) : -1);
@@ -48,6 +31,25 @@ Fd Supervisor::find_workspace(const std::string& path) const {
   } catch (const StepError&) {
     throw Error(ErrorCode::not_found, "the workspace is no directory below an allowed one");
   }
+}
+
+}  // namespace
+
+// Logs another owner than the image's account, because the kernel refuses writes to files of
+// unmapped owners whatever their mode.
+Fd open_workspace(const SandboxOrder& order, const ImageInfo& image,
+                  const std::vector<std::string>& allowed) {
+  if (order.workspace.empty()) return Fd();
+  Fd workspace = find_workspace(order.workspace, allowed);
+  struct stat status {};
+  if (order.workspace_writable && fstat(workspace.get(), &status) == 0 &&
+      (status.st_uid != image.uid || status.st_gid != image.gid))
+    log::warn("nobody inside can write at the top of the workspace: its owner is not the image's",
+              {{"sandbox", order.id},
+               {"workspace", order.workspace},
+               {"owner", std::to_string(status.st_uid) + ":" + std::to_string(status.st_gid)},
+               {"wanted", std::to_string(image.uid) + ":" + std::to_string(image.gid)}});
+  return workspace;
 }
 
 }  // namespace sandgate

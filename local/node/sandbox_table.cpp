@@ -1,0 +1,126 @@
+#include "local/node/sandbox_table.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::milliseconds kBusyLook{10};
+
+bool is_shown(const LiveSandbox& live) { return !live.gone && live.owned; }
+
+// Called with the table's lock held.
+void require_running(const LiveSandbox& live) {
+  if (live.gone || live.record.state != RecordState::running)
+    throw Error::not_found("sandbox", live.record.id);
+}
+
+}  // namespace
+
+std::unique_lock<std::timed_mutex> hold(LiveSandbox& live) {
+  std::unique_lock busy(live.busy, std::defer_lock);
+  while (!busy.try_lock_for(kBusyLook))
+    if (live.copying || live.ending)
+      throw Error(ErrorCode::conflict, "the sandbox's disk is being copied, or it ends");
+  return busy;
+}
+
+void SandboxTable::enter(const LivePtr& live) {
+  std::lock_guard lock(mutex_);
+  if (!sandboxes_.emplace(live->record.id, live).second)
+    throw Error(ErrorCode::conflict, "a sandbox of this id exists");
+}
+
+void SandboxTable::hand_over(const LivePtr& seat, const JournalRecord& record) {
+  std::lock_guard lock(mutex_);
+  if (!sandboxes_.emplace(record.id, seat).second)
+    throw Error(ErrorCode::conflict, "a sandbox of this id exists");
+  sandboxes_.erase(seat->record.id);
+  seat->record = record;
+  seat->owned = true;
+}
+
+bool SandboxTable::is_gone(const LiveSandbox& live) const {
+  std::lock_guard lock(mutex_);
+  return live.gone;
+}
+
+void SandboxTable::retire(LiveSandbox& live) {
+  std::lock_guard lock(mutex_);
+  live.gone = true;
+}
+
+void SandboxTable::remove(const std::string& id) {
+  std::lock_guard lock(mutex_);
+  sandboxes_.erase(id);
+}
+
+LivePtr SandboxTable::lookup(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  auto found = sandboxes_.find(id);
+  return found == sandboxes_.end() || found->second->gone ? nullptr : found->second;
+}
+
+LivePtr SandboxTable::existing(const std::string& id) const {
+  LivePtr live = lookup(id);
+  if (!live) throw Error::not_found("sandbox", id);
+  return live;
+}
+
+void SandboxTable::check_alive(const LiveSandbox& live) const {
+  std::lock_guard lock(mutex_);
+  require_running(live);
+}
+
+std::optional<JournalRecord> SandboxTable::find(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  auto found = sandboxes_.find(id);
+  if (found == sandboxes_.end() || !is_shown(*found->second)) return std::nullopt;
+  return found->second->record;
+}
+
+std::vector<JournalRecord> SandboxTable::list() const {
+  std::lock_guard lock(mutex_);
+  std::vector<JournalRecord> records;
+  for (const auto& [id, live] : sandboxes_)
+    if (is_shown(*live)) records.push_back(live->record);
+  return records;
+}
+
+std::vector<LivePtr> SandboxTable::seats() const {
+  std::lock_guard lock(mutex_);
+  std::vector<LivePtr> waiting;
+  for (const auto& [id, live] : sandboxes_)
+    if (live->record.state == RecordState::waiting) waiting.push_back(live);
+  return waiting;
+}
+
+std::vector<std::string> SandboxTable::take_expired(Time limit) {
+  std::lock_guard lock(mutex_);
+  std::vector<std::string> expired;
+  for (const auto& [id, live] : sandboxes_) {
+    if (live->gone || live->overdue || live->record.state != RecordState::running) continue;
+    live->overdue = live->record.expires_at < limit;
+    if (live->overdue) expired.push_back(id);
+  }
+  return expired;
+}
+
+// The journal first: a supervisor that starts after a crash restores the state it describes.
+void SandboxTable::note(LiveSandbox& live, const Change& change) {
+  std::lock_guard recording(live.recording);
+  JournalRecord copy;
+  {
+    std::lock_guard lock(mutex_);
+    require_running(live);
+    copy = live.record;
+  }
+  change(copy);
+  journal_.write(copy);
+  amend(live, change);
+}
+
+void SandboxTable::amend(LiveSandbox& live, const Change& change) {
+  std::lock_guard lock(mutex_);
+  change(live.record);
+}
+
+}  // namespace sandgate

@@ -1,0 +1,97 @@
+#include "local/node/sandbox_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+#include "tests/support/code_of.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate::test {
+namespace {
+
+class SandboxTableTest : public ::testing::Test {
+ protected:
+  LivePtr entered(const std::string& id, RecordState state = RecordState::running) {
+    auto live = std::make_shared<LiveSandbox>();
+    live->record.id = id;
+    live->record.state = state;
+    live->owned = state != RecordState::waiting;
+    table_.enter(live);
+    return live;
+  }
+
+  const TempDirectory home_;
+  const Journal journal_{home_.path()};
+  SandboxTable table_{journal_};
+};
+
+TEST_F(SandboxTableTest, AnIdIsTakenUntilItsTracesAreRemoved) {
+  const LivePtr first = entered("one");
+  EXPECT_EQ(code_of([&] { entered("one"); }), ErrorCode::conflict);
+  table_.retire(*first);
+  EXPECT_FALSE(table_.find("one"));
+  EXPECT_EQ(code_of([&] { table_.existing("one"); }), ErrorCode::not_found);
+  EXPECT_EQ(code_of([&] { entered("one"); }), ErrorCode::conflict);
+  table_.remove("one");
+  entered("one");
+  EXPECT_TRUE(table_.find("one"));
+}
+
+TEST_F(SandboxTableTest, ASeatIsHiddenUntilItHasAnOwner) {
+  const LivePtr seat = entered("seat", RecordState::waiting);
+  entered("taken");
+  EXPECT_FALSE(table_.find("seat"));
+  EXPECT_EQ(table_.list().size(), 1u);
+  EXPECT_EQ(table_.seats().size(), 1u);
+
+  JournalRecord owned = seat->record;
+  owned.state = RecordState::running;
+  owned.id = "taken";
+  EXPECT_EQ(code_of([&] { table_.hand_over(seat, owned); }), ErrorCode::conflict);
+  EXPECT_EQ(table_.lookup("seat"), seat);
+  owned.id = "sb";
+  table_.hand_over(seat, owned);
+  EXPECT_EQ(table_.lookup("sb"), seat);
+  EXPECT_FALSE(table_.lookup("seat"));
+  EXPECT_TRUE(table_.seats().empty());
+}
+
+TEST_F(SandboxTableTest, TheExpiredAreTakenOnceOnly) {
+  const LivePtr live = entered("old");
+  entered("seat", RecordState::waiting);
+  table_.amend(*live, [](JournalRecord& record) { record.expires_at = from_micros(10); });
+  EXPECT_TRUE(table_.take_expired(from_micros(10)).empty());
+  EXPECT_EQ(table_.take_expired(from_micros(11)), std::vector<std::string>{"old"});
+  EXPECT_TRUE(table_.take_expired(from_micros(11)).empty());
+}
+
+TEST_F(SandboxTableTest, AChangeIsInTheJournalOrNowhere) {
+  const LivePtr live = entered("one");
+  const auto pause = [&] {
+    table_.note(*live, [](JournalRecord& record) { record.paused = true; });
+  };
+  // A file where its directory would be.
+  std::ofstream(journal_.directory_of("one")) << "";
+  EXPECT_EQ(code_of(pause), ErrorCode::unavailable);
+  EXPECT_FALSE(table_.find("one")->paused);
+  std::filesystem::remove(journal_.directory_of("one"));
+  pause();
+  EXPECT_TRUE(table_.find("one")->paused);
+  EXPECT_TRUE(journal_.read_all().at(0).paused);
+  table_.retire(*live);
+  EXPECT_EQ(code_of(pause), ErrorCode::not_found);
+}
+
+TEST_F(SandboxTableTest, NobodyWaitsForACopyOrAnEnd) {
+  const LivePtr live = entered("one");
+  const std::unique_lock busy(live->busy);
+  const Copying copying(*live, true);
+  auto held = std::async(std::launch::async, [&] { return code_of([&] { hold(*live); }); });
+  EXPECT_EQ(held.get(), ErrorCode::conflict);
+}
+
+}  // namespace
+}  // namespace sandgate::test
