@@ -96,36 +96,51 @@ class Turn {
 OutageJournal::OutageJournal(DurableJournal::Options options) : journal_(std::move(options)) {
   for (const auto& record : journal_.pending(SIZE_MAX)) {
     const auto intention = readable(record.payload);
-    if (intention) note(intention->tenant.value, intention->sandbox.value, true);
+    if (intention) note_kept(*intention);
   }
 }
 
-void OutageJournal::note(const std::string& tenant, const std::string& sandbox, bool known) {
+void OutageJournal::note_kept(const EndIntention& intention) {
   const std::lock_guard lock(mutex_);
-  if (known)
-    ended_.emplace(sandbox, tenant);
-  else
-    ended_.erase(sandbox);
+  Ended& ended = ended_[intention.sandbox.value];
+  ended.tenant = intention.tenant.value;
+  ++ended.kept;
+}
+
+void OutageJournal::note_written(const SandboxId& sandbox) {
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  Ended& just_written = ended_.at(sandbox.value);
+  --just_written.kept;
+  ++just_written.written;
+  written_.push_back({now, sandbox.value});
+  for (; now - written_.front().at > kRowsInFlight; written_.pop_front()) {
+    const auto ended = ended_.find(written_.front().sandbox);
+    if (--ended->second.written == 0 && ended->second.kept == 0) ended_.erase(ended);
+  }
 }
 
 bool OutageJournal::has(const SandboxId& sandbox) const {
   const std::lock_guard lock(mutex_);
-  return ended_.contains(sandbox.value);
-}
-
-SandboxState OutageJournal::state_of(const SandboxRecord& record) const {
-  return is_ended(record.state) || !has(record.id) ? record.state : SandboxState::stopping;
+  const auto found = ended_.find(sandbox.value);
+  return found != ended_.end() && found->second.kept > 0;
 }
 
 bool OutageJournal::has(const TenantId& tenant, const SandboxId& sandbox) const {
   const std::lock_guard lock(mutex_);
   const auto found = ended_.find(sandbox.value);
-  return found != ended_.end() && found->second == tenant.value;
+  return found != ended_.end() && found->second.kept > 0 && found->second.tenant == tenant.value;
+}
+
+SandboxState OutageJournal::state_of(const SandboxRecord& record) const {
+  if (is_ended(record.state)) return record.state;
+  const std::lock_guard lock(mutex_);
+  return ended_.contains(record.id.value) ? SandboxState::stopping : record.state;
 }
 
 Task<void> OutageJournal::remember(EndIntention intention) {
   co_await journal_.append(payload_of(intention));
-  note(intention.tenant.value, intention.sandbox.value, true);
+  note_kept(intention);
   log::warn("an end is kept on disk until the database is back",
             {{"sandbox", intention.sandbox.value}, {"reason", intention.reason}});
 }
@@ -154,7 +169,7 @@ Task<size_t> OutageJournal::replay_alone(Lifecycle& lifecycle) {
       };
       co_await lifecycle.parts().database.run(std::move(work));
       lifecycle.parts().cache.forget(intention->sandbox);
-      note(intention->tenant.value, intention->sandbox.value, false);
+      note_written(intention->sandbox);
       ++count;
       ++replayed_;
     }

@@ -1,5 +1,7 @@
 #pragma once
 #include <atomic>
+#include <chrono>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -35,7 +37,8 @@ class OutageJournal {
   // Whether the journal holds an end of the sandbox (of this tenant).
   bool has(const SandboxId& sandbox) const;
   bool has(const TenantId& tenant, const SandboxId& sandbox) const;
-  // The state to report: `stopping` for a live row whose end is in the journal.
+  // The state to report: `stopping` for a live row whose end is in the journal, or was within the
+  // last minute: the row may have been read before replay() wrote the end.
   SandboxState state_of(const SandboxRecord& record) const;
   bool is_pending() const { return journal_.records() > 0; }
 
@@ -50,11 +53,24 @@ class OutageJournal {
 
  private:
   Task<size_t> replay_alone(Lifecycle& lifecycle);
-  void note(const std::string& tenant, const std::string& sandbox, bool known);
+  void note_kept(const EndIntention& intention);
+  void note_written(const SandboxId& sandbox);
 
+  // Longer than any statement may run.
+  static constexpr std::chrono::seconds kRowsInFlight{60};
+  struct Ended {
+    std::string tenant;
+    size_t kept = 0;  // records in the journal
+    size_t written = 0;  // records that replay() wrote within kRowsInFlight
+  };
+  struct Written {
+    std::chrono::steady_clock::time_point at;
+    std::string sandbox;
+  };
   DurableJournal journal_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::string> ended_;  // tenant, by sandbox
+  std::map<std::string, Ended> ended_;  // by sandbox
+  std::deque<Written> written_;  // oldest first
   std::atomic<bool> busy_{false};
   std::atomic<uint64_t> replayed_{0};
 };

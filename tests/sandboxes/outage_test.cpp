@@ -92,11 +92,14 @@ TEST(Outage, WhatIsKeptOnDiskIsToldOfAtOnce) {
   const auto told = [&] { return run(world.lifecycle->get(world.tenant, box.id)); };
   EXPECT_EQ(told()->record.state, SandboxState::running);
   run(world.outage->remember({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
-  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+  const SandboxRecord read_before = world.row(box.id);
+  EXPECT_EQ(read_before.state, SandboxState::running);
   EXPECT_EQ(told()->record.state, SandboxState::stopping);
   EXPECT_EQ(Json::parse(told()->body)["state"], "stopping");
   EXPECT_EQ(run(world.outage->replay(*world.lifecycle)), 1u);
   EXPECT_NE(told()->record.state, SandboxState::running);
+  EXPECT_EQ(world.outage->state_of(read_before), SandboxState::stopping) << "a list in the making";
+  EXPECT_FALSE(world.outage->has(box.id));
 }
 
 TEST(Outage, APausedSandboxIsEndedTooButNotOneThatWasNeverSeen) {
