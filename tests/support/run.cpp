@@ -37,10 +37,11 @@ BorrowedLoop::~BorrowedLoop() {
   idle.loops.push_back(loop_);
 }
 
-TempDirectory::TempDirectory() {
-  const char* base = std::getenv("TMPDIR");
+TempDirectory::TempDirectory(const std::string& parent) {
+  const char* usual = std::getenv("TMPDIR");
   const std::string chosen_by_mkdtemp(6, 'X');
-  path_ = std::string(base ? base : "/tmp") + "/sandgate-test-" + chosen_by_mkdtemp;
+  path_ = parent.empty() ? usual ? usual : "/tmp" : parent;
+  path_ += "/sandgate-test-" + chosen_by_mkdtemp;
   if (!mkdtemp(path_.data())) throw std::runtime_error("mkdtemp failed for " + path_);
 }
 

@@ -28,10 +28,10 @@ T run(Task<T> task) {
   return result.get();
 }
 
-// A temporary directory under TMPDIR, deleted with this object.
+// A temporary directory, by default under TMPDIR, deleted with this object.
 class TempDirectory {
  public:
-  TempDirectory();
+  explicit TempDirectory(const std::string& parent = "");
   ~TempDirectory();
   TempDirectory(const TempDirectory&) = delete;
   TempDirectory& operator=(const TempDirectory&) = delete;

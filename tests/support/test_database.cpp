@@ -1,105 +1,76 @@
 #include "tests/support/test_database.hpp"
 
-#include <pwd.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 
+#include "gateway/core/crypto.hpp"
 #include "gateway/core/migrate.hpp"
 #include "gateway/core/random.hpp"
+#include "tests/support/cluster.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {
 namespace {
 
-std::string postgres_bin() {
-  if (const char* named = std::getenv("SANDGATE_TEST_POSTGRES_BIN")) return named;
-  std::string newest;
-  std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator("/usr/lib/postgresql", missing))
-    if (const std::string bin = entry.path() / "bin"; bin > newest) newest = bin;
-  return newest;
+constexpr const char* kMigrated = "migrated";
+
+void administer(const Cluster& cluster, const std::string& sql) {
+  pqxx::connection connection(cluster.url("postgres"));
+  pqxx::nontransaction(connection).exec(sql);
 }
 
-void shell(const std::string& command) {
-  // PostgreSQL refuses to run as root.
-  const std::string line =
-      geteuid() == 0 ? "runuser -u postgres -- sh -c '" + command + "'" : command;
-  if (std::system((line + " >/dev/null 2>&1").c_str()) != 0)
-    throw std::runtime_error("failed: " + line);
+// A cluster with a database that has the shipped migrations, made once per build tree: making it
+// is most of a short test's time.
+std::string migrated_cluster() {
+  std::string contents = postgres_bin();
+  for (const Migration& step : shipped_migrations()) contents += step.name + step.sql;
+  const std::string place = SANDGATE_TEST_CLUSTERS "/" + sha256_hex(contents);
+  if (std::filesystem::exists(place)) return place;
+  Cluster cluster;
+  administer(cluster, std::string("CREATE DATABASE ") + kMigrated);
+  {
+    Database database({.url = cluster.url(kMigrated), .connections = 1});
+    run(migrate(database, shipped_migrations()));
+  }
+  cluster.keep(place);
+  return place;
 }
 
-class Cluster {
- public:
-  static Cluster& instance() {
-    static Cluster cluster;
-    return cluster;
-  }
+Cluster& cluster() {
+  static Cluster cluster(migrated_cluster());
+  return cluster;
+}
 
-  std::string url(const std::string& database, const std::string& user = "sandgate") const {
-    return "host=" + directory_.path() + " user=" + user + " dbname=" + database;
-  }
-
-  void start() {
-    // Durability is not what tests are about, and fsync would dominate their time.
-    const std::string fsync = std::getenv("SANDGATE_TEST_FSYNC") ? "on" : "off";
-    shell(postgres_bin() + "/pg_ctl -D " + data() + " -w -o \"-c listen_addresses= -c fsync=" +
-          fsync + " -k " + directory_.path() + "\" start");
-  }
-  void stop() { shell(postgres_bin() + "/pg_ctl -D " + data() + " -m immediate -w stop"); }
-
- private:
-  Cluster() {
-    if (geteuid() == 0) {
-      const passwd* account = getpwnam("postgres");
-      if (!account) throw std::runtime_error("no account 'postgres': install postgresql");
-      if (chown(directory_.path().c_str(), account->pw_uid, account->pw_gid) != 0)
-        throw std::runtime_error("chown failed");
-    }
-    shell(postgres_bin() + "/initdb -D " + data() +
-          " -U sandgate -A trust --no-sync -E UTF8 --locale=C");
-    start();
-  }
-  ~Cluster() {
-    try {
-      stop();
-    } catch (const std::exception&) {
-      // Already stopped by the test itself.
-    }
-  }
-
-  std::string data() const { return directory_.path() + "/data"; }
-
-  TempDirectory directory_;
-};
+// Two databases are of two installations, though both are copies.
+void set_apart(const std::string& url) {
+  pqxx::connection connection(url);
+  pqxx::nontransaction(connection).exec_params("UPDATE installation SET id = $1", random_hex(8));
+}
 
 }  // namespace
 
 TestDatabase::TestDatabase(Schema schema, Owner owner) : name_("t" + random_hex(8)) {
   const std::string role = owner == Owner::superuser ? "sandgate" : name_ + "_owner";
-  {
-    pqxx::connection connection(Cluster::instance().url("postgres"));
-    pqxx::nontransaction admin(connection);
-    if (owner == Owner::ordinary) admin.exec("CREATE ROLE " + role + " LOGIN");
-    admin.exec("CREATE DATABASE " + name_ + " OWNER " + role);
-  }
-  url_ = Cluster::instance().url(name_, role);
+  // What a copy contains would be the superuser's.
+  const bool is_copy = schema == Schema::migrated && owner == Owner::superuser;
+  if (owner == Owner::ordinary) administer(cluster(), "CREATE ROLE " + role + " LOGIN");
+  administer(cluster(), "CREATE DATABASE " + name_ + " OWNER " + role +
+                            (is_copy ? std::string(" TEMPLATE ") + kMigrated : ""));
+  url_ = cluster().url(name_, role);
+  if (is_copy) set_apart(url_);
   database_ = std::make_unique<Database>(Database::Options{.url = url_, .connections = 2});
-  if (schema == Schema::migrated) run(migrate(*database_, shipped_migrations()));
+  if (schema == Schema::migrated && !is_copy) run(migrate(*database_, shipped_migrations()));
 }
 
 TestDatabase::~TestDatabase() {
   database_.reset();
   try {
-    pqxx::connection admin(Cluster::instance().url("postgres"));
-    pqxx::nontransaction(admin).exec("DROP DATABASE " + name_ + " WITH (FORCE)");
+    administer(cluster(), "DROP DATABASE " + name_ + " WITH (FORCE)");
   } catch (const pqxx::failure&) {
     // The cluster goes away with the program anyway.
   }
 }
 
-void TestDatabase::stop_cluster() { Cluster::instance().stop(); }
-void TestDatabase::start_cluster() { Cluster::instance().start(); }
+void TestDatabase::stop_cluster() { cluster().crash(); }
+void TestDatabase::start_cluster() { cluster().start(); }
 
 }  // namespace sandgate::test

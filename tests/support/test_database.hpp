@@ -6,9 +6,7 @@
 
 namespace sandgate::test {
 
-// A fresh database in a private PostgreSQL cluster on a unix socket, which each test program
-// starts once and stops at its end. SANDGATE_TEST_POSTGRES_BIN names the directory of initdb if it
-// is not in a usual place.
+// A fresh database in a private Cluster, which each test program starts once and stops at its end.
 class TestDatabase {
  public:
   enum class Schema { empty, migrated };
