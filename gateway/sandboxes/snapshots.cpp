@@ -2,11 +2,11 @@
 
 #include <sstream>
 
+#include "gateway/core/for_each.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/events/outbox.hpp"
 #include "gateway/placement/certainty.hpp"
-#include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/given_env.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 #include "registry/call_claim.hpp"

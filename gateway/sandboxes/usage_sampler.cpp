@@ -1,8 +1,8 @@
 #include "gateway/sandboxes/usage_sampler.hpp"
 
+#include "gateway/core/for_each.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
-#include "gateway/sandboxes/for_each.hpp"
 
 namespace sandgate {
 namespace {

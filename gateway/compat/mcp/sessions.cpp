@@ -1,7 +1,7 @@
 #include "gateway/compat/mcp/sessions.hpp"
 
+#include "gateway/core/for_each.hpp"
 #include "gateway/core/statement.hpp"
-#include "gateway/sandboxes/for_each.hpp"
 
 namespace sandgate::compat::mcp {
 namespace {
