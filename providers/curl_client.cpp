@@ -90,12 +90,11 @@ Task<HttpReply> collect(RunningTransfer& transfer, size_t max_body) {
   }
 }
 
-Task<bool> head_within(std::chrono::milliseconds deadline, CurlTransfer& transfer) {
+Task<void> head_within(std::chrono::milliseconds deadline, CurlTransfer& transfer) {
   if (deadline.count() == 0) co_return co_await transfer.wait_for_head();
   auto waiting = with_timeout(deadline, transfer.wait_for_head());
   const auto ready = co_await std::move(waiting);
   if (!ready) throw Error(ErrorCode::timeout, transfer.peer() + " did not answer in time");
-  co_return true;
 }
 
 // Propagates the trace of the request that causes this call.
@@ -111,8 +110,9 @@ void add_trace(HttpFields& headers, const asio::any_io_executor& here) {
 std::optional<std::string_view> find_field(const HttpFields& fields, std::string_view name) {
   for (const auto& [key, value] : fields)
     if (key.size() == name.size() &&
-        std::equal(key.begin(), key.end(), name.begin(),
-                   [](char a, char b) { return std::tolower(a) == std::tolower(b); }))
+        std::equal(key.begin(), key.end(), name.begin(), [](unsigned char a, unsigned char b) {
+          return std::tolower(a) == std::tolower(b);
+        }))
       return value;
   return std::nullopt;
 }
@@ -147,13 +147,11 @@ Task<HttpReply> CurlClient::call(HttpCall call) {
 
 Task<std::unique_ptr<HttpStream>> CurlClient::stream(HttpCall call) {
   check_fields(call.headers);
-  ByteSource* upload = call.upload;
   const auto deadline = call.deadline;
   const asio::any_io_executor here = co_await asio::this_coro::executor;
   add_trace(call.headers, here);
   auto transfer = std::make_unique<RunningTransfer>(loop_, std::move(call), false, here);
-  Task<bool> head = head_within(deadline, **transfer);
-  if (upload) head = with_companion(std::move(head), transfer->pump(*upload));
+  auto head = head_within(deadline, **transfer);
   co_await std::move(head);
   co_return std::make_unique<CurlStream>(std::move(transfer));
 }

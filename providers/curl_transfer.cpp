@@ -151,12 +151,12 @@ void CurlTransfer::throw_failure() {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-Task<bool> CurlTransfer::wait_for_head() {
+Task<void> CurlTransfer::wait_for_head() {
   for (;;) {
     {
       std::lock_guard lock(mutex_);
       throw_failure();
-      if (head_ready_) co_return true;
+      if (head_ready_) co_return;
     }
     co_await readable_->wait();
   }
@@ -184,7 +184,8 @@ Task<void> CurlTransfer::offer(std::span<const char> bytes) {
   for (;;) {
     {
       std::lock_guard lock(mutex_);
-      if (done_ || upload_.size() - upload_sent_ < kUploadBuffer) {
+      if (done_) co_return;
+      if (upload_.size() - upload_sent_ < kUploadBuffer) {
         upload_.append(bytes.data(), bytes.size());
         co_return;
       }

@@ -22,7 +22,7 @@ class CurlTransfer {
   CurlTransfer& operator=(const CurlTransfer&) = delete;
 
   // ---- used by the coroutine; these functions throw the transfer's failure
-  Task<bool> wait_for_head();  // on return status() and headers() may be read
+  Task<void> wait_for_head();  // on return status() and headers() may be read
   Task<size_t> read(std::span<char> into);  // 0 at the end
   Task<void> offer(std::span<const char> bytes);  // returns once the bytes are in the buffer
   void end_upload();

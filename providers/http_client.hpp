@@ -45,7 +45,8 @@ struct HttpCall {
   std::string url;  // http or https
   HttpFields headers;
   std::string body;
-  ByteSource* upload = nullptr;  // sent chunked instead of `body`; must outlive the call
+  // Sent chunked instead of `body` by call(); must outlive it. stream() sends none.
+  ByteSource* upload = nullptr;
   std::chrono::milliseconds connect_timeout{5000};
   // Limit for the whole reply of call(), or for the headers of stream(); 0: none.
   std::chrono::milliseconds deadline{10000};

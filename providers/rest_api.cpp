@@ -31,19 +31,6 @@ std::optional<std::chrono::milliseconds> time_to_wait(const std::string& text) {
   return std::chrono::seconds(std::clamp<int64_t>(seconds, 0, kMaxRetryAfter.count()));
 }
 
-// Some vendors append the name of a limit ("Retry-After-create"); the longest wait satisfies all.
-std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& headers) {
-  constexpr std::string_view kName = "Retry-After";
-  std::optional<std::chrono::milliseconds> longest;
-  for (const auto& [name, value] : headers) {
-    const HttpFields begin{{name.substr(0, kName.size()), ""}};
-    const bool named =
-        find_field(begin, kName) && (name.size() == kName.size() || name[kName.size()] == '-');
-    if (named) longest = std::max(longest, time_to_wait(value));
-  }
-  return longest;
-}
-
 ErrorCode code_of(int status) {
   switch (status) {
     case 400:
@@ -129,6 +116,19 @@ Error named(Error error, const std::string& provider) {
 }
 
 }  // namespace
+
+// Some vendors append the name of a limit ("Retry-After-create"); the longest wait satisfies all.
+std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& headers) {
+  constexpr std::string_view kName = "Retry-After";
+  std::optional<std::chrono::milliseconds> longest;
+  for (const auto& [name, value] : headers) {
+    const HttpFields begin{{name.substr(0, kName.size()), ""}};
+    const bool named =
+        find_field(begin, kName) && (name.size() == kName.size() || name[kName.size()] == '-');
+    if (named) longest = std::max(longest, time_to_wait(value));
+  }
+  return longest;
+}
 
 Secret bearer(const Secret& token) { return Secret("Bearer " + token.reveal()); }
 

@@ -43,6 +43,10 @@ struct RestCall {
   void sends_file(ByteSource& bytes);
 };
 
+// The time to wait that a reply's Retry-After (seconds or a date) asks for, at most an hour; empty:
+// none, or not understood.
+std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& headers);
+
 // A part of a file that a server sends, and the header fields it came with.
 struct FilePart {
   HttpFields headers;

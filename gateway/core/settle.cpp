@@ -1,14 +1,14 @@
 #include "gateway/core/settle.hpp"
 
 namespace sandgate {
-namespace {
 
-Task<std::monostate> valued(Task<void> task) {
-  co_await std::move(task);
-  co_return std::monostate();
+Task<void> settle(Task<void> task, Settled<void>& settled) {
+  try {
+    co_await std::move(task);
+  } catch (...) {
+    settled.failure = std::current_exception();
+  }
 }
-
-}  // namespace
 
 Task<bool> ends_before(Task<void> task, Task<void> other) {
   using namespace asio::experimental::awaitable_operators;
@@ -23,7 +23,12 @@ Task<bool> ends_within(std::chrono::steady_clock::duration limit, Task<void> tas
 
 Task<std::optional<std::monostate>> with_timeout(std::chrono::steady_clock::duration limit,
                                                  Task<void> task) {
-  return with_timeout(limit, valued(std::move(task)));
+  Settled<void> settled;
+  auto race = ends_within(limit, settle(std::move(task), settled));
+  const bool in_time = co_await std::move(race);
+  if (!in_time) co_return std::nullopt;
+  settled.take();
+  co_return std::monostate();
 }
 
 Task<void> ends_beside(Task<void> task, Task<void> companion) {

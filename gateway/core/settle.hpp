@@ -22,7 +22,17 @@ struct Settled {
   }
 };
 
+template <>
+struct Settled<void> {
+  std::exception_ptr failure;
+
+  void take() const {
+    if (failure) std::rethrow_exception(failure);
+  }
+};
+
 // Stores how `task` ends in `settled`, which must outlive the task. Never throws.
+Task<void> settle(Task<void> task, Settled<void>& settled);
 template <class T>
 Task<void> settle(Task<T> task, Settled<T>& settled) {
   try {

@@ -5,8 +5,9 @@
 #include "billing/decimal.hpp"
 #include "billing/meter_kind.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/for_each.hpp"
 #include "gateway/core/ids.hpp"
-#include "gateway/sandboxes/for_each.hpp"
+#include "providers/rest_api.hpp"
 
 namespace sandgate {
 namespace {
@@ -33,7 +34,8 @@ std::string form_field(std::string_view name, std::string_view value) {
   return text;
 }
 
-// Rounding the running total instead of each event keeps the sum sent within half a step.
+// Rounding the running total instead of each event keeps the sum sent within half a step. Charges
+// have no running total, so each is rounded.
 std::string telescoped(const ExportEvent& event) {
   const Decimal before = Decimal::from_sql(event.quantity_before);
   const Decimal after = before + Decimal::from_sql(event.row.quantity);
@@ -69,9 +71,8 @@ Verdict verdict_of(const HttpReply& reply) {
                        reply.status == 408 || reply.status == 409 || reply.status == 429 ||
                        reply.status >= 500;
   Verdict verdict{passing ? Verdict::later : Verdict::refused, reason, {}};
-  if (const auto wait = find_field(reply.headers, "Retry-After"))
-    if (const auto seconds = Decimal::parse(*wait))
-      verdict.retry_after = std::chrono::seconds(std::atoi(std::string(*wait).c_str()));
+  if (const auto wait = retry_after_of(reply.headers))
+    verdict.retry_after = std::chrono::ceil<std::chrono::seconds>(*wait);
   return verdict;
 }
 
@@ -130,7 +131,10 @@ class StripeExporter : public Exporter {
 
   HttpCall call_for(const ExportEvent& event, const std::string& customer,
                     const std::string& meter) const {
-    const bool charge = parts_.settings.value("value", "quantity") == "charge";
+    const std::string value =
+        parts_.settings.value("value", "quantity") == "charge"
+            ? Decimal::from_sql(event.row.charge).rounded(kValueDigits).to_string()
+            : telescoped(event);
     const auto seconds =
         std::chrono::floor<std::chrono::seconds>(event.row.interval_start).time_since_epoch();
     // Stable across retries, and without meaning to others.
@@ -144,9 +148,8 @@ class StripeExporter : public Exporter {
                     {"Idempotency-Key", identifier}};
     call.body = form_field("event_name", meter) + "&" +
                 form_field("payload[stripe_customer_id]", customer) + "&" +
-                form_field("payload[value]", charge ? event.row.charge : telescoped(event)) + "&" +
-                form_field("identifier", identifier) + "&" +
-                form_field("timestamp", std::to_string(seconds.count()));
+                form_field("payload[value]", value) + "&" + form_field("identifier", identifier) +
+                "&" + form_field("timestamp", std::to_string(seconds.count()));
     return call;
   }
 

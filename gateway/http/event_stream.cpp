@@ -16,7 +16,7 @@ void append_line(std::string& text, std::string_view name, std::string_view valu
   text.push_back('\n');
 }
 
-Task<bool> produce_all(const EventStreamOptions& options,
+Task<void> produce_all(const EventStreamOptions& options,
                        const std::function<Task<void>(EventWriter&)>& produce,
                        EventWriter& writer) {
   std::exception_ptr failure;
@@ -27,12 +27,11 @@ Task<bool> produce_all(const EventStreamOptions& options,
   } catch (...) {
     failure = std::current_exception();
   }
-  if (!failure) co_return true;
+  if (!failure) co_return;
   const Error error = as_error(failure, options.request_id);
   const Json document = problem_document(error, status_of(error.code), options.request_id);
   ServerEvent last{"error", document.dump(-1, ' ', false, Json::error_handler_t::replace), ""};
   co_await writer.send(std::move(last));
-  co_return true;
 }
 
 Task<void> serve(const EventStreamOptions& options,

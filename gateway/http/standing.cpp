@@ -40,15 +40,10 @@ Task<void> until_it_falls(SharedStanding standing) {
 
 // Throws when access is lost, so that the client does not take a truncated answer for complete.
 Task<void> watched(Task<void> stream, SharedStanding standing) {
-  using namespace asio::experimental::awaitable_operators;
-  auto valued = [](Task<void> of) -> Task<std::monostate> {
-    co_await std::move(of);
-    co_return std::monostate();
-  };
-  Settled<std::monostate> settled;
-  auto race = settle(valued(std::move(stream)), settled) || until_it_falls(std::move(standing));
-  const auto winner = co_await std::move(race);
-  if (winner.index() == 1) throw boost::system::system_error(asio::error::operation_aborted);
+  Settled<void> settled;
+  auto race = ends_before(settle(std::move(stream), settled), until_it_falls(std::move(standing)));
+  const bool ended = co_await std::move(race);
+  if (!ended) throw boost::system::system_error(asio::error::operation_aborted);
   settled.take();
 }
 
@@ -60,12 +55,12 @@ Task<void> until_refused(Caller caller, const Route& route, const Admission& adm
 
 Task<Response> while_admitted(Task<Response> work, Caller caller, const Route& route,
                               const Admission* admission) {
-  using namespace asio::experimental::awaitable_operators;
   if (!admission) co_return co_await std::move(work);
   Settled<Response> settled;
-  auto race = settle(std::move(work), settled) || until_refused(caller, route, *admission);
-  const auto winner = co_await std::move(race);
-  if (winner.index() == 1 && !settled.value) throw tenant_is_suspended();
+  auto race =
+      ends_before(settle(std::move(work), settled), until_refused(caller, route, *admission));
+  const bool ended = co_await std::move(race);
+  if (!ended && !settled.value) throw tenant_is_suspended();
   co_return settled.take();
 }
 

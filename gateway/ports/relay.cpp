@@ -131,7 +131,8 @@ Task<void> Relay::connect(bool fresh) {
   if (reused_) co_return;
   PortConnection connection = co_await dial();
   app_ = std::make_unique<AppConnection>(executor, seat_->key(), std::move(connection));
-  co_await app_->secure(pool_.tls());
+  auto securing = within(kDialLimit, app_->secure(pool_.tls()));
+  co_await std::move(securing);
 }
 
 Task<Relay::Ending> Relay::exchange() {
@@ -248,13 +249,9 @@ Task<Relay::Ending> Relay::switch_protocol() {
   upgraded_ = true;
   const std::string head = answer_head({.upgrade = true});
   co_await pass(head, "", "");
-  auto passing = pass_both_ways();
+  auto passing = tunnel(*client_, *app_, settings_.silence);
   auto watching = watch();
-  co_return co_await with_companion(std::move(passing), std::move(watching));
-}
-
-Task<Relay::Ending> Relay::pass_both_ways() {
-  co_await tunnel(*client_, *app_, settings_.silence);
+  co_await with_companion(std::move(passing), std::move(watching));
   co_return Ending::done;
 }
 

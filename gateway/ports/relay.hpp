@@ -49,7 +49,6 @@ class Relay {
   Task<void> upload_all();
   Task<bool> read_head();
   Task<Ending> switch_protocol();
-  Task<Ending> pass_both_ways();
   Task<void> deliver();
   Task<void> pass_length(std::string head, uint64_t length);
   Task<void> pass_chunks(std::string head);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kUpwardBytes = 16 * 1024;
 
-Task<bool> pass_down(http::ClientSide& client, AppConnection& app,
+Task<void> pass_down(http::ClientSide& client, AppConnection& app,
                      std::chrono::milliseconds silence) {
   for (;;) {
     const std::string_view bytes = app.unread();
@@ -18,7 +18,7 @@ Task<bool> pass_down(http::ClientSide& client, AppConnection& app,
     }
     client.set_alarm(silence);
     const size_t got = co_await app.read();
-    if (got == 0) co_return true;
+    if (got == 0) co_return;
   }
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "gateway/core/for_each.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/creation.hpp"
-#include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 
@@ -208,17 +208,16 @@ Task<void> Lifecycle::write_end(SandboxRecord gone, Time at, Meter::Measured cou
   parts_.cache.drop(id);
 }
 
-Task<bool> Lifecycle::kill_on(DeploymentPtr deployment, SandboxRecord record) {
+Task<void> Lifecycle::kill_on(DeploymentPtr deployment, SandboxRecord record) {
   const std::string backend_id = record.deployment == deployment->name ? record.backend_id : "";
   if (backend_id.empty()) {
     const auto orphan = co_await deployment->backend->find_by_tag(record.id.value);
     if (orphan) co_await kill_orphan(*this, deployment, *orphan, parts_.clock.now());
-    co_return true;
+    co_return;
   }
   const auto outcome = co_await attempt(deployment->backend->kill(backend_id));
   const auto* error = std::get_if<Error>(&outcome);
   if (error && error->code != ErrorCode::not_found) throw *error;
-  co_return true;
 }
 
 Task<bool> Lifecycle::kill_everywhere(SandboxRecord record) {
@@ -243,7 +242,7 @@ Task<bool> Lifecycle::kill_at(std::string name, SandboxRecord record) {
   }
   auto killing = kill_on(deployment, record);
   const auto outcome = co_await attempt_within(kKillPatience, std::move(killing));
-  const bool killed = std::holds_alternative<bool>(outcome);
+  const bool killed = !std::holds_alternative<Error>(outcome);
   if (!killed)
     log::warn("a backend did not kill a sandbox",
               {{"sandbox", record.id.value}, {"deployment", name}});

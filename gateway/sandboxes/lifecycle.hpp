@@ -123,7 +123,7 @@ class Lifecycle {
 
  private:
   // True once the backend certainly has no such sandbox. Throws when it does not answer.
-  Task<bool> kill_on(DeploymentPtr deployment, SandboxRecord record);
+  Task<void> kill_on(DeploymentPtr deployment, SandboxRecord record);
   // kill_at(): as kill_on(), by name; false when the backend does not answer. kill_everywhere(): on
   // all deployments that may hold it, in parallel, to finish within the caller's lease.
   Task<bool> kill_at(std::string deployment, SandboxRecord record);

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "billing/meter.hpp"
+#include "billing/price_book.hpp"
 #include "billing/price_rows.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/exports/export_runner.hpp"
@@ -96,6 +97,21 @@ TEST_F(ExportsTest, SendsEveryEventOnceAndAddsUp) {
   use(10s);
   drain();
   EXPECT_EQ(received(), used());
+}
+
+TEST_F(ExportsTest, ChargesHaveNoMoreDigitsThanAreTaken) {
+  run(books.publish(price_version_from(
+      parse_json(R"({"kind": "charge", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
+          "entries": [{"provider": "local", "meter": "vcpu_second",
+                       "unit_price": "0.000014012345"}]})"),
+      "sell")));
+  Json wanted = settings({{tenant.value, "cus_one"}});
+  wanted["value"] = "charge";
+  put(wanted);
+  for (int i = 0; i < 3; ++i) use(101s);
+  drain();
+  EXPECT_EQ(row().dead_letters, 0);
+  EXPECT_EQ(received(), Decimal::parse("0.000471277199").value() * Decimal(3));
 }
 
 TEST_F(ExportsTest, ThePastHasWhatIsBookedAtThatMoment) {

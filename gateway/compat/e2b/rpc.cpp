@@ -70,7 +70,7 @@ std::optional<int64_t> header_number(const http::Request& request, std::string_v
 
 // Sends the messages and then the end of the stream, which carries the failure of `produce` if
 // there is one. Throws only if the client is gone.
-Task<std::monostate> produce_all(const MessageStream& stream, http::SharedSink& sink) {
+Task<void> produce_all(const MessageStream& stream, http::SharedSink& sink) {
   MessageWriter writer(sink);
   std::exception_ptr failure;
   bool in_time = true;
@@ -92,7 +92,6 @@ Task<std::monostate> produce_all(const MessageStream& stream, http::SharedSink& 
   if (!in_time) end["error"] = connect_error(Error(ErrorCode::timeout, "the time is over"));
   std::string bytes = connect::envelope(end, /*last=*/true);
   co_await sink.write(std::move(bytes));
-  co_return std::monostate();
 }
 
 Task<void> serve(std::shared_ptr<const MessageStream> stream, http::BodySink& sink) {
