@@ -161,19 +161,20 @@ Task<size_t> OutageJournal::replay_alone(Lifecycle& lifecycle) {
     if (batch.empty()) break;
     const std::string journal = journal_.id();
     for (const auto& record : batch) {
-      const auto intention = readable(record.payload);
-      if (!intention) continue;
-      auto work = [&lifecycle, journal, sequence = record.sequence,
-                   end = *intention](pqxx::work& tx) {
-        if (move_on(tx, journal, sequence)) apply(tx, lifecycle, end);
-      };
-      co_await lifecycle.parts().database.run(std::move(work));
-      lifecycle.parts().cache.forget(intention->sandbox);
-      note_written(intention->sandbox);
-      ++count;
-      ++replayed_;
+      if (const auto intention = readable(record.payload)) {
+        auto work = [&lifecycle, journal, sequence = record.sequence,
+                     end = *intention](pqxx::work& tx) {
+          if (move_on(tx, journal, sequence)) apply(tx, lifecycle, end);
+        };
+        co_await lifecycle.parts().database.run(std::move(work));
+        lifecycle.parts().cache.forget(intention->sandbox);
+        note_written(intention->sandbox);
+        ++count;
+        ++replayed_;
+      }
+      // Each by itself: what is written may not be counted again when a later record fails.
+      co_await journal_.forget(record.sequence);
     }
-    co_await journal_.forget(batch.back().sequence);
   }
   if (count > 0) log::info("ends of an outage are in the database", {{"ends", count}});
   co_return count;

@@ -276,6 +276,28 @@ TEST(Outage, WhoGoesAwayInTheMiddleHoldsUpNobody) {
   EXPECT_EQ(world.outage->replayed(), static_cast<uint64_t>(kEnds));
 }
 
+TEST(Outage, AReplayThatBreaksOffGoesOnWhereItStopped) {
+  OutageWorld world;
+  std::vector<SandboxRecord> boxes{world.create(), world.create(), world.create()};
+  for (const SandboxRecord& box : boxes)
+    run(world.outage->remember({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
+  // The database goes away again at the second record.
+  world.sql(
+      "CREATE FUNCTION go_away() RETURNS trigger LANGUAGE plpgsql AS "
+      "$$BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '57P03'; END$$");
+  world.sql("CREATE TRIGGER away BEFORE UPDATE ON sandbox FOR EACH ROW WHEN (OLD.id = '" +
+            boxes[1].id.value + "') EXECUTE FUNCTION go_away()");
+  const auto broken = run(attempt(world.outage->replay(*world.lifecycle)));
+  ASSERT_TRUE(std::holds_alternative<Error>(broken));
+  EXPECT_FALSE(world.outage->has(boxes[0].id));
+  EXPECT_TRUE(world.outage->has(boxes[1].id));
+  EXPECT_EQ(world.outage->records(), 2u);
+  world.sql("DROP TRIGGER away ON sandbox");
+  EXPECT_EQ(world.settle(), 2u);
+  for (const SandboxRecord& box : boxes) EXPECT_FALSE(world.outage->has(box.id));
+  EXPECT_FALSE(world.outage->is_pending());
+}
+
 TEST(Outage, ARecordOfAnotherReleaseHoldsUpNoOther) {
   OutageWorld world;
   const SandboxRecord box = world.create();
