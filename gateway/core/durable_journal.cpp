@@ -56,9 +56,9 @@ std::optional<DurableJournal::Record> decoded_record(std::string_view bytes) {
   return DurableJournal::Record{boost::endian::little_to_native(sequence), std::string(payload)};
 }
 
-Error disk_failed(const std::string& path) {
+Error disk_failed(const std::string& path, int reason = errno) {
   return Error(ErrorCode::unavailable,
-               "the journal " + path + " cannot be written: " + std::strerror(errno));
+               "the journal " + path + " cannot be written: " + std::strerror(reason));
 }
 
 bool write_all(int file, std::string_view bytes) {
@@ -148,7 +148,7 @@ void DurableJournal::take_over(Fresh fresh) {
   id_ = std::move(fresh.id);
   size_ = written_ = kFileHeader;
   next_ = 1;
-  durable_ = failed_ = 0;
+  durable_ = 0;
   torn_ = false;
 }
 
@@ -178,14 +178,17 @@ Task<void> DurableJournal::append(std::string payload) {
 }
 
 void DurableJournal::make_durable(uint64_t sequence) {
-  const auto settled = [&] {
-    const std::lock_guard lock(mutex_);
-    if (failed_ >= sequence && durable_ < sequence) throw disk_failed(options_.path);
-    return durable_ >= sequence;
-  };
-  if (settled()) return;
+  if (is_durable(sequence)) return;
   write_waiting();
-  settled();
+  is_durable(sequence);
+}
+
+// Each append asks for its own record: the write that dropped it may have been another's, and a
+// later one may have succeeded since.
+bool DurableJournal::is_durable(uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  if (failed_.erase(sequence) > 0) throw disk_failed(options_.path, failure_);
+  return durable_ >= sequence;
 }
 
 // Writes all queued records with one write and one flush. On failure removes all of them.
@@ -198,20 +201,24 @@ void DurableJournal::write_waiting() {
     for (const Record& record : records_)
       if (record.sequence > durable_) bytes += encoded_record(record);
   }
-  const bool good = cut_torn_bytes() && write_all(file_, bytes) && fdatasync(file_) == 0;
-  if (!good) {
-    torn_ = true;
-    cut_torn_bytes();
-  }
+  const bool good = append_to_file(bytes);
   const std::lock_guard lock(mutex_);
   if (good) {
     written_ += bytes.size();
     durable_ = through;
     return;
   }
-  while (!records_.empty() && records_.back().sequence > durable_) records_.pop_back();
-  failed_ = next_ - 1;
+  for (; !records_.empty() && records_.back().sequence > durable_; records_.pop_back())
+    failed_.insert(records_.back().sequence);
   size_ = written_;
+}
+
+bool DurableJournal::append_to_file(const std::string& bytes) {
+  if (cut_torn_bytes() && write_all(file_, bytes) && fdatasync(file_) == 0) return true;
+  failure_ = errno;
+  torn_ = true;
+  cut_torn_bytes();
+  return false;
 }
 
 // Opening the file would cut off records behind torn bytes, so these must go first.
@@ -241,7 +248,11 @@ Task<void> DurableJournal::forget(uint64_t through) {
 }
 
 void DurableJournal::forget_now(uint64_t through) {
-  const auto is_done = [this] { return records_.empty() && size_ > kFileHeader; };
+  // The numbering starts over: an append that has yet to learn that it failed must not be confused
+  // with another.
+  const auto is_done = [this] {
+    return records_.empty() && failed_.empty() && size_ > kFileHeader;
+  };
   {
     const std::lock_guard lock(mutex_);
     while (!records_.empty() && records_.front().sequence <= std::min(through, durable_))

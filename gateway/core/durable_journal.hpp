@@ -2,6 +2,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,8 +66,10 @@ class DurableJournal {
   Fresh make_fresh() const;
   void keep_name() const;
   void write_waiting();
+  bool is_durable(uint64_t sequence);  // throws when its append failed
   void make_durable(uint64_t sequence);
   void forget_now(uint64_t through);
+  bool append_to_file(const std::string& bytes);
   bool cut_torn_bytes();
   void cut_to(size_t size) const;
 
@@ -78,7 +81,10 @@ class DurableJournal {
   size_t size_ = 0;  // of the file plus queued records
   size_t written_ = 0;  // bytes of the file on disk
   bool torn_ = false;  // the file may have unacknowledged bytes beyond written_
-  uint64_t next_ = 1, durable_ = 0, failed_ = 0;  // sequences; up to failed_ appends failed
+  uint64_t next_ = 1, durable_ = 0;  // sequences
+  // Appends whose records were not stored and that have not learned of it.
+  std::set<uint64_t> failed_;
+  int failure_ = 0;  // errno of the last failed write
   std::unique_ptr<asio::thread_pool> writer_;
 };
 

@@ -6,6 +6,9 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <set>
+#include <thread>
 
 #include "tests/support/run.hpp"
 
@@ -97,6 +100,39 @@ TEST_F(JournalTest, WhatCouldNotBeWrittenIsTakenBackWhole) {
   run(journal->append("two"));
   journal.reset();
   EXPECT_EQ(payloads(*open()), (Texts{"one", "two"}));
+}
+
+TEST_F(JournalTest, EachOfManyAppendsLearnsWhatBecameOfItsRecord) {
+  auto journal = open();
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  asio::thread_pool pool(4);
+  std::mutex mutex;
+  std::set<std::string> acknowledged;
+  std::atomic<int> left{1000}, refused{0};
+  const auto append = [&](int i) -> Task<void> {
+    const auto outcome = co_await attempt(journal->append(std::to_string(i)));
+    --left;
+    if (std::holds_alternative<Error>(outcome)) ++refused;
+    const std::lock_guard lock(mutex);
+    if (!std::holds_alternative<Error>(outcome)) acknowledged.insert(std::to_string(i));
+  };
+  for (int i = 0; i < 1000; ++i) asio::co_spawn(pool, append(i), asio::detached);
+  // The disk is full now and then.
+  while (left > 0) {
+    const rlimit full{std::filesystem::file_size(path), limit.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &full);
+    std::this_thread::yield();
+    setrlimit(RLIMIT_FSIZE, &limit);
+    std::this_thread::yield();
+  }
+  pool.join();
+  std::signal(SIGXFSZ, before);
+  EXPECT_GT(refused, 0);
+  journal.reset();
+  const Texts kept = payloads(*open());
+  EXPECT_EQ(std::set<std::string>(kept.begin(), kept.end()), acknowledged);
 }
 
 TEST_F(JournalTest, ForgettingAllStartsOverUnderAnotherName) {
