@@ -60,10 +60,10 @@ Json page_of(const http::Request& request, std::vector<FileEntry> entries) {
   }
   const auto count = std::min<int64_t>(page.rows_to_fetch(), entries.end() - begin);
   const std::vector<FileEntry> rows(begin, begin + count);
-  const auto key = [&](const FileEntry& entry) {
-    const auto at = begin + (&entry - rows.data());
-    const auto first = std::lower_bound(entries.begin(), at, entry, by_path);
-    return std::vector{base64_encode(entry.path), std::to_string(at - first + 1)};
+  const auto shown = begin + std::min(count, page.limit);
+  const auto key = [&](const FileEntry& last) {
+    const auto first = std::lower_bound(entries.begin(), shown, last, by_path);
+    return std::vector{base64_encode(last.path), std::to_string(shown - first)};
   };
   return page_json(
       page, rows, [](const FileEntry& entry) { return to_json(entry); }, key);

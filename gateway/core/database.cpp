@@ -148,6 +148,10 @@ Task<void> Database::dispatch(Pool& pool, Job job) {
     const auto rest = patience - first;
     done = co_await asio::co_spawn(strand, Waiting::end(waiting, rest), asio::use_awaitable);
   }
+  // A caller that leaves says nothing about the server.
+  const auto state = co_await asio::this_coro::cancellation_state;
+  if (!done && state.cancelled() != asio::cancellation_type::none)
+    throw boost::system::system_error(asio::error::operation_aborted);
   if (!done && heard_ns_ < begin) silent_since_ns_ = steady_ns();
   if (!done) throw unavailable();
   if (waiting->failure) std::rethrow_exception(std::exchange(waiting->failure, nullptr));

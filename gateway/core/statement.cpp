@@ -1,26 +1,29 @@
 #include "gateway/core/statement.hpp"
 
-#include <functional>
-#include <set>
+#include <unordered_map>
 
 namespace sandgate {
 namespace {
 
-std::set<size_t>& known_on_this_thread() {
-  thread_local std::set<size_t> known;
-  return known;
+// Names of prepared statements by their text.
+using PreparedNames = std::unordered_map<std::string, std::string>;
+
+PreparedNames& prepared_on_this_thread() {
+  thread_local PreparedNames names;
+  return names;
 }
 
 }  // namespace
 
-void forget_prepared() { known_on_this_thread().clear(); }
+void forget_prepared() { prepared_on_this_thread().clear(); }
 
 std::string prepared_name(DatabaseConnection& connection, const std::string& sql) {
-  const size_t hash = std::hash<std::string>{}(sql);
-  std::string name = "s" + std::to_string(hash);
-  // Recorded only after success, so that a failed prepare is tried again.
-  if (!known_on_this_thread().contains(hash)) connection.prepare(name, sql);
-  known_on_this_thread().insert(hash);
+  PreparedNames& names = prepared_on_this_thread();
+  if (const auto known = names.find(sql); known != names.end()) return known->second;
+  std::string name = "s" + std::to_string(names.size());
+  connection.prepare(name, sql);
+  // Only after success: a failed prepare is tried again.
+  names.emplace(sql, name);
   return name;
 }
 

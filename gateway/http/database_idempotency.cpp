@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstPause{20};
 constexpr std::chrono::milliseconds kLongestPause{500};
-constexpr std::string_view kTooLarge = "the first answer to this key was too large to be kept";
+constexpr std::string_view kNotKept = "the first answer to this key could not be kept";
 
 // Shared with pool threads, which may outlive the calling coroutine.
 struct Run {
@@ -57,7 +57,7 @@ Look read_row(pqxx::work& tx, const Run& run) {
   if (row["body_hash"].as<std::string>() != run.call.body_hash)
     throw Error(ErrorCode::conflict, "this Idempotency-Key was used with another request");
   if (row["state"].as<std::string>() == "done") {
-    if (row["body"].is_null()) throw Error(ErrorCode::conflict, std::string(kTooLarge));
+    if (row["body"].is_null()) throw Error(ErrorCode::conflict, std::string(kNotKept));
     return {Look::answered,
             {row["status"].as<int>(), row["content_type"].as<std::string>(),
              body_kept(run, row["body"].as<std::string>())},

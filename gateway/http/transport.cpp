@@ -2,6 +2,9 @@
 
 #include <poll.h>
 
+#include <algorithm>
+#include <cassert>
+
 namespace sandgate::http {
 namespace {
 
@@ -57,8 +60,9 @@ Task<void> Transport::yield_after(size_t bytes) {
 
 Task<void> Transport::write(std::span<const asio::const_buffer> buffers,
                             std::chrono::milliseconds limit) {
+  assert(buffers.size() <= kMaxBuffers);
   Buffers rest{};
-  std::copy_n(buffers.begin(), std::min(buffers.size(), kMaxBuffers), rest.begin());
+  std::ranges::copy(buffers, rest.begin());
   size_t left = asio::buffer_size(rest);
   const size_t total = left;
   while (left > 0) {

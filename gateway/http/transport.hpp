@@ -26,8 +26,8 @@ class Transport {
   Task<size_t> read_some(asio::mutable_buffer into);
   // Likewise for raw socket bytes, undecrypted under TLS, to drain a connection.
   Task<size_t> drop_some(asio::mutable_buffer into);
-  // Returns once the kernel took all bytes. Throws boost::system::system_error if the peer is gone
-  // or accepts nothing for `limit`.
+  // Returns once the kernel took all bytes of at most four buffers. Throws
+  // boost::system::system_error if the peer is gone or accepts nothing for `limit`.
   Task<void> write(std::span<const asio::const_buffer> buffers, std::chrono::milliseconds limit);
 
   // Half-closes the socket; reading is still possible.
