@@ -27,6 +27,9 @@ void check_name(const std::string& name) {
 }
 
 // Checks that Packing can read an entry, because no error can be sent once bytes are streamed.
+// Whether opening an entry failed because it was removed or replaced after it was found.
+bool was_replaced() { return errno == ENOENT || errno == ENOTDIR || errno == ELOOP; }
+
 // Returns the entry opened if it is a directory.
 File rehearse(const File& directory, const std::string& name, const std::string& path) {
   struct stat info;
@@ -54,8 +57,8 @@ class Packing {
  public:
   explicit Packing(FileSession& session) : session_(session) {}
 
-  // Adds one entry, without the content of a directory. Returns the entry opened if it is a
-  // directory.
+  // Adds one entry, without the content of a directory; nothing if it is gone. Returns the entry
+  // opened if it is a directory.
   File add(const File& directory, const std::string& name, const std::string& path) {
     struct stat info;
     if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return File();
@@ -65,11 +68,12 @@ class Packing {
     if (S_ISREG(info.st_mode)) add_file(directory, name, entry);
     if (S_ISLNK(info.st_mode)) add_link(directory, name, entry);
     if (!S_ISDIR(info.st_mode)) return File();
+    File child(open_safely(directory.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    if (!child && was_replaced()) return File();
+    if (!child) throw path_error(path);
     entry.type = TarType::directory;
     entry.name += "/";
     send(tar_header(entry));
-    File child(open_safely(directory.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    if (!child) throw path_error(path);
     return child;
   }
 
@@ -102,6 +106,7 @@ class Packing {
   void add_file(const File& directory, const std::string& name, TarEntry entry) {
     const File file(open_safely(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     struct stat info;
+    if (!file && was_replaced()) return;
     if (!file || ::fstat(file.get(), &info) != 0) throw path_error(entry.name);
     if (!S_ISREG(info.st_mode)) return;
     entry.size = static_cast<uint64_t>(info.st_size);

@@ -70,10 +70,11 @@ void serve(FileSession& session, const Json& document, const AgentSettings& sett
   ::signal(SIGPIPE, SIG_IGN);
   ::umask(022);
   ::setsid();
-  be_ended_first();
   // Inherited pipes of other processes would stay open for as long as this transfer lasts.
   const int connection = ::dup2(socket, 3);
   ::syscall(SYS_close_range, 4, ~0u, 0);
+  // Other processes of the user may inspect this one from here on.
+  be_ended_first();
   ::fcntl(connection, F_SETFL, ::fcntl(connection, F_GETFL) & ~O_NONBLOCK);
   ::setsockopt(connection, SOL_SOCKET, SO_SNDBUF, &kSocketBytes, sizeof kSocketBytes);
   FileSession session(connection, std::move(parser));

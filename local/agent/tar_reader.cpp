@@ -220,7 +220,8 @@ bool TarReader::take_padding() {
 }
 
 void TarReader::finish() const {
-  const bool between = state_ == State::header && block_.empty() && !next_name_ && !next_size_;
+  const bool between =
+      state_ == State::header && block_.empty() && !next_name_ && !next_size_ && !next_target_;
   if (state_ != State::done && !between) reject("ends too early");
 }
 
