@@ -69,16 +69,6 @@ const char* read_length(std::string_view value, RequestHead& head) {
   return nullptr;
 }
 
-// Whether a field's comma-separated list contains this word.
-bool has_word(const HeaderField& field, std::string_view wanted) {
-  for (std::string_view rest = field.value; !rest.empty();) {
-    const size_t end = std::min(rest.find(','), rest.size());
-    if (lower_case(without_spaces(rest.substr(0, end))) == wanted) return true;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return false;
-}
-
 // Fields that decide where the request ends or which host it is for may occur only once.
 const char* check_framing(RequestHead& head) {
   size_t hosts = 0, lengths = 0, codings = 0;
@@ -108,6 +98,15 @@ const char* check_framing(RequestHead& head) {
 }
 
 }  // namespace
+
+bool has_word(const HeaderField& field, std::string_view wanted) {
+  for (std::string_view rest = field.value; !rest.empty();) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    if (lower_case(without_spaces(rest.substr(0, end))) == wanted) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
@@ -157,20 +156,27 @@ std::optional<std::string> take_authority(RequestHead& head, std::string_view sc
   return authority;
 }
 
+// Servers differ in what they forgive in a request line (blanks before it, tabs, bytes that are no
+// text, no version), so anything that one of them might serve counts as a request: the parser then
+// refuses what is not exactly one.
 std::optional<bool> looks_like_http(std::string_view bytes) {
-  // Servers accept empty lines before a request.
-  while (!bytes.empty() && (bytes.front() == '\r' || bytes.front() == '\n')) bytes.remove_prefix(1);
+  constexpr std::string_view kBlanks = " \t\v\f";
+  bytes.remove_prefix(std::min(bytes.find_first_not_of(" \t\v\f\r\n"), bytes.size()));
   const auto line = bytes.substr(0, bytes.find_first_of("\r\n"));
-  const bool printable =
-      std::all_of(line.begin(), line.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
-  if (!printable || (!line.empty() && !is_token_character(line.front()))) return false;
-  if (line.size() < bytes.size()) return line.find(" HTTP/") != std::string_view::npos;
+  const auto method = line.substr(0, line.find_first_of(kBlanks));
+  const auto is_method_character = [](char c) { return (c >= 'A' && c <= 'Z') || c == '-'; };
+  const bool has_method = std::ranges::all_of(method, is_method_character);
+  if (line.size() < bytes.size()) {
+    const auto target =
+        line.substr(std::min(line.find_first_not_of(kBlanks, method.size()), line.size()));
+    const bool is_simple =
+        method == "GET" && (target.starts_with('/') || target.find("://") != target.npos);
+    return is_simple || lower_case(line).find("http/") != std::string::npos;
+  }
   // Wait for more only after an upper-case method: a client of another protocol may have sent a
   // word without a line end and wait for the server.
-  const auto method = line.substr(0, line.find(' '));
-  const bool may_be = std::all_of(method.begin(), method.end(),
-                                  [](char c) { return (c >= 'A' && c <= 'Z') || c == '-'; });
-  if (!may_be || bytes.size() > kMaxHeadBytes) return false;
+  if (!has_method) return false;
+  if (bytes.size() > kMaxHeadBytes) return true;
   return std::nullopt;
 }
 

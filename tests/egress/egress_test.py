@@ -47,6 +47,23 @@ def test_a_rule_lets_out_and_nothing_else_does():
     world.end(box)
 
 
+def test_old_clients_get_what_they_understand():
+    box = world.box(f"api.test.example:{web.port}")
+    url = f"http://api.test.example:{web.port}/streamed"
+    for version, body in (("1.0", "\r\n\r\nstreamed\n"), ("1.1", "\r\n9\r\nstreamed\n\r\n0\r\n\r\n")):
+        head = f"GET {url} HTTP/{version}\r\nHost: api.test.example:{web.port}\r\n\r\n"
+        assert world.raw(box, PROXY, head.encode()).endswith(body), version
+    world.end(box)
+
+
+def test_what_a_client_says_to_the_proxy_goes_no_further():
+    box = world.box(f"api.test.example:{web.port}")
+    done = world.curl(box, f"http://api.test.example:{web.port}/", "-H", "Connection: x-hop", "-H", "X-Hop: 1", "-H", "X-End: 2")
+    heard = {name.lower() for name, _ in json.loads(done["stdout"])["headers"]}
+    assert "x-end" in heard and "x-hop" not in heard, heard
+    world.end(box)
+
+
 def test_no_rule_no_way_out():
     box = world.box()
     env = world.run(box, "env")["stdout"]

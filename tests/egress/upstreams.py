@@ -34,10 +34,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         known = {"/plain": b"hello from outside\n", "/big": bytes(2_000_000)}
         text = known[self.path] if self.path in known else json.dumps(heard).encode()
         self.send_response(200)
+        if self.path == "/streamed":
+            return self.stream(b"streamed\n")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(text)
+
+    def stream(self, text):
+        """As servers do that do not know the length: chunks, and until the end for HTTP/1.0, which knows none."""
+        chunked = self.request_version == "HTTP/1.1"
+        if chunked:
+            self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text) if chunked else text)
 
     do_GET = do_POST = do_PUT = do_HEAD = do_OPTIONS = do_TRACE = answer
 

@@ -118,6 +118,18 @@ TEST(LooksLikeHttp, TellsRequestsFromOtherWords) {
   EXPECT_EQ(looks_like_http("SSH-2.0-x\r\n"), false);
   EXPECT_EQ(looks_like_http(std::string("\0\0\0\x08", 4)), false);
   EXPECT_EQ(looks_like_http("EHLO example.com\r\n"), false);
+  EXPECT_EQ(looks_like_http("GET key\r\n"), false) << "of another protocol";
+  EXPECT_EQ(looks_like_http(std::string("AMQP\0\0\x09\x01", 8)), false);
+}
+
+TEST(LooksLikeHttp, SeesWhatSomeServersForgive) {
+  for (const std::string line :
+       {"GET /n\xc3\xa9 HTTP/1.1\r\n", "GET\t/ HTTP/1.1\r\n", "GET\v/ HTTP/1.1\r\n",
+        " \tGET / HTTP/1.1\r\n", "GET /\r\n", "GET http://other.example/\r\n", "GET  / http/1.1\n",
+        "\x01GET / HTTP/1.1\r\n"})
+    EXPECT_EQ(looks_like_http(line), true) << line;
+  EXPECT_EQ(looks_like_http("GET /n\xc3\xa9 HT"), std::nullopt) << "the rest may come later";
+  EXPECT_EQ(looks_like_http("GET /" + std::string(kMaxHeadBytes, 'x')), true);
 }
 
 std::optional<size_t> whole_body(std::string_view bytes, size_t piece) {
