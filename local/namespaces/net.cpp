@@ -15,6 +15,8 @@ namespace sandgate {
 namespace {
 
 constexpr std::string_view kMostUnaccepted = "256";
+// Bytes of options and control messages that a socket holds. Enough for 253 descriptors in one.
+constexpr std::string_view kSocketOptions = "4096";
 // Minimum, initial and maximum bytes of a receive buffer; it grows as the application reads.
 constexpr std::string_view kReceiveBuffers = "4096 16384 6291456";
 
@@ -37,6 +39,7 @@ void bring_loopback_up() {
 void bound_unaccepted() {
   set("/proc/sys/net/core/somaxconn", kMostUnaccepted);
   set("/proc/sys/net/ipv4/tcp_rmem", kReceiveBuffers);
+  set("/proc/sys/net/core/optmem_max", kSocketOptions);
 }
 
 }  // namespace sandgate

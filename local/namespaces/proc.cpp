@@ -18,13 +18,15 @@ namespace {
 // to programs. cpuinfo, meminfo, stat, loadavg, uptime, version and the like stay visible, because
 // programs size themselves by them.
 constexpr const char* kMasked[] = {
-    "acpi",          "asound",     "bootconfig",    "cmdline",     "config.gz",    "diskstats",
-    "driver",        "fs",         "interrupts",    "iomem",       "ioports",      "kallsyms",
-    "kcore",         "key-users",  "keys",          "kmsg",        "kpagecgroup",  "kpagecount",
-    "kpageflags",    "modules",    "latency_stats", "mtrr",        "partitions",   "pressure",
-    "sched_debug",   "schedstat",  "scsi",          "slabinfo",    "softirqs",     "swaps",
-    "sysrq-trigger", "timer_list", "timer_stats",   "vmallocinfo", "dynamic_debug"};
-constexpr const char* kReadOnly[] = {"bus", "irq", "sys"};
+    "acpi",       "asound",        "bootconfig",  "buddyinfo",   "bus",           "cgroups",
+    "cmdline",    "config.gz",     "consoles",    "crypto",      "diskstats",     "driver",
+    "fs",         "interrupts",    "iomem",       "ioports",     "kallsyms",      "kcore",
+    "key-users",  "keys",          "kmsg",        "kpagecgroup", "kpagecount",    "kpageflags",
+    "locks",      "latency_stats", "misc",        "modules",     "mtrr",          "pagetypeinfo",
+    "partitions", "pressure",      "sched_debug", "schedstat",   "scsi",          "slabinfo",
+    "softirqs",   "swaps",         "timer_list",  "timer_stats", "sysrq-trigger", "vmallocinfo",
+    "zoneinfo",   "dynamic_debug"};
+constexpr const char* kReadOnly[] = {"irq", "sys"};
 
 // Empty when this kernel has no such entry.
 Fd open_entry(int proc, const char* name) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -162,6 +163,27 @@ void keep_limits_of_others(Filter& filter) {
              {SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_NE, 0)});
 }
 
+// Options that let a socket hold kernel memory for which no control group is charged: queues of
+// errors and of sent packets with their times, keys of TCP segments, options of IPv6.
+void refuse_uncharged_options(Filter& filter) {
+  constexpr int kTimestampingNew = 65, kFirstAuthentication = 38, kIpv6Options = 6;
+  // Reports success: the C library's resolver gives up its socket on an error.
+  for (const auto& [level, option] :
+       {std::pair<uint64_t, uint64_t>{IPPROTO_IP, IP_RECVERR}, {IPPROTO_IPV6, IPV6_RECVERR}})
+    filter.add(
+        SCMP_ACT_ERRNO(0), "setsockopt",
+        {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, level), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
+  for (const auto& [level, option] : {std::pair<uint64_t, uint64_t>{SOL_SOCKET, SO_TIMESTAMPING},
+                                      {SOL_SOCKET, kTimestampingNew},
+                                      {IPPROTO_TCP, TCP_MD5SIG},
+                                      {IPPROTO_TCP, TCP_MD5SIG_EXT},
+                                      {IPPROTO_TCP, kFirstAuthentication},
+                                      {IPPROTO_IPV6, kIpv6Options}})
+    filter.add(
+        SCMP_ACT_ERRNO(EPERM), "setsockopt",
+        {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, level), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
+}
+
 Fd compile_arguments() {
   Filter filter(SCMP_ACT_ALLOW);
   // The low byte of clone's flags is the exit signal, so CLONE_NEWTIME applies only to unshare.
@@ -192,6 +214,7 @@ Fd compile_arguments() {
   filter.add(SCMP_ACT_ERRNO(0), "setsockopt",
              {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, SOL_SOCKET),
               SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, SO_RCVBUF)});
+  refuse_uncharged_options(filter);
   // Memory limits do not cover huge pages.
   forbid_bits(filter, "mmap", 3, {MAP_HUGETLB});
   forbid_bits(filter, "memfd_create", 1, {MFD_HUGETLB});

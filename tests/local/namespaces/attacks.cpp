@@ -62,9 +62,15 @@ constexpr Attack kAttacks[] = {
      "sys/vm/drop_caches sys/kernel/hostname irq/0/smp_affinity; do "
      "(echo h > /proc/$f) 2>/dev/null && [ ! -c /proc/$f ] && echo broken $f; done; echo refused"},
     {"learn of the machine from proc",
-     "for f in cmdline modules partitions interrupts diskstats keys timer_list iomem; do "
+     "for f in cmdline modules partitions interrupts diskstats keys timer_list iomem zoneinfo "
+     "cgroups misc buddyinfo; do "
      "[ -s /proc/$f ] || grep -q . /proc/$f 2>/dev/null && echo broken $f; done; echo refused",
      "proc_masks"},
+    {"see the locks of others",
+     "exec 9> /tmp/lock; flock 9; grep -q . /proc/locks && echo broken || echo refused",
+     "proc_masks"},
+    {"see the machine's devices in proc",
+     "[ -n \"$(ls -A /proc/bus 2>/dev/null)\" ] && echo broken || echo refused", "proc_masks"},
     {"see the disks of others in proc",
      "[ -n \"$(ls -A /proc/fs 2>/dev/null)\" ] && echo broken || echo refused", "proc_masks"},
     {"make a device",

@@ -165,6 +165,35 @@ TEST_F(SeccompTest, SocketsTakeNoFilters) {
       "");
 }
 
+// Neither is what such options make a socket hold counted by a control group.
+TEST_F(SeccompTest, SocketsKeepNoErrorsTimesAndKeys) {
+  const std::string options =
+      "import errno, socket, struct\n"
+      "def ask(kind, level, option, value):\n"
+      "    with socket.socket(socket.AF_INET6, kind) as one:\n"
+      "        try: one.setsockopt(level, option, value)\n"
+      "        except OSError as error: return errno.errorcode[error.errno]\n"
+      "        return 'set' if one.getsockopt(level, option) else 'kept'\n"
+      "U, T, on = socket.SOCK_DGRAM, socket.SOCK_STREAM, struct.pack('i', 1 << 4)\n"
+      "key = struct.pack('=HH124xBBHi80s', 10, 0, 0, 0, 4, 0, b'keys')\n"
+      "print(ask(U, 0, 11, on), ask(U, 41, 25, on), ask(U, 1, 37, on), ask(U, 1, 65, on + "
+      "bytes(4)),\n"
+      "      ask(U, 41, 6, b''), ask(T, 6, 14, key), ask(T, 6, 32, key), ask(T, 6, 38, key))\n";
+  EXPECT_EQ(python(options).out, "kept kept EPERM EPERM EPERM EPERM EPERM EPERM\n");
+  const std::string open = weak().node().python(weak().without("seccomp"), options).out;
+  EXPECT_TRUE(open.starts_with("set set set set ")) << open;
+}
+
+// A descriptor is passed on in a control message, which counts as an option.
+TEST_F(SeccompTest, DescriptorsArePassedOnNonetheless) {
+  EXPECT_EQ(python("import os, socket\n"
+                   "a, b = socket.socketpair()\n"
+                   "socket.send_fds(a, [b'x'], [os.open('/dev/null', 0) for i in range(253)])\n"
+                   "print(len(socket.recv_fds(b, 1, 253)[1]))\n")
+                .out,
+            "253\n");
+}
+
 // What waits in a netlink socket is memory that no control group counts.
 TEST_F(SeccompTest, NetlinkSocketsAreFewAtATime) {
   const std::string flood =
