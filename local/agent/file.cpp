@@ -1,15 +1,34 @@
 #include "local/agent/file.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 
 namespace sandgate::agent {
+namespace {
+
+// Whether this is a file of procfs about this process or one of its threads. The layout of its
+// memory is that of the agent, and of others that were copied from the same zygote.
+bool is_about_us(int fd) {
+  struct statfs system;
+  if (::fstatfs(fd, &system) != 0 || system.f_type != PROC_SUPER_MAGIC) return false;
+  char path[PATH_MAX];
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
+  const std::string_view name(path, static_cast<size_t>(std::max<ssize_t>(length, 0)));
+  const std::string own = "/" + std::to_string(::getpid()) + "/";
+  return name.find(own) != name.npos;
+}
+
+}  // namespace
 
 File& File::operator=(File&& other) noexcept {
   if (this != &other) {
@@ -33,7 +52,12 @@ int open_safely(int directory, const char* path, int flags, unsigned mode) {
   // openat2 may fail with EAGAIN during a concurrent rename.
   for (int attempt = 0;; ++attempt) {
     const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
-    if (fd >= 0 || errno != EAGAIN || attempt == 16) return static_cast<int>(fd);
+    if (fd < 0 && errno == EAGAIN && attempt < 16) continue;
+    if (fd < 0 || (flags & (O_PATH | O_DIRECTORY)) || !is_about_us(static_cast<int>(fd)))
+      return static_cast<int>(fd);
+    ::close(static_cast<int>(fd));
+    errno = EACCES;
+    return -1;
   }
 }
 

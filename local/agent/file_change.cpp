@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "local/agent/file_tree.hpp"
+#include "local/agent/file_write.hpp"
 
 namespace sandgate::agent {
 namespace {
@@ -18,15 +19,33 @@ bool is_directory(const Place& place) {
          S_ISDIR(info.st_mode);
 }
 
-// Moves by copying, for paths on different file systems.
-void move_across(const Place& from, const Place& to, const std::string& path) {
-  struct stat info;
-  const int there = ::fstatat(to.directory.get(), to.name.c_str(), &info, AT_SYMLINK_NOFOLLOW);
-  if (there == 0 && ::unlinkat(to.directory.get(), to.name.c_str(), 0) != 0) throw path_error(path);
+// Returns false with errno on failure.
+bool rename_place(const Place& from, const Place& to) {
+  const int failed =
+      ::renameat(from.directory.get(), from.name.c_str(), to.directory.get(), to.name.c_str());
+  if (failed && errno == ENOTDIR) errno = EEXIST;  // a directory cannot replace a file
+  return !failed;
+}
+
+void discard(const Place& copy, const std::string& path) {
   try {
-    copy_tree(from, to, path);
+    remove_tree(copy, path);
   } catch (const Error&) {
-    remove_tree(to, path);
+    // The failure that made it useless is the one to tell.
+  }
+}
+
+// Moves by copying, for paths on different file systems. The copy takes the name only once it is
+// whole, so whatever has the name stays when anything fails.
+void move_across(const Place& from, const Place& to, const std::string& path) {
+  const bool replaces =
+      ::faccessat(to.directory.get(), to.name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+  const Place copy{File(::fcntl(to.directory.get(), F_DUPFD_CLOEXEC, 3)), pending_name(replaces)};
+  try {
+    copy_tree(from, copy, path);
+    if (!rename_place(copy, to)) throw path_error(path);
+  } catch (const Error&) {
+    discard(copy, path);
     throw;
   }
   remove_tree(from, path);
@@ -51,9 +70,7 @@ void move_file(FileSession& session, FileRequest& request) {
     errno = EEXIST;
     throw path_error(to);
   }
-  if (::renameat(source.directory.get(), source.name.c_str(), target.directory.get(),
-                 target.name.c_str()) != 0) {
-    if (errno == ENOTDIR) errno = EEXIST;  // a directory cannot replace a file
+  if (!rename_place(source, target)) {
     if (errno != EXDEV) throw path_error(from);
     move_across(source, target, to);
   }

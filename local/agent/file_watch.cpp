@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <map>
 #include <optional>
 
 #include "gateway/core/error.hpp"
@@ -18,6 +19,7 @@
 namespace sandgate::agent {
 namespace {
 
+constexpr size_t kMaxUploads = 64;  // between the halves of their renames
 constexpr size_t kQueueBytes = 64 * (sizeof(inotify_event) + NAME_MAX + 1);
 
 // A file that was opened with O_TMPFILE has no name, but the kernel reports writes to it in its
@@ -27,6 +29,11 @@ bool is_nameless(std::string_view name, const std::string& path) {
   return name.size() > 1 && name.front() == '#' &&
          name.find_first_not_of("0123456789", 1) == std::string_view::npos &&
          ::lstat(path.c_str(), &info) != 0;
+}
+
+bool has_bytes(const std::string& path) {
+  struct stat info;
+  return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
 }
 
 // Turns inotify's events into changes for the client.
@@ -66,10 +73,13 @@ class Watcher {
     session_.item(document);
   }
 
-  void enter(const std::string& path) {
+  // `made`: the directory is new, so that what is in it was written there.
+  void enter(const std::string& path, bool made) {
     if (!tree_.recursive()) return;
-    const bool all = tree_.add(
-        path, [this](const std::string& child, bool inner) { tell("create", child, inner); });
+    const bool all = tree_.add(path, [&](const std::string& child, bool inner) {
+      tell("create", child, inner);
+      if (made && has_bytes(child)) tell("write", child, false);
+    });
     if (!all) tell("overflow", "", false);
   }
 
@@ -81,7 +91,20 @@ class Watcher {
     moved_.reset();
   }
 
+  // Remembers an upload until the other half of its rename, which has the same cookie.
+  void take_pending(const inotify_event& event, const char* name) {
+    settle_move();
+    if ((event.mask & IN_MOVED_FROM) == 0) return;
+    if (uploads_.size() >= kMaxUploads) uploads_.erase(uploads_.begin());
+    uploads_[event.cookie] = is_replacing(name);
+  }
+
   void arrive(const inotify_event& event, const std::string& path, bool directory) {
+    const auto upload = uploads_.extract(event.cookie);
+    if (upload && !directory) {
+      if (!upload.mapped()) tell("create", path, false);
+      return tell("write", path, false);
+    }
     if (moved_ && moved_->cookie == event.cookie) {
       if (directory) tree_.move(moved_->path, path);
       tell("rename", path, directory, moved_->path);
@@ -89,7 +112,7 @@ class Watcher {
       return;
     }
     tell("create", path, directory);
-    if (directory) enter(path);
+    if (directory) enter(path, false);
   }
 
   void take_own(const inotify_event& event, const std::string& path) {
@@ -105,8 +128,7 @@ class Watcher {
     if (event.mask & IN_IGNORED) return tree_.forget(event.wd);
     if (event.len == 0) return take_own(event, *directory);
     const std::string path = join(*directory, name);
-    // Temporary files of uploads are not reported; their final rename appears as an arrival.
-    if (is_pending(name)) return settle_move();
+    if (is_pending(name)) return take_pending(event, name);
     if ((event.mask & IN_MODIFY) && is_nameless(name, path)) return settle_move();
     const bool is_directory = (event.mask & IN_ISDIR) != 0;
     if ((event.mask & IN_MOVED_TO) == 0) settle_move();
@@ -117,7 +139,7 @@ class Watcher {
       moved_ = Moved{event.cookie, path, is_directory};
     } else if (event.mask & IN_CREATE) {
       tell("create", path, is_directory);
-      if (is_directory) enter(path);
+      if (is_directory) enter(path, true);
     } else if (event.mask & IN_DELETE) {
       tell("remove", path, is_directory);
     } else if (event.mask & IN_MODIFY) {
@@ -128,6 +150,7 @@ class Watcher {
   FileSession& session_;
   WatchTree& tree_;
   std::optional<Moved> moved_;
+  std::map<uint32_t, bool> uploads_;  // by cookie: whether it replaces a file
   std::string last_;
   bool ended_ = false;
 };

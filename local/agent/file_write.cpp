@@ -18,14 +18,7 @@ constexpr int64_t kDefaultMode = 0644;
 
 constexpr std::string_view kPrefix = ".sandgate-";
 constexpr size_t kDigits = 16;
-
-std::string temporary_name() {
-  unsigned long long random = 0;
-  (void)!::getrandom(&random, sizeof random, 0);
-  char digits[kDigits + 1];
-  std::snprintf(digits, sizeof digits, "%016llx", random);
-  return std::string(kPrefix) + digits;
-}
+constexpr std::string_view kReplacing = "-replacing";
 
 std::string link_to(const File& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
 
@@ -54,15 +47,28 @@ void refuse_special(const Place& place) {
 
 }  // namespace
 
+std::string pending_name(bool replaces) {
+  unsigned long long random = 0;
+  (void)!::getrandom(&random, sizeof random, 0);
+  char digits[kDigits + 1];
+  std::snprintf(digits, sizeof digits, "%016llx", random);
+  std::string name = std::string(kPrefix) + digits;
+  if (replaces) name += kReplacing;
+  return name;
+}
+
 bool is_pending(std::string_view name) {
+  if (is_replacing(name)) name.remove_suffix(kReplacing.size());
   return name.size() == kPrefix.size() + kDigits && name.starts_with(kPrefix) &&
          name.find_first_not_of("0123456789abcdef", kPrefix.size()) == std::string_view::npos;
 }
 
+bool is_replacing(std::string_view name) { return name.ends_with(kReplacing); }
+
 PendingFile::PendingFile(const Place& place, std::string path)
     : place_(place), path_(std::move(path)), file_(open_nameless(place.directory.get())) {
   if (file_) return;
-  temporary_ = temporary_name();
+  temporary_ = pending_name(false);
   file_ = File(open_safely(place_.directory.get(), temporary_.c_str(),
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   if (!file_) throw path_error(path_);
@@ -88,13 +94,19 @@ void PendingFile::settle(int descriptor) const {
   throw path_error(path_);
 }
 
-// A name of its own first, because linkat() does not replace a file.
+// A name of its own first, because linkat() does not replace a file. A watch sees nothing but
+// names, so this one says what the rename does.
 void PendingFile::give_name() {
-  if (!temporary_.empty()) return;
-  std::string name = temporary_name();
-  if (::linkat(AT_FDCWD, link_to(file_).c_str(), place_.directory.get(), name.c_str(),
-               AT_SYMLINK_FOLLOW) != 0)
-    throw path_error(path_);
+  const int directory = place_.directory.get();
+  struct stat info;
+  const bool replaces = ::fstatat(directory, place_.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!temporary_.empty() && !replaces) return;
+  std::string name = pending_name(replaces);
+  const int outcome =
+      temporary_.empty()
+          ? ::linkat(AT_FDCWD, link_to(file_).c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW)
+          : ::renameat(directory, temporary_.c_str(), directory, name.c_str());
+  if (outcome != 0) throw path_error(path_);
   temporary_ = std::move(name);
 }
 

@@ -34,8 +34,12 @@ class PendingFile {
   File file_;
 };
 
-// Whether this is a PendingFile's temporary name.
+// A new temporary name for what gets its own name by a rename, which replaces something there.
+std::string pending_name(bool replaces);
+// Whether this is such a name.
 bool is_pending(std::string_view name);
+// Whether the rename of this name replaces something.
+bool is_replacing(std::string_view name);
 
 // "write" {path, mode}, then bytes, then end: replies {} first, then the entry of the new file.
 void write_file(FileSession& session, FileRequest& request);

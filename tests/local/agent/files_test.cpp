@@ -261,6 +261,27 @@ TEST_F(FilesTest, MovesBetweenFileSystems) {
   EXPECT_EQ(read("back/sub/f"), "x\n");
   EXPECT_EQ(go([&] { return client_.stat("back/sub"); }).mode, 0750u);
   EXPECT_NE(::access(there.c_str(), F_OK), 0);
+  // What cannot be moved leaves what it was to replace.
+  exec("mkdir mixed; echo a > mixed/a; mkfifo mixed/pipe; echo kept > " + there);
+  for (const char* from : {"mixed", "mixed/pipe"}) {
+    EXPECT_EQ(go([&] { return refusal(client_.move(from, there)); }), "invalid /from") << from;
+    EXPECT_EQ(read(there), "kept\n");
+  }
+  EXPECT_EQ(go([&] { return refusal(client_.move("back", there)); }), "conflict");
+  EXPECT_EQ(read("back/sub/f"), "x\n");
+  go([&] { return client_.move("mixed/a", there); });
+  EXPECT_EQ(read(there), "a\n");
+  EXPECT_EQ(exec("rm " + there + "; find /dev/shm -name '.sandgate-*' -user $(id -u)").out, "");
+}
+
+// The process that reads is a copy of the agent.
+TEST_F(FilesTest, TheAgentsMemoryLayoutIsNotRead) {
+  for (const std::string path : {"/proc/self/maps", "/proc/thread-self/maps", "/proc/self/auxv"}) {
+    EXPECT_EQ(read_refusal(path), "forbidden") << path;
+    EXPECT_EQ(go([&] { return refusal(client_.move(path, "stolen")); }), "forbidden") << path;
+  }
+  EXPECT_TRUE(read("/proc/version").starts_with("Linux"));
+  EXPECT_NE(::access((home() + "/stolen").c_str(), F_OK), 0);
 }
 
 TEST_F(FilesTest, Removes) {

@@ -92,11 +92,40 @@ TEST_F(WatchTest, SaysWhenChangesWereLost) {
   while (last != "create many/after") last = next(1).front();
 }
 
-TEST_F(WatchTest, AnUploadAppearsAtOnceAndWhole) {
+TEST_F(WatchTest, AnUploadAppearsAtOnceAndIsWritten) {
   watch(".", true);
   upload("up", "hello");
+  upload("empty", "");
   exec("mkdir d; touch after");
-  EXPECT_EQ(next(3), (Lines{"create up", "create d/", "create after"}));
+  EXPECT_EQ(next(6), (Lines{"create up", "write up", "create empty", "write empty", "create d/",
+                            "create after"}));
+}
+
+TEST_F(WatchTest, AnUploadOverAFileIsAWrite) {
+  exec("echo 1 > up; echo 1 > own");
+  watch(".", false);
+  upload("up", "hello");
+  exec("echo 2 >> own");
+  upload("up", "again");
+  exec("touch after");
+  EXPECT_EQ(next(4), (Lines{"write up", "write own", "write up", "create after"}));
+}
+
+TEST_F(WatchTest, AnUploadIntoANewDirectoryIsWritten) {
+  watch(".", true);
+  upload("new/er/up", "hello");
+  std::set<std::string> seen;
+  while (!seen.contains("write new/er/up")) seen.insert(next(1).front());
+  EXPECT_TRUE(seen.contains("create new/er/up"));
+}
+
+// An editor that saves by renaming, whether the temporary file is beside the old one or not.
+TEST_F(WatchTest, AProgramsOwnReplacementIsARename) {
+  exec("mkdir elsewhere; echo 1 > a; echo 1 > b; echo 2 > elsewhere/b");
+  watch(".", false);
+  exec("echo 2 > a.new; mv a.new a; mv elsewhere/b b; touch after");
+  EXPECT_EQ(next(5), (Lines{"create a.new", "write a.new", "rename a from a.new", "create b",
+                            "create after"}));
 }
 
 // The kernel calls a file without a name like this.
@@ -104,7 +133,7 @@ TEST_F(WatchTest, ANameOfANumberIsTold) {
   watch(".", false);
   exec("echo 1 > '#12'; rm '#12'; touch after");
   upload("up", "hello");
-  const Lines told = next(4);
+  const Lines told = next(5);
   EXPECT_EQ(told.front(), "create #12");
   EXPECT_EQ(std::count(told.begin(), told.end(), "remove #12"), 1);
 }
