@@ -32,6 +32,12 @@ PriceBooks::Held Meter::hold(pqxx::work& tx) {
   return held;
 }
 
+PriceBooks::Held Meter::look(pqxx::work& tx) {
+  auto held = books_.look(tx);
+  if (clock_) held.now = clock_->now();
+  return held;
+}
+
 std::vector<UsageEvent> Meter::take(MeteredRow& row, const Measured& totals, Time until,
                                     const PriceBooks::Held& held) {
   auto events = row.counters.take(row.life, totals, until, held, most_egress_);
@@ -45,17 +51,20 @@ std::vector<UsageEvent> Meter::take(MeteredRow& row, const Measured& totals, Tim
   return events;
 }
 
-void Meter::record(pqxx::work& tx, MeteredRow& row, MeteredRow next,
-                   const std::vector<UsageEvent>& events) {
+size_t Meter::record(pqxx::work& tx, MeteredRow& row, MeteredRow next,
+                     const std::vector<UsageEvent>& events) {
   try {
+    size_t booked = 0;
     if (!events.empty()) {
       tx.exec("SAVEPOINT booking");
-      usage_.record(tx, events, row.has_budgets);
+      booked = usage_.record(tx, events, row.has_budgets);
     }
     row = std::move(next);
+    return booked;
   } catch (const Error& error) {
     if (!is_contradiction(error)) throw;
     tx.exec("ROLLBACK TO SAVEPOINT booking");
+    return 0;
   }
 }
 
@@ -119,13 +128,14 @@ std::vector<UsageEvent> Meter::end(MeteredRow& row, const PriceBooks::Held& held
   return events;
 }
 
-void Meter::book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::Held& held) {
+size_t Meter::book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::Held& held) {
   MeteredRow next = row;
   const auto events = end(next, held);
-  record(tx, row, std::move(next), events);
+  const size_t booked = record(tx, row, std::move(next), events);
   row.life.unbooked_end = std::nullopt;
   row.life.closed = true;
   update_metered(tx, row);
+  return booked;
 }
 
 Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
@@ -136,8 +146,7 @@ Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
       const auto held = hold(tx);
       auto rows = lock_unbooked_ends(tx, tenant, at_once);
       if (rows.size() == 1) {
-        book_end(tx, rows[0], held);
-        return Batch{1, 1};
+        return Batch{1, book_end(tx, rows[0], held)};
       }
       std::vector<UsageEvent> all;
       for (MeteredRow& row : rows) std::ranges::move(end(row, held), std::back_inserter(all));
@@ -159,7 +168,8 @@ Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
 }
 
 Task<void> Meter::settle_ends(Database& database, std::string tenant) {
-  const Time asked_at = SystemClock().now();
+  auto looking = database.run([this](pqxx::work& tx) { return look(tx).now; });
+  const Time asked_at = co_await std::move(looking);
   auto work = [tenant, asked_at](pqxx::work& tx) {
     await_bookings(tx);
     return has_unbooked_ends(tx, tenant, asked_at);
@@ -183,8 +193,7 @@ Meter::Measured measured_of(const SandboxMetrics& metrics, Time received_at) {
 }
 
 std::vector<UsageEvent> Meter::unbooked(pqxx::work& tx, const std::optional<TenantId>& tenant) {
-  auto held = books_.look(tx);
-  if (clock_) held.now = clock_->now();
+  const auto held = look(tx);
   std::vector<UsageEvent> all;
   for (MeteredLife& life : read_open(tx, tenant, kMostLooked))
     for (UsageEvent& event : book(life, held.now, *held.prices, kPiecesPerTransaction))
@@ -220,7 +229,7 @@ Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::s
         for (UsageEvent& event : book(life, held.now, *held.prices, kPiecesPerTransaction))
           all.push_back(std::move(event));
       const Batch batch{lives.size(), usage_.record(tx, all)};
-      update_metered(tx, lives);
+      advance_metered(tx, lives);
       return std::pair(batch, start);
     };
     auto booked = co_await attempt(database.run_within(kFlushPatience, std::move(work)));

@@ -90,21 +90,25 @@ class Meter {
   uint64_t implausible() const { return implausible_; }  // cut readings, since the process began
 
  private:
+  // The books, by clock_ where there is one.
   PriceBooks::Held hold(pqxx::work& tx);
+  PriceBooks::Held look(pqxx::work& tx);
   // The events of a reading up to `until`. An implausible increase is cut, counted and logged.
   std::vector<UsageEvent> take(MeteredRow& row, const Measured& totals, Time until,
                                const PriceBooks::Held& held);
-  // Books `events` and assigns `next` to `row`. When they contradict the books, an error is logged
-  // and neither happens; the caller goes on, because a retry would fail for ever.
-  void record(pqxx::work& tx, MeteredRow& row, MeteredRow next,
-              const std::vector<UsageEvent>& events);
+  // Books `events` and assigns `next` to `row`; returns how many events are new. When they
+  // contradict the books, an error is logged and neither happens; the caller goes on, because a
+  // retry would fail for ever.
+  size_t record(pqxx::work& tx, MeteredRow& row, MeteredRow next,
+                const std::vector<UsageEvent>& events);
   // Books the time up to `until`, and `totals` when given.
   void advance(pqxx::work& tx, MeteredRow& row, Time until, const std::optional<Measured>& totals,
                const PriceBooks::Held& held);
   // The events up to the row's unbooked end; closes the row.
   std::vector<UsageEvent> end(MeteredRow& row, const PriceBooks::Held& held);
-  // Books the end of one sandbox; closes it even when the events contradict the books.
-  void book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::Held& held);
+  // Books the end of one sandbox; closes it even when the events contradict the books. Returns how
+  // many events are new.
+  size_t book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::Held& held);
   Task<size_t> flush(Database& database, std::string tenant, std::chrono::seconds min_age);
 
   PriceBooks& books_;

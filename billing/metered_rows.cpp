@@ -231,31 +231,22 @@ std::vector<MeteredLife> lock_due(pqxx::work& tx, const DueForBooking& due) {
   return lives;
 }
 
-void update_metered(pqxx::work& tx, const std::vector<MeteredLife>& lives) {
-  SqlArray sandbox, state, milli_vcpu, memory_mib, disk_gib, boundary, vcpu, memory, disk;
+void advance_metered(pqxx::work& tx, const std::vector<MeteredLife>& lives) {
+  SqlArray sandbox, boundary, vcpu, memory, disk;
   for (const MeteredLife& life : lives) {
     sandbox.add(life.id.value);
-    state.add(state_text(life));
-    milli_vcpu.add(life.resources.milli_vcpu);
-    memory_mib.add(life.resources.memory_mib);
-    disk_gib.add(life.resources.disk_gib);
     boundary.add(to_rfc3339(life.boundary));
     vcpu.add(life.vcpu_total.to_string());
     memory.add(life.memory_total.to_string());
     disk.add(life.disk_total.to_string());
   }
-  run_prepared(
-      tx,
-      "UPDATE metered_sandbox m SET state = u.state, milli_vcpu = u.milli_vcpu,"
-      " memory_mib = u.memory_mib, disk_gib = u.disk_gib, boundary = u.boundary,"
-      " vcpu_total = u.vcpu, memory_total = u.memory, disk_total = u.disk,"
-      " closed_as = CASE WHEN u.state = 'closed' THEN m.state END"
-      " FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[],"
-      " $6::timestamptz[], $7::numeric[], $8::numeric[], $9::numeric[])"
-      " AS u (sandbox, state, milli_vcpu, memory_mib, disk_gib, boundary, vcpu, memory, disk)"
-      " WHERE m.sandbox = u.sandbox",
-      sandbox.str(), state.str(), milli_vcpu.str(), memory_mib.str(), disk_gib.str(),
-      boundary.str(), vcpu.str(), memory.str(), disk.str());
+  run_prepared(tx,
+               "UPDATE metered_sandbox m SET boundary = u.boundary, vcpu_total = u.vcpu,"
+               " memory_total = u.memory, disk_total = u.disk"
+               " FROM unnest($1::text[], $2::timestamptz[], $3::numeric[], $4::numeric[],"
+               " $5::numeric[]) AS u (sandbox, boundary, vcpu, memory, disk)"
+               " WHERE m.sandbox = u.sandbox",
+               sandbox.str(), boundary.str(), vcpu.str(), memory.str(), disk.str());
 }
 
 }  // namespace sandgate

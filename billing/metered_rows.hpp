@@ -61,7 +61,7 @@ struct DueForBooking {
 // another transaction has locked.
 std::vector<MeteredLife> lock_due(pqxx::work& tx, const DueForBooking& due);
 
-// Stores boundary, totals, state and size of locked rows.
-void update_metered(pqxx::work& tx, const std::vector<MeteredLife>& lives);
+// Stores boundary and totals of locked rows, which is all that book() changes.
+void advance_metered(pqxx::work& tx, const std::vector<MeteredLife>& lives);
 
 }  // namespace sandgate
