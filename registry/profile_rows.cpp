@@ -10,7 +10,9 @@ constexpr char kHead[] =
     "id, tenant, name, latest, created_at, (SELECT coalesce(jsonb_object_agg(channel, "
     "jsonb_build_object('version', version, 'canary', canary_version, 'percent', canary_percent, "
     "'shadow', shadow_version, 'shadow_percent', shadow_percent)), '{}') FROM profile_channel "
-    "WHERE profile = profile.id) AS channels ";
+    "WHERE profile = profile.id) AS channels, (SELECT document->>'description' FROM "
+    "profile_channel JOIN profile_version USING (profile, version) WHERE profile = profile.id "
+    "AND channel = 'stable') AS description ";
 
 ProfileHead head_from(const pqxx::row& row) {
   ProfileHead head{.id = row["id"].as<int64_t>(),
@@ -18,6 +20,8 @@ ProfileHead head_from(const pqxx::row& row) {
                    .name = row["name"].as<std::string>(),
                    .latest = row["latest"].as<int64_t>(),
                    .created_at = time_of(row["created_at"])};
+  if (const auto text = row["description"]; !text.is_null())
+    head.description = text.as<std::string>();
   const Json channels = json_of(row["channels"]);
   for (const auto& [name, value] : channels.items()) {
     ProfileChannel channel{.version = value.at("version").get<int64_t>()};

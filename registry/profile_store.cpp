@@ -83,7 +83,7 @@ Task<Published> ProfileStore::publish(std::optional<TenantId> owner, Profile pro
 Task<ProfileHead> ProfileStore::point(std::optional<TenantId> owner, std::string name,
                                       std::string channel, ProfileChannel target, Actor actor) {
   return database_.run([=](pqxx::work& tx) {
-    ProfileHead head = profile_rows::locked(tx, owner, name);
+    const ProfileHead head = profile_rows::locked(tx, owner, name);
     require_version(head, target.version, "/version");
     if (target.canary) require_version(head, target.canary->version, "/canary/version");
     if (target.shadow) require_version(head, target.shadow->version, "/shadow/version");
@@ -94,8 +94,7 @@ Task<ProfileHead> ProfileStore::point(std::optional<TenantId> owner, std::string
             .name = name,
             .before = {{channel, channel_json(head, channel)}},
             .after = {{channel, to_json(target)}}});
-    head.channels[channel] = target;
-    return head;
+    return profile_rows::locked(tx, owner, name);
   });
 }
 

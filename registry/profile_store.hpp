@@ -18,6 +18,7 @@ struct ProfileHead {
   int64_t id = 0;
   std::optional<TenantId> owner;  // empty: the operator's, shared by all tenants
   std::string name;
+  std::optional<std::string> description;  // of the version in force; empty: none is
   int64_t latest = 0;
   std::map<std::string, ProfileChannel> channels;
   Time created_at;

@@ -21,6 +21,11 @@ std::string event_text(std::string_view name, const Json& data) {
   return "event: " + std::string(name) + "\ndata: " + data.dump() + "\n\n";
 }
 
+std::string exit_text(const Json& exit, bool reconnects) {
+  const std::string id = reconnects ? "id: " + std::to_string(kExitId) + "\n" : "";
+  return id + event_text("exit", exit);
+}
+
 std::string chunk_text(const OutputChunk& chunk, bool pty) {
   const std::string_view name = pty                                 ? "pty"
                                 : chunk.channel == Channel::stderr_ ? "stderr"
@@ -67,7 +72,7 @@ Task<void> show(const ProcessEvents& events, http::SharedSink& out, std::string 
   co_await std::move(writing);
 }
 
-Task<std::monostate> pump(const ProcessEvents& events, FedProcess& process, http::SharedSink& out) {
+Task<void> pump(const ProcessEvents& events, FedProcess& process, http::SharedSink& out) {
   std::string start = event_text("start", {{"process_id", events.process_id}});
   auto starting = show(events, out, std::move(start));
   co_await std::move(starting);
@@ -85,11 +90,11 @@ Task<std::monostate> pump(const ProcessEvents& events, FedProcess& process, http
       text = chunk_text(*chunk, events.pty);
       last = false;
     } else {
-      text = event_text("exit", appetite.told(std::get<ProcessExit>(event)));
+      text = exit_text(appetite.told(std::get<ProcessExit>(event)), events.reconnects);
     }
     auto showing = show(events, out, std::move(text));
     co_await std::move(showing);
-    if (last) co_return std::monostate{};
+    if (last) co_return;
   }
 }
 

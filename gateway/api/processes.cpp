@@ -1,12 +1,11 @@
 #include "gateway/api/processes.hpp"
 
-#include <charconv>
-
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/exec_request.hpp"
 #include "gateway/api/judged.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/process_events.hpp"
+#include "gateway/http/event_stream.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -14,18 +13,6 @@ namespace {
 constexpr size_t kStdinPiece = 64 << 10;
 // A caller who may only read must not block the process by not reading its output.
 constexpr std::chrono::milliseconds kOnlookersPatience{1000};
-
-// The offset to continue at: Last-Event-ID takes precedence over the query.
-uint64_t offset_of(const http::Request& request) {
-  if (const auto last = request.headers.find("Last-Event-ID"); last && !last->empty()) {
-    uint64_t offset = 0;
-    const auto [end, failure] = std::from_chars(last->data(), last->data() + last->size(), offset);
-    if (failure != std::errc() || end != last->data() + last->size())
-      throw Error::invalid("Last-Event-ID", "must be an offset");
-    return offset;
-  }
-  return static_cast<uint64_t>(request.query.integer("from", 0, INT64_MAX, 0));
-}
 
 }  // namespace
 
@@ -72,11 +59,16 @@ Task<http::Response> ProcessHandlers::get(http::Request& request) {
 }
 
 Task<http::Response> ProcessHandlers::output(http::Request& request) {
-  const uint64_t from = offset_of(request);
+  const auto seen = http::last_event_id(request);
+  const int64_t asked = seen ? 0 : request.query.integer("from", 0, INT64_MAX, 0);
   const OpenSandbox box =
       co_await access_.open(request.caller, request.param("id"), Verb::background);
   const std::string pid = request.param("pid");
   const ProcessInfo process = co_await box.provider->process(box.backend_id, pid);
+  // 204 stops a browser from reconnecting to a stream that has ended.
+  if (seen == kExitId && process.state == ProcessState::exited)
+    co_return http::Response::empty(204);
+  const uint64_t from = seen.value_or(static_cast<uint64_t>(asked));
   auto stream = co_await box.provider->attach(box.backend_id, pid, from);
   std::optional<std::chrono::milliseconds> patience;
   if (!http::allows(request.caller.role, http::Permission::use_sandboxes))
@@ -85,6 +77,7 @@ Task<http::Response> ProcessHandlers::output(http::Request& request) {
                              .process_id = pid,
                              .pty = process.pty,
                              .input = std::nullopt,
+                             .reconnects = true,
                              .patience = patience,
                              .box = box,
                              .request_id = request.id});

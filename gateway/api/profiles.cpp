@@ -15,6 +15,7 @@ Json head_json(const ProfileHead& head) {
   return {{"name", head.name},
           {"owner", head.owner ? "tenant" : "operator"},
           {"version", stable == head.channels.end() ? Json() : Json(stable->second.version)},
+          {"description", head.description ? Json(*head.description) : Json()},
           {"latest", head.latest},
           {"channels", std::move(channels)},
           {"created_at", to_rfc3339(head.created_at)}};
@@ -107,6 +108,7 @@ Task<http::Response> ProfileHandlers::get(http::Request& request) {
   const ProfileVersion version = co_await version_of(head, *reference);
   Json body = head_json(head);
   body["version"] = version.version;
+  body["description"] = version.profile.description;
   body["created_at"] = to_rfc3339(version.created_at);
   body["profile"] = to_json(version.profile);
   co_return http::Response::json(200, body);

@@ -157,6 +157,37 @@ TEST_F(ExecApi, BackgroundOutputResumesFromAnOffset) {
   EXPECT_EQ(info["background"], true);
 }
 
+// As a browser does after each end of a stream, until it is answered 204.
+TEST_F(ExecApi, WhoSawTheExitIsToldThatNothingFollows) {
+  const auto started = send("POST", "/exec", R"({"shell":"printf abc","background":true})");
+  const std::string output =
+      "/processes/" + Json::parse(started.body)["process_id"].get<std::string>() + "/output";
+  const auto events = events_of(send("GET", output).body);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[1].id, "3");
+  ASSERT_EQ(events[2].name, "exit");
+  EXPECT_EQ(events[2].id, "9007199254740991");
+  const auto from = [&](const std::string& id) {
+    return send("GET", output, "", {{"Last-Event-ID", id}});
+  };
+  const auto ended = from(events[2].id);
+  EXPECT_EQ(ended.status, 204);
+  EXPECT_EQ(ended.body, "");
+  // Whoever has all bytes but no `exit` still gets it.
+  for (const char* id : {"3", "4"}) {
+    const auto rest = events_of(from(id).body);
+    ASSERT_EQ(rest.size(), 2u) << id;
+    EXPECT_EQ(rest[1].name, "exit") << id;
+  }
+}
+
+// Nothing connects to it again, so all its ids are offsets.
+TEST_F(ExecApi, AStreamOfAnExecGivesItsExitNoId) {
+  const auto reply =
+      send("POST", "/exec", R"({"shell":"true"})", {{"Accept", "text/event-stream"}});
+  EXPECT_EQ(events_of(reply.body).back().id, "");
+}
+
 TEST_F(ExecApi, StdinAndSignalsReachARunningProcess) {
   const auto started = send("POST", "/exec", R"({"command":["cat"],"background":true})");
   const std::string pid = Json::parse(started.body)["process_id"];

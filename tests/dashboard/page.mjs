@@ -1,8 +1,9 @@
-// Opens the dashboard at URL, types KEY, goes to each of the pages named after them, and prints what
-// each shows: {page: {note, html, sections: {title: [[cell, …], …]}}}.
+// Opens the dashboard at URL, types KEY, takes each of the steps named after them, and prints what it
+// shows then: {step: {page, links, note, html, sections: {title: [[cell, …], …]}}}. A step is a page,
+// more:TITLE (presses "Show more" there), state:STATE or profile:PROFILE (sets that filter).
 import {JSDOM} from 'jsdom';
 
-const [url, key, ...pages] = process.argv.slice(2);
+const [url, key, ...steps] = process.argv.slice(2);
 const dom = await JSDOM.fromURL(url, {runScripts: 'dangerously', pretendToBeVisual: true});
 const {window} = dom, {document} = window;
 // The document model has no network of its own.
@@ -17,20 +18,34 @@ const settled = async () => {
   throw new Error('the page shows nothing: ' + note.textContent);
 };
 
+const with_text = (found, text) => [...found].find(one => one.textContent === text);
+const filter = (id, value) => {
+  document.getElementById(id).value = value;
+  document.getElementById(id).dispatchEvent(new window.Event('change', {bubbles: true}));
+};
+function take(step) {
+  const [verb, word] = step.split(':');
+  const title = with_text(document.querySelectorAll('h2'), word);
+  if (verb === 'more') with_text(title.parentNode.querySelectorAll('button'), 'Show more').click();
+  else if (word !== undefined) filter(verb, word);
+  else window.location.hash = step;
+}
+
 const shown = {};
 document.getElementById('key').value = key;
-for (const page of pages) {
+for (const step of steps) {
   document.getElementById('note').textContent = '';
   document.getElementById('note').className = '';
-  window.location.hash = page;
-  if (page === pages[0]) document.getElementById('form').dispatchEvent(new window.Event('submit', {cancelable: true}));
+  take(step);
+  if (step === steps[0]) document.getElementById('form').dispatchEvent(new window.Event('submit', {cancelable: true}));
   const note = await settled();
   const sections = {};
   for (const section of document.querySelectorAll('section'))
     sections[section.querySelector('h2').textContent] = section.querySelector('table')
       ? [...section.querySelectorAll('tr')].map(row => [...row.cells].map(cell => cell.textContent))
       : section.textContent;
-  shown[page] = {note, html: document.getElementById('page').innerHTML, sections};
+  const links = [...document.querySelectorAll('nav a')].filter(link => !link.hidden).map(link => link.textContent);
+  shown[step] = {page: window.location.hash, links, note, html: document.getElementById('page').innerHTML, sections};
 }
 console.log(JSON.stringify(shown));
 process.exit(0);

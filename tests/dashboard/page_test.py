@@ -3,6 +3,7 @@
 root; takes names of single tests."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,15 +16,16 @@ from cases import main  # noqa: E402
 from server import Server  # noqa: E402
 from twin import npm_package  # noqa: E402
 
+USAGE = ["Charge, last 30 days", "By profile and backend"]
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def open_pages(server, key, *pages):
+def open_pages(server, key, *steps):
     folder = npm_package("dashboard", "jsdom@22.1.0")
     # Modules are looked for beside the script that imports them.
     copy = os.path.join(folder, "page.mjs")
     shutil.copyfile(HERE + "/page.mjs", copy)
-    done = subprocess.run(["node", copy, f"http://{server.host}:{server.port}/", key, *pages],
+    done = subprocess.run(["node", copy, f"http://{server.host}:{server.port}/", key, *steps],
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -33,7 +35,8 @@ def test_every_page_shows_what_the_api_says():
     with Server() as server:
         tenant, developer = server.tenant("demo", "developer")
         operator = server.operator()
-        server.profile("small", resources={"vcpu": 1, "memory_mib": 512, "disk_gib": 1})
+        server.profile("small", description="Little jobs", ttl_seconds=3000,
+                       resources={"vcpu": 1, "memory_mib": 512, "disk_gib": 1})
         box = developer.ok("POST", "/v1/sandboxes", {"profile": "small", "metadata": {"run": HOSTILE}})["id"]
         operator.ok("PUT", f"/v1/tenants/{tenant}/budgets/month", {
             "amount": "10", "currency": "USD", "window": "month", "timezone": "UTC", "on_exceeded": "deny"})
@@ -43,20 +46,62 @@ def test_every_page_shows_what_the_api_says():
         pages = open_pages(server, operator.key, "sandboxes", "sandbox/" + box, "backends", "money")
         assert all(page["note"].startswith("Updated") for page in pages.values()), pages
         row = pages["sandboxes"]["sections"]["Sandboxes"][1]
-        assert row[:4] == [box, "running", "small@1", "local"], row
+        assert row[:4] == [box, "running", "small@1", "local"] and row[5] in ("in 50 minutes", "in 49 minutes"), row
         detail = pages["sandbox/" + box]
         assert ["State", "running"] in detail["sections"]["Sandbox"]
         assert ["Metadata", json.dumps({"run": HOSTILE}, separators=(",", ":"))] in detail["sections"]["Sandbox"]
         assert "<img" not in detail["html"]
-        assert [row[0] for row in detail["sections"]["Why it runs there"]][1] == "local"
-        assert [row[:3] for row in pages["backends"]["sections"]["Backends"]][1] == ["local", "local", "closed"]
-        assert "small" in [row[0] for row in pages["backends"]["sections"]["Profiles"]]
-        assert set(pages["money"]["sections"]) >= {"Charge, last 30 days", "By profile and backend"}
+        why = detail["sections"]["Why it runs there"]
+        assert why[1][0] == "local" and re.fullmatch(r"–|\d\.\d|\d+", why[1][4]), why
+        assert [row[:3] for row in pages["backends"]["sections"]["Backends"]][1] == ["local", "local", "ok"]
+        assert ["small", "1", "Little jobs"] in pages["backends"]["sections"]["Profiles"]
+        assert set(pages["money"]["sections"]) >= set(USAGE)
 
         own = open_pages(server, server.key(tenant, "billing").key, "money")["money"]
-        assert own["sections"]["Budgets"][1][:2] == ["month", "month"] and own["sections"]["Budgets"][1][-1] == "10 USD"
-        assert own["sections"]["Invoices"][1][:2] == [invoice, "draft"]
+        budget = own["sections"]["Budgets"][1]
+        assert budget[:2] == ["month", "month"] and budget[-1] == "10.00 USD", budget
+        assert own["sections"]["Invoices"][1][:4] == [invoice, "draft", "2026-01-01", "2026-02-01"]
         assert "Accounts" in own["sections"]
+
+
+def test_what_runs_is_not_hidden_by_what_ended():
+    with Server() as server:
+        _, developer = server.tenant("demo", "developer")
+        server.profile("small")
+        server.profile("other")
+        box = developer.ok("POST", "/v1/sandboxes", {"profile": "small"})["id"]
+        dead = []
+        for _ in range(21):
+            dead.insert(0, developer.ok("POST", "/v1/sandboxes", {"profile": "small"})["id"])
+            developer.ok("DELETE", "/v1/sandboxes/" + dead[0])
+        paused = developer.ok("POST", "/v1/sandboxes", {"profile": "other"})["id"]
+        developer.ok("POST", f"/v1/sandboxes/{paused}/pause")
+
+        steps = ["sandboxes", "more:Ended", "profile:other", "profile:", "state:stopped", "sandbox/" + dead[0]]
+        shown = {step: page["sections"] for step, page in open_pages(server, developer.key, *steps).items()}
+
+        def ids(step, title):
+            return [row[0] for row in shown[step][title]][1:] if isinstance(shown[step][title], list) else []
+
+        for step in ("sandboxes", "more:Ended"):
+            assert ids(step, "Sandboxes") == [paused, box], shown[step]
+        assert shown["sandboxes"]["Sandboxes"][1][-1] == "–", "the price of a running one is not that of a paused one"
+        assert ids("sandboxes", "Ended") == dead[:20] and ids("more:Ended", "Ended") == dead
+        assert ids("profile:other", "Sandboxes") == [paused] and not ids("profile:other", "Ended")
+        assert list(shown["state:stopped"]) == ["Ended"] and ids("state:stopped", "Ended") == dead[:20]
+        names = [row[0] for row in shown["sandbox/" + dead[0]]["Sandbox"]]
+        assert "Ended" in names and "Expires" not in names and "Per hour" not in names, names
+
+
+def test_a_role_sees_its_own_pages_and_no_refusals():
+    with Server() as server:
+        tenant, developer = server.tenant("demo", "developer")
+        money = open_pages(server, server.key(tenant, "billing").key, "sandboxes")["sandboxes"]
+        assert money["page"] == "#money" and money["links"] == ["Money"], money
+        assert list(money["sections"]) == USAGE + ["Budgets", "Invoices", "Accounts"]
+        usage = open_pages(server, developer.key, "money")["money"]
+        assert usage["links"] == ["Sandboxes", "Backends", "Money"]
+        assert list(usage["sections"]) == USAGE, usage
 
 
 def test_a_key_that_is_none_says_so():

@@ -220,6 +220,22 @@ TEST_F(ProfileStoreTest, ATenantsOwnProfileWins) {
   EXPECT_EQ(run(store.list(tenant, "", 10))[0].owner, tenant);
 }
 
+TEST_F(ProfileStoreTest, TheVersionInForceDescribesTheProfile) {
+  const auto describe = [&](const std::string& text, const std::string& channel) {
+    Profile profile = profile_with(60);
+    profile.description = text;
+    run(store.publish(std::nullopt, profile, channel, kActor));
+  };
+  const auto listed = [&] { return run(store.list(tenant, "", 10)).at(0).description; };
+  describe("first", "next");
+  EXPECT_EQ(listed(), std::nullopt) << "none is in force";
+  describe("second", "stable");
+  EXPECT_EQ(listed(), "second");
+  const auto moved = run(store.point(std::nullopt, "python", "stable", {.version = 1}, kActor));
+  EXPECT_EQ(moved.description, "first");
+  EXPECT_EQ(listed(), "first");
+}
+
 TEST_F(ProfileStoreTest, ArchivingKeepsHistoryAndNumbers) {
   publish(60);
   run(store.archive(std::nullopt, "python", kActor));
