@@ -102,7 +102,8 @@ Api::Api(Foundation& foundation, Registry& registry, Accounting& accounting, Bac
       ports_(sandboxes.access, sandboxes.lifecycle, sandboxes.ports, port_settings(foundation)),
       presence_({sandboxes.lifecycle, registry.tenants, registry.keys, accounting.invoices}),
       mcp_sessions_(foundation.database, sandboxes.lifecycle),
-      mcp_(mcp_sessions_, std::move(above.within),
+      mcp_calls_(foundation.database, foundation.notifications),
+      mcp_(mcp_sessions_, mcp_calls_, std::move(above.within),
            {foundation.config.mcp.profile, foundation.config.mcp.origins, SANDGATE_VERSION}),
       operations_(
           operations_of(foundation.database, backends.deployments, std::move(above.metrics))),

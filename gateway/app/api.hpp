@@ -89,6 +89,7 @@ class Api {
   api::PortHandlers ports_;
   api::Presence presence_;
   compat::mcp::Sessions mcp_sessions_;
+  compat::mcp::RunningCalls mcp_calls_;
   compat::mcp::Handlers mcp_;
   api::OperationsHandlers operations_;
   compat::e2b::Surface e2b_;

@@ -21,6 +21,14 @@ Json tool_list() {
   return {{"tools", std::move(list)}};
 }
 
+// The answer to a call that its client cancelled: an event stream without events, because nothing
+// may be sent for it, and clients take nothing but JSON and event streams.
+http::Response nothing() {
+  http::Response response;
+  response.content_type = "text/event-stream";
+  return response;
+}
+
 // Returns the token for progress notifications; null if none are requested.
 Json progress_token(const Json& params) {
   const auto meta = params.find("_meta");
@@ -70,7 +78,10 @@ Task<http::Response> Handlers::post(http::Request& request) {
   if (message.is_request() && message.method == "initialize")
     co_return co_await initialize(request, message);
   Session session = co_await sessions_.find(request);
-  if (!message.is_request()) co_return http::Response::empty(202);
+  if (!message.is_request()) {
+    co_await take_notification(session, message);
+    co_return http::Response::empty(202);
+  }
   if (message.method == "tools/call") co_return co_await call_tool(request, session, message);
   if (message.method == "tools/list")
     co_return http::Response::json(200, result_of(message.id, tool_list()));
@@ -108,16 +119,28 @@ Task<http::Response> Handlers::call_tool(http::Request& request, Session& sessio
                .arguments = std::move(arguments)});
   const Json token = progress_token(message.params);
   if (token.is_null()) {
-    Json result = co_await calls_.run(std::move(call));
-    co_return http::Response::json(200, result_of(message.id, std::move(result)));
+    auto running = running_.run(call->session.id, message.id, calls_.run(call));
+    auto result = co_await std::move(running);
+    if (!result) co_return nothing();
+    co_return http::Response::json(200, result_of(message.id, std::move(*result)));
   }
   auto produce = [this, call, token, id = message.id](http::EventWriter& writer) -> Task<void> {
     auto working = with_companion(calls_.run(call), tell_progress(writer, token));
-    Json result = co_await std::move(working);
-    const Json answer = result_of(id, std::move(result));
+    auto running = running_.run(call->session.id, id, std::move(working));
+    auto result = co_await std::move(running);
+    if (!result) co_return;
+    const Json answer = result_of(id, std::move(*result));
     co_await tell(writer, answer);
   };
   co_return http::event_stream({.request_id = request.id}, std::move(produce));
+}
+
+Task<void> Handlers::take_notification(const Session& session, const Message& message) {
+  if (message.method != "notifications/cancelled") co_return;
+  const Json id = message.params.value("requestId", Json());
+  if (!is_id(id)) co_return;
+  auto cancelling = running_.cancel(session.id, id);
+  co_await std::move(cancelling);
 }
 
 Task<http::Response> Handlers::remove(http::Request& request) {

@@ -8,11 +8,6 @@ namespace {
 constexpr size_t kLongestId = 256;
 constexpr size_t kLongestMethod = 128;
 
-bool is_id(const Json& id) {
-  if (id.is_string()) return id.get_ref<const std::string&>().size() <= kLongestId;
-  return id.is_number_integer();
-}
-
 Received refused(RpcCode code, const std::string& why) {
   return {.refusal = error_of(nullptr, code, why)};
 }
@@ -51,6 +46,11 @@ Received receive(std::string_view body) {
   } catch (const Error& error) {
     return refused(RpcCode::parse_error, error.what());
   }
+}
+
+bool is_id(const Json& id) {
+  if (id.is_string()) return id.get_ref<const std::string&>().size() <= kLongestId;
+  return id.is_number_integer();
 }
 
 Json result_of(const Json& id, Json result) {

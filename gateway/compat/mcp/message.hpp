@@ -30,6 +30,9 @@ struct Received {
 };
 Received receive(std::string_view body);
 
+// Whether this can be the id of a request.
+bool is_id(const Json& id);
+
 Json result_of(const Json& id, Json result);
 Json error_of(const Json& id, RpcCode code, const std::string& message);
 

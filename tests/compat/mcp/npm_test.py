@@ -313,5 +313,21 @@ def test_a_long_call_gives_signs_of_life():
     assert failed["isError"] and json.loads(failed["content"][0]["text"])["code"] == "invalid"
 
 
+def test_who_gives_up_ends_the_program():
+    world = World()
+    session = world.session()
+    own = session.call("run_command", command="true")["sandbox_id"]
+    processes = f"/v1/sandboxes/{own}/processes"
+    for progress in (False, True):
+        try:
+            session.result("run_command", {"command": "sleep 600"}, progress=progress, timeout=1500)
+            raise AssertionError("it was answered")
+        except Failed as failure:
+            assert failure.code == -32001, failure
+        wait_until(lambda: all(one["state"] == "exited" for one in world.owner.ok("GET", processes)["items"]), 20,
+                   "the program has ended")
+    assert session.call("run_command", command="echo on")["stdout"] == "on\n"
+
+
 if __name__ == "__main__":
     main(globals())

@@ -27,6 +27,13 @@ async def visit(url, key):
         await client.call_tool("run_command", {"command": "sleep 6"}, progress_callback=sign)
         seen["signs"] = signs
         try:
+            await client.call_tool("run_command", {"command": "sleep 600"}, read_timeout_seconds=1.5)
+        except MCPError:
+            seen["gave_up"] = True
+        programs = url.removesuffix("mcp") + f"v1/sandboxes/{ran.structured_content['sandbox_id']}/processes"
+        while any(one["state"] == "running" for one in (await http.get(programs)).json()["items"]):
+            await asyncio.sleep(0.2)
+        try:
             await client.call_tool("rm", {})
         except MCPError as failure:
             seen["unknown"] = failure.error.code

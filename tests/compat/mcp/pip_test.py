@@ -43,7 +43,7 @@ def test_a_visit():
         assert "run_command" in seen["tools"] and len(seen["tools"]) == 9, seen
         assert seen["ran"]["stdout"] == "42\n" and seen["ran"]["new_sandbox"] is True, seen
         assert seen["wrong"] == [True, "not_found"] and seen["unknown"] == -32602, seen
-        assert seen["signs"] == [5], seen
+        assert seen["signs"] == [5] and seen["gave_up"], seen
         # It ends its session when it leaves.
         assert not client.ok("GET", "/v1/sandboxes?state=running")["items"]
 

@@ -188,6 +188,59 @@ def test_a_suspension_ends_what_runs():
     world.server.operator().ok("PATCH", "/v1/tenants/" + world.tenant, {"suspended": False})
 
 
+def cancelled(number, **more):
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number, **more}}
+
+
+class RunningCall:
+    """A run_command of 600 s that began."""
+
+    def __init__(self, client, session, box, number, **meta):
+        self.client, self.box, self.answers = client, box, []
+        message = request("tools/call", {"name": "run_command", "_meta": meta, "arguments": {
+            "command": f"touch began-{number}; sleep 600", "sandbox_id": box}}, number)
+        own = Client(client.host, client.port, client.key)
+        self.thread = threading.Thread(target=lambda: self.answers.append(post(own, message, session)))
+        self.thread.start()
+        wait_until(lambda: client.call("GET", f"/v1/sandboxes/{box}/files/stat?path=began-{number}").status == 200, 20,
+                   "the command runs")
+
+    def runs(self):
+        items = self.client.ok("GET", f"/v1/sandboxes/{self.box}/processes?limit=100")["items"]
+        return any(one["state"] == "running" for one in items)
+
+    def ended_unanswered(self):
+        self.thread.join(20)
+        assert not self.thread.is_alive(), "the request is still open"
+        answer = self.answers[0]
+        assert (answer.status, answer.headers["Content-Type"]) == (200, "text/event-stream"), answer.headers
+        assert b'"result"' not in answer.body and b'"error"' not in answer.body, answer.body
+        wait_until(lambda: not self.runs(), 20, "the program has ended")
+
+
+def test_a_cancelled_call_ends_without_an_answer():
+    world = World()
+    session, _ = begin(world.owner)
+    neighbour, _ = begin(world.owner)
+    _, stranger = world.server.tenant("strangers")
+    theirs, _ = begin(stranger)
+    box = call(world.owner, session, "sandbox_create", profile="test")["structuredContent"]["sandbox_id"]
+    for number, meta in ((7, {}), ("seven", {"progressToken": "t"})):
+        running = RunningCall(world.owner, session, box, number, **meta)
+        assert post(stranger, cancelled(number), session).status == 404
+        for client, where, other in ((stranger, theirs, number), (world.owner, neighbour, number),
+                                     (world.owner, session, str(number) + "0"), (world.owner, session, None),
+                                     (world.owner, session, {"a": 1})):
+            assert post(client, cancelled(other), where).status == 202
+        running.thread.join(0.5)
+        assert running.thread.is_alive() and running.runs(), "another's notification ended it"
+        assert post(world.owner, cancelled(number, reason="enough"), session).status == 202
+        running.ended_unanswered()
+        # It came too late.
+        assert post(world.owner, cancelled(number), session).status == 202
+    assert call(world.owner, session, "run_command", command="echo on", sandbox_id=box)["structuredContent"]["stdout"]
+
+
 def test_two_gateways_know_one_session():
     with Server(settings={"mcp.profile": "test"}) as first:
         key = open(first.home + "/master.key").read().strip()
@@ -227,6 +280,9 @@ def two_gateways(first, second, backend):
     assert sum(result.get("new_sandbox", False) for result in found) == 1, results
     seen = call(other, session, "read_file", path="seen")["structuredContent"]["text"]
     assert len(seen.splitlines()) == 6, seen
+    running = RunningCall(one, session, found[0]["sandbox_id"], 9)
+    assert post(other, cancelled(9), session).status == 202
+    running.ended_unanswered()
     assert other.call("DELETE", "/mcp", headers={"Mcp-Session-Id": session}).status == 204
     assert post(one, request("ping"), session).status == 404
     assert not one.ok("GET", "/v1/sandboxes?state=running")["items"]

@@ -1,0 +1,37 @@
+#pragma once
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "gateway/compat/mcp/sessions.hpp"
+#include "gateway/core/bell.hpp"
+#include "gateway/core/json_reader.hpp"
+#include "gateway/core/notifications.hpp"
+
+namespace sandgate::compat::mcp {
+
+// The calls of tools that run on this gateway. Their client can cancel them through any gateway of
+// the database. A call is known by its session and the id of its request; since a session belongs
+// to one key, nobody reaches another's.
+class RunningCalls {
+ public:
+  // Construct before notifications.start().
+  RunningCalls(Database& database, Notifications& notifications);
+
+  // Ends as `call` does, or returns empty once its client cancelled it; then `call` was cancelled.
+  Task<std::optional<Json>> run(SessionId session, Json id, Task<Json> call);
+  // Cancels the call on the gateway where it runs. One that is unknown is ignored: it has ended.
+  Task<void> cancel(SessionId session, Json id);
+
+ private:
+  class Entry;
+  // Returns whether the call runs here. Thread-safe.
+  bool cancel_here(const std::string& name);
+
+  Database& database_;
+  std::mutex mutex_;
+  std::multimap<std::string, Bell*> running_;  // by name; some clients use an id more than once
+};
+
+}  // namespace sandgate::compat::mcp
