@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::minutes kExtendBelow{5};
 // One and a half flush intervals, so that usage not booked yet is still covered at the stop.
 constexpr std::chrono::seconds kStopBelow{90};
-// For sandboxes that began before their tenant had budgets: their end is not known here.
+// For sandboxes that began before their tenant had budgets, where their row tells no end.
 constexpr std::chrono::hours kUnknownEnd{24 * 365};
 
 void set_aside(std::vector<Budget>& budgets, const Reservation& reservation,
@@ -172,20 +172,25 @@ void Budgets::adopt_uncovered(pqxx::work& tx, const std::string& tenant,
                               const PriceSnapshot& prices, Time at) {
   const auto rows =
       tx.exec_params("SELECT " + std::string(kMeteredColumns) +
-                         ", budget_subject(m.profile, m.key, m.metadata) AS subject"
+                         ", budget_subject(m.profile, m.key, m.metadata) AS subject,"
+                         " CASE WHEN s.on_expiry = 'kill'"
+                         "   THEN (extract(epoch FROM s.expires_at) * 1000000)::bigint END AS ends"
                          " FROM metered_sandbox m LEFT JOIN reservation r USING (sandbox)"
+                         " LEFT JOIN sandbox s ON s.id = m.sandbox"
                          " WHERE m.tenant = $1 AND m.state <> 'closed' AND r.sandbox IS NULL",
                      tenant);
   for (const auto& row : rows) {
     const auto rate = rate_now(row, prices, at);
     if (!rate) continue;
-    insert_reservation(tx, {.sandbox = row["sandbox"].as<std::string>(),
-                            .tenant = tenant,
-                            .currency = rate->currency,
-                            .charge_per_hour = rate->amount,
-                            .covered_until = at + lasts(Decimal(), rate->amount),
-                            .ends_at = at + kUnknownEnd,
-                            .subject = budget_subject_from(Json::parse(row["subject"].c_str()))});
+    const auto ends = row["ends"];
+    insert_reservation(
+        tx, {.sandbox = row["sandbox"].as<std::string>(),
+             .tenant = tenant,
+             .currency = rate->currency,
+             .charge_per_hour = rate->amount,
+             .covered_until = at + lasts(Decimal(), rate->amount),
+             .ends_at = ends.is_null() ? at + kUnknownEnd : from_micros(ends.as<int64_t>()),
+             .subject = budget_subject_from(Json::parse(row["subject"].c_str()))});
   }
 }
 

@@ -125,7 +125,8 @@ Json stored_settings(pqxx::work& tx, const std::string& tenant, const std::strin
   return nullptr;
 }
 
-Budget put_in(pqxx::work& tx, const Budget& budget, Counted counted, const ChangeTrail& trail) {
+Budget put_in(pqxx::work& tx, Budgets& enforced, const Budget& budget, Counted counted,
+              const ChangeTrail& trail) {
   check_tenant(tx, TenantId{budget.tenant});
   // Nothing is booked under this lock: the count and the bookings since then are complete.
   const Time now = hold_publishing(tx);
@@ -141,7 +142,10 @@ Budget put_in(pqxx::work& tx, const Budget& budget, Counted counted, const Chang
   take_back(tx, budgets, named(budgets, budget.name));
   tell_thresholds(tx, budgets);
   update_budgets(tx, budgets);
-  const Budget set = named(budgets, budget.name);
+  // Before anything else may begin with the money that what runs will need. What has to stop is
+  // found again by whoever hears of the change.
+  enforced.extend_tenant(tx, budget.tenant);
+  const Budget set = named(lock_budgets(tx, {budget.tenant}, now), budget.name);
   if (trail) trail(tx, before, settings_of(set));
   tx.exec_params("SELECT pg_notify($1, $2)", kBudgetsChannel, budget.tenant);
   return set;
@@ -158,8 +162,8 @@ Task<Budget> BudgetStore::put(Budget budget, ChangeTrail trail) {
     return count_spent(tx, budget, through);
   };
   const Counted counted = co_await database_.report(kBudgetPatience, std::move(count));
-  auto work = [budget, counted, trail](pqxx::work& tx) {
-    return put_in(tx, budget, counted, trail);
+  auto work = [this, budget, counted, trail](pqxx::work& tx) {
+    return put_in(tx, budgets_, budget, counted, trail);
   };
   co_return co_await database_.run_within(kBudgetPatience, std::move(work));
 }

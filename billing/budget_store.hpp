@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "billing/budget.hpp"
+#include "billing/budgets.hpp"
 #include "billing/change_trail.hpp"
 #include "gateway/core/database.hpp"
 
@@ -14,12 +15,13 @@ inline constexpr const char* kBudgetsChannel = "budgets";  // NOTIFY; payload: t
 // unknown tenant; every change calls its `trail`.
 class BudgetStore {
  public:
-  explicit BudgetStore(Database& database) : database_(database) {}
+  BudgetStore(Database& database, Budgets& budgets) : database_(database), budgets_(budgets) {}
 
   // Creates or replaces a budget, effective at once even when it is lower than what is spent. Usage
-  // booked earlier in its window counts. Reservations that no longer fit are reduced, those that
-  // last longest first. Throws Error(invalid) for an unknown time zone. kBudgetsChannel tells the
-  // replicas, so that enforcement does not wait for the next round.
+  // booked earlier in its window counts, and money is set aside for what runs. Reservations that no
+  // longer fit are reduced, those that last longest first. Throws Error(invalid) for an unknown
+  // time zone. kBudgetsChannel tells the replicas, so that enforcement does not wait for the next
+  // round.
   Task<Budget> put(Budget budget, ChangeTrail trail = {});
   Task<std::vector<Budget>> list(TenantId tenant);  // by name, windows up to date
   // Throws Error(not_found).
@@ -31,6 +33,7 @@ class BudgetStore {
 
  private:
   Database& database_;
+  Budgets& budgets_;
 };
 
 }  // namespace sandgate

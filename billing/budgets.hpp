@@ -57,14 +57,14 @@ class Budgets {
   // had a budget. To be called at least every 30 seconds. Returns the sandboxes to stop because no
   // money is left, in every call until they have stopped. Logs and skips a tenant that fails.
   Task<std::vector<Halt>> extend(Database& database);
+  // extend() for one tenant, within the caller's transaction.
+  std::vector<Halt> extend_tenant(pqxx::work& tx, const std::string& tenant);
 
  private:
   // Holds price publication off. Must precede row locks, because callers of hold_publishing() lock
   // in that order.
   PriceBooks::Held hold(pqxx::work& tx);
 
-  // extend() for one tenant (budget_cover.cpp).
-  std::vector<Halt> extend_tenant(pqxx::work& tx, const std::string& tenant);
   // Opens empty reservations for the tenant's metered sandboxes that have none.
   static void adopt_uncovered(pqxx::work& tx, const std::string& tenant,
                               const PriceSnapshot& prices, Time at);

@@ -78,6 +78,8 @@ Task<http::Response> BudgetHandlers::put(http::Request& request) {
   if (profile && !is_name(*profile))
     throw Error::invalid("/applies_to/profile", "must be the name of a profile, without a version");
   const ChangeTrail trail = trail_of(request, tenant, "budget.set", wanted.name);
+  // A budget counts what is booked.
+  co_await usage_.refresh(tenant);
   const Budget budget = co_await budgets_.put(wanted, trail);
   co_return http::Response::json(200, to_json(budget));
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include "billing/budget_store.hpp"
+#include "billing/usage_reader.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::api {
@@ -8,7 +9,7 @@ namespace sandgate::api {
 // budgets.
 class BudgetHandlers {
  public:
-  explicit BudgetHandlers(BudgetStore& budgets) : budgets_(budgets) {}
+  BudgetHandlers(BudgetStore& budgets, UsageReader& usage) : budgets_(budgets), usage_(usage) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> list(http::Request& request);
@@ -18,6 +19,7 @@ class BudgetHandlers {
 
  private:
   BudgetStore& budgets_;
+  UsageReader& usage_;
 };
 
 }  // namespace sandgate::api

@@ -28,8 +28,8 @@ struct Accounting {
   PriceBooks prices;
   Meter meter;
   UsageReader usage;
-  BudgetStore budget_rows;
   Budgets budgets;
+  BudgetStore budget_rows;
   Invoices invoices;
   ExportStore export_rows;
   ExportRunner exports;

@@ -62,7 +62,7 @@ Api::Api(Foundation& foundation, Registry& registry, Accounting& accounting, Bac
       deployments_(backends.rows, deployment_rules(backends)),
       prices_(accounting.prices, foundation.database),
       usage_(foundation.database, accounting.usage),
-      budgets_(accounting.budget_rows),
+      budgets_(accounting.budget_rows, accounting.usage),
       exports_(accounting.export_rows),
       ledger_(foundation.database, accounting.usage),
       invoices_(accounting.invoices, accounting.usage),

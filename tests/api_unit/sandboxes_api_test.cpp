@@ -94,7 +94,7 @@ TEST_F(SandboxesApiTest, ForksCountAgainstTheBudgetOfTheirKey) {
   run(world.replica.prices.load());
   const SandboxRecord box = create(std::nullopt, kClosed);
   const std::string hour = world.sql("SELECT charge_per_hour FROM sandbox");
-  BudgetStore rows{world.replica.database};
+  BudgetStore rows{world.replica.database, budgets};
   run(rows.put(budget_from(
       parse_json(
           R"({"amount":"0.001","currency":"USD","window":"total","applies_to":{"key":"ky000000000000000000000000"}})"),

@@ -82,7 +82,7 @@ void print_quantiles(const char* name, std::vector<int64_t> micros) {
 void measure_reservation(test::TestDatabase& database, PriceBooks& books, bool with_budget) {
   const TenantId tenant = TenantId::make();
   Budgets budgets(books);
-  BudgetStore store(*database);
+  BudgetStore store(*database, budgets);
   test::run(database->run([&](pqxx::work& tx) {
     tx.exec_params("INSERT INTO tenant (id, name) VALUES ($1, 'bench')", tenant.value);
   }));

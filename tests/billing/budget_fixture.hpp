@@ -55,8 +55,8 @@ class BudgetFixture : public BillingFixture {
     settle(id);
   }
 
-  BudgetStore store{*database};
   Budgets budgets{books, &clock};
+  BudgetStore store{*database, budgets};
 };
 
 }  // namespace sandgate::test

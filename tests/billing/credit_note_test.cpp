@@ -42,7 +42,8 @@ class CreditNoteTest : public test::BillingFixture {
   }
 
   Invoices invoices{*database};
-  BudgetStore budgets{*database};
+  Budgets enforced{books};
+  BudgetStore budgets{*database, enforced};
 };
 
 TEST_F(CreditNoteTest, TakesBackAndLeavesTheInvoiceAsItWas) {

@@ -60,7 +60,8 @@ class InvoiceTest : public test::BillingFixture {
   }
 
   Invoices invoices{*database};
-  BudgetStore budgets{*database};
+  Budgets enforced{books};
+  BudgetStore budgets{*database, enforced};
 };
 
 TEST_F(InvoiceTest, RoundsOncePerLineHalfToEven) {

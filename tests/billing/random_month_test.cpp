@@ -150,7 +150,8 @@ TEST_F(RandomMonth, IsRecomputedToTheLastDigit) {
   run(database->run([&](pqxx::work& tx) {
     tx.exec_params("INSERT INTO tenant (id, name) VALUES ($1, 'second')", second.value);
   }));
-  BudgetStore budgets(*database);
+  Budgets enforced(books);
+  BudgetStore budgets(*database, enforced);
   for (const char* scope : {R"({"profile":"node"})", R"({"metadata":{"run":"3"}})"})
     run(budgets.put(budget_from(
         parse_json(R"({"amount":"900000","currency":"USD","window":"total","applies_to":)" +
