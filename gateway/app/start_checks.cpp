@@ -63,7 +63,17 @@ void check_home(const Config& config, const SystemAccount& account, Problems& pr
 
 void check_master_key(const Config& config, Problems& problems) {
   const std::string path = config.master_key_file();
-  if (!config.master_key.empty() || !fs::exists(fs::symlink_status(path))) return;
+  if (!config.master_key.empty()) return;
+  if (!fs::exists(fs::symlink_status(path))) {
+    // A first start makes the key before the database.
+    if (config.database.url.empty() && fs::exists(config.postgres_data()))
+      problems.add("/master_key",
+                   path +
+                       " is gone, and with it what it sealed in the database: bring it back "
+                       "from a copy, or set SANDGATE_MASTER_KEY (64 new hex digits give up the "
+                       "credentials and secrets stored so far)");
+    return;
+  }
   std::string hex;
   if (fs::is_regular_file(path)) std::ifstream(path) >> hex;
   const auto bytes = from_hex(hex);

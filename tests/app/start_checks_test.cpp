@@ -91,6 +91,16 @@ TEST_F(StartChecks, AMasterKeyThatIsNone) {
   EXPECT_EQ(paths(), Paths());
 }
 
+TEST_F(StartChecks, AMasterKeyThatIsGoneWhileItsDatabaseIsThere) {
+  const std::string home = directory.path() + "/home";
+  std::filesystem::create_directories(home);
+  EXPECT_EQ(paths(), Paths()) << "of a first start";
+  std::filesystem::create_directories(home + "/postgres/data");
+  EXPECT_EQ(paths(), Paths{"/master_key"});
+  set("master_key", std::string(64, 'a'));
+  EXPECT_EQ(paths(), Paths());
+}
+
 TEST_F(StartChecks, APortThatIsTaken) {
   asio::io_context loop;
   const auto taken = http::bind_listener(loop, "127.0.0.1", 0, {});
