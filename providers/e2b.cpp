@@ -139,21 +139,21 @@ Task<std::unique_ptr<ProcessStream>> E2bProvider::exec(std::string id, Command c
 }
 
 Task<void> E2bProvider::tell(std::string id, std::string method, std::string tag, int64_t pid,
-                             Json body) {
+                             Json body, bool waits) {
   body["process"] = tag.empty() ? Json{{"pid", pid}} : Json{{"tag", tag}};
   RestApi server = co_await envd(id);
   RestCall call{.method = "POST",
                 .path = "/process.Process/" + method,
                 .json = std::move(body),
                 .headers = {{"Connect-Protocol-Version", "1"}}};
-  // The call lasts until the process has read the bytes.
-  call.deadline = std::chrono::milliseconds(0);
+  if (waits) call.deadline = std::chrono::milliseconds(0);
   co_await server.call(std::move(call));
 }
 
 Task<void> E2bProvider::write_stdin(std::string id, std::string process, std::string bytes) {
   Json body = e2b::to_input(bytes, /*pty=*/false);
-  co_await tell(id, "SendInput", process, 0, std::move(body));
+  // The call lasts until the process has read the bytes.
+  co_await tell(id, "SendInput", process, 0, std::move(body), /*waits=*/true);
 }
 
 Task<void> E2bProvider::close_stdin(std::string id, std::string process) {

@@ -59,7 +59,10 @@ class E2bProvider : public ShellProvider {
   // Returns a client for a sandbox's envd. Throws Error(not_found) if the sandbox does not exist.
   Task<RestApi> envd(std::string id);
   // Calls envd about the process with that tag or, if `tag` is empty, that pid.
-  Task<void> tell(std::string id, std::string method, std::string tag, int64_t pid, Json body);
+  // Calls a method of the sandbox about a process, which `tag` names or else `pid`. Without
+  // `waits` the answer must come in the time of other calls.
+  Task<void> tell(std::string id, std::string method, std::string tag, int64_t pid, Json body,
+                  bool waits = false);
   Task<Ran> run(std::string id, std::string line) override;
 
  private:

@@ -60,7 +60,8 @@ Task<std::optional<ProcessEvent>> E2bProcess::next() {
 Task<void> E2bProcess::write_stdin(std::string bytes) {
   for (size_t at = 0; at < bytes.size(); at += kStdinPiece) {
     Json body = e2b::to_input(bytes.substr(at, kStdinPiece), command_.pty.has_value());
-    co_await e2b_.tell(sandbox_, "SendInput", command_.process_id, pid_, std::move(body));
+    co_await e2b_.tell(sandbox_, "SendInput", command_.process_id, pid_, std::move(body),
+                       /*waits=*/true);
   }
 }
 
