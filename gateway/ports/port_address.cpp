@@ -18,19 +18,6 @@ std::string_view without_port(std::string_view host) {
   return colon == std::string_view::npos || host.ends_with(']') ? host : host.substr(0, colon);
 }
 
-// The part of the host before the domain; empty when the host is not below it.
-std::string_view label_of(const http::Request& request, std::string_view domain) {
-  if (domain.empty()) return {};
-  std::string_view host = without_port(request.headers.find("Host").value_or(""));
-  if (host.ends_with('.')) host.remove_suffix(1);  // absolute form of the same name
-  const std::string_view below = without_port(domain);
-  if (host.size() <= below.size() + 1) return {};
-  const std::string_view end = host.substr(host.size() - below.size());
-  if (!http::equal_ignoring_case(end, below) || host[host.size() - below.size() - 1] != '.')
-    return {};
-  return host.substr(0, host.size() - below.size() - 1);
-}
-
 std::optional<uint16_t> number_of(std::string_view text) {
   uint16_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -54,8 +41,20 @@ std::optional<PortAddress> named(std::string_view id, std::string_view port) {
 
 }  // namespace
 
+std::string_view label_below(const http::Request& request, std::string_view domain) {
+  if (domain.empty()) return {};
+  std::string_view host = without_port(request.headers.find("Host").value_or(""));
+  if (host.ends_with('.')) host.remove_suffix(1);  // absolute form of the same name
+  const std::string_view below = without_port(domain);
+  if (host.size() <= below.size() + 1) return {};
+  const std::string_view end = host.substr(host.size() - below.size());
+  if (!http::equal_ignoring_case(end, below) || host[host.size() - below.size() - 1] != '.')
+    return {};
+  return host.substr(0, host.size() - below.size() - 1);
+}
+
 bool is_for_port(const http::Request& request, std::string_view domain) {
-  return request.target.starts_with(kPathForm) || !label_of(request, domain).empty() ||
+  return request.target.starts_with(kPathForm) || !label_below(request, domain).empty() ||
          (!request.target.starts_with('/') && request.target != "*" &&
           http::split_target(request.target).path.starts_with(kPathForm));
 }
@@ -63,7 +62,7 @@ bool is_for_port(const http::Request& request, std::string_view domain) {
 std::optional<PortAddress> port_address(const http::Request& request, std::string_view domain) {
   const http::Target target = http::split_target(request.target);
   std::optional<PortAddress> address;
-  if (const std::string_view label = label_of(request, domain); !label.empty()) {
+  if (const std::string_view label = label_below(request, domain); !label.empty()) {
     const size_t dash = label.find('-');
     if (dash == std::string_view::npos) return std::nullopt;
     address = named(label.substr(dash + 1), label.substr(0, dash));

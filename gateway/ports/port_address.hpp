@@ -19,6 +19,9 @@ struct PortAddress {
   std::string_view query;  // without '?'
 };
 
+// The part of the request's Host before `domain`, which may include a port; empty when the host is
+// not below it.
+std::string_view label_below(const http::Request& request, std::string_view domain);
 // Whether the request is for a port: its path begins with "/p/", or its Host is below `domain`,
 // which may include a port; empty: only paths count.
 bool is_for_port(const http::Request& request, std::string_view domain);

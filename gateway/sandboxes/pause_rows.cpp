@@ -10,6 +10,10 @@ constexpr char kPutOff[] =
     " stop_attempts = stop_attempts + 1,"
     " lease_until = now() + make_interval(secs => least(60, power(2, least(stop_attempts, 6))))";
 
+constexpr char kOnExpiryRestored[] =
+    " on_expiry = CASE WHEN kill_once_resumed THEN 'kill' ELSE on_expiry END,"
+    " kill_once_resumed = false";
+
 std::optional<SandboxRecord> only(const pqxx::result& rows) {
   if (rows.empty()) return std::nullopt;
   return from_row(rows.front());
@@ -24,13 +28,15 @@ std::vector<SandboxRecord> every(const pqxx::result& rows) {
 }  // namespace
 
 std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Keeps wish,
-                                         std::chrono::milliseconds lease) {
+                                         std::chrono::milliseconds lease, bool waits) {
   static const std::string kSql =
       "UPDATE sandbox SET state = 'pausing', kept = $2, stop_attempts = 0,"
+      " kill_once_resumed = $4 AND on_expiry = 'kill',"
+      " on_expiry = CASE WHEN $4 THEN 'pause' ELSE on_expiry END,"
       " lease_until = now() + make_interval(secs => $3 / 1000.0)"
       " WHERE id = $1 AND state = 'running' RETURNING " +
       columns();
-  return only(run_prepared(tx, kSql, id.value, std::string(to_string(wish)), lease.count()));
+  return only(run_prepared(tx, kSql, id.value, std::string(to_string(wish)), lease.count(), waits));
 }
 
 std::optional<SandboxRecord> set_paused(pqxx::work& tx, const SandboxId& id, Keeps kept) {
@@ -55,9 +61,9 @@ std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id) {
   static const std::string kSql =
       "UPDATE sandbox SET state = 'running', kept = NULL, last_active_at = now(),"
       " stop_attempts = 0,"
-      " expires_at = CASE WHEN expires_at <= now() AND on_expiry = 'pause'"
-      "   THEN now() + make_interval(secs => ttl_seconds) ELSE expires_at END"
-      " WHERE id = $1 AND state = 'resuming' RETURNING " +
+      " expires_at = CASE WHEN kill_once_resumed OR (expires_at <= now() AND on_expiry = 'pause')"
+      "   THEN now() + make_interval(secs => ttl_seconds) ELSE expires_at END," +
+      std::string(kOnExpiryRestored) + " WHERE id = $1 AND state = 'resuming' RETURNING " +
       columns();
   return only(run_prepared(tx, kSql, id.value));
 }
@@ -65,7 +71,10 @@ std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id) {
 std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id) {
   static const std::string kSql =
       "UPDATE sandbox SET state = CASE state WHEN 'pausing' THEN 'running' ELSE 'paused' END,"
-      " kept = CASE state WHEN 'pausing' THEN NULL ELSE kept END," +
+      " kept = CASE state WHEN 'pausing' THEN NULL ELSE kept END,"
+      " on_expiry = CASE WHEN state = 'pausing' AND kill_once_resumed THEN 'kill'"
+      "   ELSE on_expiry END,"
+      " kill_once_resumed = kill_once_resumed AND state = 'resuming'," +
       std::string(kPutOff) + " WHERE id = $1 AND state IN ('pausing', 'resuming') RETURNING " +
       columns();
   return only(run_prepared(tx, kSql, id.value));
@@ -73,11 +82,11 @@ std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id) {
 
 bool set_back_in_use(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
                      std::chrono::milliseconds ahead) {
-  const std::string sql =
-      "UPDATE sandbox SET state = 'running', kept = NULL, stop_attempts = 0,"
-      " last_active_at = CASE WHEN $3 THEN now() ELSE last_active_at END"
-      " WHERE id = $2 AND state = 'pausing' AND ($3 OR NOT (" +
-      condition + "))";
+  const std::string sql = "UPDATE sandbox SET state = 'running', kept = NULL, stop_attempts = 0," +
+                          std::string(kOnExpiryRestored) +
+                          ", last_active_at = CASE WHEN $3 THEN now() ELSE last_active_at END"
+                          " WHERE id = $2 AND state = 'pausing' AND ($3 OR NOT (" +
+                          condition + "))";
   return run_prepared(tx, sql, ahead.count(), id.value, used).affected_rows() == 1;
 }
 

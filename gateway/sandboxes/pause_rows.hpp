@@ -4,15 +4,17 @@
 // SQL statements of pausing and resuming; the rules of store.hpp apply.
 namespace sandgate::sandbox_rows {
 
-// running -> pausing; `wish` is the state to keep.
+// running -> pausing; `wish` is the state to keep. `waits`: on_expiry is `pause` until the sandbox
+// runs again, so that it outlives its TTL while it is paused.
 std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Keeps wish,
-                                         std::chrono::milliseconds lease);
+                                         std::chrono::milliseconds lease, bool waits = false);
 // pausing -> paused; `kept` is the state that was kept.
 std::optional<SandboxRecord> set_paused(pqxx::work& tx, const SandboxId& id, Keeps kept);
 // paused -> resuming.
 std::optional<SandboxRecord> set_resuming(pqxx::work& tx, const SandboxId& id,
                                           std::chrono::milliseconds lease);
-// resuming -> running. If the TTL is over and on_expiry is pause, the TTL starts again.
+// resuming -> running. The TTL starts again if it is over and on_expiry is pause, and always after
+// a pause that waits, whose end restores on_expiry.
 std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id);
 // pausing -> running, resuming -> paused, after a refusal by the backend. pause_where() does not
 // take the row for 1 s then, doubling to 60 s.

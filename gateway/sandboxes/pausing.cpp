@@ -73,7 +73,7 @@ void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {
   parts_.spend.adjust(tx, record, {});
 }
 
-Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {
+Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish, bool waits) {
   for (int tries = kPauseTries;; --tries) {
     const SandboxRecord record = co_await lifecycle_.settled(tenant, id);
     if (record.state == SandboxState::paused) co_return record;
@@ -82,7 +82,9 @@ Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish) {
     const auto deployment = lifecycle_.deployment_of(record);
     check_can(deployment->descriptor, Verb::pause,
               "the sandbox's backend cannot pause: " + record.provider);
-    auto work = [this, record, wish]() -> Task<MaybeRecord> { return begin_pause(record, wish); };
+    auto work = [this, record, wish, waits]() -> Task<MaybeRecord> {
+      return begin_pause(record, wish, waits);
+    };
     const auto paused = co_await uncancelled(std::move(work));
     if (paused) co_return *paused;
   }
@@ -104,10 +106,10 @@ Task<Pausing::MaybeRecord> Pausing::set_out(SandboxId id, SandboxState state, Ch
   co_return *record;
 }
 
-Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxRecord running, Keeps wish) {
+Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxRecord running, Keeps wish, bool waits) {
   const SandboxId id = running.id;
-  auto write = [id, wish](pqxx::work& tx) {
-    return sandbox_rows::set_pausing(tx, id, wish, kPauseLease);
+  auto write = [id, wish, waits](pqxx::work& tx) {
+    return sandbox_rows::set_pausing(tx, id, wish, kPauseLease, waits);
   };
   // Use that begins from here on waits for the row instead of being frozen midway.
   auto held = lifecycle_.settling().hold(id);

@@ -10,10 +10,11 @@ class Pausing {
   explicit Pausing(Lifecycle& lifecycle) : lifecycle_(lifecycle), parts_(lifecycle.parts()) {}
 
   // Sets the sandbox to `paused`; `wish` is the state to keep, `kept` of the result what was kept.
-  // A paused sandbox is returned as it is. Throws not_found, conflict, unsupported, and unavailable
-  // or timeout when the backend did not answer; then the row stays `pausing` and the reaper
-  // retries.
-  Task<SandboxRecord> pause(TenantId tenant, SandboxId id, Keeps wish);
+  // `waits`: it outlives its TTL while paused, as with on_expiry `pause`; being resumed gives it
+  // its TTL anew. A paused sandbox is returned as it is. Throws not_found, conflict, unsupported,
+  // and unavailable or timeout when the backend did not answer; then the row stays `pausing` and
+  // the reaper retries.
+  Task<SandboxRecord> pause(TenantId tenant, SandboxId id, Keeps wish, bool waits = false);
   // Sets the sandbox to `running`; `kept` of the result is what had survived. Waits for a pause or
   // snapshot under way. Throws as pause(), and budget_exceeded.
   Task<SandboxRecord> resume(TenantId tenant, SandboxId id);
@@ -28,7 +29,7 @@ class Pausing {
   // Writes the intention `state`, pausing or resuming; empty when another writer was first.
   Task<MaybeRecord> set_out(SandboxId id, SandboxState state, Change change);
   // Reads the backend's counters in parallel with writing the intention.
-  Task<MaybeRecord> begin_pause(SandboxRecord running, Keeps wish);
+  Task<MaybeRecord> begin_pause(SandboxRecord running, Keeps wish, bool waits);
   Task<SandboxRecord> begin_resume(SandboxRecord paused);
   Task<SandboxRecord> carry_out_pause(SandboxRecord record,
                                       std::optional<Meter::Measured> counters);

@@ -54,6 +54,7 @@ struct SandboxRecord {
   int64_t ttl_seconds = 0;
   int64_t max_ttl_seconds = 0;
   EndAction on_expiry = EndAction::kill;
+  bool kill_once_resumed = false;  // on_expiry is `pause` only until the sandbox runs again
   int64_t idle_timeout_seconds = 0;  // 0: none
   EndAction on_idle = EndAction::kill;
   bool auto_resume = false;

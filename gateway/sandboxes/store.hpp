@@ -63,10 +63,12 @@ struct Filter {
   std::string profile, deployment;  // empty: any
   std::optional<int64_t> profile_version;
   std::map<std::string, std::string> metadata;  // all have to match
+  std::optional<Time> created_after;
+  bool oldest_first = false;
   std::optional<std::pair<Time, std::string>> after;  // created_at and id of the last one seen
   int64_t rows = 50;
 };
-// Newest first.
+// Newest first unless the filter says otherwise.
 std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter);
 
 // The decision with its attempts and choice, as the API shows it; empty when unknown.

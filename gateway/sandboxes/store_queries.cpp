@@ -41,6 +41,15 @@ class Fields {
   int next_ = 0;
 };
 
+Resources resources_from(Fields& fields) {
+  Resources resources;
+  resources.milli_vcpu = fields.number();
+  resources.memory_mib = fields.number();
+  resources.disk_gib = fields.number();
+  resources.processes = fields.number();
+  return resources;
+}
+
 }  // namespace
 
 std::string columns() {
@@ -49,7 +58,8 @@ std::string columns() {
          " region, isolation, persistence, milli_vcpu, memory_mib, disk_gib, processes, metadata,"
          " trim_scale(charge_per_hour), currency, " +
          micros("created_at") + ", " + micros("expires_at") + ", " + micros("ended_at") +
-         ", ttl_seconds, max_ttl_seconds, on_expiry, idle_timeout_seconds, on_idle, auto_resume,"
+         ", ttl_seconds, max_ttl_seconds, on_expiry, kill_once_resumed, idle_timeout_seconds, "
+         "on_idle, auto_resume,"
          " failure_code, failure_detail, array_to_json(planned), kept,"
          " array_to_json(other_currencies), sandbox.xmin::text::bigint";
 }
@@ -70,10 +80,7 @@ SandboxRecord from_row(const pqxx::row& row) {
   record.region = fields.text();
   record.isolation = isolation_from(fields.text()).value();
   record.persistence = persistence_from(fields.text()).value();
-  record.resources.milli_vcpu = fields.number();
-  record.resources.memory_mib = fields.number();
-  record.resources.disk_gib = fields.number();
-  record.resources.processes = fields.number();
+  record.resources = resources_from(fields);
   record.metadata = Json::parse(fields.text()).get<std::map<std::string, std::string>>();
   record.charge_per_hour = fields.maybe_text();
   record.currency = fields.text();
@@ -83,6 +90,7 @@ SandboxRecord from_row(const pqxx::row& row) {
   record.ttl_seconds = fields.number();
   record.max_ttl_seconds = fields.number();
   record.on_expiry = end_action_from(fields.text());
+  record.kill_once_resumed = fields.boolean();
   record.idle_timeout_seconds = fields.number();
   record.on_idle = end_action_from(fields.text());
   record.auto_resume = fields.boolean();
@@ -153,11 +161,14 @@ std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter) {
   if (!filter.deployment.empty()) sql += " AND deployment = " + tx.quote(filter.deployment);
   if (!filter.metadata.empty())
     sql += " AND metadata @> " + tx.quote(Json(filter.metadata).dump()) + "::jsonb";
+  // Text keeps the microseconds, which a double would lose.
+  const auto moment = [&](Time at) { return tx.quote(to_rfc3339(at)) + "::timestamptz"; };
+  if (filter.created_after) sql += " AND created_at > " + moment(*filter.created_after);
   if (filter.after)
-    // Text keeps the microseconds, which a double would lose.
-    sql += " AND (created_at, id) < (" + tx.quote(to_rfc3339(filter.after->first)) +
-           "::timestamptz, " + tx.quote(filter.after->second) + ")";
-  sql += " ORDER BY created_at DESC, id DESC LIMIT " + std::to_string(filter.rows);
+    sql += std::string(" AND (created_at, id) ") + (filter.oldest_first ? ">" : "<") + " (" +
+           moment(filter.after->first) + ", " + tx.quote(filter.after->second) + ")";
+  const std::string way = filter.oldest_first ? "ASC" : "DESC";
+  sql += " ORDER BY created_at " + way + ", id " + way + " LIMIT " + std::to_string(filter.rows);
   return all(tx.exec(sql));
 }
 

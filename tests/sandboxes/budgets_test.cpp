@@ -2,9 +2,9 @@
 
 #include "billing/budget_store.hpp"
 #include "billing/price_rows.hpp"
+#include "gateway/core/for_each.hpp"
 #include "gateway/sandboxes/budget_enforcer.hpp"
 #include "gateway/sandboxes/budget_guard.hpp"
-#include "gateway/sandboxes/for_each.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 #include "tests/sandboxes/world.hpp"
@@ -38,7 +38,7 @@ struct PayingReplica : test::Replica {
   }
 
   Budgets budgets{prices};
-  BudgetStore rows{database};
+  BudgetStore rows{database, budgets};
   BudgetGuard guard{budgets, clock};
   Lifecycle lifecycle{parts(guard)};  // instead of the one that asks for no money
 };
@@ -114,7 +114,7 @@ TEST(SandboxBudgets, WhatIsChargedInAnotherCurrencyIsRefusedUnderABudgetAndNamed
   replica.put(world.tenant, R"({"amount":"9","currency":"USD","window":"total"})");
   EXPECT_EQ(refusal(replica, world),
             "budget 'main' is in USD and could not limit what is charged in EUR");
-  EXPECT_EQ(world.sql("SELECT count(*) FROM reservation"), "0");
+  EXPECT_EQ(world.sql("SELECT string_agg(sandbox, ' ') FROM reservation"), box.id.value);
 }
 
 TEST(SandboxBudgets, ARiseThatIsPublishedAlreadyIsSetAsideFor) {
@@ -203,6 +203,46 @@ TEST(SandboxBudgets, WhatWaitsPausedIsReservedForHoweverItIsExtended) {
   EXPECT_TRUE(before.ends_with(",t)")) << before;
   EXPECT_EQ(run(replica.lifecycle.extend(world.tenant, box.id, 7200)).ttl_seconds, 7200);
   EXPECT_EQ(reserved(), before);
+}
+
+TEST(SandboxBudgets, WhatIsToWaitPausedIsReservedForAndForItsTimeOnceResumed) {
+  test::World world;
+  PayingReplica replica(world);
+  replica.put(world.tenant, R"({"amount":"100","currency":"USD","window":"total"})");
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  const auto held = [&] { return world.sql("SELECT held FROM reservation"); };
+  const auto lasts = [&](const std::string& time) {
+    return world.sql("SELECT abs(extract(epoch FROM ends_at - now() - interval '" + time +
+                     "')) < 5 FROM reservation");
+  };
+  const std::string at_first = held();
+  Pausing pausing(replica.lifecycle);
+  run(pausing.pause(world.tenant, box.id, Keeps::disk, /*waits=*/true));
+  EXPECT_EQ(lasts("365 days"), "t");
+  EXPECT_NE(held(), at_first);
+  const SandboxRecord resumed = run(pausing.resume(world.tenant, box.id));
+  EXPECT_EQ(lasts(std::to_string(resumed.ttl_seconds) + " seconds"), "t");
+  run(replica.lifecycle.kill(world.tenant, box.id));
+  EXPECT_EQ(world.sql("SELECT count(*) FROM reservation"), "0");
+}
+
+// Before the budget is answered: what begins next may not spend what runs will need.
+TEST(SandboxBudgets, AFirstBudgetSetsAsideForWhatRuns) {
+  test::World world;
+  PayingReplica replica(world);
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  const Budget set =
+      run(replica.rows.put(budget_from(parse_json(R"({"amount":"0.5","currency":"USD",
+        "window":"total","on_exceeded":"deny"})"),
+                                       world.tenant, "main")));
+  EXPECT_GT(set.reserved, Decimal());
+  EXPECT_EQ(world.sql("SELECT trim_scale(held)::text FROM reservation"), set.reserved.to_string());
+  EXPECT_EQ(world.sql("SELECT r.ends_at = s.expires_at FROM reservation r JOIN sandbox s ON"
+                      " s.id = r.sandbox"),
+            "t");
+  EXPECT_NE(refusal(replica, world), "");
+  run(replica.lifecycle.kill(world.tenant, box.id));
+  EXPECT_EQ(world.sql("SELECT reserved = 0 FROM budget"), "t");
 }
 
 TEST(SandboxBudgets, ALoweredBudgetEndsWhatRunsAtOnce) {

@@ -14,6 +14,9 @@ class PausingWorld : public testing::Test {
   SandboxRecord pause(const SandboxRecord& box, Keeps wish = Keeps::memory) {
     return run(pausing.pause(world.tenant, box.id, wish));
   }
+  SandboxRecord pause_to_wait(const SandboxRecord& box) {
+    return run(pausing.pause(world.tenant, box.id, Keeps::memory, /*waits=*/true));
+  }
   SandboxRecord resume(const SandboxRecord& box) {
     return run(pausing.resume(world.tenant, box.id));
   }

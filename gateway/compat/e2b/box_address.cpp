@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "gateway/http/token.hpp"
 #include "gateway/ports/port_address.hpp"
 
 namespace sandgate::compat::e2b {
@@ -11,6 +12,10 @@ std::optional<BoxAddress> address_by_host(const http::Request& request, std::str
   const auto address = ports::port_address(request, domain);
   if (!address || !address->prefix.empty()) return std::nullopt;
   return BoxAddress{address->sandbox, address->port};
+}
+
+bool is_control_host(const http::Request& request, std::string_view domain) {
+  return http::equal_ignoring_case(ports::label_below(request, domain), "api");
 }
 
 std::optional<BoxAddress> box_address(const http::Request& request, std::string_view domain) {

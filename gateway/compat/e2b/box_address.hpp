@@ -20,6 +20,9 @@ struct BoxAddress {
 
 // Parses the host "<port>-<id>.<domain>"; empty if it is malformed or not below the domain.
 std::optional<BoxAddress> address_by_host(const http::Request& request, std::string_view domain);
+// Whether the host is "api.<domain>", where clients that know only the domain expect the control
+// plane, with paths as if below /e2b.
+bool is_control_host(const http::Request& request, std::string_view domain);
 // Uses the host or else the headers of clients that have one address for all sandboxes.
 std::optional<BoxAddress> box_address(const http::Request& request, std::string_view domain);
 

@@ -1,8 +1,13 @@
 #include "gateway/compat/e2b/control.hpp"
 
+#include "gateway/api/judged.hpp"
 #include "gateway/compat/e2b/sandbox_list.hpp"
 #include "gateway/compat/e2b/sandbox_view.hpp"
+#include "gateway/compat/e2b/way_out.hpp"
 #include "gateway/core/document_reader.hpp"
+#include "gateway/http/admission.hpp"
+#include "gateway/http/problem.hpp"
+#include "gateway/sandboxes/pause_rows.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
@@ -11,6 +16,8 @@ namespace {
 constexpr int64_t kOldTimeout = 15, kTimeout = 300;
 constexpr int64_t kMostSeconds = INT32_MAX;
 constexpr int64_t kMostRefresh = 3600, kLeastRefresh = 15;
+constexpr int64_t kMostForks = 100;
+constexpr std::chrono::seconds kSlack{1};  // by which an end may differ from what was asked for
 
 bool is_new(const http::Request& request) { return request.path.starts_with("/e2b/v2/"); }
 
@@ -105,12 +112,25 @@ Task<http::Response> Control::list(http::Request& request) {
   const ListRequest asked = list_request_from(request);
   auto read = [filter = asked.filter](pqxx::work& tx) { return sandbox_rows::list(tx, filter); };
   const auto rows = co_await parts_.database.run(std::move(read));
-  co_return list_answer(rows, asked.limit, parts_.domain);
+  co_return list_answer(rows, asked, parts_.domain);
+}
+
+// By the create or a later change; empty: neither said anything.
+Task<std::optional<bool>> Control::internet_asked_for(SandboxId sandbox) {
+  auto read = [sandbox](pqxx::work& tx) { return sandbox_rows::wishes_of(tx, sandbox); };
+  auto reading = parts_.database.run(std::move(read));
+  const Json wishes = co_await std::move(reading);
+  const Json network = wishes.value("network", Json::object());
+  const std::string fallback = network.value("default", "");
+  if (fallback.empty()) co_return std::nullopt;
+  co_return fallback == "allow";
 }
 
 Task<http::Response> Control::get(http::Request& request) {
   const SandboxRecord record = co_await shown(request);
   Json document = detail_json(record, parts_.domain);
+  const auto internet = co_await internet_asked_for(record.id);
+  if (internet) document["allowInternetAccess"] = *internet;
   // Without permission to use the sandbox, the token is not shown.
   if (http::allows(request.caller.role, http::Permission::use_sandboxes))
     document["envdAccessToken"] = parts_.tokens.token_of(record.id);
@@ -154,23 +174,30 @@ Task<http::Response> Control::pause(http::Request& request) {
   reader.finish_or_throw();
   const SandboxRecord record = co_await shown(request);
   if (record.state == SandboxState::paused) throw wrong_state(record);
-  http::Request inner = with_body(request, {{"keep", memory ? "memory" : "disk"}});
-  co_await parts_.pausing.pause(inner);
+  auto pausing = parts_.pausing.pause(request.tenant(), record.id,
+                                      memory ? Keeps::memory : Keeps::disk, /*waits=*/true);
+  co_await std::move(pausing);
   co_return http::Response::empty(204);
 }
 
-Task<void> Control::wake(const http::Request& request) {
-  http::Request inner = with_body(request, Json::object());
-  co_await parts_.pausing.resume(inner);
+// The time is set before, so that the resume reserves the money for it. One that does not wait
+// keeps a later end until it runs: it could end in the middle of a slow resume.
+Task<void> Control::wake(const http::Request& request, int64_t seconds) {
+  if (request.caller.suspended) throw http::tenant_is_suspended();
+  const SandboxRecord paused = co_await shown(request);
+  check_time(paused, seconds);
+  co_await extend(request, seconds, /*only_longer=*/!waits_paused(paused));
+  auto resuming = parts_.pausing.resume(request.tenant(), paused.id);
+  const SandboxRecord running = co_await std::move(resuming);
+  const auto off = running.expires_at - parts_.clock.now() - std::chrono::seconds(seconds);
+  if (std::chrono::abs(off) > kSlack) co_await extend(request, seconds, /*only_longer=*/false);
 }
 
 Task<http::Response> Control::resume(http::Request& request) {
   const int64_t seconds = seconds_of(request.json_or_empty(), "timeout", 0, kOldTimeout);
   const SandboxRecord record = co_await shown(request);
   if (record.state == SandboxState::running) throw wrong_state(record);
-  check_time(record, seconds);
-  co_await wake(request);
-  co_await extend(request, seconds, /*only_longer=*/true);
+  co_await wake(request, seconds);
   co_return co_await answer(request, 201);
 }
 
@@ -178,10 +205,76 @@ Task<http::Response> Control::connect(http::Request& request) {
   const int64_t seconds = seconds_of(request.json_or_empty(), "timeout", 0, kTimeout);
   const SandboxRecord record = co_await shown(request);
   const bool runs = record.state == SandboxState::running;
-  check_time(record, seconds);
-  if (!runs) co_await wake(request);
-  co_await extend(request, seconds, /*only_longer=*/true);
+  if (runs)
+    co_await extend(request, seconds, /*only_longer=*/true);
+  else
+    co_await wake(request, seconds);
   co_return co_await answer(request, runs ? 200 : 201);
+}
+
+// Ports and time of a new copy, which is rendered as by create.
+Task<Json> Control::set_up(http::Request request, int64_t seconds, bool public_ports) {
+  if (public_ports) co_await open_every_port(request);
+  co_await extend(request, seconds, /*only_longer=*/false);
+  const SandboxRecord record = co_await shown(request);
+  co_return sandbox_json(record, parts_.tokens.token_of(record.id), parts_.domain);
+}
+
+// A copy that cannot be set up is ended: the client does not learn of it.
+Task<Json> Control::take_over(http::Request request, Json copy, int64_t seconds,
+                              bool public_ports) {
+  if (copy.contains("error")) {
+    const Json problem = copy.at("error");
+    co_return Json{{"error", {{"code", problem.at("status")}, {"message", problem.at("detail")}}}};
+  }
+  const SandboxId id{copy.at("sandbox").at("id").get<std::string>()};
+  request.params["id"] = id.value;
+  const TenantId tenant = request.tenant();
+  auto setting_up = set_up(std::move(request), seconds, public_ports);
+  const auto outcome = co_await attempt(std::move(setting_up));
+  if (const auto* made = std::get_if<Json>(&outcome)) co_return Json{{"sandbox", *made}};
+  auto ending = parts_.lifecycle.kill(tenant, id);
+  co_await attempt(std::move(ending));
+  const Error& error = std::get<Error>(outcome);
+  const Json told{{"code", http::status_of(error.code)}, {"message", error.what()}};
+  co_return Json{{"error", told}};
+}
+
+Task<http::Response> Control::fork(http::Request& request) {
+  const Json body = request.json_or_empty();
+  DocumentReader reader(body);
+  const int64_t seconds = reader.integer("timeout", 1, kMostSeconds).value_or(kTimeout);
+  const int64_t count = reader.integer("count", 1, kMostForks).value_or(1);
+  reader.finish_or_throw();
+  const SandboxRecord source = co_await shown(request);
+  check_time(source, seconds);
+  http::Request inner = with_body(request, {{"count", count}});
+  const http::Response made = co_await parts_.snapshots.fork(inner);
+  const Json copies = Json::parse(std::get<std::string>(made.body)).at("items");
+  const auto every = co_await parts_.ports.find(source.id, ports::kEveryPort);
+  Json results = Json::array();
+  for (const Json& copy : copies) {
+    auto taking_over = take_over(request, copy, seconds, every != nullptr);
+    results.push_back(co_await std::move(taking_over));
+  }
+  co_return http::Response::json(201, results);
+}
+
+// What is left out is as the profile says.
+Task<http::Response> Control::update_network(http::Request& request) {
+  const Json body = request.json();
+  DocumentReader reader(body);
+  if (!body.is_object()) reader.problems().throw_if_any();
+  const auto internet = reader.boolean("allow_internet_access");
+  const Json policy = way_out_from(reader, internet);
+  for (const char* name : {"rules", "egressProxy"})
+    if (!asks_for_nothing(reader.any(name))) reader.problem(name, "is not offered here");
+  reader.finish_or_throw();
+  co_await shown(request);
+  http::Request inner = with_body(request, policy.is_null() ? Json::object() : policy);
+  auto putting = api::judged(parts_.lifecycle, inner, parts_.network.put(inner));
+  co_await std::move(putting);
+  co_return http::Response::empty(204);
 }
 
 // Only a current sample: no history is stored.
@@ -206,7 +299,8 @@ void Control::add_routes(http::Routes& routes) {
     routes.add({.method = method,
                 .pattern = "/e2b" + path,
                 .permission = permission,
-                .body = method == Method::post ? BodyMode::buffered : BodyMode::none,
+                .body = method == Method::post || method == Method::put ? BodyMode::buffered
+                                                                        : BodyMode::none,
                 .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
                 .idempotent_create = creates,
                 .takes_up = creates,
@@ -226,6 +320,8 @@ void Control::add_routes(http::Routes& routes) {
   add(Method::post, one + "/refreshes", use, &Control::refresh);
   add(Method::post, one + "/pause", use, &Control::pause);
   add(Method::post, one + "/resume", use, &Control::resume);
+  add(Method::post, one + "/fork", use, &Control::fork, /*creates=*/true);
+  add(Method::put, one + "/network", use, &Control::update_network);
   add(Method::get, one + "/metrics", read, &Control::metrics);
 }
 

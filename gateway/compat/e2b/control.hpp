@@ -1,11 +1,13 @@
 #pragma once
 #include <string>
 
-#include "gateway/api/pausing.hpp"
+#include "gateway/api/network.hpp"
 #include "gateway/api/sandboxes.hpp"
+#include "gateway/api/snapshots.hpp"
 #include "gateway/compat/e2b/access_token.hpp"
 #include "gateway/compat/e2b/create_request.hpp"
 #include "gateway/ports/port_store.hpp"
+#include "gateway/sandboxes/pausing.hpp"
 
 namespace sandgate::compat::e2b {
 
@@ -18,7 +20,9 @@ class Control {
     Lifecycle& lifecycle;
     ProfileResolver& profiles;
     api::SandboxHandlers& sandboxes;
-    api::PausingHandlers& pausing;
+    Pausing& pausing;
+    api::SnapshotHandlers& snapshots;
+    api::NetworkHandlers& network;
     ports::PortStore& ports;
     const Clock& clock;
     const AccessTokens& tokens;
@@ -36,13 +40,19 @@ class Control {
   Task<http::Response> pause(http::Request& request);
   Task<http::Response> resume(http::Request& request);
   Task<http::Response> connect(http::Request& request);
+  Task<http::Response> fork(http::Request& request);
+  Task<http::Response> update_network(http::Request& request);
   Task<http::Response> metrics(http::Request& request);
 
  private:
   Task<SandboxRecord> shown(const http::Request& request);
+  Task<std::optional<bool>> internet_asked_for(SandboxId sandbox);
   Task<void> open_every_port(const http::Request& request);
-  Task<void> wake(const http::Request& request);
+  Task<void> wake(const http::Request& request, int64_t seconds);
   Task<void> extend(const http::Request& request, int64_t seconds, bool only_longer);
+  // An item of fork's answer. `copy` is one of the v1 API's.
+  Task<Json> take_over(http::Request request, Json copy, int64_t seconds, bool public_ports);
+  Task<Json> set_up(http::Request request, int64_t seconds, bool public_ports);
   Task<http::Response> answer(const http::Request& request, int status);
   Task<std::shared_ptr<const Profile>> profile_for(const http::Request& request,
                                                    CreateRequest& create);

@@ -1,7 +1,9 @@
 #include "gateway/compat/e2b/create_request.hpp"
 
 #include <algorithm>
+#include <set>
 
+#include "gateway/compat/e2b/way_out.hpp"
 #include "gateway/core/document_reader.hpp"
 
 namespace sandgate::compat::e2b {
@@ -11,10 +13,7 @@ constexpr int64_t kMostTimeout = INT32_MAX;
 
 // Members that have no counterpart here. An empty value requests nothing.
 constexpr std::string_view kUnknownHere[] = {"mcp", "iam", "volumeMounts"};
-
-bool asks_for_nothing(const Json* value) {
-  return !value || value->is_null() || (value->is_structured() && value->empty());
-}
+const std::set<std::string, std::less<>> kKnownRules{"allowPublicTraffic", "allowOut", "denyOut"};
 
 // "base", "base:stable" or a snapshot's id.
 void read_template(ObjectReader& reader, CreateRequest& request) {
@@ -22,18 +21,19 @@ void read_template(ObjectReader& reader, CreateRequest& request) {
   std::string name = reader.text("templateID", {.min = 1, .max = 256}).value_or("");
   request.snapshot = SnapshotId::parse(name);
   if (request.snapshot) return;
-  std::replace(name.begin(), name.end(), ':', '@');
-  request.profile = std::move(name);
+  request.profile = profile_reference(std::move(name));
 }
 
 void read_network(ObjectReader& parent, Problems& problems, CreateRequest& request) {
-  const Json* object = parent.object("network");
-  if (!object) return;
-  ObjectReader reader(*object, problems, parent.path_of("network"));
+  const auto internet = parent.boolean("allow_internet_access");
+  const Json nothing = Json::object(), *object = parent.object("network");
+  ObjectReader reader(object ? *object : nothing, problems, parent.path_of("network"));
   request.public_ports = reader.boolean("allowPublicTraffic").value_or(true);
-  for (const auto& [name, value] : object->items())
-    if (name != "allowPublicTraffic" && !asks_for_nothing(reader.any(name)))
-      reader.problem(name, "is the profile's to say: its network has the rules");
+  Json policy = way_out_from(reader, internet);
+  if (!policy.is_null()) request.body["network"] = std::move(policy);
+  for (const auto& [name, value] : (object ? *object : nothing).items())
+    if (!kKnownRules.contains(name) && !asks_for_nothing(reader.any(name)))
+      reader.problem(name, "is not offered here");
 }
 
 void read_life(ObjectReader& reader, Problems& problems, CreateRequest& request, int64_t timeout) {
@@ -50,6 +50,11 @@ void read_life(ObjectReader& reader, Problems& problems, CreateRequest& request,
 
 }  // namespace
 
+std::string profile_reference(std::string name) {
+  std::replace(name.begin(), name.end(), ':', '@');
+  return name;
+}
+
 CreateRequest create_request_from(const Json& body, int64_t default_timeout) {
   DocumentReader reader(body);
   if (!body.is_object()) reader.problems().throw_if_any();
@@ -59,8 +64,6 @@ CreateRequest create_request_from(const Json& body, int64_t default_timeout) {
   read_network(reader, reader.problems(), request);
   // Every sandbox requires a token, so `secure` makes no difference.
   reader.boolean("secure");
-  if (const auto internet = reader.boolean("allow_internet_access"))
-    request.body["network"] = {{"default", *internet ? "allow" : "deny"}};
   if (const Json* metadata = reader.object("metadata")) request.body["metadata"] = *metadata;
   if (const Json* env = reader.object("envVars")) request.body["env"] = *env;
   for (const std::string_view name : kUnknownHere)

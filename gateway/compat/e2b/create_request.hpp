@@ -18,6 +18,9 @@ struct CreateRequest {
   bool public_ports = true;
 };
 
+// "base:stable", a client's name of a template, as a reference to a profile: "base@stable".
+std::string profile_reference(std::string name);
+
 // Throws Error(invalid), with paths in the client's body, for anything that cannot be honoured.
 CreateRequest create_request_from(const Json& body, int64_t default_timeout);
 

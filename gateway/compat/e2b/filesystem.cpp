@@ -19,6 +19,11 @@ std::string path_member(const Json& message, const char* name) {
   return path_from(found->get_ref<const std::string&>());
 }
 
+// A missing path is the home: clients leave out what is empty.
+std::string place_member(const Json& message) {
+  return has_member(message, "path") ? path_member(message, "path") : path_from("");
+}
+
 std::string text_member(const Json& message, const char* name) {
   const auto found = message.find(name);
   return found != message.end() && found->is_string() ? found->get<std::string>() : "";
@@ -49,7 +54,7 @@ Task<OpenSandbox> Filesystem::open(const http::Request& request, Verb verb) {
 }
 
 Task<http::Response> Filesystem::stat(http::Request& request) {
-  const std::string path = path_member(message_of(request), "path");
+  const std::string path = place_member(message_of(request));
   const OpenSandbox box = co_await open(request, Verb::files);
   const FileEntry entry = co_await box.provider->stat(box.backend_id, path);
   co_return entry_answer(entry);
@@ -78,7 +83,7 @@ Task<http::Response> Filesystem::move(http::Request& request) {
 
 Task<http::Response> Filesystem::list(http::Request& request) {
   const Json message = message_of(request);
-  const std::string path = path_member(message, "path");
+  const std::string path = place_member(message);
   const int64_t depth = std::max<int64_t>(1, number_of(message, "depth"));
   if (depth > kMostDepth) throw Error::invalid("/depth", "must be at most 64");
   const OpenSandbox box = co_await open(request, Verb::files);
@@ -106,7 +111,7 @@ Task<http::Response> Filesystem::remove(http::Request& request) {
 
 Task<std::shared_ptr<Filesystem::Watched>> Filesystem::begin_watch(const http::Request& request,
                                                                    const Json& message) {
-  const std::string path = path_member(message, "path");
+  const std::string path = place_member(message);
   const bool recursive = message.value("recursive", Json()) == true;
   if (message.value("includeEntry", Json()) == true)
     throw Error(ErrorCode::unsupported, "events come without entries");

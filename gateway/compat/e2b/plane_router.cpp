@@ -2,19 +2,37 @@
 
 #include "gateway/compat/e2b/box_address.hpp"
 #include "gateway/compat/e2b/wording.hpp"
+#include "gateway/http/target.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
 
-constexpr std::string_view kControl = "/e2b/";
+constexpr std::string_view kControl = "/e2b/", kBelow = "/e2b";
+constexpr uint16_t kCodePort = 49999;  // of the server that the code interpreter's images have
 
-// The answer for a sandbox port that the data plane does not serve.
+// The answer for a sandbox port that the data plane does not serve. Clients show the text of a 404;
+// a 502 they explain with a sandbox whose time is over.
 http::Response not_open(const BoxAddress& address) {
-  const Json told{{"code", 502},
-                  {"message", "The sandbox is running but port is not open"},
+  const bool code = address.port == kCodePort;
+  const int status = code ? 404 : 502;
+  const char* message = code ? "runCode needs the code interpreter's server, which this sandbox "
+                               "does not have: use commands.run"
+                             : "The sandbox is running but port is not open";
+  const Json told{{"code", status},
+                  {"message", message},
                   {"sandboxId", address.sandbox.value},
                   {"port", address.port}};
-  return http::Response::json(502, told);
+  return http::Response::json(status, told);
+}
+
+// Rewrites a request for the control plane's host to one for this one.
+void lead_below(http::Request& request) {
+  const http::Target sent = http::split_target(request.target);
+  std::string target = std::string(kBelow) + std::string(sent.path);
+  if (!sent.query.empty()) target += "?" + std::string(sent.query);
+  request.target = std::move(target);
+  request.path.insert(0, kBelow);
+  request.headers.set("Host", "localhost");
 }
 
 Task<http::Response> reworded(Task<http::Response> answer, Shape shape, std::string sandbox) {
@@ -30,8 +48,12 @@ bool PlaneRouter::is_for_data(const http::Request& request) const {
   return settings_.data_listener;
 }
 
+bool PlaneRouter::is_for_control(const http::Request& request) const {
+  return !settings_.data_listener && is_control_host(request, settings_.domain);
+}
+
 bool PlaneRouter::passes_on(const http::Request& request) const {
-  return !is_for_data(request) && api_.passes_on(request);
+  return !is_for_data(request) && !is_for_control(request) && api_.passes_on(request);
 }
 
 http::Response PlaneRouter::refuse_method(const http::Request& request) {
@@ -40,6 +62,7 @@ http::Response PlaneRouter::refuse_method(const http::Request& request) {
 
 Task<http::Response> PlaneRouter::respond(http::Request& request, http::IncomingBody& body) {
   if (is_for_data(request)) return serve(request, body);
+  if (is_for_control(request)) lead_below(request);
   auto answer = api_.respond(request, body);
   if (!request.path.starts_with(kControl)) return answer;
   return reworded(std::move(answer), Shape::control, "");

@@ -6,7 +6,8 @@
 namespace sandgate::compat::e2b {
 
 // The entry of a listener. Dispatches requests to the API or the data plane, and renders the
-// failures of /e2b and the data plane in E2B's format.
+// failures of /e2b and the data plane in E2B's format. Requests for is_control_host() are those
+// below /e2b.
 class PlaneRouter final : public http::Responder {
  public:
   struct Settings {
@@ -22,6 +23,7 @@ class PlaneRouter final : public http::Responder {
 
  private:
   bool is_for_data(const http::Request& request) const;
+  bool is_for_control(const http::Request& request) const;
   Task<http::Response> serve(http::Request& request, http::IncomingBody& body);
 
   http::Responder& api_;

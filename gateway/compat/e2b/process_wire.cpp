@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "gateway/api/exec_request.hpp"
+#include "gateway/compat/e2b/account.hpp"
 #include "gateway/compat/e2b/rpc.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/utf8.hpp"
@@ -27,7 +28,8 @@ void read_program(const Json& config, Command& command) {
   command.env = reader.text_map("envs", kMostVariables, kArgument)
                     .value_or(std::map<std::string, std::string>());
   api::check_env_sizes(command.env, reader.path_of("envs"), problems);
-  command.cwd = reader.text("cwd", {0, 4095}).value_or("");
+  const auto cwd = reader.text("cwd", {0, 4095});
+  if (cwd && !cwd->empty()) command.cwd = path_from(*cwd);
   problems.throw_if_any();
 }
 

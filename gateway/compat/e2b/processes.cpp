@@ -50,13 +50,42 @@ Error as_login(Error error) {
   return error;
 }
 
-// A conflict means that the process has just ended, which clients expect as not_found.
-Task<void> on_running(Task<void> work) {
+Error not_running() { return Error(ErrorCode::not_found, "no such process runs"); }
+
+// A conflict of the process, not of its sandbox.
+bool is_conflict(const std::optional<Error>& error) {
+  return error && error->code == ErrorCode::conflict && !error->details.contains("state");
+}
+
+Task<std::optional<Error>> failure_of(Task<void> work) {
   const auto outcome = co_await attempt(std::move(work));
   const auto* error = std::get_if<Error>(&outcome);
-  if (error && error->code == ErrorCode::conflict)
-    throw Error(ErrorCode::not_found, "no such process runs");
+  co_return error ? std::optional(*error) : std::nullopt;
+}
+
+// A conflict means that the process has just ended, which clients expect as not_found.
+Task<void> on_running(Task<void> work) {
+  const auto error = co_await failure_of(std::move(work));
+  if (is_conflict(error)) throw not_running();
   if (error) throw *error;
+}
+
+Task<bool> runs(OpenSandbox box, std::string process) {
+  const auto all = co_await box.provider->processes(box.backend_id);
+  co_return std::any_of(all.begin(), all.end(), [&](const ProcessInfo& one) {
+    return one.id == process && one.state == ProcessState::running;
+  });
+}
+
+// A conflict means that the process has ended, or else that nothing can be written to it. False:
+// the latter.
+Task<bool> on_stdin(OpenSandbox box, std::string process, Task<void> work) {
+  const auto error = co_await failure_of(std::move(work));
+  if (!error) co_return true;
+  if (!is_conflict(error)) throw *error;
+  const bool still_runs = co_await runs(box, process);
+  if (!still_runs) throw not_running();
+  co_return false;
 }
 
 // The message is {"input":{"stdin":…}} or {"input":{"pty":…}}.
@@ -67,7 +96,10 @@ Task<void> write_input(const OpenSandbox& box, const ProcessInfo& process, const
     throw Error(ErrorCode::invalid, pty ? "the process has no terminal" : "it is a terminal");
   std::string bytes = bytes_of(input, pty ? "pty" : "stdin");
   auto writing = box.provider->write_stdin(box.backend_id, process.id, std::move(bytes));
-  co_await on_running(std::move(writing));
+  const bool written = co_await on_stdin(box, process.id, std::move(writing));
+  if (!written)
+    throw Error(ErrorCode::conflict,
+                "stdin not enabled or closed: a process that reads is started with stdin: true");
 }
 
 // A process started without stdin must not wait for input.
@@ -86,7 +118,14 @@ Task<ProcessInfo> Processes::running(OpenSandbox box, Selector selector) {
   const auto all = co_await box.provider->processes(box.backend_id);
   for (const ProcessInfo& process : all)
     if (process.state == ProcessState::running && selector.fits(process)) co_return process;
-  throw Error(ErrorCode::not_found, "no such process runs");
+  throw not_running();
+}
+
+Task<void> Processes::add_default_env(SandboxId sandbox, std::map<std::string, std::string>& env) {
+  const auto known = co_await sandboxes_.find(sandbox);
+  env.emplace("E2B_SANDBOX", "true");
+  env.emplace("E2B_SANDBOX_ID", sandbox.value);
+  if (known) env.emplace("E2B_TEMPLATE_ID", known->record.profile);
 }
 
 Task<http::Response> Processes::start(http::Request& request) {
@@ -98,6 +137,7 @@ Task<http::Response> Processes::start(http::Request& request) {
   auto process = std::make_shared<Followed>();
   process->box = co_await open(request, Verb::exec);
   if (command.pty) api::require_verb(process->box, Verb::pty);
+  co_await add_default_env(process->box.id, command.env);
   // Lets other connections find the process, if the backend can.
   command.background = process->box.provider->descriptor().can(Verb::background);
   process->pty = command.pty.has_value();
@@ -170,7 +210,8 @@ Task<http::Response> Processes::close_stdin(http::Request& request) {
   const Selector selector = selector_from(message_of(request), box_of(request));
   const OpenSandbox box = co_await open(request, Verb::stdin_);
   const ProcessInfo process = co_await running(box, selector);
-  co_await on_running(box.provider->close_stdin(box.backend_id, process.id));
+  auto closing = box.provider->close_stdin(box.backend_id, process.id);
+  co_await on_stdin(box, process.id, std::move(closing));  // closing twice is once
   co_return http::Response::json(200, Json::object());
 }
 

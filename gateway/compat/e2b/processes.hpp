@@ -2,6 +2,7 @@
 #include "gateway/compat/e2b/process_wire.hpp"
 #include "gateway/http/routes.hpp"
 #include "gateway/sandboxes/access.hpp"
+#include "gateway/sandboxes/sandbox_cache.hpp"
 
 namespace sandgate::compat::e2b {
 
@@ -9,7 +10,8 @@ namespace sandgate::compat::e2b {
 // that started them and can be found by number or tag.
 class Processes {
  public:
-  explicit Processes(SandboxAccess& access) : access_(access) {}
+  Processes(SandboxAccess& access, SandboxCache& sandboxes)
+      : access_(access), sandboxes_(sandboxes) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> start(http::Request& request);
@@ -24,8 +26,11 @@ class Processes {
  private:
   Task<OpenSandbox> open(const http::Request& request, Verb verb);
   Task<ProcessInfo> running(OpenSandbox box, Selector selector);
+  // Sets what a template's programs find in their environment, unless the client set it.
+  Task<void> add_default_env(SandboxId sandbox, std::map<std::string, std::string>& env);
 
   SandboxAccess& access_;
+  SandboxCache& sandboxes_;
 };
 
 }  // namespace sandgate::compat::e2b

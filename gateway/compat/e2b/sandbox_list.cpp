@@ -8,7 +8,25 @@ namespace sandgate::compat::e2b {
 namespace {
 
 constexpr int64_t kMostItems = 100;
-constexpr char kList[] = "e2b sandboxes";
+
+// Of cursors: one of a list in the other order would lead astray.
+std::string list_name(bool oldest_first) {
+  return oldest_first ? "e2b sandboxes, oldest first" : "e2b sandboxes";
+}
+
+bool is_oldest_first(const http::Query& query) {
+  const std::string order = query.find("order").value_or("desc");
+  if (order != "asc" && order != "desc") throw Error::invalid("?order", "must be asc or desc");
+  return order == "asc";
+}
+
+std::optional<Time> started_after(const http::Query& query) {
+  const auto text = query.find("startedAfter");
+  if (!text || text->empty()) return std::nullopt;
+  const auto at = from_rfc3339(*text);
+  if (!at) throw Error::invalid("?startedAfter", "must be a time like 2026-07-25T12:00:00Z");
+  return at;
+}
 
 std::string decoded(std::string text) {
   auto plain = http::percent_decode(text);
@@ -50,7 +68,9 @@ std::map<std::string, std::string> metadata_from(std::string_view text) {
 }
 
 ListRequest list_request_from(const http::Request& request) {
-  const api::PageRequest page = api::read_page(page_query_of(request.query), 2, kList);
+  const bool oldest_first = is_oldest_first(request.query);
+  const api::PageRequest page =
+      api::read_page(page_query_of(request.query), 2, list_name(oldest_first));
   ListRequest list{.limit = static_cast<size_t>(page.limit)};
   list.filter.tenant = request.tenant();
   list.filter.rows = page.rows_to_fetch();
@@ -60,24 +80,23 @@ ListRequest list_request_from(const http::Request& request) {
       states_from(request.query.find("state").value_or(old ? "running" : "running,paused"));
   list.filter.metadata = metadata_from(request.query.find("metadata").value_or(""));
   list.filter.profile = request.query.find("template").value_or("");
-  if (const auto order = request.query.find("order"); order && *order != "desc")
-    throw Error::invalid("?order", "must be desc: the youngest come first");
-  if (request.query.find("startedAfter"))
-    throw Error::invalid("?startedAfter", "is not offered here");
+  list.filter.oldest_first = oldest_first;
+  list.filter.created_after = started_after(request.query);
   if (!page.after.empty()) list.filter.after = {page.micros_after(0), page.after[1]};
   return list;
 }
 
-http::Response list_answer(const std::vector<SandboxRecord>& rows, size_t limit,
+http::Response list_answer(const std::vector<SandboxRecord>& rows, const ListRequest& asked,
                            const std::string& domain) {
   Json items = Json::array();
-  const size_t shown = std::min(rows.size(), limit);
+  const size_t shown = std::min(rows.size(), asked.limit);
   for (size_t i = 0; i < shown; ++i) items.push_back(detail_json(rows[i], domain));
   http::Response answer = http::Response::json(200, items);
   if (rows.size() > shown && shown > 0) {
     const SandboxRecord& last = rows[shown - 1];
     const std::string token =
-        api::to_cursor(kList, {std::to_string(to_micros(last.created_at)), last.id.value});
+        api::to_cursor(list_name(asked.filter.oldest_first),
+                       {std::to_string(to_micros(last.created_at)), last.id.value});
     answer.headers.emplace_back("X-Next-Token", token);
   }
   return answer;

@@ -5,7 +5,8 @@
 
 namespace sandgate::compat::e2b {
 
-// A parsed list request: ?metadata, ?state, ?limit, ?nextToken, ?template. Throws Error(invalid).
+// A parsed list request: ?metadata, ?state, ?limit, ?nextToken, ?template, ?order, ?startedAfter.
+// Throws Error(invalid).
 struct ListRequest {
   sandbox_rows::Filter filter;  // fetches one row more than the limit
   size_t limit = 100;
@@ -13,7 +14,7 @@ struct ListRequest {
 ListRequest list_request_from(const http::Request& request);
 
 // Renders a page, with X-Next-Token if another follows.
-http::Response list_answer(const std::vector<SandboxRecord>& rows, size_t limit,
+http::Response list_answer(const std::vector<SandboxRecord>& rows, const ListRequest& asked,
                            const std::string& domain);
 
 // Renames ?limit and ?nextToken to the parameters of our own lists. Throws Error(invalid).

@@ -13,6 +13,11 @@ bool is_running(SandboxState state) {
   return state == SandboxState::running || state == SandboxState::resuming;
 }
 
+// What the end of its time does while it runs.
+EndAction end_of_time(const SandboxRecord& record) {
+  return record.kill_once_resumed ? EndAction::kill : record.on_expiry;
+}
+
 Json named(const SandboxRecord& record, const std::string& domain) {
   return {{"sandboxID", record.id.value}, {"templateID", record.profile},
           {"alias", record.profile},      {"clientID", "sandgate"},
@@ -43,7 +48,7 @@ Json detail_json(const SandboxRecord& record, const std::string& domain) {
   document["diskSizeMB"] = record.resources.disk_gib * 1024;
   document["metadata"] = record.metadata;
   document["lifecycle"] = {{"autoResume", record.auto_resume},
-                           {"onTimeout", to_string(record.on_expiry)}};
+                           {"onTimeout", to_string(end_of_time(record))}};
   return document;
 }
 

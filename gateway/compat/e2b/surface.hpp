@@ -4,6 +4,7 @@
 #include "gateway/compat/e2b/box_authenticator.hpp"
 #include "gateway/compat/e2b/control.hpp"
 #include "gateway/compat/e2b/filesystem.hpp"
+#include "gateway/compat/e2b/not_offered.hpp"
 #include "gateway/compat/e2b/plane_router.hpp"
 #include "gateway/compat/e2b/processes.hpp"
 #include "gateway/compat/e2b/signed_addresses.hpp"
@@ -22,8 +23,9 @@ class Surface {
     Lifecycle& lifecycle;
     ProfileResolver& profiles;
     api::SandboxHandlers& sandboxes;
-    api::PausingHandlers& pausing;
+    Pausing& pausing;
     api::SnapshotHandlers& snapshots;
+    api::NetworkHandlers& network;
     ports::PortStore& ports;
     SandboxAccess& access;
     SandboxCache& cache;
@@ -40,6 +42,7 @@ class Surface {
   void add_control_routes(http::Routes& routes) {
     control_.add_routes(routes);
     templates_.add_routes(routes);
+    add_routes_not_offered(routes);
   }
   // Applies to bodies that start later; see Parts. Thread-safe.
   void set_body_bytes(size_t most) { data_.set_body_bytes(most); }

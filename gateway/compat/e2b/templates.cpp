@@ -1,5 +1,6 @@
 #include "gateway/compat/e2b/templates.hpp"
 
+#include "gateway/compat/e2b/create_request.hpp"
 #include "gateway/compat/e2b/sandbox_list.hpp"
 
 namespace sandgate::compat::e2b {
@@ -42,6 +43,19 @@ Task<http::Response> Templates::remove(http::Request& request) {
   return snapshots_.remove(request);
 }
 
+Task<http::Response> Templates::find_alias(http::Request& request) {
+  const std::string& alias = request.param("alias");
+  auto resolving = profiles_.resolve(request.tenant(), profile_reference(alias), "");
+  auto outcome = co_await attempt(std::move(resolving));
+  if (auto* error = std::get_if<Error>(&outcome)) {
+    // No template can have a name that is no reference.
+    if (error->code == ErrorCode::invalid) throw Error::not_found("template", alias);
+    throw *error;
+  }
+  const bool shared = !std::get<ResolvedProfile>(outcome).owner;
+  co_return http::Response::json(200, {{"templateID", alias}, {"public", shared}});
+}
+
 void Templates::add_routes(http::Routes& routes) {
   using http::Method;
   using http::Permission;
@@ -60,6 +74,7 @@ void Templates::add_routes(http::Routes& routes) {
   add(Method::post, "/e2b/sandboxes/{id}/snapshots", use, &Templates::create);
   add(Method::get, "/e2b/snapshots", read, &Templates::list);
   add(Method::delete_, "/e2b/templates/{id}", use, &Templates::remove);
+  add(Method::get, "/e2b/templates/aliases/{alias}", read, &Templates::find_alias);
 }
 
 }  // namespace sandgate::compat::e2b

@@ -1,6 +1,6 @@
 // Programs and terminals with the published client.
 import assert from 'node:assert/strict'
-import { AuthenticationError, CommandExitError, Sandbox, TimeoutError } from 'e2b'
+import { AuthenticationError, CommandExitError, NotFoundError, Sandbox, TimeoutError } from 'e2b'
 
 const box = await Sandbox.create('base', { timeoutMs: 120_000 })
 const until = async (condition) => {
@@ -17,6 +17,13 @@ try {
     error instanceof CommandExitError && error.exitCode === 7)
   const given = await box.commands.run('echo $A; pwd', { envs: { A: 'b c' }, cwd: '/tmp' })
   assert.equal(given.stdout, 'b c\n/tmp\n')
+  const inside = await box.commands.run('echo "$E2B_SANDBOX|$E2B_SANDBOX_ID|$E2B_TEMPLATE_ID"')
+  assert.equal(inside.stdout, `true|${box.sandboxId}|base\n`)
+  const own = await box.commands.run('echo $E2B_SANDBOX', { envs: { E2B_SANDBOX: 'mine' } })
+  assert.equal(own.stdout, 'mine\n')
+  await box.files.makeDir('below')
+  assert.equal((await box.commands.run('pwd', { cwd: '~' })).stdout, '/home/user\n')
+  assert.equal((await box.commands.run('pwd', { cwd: '~/below' })).stdout, '/home/user/below\n')
   assert.equal((await box.commands.run('cat; echo end')).stdout, 'end\n')
   assert.equal((await box.commands.run('id -un', { user: 'user' })).stdout, 'user\n')
   await assert.rejects(box.commands.run('true', { user: 'nobody-such' }), AuthenticationError)
@@ -35,7 +42,11 @@ try {
   assert.equal((await cat.wait()).stdout, 'typed\n')
 
   const sleeper = await box.commands.run('sleep 600', { background: true, timeoutMs: 0 })
+  await assert.rejects(box.commands.sendStdin(sleeper.pid, 'x'), (error) =>
+    !(error instanceof NotFoundError) && /stdin not enabled or closed/.test(error.message))
+  await box.commands.closeStdin(sleeper.pid)
   assert.equal(await sleeper.kill(), true)
+  await assert.rejects(box.commands.sendStdin(sleeper.pid, 'x'), NotFoundError)
   await assert.rejects(sleeper.wait(), CommandExitError)
   assert.equal(await box.commands.kill(sleeper.pid), false)
   assert.equal(await box.commands.kill(999_999_999), false)
@@ -53,7 +64,7 @@ try {
   assert.match(heard, /over/)
 
   let typed = ''
-  const pty = await box.pty.create({ cols: 80, rows: 24, timeoutMs: 0, onData: (data) => {
+  const pty = await box.pty.create({ cols: 80, rows: 24, cwd: '~/below', timeoutMs: 0, onData: (data) => {
     typed += Buffer.from(data).toString() } })
   await box.pty.sendInput(pty.pid, Buffer.from('stty size\n'))
   await until(() => /24 80/.test(typed))

@@ -1,6 +1,6 @@
 // Creating, finding, keeping, pausing and ending sandboxes with the published client.
 import assert from 'node:assert/strict'
-import { AuthenticationError, NotFoundError, Sandbox } from 'e2b'
+import { AuthenticationError, NotFoundError, Sandbox, Template, Volume } from 'e2b'
 
 const other = { apiKey: process.env.OTHER_KEY }
 const box = await Sandbox.create('base', {
@@ -51,7 +51,34 @@ try {
   await assert.rejects(Sandbox.create('base', { apiKey: process.env.VIEWER_KEY }))
   await assert.rejects(Sandbox.create('base', { timeoutMs: 100 * 24 * 3600_000 }), /400|limit|beyond/)
   await assert.rejects(Sandbox.create('base', { lifecycle: { onTimeout: 'pause' } }), /autoPause/)
-  await assert.rejects(Sandbox.create('base', { network: { denyOut: ['0.0.0.0/0'] } }), /denyOut/)
+  await assert.rejects(Sandbox.create('base', { network: { denyOut: ['192.0.2.1'] } }), /denyOut/)
+
+  // What was not asked for is not told; a change is.
+  assert.equal((await box.getInfo()).allowInternetAccess, undefined)
+  await box.updateNetwork({ allowInternetAccess: false })
+  assert.equal((await box.getInfo()).allowInternetAccess, false)
+  await box.updateNetwork({ denyOut: ({ allTraffic }) => [allTraffic], allowOut: ['example.com'] })
+  await assert.rejects(box.updateNetwork({ allowOut: ['192.0.2.1'] }), /400.*allowOut/)
+  await box.updateNetwork({})
+  const offline = await Sandbox.create({ timeoutMs: 60_000, allowInternetAccess: false })
+  assert.equal((await offline.getInfo()).allowInternetAccess, false)
+
+  assert.equal(await Template.exists('base'), true)
+  assert.equal(await Template.exists('base:stable-such'), false)
+  assert.equal(await Template.exists('nothing'), false)
+  await assert.rejects(Template.getTags('base'), /422.*not offered here/)
+  await assert.rejects(Template.build(Template().fromImage('debian'), 'mine'), /422.*not offered here/)
+  await assert.rejects(Volume.create('v'), /422.*not offered here/)
+
+  // The oldest first, by pages, and those since a moment.
+  const since = (await offline.getInfo()).startedAt
+  const upwards = Sandbox.list({ limit: 1, order: 'asc' })
+  const walked = [...await upwards.nextItems(), ...await upwards.nextItems()]
+  assert.deepEqual(walked.map((one) => one.sandboxId), [box.sandboxId, offline.sandboxId])
+  assert.equal(upwards.hasNext, false)
+  assert.deepEqual(await list({ startedAfter: new Date(since.getTime() - 1) }), [offline.sandboxId])
+  assert.deepEqual(await list({ startedAfter: new Date(since.getTime() + 1000) }), [])
+  assert.equal(await offline.kill(), true)
 
   await box.files.write('kept', 'by a snapshot')
   const snapshot = await box.createSnapshot().catch((error) => { console.log('snapshot: ' + error.message) })
@@ -62,6 +89,15 @@ try {
     assert.equal(await copy.kill(), true)
     assert.equal(await Sandbox.deleteSnapshot(snapshot.snapshotId), true)
     assert.equal(await Sandbox.deleteSnapshot(snapshot.snapshotId), false)
+
+    const forks = await box.fork({ count: 2, timeoutMs: 90_000 })
+    assert.equal(forks.length, 2)
+    for (const one of forks) {
+      assert.equal(await one.files.read('kept'), 'by a snapshot')
+      assert.ok((await one.getInfo()).endAt - Date.now() > 70_000)
+      assert.equal(await one.kill(), true)
+    }
+    await assert.rejects(Sandbox.fork(box.sandboxId, other), NotFoundError)
   }
 
   // What runs inside is kept where the backend can keep it; else the client hears that it cannot.
@@ -76,6 +112,21 @@ try {
     await box.connect()
     assert.equal(await box.isRunning(), true)
     assert.ok((await box.commands.list()).some((one) => one.pid === watch.pid))
+
+    // Time stands still for the paused; whoever connects says how much there is from then on.
+    const asleep = await Sandbox.create({ timeoutMs: 3_000 })
+    await asleep.files.write('work', 'precious')
+    await asleep.pause()
+    await new Promise((done) => setTimeout(done, 6_000))
+    assert.equal((await asleep.getInfo()).state, 'paused')
+    const awake = await Sandbox.connect(asleep.sandboxId, { timeoutMs: 60_000 })
+    assert.equal(await awake.files.read('work'), 'precious')
+    const left = async () => (await awake.getInfo()).endAt - Date.now()
+    assert.ok(await left() > 55_000 && await left() < 61_000)
+    await awake.pause()
+    await awake.connect({ timeoutMs: 20_000 })
+    assert.ok(await left() > 15_000 && await left() < 21_000)
+    assert.equal(await awake.kill(), true)
   }
 } finally {
   assert.equal(await box.kill(), true)

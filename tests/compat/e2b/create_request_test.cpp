@@ -44,12 +44,24 @@ TEST(CreateRequest, RefusesWhatItCannotHonour) {
   EXPECT_EQ(refused(R"({"templateID":"base","timeout":0})"), "/timeout");
   EXPECT_EQ(refused(R"({"templateID":"base","mcp":{"x":{}}})"), "/mcp");
   EXPECT_EQ(refused(R"({"templateID":"base","volumeMounts":[{"name":"v"}]})"), "/volumeMounts");
-  EXPECT_EQ(refused(R"({"templateID":"base","network":{"denyOut":["0.0.0.0/0"]}})"),
-            "/network/denyOut");
+  EXPECT_EQ(refused(R"({"templateID":"base","network":{"denyOut":["192.0.2.1"]}})"),
+            "/network/denyOut/0");
+  EXPECT_EQ(refused(R"({"templateID":"base","network":{"httpsPorts":[3000]}})"),
+            "/network/httpsPorts");
   EXPECT_EQ(refused(R"({"templateID":"base","autoPauseMemory":false})"), "/autoPauseMemory");
   EXPECT_EQ(refused(R"({"templateID":"base","future":1})"), "/future");
   EXPECT_EQ(refused(R"({"templateID":"base","network":{"allowPublicTraffic":false,"denyOut":[]}})"),
             "taken");
+}
+
+TEST(CreateRequest, NarrowsTheWayOut) {
+  const auto made =
+      create_request_from(Json::parse(R"({"templateID":"base","network":{"allowPublicTraffic":false,
+        "denyOut":["0.0.0.0/0"],"allowOut":["example.com"]}})"),
+                          300);
+  EXPECT_EQ(made.body["network"],
+            Json::parse(R"({"default":"deny","allow":["example.com:80","example.com:443"]})"));
+  EXPECT_FALSE(made.public_ports);
 }
 
 TEST(CreateRequest, LeavesTheEndToTheProfile) {

@@ -1,6 +1,6 @@
 // Files, watches and signed addresses with the published client.
 import assert from 'node:assert/strict'
-import { FileType, InvalidArgumentError, NotFoundError, Sandbox } from 'e2b'
+import { FileType, FilesystemEventType, InvalidArgumentError, NotFoundError, Sandbox } from 'e2b'
 
 const box = await Sandbox.create('base', { timeoutMs: 120_000 })
 const files = box.files
@@ -36,6 +36,10 @@ try {
   await files.write('run', '#!/bin/sh\necho new')
   assert.equal((await box.commands.run('./run')).stdout, 'new\n')
 
+  const names = async (path) => (await files.list(path)).map((one) => one.name)
+  assert.ok((await names('')).includes('note'))
+  assert.deepEqual(await names(''), await names('~'))
+
   assert.equal(await files.exists('note'), true)
   assert.equal(await files.makeDir('folder/inner'), true)
   assert.equal(await files.makeDir('folder/inner'), false)
@@ -60,12 +64,19 @@ try {
   await assert.rejects(files.read('note', { user: 'root' }))
 
   const events = []
-  const handle = await files.watchDir('deep', (event) => events.push(`${event.type} ${event.name}`), {
-    recursive: true, timeoutMs: 0 })
+  const written = []
+  const handle = await files.watchDir('deep', (event) => {
+    events.push(`${event.type} ${event.name}`)
+    if (event.type === FilesystemEventType.WRITE) written.push(event.name)
+  }, { recursive: true, timeoutMs: 0 })
   await files.makeDir('deep/er')
   await until(() => events.includes('create er'))
   await files.write('deep/er/new', 'x')
-  await until(() => events.some((event) => /er\/new/.test(event)))
+  await until(() => written.includes('er/new') && events.includes('create er/new'))
+  const created = events.filter((event) => event.startsWith('create')).length
+  await files.write('deep/data.bin', 'over another')
+  await until(() => written.includes('data.bin'))
+  assert.equal(events.filter((event) => event.startsWith('create')).length, created)
   await files.rename('deep/data.bin', 'deep/other.bin')
   await until(() => events.includes('rename data.bin') && events.includes('create other.bin'))
   await files.remove('deep/other.bin')

@@ -20,6 +20,18 @@ TEST(ProcessWire, StartIsACommandThatOutlivesItsConnection) {
   EXPECT_TRUE(ProcessId::parse(order.command.process_id));
 }
 
+TEST(ProcessWire, TheHomeIsWrittenShort) {
+  const auto cwd = [](const char* text) {
+    return start_order_from({{"process", {{"cmd", "a"}, {"cwd", text}}}}, SandboxId::make())
+        .command.cwd;
+  };
+  EXPECT_EQ(cwd("~"), ".");
+  EXPECT_EQ(cwd("~/"), ".");
+  EXPECT_EQ(cwd("~/x"), "x");
+  EXPECT_EQ(cwd("/~"), "/~");
+  EXPECT_EQ(cwd(""), "") << "where the image begins";
+}
+
 TEST(ProcessWire, ATagFindsItsProcessInItsSandboxOnly) {
   const SandboxId one = SandboxId::make(), two = SandboxId::make();
   const auto order = start_order_from(Json::parse(R"({"process":{"cmd":"a"},"tag":"t"})"), one);

@@ -18,6 +18,11 @@ TEST(SandboxView, KnowsTwoStates) {
   EXPECT_EQ(paused["domain"], Json());
   EXPECT_FALSE(paused.contains("envdAccessToken"));
   EXPECT_EQ(sandbox_json(record, "t", "d.example")["domain"], "d.example");
+  EXPECT_EQ(paused["lifecycle"]["onTimeout"], "kill");
+  record.on_expiry = EndAction::pause;
+  EXPECT_EQ(detail_json(record, "")["lifecycle"]["onTimeout"], "pause");
+  record.kill_once_resumed = true;
+  EXPECT_EQ(detail_json(record, "")["lifecycle"]["onTimeout"], "kill") << "once it runs";
   EXPECT_FALSE(is_shown(SandboxState::creating));
   EXPECT_FALSE(is_shown(SandboxState::stopped));
 }
@@ -40,6 +45,28 @@ TEST(SandboxList, OldListsShowWhatRuns) {
   EXPECT_THROW(list_request_from(request), Error);
   request.query = http::Query("nextToken=zzz");
   EXPECT_THROW(list_request_from(request), Error);
+}
+
+TEST(SandboxList, BeginsAtEitherEnd) {
+  http::Request request;
+  request.caller.tenant = TenantId::make();
+  request.path = "/e2b/v2/sandboxes";
+  EXPECT_FALSE(list_request_from(request).filter.oldest_first);
+  request.query = http::Query("order=asc&startedAfter=2026-01-02T03:04:05.5Z&limit=1");
+  const ListRequest asked = list_request_from(request);
+  EXPECT_TRUE(asked.filter.oldest_first);
+  EXPECT_EQ(asked.filter.created_after, from_rfc3339("2026-01-02T03:04:05.5Z"));
+  const SandboxRecord one{.id = SandboxId::make()}, two{.id = SandboxId::make()};
+  const http::Response page = list_answer({one, two}, asked, "");
+  const std::string token = page.headers.back().second;
+  request.query = http::Query("order=asc&nextToken=" + token);
+  EXPECT_EQ(list_request_from(request).filter.after->second, one.id.value);
+  request.query = http::Query("nextToken=" + token);
+  EXPECT_THROW(list_request_from(request), Error) << "the other order has other pages";
+  for (const char* wrong : {"order=up", "startedAfter=yesterday"}) {
+    request.query = http::Query(wrong);
+    EXPECT_THROW(list_request_from(request), Error) << wrong;
+  }
 }
 
 TEST(FileWire, ShowsAnEntry) {

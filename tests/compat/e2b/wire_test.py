@@ -163,6 +163,44 @@ class Wire(unittest.TestCase):
         other = self.here.data("GET", "/", self.id, self.token, headers={"E2b-Sandbox-Port": "49999"})
         self.assertIn(other.status, (401, 404, 502))
 
+    def test_a_domain_has_its_control_plane(self):
+        client = self.here.server.operator()
+        client.key = None
+        headers = {"Host": f"api.{world.DOMAIN}", "X-API-Key": world.World.spelled(self.here.client)}
+        listed = client.call("GET", "/v2/sandboxes?limit=100", headers=headers)
+        self.assertEqual(listed.status, 200)
+        self.assertIn(self.id, [one["sandboxID"] for one in listed.json()])
+        gone = client.call("GET", "/sandboxes/nothing", headers=headers)
+        self.assertEqual((gone.status, gone.json()["code"]), (404, 404))
+        self.assertEqual(client.call("GET", "/v1/sandboxes", headers=headers).status, 422)
+        self.assertEqual(client.call("GET", "/sandboxes", headers={"Host": headers["Host"]}).status, 401)
+
+    def test_what_is_not_offered_is_not_missing(self):
+        for method, path in (("POST", "/v3/templates"), ("POST", "/templates/tags"), ("DELETE", "/templates/tags"),
+                             ("GET", "/templates/base/tags"), ("PATCH", "/v2/templates/base"), ("GET", "/volumes"),
+                             ("PUT", "/volumecontent/x/file?path=y"), ("GET", "/secrets"), ("GET", "/sandboxes/metrics"),
+                             ("GET", f"/v2/sandboxes/{self.id}/logs")):
+            answer = self.here.control(method, path, {} if method in ("POST", "PUT", "PATCH") else None)
+            self.assertEqual((answer.status, answer.json()["code"]), (422, 422), path)
+            self.assertIn("not offered here", answer.json()["message"])
+        self.assertEqual(self.here.control("GET", "/templates/aliases/base").json(), {"templateID": "base", "public": True})
+        for name in ("nothing", "base:nothing", "no%20reference"):
+            self.assertEqual(self.here.control("GET", "/templates/aliases/" + name).status, 404, name)
+
+    def test_v1_shows_that_a_paused_one_waits_no_longer_once_resumed(self):
+        made = self.here.box(timeout=600)
+        path = "/v1/sandboxes/" + made["sandboxID"]
+        self.assertEqual(self.here.control("POST", f"/sandboxes/{made['sandboxID']}/pause", {}).status, 204)
+        self.assertEqual(self.here.control("POST", f"/sandboxes/{made['sandboxID']}/pause", {}).status, 409)
+        detail = self.here.control("GET", "/sandboxes/" + made["sandboxID"]).json()
+        self.assertEqual((detail["state"], detail["lifecycle"]["onTimeout"]), ("paused", "kill"))
+        self.assertEqual(self.here.client.ok("POST", path + "/resume", {})["state"], "running")
+        self.here.client.ok("POST", path + "/extend", {"ttl_seconds": 1})
+        limit = time.monotonic() + 20
+        while self.here.client.ok("GET", path)["state"] != "stopped":
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.2)
+
     def test_a_signature_is_for_one_path_and_way(self):
         def sign(path, way, expiration="", token=self.token):
             text = f"{path}:{way}::{token}" + (f":{expiration}" if expiration else "")

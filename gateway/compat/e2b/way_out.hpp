@@ -1,0 +1,17 @@
+#pragma once
+#include <optional>
+
+#include "gateway/core/json_reader.hpp"
+
+namespace sandgate::compat::e2b {
+
+// Reads E2B's rules of a sandbox's way out, the members allowOut and denyOut, and converts them
+// with `internet` (allow_internet_access) to the policy of PUT /v1/sandboxes/{id}/network. Null
+// when nothing is asked for. Records problems for rules that have no counterpart here: those for
+// addresses, since our rules name a port, and those that deny less than all.
+Json way_out_from(ObjectReader& reader, std::optional<bool> internet);
+
+// Whether the value is absent or empty, so that it requests nothing.
+bool asks_for_nothing(const Json* value);
+
+}  // namespace sandgate::compat::e2b

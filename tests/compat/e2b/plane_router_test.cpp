@@ -1,0 +1,114 @@
+#include "gateway/compat/e2b/plane_router.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gateway/compat/e2b/not_offered.hpp"
+#include "gateway/http/dispatch.hpp"
+#include "gateway/http/query.hpp"
+#include "tests/support/code_of.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate::compat::e2b {
+namespace {
+
+struct NoBody final : http::IncomingBody {
+  Task<size_t> read(std::span<char>) override { co_return 0; }
+  bool ended() const override { return true; }
+  std::optional<uint64_t> length() const override { return 0; }
+  bool broken() const override { return false; }
+  Task<void> invite() override { co_return; }
+};
+
+// Passes everything on, and tells what it was asked.
+struct Asked final : http::Responder {
+  explicit Asked(std::string name) : name(std::move(name)) {}
+  bool passes_on(const http::Request&) const override { return true; }
+  Task<http::Response> respond(http::Request& request, http::IncomingBody&) override {
+    heard = name + " " + request.target + " " + request.path;
+    co_return http::Response::empty(204);
+  }
+  http::Response refuse_method(const http::Request&) override { return http::Response::empty(405); }
+
+  std::string name, heard;
+};
+
+http::Request request_to(std::string host, std::string path, std::string query = "") {
+  http::Request request;
+  request.headers.add("Host", std::move(host));
+  request.target = path + query;
+  request.path = std::move(path);
+  return request;
+}
+
+struct PlaneRouterTest : testing::Test {
+  std::string heard_of(http::Request request, bool data_listener = false) {
+    PlaneRouter router(api, data, {"box.example", data_listener});
+    api.heard = data.heard = "";
+    NoBody body;
+    test::run(router.respond(request, body));
+    return api.heard + data.heard;
+  }
+
+  Asked api{"api"}, data{"data"};
+};
+
+TEST_F(PlaneRouterTest, ADomainHasItsControlPlane) {
+  EXPECT_EQ(heard_of(request_to("api.box.example", "/v2/sandboxes", "?limit=1")),
+            "api /e2b/v2/sandboxes?limit=1 /e2b/v2/sandboxes");
+  EXPECT_EQ(heard_of(request_to("API.box.example:443", "/sandboxes")),
+            "api /e2b/sandboxes /e2b/sandboxes");
+  http::Request absolute = request_to("api.box.example", "/sandboxes");
+  absolute.target = "http://api.box.example/sandboxes";
+  EXPECT_EQ(heard_of(absolute), "api /e2b/sandboxes /e2b/sandboxes");
+  EXPECT_EQ(heard_of(request_to("api.other.example", "/sandboxes")), "api /sandboxes /sandboxes");
+  EXPECT_EQ(heard_of(request_to("api.x.box.example", "/sandboxes")), "api /sandboxes /sandboxes");
+}
+
+TEST_F(PlaneRouterTest, TheOtherListenerHasNoControlPlane) {
+  EXPECT_EQ(heard_of(request_to("api.box.example", "/sandboxes"), /*data_listener=*/true),
+            "data /sandboxes /sandboxes");
+}
+
+TEST_F(PlaneRouterTest, APortThatIsNotServedIsToldOfWithWhatHelps) {
+  const auto answer = [&](const char* port) {
+    PlaneRouter router(api, data, {"", true});
+    http::Request request = request_to("localhost", "/execute");
+    request.headers.add("E2b-Sandbox-Id", SandboxId::make().value);
+    request.headers.add("E2b-Sandbox-Port", port);
+    NoBody body;
+    return test::run(router.respond(request, body));
+  };
+  EXPECT_EQ(answer("8080").status, 502);
+  EXPECT_EQ(answer("49999").status, 404);
+  const http::Response code = answer("49999");
+  EXPECT_NE(std::get<std::string>(code.body).find("commands.run"), std::string::npos);
+}
+
+// Else the target would not be decoded, and the path stay empty.
+TEST_F(PlaneRouterTest, WhatIsForTheControlPlaneIsNotPassedOn) {
+  PlaneRouter router(api, data, {"box.example", false});
+  EXPECT_FALSE(router.passes_on(request_to("api.box.example", "/sandboxes")));
+  EXPECT_TRUE(router.passes_on(request_to("8080-x.box.example", "/")));
+}
+
+TEST(NotOffered, SaysSoAndDoesNotLookLikeASandboxThatIsGone) {
+  http::Routes routes;
+  add_routes_not_offered(routes);
+  for (const auto& [method, path] : std::vector<std::pair<http::Method, std::string>>{
+           {http::Method::post, "/e2b/v3/templates"},
+           {http::Method::get, "/e2b/templates/x/builds/y/status"},
+           {http::Method::delete_, "/e2b/templates/tags"},
+           {http::Method::get, "/e2b/v2/sandboxes/x/logs"},
+           {http::Method::put, "/e2b/volumecontent/x/file"},
+           {http::Method::patch, "/e2b/what/ever"}}) {
+    const auto match = routes.match(method, path);
+    ASSERT_TRUE(match.route) << path;
+    http::Request request = request_to("x", path);
+    request.method = method;
+    const auto code = test::code_of([&] { test::run(match.route->handler(request)); });
+    EXPECT_EQ(code, ErrorCode::unsupported) << path;
+  }
+}
+
+}  // namespace
+}  // namespace sandgate::compat::e2b

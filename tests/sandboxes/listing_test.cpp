@@ -1,0 +1,28 @@
+#include <gtest/gtest.h>
+
+#include "tests/sandboxes/world.hpp"
+
+namespace sandgate::test {
+namespace {
+
+TEST(Listing, BeginsAtEitherEndAndGoesOnByPages) {
+  World world;
+  std::vector<SandboxId> made;
+  for (int i = 0; i < 3; ++i) made.push_back(world.create().id);
+  const auto page = [&](const sandbox_rows::Filter& filter) {
+    auto read = [&](pqxx::work& tx) { return sandbox_rows::list(tx, filter); };
+    std::vector<SandboxId> ids;
+    for (const SandboxRecord& one : run(world.database->run(read))) ids.push_back(one.id);
+    return ids;
+  };
+  const SandboxRecord first = world.row(made[0]);
+  sandbox_rows::Filter filter{.tenant = world.tenant, .oldest_first = true, .rows = 2};
+  EXPECT_EQ(page(filter), std::vector({made[0], made[1]}));
+  filter.after = {world.row(made[1]).created_at, made[1].value};
+  EXPECT_EQ(page(filter), std::vector({made[2]}));
+  filter = {.tenant = world.tenant, .created_after = first.created_at};
+  EXPECT_EQ(page(filter), std::vector({made[2], made[1]})) << "the youngest first, unless asked";
+}
+
+}  // namespace
+}  // namespace sandgate::test

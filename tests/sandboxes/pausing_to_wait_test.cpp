@@ -1,0 +1,56 @@
+#include "tests/sandboxes/pausing_world.hpp"
+
+namespace sandgate::test {
+namespace {
+
+using Fault = FakeProvider::Fault;
+using std::chrono::seconds;
+
+using PausingToWait = PausingWorld;
+
+TEST_F(PausingToWait, APauseMayAskThatTimeStandsStill) {
+  const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
+  EXPECT_TRUE(waits_paused(pause_to_wait(box)));
+  EXPECT_GT(world.a->last_extension(), std::chrono::hours(24 * 300)) << "its backend keeps it too";
+  world.sql("UPDATE sandbox SET expires_at = now() - interval '1 hour' RETURNING id");
+  EXPECT_EQ(run(world.replica.reaper(seconds(100)).expire()), 0u);
+  EXPECT_EQ(pause(box).state, SandboxState::paused);
+  const SandboxRecord resumed = resume(box);
+  EXPECT_GT(resumed.expires_at, box.created_at + seconds(50)) << "its time begins again";
+  EXPECT_EQ(resumed.on_expiry, EndAction::kill);
+  EXPECT_FALSE(resumed.kill_once_resumed);
+  pause(box);
+  EXPECT_EQ(run(world.replica.reaper(seconds(100)).expire()), 1u) << "the next one did not ask";
+  EXPECT_EQ(metered(box), "closed");
+}
+
+TEST_F(PausingToWait, OneThatWaitedIsGivenItsWholeTime) {
+  const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
+  pause_to_wait(box);
+  world.sql("UPDATE sandbox SET expires_at = now() + interval '5 seconds' RETURNING id");
+  EXPECT_GT(resume(box).expires_at, box.created_at + seconds(50));
+}
+
+TEST_F(PausingToWait, ARefusedPauseToWaitChangesNothing) {
+  const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
+  world.a->fail_states(Fault::error, ErrorCode::conflict);
+  EXPECT_EQ(code_of([&] { pause_to_wait(box); }), ErrorCode::conflict);
+  EXPECT_EQ(world.row(box.id).on_expiry, EndAction::kill);
+  EXPECT_FALSE(world.row(box.id).kill_once_resumed);
+  world.a->fail_states(Fault::none);
+  pause_to_wait(box);
+  world.a->fail_states(Fault::error, ErrorCode::conflict);
+  EXPECT_EQ(code_of([&] { resume(box); }), ErrorCode::conflict);
+  EXPECT_TRUE(waits_paused(world.row(box.id))) << "it goes on waiting";
+  world.a->fail_states(Fault::none);
+  EXPECT_EQ(resume(box).on_expiry, EndAction::kill);
+}
+
+TEST_F(PausingToWait, AProfileThatPausesAtTheEndGoesOnDoingSo) {
+  const SandboxRecord box = world.create([](Profile& p) { p.on_expiry = EndAction::pause; });
+  EXPECT_FALSE(pause_to_wait(box).kill_once_resumed);
+  EXPECT_EQ(resume(box).on_expiry, EndAction::pause);
+}
+
+}  // namespace
+}  // namespace sandgate::test
