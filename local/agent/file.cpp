@@ -15,9 +15,12 @@
 namespace sandgate::agent {
 namespace {
 
-// Whether this is a file of procfs about this process or one of its threads. The layout of its
-// memory is that of the agent, and of others that were copied from the same zygote.
-bool is_about_us(int fd) {
+// Whether this entry of procfs tells where things are in this process's memory. The layout is that
+// of the agent, and of others that were copied from the same zygote.
+bool tells_layout(int fd) {
+  constexpr std::string_view kTelling[] = {"auxv",      "map_files", "maps",    "mem",
+                                           "numa_maps", "pagemap",   "smaps",   "smaps_rollup",
+                                           "stack",     "stat",      "syscall", "environ"};
   struct statfs system;
   if (::fstatfs(fd, &system) != 0 || system.f_type != PROC_SUPER_MAGIC) return false;
   char path[PATH_MAX];
@@ -25,7 +28,8 @@ bool is_about_us(int fd) {
   const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
   const std::string_view name(path, static_cast<size_t>(std::max<ssize_t>(length, 0)));
   const std::string own = "/" + std::to_string(::getpid()) + "/";
-  return name.find(own) != name.npos;
+  return name.find(own) != name.npos &&
+         std::ranges::find(kTelling, name.substr(name.rfind('/') + 1)) != std::end(kTelling);
 }
 
 }  // namespace
@@ -53,8 +57,7 @@ int open_safely(int directory, const char* path, int flags, unsigned mode) {
   for (int attempt = 0;; ++attempt) {
     const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
     if (fd < 0 && errno == EAGAIN && attempt < 16) continue;
-    if (fd < 0 || (flags & (O_PATH | O_DIRECTORY)) || !is_about_us(static_cast<int>(fd)))
-      return static_cast<int>(fd);
+    if (fd < 0 || !tells_layout(static_cast<int>(fd))) return static_cast<int>(fd);
     ::close(static_cast<int>(fd));
     errno = EACCES;
     return -1;

@@ -24,8 +24,8 @@ class File {
 };
 
 // Opens a path with openat2, following symlinks but never magic links (/proc/<pid>/{fd,cwd,root,
-// exe}), and no file of procfs about this process. The descriptor is close-on-exec and never
-// becomes a controlling terminal. Returns -1 with errno on failure.
+// exe}), and nothing in procfs that tells this process's memory layout. The descriptor is
+// close-on-exec and never becomes a controlling terminal. Returns -1 with errno on failure.
 int open_safely(int directory, const char* path, int flags, unsigned mode = 0);
 
 // Returns a regular file's bytes, at most `max`; empty when it cannot be read.
