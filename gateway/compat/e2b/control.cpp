@@ -248,10 +248,11 @@ Task<http::Response> Control::fork(http::Request& request) {
   reader.finish_or_throw();
   const SandboxRecord source = co_await shown(request);
   check_time(source, seconds);
+  // Read before the fork, which would leave copies behind that nobody knows if this failed.
+  const auto every = co_await parts_.ports.find(source.id, ports::kEveryPort);
   http::Request inner = with_body(request, {{"count", count}});
   const http::Response made = co_await parts_.snapshots.fork(inner);
   const Json copies = Json::parse(std::get<std::string>(made.body)).at("items");
-  const auto every = co_await parts_.ports.find(source.id, ports::kEveryPort);
   Json results = Json::array();
   for (const Json& copy : copies) {
     auto taking_over = take_over(request, copy, seconds, every != nullptr);
