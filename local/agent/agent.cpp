@@ -37,6 +37,8 @@ class Agent {
   int run() {
     protect();
     take_advantages();
+    if (context_.settings.awaits_owner)
+      context_.first_child = std::make_unique<FirstChild>(context_.settings);
     context_.loop.watch(children_.get(), EPOLLIN, [this](uint32_t) { reap(); });
     listener_watch_ =
         context_.loop.watch(listener_.get(), EPOLLIN, [this](uint32_t events) { accept(events); });
@@ -68,6 +70,8 @@ class Agent {
     for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
       if (WIFSTOPPED(status))
         end_if_file_worker(pid);
+      else if (context_.first_child && context_.first_child->pid() == pid)
+        context_.first_child->reaped();
       else if (!context_.processes.reaped(pid, status))
         context_.file_workers.erase(pid);
     }

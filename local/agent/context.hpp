@@ -1,9 +1,11 @@
 #pragma once
+#include <memory>
 #include <set>
 
 #include "local/agent/agent.hpp"
 #include "local/agent/loop.hpp"
 #include "local/agent/process_table.hpp"
+#include "local/agent/spawn.hpp"
 
 namespace sandgate::agent {
 
@@ -14,6 +16,7 @@ struct Context {
   AgentSettings settings;
   Loop loop;
   ProcessTable processes;
+  std::unique_ptr<FirstChild> first_child;  // of a sandbox that waits for its owner; null: none
   std::set<pid_t> file_workers;
 };
 

@@ -96,7 +96,11 @@ void start_file_worker(Context& context, Connection& connection, const nlohmann:
   const bool watches = request.value("operation", "") == "watch";
   if (context.file_workers.size() >= (watches ? kMaxWatchers : kMaxWorkers))
     throw Error(ErrorCode::unavailable, "the sandbox has too many file transfers at once");
-  const pid_t pid = ::fork();
+  pid_t pid = ::fork();
+  if (pid < 0 && context.first_child) {
+    context.first_child.reset();  // may be what there is no room beside
+    pid = ::fork();
+  }
   if (pid < 0) throw Error(ErrorCode::quota_exceeded, "the sandbox has too many processes");
   if (pid == 0)
     run_worker(connection.release_socket().release(), std::move(connection.parser()), request,

@@ -115,8 +115,8 @@ void Process::on_output(Source& source) {
 
 void Process::drain(Source& source) {
   for (int i = 0; i < kReadsPerEvent && source.open && may_read(); ++i) {
-    std::string bytes(kReadBytes, '\0');
-    const ssize_t got = ::read(source.file->get(), bytes.data(), bytes.size());
+    char bytes[kReadBytes];  // uninitialised, so that only the pages that are filled are touched
+    const ssize_t got = ::read(source.file->get(), bytes, sizeof bytes);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) {
       source.owed = 0;
@@ -126,9 +126,7 @@ void Process::drain(Source& source) {
     source.owed -= std::min(source.owed, static_cast<size_t>(got));
     // A daemon may keep the pipe open and write after the exit was reported: discard its output.
     if (result_) continue;
-    bytes.resize(static_cast<size_t>(got));
-    if (bytes.size() < kReadBytes / 2) bytes.shrink_to_fit();
-    ring_.push(source.channel, std::move(bytes));
+    ring_.push(source.channel, std::string(bytes, static_cast<size_t>(got)));
   }
 }
 

@@ -75,6 +75,12 @@ ProcessSettings read_settings(ObjectReader& reader) {
   return settings;
 }
 
+Spawned start(const SpawnSpec& spec, Context& context) {
+  if (const auto first = std::exchange(context.first_child, nullptr))
+    if (auto child = first->start(spec)) return std::move(*child);
+  return spawn(spec, context.settings);
+}
+
 }  // namespace
 
 std::unique_ptr<Operation> start_exec(const ProcessRequest& request) {
@@ -96,7 +102,7 @@ std::unique_ptr<Operation> start_exec(const ProcessRequest& request) {
   settings.command = listed(spec.argv);
   settings.terminal = spec.terminal.has_value();
   const bool kill_when_closed = !settings.keep;
-  const auto process = context.processes.add(settings, spawn(spec, context.settings));
+  const auto process = context.processes.add(settings, start(spec, context));
   request.connection.reply({{"process", settings.id}, {"offset", 0}});
   return std::make_unique<OutputStream>(request.connection, process, 0, kill_when_closed);
 }

@@ -3,30 +3,20 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
-#include <cstdio>
-#include <cstring>
 
 #include "gateway/core/error.hpp"
-#include "local/agent/advantages.hpp"
+#include "local/agent/child.hpp"
 #include "local/agent/pty.hpp"
+#include "local/agent/spawn_order.hpp"
 
 namespace sandgate::agent {
 namespace {
 
-constexpr int kReportFd = 3;
-constexpr int kNotFound = 127;
-constexpr int kNotExecutable = 126;
 constexpr int kSetupMs = 5000;  // from the fork until the program runs
-
-enum class Step : char { terminal = 't', identity = 'i', directory = 'd' };
 
 struct Pipe {
   File read, write;
@@ -40,105 +30,23 @@ Pipe make_pipe() {
 }
 
 void make_nonblocking(const File& file) {
-  if (file) ::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) | O_NONBLOCK);
+  ::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) | O_NONBLOCK);
 }
 
-// The child's ends of its standard descriptors.
-struct ChildEnds {
-  int in, out, err;
-  bool terminal;
+// The standard descriptors of a child without a terminal.
+struct StandardPipes {
+  Pipe in = make_pipe(), out = make_pipe(), err = make_pipe();
+
+  Spawned agents_ends(pid_t pid) {
+    for (const File* file : {&in.write, &out.read, &err.read}) make_nonblocking(*file);
+    return {pid, std::move(in.write), std::move(out.read), std::move(err.read)};
+  }
 };
 
-bool adopt_descriptors(const ChildEnds& ends, int report) {
-  // Above the standard numbers first, so that no dup2 overwrites one still needed.
-  const int in = ::fcntl(ends.in, F_DUPFD, 10);
-  const int out = ::fcntl(ends.out, F_DUPFD, 10);
-  const int err = ::fcntl(ends.err, F_DUPFD, 10);
-  const int kept = ::fcntl(report, F_DUPFD, 10);
-  if (in < 0 || out < 0 || err < 0 || kept < 0) return false;
-  if (::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) return false;
-  if (::dup3(kept, kReportFd, O_CLOEXEC) < 0) return false;
-  if (::syscall(SYS_close_range, kReportFd + 1, ~0u, 0) != 0) return false;
-  return !ends.terminal || ::ioctl(0, TIOCSCTTY, 0) == 0;
-}
-
-bool enter_directory(const std::string& cwd, const std::string& home) {
-  const std::string path = cwd.empty() ? home : cwd.front() == '/' ? cwd : home + "/" + cwd;
-  const File directory(open_safely(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY));
-  if (!directory || ::fchdir(directory.get()) != 0) return cwd.empty() && ::chdir("/") == 0;
-  // The kernel answers "(unreachable)…" or ENOENT for a directory outside the root or deleted.
-  char reached[PATH_MAX];
-  return ::syscall(SYS_getcwd, reached, sizeof reached) > 0 && reached[0] == '/';
-}
-
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> list;
-  for (const std::string& text : texts) list.push_back(const_cast<char*>(text.c_str()));
-  list.push_back(nullptr);
-  return list;
-}
-
-std::string path_variable(const std::vector<std::string>& env) {
-  for (const std::string& entry : env)
-    if (entry.starts_with("PATH=")) return entry.substr(5);
-  return "";
-}
-
-// Returns only on failure: the errno that says why no program could be executed.
-int execute(const SpawnSpec& spec) {
-  const std::string& program = spec.argv.front();
-  const std::vector<char*> argv = pointers(spec.argv), env = pointers(spec.env);
-  if (program.empty()) return ENOENT;
-  if (program.find('/') != std::string::npos) {
-    ::execve(program.c_str(), argv.data(), env.data());
-    return errno;
-  }
-  int reason = ENOENT;
-  const std::string path = path_variable(spec.env);
-  for (size_t start = 0; start <= path.size();) {
-    const size_t end = std::min(path.find(':', start), path.size());
-    const std::string directory = path.substr(start, end - start);
-    ::execve(((directory.empty() ? "." : directory) + "/" + program).c_str(), argv.data(),
-             env.data());
-    if (errno != ENOENT && errno != ENOTDIR && reason == ENOENT) reason = errno;
-    start = end + 1;
-  }
-  return reason;
-}
-
-[[noreturn]] void fail(Step step) {
-  const char text = static_cast<char>(step);
-  (void)!::write(kReportFd, &text, 1);
-  ::_exit(kNotFound);
-}
-
-[[noreturn]] void run_child(const SpawnSpec& spec, const AgentSettings& settings,
-                            const ChildEnds& ends, int report) {
-  unblock_signals();
-  give_up_advantages();
-  ::setsid();
-  ::umask(022);
-  if (!adopt_descriptors(ends, report)) {
-    // kReportFd may not be set up yet, so the original descriptor is used.
-    const char text = static_cast<char>(Step::terminal);
-    (void)!::write(report, &text, 1);
-    ::_exit(kNotFound);
-  }
-  // From here on other processes of the user may inspect this one, so this comes after all of the
-  // agent's descriptors were closed.
-  be_ended_first();
-  if (!become(spec.identity, settings)) fail(Step::identity);
-  const bool started = spec.cwd.empty() && !settings.workdir.empty() &&
-                       enter_directory(settings.workdir, spec.identity.home);
-  if (!started && !enter_directory(spec.cwd, spec.identity.home)) fail(Step::directory);
-  const int reason = execute(spec);
-  // Report the start first: the agent reads the output only afterwards, and the line may be longer
-  // than the pipe's buffer.
-  ::close(kReportFd);
-  const bool missing = reason == ENOENT || reason == ENOTDIR;
-  ::dprintf(2, "%s: %s\n", spec.argv.front().c_str(),
-            missing ? "command not found" : ::strerror(reason));
-  ::_exit(missing ? kNotFound : kNotExecutable);
+pid_t fork_or_refuse() {
+  const pid_t pid = ::fork();
+  if (pid < 0) throw Error(ErrorCode::quota_exceeded, "the sandbox has too many processes");
+  return pid;
 }
 
 [[noreturn]] void refuse(pid_t pid, char step) {
@@ -160,14 +68,26 @@ void await_start(pid_t pid, const File& report) {
   if (::read(report.get(), &step, 1) == 1) refuse(pid, step);
 }
 
-pid_t fork_child(const SpawnSpec& spec, const AgentSettings& settings, const ChildEnds& ends) {
+pid_t fork_child(const SpawnSpec& spec, const AgentSettings& settings, ChildEnds ends) {
   Pipe report = make_pipe();
-  const pid_t pid = ::fork();
-  if (pid < 0) throw Error(ErrorCode::quota_exceeded, "the sandbox has too many processes");
-  if (pid == 0) run_child(spec, settings, ends, report.write.get());
+  ends.report = report.write.get();
+  const pid_t pid = fork_or_refuse();
+  if (pid == 0) {
+    prepare_child(ends);
+    run_program(spec, settings);
+  }
   report.write.reset();
   await_start(pid, report.read);
   return pid;
+}
+
+bool write_all(const File& file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
+    if (put < 0 && errno != EINTR) return false;
+    if (put > 0) bytes.remove_prefix(static_cast<size_t>(put));
+  }
+  return true;
 }
 
 }  // namespace
@@ -183,23 +103,48 @@ void unblock_signals() {
 }
 
 Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings) {
-  Spawned child;
   if (spec.terminal) {
+    Spawned child;
     Terminal terminal =
         open_terminal(spec.terminal->first, spec.terminal->second, spec.identity.uid);
     const int slave = terminal.slave.get();
-    child.pid = fork_child(spec, settings, {slave, slave, slave, true});
+    child.pid = fork_child(spec, settings, {slave, slave, slave, -1, /*terminal=*/true});
     child.in = File(::fcntl(terminal.master.get(), F_DUPFD_CLOEXEC, 3));
     child.out = std::move(terminal.master);
     return child;
   }
-  Pipe in = make_pipe(), out = make_pipe(), err = make_pipe();
-  child.pid = fork_child(spec, settings, {in.read.get(), out.write.get(), err.write.get(), false});
-  child.in = std::move(in.write);
-  child.out = std::move(out.read);
-  child.err = std::move(err.read);
-  for (const File* file : {&child.in, &child.out, &child.err}) make_nonblocking(*file);
-  return child;
+  StandardPipes pipes;
+  const ChildEnds ends{pipes.in.read.get(), pipes.out.write.get(), pipes.err.write.get(), -1};
+  return pipes.agents_ends(fork_child(spec, settings, ends));
+}
+
+FirstChild::FirstChild(const AgentSettings& settings) {
+  StandardPipes pipes;
+  Pipe report = make_pipe(), orders = make_pipe();
+  const pid_t pid = fork_or_refuse();
+  if (pid == 0) {
+    prepare_child({pipes.in.read.get(), pipes.out.write.get(), pipes.err.write.get(),
+                   report.write.get(), /*terminal=*/false, orders.read.get()});
+    run_program(await_order(), settings);
+  }
+  child_ = pipes.agents_ends(pid);
+  report_ = std::move(report.read);
+  orders_ = std::move(orders.write);
+}
+
+// Without orders it exits. Nobody but the agent may stop it, so the wait is short.
+FirstChild::~FirstChild() {
+  orders_.reset();
+  if (child_.pid > 0) ::waitpid(child_.pid, nullptr, 0);
+}
+
+std::optional<Spawned> FirstChild::start(const SpawnSpec& spec) {
+  if (child_.pid < 0 || spec.terminal || !write_all(orders_, pack(spec))) return std::nullopt;
+  orders_.reset();
+  const pid_t pid = std::exchange(child_.pid, -1);  // from here on it is the caller's, or refused
+  await_start(pid, report_);
+  child_.pid = pid;
+  return std::exchange(child_, Spawned());
 }
 
 }  // namespace sandgate::agent

@@ -33,6 +33,28 @@ struct Spawned {
 // other resources are short or the start takes over 5 s.
 Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings);
 
+// A child forked before its program is known, so that the sandbox's first program does not wait for
+// a fork. Until then it keeps the agent's rights and could be stopped by root inside: it may exist
+// only while no program of the tenant has run.
+class FirstChild {
+ public:
+  // `settings` outlives it; env and allow_root may still change. Throws as spawn().
+  explicit FirstChild(const AgentSettings& settings);
+  ~FirstChild();  // ends and reaps the child unless it was started
+  FirstChild(const FirstChild&) = delete;
+  FirstChild& operator=(const FirstChild&) = delete;
+
+  // As spawn(). Empty: it cannot run this program, because that needs a terminal or the child died.
+  std::optional<Spawned> start(const SpawnSpec& spec);
+
+  pid_t pid() const { return child_.pid; }
+  void reaped() { child_.pid = -1; }  // it died before start(), and its status was taken
+
+ private:
+  Spawned child_;
+  File report_, orders_;
+};
+
 // Resets every signal to its default disposition, so that a child only needs unblock_signals().
 void reset_signals();
 void unblock_signals();

@@ -1,6 +1,7 @@
 #include "local/node/supervisor.hpp"
 
 #include <filesystem>
+#include <sstream>
 
 #include "local/egress/byte_count.hpp"
 
@@ -10,6 +11,17 @@ namespace {
 std::string agent_binary(const NodeSettings& settings) {
   if (!settings.agent_binary.empty()) return settings.agent_binary;
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sandgate-agent";
+}
+
+// Whether the agent's eldest child still waits for its program, and so is none of the tenant's.
+bool has_waiting_child(const JournalRecord& record) {
+  if (record.cgroups.empty()) return false;
+  std::istringstream pids(read_cgroup_file(record.cgroups.front(), "cgroup.procs"));
+  std::string agent, child;
+  std::error_code unreadable;
+  return pids >> agent >> child &&
+         std::filesystem::equivalent("/proc/" + agent + "/exe", "/proc/" + child + "/exe",
+                                     unreadable);
 }
 
 }  // namespace
@@ -67,7 +79,7 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
   metrics.memory_limit_bytes = record->resources.memory_mib << 20;
   metrics.disk_used_bytes = disk_used(*record);
   metrics.egress_bytes = egress::read_byte_count(byte_count_of(id));
-  metrics.processes = usage.processes;
+  metrics.processes = usage.processes - (has_waiting_child(*record) ? 1 : 0);
   metrics.sampled_at = clock_.now();
   return metrics;
 }

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <set>
 
+#include "local/namespaces/cgroup.hpp"
 #include "tests/local/node/node_fixture.hpp"
 
 namespace sandgate::test {
@@ -79,6 +81,24 @@ TEST_F(WarmingTest, ItsSettingsAreBound) {
   ASSERT_TRUE(before.contains(node().record(plain).pid));
   EXPECT_EQ(node().shell(plain, "echo .$GIVEN").out, ".\n");
   EXPECT_THROW(node().shell(plain, "id -u", "root"), Error) << "root is this one's no more";
+}
+
+TEST_F(WarmingTest, WhatWaitsForTheFirstProgramIsNoProcessOfTheOwners) {
+  warm_up();
+  const auto before = waiting();
+  const std::string id = node().create();
+  const JournalRecord record = node().record(id);
+  ASSERT_TRUE(before.contains(record.pid));
+  const auto counted = [&] { return run(node().provider().metrics(id)).processes; };
+  const auto there = [&] {
+    const std::string pids = read_cgroup_file(record.cgroups.front(), "cgroup.procs");
+    return std::count(pids.begin(), pids.end(), '\n');
+  };
+  EXPECT_EQ(there(), 2) << "the control: the agent and what waits";
+  EXPECT_EQ(counted(), 1);
+  node().shell(id, "sleep 600 > /dev/null 2>&1 &");
+  EXPECT_EQ(there(), 2);
+  EXPECT_EQ(counted(), 2);
 }
 
 TEST_F(WarmingTest, AnotherSizeIsMadeForItself) {
