@@ -112,7 +112,9 @@ struct BackendSandbox {
   std::optional<Time> created_at;
   std::optional<Resources> resources;
   // Set by find() for a sandbox that Provider::finish() ended: the metrics that finish() returned.
+  // Also for one that died by itself, where the backend noticed: those at its death.
   std::optional<SandboxMetrics> counted;
+  bool died = false;  // with `counted`: nobody asked for its end
 };
 
 // A saved state of a sandbox, stored by the backend. CreateSpec::snapshot restores it.

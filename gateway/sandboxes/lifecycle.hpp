@@ -76,8 +76,9 @@ class Lifecycle {
   // the outage journal while the database is away.
   Task<void> write_end(SandboxRecord gone, Time at, Meter::Measured counted);
   // Handles a backend's report that it does not know the sandbox. Waits for an end under way in
-  // this process. An end whose counters the backend reports is recorded as an end; otherwise the
-  // sandbox is lost: `failed` with backend_lost, meter closed.
+  // this process. An end whose counters the backend reports is recorded as an end, unless nobody
+  // asked for it. Otherwise the sandbox is lost: `failed` with backend_lost, its meter closed at
+  // its death where the backend tells when that was.
   Task<void> note_gone(SandboxId id, std::string detail);
   // Whether this process is ending the sandbox and has yet to record the end.
   bool ends_here(const SandboxId& id) const { return prompt_ends_.has(id); }
@@ -137,16 +138,29 @@ class Lifecycle {
   Task<EndResult> end_in_steps(SandboxRecord known, Time at);
   Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);
 
+  // After a failure that a death would explain: asks a backend that notices deaths, so that the row
+  // tells of it before the sweep.
+  Task<void> look_for_death(TenantId tenant, SandboxId id);
   // The row's state, or `stopped` when this process knows of its end. Empty: not found or unknown.
   Task<std::optional<SandboxState>> state_of(TenantId tenant, SandboxId id);
   // A conflict when the sandbox has ended and that may explain the failure; else the failure.
   Task<Error> judge_end(TenantId tenant, SandboxId id, Error failure);
   Task<std::optional<SandboxRecord>> row_or_last_seen(SandboxId id);
-  // The final counters that the backend reports of an ended sandbox; empty when it has none.
-  Task<std::optional<Meter::Measured>> counted_end(SandboxRecord record);
-  // Records the end of a sandbox that is gone from its backend; false when nobody ended it.
-  Task<bool> note_end(SandboxId id);
-  Task<void> note_loss(SandboxId id, std::string detail);
+  // What the backend reports of an ended sandbox with final counters; empty when it has none.
+  struct CountedEnd {
+    Meter::Measured counted;
+    bool died;  // nobody asked for its end
+  };
+  Task<std::optional<CountedEnd>> counted_end(SandboxRecord record);
+  // A sandbox that nobody ended is lost, since now or since its death.
+  struct Loss {
+    std::string detail;
+    std::optional<Meter::Measured> death;
+  };
+  // Records the end of a sandbox that is gone from its backend. Returns a loss instead when nobody
+  // asked for its end.
+  Task<std::optional<Loss>> note_end(SandboxId id, std::string detail);
+  Task<void> note_loss(SandboxId id, Loss loss);
 
   // Throws what extend() throws.
   Task<void> lengthen_at_backend(SandboxRecord record, int64_t ttl_seconds);

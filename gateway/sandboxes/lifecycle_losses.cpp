@@ -40,6 +40,7 @@ Task<Error> Lifecycle::judge(TenantId tenant, SandboxId id, Error failure) {
     co_return co_await std::move(judging);
   }
   for (int looks = broke ? kLooks : 1; looks > 0; --looks) {
+    if (broke) co_await look_for_death(tenant, id);
     auto reading = state_of(tenant, id);
     const auto state = co_await std::move(reading);
     if (!state) co_return failure;
@@ -47,6 +48,18 @@ Task<Error> Lifecycle::judge(TenantId tenant, SandboxId id, Error failure) {
     if (looks > 1) co_await sleep_for(kLookPause);
   }
   co_return failure;
+}
+
+Task<void> Lifecycle::look_for_death(TenantId tenant, SandboxId id) {
+  auto getting = get(tenant, id);
+  const auto found = co_await attempt(std::move(getting));
+  const auto* known = std::get_if<CachedSandboxPtr>(&found);
+  if (!known) co_return;
+  const SandboxRecord& record = (*known)->record;
+  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
+  if (!deployment || !deployment->descriptor.counts_ends) co_return;
+  auto asking = refresh(std::move(tenant), std::move(id));
+  co_await attempt(std::move(asking));
 }
 
 Task<std::optional<SandboxState>> Lifecycle::state_of(TenantId tenant, SandboxId id) {
@@ -94,10 +107,10 @@ Task<void> Lifecycle::note_gone(SandboxId id, std::string detail) {
   co_await prompt_ends_.until_over(id);
   // The end that is under way or in the journal books the requested time.
   if (prompt_ends_.has(id) || (parts_.outage && parts_.outage->has(id))) co_return;
-  auto noting = note_end(id);
-  const bool ended = co_await std::move(noting);
+  auto noting = note_end(id, std::move(detail));
+  auto loss = co_await std::move(noting);
   parts_.cache.forget(id);
-  if (!ended) co_await note_loss(std::move(id), std::move(detail));
+  if (loss) co_await note_loss(std::move(id), std::move(*loss));
 }
 
 Task<std::optional<SandboxRecord>> Lifecycle::row_or_last_seen(SandboxId id) {
@@ -109,7 +122,7 @@ Task<std::optional<SandboxRecord>> Lifecycle::row_or_last_seen(SandboxId id) {
   co_return seen ? std::optional(seen->record) : std::nullopt;
 }
 
-Task<std::optional<Meter::Measured>> Lifecycle::counted_end(SandboxRecord record) {
+Task<std::optional<Lifecycle::CountedEnd>> Lifecycle::counted_end(SandboxRecord record) {
   const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
   if (!deployment || record.backend_id.empty() || !deployment->descriptor.counts_ends)
     co_return std::nullopt;
@@ -117,41 +130,43 @@ Task<std::optional<Meter::Measured>> Lifecycle::counted_end(SandboxRecord record
   const auto outcome = co_await attempt_within(kFindPatience, std::move(finding));
   const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
   if (!found || !*found || !(*found)->counted) co_return std::nullopt;
-  co_return measured_end(*(*found)->counted, parts_.clock.now());
+  co_return CountedEnd{measured_end(*(*found)->counted, parts_.clock.now()), (*found)->died};
 }
 
-Task<bool> Lifecycle::note_end(SandboxId id) {
-  std::optional<Meter::Measured> counted;
+Task<std::optional<Lifecycle::Loss>> Lifecycle::note_end(SandboxId id, std::string detail) {
+  std::optional<CountedEnd> end;
   for (int looks = kLooks;; --looks) {
     auto reading = row_or_last_seen(id);
     const auto record = co_await std::move(reading);
-    if (!record) co_return false;
-    if (is_ending(record->state)) co_return true;
-    if (!counted) {
+    if (!record) co_return Loss{std::move(detail), std::nullopt};
+    if (is_ending(record->state)) co_return std::nullopt;
+    if (!end) {
       auto asking = counted_end(*record);
-      counted = co_await std::move(asking);
+      end = co_await std::move(asking);
     }
-    if (!counted) co_return false;
+    if (!end) co_return Loss{std::move(detail), std::nullopt};
+    if (end->died) co_return Loss{std::move(detail), end->counted};
     if (looks == 0) {
-      co_await write_end(*record, counted->sampled_at, *counted);
-      co_return true;
+      co_await write_end(*record, end->counted.sampled_at, end->counted);
+      co_return std::nullopt;
     }
     // Whoever ended it knows the requested time and is about to write it, unless it crashed.
     co_await sleep_for(kLookPause);
   }
 }
 
-Task<void> Lifecycle::note_loss(SandboxId id, std::string detail) {
+Task<void> Lifecycle::note_loss(SandboxId id, Loss loss) {
   const sandbox_rows::Stop lost{.reason = "failed",
-                                .failure = SandboxFailure{"backend_lost", std::move(detail)},
+                                .failure = SandboxFailure{"backend_lost", std::move(loss.detail)},
                                 .placed_only = true};
-  const Time at = parts_.clock.now();
-  auto work = [this, id, lost, at](pqxx::work& tx) {
+  const auto death = loss.death;
+  const Time at = death ? death->sampled_at : parts_.clock.now();
+  auto work = [this, id, lost, at, death](pqxx::work& tx) {
     const auto stopping = sandbox_rows::set_stopping(tx, id, lost);
     if (!stopping) return;
     // A sandbox whose TTL ended before its loss was noticed existed no longer than that.
     const bool over = stopping->on_expiry == EndAction::kill && stopping->expires_at < at;
-    end_charge(tx, id, over ? stopping->expires_at : at);
+    end_charge(tx, id, over ? stopping->expires_at : at, death);
     sandbox_rows::set_ended(tx, id);
   };
   auto writing = parts_.database.run(std::move(work));
@@ -160,7 +175,7 @@ Task<void> Lifecycle::note_loss(SandboxId id, std::string detail) {
     if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
     const auto known = parts_.cache.last_seen(id);
     if (!known) throw *error;
-    EndIntention intention{known->record.tenant, id, at, lost.reason, lost.failure, {}, at};
+    EndIntention intention{known->record.tenant, id, at, lost.reason, lost.failure, death, at};
     co_await parts_.outage->remember(std::move(intention));
   }
   parts_.cache.forget(id);

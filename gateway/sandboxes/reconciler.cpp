@@ -103,7 +103,7 @@ Task<size_t> Reconciler::fail_lost(DeploymentPtr deployment, std::vector<Backend
     const auto outcome = co_await attempt(std::move(finding));
     const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
     if (!found || (*found && (*found)->state != BackendState::gone)) continue;
-    if (*found && (*found)->counted) {
+    if (*found && (*found)->counted && !(*found)->died) {
       const auto counted = measured_end(*(*found)->counted, lifecycle_.parts().clock.now());
       co_await lifecycle_.write_end(record, counted.sampled_at, counted);
       continue;

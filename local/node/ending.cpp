@@ -81,16 +81,34 @@ void Supervisor::kill(const std::string& id) {
 
 std::optional<SandboxMetrics> Supervisor::finish(const std::string& id) {
   const auto [live, busy] = hold_to_end(id);
-  if (!live || !table_.lookup(id)) return ends_.find(id);  // unknown, or ended by another thread
+  if (!live || !table_.lookup(id)) {  // unknown, died, or ended by another thread
+    const auto known = ends_.find(id);
+    return known ? std::optional(known->counted) : std::nullopt;
+  }
   stop(*live);
-  SandboxMetrics counted;
-  counted.cpu_micros = cgroups_->cpu_micros(live->record.cgroups);
-  counted.egress_bytes = egress::read_byte_count(byte_count_of(id));
-  counted.sampled_at = clock_.now();
+  const SandboxMetrics counted = usage_until(*live, clock_.now());
   // Before the sandbox is gone, so that its usage is never missing.
-  ends_.remember(id, counted);
+  ends_.remember(id, {counted});
   end(live);
   return counted;
+}
+
+SandboxMetrics Supervisor::usage_until(const LiveSandbox& live, Time end) const {
+  SandboxMetrics counted;
+  counted.cpu_micros = cgroups_->cpu_micros(live.record.cgroups);
+  counted.egress_bytes = egress::read_byte_count(byte_count_of(live.record.id));
+  counted.sampled_at = end;
+  return counted;
+}
+
+// The exit of a sandbox that was ended on request is noticed too, and says nothing new.
+void Supervisor::note_death(const LiveSandbox& live, Time died_at) {
+  if (table_.is_gone(live) || live.record.state == RecordState::waiting) return;
+  try {
+    ends_.remember(live.record.id, {usage_until(live, died_at), /*died=*/true});
+  } catch (const Error& failure) {
+    log::warn("a death is not kept", {{"sandbox", live.record.id}, {"reason", failure.what()}});
+  }
 }
 
 void Supervisor::on_exit(const std::string& id) {
@@ -98,8 +116,9 @@ void Supervisor::on_exit(const std::string& id) {
   LivePtr live = table_.lookup(id);
   if (!live) return;
   live->ending = true;
-  post_([this, live] {
+  post_([this, live, died_at = clock_.now()] {
     std::lock_guard busy(live->busy);
+    note_death(*live, died_at);
     end(live);
   });
 }

@@ -17,13 +17,14 @@ constexpr const char* kOlder = "/older";
 
 Error not_kept() { return Error(ErrorCode::unavailable, "the node cannot keep an end"); }
 
-std::map<std::string, SandboxMetrics> read_half(const std::string& path) {
-  std::map<std::string, SandboxMetrics> half;
+std::map<std::string, Ends::End> read_half(const std::string& path) {
+  std::map<std::string, Ends::End> half;
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
     try {
       const Json json = Json::parse(line);
-      half[json.at("id").get<std::string>()] = metrics_from(json.at("counted"));
+      half[json.at("id").get<std::string>()] = {metrics_from(json.at("counted")),
+                                                json.value("died", false)};
     } catch (const std::exception&) {
       // an incomplete line of a node killed while writing it; that end was never reported
     }
@@ -47,18 +48,18 @@ void Ends::begin_half() {
   older_ = std::exchange(newer_, {});
 }
 
-void Ends::remember(const std::string& sandbox, const SandboxMetrics& counted) {
+void Ends::remember(const std::string& sandbox, const End& end) {
   // The leading newline ends an incomplete line that a killed node may have left.
-  const std::string line =
-      "\n" + Json{{"id", sandbox}, {"counted", to_json(counted)}}.dump() + "\n";
+  const Json entry{{"id", sandbox}, {"counted", to_json(end.counted)}, {"died", end.died}};
+  const std::string line = "\n" + entry.dump() + "\n";
   const std::lock_guard lock(mutex_);
   if (newer_.size() >= half_) begin_half();
   if (!file_ || write(file_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     throw not_kept();
-  newer_[sandbox] = counted;
+  newer_[sandbox] = end;
 }
 
-std::optional<SandboxMetrics> Ends::find(const std::string& sandbox) const {
+std::optional<Ends::End> Ends::find(const std::string& sandbox) const {
   const std::lock_guard lock(mutex_);
   for (const Counted* half : {&newer_, &older_})
     if (const auto found = half->find(sandbox); found != half->end()) return found->second;

@@ -19,12 +19,16 @@ class Ends {
   // Creates `directory` if needed and reads the files of an earlier node.
   explicit Ends(std::string directory, size_t half = kHalf);
 
+  struct End {
+    SandboxMetrics counted;
+    bool died = false;  // by itself, not on request
+  };
   // Appends an entry, which survives the node's end. Throws Error(unavailable) when writing fails.
-  void remember(const std::string& sandbox, const SandboxMetrics& counted);
-  std::optional<SandboxMetrics> find(const std::string& sandbox) const;
+  void remember(const std::string& sandbox, const End& end);
+  std::optional<End> find(const std::string& sandbox) const;
 
  private:
-  using Counted = std::map<std::string, SandboxMetrics>;
+  using Counted = std::map<std::string, End>;
   void begin_half();
 
   const std::string directory_;

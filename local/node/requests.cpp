@@ -79,6 +79,7 @@ Json to_json(const BackendSandbox& sandbox) {
                       : sandbox.state == BackendState::paused ? "paused"
                                                               : "gone"}};
   if (sandbox.counted) json["counted"] = to_json(*sandbox.counted);
+  if (sandbox.died) json["died"] = true;
   return json;
 }
 
@@ -93,6 +94,7 @@ BackendSandbox backend_sandbox_from(const Json& json) {
   if (sandbox.state == BackendState::paused) sandbox.kept = Keeps::memory;
   sandbox.region = "local";
   if (json.contains("counted")) sandbox.counted = metrics_from(json["counted"]);
+  sandbox.died = json.value("died", false);
   return sandbox;
 }
 

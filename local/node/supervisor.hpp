@@ -50,9 +50,10 @@ class Supervisor {
   // the background. Unknown ids are ignored. Throws Error(timeout) when it does not end.
   void kill(const std::string& id);
   // As kill(), and returns the usage (processor time and bytes sent) at the sandbox's end. Later
-  // calls and counted_of() return the same usage, also after a crash. Empty: unknown.
+  // calls and end_of() return the same usage, also after a crash, as they do for a sandbox that
+  // died by itself. Empty: unknown.
   std::optional<SandboxMetrics> finish(const std::string& id);
-  std::optional<SandboxMetrics> counted_of(const std::string& id) const { return ends_.find(id); }
+  std::optional<Ends::End> end_of(const std::string& id) const { return ends_.find(id); }
   std::optional<JournalRecord> find(const std::string& id) const { return table_.find(id); }
   std::vector<JournalRecord> list() const { return table_.list(); }
   SandboxMetrics metrics(const std::string& id);  // throws Error(not_found)
@@ -105,6 +106,9 @@ class Supervisor {
   // Error(timeout).
   std::pair<LivePtr, std::unique_lock<std::timed_mutex>> hold_to_end(const std::string& id) const;
   void remove_traces(const LivePtr& live);
+  SandboxMetrics usage_until(const LiveSandbox& live, Time end) const;
+  // Remembers the usage of a sandbox that died by itself at that time.
+  void note_death(const LiveSandbox& live, Time died_at);
   // Called by the watcher.
   void on_exit(const std::string& id);
   void end_expired();

@@ -44,10 +44,13 @@ Json create(const Asked& asked) {
 Json find(const Asked& asked) {
   const std::string id = asked.id();
   if (const auto record = asked.supervisor.find(id)) return to_json(to_backend(*record));
-  const auto counted = asked.supervisor.counted_of(id);
-  if (!counted) return Json();
-  return to_json(BackendSandbox{
-      .backend_id = id, .sandbox_id = id, .state = BackendState::gone, .counted = counted});
+  const auto end = asked.supervisor.end_of(id);
+  if (!end) return Json();
+  return to_json(BackendSandbox{.backend_id = id,
+                                .sandbox_id = id,
+                                .state = BackendState::gone,
+                                .counted = end->counted,
+                                .died = end->died});
 }
 
 Json list(const Asked& asked) {

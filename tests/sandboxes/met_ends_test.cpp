@@ -149,6 +149,58 @@ TEST(MetEnds, AreNotUndoneByThePauseThatTheyMeet) {
   }
 }
 
+// Whoever notices: the tenant who asks for something, or the sweep.
+TEST(MetEnds, OneThatDiedIsLostSinceItsDeath) {
+  for (const bool asked : {true, false}) {
+    EndWorld world;
+    const SandboxRecord box = world.create_earlier();
+    world.a->die(box.backend_id, 5s);
+    Verbs verbs(world, world.replica);
+    Reconciler reconciler(world.replica.lifecycle, {.every = 0ms});
+    const DeploymentPtr on = world.replica.deployments.find(world.tenant, "a");
+    if (asked)
+      EXPECT_EQ(run(verbs.refused("extend", box)), "failed");
+    else
+      EXPECT_EQ(run(reconciler.reconcile(on))->lost, 1u);
+    const SandboxRecord failed = world.row(box.id);
+    EXPECT_EQ(failed.state, SandboxState::failed);
+    EXPECT_EQ(failed.failure->code, "backend_lost");
+    EXPECT_TRUE(world.ended_as_its_backend_says(box));
+    EXPECT_EQ(world.told(), "sandbox.failed");
+    run(world.replica.meter.book_ends(*world.database));
+    EXPECT_TRUE(world.charged_to_its_end(box.id));
+    EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event WHERE meter = 'active_cpu_second'"), "1")
+        << "what it had counted";
+  }
+}
+
+TEST(MetEnds, AFailureThatADeathExplainsTellsOfIt) {
+  EndWorld world;
+  const SandboxRecord box = world.create_earlier();
+  const auto judged = [&]() -> Task<std::optional<Error>> {
+    const Error broke(ErrorCode::unavailable, "the connection broke");
+    auto judging = world.replica.lifecycle.judge(world.tenant, box.id, broke);
+    co_return co_await std::move(judging);
+  };
+  EXPECT_EQ(run(judged())->code, ErrorCode::unavailable) << "the control";
+  world.a->die(box.backend_id, 5s);
+  const auto died = run(judged());
+  EXPECT_EQ(died->code, ErrorCode::conflict);
+  EXPECT_EQ(died->details["state"], "failed");
+}
+
+// A delete that finds it dead ends it, and charges until its death.
+TEST(MetEnds, OneThatDiedCanBeDeleted) {
+  EndWorld world;
+  const SandboxRecord box = world.create_earlier();
+  world.a->die(box.backend_id, 5s);
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, box.id)), EndResult::ended);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  EXPECT_TRUE(world.ended_as_its_backend_says(box));
+  run(world.replica.meter.book_ends(*world.database));
+  EXPECT_TRUE(world.charged_to_its_end(box.id));
+}
+
 TEST(MetEnds, TheSweepLeavesOneUnderWayAlone) {
   EndWorld world;
   const SandboxRecord box = world.create_earlier();

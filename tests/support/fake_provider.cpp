@@ -159,17 +159,27 @@ Task<void> FakeProvider::kill(std::string id) {
   co_return;
 }
 
+BackendSandbox* FakeProvider::put_aside(const std::string& id, std::chrono::milliseconds ago) {
+  auto alive = alive_.extract(id);
+  if (!alive) return nullptr;
+  BackendSandbox& gone = finished_[id] = alive.mapped();
+  gone.state = BackendState::gone;
+  gone.counted = counted_.value_or(SandboxMetrics());
+  gone.counted->sampled_at = SystemClock().now() - ago;
+  return &gone;
+}
+
+void FakeProvider::die(const std::string& backend_id, std::chrono::milliseconds ago) {
+  std::lock_guard lock(mutex_);
+  if (BackendSandbox* gone = put_aside(backend_id, ago)) gone->died = true;
+}
+
 Task<SandboxMetrics> FakeProvider::finish(std::string id) {
   ++kills_;
   if (refuse_kills_) throw Error(ErrorCode::unavailable, "switched to refuse kills");
   {
     std::lock_guard lock(mutex_);
-    if (auto alive = alive_.extract(id)) {
-      BackendSandbox& gone = finished_[id] = alive.mapped();
-      gone.state = BackendState::gone;
-      gone.counted = counted_.value_or(SandboxMetrics());
-      gone.counted->sampled_at = SystemClock().now() - ended_ago_.load();
-    }
+    put_aside(id, ended_ago_);
   }
   while (hang_kills_) co_await sleep_for(std::chrono::milliseconds(2));
   std::lock_guard lock(mutex_);

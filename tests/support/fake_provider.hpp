@@ -41,6 +41,8 @@ class FakeProvider : public Provider {
   void refuse_times_beyond(std::chrono::seconds most) { longest_ = most; }
   void offer(Descriptor descriptor);
   void lose(const std::string& backend_id);  // the sandbox ends by itself and disappears
+  // As finish(), but by itself and that long ago.
+  void die(const std::string& backend_id, std::chrono::milliseconds ago);
   void leave(const std::string& backend_id);  // ends by itself, listed until a kill
   void made_at(Time at) { made_at_ = at; }  // of later sandboxes in lists; else none
 
@@ -76,6 +78,8 @@ class FakeProvider : public Provider {
   Task<SandboxMetrics> finish(std::string id) override;  // later reported by find()
 
  private:
+  // Moves one that is alive among the finished; null: it is not. With mutex_ held.
+  BackendSandbox* put_aside(const std::string& id, std::chrono::milliseconds ago);
   void change(const std::string& id, BackendState state);
   // Throws the configured fault; for lost_reply only after the work (`before` false).
   void fail_as_switched(bool before) const;

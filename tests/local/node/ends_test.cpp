@@ -9,8 +9,9 @@
 namespace sandgate::test {
 namespace {
 
-SandboxMetrics counted(int64_t cpu_micros) {
-  return {.cpu_micros = cpu_micros, .egress_bytes = 7, .sampled_at = from_micros(1'000'000)};
+Ends::End counted(int64_t cpu_micros, bool died = false) {
+  return {{.cpu_micros = cpu_micros, .egress_bytes = 7, .sampled_at = from_micros(1'000'000)},
+          died};
 }
 
 TEST(Ends, AreKnownToTheNextNodeToo) {
@@ -19,10 +20,13 @@ TEST(Ends, AreKnownToTheNextNodeToo) {
   const Ends later(home.path() + "/ends");
   const auto found = later.find("one");
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->cpu_micros, 12);
-  EXPECT_EQ(found->egress_bytes, 7);
-  EXPECT_EQ(found->sampled_at, from_micros(1'000'000));
+  EXPECT_EQ(found->counted.cpu_micros, 12);
+  EXPECT_EQ(found->counted.egress_bytes, 7);
+  EXPECT_EQ(found->counted.sampled_at, from_micros(1'000'000));
+  EXPECT_FALSE(found->died);
   EXPECT_FALSE(later.find("two"));
+  Ends(home.path() + "/ends").remember("dead", counted(13, /*died=*/true));
+  EXPECT_TRUE(Ends(home.path() + "/ends").find("dead")->died);
 }
 
 TEST(Ends, TheOldestGoWhenThereAreMany) {

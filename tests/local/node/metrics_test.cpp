@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "tests/local/namespaces/sandbox_fixture.hpp"
-#include "tests/support/code_of.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -46,6 +45,29 @@ TEST_F(MetricsTest, ProcessorTimeIsWhatProcessesUse) {
   EXPECT_LT(metrics(id).cpu_micros - after.cpu_micros, 50'000) << "idle";
 }
 
+TEST_F(MetricsTest, WhatADeadOneHadCountedIsKnownWithTheTimeOfItsDeath) {
+  const std::string id = node_->create();
+  node_->python(id, "import time\nwhile time.process_time() < 0.4: pass");
+  const auto find = [&] { return run(node_->provider().find(id)); };
+  const Time before = SystemClock().now();
+  ASSERT_EQ(::kill(static_cast<pid_t>(node_->record(id).pid), SIGKILL), 0);
+  for (int i = 0; i < 500 && find()->state != BackendState::gone; ++i)
+    std::this_thread::sleep_for(10ms);
+  const auto found = find();
+  ASSERT_TRUE(found && found->counted);
+  EXPECT_TRUE(found->died);
+  EXPECT_GT(found->counted->cpu_micros, 400'000);
+  EXPECT_GE(found->counted->sampled_at, before);
+  EXPECT_LT(found->counted->sampled_at, before + 500ms);
+  node_->kill();
+  node_->start();
+  const auto later = find();
+  ASSERT_TRUE(later && later->counted);
+  EXPECT_TRUE(later->died);
+  EXPECT_EQ(later->counted->sampled_at, found->counted->sampled_at);
+  EXPECT_EQ(run(node_->provider().finish(id)).sampled_at, found->counted->sampled_at);
+}
+
 TEST_F(MetricsTest, WhatAnEndedOneHadCountedIsKnownToTheNextNodeToo) {
   const std::string id = node_->create();
   node_->python(id, "import time\nwhile time.process_time() < 0.4: pass");
@@ -60,13 +82,6 @@ TEST_F(MetricsTest, WhatAnEndedOneHadCountedIsKnownToTheNextNodeToo) {
   EXPECT_EQ(found->counted->sampled_at, counted.sampled_at);
   EXPECT_EQ(run(node_->provider().finish(id)).cpu_micros, counted.cpu_micros);
   EXPECT_FALSE(run(node_->provider().find_by_tag(id))) << "nothing is there to be ended";
-}
-
-TEST_F(MetricsTest, OfOneThatDiedByItselfNothingIsKnown) {
-  const std::string id = node_->create();
-  kill(static_cast<pid_t>(node_->record(id).pid), SIGKILL);
-  while (run(node_->provider().find(id))) std::this_thread::sleep_for(5ms);
-  EXPECT_EQ(code_of([&] { run(node_->provider().finish(id)); }), ErrorCode::not_found);
 }
 
 }  // namespace
