@@ -305,18 +305,4 @@ Task<void> RestApi::remove(std::string path) {
   co_await find(std::move(removal));
 }
 
-std::string percent_encode(std::string_view text) {
-  std::string encoded;
-  for (const char letter : text) {
-    const auto c = static_cast<unsigned char>(letter);
-    if (std::isalnum(c) || c == '-' || c == '.' || c == '_' || c == '~') {
-      encoded.push_back(letter);
-    } else {
-      constexpr char kHex[] = "0123456789ABCDEF";
-      encoded.append({'%', kHex[c >> 4], kHex[c & 15]});
-    }
-  }
-  return encoded;
-}
-
 }  // namespace sandgate

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "gateway/core/json_reader.hpp"
+#include "gateway/core/percent.hpp"
 #include "gateway/core/secret.hpp"
 #include "providers/http_client.hpp"
 
@@ -103,8 +104,5 @@ class RestApi {
   const RestTarget target_;
   ErrorReader read_error_;
 };
-
-// Percent-encodes all but unreserved characters, for a path segment or a query value.
-std::string percent_encode(std::string_view text);
 
 }  // namespace sandgate

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "gateway/core/percent.hpp"
 #include "gateway/core/utf8.hpp"
 #include "gateway/http/token.hpp"
 
@@ -64,10 +65,6 @@ std::optional<Time> date_from(std::string_view text) {
   const char* end = strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
   if (!end || *end != '\0') return std::nullopt;
   return from_micros(int64_t{timegm(&parts)} * 1'000'000);
-}
-
-bool is_attribute_character(unsigned char c) {
-  return std::isalnum(c) || std::string_view("!#$&+-.^_`|~").find(c) != std::string_view::npos;
 }
 
 }  // namespace
@@ -154,15 +151,12 @@ std::optional<ByteRange> resolve(const AskedRange& range, uint64_t size) {
 }
 
 std::string content_disposition(std::string_view name) {
-  std::string plain, encoded;
+  std::string plain;
   for (const char letter : name) {
     const auto c = static_cast<unsigned char>(letter);
     plain.push_back(std::isalnum(c) || c == '.' || c == '-' || c == '_' ? letter : '_');
-    char escaped[4];
-    std::snprintf(escaped, sizeof(escaped), "%%%02X", c);
-    encoded += is_attribute_character(c) ? std::string(1, letter) : escaped;
   }
-  return "attachment; filename=\"" + plain + "\"; filename*=UTF-8''" + encoded;
+  return "attachment; filename=\"" + plain + "\"; filename*=UTF-8''" + percent_encode(name);
 }
 
 }  // namespace sandgate::api

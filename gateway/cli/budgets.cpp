@@ -7,8 +7,8 @@ namespace sandgate::cli {
 namespace {
 
 std::string budget_path(const std::string& tenant, const std::string& name = "") {
-  const std::string path = "/v1/tenants/" + encoded(tenant) + "/budgets";
-  return name.empty() ? path : path + "/" + encoded(name);
+  const std::string path = "/v1/tenants/" + percent_encode(tenant) + "/budgets";
+  return name.empty() ? path : path + "/" + percent_encode(name);
 }
 
 std::string scope_text(const Json& budget) {
@@ -117,7 +117,7 @@ void add_credits(CLI::App& group, const ContextPtr& context) {
   command->add_option("--currency", options->currency, "ISO 4217")->capture_default_str();
   command->add_option("--reason", options->reason, "Kept in the ledger")->required();
   context->on_operator(*command, [context, options] {
-    const std::string path = "/v1/tenants/" + encoded(options->tenant) + "/credits";
+    const std::string path = "/v1/tenants/" + percent_encode(options->tenant) + "/credits";
     const Json body{
         {"amount", options->amount}, {"currency", options->currency}, {"reason", options->reason}};
     context->show(context->client().post(path, body), [&](const Json& answer) {

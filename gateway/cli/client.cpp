@@ -124,24 +124,12 @@ std::vector<Json> Client::all(std::string path, size_t most) const {
     for (const Json& item : answer.value("items", Json::array())) items.push_back(item);
     const Json cursor = answer.value("next_cursor", Json());
     if (!cursor.is_string()) break;
-    page = path + separator + "limit=100&cursor=" + encoded(cursor.get<std::string>());
+    page = path + separator + "limit=100&cursor=" + percent_encode(cursor.get<std::string>());
   }
   if (items.size() > most) items.resize(most);
   return items;
 }
 
-std::string encoded(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string out;
-  for (const unsigned char c : text) {
-    if (std::isalnum(c) || c == '-' || c == '.' || c == '_' || c == '~')
-      out += static_cast<char>(c);
-    else
-      out.append({'%', kHex[c >> 4], kHex[c & 15]});
-  }
-  return out;
-}
-
-std::string sandbox_path(const std::string& id) { return "/v1/sandboxes/" + encoded(id); }
+std::string sandbox_path(const std::string& id) { return "/v1/sandboxes/" + percent_encode(id); }
 
 }  // namespace sandgate::cli

@@ -9,6 +9,7 @@
 
 #include "gateway/cli/settings.hpp"
 #include "gateway/core/json_reader.hpp"
+#include "gateway/core/percent.hpp"
 
 namespace sandgate::cli {
 
@@ -75,8 +76,6 @@ class Client {
   std::string tenant_;
 };
 
-// Percent-encodes all but unreserved characters.
-std::string encoded(std::string_view text);
 // Returns "/v1/sandboxes/<id>", the prefix of all paths of one sandbox.
 std::string sandbox_path(const std::string& id);
 

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr const char* kStream = "-";  // as a local path: standard input or output
 
 std::string files_path(const Place& place, const std::string& verb = "") {
-  return sandbox_path(place.sandbox) + "/files" + verb + "?path=" + encoded(place.path);
+  return sandbox_path(place.sandbox) + "/files" + verb + "?path=" + percent_encode(place.path);
 }
 
 std::string octal_mode(const fs::path& file) {

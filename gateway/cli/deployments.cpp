@@ -12,7 +12,9 @@
 namespace sandgate::cli {
 namespace {
 
-std::string deployment_path(const std::string& name) { return "/v1/deployments/" + encoded(name); }
+std::string deployment_path(const std::string& name) {
+  return "/v1/deployments/" + percent_encode(name);
+}
 
 void add_deployment_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List deployments: what each is, health and price");

@@ -9,7 +9,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string hook_path(const std::string& name) { return "/v1/webhooks/" + encoded(name); }
+std::string hook_path(const std::string& name) { return "/v1/webhooks/" + percent_encode(name); }
 
 std::string joined(const Json& texts) {
   std::string line;
@@ -46,7 +46,7 @@ void add_events(CLI::App& app, const ContextPtr& context) {
   context->on(*command, [context, options] {
     std::string path =
         options->sandbox.empty() ? "/v1/events" : sandbox_path(options->sandbox) + "/events";
-    if (!options->types.empty()) path += "?types=" + encoded(options->types);
+    if (!options->types.empty()) path += "?types=" + percent_encode(options->types);
     EventReader reader([&](const Event& event) { print_event(*context, event); });
     Call call{.path = std::move(path), .accept = "text/event-stream"};
     call.download = [&reader](std::string_view bytes) { reader.feed(bytes); };

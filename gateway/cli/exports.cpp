@@ -7,7 +7,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string export_path(const std::string& name) { return "/v1/exports/" + encoded(name); }
+std::string export_path(const std::string& name) { return "/v1/exports/" + percent_encode(name); }
 
 void add_export_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List exports and how far each is");

@@ -5,7 +5,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string invoice_path(const std::string& id) { return "/v1/invoices/" + encoded(id); }
+std::string invoice_path(const std::string& id) { return "/v1/invoices/" + percent_encode(id); }
 
 void print_invoice(const Context& context, const Json& invoice) {
   context.console().out << printable(cell(invoice, "/id")) << "  " << cell(invoice, "/state")
@@ -26,7 +26,7 @@ void add_invoice_list(CLI::App& group, const ContextPtr& context) {
   command->add_option("--for", *tenant, "Of this tenant only");
   context->on_operator(*command, [context, tenant] {
     const std::string path =
-        "/v1/invoices" + (tenant->empty() ? "" : "?tenant=" + encoded(*tenant));
+        "/v1/invoices" + (tenant->empty() ? "" : "?tenant=" + percent_encode(*tenant));
     context->show_items(context->client().all(path), [&](const auto& items) {
       Table table({"ID", "STATE", "TENANT", "FROM", "TO", ">TOTAL", "CURRENCY"});
       for (const Json& invoice : items)

@@ -5,7 +5,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string key_path(const std::string& id) { return "/v1/keys/" + encoded(id); }
+std::string key_path(const std::string& id) { return "/v1/keys/" + percent_encode(id); }
 
 // Only the secret goes to standard output, so that `KEY=$(sandgate keys create …)` works.
 void print_secret(const Context& context, const Json& key) {

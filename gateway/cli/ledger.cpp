@@ -6,7 +6,7 @@ namespace sandgate::cli {
 namespace {
 
 std::string query_of(const std::string& tenant) {
-  return tenant.empty() ? "" : "?tenant=" + encoded(tenant);
+  return tenant.empty() ? "" : "?tenant=" + percent_encode(tenant);
 }
 
 void add_balances(CLI::App& group, const ContextPtr& context) {

@@ -8,7 +8,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string price_path(const std::string& book) { return "/v1/prices/" + encoded(book); }
+std::string price_path(const std::string& book) { return "/v1/prices/" + percent_encode(book); }
 
 void add_price_list(CLI::App& group, const ContextPtr& context) {
   auto* command =
@@ -109,7 +109,7 @@ void add_price_preview(CLI::App& group, const ContextPtr& context) {
     for (const auto& [name, value] :
          {std::pair("period", options->period), std::pair("from", options->from),
           std::pair("to", options->to)})
-      if (!value.empty()) path += std::string(name) + "=" + encoded(value) + "&";
+      if (!value.empty()) path += std::string(name) + "=" + percent_encode(value) + "&";
     path.pop_back();
     context->show(context->client().post(path, document_in(options->file)),
                   [&](const Json& answer) { print_price_preview(*context, answer); });

@@ -11,7 +11,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string profile_path(const std::string& name) { return "/v1/profiles/" + encoded(name); }
+std::string profile_path(const std::string& name) { return "/v1/profiles/" + percent_encode(name); }
 
 std::string file_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -30,7 +30,7 @@ std::string name_in(const std::string& text, const std::string& file) {
 Json publish(const Client& client, const std::string& file, const std::string& channel) {
   const std::string text = file_text(file);
   std::string path = profile_path(name_in(text, file));
-  if (!channel.empty()) path += "?channel=" + encoded(channel);
+  if (!channel.empty()) path += "?channel=" + percent_encode(channel);
   return client
       .call({.method = "PUT", .path = path, .content_type = "application/yaml", .text = text})
       .json();

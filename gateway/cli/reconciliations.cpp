@@ -34,8 +34,8 @@ void add_reconcile_command(CLI::App& app, const ContextPtr& context) {
   context->on_operator(*command, [context, options] {
     const Reply reply = context->client().call(
         {.method = "POST",
-         .path = "/v1/reconciliations?deployment=" + encoded(options->deployment) +
-                 "&period=" + encoded(options->period),
+         .path = "/v1/reconciliations?deployment=" + percent_encode(options->deployment) +
+                 "&period=" + percent_encode(options->period),
          .content_type = "text/csv",
          .text = text_in(options->file)});
     context->show(reply.json(), [&](const Json& answer) { print_drift(*context, answer); });

@@ -183,7 +183,7 @@ void add_logs(CLI::App& app, const ContextPtr& context) {
     const std::string process =
         options->process.empty() ? newest_process(client, options->id) : options->process;
     const std::string path =
-        sandbox_path(options->id) + "/processes/" + encoded(process) + "/output";
+        sandbox_path(options->id) + "/processes/" + percent_encode(process) + "/output";
     interruptible(*context, [&] { print_logs(*context, client, process, path); });
   });
 }

@@ -91,7 +91,7 @@ void add_sandbox_list(CLI::App& app, const ContextPtr& context) {
   context->on(*command, [context, options] {
     std::string query = "?";
     const auto add = [&](const std::string& name, const std::string& value) {
-      query += "&" + encoded(name) + "=" + encoded(value);
+      query += "&" + percent_encode(name) + "=" + percent_encode(value);
     };
     if (!options->state.empty()) add("state", options->state);
     if (!options->profile.empty()) add("profile", options->profile);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxTypedBytes = 4096;  // the longest line that a terminal delivers
 
-std::string secret_path(const std::string& name) { return "/v1/secrets/" + encoded(name); }
+std::string secret_path(const std::string& name) { return "/v1/secrets/" + percent_encode(name); }
 
 // OpenSSL's prompt restores the terminal's echo even if it is interrupted.
 std::string typed_value(const std::string& name) {

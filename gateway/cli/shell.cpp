@@ -27,7 +27,7 @@ void add_shell_command(CLI::App& app, const ContextPtr& context) {
     const WindowSize size = window_size();
     std::string path = sandbox_path(options->id) + "/terminal?cols=" + std::to_string(size.cols) +
                        "&rows=" + std::to_string(size.rows);
-    if (!options->command.empty()) path += "&command=" + encoded(options->command);
+    if (!options->command.empty()) path += "&command=" + percent_encode(options->command);
     context->exit_with(run_terminal(client, path));
   });
 }

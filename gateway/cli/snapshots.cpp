@@ -5,7 +5,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string snapshot_path(const std::string& id) { return "/v1/snapshots/" + encoded(id); }
+std::string snapshot_path(const std::string& id) { return "/v1/snapshots/" + percent_encode(id); }
 
 std::string mib_cell(const Json& snapshot) {
   const auto bytes = snapshot.find("size_bytes");

@@ -5,7 +5,7 @@
 namespace sandgate::cli {
 namespace {
 
-std::string tenant_path(const std::string& id) { return "/v1/tenants/" + encoded(id); }
+std::string tenant_path(const std::string& id) { return "/v1/tenants/" + percent_encode(id); }
 
 void add_tenant_create(CLI::App& group, const ContextPtr& context) {
   auto name = std::make_shared<std::string>();

@@ -64,9 +64,9 @@ void add_usage_export(CLI::App& group, const ContextPtr& context) {
   command->add_option("--from", options->from, "First moment; absent: of this month");
   command->add_option("--to", options->to, "The moment after the last; absent: now");
   context->on_operator(*command, [context, options] {
-    Call call{.path = "/v1/usage/export?format=" + encoded(options->format)};
-    if (!options->from.empty()) call.path += "&from=" + encoded(options->from);
-    if (!options->to.empty()) call.path += "&to=" + encoded(options->to);
+    Call call{.path = "/v1/usage/export?format=" + percent_encode(options->format)};
+    if (!options->from.empty()) call.path += "&from=" + percent_encode(options->from);
+    if (!options->to.empty()) call.path += "&to=" + percent_encode(options->to);
     call.download = [&](std::string_view bytes) { context->console().out << bytes; };
     context->client().call(std::move(call));
   });
@@ -93,7 +93,8 @@ void add_usage_command(CLI::App& app, const ContextPtr& context) {
     if (!command->get_subcommands().empty()) return;
     std::string path = "/v1/usage", separator = "?";
     const auto add = [&](const std::string& name, const std::string& value) {
-      if (!value.empty()) path += std::exchange(separator, "&") + name + "=" + encoded(value);
+      if (!value.empty())
+        path += std::exchange(separator, "&") + name + "=" + percent_encode(value);
     };
     add("group_by", options->group_by);
     add("from", options->from);

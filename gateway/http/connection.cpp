@@ -1,7 +1,7 @@
 #include "gateway/http/connection.hpp"
 
 #include "gateway/core/log.hpp"
-#include "gateway/http/percent.hpp"
+#include "gateway/core/percent.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/http/stream_sink.hpp"
 #include "gateway/http/target.hpp"

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "gateway/core/error.hpp"
-#include "gateway/http/percent.hpp"
+#include "gateway/core/percent.hpp"
 
 namespace sandgate::http {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gateway/http/percent.hpp"
+#include "gateway/core/percent.hpp"
 
 namespace sandgate::http {
 namespace {

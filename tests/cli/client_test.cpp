@@ -125,8 +125,8 @@ TEST(Client, StreamsAnUploadOfUnknownLength) {
 }
 
 TEST(Client, EncodesWhatWouldChangeAnAddress) {
-  EXPECT_EQ(encoded("a b/c?d&e=f%"), "a%20b%2Fc%3Fd%26e%3Df%25");
-  EXPECT_EQ(encoded("name-1.2_~"), "name-1.2_~");
+  EXPECT_EQ(percent_encode("a b/c?d&e=f%"), "a%20b%2Fc%3Fd%26e%3Df%25");
+  EXPECT_EQ(percent_encode("name-1.2_~"), "name-1.2_~");
 }
 
 TEST(ProcessOutput, CopiesBothStreamsAndReturnsTheExit) {

@@ -1,8 +1,8 @@
 #include <cstdint>
 #include <string>
 
+#include "gateway/core/percent.hpp"
 #include "gateway/http/connection_body.hpp"
-#include "gateway/http/percent.hpp"
 #include "gateway/http/request_parser.hpp"
 #include "gateway/http/target.hpp"
 #include "gateway/http/token.hpp"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/http/percent.hpp"
+#include "gateway/core/percent.hpp"
 #include "gateway/http/table_body.hpp"
 #include "gateway/http/target.hpp"
 #include "gateway/http/token.hpp"

@@ -2,7 +2,7 @@
 
 #include "gateway/api/page.hpp"
 #include "gateway/compat/e2b/sandbox_view.hpp"
-#include "gateway/http/percent.hpp"
+#include "gateway/core/percent.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
@@ -29,7 +29,7 @@ std::optional<Time> started_after(const http::Query& query) {
 }
 
 std::string decoded(std::string text) {
-  auto plain = http::percent_decode(text);
+  auto plain = percent_decode(text);
   if (!plain) throw Error::invalid("?metadata", "is not percent-encoded text");
   return std::move(*plain);
 }
