@@ -34,7 +34,7 @@ void give_up_advantages() {
 void be_ended_first() {
   const int dumpable = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
   ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-  const File score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  const Fd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   (void)!::write(score.get(), kEndedFirst.data(), kEndedFirst.size());
   if (dumpable == 0) ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }

@@ -56,7 +56,7 @@ class Agent {
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
     ::sigemptyset(&child);
     ::sigaddset(&child, SIGCHLD);
-    children_ = File(::signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC));
+    children_ = Fd(::signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC));
     if (!children_) throw Error(ErrorCode::internal, "the agent has no signal descriptor");
     ::prctl(PR_SET_DUMPABLE, context_.settings.dumpable ? 1 : 0, 0, 0, 0);
     context_.settings.bounding_set = read_bounding_set();
@@ -85,7 +85,7 @@ class Agent {
   void accept(uint32_t events) {
     if (events & (EPOLLERR | EPOLLHUP)) return context_.loop.stop();
     if (connections_.size() >= kMaxConnections) return context_.loop.change(listener_watch_, 0);
-    File socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) return rest();
     auto connection = std::make_unique<Connection>(
         context_, std::move(socket),
@@ -114,7 +114,7 @@ class Agent {
   }
 
   Context context_;
-  File listener_, children_;
+  Fd listener_, children_;
   Gate gate_;
   Loop::Id listener_watch_ = 0;
   std::map<Connection*, std::unique_ptr<Connection>> connections_;

@@ -31,23 +31,23 @@ void check_name(const std::string& name) {
 bool was_replaced() { return errno == ENOENT || errno == ENOTDIR || errno == ELOOP; }
 
 // Returns the entry opened if it is a directory.
-File rehearse(const File& directory, const std::string& name, const std::string& path) {
+Fd rehearse(const Fd& directory, const std::string& name, const std::string& path) {
   struct stat info;
-  if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return File();
+  if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return Fd();
   const bool is_directory = S_ISDIR(info.st_mode);
-  if (!is_directory && !S_ISREG(info.st_mode)) return File();
+  if (!is_directory && !S_ISREG(info.st_mode)) return Fd();
   const int how = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | (is_directory ? O_DIRECTORY : 0);
-  File entry(open_safely(directory.get(), name.c_str(), how));
+  Fd entry(open_safely(directory.get(), name.c_str(), how));
   // Entries that are gone or changed meanwhile are handled while packing.
   if (!entry && (errno == EACCES || errno == EPERM)) throw path_error(path);
-  return is_directory ? std::move(entry) : File();
+  return is_directory ? std::move(entry) : Fd();
 }
 
-void rehearse_all(const File& directory, const std::string& path) {
+void rehearse_all(const Fd& directory, const std::string& path) {
   TreeWalk walk(directory, path);
   while (walk.next()) {
     check_name(walk.relative());
-    File entry = rehearse(walk.directory(), walk.name(), walk.path());
+    Fd entry = rehearse(walk.directory(), walk.name(), walk.path());
     if (entry) walk.enter(std::move(entry));
   }
 }
@@ -59,17 +59,17 @@ class Packing {
 
   // Adds one entry, without the content of a directory; nothing if it is gone. Returns the entry
   // opened if it is a directory.
-  File add(const File& directory, const std::string& name, const std::string& path) {
+  Fd add(const Fd& directory, const std::string& name, const std::string& path) {
     struct stat info;
-    if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return File();
+    if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return Fd();
     TarEntry entry{.name = path,
                    .mode = static_cast<uint32_t>(info.st_mode & 0777),
                    .mtime = info.st_mtim.tv_sec};
     if (S_ISREG(info.st_mode)) add_file(directory, name, entry);
     if (S_ISLNK(info.st_mode)) add_link(directory, name, entry);
-    if (!S_ISDIR(info.st_mode)) return File();
-    File child(open_safely(directory.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    if (!child && was_replaced()) return File();
+    if (!S_ISDIR(info.st_mode)) return Fd();
+    Fd child(open_safely(directory.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    if (!child && was_replaced()) return Fd();
     if (!child) throw path_error(path);
     entry.type = TarType::directory;
     entry.name += "/";
@@ -77,11 +77,11 @@ class Packing {
     return child;
   }
 
-  void add_all(const File& directory, const std::string& path) {
+  void add_all(const Fd& directory, const std::string& path) {
     TreeWalk walk(directory, path);
     while (walk.next()) {
       check_name(walk.relative());
-      File entry = add(walk.directory(), walk.name(), walk.relative());
+      Fd entry = add(walk.directory(), walk.name(), walk.relative());
       if (entry) walk.enter(std::move(entry));
     }
   }
@@ -93,7 +93,7 @@ class Packing {
   }
 
  private:
-  void add_link(const File& directory, const std::string& name, TarEntry entry) {
+  void add_link(const Fd& directory, const std::string& name, TarEntry entry) {
     char target[PATH_MAX];
     const ssize_t length = ::readlinkat(directory.get(), name.c_str(), target, sizeof target);
     if (length <= 0) return;
@@ -103,8 +103,8 @@ class Packing {
   }
 
   // Pads with zeros when the file shrinks meanwhile: the content must have the header's size.
-  void add_file(const File& directory, const std::string& name, TarEntry entry) {
-    const File file(open_safely(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  void add_file(const Fd& directory, const std::string& name, TarEntry entry) {
+    const Fd file(open_safely(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     struct stat info;
     if (!file && was_replaced()) return;
     if (!file || ::fstat(file.get(), &info) != 0) throw path_error(entry.name);
@@ -141,7 +141,7 @@ class Packing {
 void read_archive(FileSession& session, FileRequest& request) {
   const std::string path = request.path("path");
   request.finish();
-  const File directory(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK));
+  const Fd directory(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK));
   if (!directory && errno != ENOTDIR) throw path_error(path);
   Packing packing(session);
   if (directory) {

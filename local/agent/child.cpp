@@ -40,7 +40,7 @@ bool adopt_descriptors(const ChildEnds& ends) {
 
 bool enter_directory(const std::string& cwd, const std::string& home) {
   const std::string path = cwd.empty() ? home : cwd.front() == '/' ? cwd : home + "/" + cwd;
-  const File directory(open_safely(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY));
+  const Fd directory(open_safely(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY));
   if (!directory || ::fchdir(directory.get()) != 0) return cwd.empty() && ::chdir("/") == 0;
   // The kernel answers "(unreachable)…" or ENOENT for a directory outside the root or deleted.
   char reached[PATH_MAX];

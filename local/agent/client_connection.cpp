@@ -10,6 +10,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/core/unix_dial.hpp"
 #include "local/agent/file.hpp"
+#include "local/fd_passing.hpp"
 
 namespace sandgate::agent {
 namespace {
@@ -58,7 +59,7 @@ struct Dial {
     }
     const size_t slash = path.rfind('/');
     const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-    directory = File(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    directory = Fd(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
     const std::string reached = "/proc/self/fd/" + std::to_string(directory.get()) + "/" + name;
     if (!directory || reached.size() > kMaxSocketPath)
@@ -66,7 +67,7 @@ struct Dial {
     endpoint = Endpoint(reached);
   }
 
-  File directory;
+  Fd directory;
   Endpoint endpoint;
 };
 
@@ -80,35 +81,12 @@ std::string request_text(const std::string& operation, Json& request) {
   }
 }
 
-// Returns the first descriptor of a message and closes the others. Alignment can leave room for two
-// in a buffer for one, and the kernel uses it.
-StreamSocket first_descriptor(const cmsghdr* head) {
-  if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) return {};
-  StreamSocket first;
-  const size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-  for (size_t i = 0; i < count; ++i) {
-    int descriptor = -1;
-    std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof descriptor);
-    StreamSocket one(descriptor);
-    if (i == 0) first = std::move(one);
-  }
-  return first;
-}
-
 // Receives bytes with at most one descriptor. Returns -1 when nothing is pending, 0 on failure.
 ssize_t receive_beside(int socket, std::span<char> into, StreamSocket& beside) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  iovec part{into.data(), into.size()};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (got < 0) return errno == EAGAIN || errno == EINTR ? -1 : 0;
-  if (StreamSocket first = first_descriptor(CMSG_FIRSTHDR(&message)); first.get() >= 0)
-    beside = std::move(first);
-  return got;
+  FdMessage received = receive_with_fds(socket, into, MSG_DONTWAIT);
+  if (received.size < 0) return errno == EAGAIN ? -1 : 0;
+  if (Fd first = received.first_fd()) beside = StreamSocket(first.release());
+  return received.size;
 }
 
 Task<void> dial(asio::local::stream_protocol::socket& socket, const Dial& target) {

@@ -11,9 +11,10 @@
 #include "gateway/core/json_reader.hpp"
 #include "local/agent/document_text.hpp"
 #include "local/agent/error_text.hpp"
+#include "local/fd_passing.hpp"
 
 namespace sandgate::agent {
-Connection::Connection(Context& context, File socket, Start start, Closed closed)
+Connection::Connection(Context& context, Fd socket, Start start, Closed closed)
     : context_(context),
       socket_(std::move(socket)),
       start_(std::move(start)),
@@ -121,24 +122,11 @@ void Connection::reply(const nlohmann::json& document) {
   send(FrameType::reply, text);
 }
 
-void Connection::reply_with(const nlohmann::json& document, const File& beside) {
+void Connection::reply_with(const nlohmann::json& document, const Fd& beside) {
   const std::string bytes = frame(FrameType::reply, to_text(document));
-  const int descriptor = beside.get();
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
-  iovec part{const_cast<char*>(bytes.data()), bytes.size()};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* head = CMSG_FIRSTHDR(&message);
-  head->cmsg_level = SOL_SOCKET;
-  head->cmsg_type = SCM_RIGHTS;
-  head->cmsg_len = CMSG_LEN(sizeof descriptor);
-  std::memcpy(CMSG_DATA(head), &descriptor, sizeof descriptor);
   // Nothing was sent before, so the reply fits into the socket's buffer; if not, the connection is
   // closed.
-  const ssize_t put = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t put = send_with_fd(socket_.get(), bytes, beside.get());
   if (put != static_cast<ssize_t>(bytes.size())) close();
 }
 
@@ -163,9 +151,9 @@ void Connection::close() {
   closed_(this);
 }
 
-File Connection::release_socket() {
+Fd Connection::release_socket() {
   context_.loop.drop(watch_);
-  File socket = std::move(socket_);
+  Fd socket = std::move(socket_);
   closed_(this);
   return socket;
 }

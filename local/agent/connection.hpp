@@ -35,7 +35,7 @@ class Connection {
 
   // `start` creates the operation of a request, or returns null when it has answered it. `closed`
   // is called once, from within the connection, and must defer destroying it.
-  Connection(Context& context, File socket, Start start, Closed closed);
+  Connection(Context& context, Fd socket, Start start, Closed closed);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -45,7 +45,7 @@ class Connection {
   // Sends a reply frame; more frames may follow. Throws Error(too_large) above kMaxPayload.
   void reply(const nlohmann::json& document);
   // As reply(), with a descriptor attached (SCM_RIGHTS). Only for the first frame sent.
-  void reply_with(const nlohmann::json& document, const File& beside);
+  void reply_with(const nlohmann::json& document, const Fd& beside);
   void fail(const Error& error);  // sends the last frame, then finishes
   void finish();  // closes once everything is sent
   void close();
@@ -53,7 +53,7 @@ class Connection {
   void update();  // to be called when wants_frames() may have changed; delivers pending frames
 
   // Gives the socket up and closes the connection; parser() keeps the bytes already read from it.
-  File release_socket();
+  Fd release_socket();
   FrameParser& parser() { return parser_; }
 
  private:
@@ -66,7 +66,7 @@ class Connection {
   void update_watch();
 
   Context& context_;
-  File socket_;
+  Fd socket_;
   Start start_;
   Closed closed_;
   Loop::Id watch_ = 0;

@@ -36,7 +36,7 @@ void answer_dial(const ProcessRequest& request) {
   const bool ipv6 = request.reader.boolean("ipv6").value_or(false);
   request.reader.finish();
   request.problems.throw_if_any();
-  const File socket(
+  const Fd socket(
       ::socket(ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   const int on = 1;
   if (socket) ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

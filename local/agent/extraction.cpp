@@ -41,8 +41,8 @@ bool exists(const Place& place, struct stat& info) {
 }
 
 // Opens a subdirectory by one name, never through a symlink.
-File step(const File& from, const std::string& name) {
-  return File(::openat(from.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+Fd step(const Fd& from, const std::string& name) {
+  return Fd(::openat(from.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 }  // namespace
@@ -51,10 +51,10 @@ Extraction::Extraction(const std::string& directory) : root_(make_directories(di
 
 Place Extraction::place_of(const std::string& name, bool create) {
   const std::vector<std::string> parts = parts_of(name);
-  if (parts.empty()) return {File(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 3)), "."};
-  File at(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 3));
+  if (parts.empty()) return {Fd(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 3)), "."};
+  Fd at(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 3));
   for (size_t i = 0; at && i + 1 < parts.size(); ++i) {
-    File next = step(at, parts[i]);
+    Fd next = step(at, parts[i]);
     if (!next && create && errno == ENOENT) {
       if (::mkdirat(at.get(), parts[i].c_str(), 0755) != 0 && errno != EEXIST)
         throw path_error(name);
@@ -85,7 +85,7 @@ void Extraction::make_directory(const Place& place) {
   if (place.name == ".") return;
   if (::mkdirat(place.directory.get(), place.name.c_str(), kOwner) != 0 && errno != EEXIST)
     throw path_error(entry_.name);
-  const File made = step(place.directory, place.name);
+  const Fd made = step(place.directory, place.name);
   if (!made) reject(entry_.name, "is a directory where there is something else");
   const mode_t mode = (entry_.mode & 0777) | kOwner;
   // Fails on an existing directory of another owner, which then keeps its mode.

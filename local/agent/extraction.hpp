@@ -23,7 +23,7 @@ class Extraction {
   void make_directory(const Place& place);
   void make_link(const Place& place);
 
-  const File root_;
+  const Fd root_;
   TarEntry entry_;
   std::unique_ptr<Place> place_;
   std::unique_ptr<PendingFile> file_;

@@ -34,19 +34,6 @@ bool tells_layout(int fd) {
 
 }  // namespace
 
-File& File::operator=(File&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = std::exchange(other.fd_, -1);
-  }
-  return *this;
-}
-
-void File::reset() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
 int open_safely(int directory, const char* path, int flags, unsigned mode) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NOCTTY));
@@ -65,7 +52,7 @@ int open_safely(int directory, const char* path, int flags, unsigned mode) {
 }
 
 std::string read_small_file(const char* path, size_t max) {
-  const File file(open_safely(AT_FDCWD, path, O_RDONLY | O_NONBLOCK));
+  const Fd file(open_safely(AT_FDCWD, path, O_RDONLY | O_NONBLOCK));
   struct stat info;
   if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
   // Files of procfs report size 0, so read at least 4096 bytes.

@@ -1,27 +1,10 @@
 #pragma once
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "local/fd.hpp"
 
 namespace sandgate::agent {
-
-// Owns a file descriptor.
-class File {
- public:
-  File() = default;
-  explicit File(int fd) : fd_(fd) {}
-  File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  File& operator=(File&& other) noexcept;
-  ~File() { reset(); }
-
-  explicit operator bool() const { return fd_ >= 0; }
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-  void reset();
-
- private:
-  int fd_ = -1;
-};
 
 // Opens a path with openat2, following symlinks but never magic links (/proc/<pid>/{fd,cwd,root,
 // exe}), and nothing in procfs that tells this process's memory layout. The descriptor is

@@ -40,7 +40,7 @@ void discard(const Place& copy, const std::string& path) {
 void move_across(const Place& from, const Place& to, const std::string& path) {
   const bool replaces =
       ::faccessat(to.directory.get(), to.name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-  const Place copy{File(::fcntl(to.directory.get(), F_DUPFD_CLOEXEC, 3)), pending_name(replaces)};
+  const Place copy{Fd(::fcntl(to.directory.get(), F_DUPFD_CLOEXEC, 3)), pending_name(replaces)};
   try {
     copy_tree(from, copy, path);
     if (!rename_place(copy, to)) throw path_error(path);

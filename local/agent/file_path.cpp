@@ -48,15 +48,15 @@ std::string read_link(int directory, const std::string& name) {
 constexpr int kWay = O_PATH | O_DIRECTORY;
 
 // Opens one component at a time and makes the missing ones.
-File make_way(const std::string& path) {
-  File at(open_safely(AT_FDCWD, path.front() == '/' ? "/" : ".", kWay));
+Fd make_way(const std::string& path) {
+  Fd at(open_safely(AT_FDCWD, path.front() == '/' ? "/" : ".", kWay));
   for (size_t start = 0; at && start < path.size();) {
     const size_t end = std::min(path.find('/', start), path.size());
     const std::string part = path.substr(start, end - start);
     start = end + 1;
     if (part.empty()) continue;
     const int refused = ::mkdirat(at.get(), part.c_str(), kParentMode) == 0 ? 0 : errno;
-    at = File(open_safely(at.get(), part.c_str(), kWay));
+    at = Fd(open_safely(at.get(), part.c_str(), kWay));
     // When mkdir failed and the directory is missing, report mkdir's error.
     if (!at && errno == ENOENT && refused != EEXIST) errno = refused;
   }
@@ -69,7 +69,7 @@ Place open_place_at(int base, const std::string& path, bool create) {
   Place place;
   place.name = slash == std::string::npos ? path : path.substr(slash + 1);
   if (place.name.empty()) place.name = ".";
-  place.directory = File(open_safely(base, parent.c_str(), O_PATH | O_DIRECTORY));
+  place.directory = Fd(open_safely(base, parent.c_str(), O_PATH | O_DIRECTORY));
   if (!place.directory && create && errno == ENOENT && parent.front() == '/')
     place.directory = make_way(parent);
   return place;
@@ -120,8 +120,8 @@ Error path_error(const std::string& path) {
   }
 }
 
-File make_directories(const std::string& path) {
-  File directory = make_way(path);
+Fd make_directories(const std::string& path) {
+  Fd directory = make_way(path);
   if (!directory && errno == ENOTDIR) errno = EEXIST;
   if (!directory) throw path_error(path);
   return directory;

@@ -30,12 +30,12 @@ Error path_error(const std::string& path);
 
 // A name in an open directory; the name is "." for the root itself.
 struct Place {
-  File directory;
+  Fd directory;
   std::string name;
 };
 
 // Opens a directory, making it and its missing parents (0755). Throws Error.
-File make_directories(const std::string& path);
+Fd make_directories(const std::string& path);
 
 // Opens the parent of an absolute path; `create` makes missing parents (0755). Throws Error.
 Place open_place(const std::string& path, bool create);

@@ -20,15 +20,15 @@ constexpr size_t kMaxListedText = 16 * 1024 * 1024;  // bytes of paths and symli
 constexpr int64_t kDeepestList = 64;
 constexpr size_t kMaxUnsized = 1024 * 1024;  // bytes read of a file that reports size 0 (procfs)
 
-File open_for_reading(const std::string& path, struct stat& info) {
-  File file(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK));
+Fd open_for_reading(const std::string& path, struct stat& info) {
+  Fd file(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK));
   if (!file || ::fstat(file.get(), &info) != 0) throw path_error(path);
   if (S_ISDIR(info.st_mode)) throw Error::invalid("/path", "is a directory");
   if (!S_ISREG(info.st_mode)) throw Error::invalid("/path", "is no regular file");
   return file;
 }
 
-size_t read_fully(const File& file, char* into, size_t wanted, uint64_t offset,
+size_t read_fully(const Fd& file, char* into, size_t wanted, uint64_t offset,
                   const std::string& path) {
   size_t have = 0;
   while (have < wanted) {
@@ -43,7 +43,7 @@ size_t read_fully(const File& file, char* into, size_t wanted, uint64_t offset,
 }
 
 // Reads payloads directly into the send buffer, several frames per send.
-void send_range(FileSession& session, const File& file, uint64_t offset, uint64_t length,
+void send_range(FileSession& session, const Fd& file, uint64_t offset, uint64_t length,
                 const std::string& path) {
   constexpr size_t kSlot = kHeaderBytes + kMaxPayload;
   std::vector<char> frames(kSlot * kFramesPerSend);
@@ -79,9 +79,9 @@ struct Listing {
   }
 };
 
-void gather(const File& parent, const std::string& name, const std::string& path, int64_t depth,
+void gather(const Fd& parent, const std::string& name, const std::string& path, int64_t depth,
             Listing& listing) {
-  const File directory(
+  const Fd directory(
       open_safely(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));
   // A subdirectory may be unreadable for the user or removed meanwhile: leave it out.
   if (!directory) return;
@@ -104,7 +104,7 @@ void read_file(FileSession& session, FileRequest& request) {
   const auto length = request.reader.integer("length", 0, INT64_MAX);
   request.finish();
   struct stat info;
-  const File file = open_for_reading(path, info);
+  const Fd file = open_for_reading(path, info);
   std::string unsized;
   if (info.st_size == 0) {
     unsized.resize(kMaxUnsized);
@@ -135,7 +135,7 @@ void list_files(FileSession& session, FileRequest& request) {
   const std::string path = request.path("path");
   const auto depth = request.reader.integer("depth", 1, kDeepestList);
   request.finish();
-  const File root(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK));
+  const Fd root(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK));
   if (!root) throw path_error(path);
   Listing listing;
   gather(root, ".", path, depth.value_or(1), listing);

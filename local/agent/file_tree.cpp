@@ -18,10 +18,10 @@ constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
 constexpr size_t kCopyBytes = 1 << 30;  // per call
 
 void copy_file(const Place& from, const Place& to, mode_t mode, const std::string& path) {
-  const File in(open_safely(from.directory.get(), from.name.c_str(), O_RDONLY | O_NOFOLLOW));
+  const Fd in(open_safely(from.directory.get(), from.name.c_str(), O_RDONLY | O_NOFOLLOW));
   if (!in) throw path_error(path);
-  const File out(open_safely(to.directory.get(), to.name.c_str(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  const Fd out(open_safely(to.directory.get(), to.name.c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   if (!out) throw path_error(path);
   ssize_t copied = 0;
   do {
@@ -39,14 +39,14 @@ void copy_link(const Place& from, const Place& to, const std::string& path) {
   if (::symlinkat(target, to.directory.get(), to.name.c_str()) != 0) throw path_error(path);
 }
 
-File open_directory(const Place& place, const std::string& path) {
-  File directory(open_safely(place.directory.get(), place.name.c_str(), kDirectory));
+Fd open_directory(const Place& place, const std::string& path) {
+  Fd directory(open_safely(place.directory.get(), place.name.c_str(), kDirectory));
   if (!directory) throw path_error(path);
   return directory;
 }
 
-Place child_of(const File& directory, const std::string& name) {
-  return {File(::fcntl(directory.get(), F_DUPFD_CLOEXEC, 3)), name};
+Place child_of(const Fd& directory, const std::string& name) {
+  return {Fd(::fcntl(directory.get(), F_DUPFD_CLOEXEC, 3)), name};
 }
 
 // Removes a file or an empty directory. Returns false for a directory that is not empty.
@@ -65,17 +65,17 @@ struct Level {
   std::vector<std::string> left;
 };
 
-Level enter(int parent, const std::string& name, File& here, const std::string& path) {
+Level enter(int parent, const std::string& name, Fd& here, const std::string& path) {
   Level level{name, {}, {}};
-  here = File(open_safely(parent, name.c_str(), kDirectory));
+  here = Fd(open_safely(parent, name.c_str(), kDirectory));
   if (!here || ::fstat(here.get(), &level.self) != 0) throw path_error(path);
   level.left = names_in(here, kMostNames, path);
   return level;
 }
 
-void go_up(File& here, const Level& to, const std::string& path) {
+void go_up(Fd& here, const Level& to, const std::string& path) {
   struct stat found {};
-  here = File(open_safely(here.get(), "..", kDirectory));
+  here = Fd(open_safely(here.get(), "..", kDirectory));
   if (!here || ::fstat(here.get(), &found) != 0) throw path_error(path);
   if (found.st_dev != to.self.st_dev || found.st_ino != to.self.st_ino)
     throw Error(ErrorCode::conflict, "'" + path + "' was moved while it was removed");
@@ -83,7 +83,7 @@ void go_up(File& here, const Level& to, const std::string& path) {
 
 // Goes down by name and up by "..", so that one descriptor is enough at any depth.
 void empty_directory(const Place& place, const std::string& path) {
-  File here;
+  Fd here;
   std::vector<Level> way{enter(place.directory.get(), place.name, here, path)};
   while (true) {
     if (!way.back().left.empty()) {
@@ -102,9 +102,9 @@ void empty_directory(const Place& place, const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> names_in(const File& directory, size_t max, const std::string& path) {
+std::vector<std::string> names_in(const Fd& directory, size_t max, const std::string& path) {
   // Reading moves the position of an open directory, so the caller's descriptor is not used.
-  File own(open_safely(directory.get(), ".", kDirectory));
+  Fd own(open_safely(directory.get(), ".", kDirectory));
   if (!own) throw path_error(path);
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::fdopendir(own.get()), ::closedir);
   if (!open) throw path_error(path);
@@ -135,7 +135,7 @@ void copy_tree(const Place& from, const Place& to, const std::string& path) {
   if (S_ISLNK(info.st_mode)) return copy_link(from, to, path);
   if (!S_ISDIR(info.st_mode)) throw Error::invalid("/from", "holds a device, socket or pipe");
   if (::mkdirat(to.directory.get(), to.name.c_str(), 0700) != 0) throw path_error(path);
-  const File source = open_directory(from, path), target = open_directory(to, path);
+  const Fd source = open_directory(from, path), target = open_directory(to, path);
   for (const std::string& name : names_in(source, kMostNames, path))
     copy_tree(child_of(source, name), child_of(target, name), join(path, name));
   if (::fchmod(target.get(), info.st_mode & 0777) != 0) throw path_error(path);

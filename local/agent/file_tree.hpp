@@ -10,7 +10,7 @@ constexpr size_t kMostNames = 1'000'000;  // in one directory
 
 // Returns the names in a directory, sorted, without "." and "..". Throws Error, too_large beyond
 // `max` names. Here and below, `path` is the path that errors name.
-std::vector<std::string> names_in(const File& directory, size_t max, const std::string& path);
+std::vector<std::string> names_in(const Fd& directory, size_t max, const std::string& path);
 
 // Removes a file, or a directory and its content; never follows a symlink. Throws Error, conflict
 // when a directory is moved meanwhile.

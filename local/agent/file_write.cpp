@@ -20,12 +20,12 @@ constexpr std::string_view kPrefix = ".sandgate-";
 constexpr size_t kDigits = 16;
 constexpr std::string_view kReplacing = "-replacing";
 
-std::string link_to(const File& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
+std::string link_to(const Fd& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
 
 // Empty where the file could not be given a name later: not every file system has O_TMPFILE, and
 // linkat() by descriptor alone takes a capability that the worker does not have.
-File open_nameless(int directory) {
-  File file(open_safely(directory, ".", O_WRONLY | O_TMPFILE, 0600));
+Fd open_nameless(int directory) {
+  Fd file(open_safely(directory, ".", O_WRONLY | O_TMPFILE, 0600));
   if (file && ::access(link_to(file).c_str(), F_OK) != 0) file.reset();
   return file;
 }
@@ -69,8 +69,8 @@ PendingFile::PendingFile(const Place& place, std::string path)
     : place_(place), path_(std::move(path)), file_(open_nameless(place.directory.get())) {
   if (file_) return;
   temporary_ = pending_name(false);
-  file_ = File(open_safely(place_.directory.get(), temporary_.c_str(),
-                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  file_ = Fd(open_safely(place_.directory.get(), temporary_.c_str(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   if (!file_) throw path_error(path_);
 }
 
@@ -121,7 +121,7 @@ void PendingFile::commit(uint32_t mode, timespec modified, bool settled) {
     throw path_error(path_);
   temporary_.clear();
   if (!settled) return;
-  const File names(open_safely(directory, ".", O_RDONLY | O_DIRECTORY));
+  const Fd names(open_safely(directory, ".", O_RDONLY | O_DIRECTORY));
   if (names) settle(names.get());
 }
 

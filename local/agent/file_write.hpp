@@ -31,7 +31,7 @@ class PendingFile {
   const Place& place_;
   const std::string path_;
   std::string temporary_;  // name in the directory; empty while it has none
-  File file_;
+  Fd file_;
 };
 
 // A new temporary name for what gets its own name by a rename, which replaces something there.

@@ -18,7 +18,7 @@ class Gate {
   void answer();
 
   Loop& loop_;
-  File requests_;
+  Fd requests_;
   Loop::Id watch_ = 0;
 };
 

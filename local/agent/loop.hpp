@@ -40,7 +40,7 @@ class Loop {
   int wait_ms() const;
   void fire_timers();
 
-  File epoll_;
+  Fd epoll_;
   bool running_ = true;
   Id next_id_ = 1;
   std::map<Id, Watch> watches_;

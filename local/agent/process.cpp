@@ -65,7 +65,7 @@ Process::~Process() {
   loop_.cancel(timer_);
 }
 
-void Process::open_source(Source& source, File& file, uint8_t channel) {
+void Process::open_source(Source& source, Fd& file, uint8_t channel) {
   if (!file) return;
   source.file = &file;
   source.channel = channel;

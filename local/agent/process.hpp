@@ -84,14 +84,14 @@ class Process {
 
  private:
   struct Source {
-    File* file = nullptr;
+    Fd* file = nullptr;
     uint8_t channel = 1;
     Loop::Id watch = 0;
     bool open = false;
     size_t owed = 0;  // bytes in the pipe when the process ended that are still unread
   };
 
-  void open_source(Source& source, File& file, uint8_t channel);
+  void open_source(Source& source, Fd& file, uint8_t channel);
   void on_output(Source& source);
   void drain(Source& source);
   void close_source(Source& source);

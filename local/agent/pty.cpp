@@ -18,12 +18,12 @@ constexpr mode_t kTerminalMode = 0620;
 
 Terminal open_terminal(uint16_t cols, uint16_t rows, uint32_t uid) {
   Terminal terminal;
-  terminal.master = File(open_safely(AT_FDCWD, "/dev/ptmx", kFlags | O_NONBLOCK));
+  terminal.master = Fd(open_safely(AT_FDCWD, "/dev/ptmx", kFlags | O_NONBLOCK));
   int locked = 0;
   if (!terminal.master || ::ioctl(terminal.master.get(), TIOCSPTLCK, &locked) != 0)
     throw Error(ErrorCode::unavailable, "the sandbox has no free pseudo-terminal");
   // Opened through the master, because the sandbox could replace the path in /dev/pts.
-  terminal.slave = File(::ioctl(terminal.master.get(), TIOCGPTPEER, kFlags));
+  terminal.slave = Fd(::ioctl(terminal.master.get(), TIOCGPTPEER, kFlags));
   if (!terminal.slave)
     throw Error(ErrorCode::unavailable, "the sandbox has no free pseudo-terminal");
   // Fails when only one id is mapped; the terminal works without a change of owner.

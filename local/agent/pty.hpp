@@ -6,8 +6,8 @@
 namespace sandgate::agent {
 
 struct Terminal {
-  File master;  // non-blocking
-  File slave;
+  Fd master;  // non-blocking
+  Fd slave;
 };
 
 // Opens a new pseudo-terminal of this size, owned by the given user. Throws Error.

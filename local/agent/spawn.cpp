@@ -19,17 +19,17 @@ namespace {
 constexpr int kSetupMs = 5000;  // from the fork until the program runs
 
 struct Pipe {
-  File read, write;
+  Fd read, write;
 };
 
 Pipe make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     throw Error(ErrorCode::unavailable, "the sandbox has no free descriptors");
-  return {File(ends[0]), File(ends[1])};
+  return {Fd(ends[0]), Fd(ends[1])};
 }
 
-void make_nonblocking(const File& file) {
+void make_nonblocking(const Fd& file) {
   ::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) | O_NONBLOCK);
 }
 
@@ -38,7 +38,7 @@ struct StandardPipes {
   Pipe in = make_pipe(), out = make_pipe(), err = make_pipe();
 
   Spawned agents_ends(pid_t pid) {
-    for (const File* file : {&in.write, &out.read, &err.read}) make_nonblocking(*file);
+    for (const Fd* file : {&in.write, &out.read, &err.read}) make_nonblocking(*file);
     return {pid, std::move(in.write), std::move(out.read), std::move(err.read)};
   }
 };
@@ -60,7 +60,7 @@ pid_t fork_or_refuse() {
 }
 
 // Waits until the program runs or the child has reported the step that failed.
-void await_start(pid_t pid, const File& report) {
+void await_start(pid_t pid, const Fd& report) {
   pollfd ready{report.get(), POLLIN, 0};
   // The tenant may stop the child before its program runs, hence the time limit.
   if (::poll(&ready, 1, kSetupMs) != 1) refuse(pid, static_cast<char>(Step::terminal));
@@ -81,7 +81,7 @@ pid_t fork_child(const SpawnSpec& spec, const AgentSettings& settings, ChildEnds
   return pid;
 }
 
-bool write_all(const File& file, std::string_view bytes) {
+bool write_all(const Fd& file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
     if (put < 0 && errno != EINTR) return false;
@@ -109,7 +109,7 @@ Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings) {
         open_terminal(spec.terminal->first, spec.terminal->second, spec.identity.uid);
     const int slave = terminal.slave.get();
     child.pid = fork_child(spec, settings, {slave, slave, slave, -1, /*terminal=*/true});
-    child.in = File(::fcntl(terminal.master.get(), F_DUPFD_CLOEXEC, 3));
+    child.in = Fd(::fcntl(terminal.master.get(), F_DUPFD_CLOEXEC, 3));
     child.out = std::move(terminal.master);
     return child;
   }

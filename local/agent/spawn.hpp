@@ -23,7 +23,7 @@ struct SpawnSpec {
 // A started child and the agent's ends of its descriptors, all non-blocking.
 struct Spawned {
   pid_t pid = -1;
-  File in, out, err;  // of a terminal: `in` and `out` are its master, `err` is empty
+  Fd in, out, err;  // of a terminal: `in` and `out` are its master, `err` is empty
 };
 
 // Starts the program in a session of its own, as its identity, with descriptors 0 to 2 only.
@@ -52,7 +52,7 @@ class FirstChild {
 
  private:
   Spawned child_;
-  File report_, orders_;
+  Fd report_, orders_;
 };
 
 // Resets every signal to its default disposition, so that a child only needs unblock_signals().

@@ -6,7 +6,7 @@
 
 namespace sandgate::agent {
 
-TreeWalk::TreeWalk(const File& directory, std::string path)
+TreeWalk::TreeWalk(const Fd& directory, std::string path)
     : path_(std::move(path)), here_(::fcntl(directory.get(), F_DUPFD_CLOEXEC, 3)) {
   if (!here_) throw path_error(path_);
   push("", names_in(here_, kMostNames, path_));
@@ -24,7 +24,7 @@ bool TreeWalk::next() {
   return true;
 }
 
-void TreeWalk::enter(File entry) {
+void TreeWalk::enter(Fd entry) {
   auto names = names_in(entry, kMostNames, path());
   here_ = std::move(entry);
   push(relative_ + "/", std::move(names));
@@ -39,7 +39,7 @@ void TreeWalk::push(const std::string& prefix, std::vector<std::string> names) {
 void TreeWalk::go_up() {
   struct stat found {};
   const struct stat& wanted = way_.back().self;
-  here_ = File(open_safely(here_.get(), "..", O_RDONLY | O_DIRECTORY | O_NONBLOCK));
+  here_ = Fd(open_safely(here_.get(), "..", O_RDONLY | O_DIRECTORY | O_NONBLOCK));
   if (!here_ || ::fstat(here_.get(), &found) != 0) throw path_error(path());
   if (found.st_dev != wanted.st_dev || found.st_ino != wanted.st_ino)
     throw Error(ErrorCode::conflict, "'" + path() + "' was moved while it was read");

@@ -13,18 +13,18 @@ namespace sandgate::agent {
 class TreeWalk {
  public:
   // `path` names the directory in errors. `directory` is duplicated. Throws Error.
-  TreeWalk(const File& directory, std::string path);
+  TreeWalk(const Fd& directory, std::string path);
 
   // Advances to the next entry; false at the end. Throws Error: conflict when a directory on the
   // way was moved meanwhile, forbidden when its ".." may not be opened.
   bool next();
-  const File& directory() const { return here_; }  // that holds the entry
+  const Fd& directory() const { return here_; }  // that holds the entry
   const std::string& name() const { return name_; }  // in directory()
   const std::string& relative() const { return relative_; }  // to the top: "a/b"
   std::string path() const { return join(path_, relative_); }
   // Descends into the current entry, a directory opened as `entry`. Throws Error, too_large when it
   // has more than kMostNames names.
-  void enter(File entry);
+  void enter(Fd entry);
 
  private:
   struct Level {
@@ -37,7 +37,7 @@ class TreeWalk {
   void go_up();
 
   const std::string path_;
-  File here_;
+  Fd here_;
   std::string name_, relative_;
   std::vector<Level> way_;
 };

@@ -23,7 +23,7 @@ bool is_below(const std::string& path, const std::string& directory) {
 }
 
 // Names a directory by its descriptor, because its path may lead elsewhere by now.
-std::string reached(const File& directory) {
+std::string reached(const Fd& directory) {
   return "/proc/self/fd/" + std::to_string(directory.get());
 }
 
@@ -49,7 +49,7 @@ int WatchTree::watch(const std::string& path) {
     return -1;
   }
   const int follow = path == root_ ? 0 : O_NOFOLLOW;
-  const File directory(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | follow));
+  const Fd directory(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | follow));
   if (!directory) return -1;
   const int id = ::inotify_add_watch(queue_.get(), reached(directory).c_str(), kEvents);
   if (id < 0) {

@@ -42,7 +42,7 @@ class WatchTree {
 
   std::string root_;
   bool recursive_, full_ = false;
-  File queue_;
+  Fd queue_;
   std::map<int, std::string> paths_;
 };
 

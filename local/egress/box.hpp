@@ -18,7 +18,7 @@
 #include "local/egress/secret_header.hpp"
 #include "local/egress/stream.hpp"
 #include "local/egress/synthetic_names.hpp"
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate::egress {
 

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate::egress {
 

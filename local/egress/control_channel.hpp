@@ -3,13 +3,13 @@
 #include <vector>
 
 #include "gateway/core/json_reader.hpp"
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 #include "providers/sandbox.hpp"
 
 // The protocol between the node and its egress process, over a seqpacket socket pair. Each packet
-// is a JSON object with up to eight descriptors. The node sends {seq, verb, id, …}; the egress
-// process answers {ack: seq}. When it lacked descriptors for a sandbox's sockets, it later sends
-// {again: id} to have that sandbox attached again.
+// is a JSON object with up to kMostPassed descriptors. The node sends {seq, verb, id, …}; the
+// egress process answers {ack: seq}. When it lacked descriptors for a sandbox's sockets, it later
+// sends {again: id} to have that sandbox attached again.
 namespace sandgate::egress {
 
 struct ControlMessage {

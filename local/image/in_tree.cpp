@@ -12,7 +12,7 @@
 #include <exception>
 
 #include "gateway/core/error.hpp"
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
 

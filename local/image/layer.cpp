@@ -14,8 +14,8 @@
 #include <string>
 
 #include "gateway/core/error.hpp"
+#include "local/fd.hpp"
 #include "local/image/directories.hpp"
-#include "local/namespaces/fd.hpp"
 
 namespace sandgate {
 namespace {

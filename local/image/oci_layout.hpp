@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gateway/core/json_reader.hpp"
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate {
 

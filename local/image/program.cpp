@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "gateway/core/error.hpp"
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 extern char** environ;
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "local/fd.hpp"
 #include "local/namespaces/disk_speed.hpp"
-#include "local/namespaces/fd.hpp"
 #include "providers/sandbox.hpp"
 
 namespace sandgate {

@@ -1,5 +1,5 @@
 #pragma once
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 #include "local/namespaces/launch_spec.hpp"
 
 namespace sandgate {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate {
 

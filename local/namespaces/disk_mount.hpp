@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate {
 

@@ -14,7 +14,7 @@
 #include <optional>
 #include <sstream>
 
-#include "local/namespaces/fd_passing.hpp"
+#include "local/fd_passing.hpp"
 #include "local/namespaces/handover.hpp"
 #include "local/namespaces/nursery.hpp"
 #include "local/namespaces/pidfd.hpp"
@@ -56,10 +56,11 @@ std::optional<Packet> receive(int socket_fd) {
   pollfd readable{socket_fd, POLLIN, 0};
   if (poll(&readable, 1, kLaunchTimeoutSeconds * 1000) != 1) throw StepError("launch", ETIMEDOUT);
   Packet packet;
-  const ssize_t got = receive_with_fd(socket_fd, text, sizeof text, packet.fd);
-  if (got <= 0) return std::nullopt;
+  FdMessage received = receive_with_fds(socket_fd, text);
+  if (received.size <= 0) return std::nullopt;
+  packet.fd = received.first_fd();
   try {
-    packet.report = launch_report_from({text, static_cast<size_t>(got)});
+    packet.report = launch_report_from({text, static_cast<size_t>(received.size)});
   } catch (const std::exception&) {
     throw StepError("launch report", EBADMSG);
   }

@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 // Process descriptors. Not <sys/pidfd.h>: in glibc 2.36 it lacks extern "C".
 namespace sandgate {

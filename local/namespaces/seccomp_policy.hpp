@@ -1,5 +1,5 @@
 #pragma once
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate {
 

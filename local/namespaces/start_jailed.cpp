@@ -10,8 +10,8 @@
 
 #include <csignal>
 
+#include "local/fd_passing.hpp"
 #include "local/namespaces/dev.hpp"
-#include "local/namespaces/fd_passing.hpp"
 #include "local/namespaces/jail.hpp"
 #include "local/namespaces/jail_descriptors.hpp"
 #include "local/namespaces/mount_calls.hpp"
@@ -104,9 +104,9 @@ Fd workspace_layer(const LaunchSpec& spec) {
 // Id-mapped, so that the owners stored in the image file do not depend on the sandbox's id range.
 Fd disk_layer(int user_namespace) {
   char word[8];
-  Fd disk;
-  const ssize_t got = receive_with_fd(kReportFd, word, sizeof word, disk);
-  if (got <= 0 || !disk) throw StepError("receive disk", got < 0 ? errno : ECHILD);
+  FdMessage received = receive_with_fds(kReportFd, word);
+  Fd disk = received.first_fd();
+  if (!disk) throw StepError("receive disk", received.size < 0 ? errno : ECHILD);
   idmap_mount(disk.get(), user_namespace, 0);
   return disk;
 }

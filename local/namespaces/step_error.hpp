@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate {
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "local/namespaces/fd_passing.hpp"
+#include "local/fd_passing.hpp"
 #include "local/namespaces/handover.hpp"
 #include "local/namespaces/zygote_process.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate {
 

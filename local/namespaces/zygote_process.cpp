@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "local/namespaces/fd_passing.hpp"
+#include "local/fd_passing.hpp"
 #include "local/namespaces/handover.hpp"
 #include "local/namespaces/launch_spec.hpp"
 #include "local/namespaces/step_error.hpp"
@@ -58,14 +58,12 @@ void tell_failure(const std::vector<Fd>& received, int error_number) {
 int run_zygote(char* name, int (*launch)()) {
   prctl(PR_SET_NAME, kZygoteName);
   for (;;) {
-    char word = 0;
-    std::vector<Fd> received;
-    const ssize_t got = receive_with_fds(kZygoteControlFd, &word, 1, received);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return got < 0;
+    char word[1];
+    FdMessage received = receive_with_fds(kZygoteControlFd, word);
+    if (received.size <= 0) return received.size < 0;
     const pid_t copy = copy_self();
-    if (copy == 0) become_launcher(name, std::move(received), launch);
-    if (copy < 0) tell_failure(received, errno);
+    if (copy == 0) become_launcher(name, std::move(received.fds), launch);
+    if (copy < 0) tell_failure(received.fds, errno);
   }
 }
 

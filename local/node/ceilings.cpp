@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "gateway/core/log.hpp"
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate {
 namespace {

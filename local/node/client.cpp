@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gateway/core/unix_dial.hpp"
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 #include "local/node/wire.hpp"
 
 namespace sandgate {

@@ -2,7 +2,7 @@
 #include <sys/types.h>
 
 #include "gateway/core/json_reader.hpp"
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 #include "providers/sandbox.hpp"
 
 namespace sandgate {

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "local/egress/control_channel.hpp"
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 #include "local/node/settings.hpp"
 
 namespace sandgate {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate {
 

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 #include "local/node/settings.hpp"
 
 namespace sandgate {

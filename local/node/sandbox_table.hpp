@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 #include "local/node/journal.hpp"
 
 namespace sandgate {

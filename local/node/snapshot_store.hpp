@@ -6,7 +6,7 @@
 
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/time.hpp"
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate {
 

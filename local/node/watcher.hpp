@@ -5,7 +5,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 
 namespace sandgate {
 

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "local/fd.hpp"
 #include "local/image/store.hpp"
-#include "local/namespaces/fd.hpp"
 #include "local/node/order.hpp"
 
 namespace sandgate {

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 #include "local/node/journal.hpp"
 
 namespace sandgate::test {

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "local/fd.hpp"
 #include "local/image/import.hpp"
 #include "local/image/in_tree.hpp"
 #include "local/image/layer.hpp"
-#include "local/namespaces/fd.hpp"
 #include "tests/local/image/oci_builder.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 
 namespace sandgate::test {

@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "local/fd.hpp"
 #include "local/image/store.hpp"
-#include "local/namespaces/fd.hpp"
 #include "tests/local/namespaces/attacks.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 

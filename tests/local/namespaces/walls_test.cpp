@@ -8,7 +8,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 #include "local/namespaces/landlock.hpp"
 #include "tests/local/namespaces/attacks.hpp"
 #include "tests/local/namespaces/weak_node.hpp"

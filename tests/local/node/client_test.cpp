@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "gateway/core/settle.hpp"
-#include "local/namespaces/fd.hpp"
+#include "local/fd.hpp"
 #include "local/node/wire.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/run.hpp"
