@@ -1,4 +1,5 @@
 #include "gateway/app/background.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ TEST(Background, RemovesUntilNothingIsLeft) {
     ++steps;
     co_return static_cast<size_t>(left > 0 ? left-- : 0);
   });
-  while (steps < 4) std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_TRUE(test::eventually([&] { return steps >= 4; }));
   EXPECT_EQ(left, 0);
   pool.stop();
   pool.join();
@@ -30,7 +31,7 @@ TEST(Background, GoesOnWhateverAStepThrows) {
     throw std::runtime_error("not now");
     co_return;
   });
-  while (steps < 4) std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_TRUE(test::eventually([&] { return steps >= 4; }));
   pool.stop();
   pool.join();
 }

@@ -7,6 +7,7 @@
 
 #include "gateway/events/webhook_store.hpp"
 #include "tests/events/events_world.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/scripted_client.hpp"
 
 namespace sandgate {
@@ -259,7 +260,7 @@ TEST_F(WebhookSenderTest, ASlowReceiverTakesNoPlaceOfOthers) {
   for (int i = 1; i <= 20; ++i) {
     happen();
     sender.poke();
-    while (webhook().pending > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(test::eventually([&] { return webhook().pending == 0; }));
   }
   EXPECT_EQ(received().size(), 20u);
   EXPECT_EQ(way.most_waiting, 8) << "of the slow one";
@@ -270,7 +271,7 @@ TEST_F(WebhookSenderTest, ASlowReceiverTakesNoPlaceOfOthers) {
   pool.stop();
   pool.join();
   // What the database still works on is told to the pool.
-  while (database->under_way() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(test::eventually([&] { return database->under_way() == 0; }));
 }
 
 TEST_F(WebhookSenderTest, RemovedMeansNothingIsSent) {

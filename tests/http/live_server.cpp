@@ -123,14 +123,6 @@ std::string post(std::string_view path, std::string_view body, std::string_view 
          std::string(body);
 }
 
-bool eventually(const std::function<bool()>& condition) {
-  for (int i = 0; i < 500; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
-
 http::Handler says(std::string text) {
   return [text](http::Request&) -> Task<http::Response> {
     co_return http::Response::json(200, Json{{"says", text}});

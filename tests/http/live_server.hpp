@@ -5,6 +5,7 @@
 
 #include "gateway/http/dispatch.hpp"
 #include "gateway/http/server.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate::test {
 
@@ -72,9 +73,6 @@ class RawClient {
 // "GET path" with a key that may do everything, and further header lines.
 std::string get(std::string_view path, std::string_view more = "");
 std::string post(std::string_view path, std::string_view body, std::string_view more = "");
-
-// Waits up to five seconds for something another thread does.
-bool eventually(const std::function<bool()>& condition);
 
 // A handler that answers `text`.
 http::Handler says(std::string text);

@@ -8,6 +8,7 @@
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 #include "tests/sandboxes/world.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate {
 namespace {
@@ -287,7 +288,7 @@ TEST(SandboxBudgets, ABackendThatHangsKeepsNobodysMoneyWaiting) {
   world.a->hang_kills(true);
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle);
   EXPECT_EQ(run(enforcer.begin()), 1u);
-  while (world.a->kills() == 0) run(sleep_for(5ms));
+  EXPECT_TRUE(test::eventually([&] { return world.a->kills() > 0; }));
   EXPECT_EQ(run(enforcer.begin()), 0u) << "its charge has ended";
   world.a->hang_kills(false);
   run(enforcer.enforce());

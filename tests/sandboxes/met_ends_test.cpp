@@ -3,6 +3,7 @@
 #include "gateway/sandboxes/pausing.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
 #include "tests/sandboxes/world.hpp"
+#include "tests/support/eventually.hpp"
 
 // A sandbox is asked for something while it is ended, or when it was and nobody wrote so.
 namespace sandgate::test {
@@ -71,7 +72,7 @@ void meet_an_end(EndWorld& world, Replica& asks, const std::string& verb, const 
   asio::thread_pool pool(2);
   auto killing = asio::co_spawn(pool, world.replica.lifecycle.kill(world.tenant, box.id, asked),
                                 asio::use_future);
-  while (world.a->alive() > 0) run(sleep_for(2ms));
+  EXPECT_TRUE(eventually([&] { return world.a->alive() == 0; }));
   auto asking = asio::co_spawn(pool, verbs.refused(verb, box), asio::use_future);
   run(sleep_for(lasting));
   world.a->hang_kills(false);
@@ -209,7 +210,7 @@ TEST(MetEnds, TheSweepLeavesOneUnderWayAlone) {
   asio::thread_pool pool(1);
   auto killing = asio::co_spawn(pool, world.replica.lifecycle.kill(world.tenant, box.id, asked),
                                 asio::use_future);
-  while (world.a->alive() > 0) run(sleep_for(2ms));
+  EXPECT_TRUE(eventually([&] { return world.a->alive() == 0; }));
   Reconciler reconciler(world.replica.lifecycle, {.every = 0ms});
   const DeploymentPtr on = world.replica.deployments.find(world.tenant, "a");
   EXPECT_EQ(run(reconciler.reconcile(on))->lost, 0u);

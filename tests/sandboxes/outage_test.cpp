@@ -4,6 +4,7 @@
 #include "gateway/sandboxes/pausing.hpp"
 #include "gateway/sandboxes/usage_sampler.hpp"
 #include "tests/sandboxes/world.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate {
 namespace {
@@ -40,7 +41,7 @@ struct OutageWorld : test::World {
     a->fail_creates(test::FakeProvider::Fault::slow, {}, 500ms);
     asio::thread_pool pool(1);
     auto creating = asio::co_spawn(pool, lifecycle->create(order()), asio::use_future);
-    while (a->creates() == 0) run(sleep_for(5ms));
+    EXPECT_TRUE(test::eventually([&] { return a->creates() > 0; }));
     TestDatabase::stop_cluster();
     EXPECT_EQ(test::code_of([&] { creating.get(); }), ErrorCode::unavailable);
     pool.join();
@@ -224,13 +225,13 @@ TEST(Outage, WhoTakesOverACreateFromAGatewayThatStandsStillChargesNothing) {
   world.a->fail_creates(test::FakeProvider::Fault::slow, {}, 200ms);
   asio::thread_pool pool(1);
   auto creating = asio::co_spawn(pool, world.lifecycle->create(world.order()), asio::use_future);
-  while (world.a->creates() == 0) run(sleep_for(5ms));
+  EXPECT_TRUE(test::eventually([&] { return world.a->creates() > 0; }));
   const SandboxId id{world.sql("SELECT id FROM sandbox WHERE state = 'creating'")};
   {
     pqxx::connection connection(world.database.url());
     pqxx::work still(connection);
     still.exec_params("SELECT FROM sandbox WHERE id = $1 FOR UPDATE", id.value);
-    while (world.a->alive() == 0) run(sleep_for(5ms));
+    EXPECT_TRUE(test::eventually([&] { return world.a->alive() > 0; }));
     EXPECT_EQ(run(taking_over.end_untold(world.tenant, id)), EndResult::ended);
     EXPECT_EQ(world.a->alive(), 0u);
   }

@@ -8,6 +8,7 @@
 #include "billing/metered_rows.hpp"
 #include "billing/usage_reader.hpp"
 #include "tests/sandboxes/world.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate {
 namespace {
@@ -92,7 +93,7 @@ TEST(PromptEnds, WhoeverAsksForTheBooksWaitsForABookingUnderWay) {
   auto booking = std::async(std::launch::async, [&] { return world.book_ends(); });
   const std::string waiting =
       "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'usage_event'::regclass";
-  while (world.sql(waiting) == "0") std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(test::eventually([&] { return world.sql(waiting) != "0"; }));
   auto asked = world.ask(box.id);
   EXPECT_EQ(asked.wait_for(300ms), std::future_status::timeout);
   holdup.commit();
@@ -206,7 +207,7 @@ TEST(PromptEnds, WhoMeetsOneUnderWayIsToldOfTheEnd) {
   asio::thread_pool pool(1);
   auto killing =
       asio::co_spawn(pool, world.replica.lifecycle.kill(world.tenant, box.id), asio::use_future);
-  while (world.a->alive() > 0) run(sleep_for(2ms));
+  EXPECT_TRUE(test::eventually([&] { return world.a->alive() == 0; }));
   EXPECT_EQ(judged(), ErrorCode::conflict);
   world.a->hang_kills(false);
   EXPECT_EQ(killing.get(), EndResult::ended);

@@ -6,6 +6,7 @@
 
 #include "gateway/sandboxes/births.hpp"
 #include "tests/sandboxes/world.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -23,9 +24,9 @@ TEST(Reaper, ABackendThatHangsHoldsUpItsOwnAlone) {
   Reaper reaper(world.replica.lifecycle, {.ahead = seconds(601), .batch = 100});
   EXPECT_EQ(run(reaper.expire()), 41u);
   for (const SandboxRecord& box : held) EXPECT_FALSE(world.metered(box.id));
-  while (world.row(other.id).state != SandboxState::stopped) run(sleep_for(milliseconds(5)));
+  EXPECT_TRUE(eventually([&] { return world.row(other.id).state == SandboxState::stopped; }));
   EXPECT_EQ(world.row(held[0].id).state, SandboxState::stopping);
-  while (world.a->kills() < 16) run(sleep_for(milliseconds(5)));
+  EXPECT_TRUE(eventually([&] { return world.a->kills() >= 16; }));
   EXPECT_EQ(world.a->kills(), 16) << "at once";
   world.a->hang_kills(false);
   run(reaper.rest());
@@ -58,7 +59,7 @@ TEST(Errands, AreNotBegunTwiceNorWithoutBound) {
   };
   for (const char* id : {"one", "one", "two", "three", "four"}) errands.send("a", id, work);
   errands.send("b", "five", work);
-  while (begun < 2) run(sleep_for(milliseconds(1)));
+  EXPECT_TRUE(eventually([&] { return begun >= 2; }));
   go = true;
   run(errands.rest());
   EXPECT_GE(begun, 3);
@@ -210,7 +211,7 @@ TEST(Reaper, AsksAllThatMayHaveACreateAtOnce) {
   world.a->hang_kills(true);
   Reaper reaper(world.replica.lifecycle, {.ahead = seconds(31)});
   EXPECT_EQ(run(reaper.abandon()), 1u);
-  while (world.a->kills() == 0 || world.b->alive() > 0) run(sleep_for(milliseconds(5)));
+  EXPECT_TRUE(eventually([&] { return world.a->kills() > 0 && world.b->alive() == 0; }));
   EXPECT_EQ(world.row(record.id).state, SandboxState::stopping);
   world.a->hang_kills(false);
   run(reaper.rest());

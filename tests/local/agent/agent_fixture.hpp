@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "local/agent/client.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {
@@ -60,15 +61,6 @@ class AgentTest : public ::testing::Test {
   Command shell(std::string line);
   Outcome exec(Command command);
   Outcome exec(std::string line) { return exec(shell(std::move(line))); }
-  // Waits until the condition holds; returns false after some seconds.
-  template <class F>
-  bool eventually(F condition) {
-    for (int i = 0; i < 500; ++i) {
-      if (condition()) return true;
-      pause();
-    }
-    return false;
-  }
 
   static bool is_root();
   static void pause();

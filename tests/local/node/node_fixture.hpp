@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/local/local_node.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate::test {
 
@@ -22,14 +23,6 @@ class NodeTest : public ::testing::Test {
   }
   LocalNode& node() { return *node_; }
 
-  template <class F>
-  static bool eventually(F holds) {
-    for (int i = 0; i < 500; ++i) {
-      if (holds()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return false;
-  }
   int images_left() const {
     int count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(node_->data_dir() + "/disks")) {

@@ -8,6 +8,7 @@
 #include "local/namespaces/cgroup.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -54,14 +55,6 @@ class PausingTest : public ::testing::Test {
     for (const std::string& directory : node().record(id).cgroups) {
       if (read_cgroup_file(directory, "freezer.state") == "FROZEN\n") return true;
       if (stat_value(read_cgroup_file(directory, "cgroup.events"), "frozen") == 1) return true;
-    }
-    return false;
-  }
-  template <class F>
-  static bool eventually(F holds) {
-    for (int i = 0; i < 500; ++i) {
-      if (holds()) return true;
-      std::this_thread::sleep_for(20ms);
     }
     return false;
   }
