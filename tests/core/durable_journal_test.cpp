@@ -119,11 +119,12 @@ TEST_F(JournalTest, EachOfManyAppendsLearnsWhatBecameOfItsRecord) {
     if (!std::holds_alternative<Error>(outcome)) acknowledged.insert(std::to_string(i));
   };
   for (int i = 0; i < 1000; ++i) asio::co_spawn(pool, append(i), asio::detached);
-  // The disk is full now and then.
+  // The disk is full now and then, and the first time until somebody noticed.
   while (left > 0) {
     const rlimit full{std::filesystem::file_size(path), limit.rlim_max};
     setrlimit(RLIMIT_FSIZE, &full);
-    std::this_thread::yield();
+    do std::this_thread::yield();
+    while (refused == 0 && left > 0);
     setrlimit(RLIMIT_FSIZE, &limit);
     std::this_thread::yield();
   }
