@@ -53,7 +53,7 @@ void settle_namespaces(const LaunchSpec& spec) {
   check(setdomainname("", 0), "setdomainname");
   if (!stands(spec, "network")) return;
   bring_loopback_up();
-  bound_unaccepted();
+  bound_uncounted(spec);
 }
 
 void build_root(const LaunchSpec& spec) {

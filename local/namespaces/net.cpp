@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "local/namespaces/step_error.hpp"
+#include "local/namespaces/wall.hpp"
 
 namespace sandgate {
 namespace {
@@ -36,10 +37,10 @@ void bring_loopback_up() {
   check(ioctl(socket_fd.get(), SIOCSIFFLAGS, &request), "loopback up");
 }
 
-void bound_unaccepted() {
+void bound_uncounted(const LaunchSpec& spec) {
   set("/proc/sys/net/core/somaxconn", kMostUnaccepted);
   set("/proc/sys/net/ipv4/tcp_rmem", kReceiveBuffers);
-  set("/proc/sys/net/core/optmem_max", kSocketOptions);
+  if (stands(spec, "socket_options")) set("/proc/sys/net/core/optmem_max", kSocketOptions);
 }
 
 }  // namespace sandgate

@@ -135,6 +135,30 @@ TEST_F(WallsTest, SharedMemoryOfTheHostIsNearWithoutItsWall) {
   shmctl(segment, IPC_RMID, nullptr);
 }
 
+TEST_F(WallsTest, EntriesOfSharedMemoryAreFew) {
+  const char* make =
+      "import os\nmade = 0\n"
+      "try:\n while made < 3000: open('/dev/shm/%d' % made, 'w').close(); made += 1\n"
+      "except OSError: pass\n"
+      "for n in range(made): os.unlink('/dev/shm/%d' % n)\n"
+      "print(made if made == 3000 else 'few' if made > 1000 else 'none')";
+  EXPECT_EQ(node().python(without("none"), make).out, "few\n");
+  EXPECT_EQ(node().python(without("shm_inodes"), make).out, "3000\n");
+}
+
+TEST_F(WallsTest, OptionsOfASocketAreShort) {
+  const char* send =
+      "import socket\na, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+      "for size in (2000, 8000):\n"
+      " try: a.sendmsg([b'x'], [(12345, 1, bytes(size))]); print(size)\n"
+      " except OSError: print('refused')";
+  EXPECT_EQ(node().python(without("socket_options"), send).out, "2000\n8000\n");
+  const char* look = "test -e /proc/sys/net/core/optmem_max && echo there";
+  if (node().shell(without("none"), look).out.empty())
+    GTEST_SKIP() << "each network has a limit of its own since Linux 6.8";
+  EXPECT_EQ(node().python(without("none"), send).out, "2000\nrefused\n");
+}
+
 // What the kernel counts per user is counted for each sandbox on its own.
 struct Hoard {
   const char* what;
