@@ -111,6 +111,7 @@ SpawnSpec await_order() noexcept {
   }
   if (order.empty()) ::_exit(kNotFound);
   ::close(kOrderFd);
+  (void)!::write(kReportFd, &kTaken, 1);
   return unpack(order);
 }
 

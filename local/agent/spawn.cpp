@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -123,6 +124,7 @@ FirstChild::FirstChild(const AgentSettings& settings) {
   Pipe report = make_pipe(), orders = make_pipe();
   const pid_t pid = fork_or_refuse();
   if (pid == 0) {
+    ::prctl(PR_SET_NAME, kName);
     prepare_child({pipes.in.read.get(), pipes.out.write.get(), pipes.err.write.get(),
                    report.write.get(), /*terminal=*/false, orders.read.get()});
     run_program(await_order(), settings);
@@ -132,15 +134,21 @@ FirstChild::FirstChild(const AgentSettings& settings) {
   orders_ = std::move(orders.write);
 }
 
-// Without orders it exits. Nobody but the agent may stop it, so the wait is short.
 FirstChild::~FirstChild() {
-  orders_.reset();
-  if (child_.pid > 0) ::waitpid(child_.pid, nullptr, 0);
+  if (child_.pid < 0) return;
+  ::kill(child_.pid, SIGKILL);
+  ::waitpid(child_.pid, nullptr, 0);
 }
 
+// Without the word that it took the order, an end of the report would not tell its start from its
+// death.
 std::optional<Spawned> FirstChild::start(const SpawnSpec& spec) {
   if (child_.pid < 0 || spec.terminal || !write_all(orders_, pack(spec))) return std::nullopt;
   orders_.reset();
+  pollfd ready{report_.get(), POLLIN, 0};
+  char word = 0;
+  if (::poll(&ready, 1, kSetupMs) != 1 || ::read(report_.get(), &word, 1) != 1 || word != kTaken)
+    return std::nullopt;
   const pid_t pid = std::exchange(child_.pid, -1);  // from here on it is the caller's, or refused
   await_start(pid, report_);
   child_.pid = pid;

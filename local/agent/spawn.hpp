@@ -38,6 +38,8 @@ Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings);
 // only while no program of the tenant has run.
 class FirstChild {
  public:
+  // Its name among the processes, by which the node knows that it still waits.
+  static constexpr const char* kName = "first-program";
   // `settings` outlives it; env and allow_root may still change. Throws as spawn().
   explicit FirstChild(const AgentSettings& settings);
   ~FirstChild();  // ends and reaps the child unless it was started

@@ -1,8 +1,10 @@
 #include "local/node/supervisor.hpp"
 
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
+#include "local/agent/spawn.hpp"
 #include "local/egress/byte_count.hpp"
 
 namespace sandgate {
@@ -13,14 +15,18 @@ std::string agent_binary(const NodeSettings& settings) {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sandgate-agent";
 }
 
-// Whether the agent's eldest child still waits for its program, and so is none of the tenant's.
+// Whether the agent's eldest child still waits for its program, and so is none of the tenant's. The
+// name alone could be anybody's.
 bool has_waiting_child(const JournalRecord& record) {
   if (record.cgroups.empty()) return false;
   std::istringstream pids(read_cgroup_file(record.cgroups.front(), "cgroup.procs"));
-  std::string agent, child;
+  std::string first, child;
   std::error_code unreadable;
-  return pids >> agent >> child &&
-         std::filesystem::equivalent("/proc/" + agent + "/exe", "/proc/" + child + "/exe",
+  if (!(pids >> first >> child)) return false;
+  std::ifstream comm("/proc/" + child + "/comm");
+  std::string name;
+  return comm >> name && name == agent::FirstChild::kName &&
+         std::filesystem::equivalent("/proc/" + first + "/exe", "/proc/" + child + "/exe",
                                      unreadable);
 }
 

@@ -102,6 +102,18 @@ TEST_F(FirstChildTest, IsNotMissedOnceDead) {
   EXPECT_EQ(told.exit.exit_code, 0);
 }
 
+// Nor when it dies at the moment when it is asked.
+TEST_F(FirstChildTest, ACommandIsNotTakenForItsDeath) {
+  for (int round = 0; round < 20; ++round) {
+    start({"seat"});
+    ASSERT_TRUE(eventually([this] { return children_of(agent_pid()).size() == 1; }));
+    ASSERT_EQ(::kill(children_of(agent_pid()).front(), SIGKILL), 0);
+    const Outcome told = exec("echo fine");
+    EXPECT_EQ(told.out, "fine\n");
+    EXPECT_EQ(told.exit.exit_code, 0);
+  }
+}
+
 // A client that waits for the end of a connection must not wait for the child.
 TEST_F(FirstChildTest, HoldsNoneOfTheAgentsDescriptors) {
   size_t open = 0;
