@@ -81,10 +81,11 @@ Task<std::optional<Error>> take_input(ProcessSocket& process, http::WebSocket& s
   }
 }
 
-// The end of the sandbox is a normal closure.
+// The end of the sandbox is a normal closure, but its death is not.
 uint16_t close_code(const Error& failure, bool output_ended) {
   if (!output_ended && !is_lost_input(failure)) return kPolicyViolation;
-  return says_ended(failure) ? kNormalClosure : kInternalError;
+  const bool ended = says_ended(failure) && failure.details.at("state") != "failed";
+  return ended ? kNormalClosure : kInternalError;
 }
 
 Task<void> serve(std::shared_ptr<ProcessSocket> process, http::WebSocket& socket) {
