@@ -177,6 +177,11 @@ Task<SandboxMetrics> LocalProvider::finish(std::string id) {
   co_return metrics_from(counted);
 }
 
+Task<std::vector<std::string>> LocalProvider::deaths() {
+  const Json ids = co_await ask("deaths");
+  co_return ids.get<std::vector<std::string>>();
+}
+
 Task<SandboxMetrics> LocalProvider::metrics(std::string id) {
   Json params{{"id", id_of(id)}};
   Json answer = co_await ask("metrics", std::move(params));

@@ -72,6 +72,7 @@ class LocalProvider : public Provider {
 
   Task<SandboxMetrics> metrics(std::string id) override;
   Task<SandboxMetrics> finish(std::string id) override;
+  Task<std::vector<std::string>> deaths() override;
   Task<Keeps> pause(std::string id, Keeps keep) override;
   Task<void> resume(std::string id) override;
   Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,

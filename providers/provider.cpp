@@ -93,6 +93,9 @@ Task<SandboxMetrics> Provider::metrics(std::string) {
 Task<SandboxMetrics> Provider::finish(std::string) {
   return refuse<SandboxMetrics>(*this, Verb::metrics);
 }
+Task<std::vector<std::string>> Provider::deaths() {
+  return refuse<std::vector<std::string>>(*this, Verb::metrics);
+}
 Task<Keeps> Provider::pause(std::string, Keeps) { return refuse<Keeps>(*this, Verb::pause); }
 Task<void> Provider::resume(std::string) { return refuse<void>(*this, Verb::pause); }
 Task<BackendSnapshot> Provider::snapshot(std::string, std::string, Keeps, bool) {

@@ -76,6 +76,9 @@ class Provider {
   // metrics. Afterwards find() returns them in BackendSandbox::counted, also after a crash of
   // either side.
   virtual Task<SandboxMetrics> finish(std::string id);
+  // For the same backends: Sandgate's ids of sandboxes that died by themselves within kDeathsKept.
+  static constexpr std::chrono::seconds kDeathsKept{600};
+  virtual Task<std::vector<std::string>> deaths();
 
   // Returns what the pause preserves, which may be less than `keep`. pause() of a paused sandbox
   // and resume() of a running one do nothing. Both throw Error(conflict) if not possible at the

@@ -76,7 +76,10 @@ void Sandboxes::start() {
   };
   run("sandbox cache", [this] { return cache.run(); });
   run("activity", [this] { return activity->run(); });
-  run("reaper", [this] { return reaper.run(); });
+  run("reaper", [this]() -> Task<void> {
+    co_await reconciler.note_earlier_deaths();
+    co_await reaper.run();
+  });
   run("reconciler", [this] { return reconciler.run(); });
   run("port connections", [this] { return app_pool.run(); });
   start_keeping();
@@ -87,6 +90,7 @@ void Sandboxes::start() {
 void Sandboxes::start_keeping() {
   using std::chrono::seconds;
   repeat(foundation.executor(), "outage", seconds(1), [this] { return settle_outage(); });
+  repeat(foundation.executor(), "deaths", seconds(1), [this] { return reconciler.note_deaths(); });
   repeat(foundation.executor(), "counters", seconds(10), [this]() -> Task<void> {
     sampler.begin();
     co_return;

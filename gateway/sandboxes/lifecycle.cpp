@@ -133,13 +133,18 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
   const auto known = co_await get_to_end(tenant, id);
   if (is_ended(known->record.state)) co_return EndResult::ended;
   auto work = [this, at, known]() -> Task<EndResult> {
-    const auto under_way = prompt_ends_.begin(known->record.id);
+    auto under_way = prompt_ends_.begin(known->record.id);
     const auto deployment = parts_.deployments.find(known->record.tenant, known->record.deployment);
     auto finishing = prompt_ends_.finish(deployment, known->record, parts_.clock);
     const auto counted = co_await std::move(finishing);
+    if (counted && counted->sampled_at >= at) {
+      co_await write_end(known->record, at, *counted);
+      co_return EndResult::ended;
+    }
     if (counted) {
-      // A repeated request, whose first response was lost, is not charged for the time between.
-      co_await write_end(known->record, std::min(at, counted->sampled_at), *counted);
+      // It died before, or this is a repeated request whose first response was lost.
+      under_way.reset();
+      co_await note_gone(known->record.id, "it ended by itself");
       co_return EndResult::ended;
     }
     co_return co_await end_in_steps(known->record, at);

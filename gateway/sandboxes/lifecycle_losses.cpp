@@ -40,7 +40,7 @@ Task<Error> Lifecycle::judge(TenantId tenant, SandboxId id, Error failure) {
     co_return co_await std::move(judging);
   }
   for (int looks = broke ? kLooks : 1; looks > 0; --looks) {
-    if (broke) co_await look_for_death(tenant, id);
+    co_await look_for_death(tenant, id);
     auto reading = state_of(tenant, id);
     const auto state = co_await std::move(reading);
     if (!state) co_return failure;

@@ -156,29 +156,60 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
   co_return killed;
 }
 
+// What could not be written is tried again while the backend tells of it, and then by the sweep.
+Task<void> Reconciler::note_deaths_on(DeploymentPtr deployment, std::set<std::string>& noted) {
+  auto asking = deployment->backend->deaths();
+  const auto outcome = co_await attempt_within(kPatience, std::move(asking));
+  const auto* died = std::get_if<std::vector<std::string>>(&outcome);
+  if (!died) co_return;
+  const auto before = std::exchange(noted, {});
+  for (const std::string& id : *died) {
+    if (!before.contains(id)) {
+      auto noting = lifecycle_.note_gone(SandboxId{id}, "it ended by itself");
+      const auto done = co_await attempt(std::move(noting));
+      if (std::holds_alternative<Error>(done)) continue;
+    }
+    noted.insert(id);
+  }
+}
+
+Task<void> Reconciler::note_deaths() {
+  const auto set = lifecycle_.parts().deployments.snapshot();
+  for (const DeploymentPtr& deployment : *set)
+    if (!deployment->descriptor.machine.empty() && deployment->descriptor.counts_ends)
+      co_await note_deaths_on(deployment, noted_deaths_[deployment->key()]);
+}
+
+Task<void> Reconciler::note_earlier_deaths() {
+  const auto own = co_await on_own_machine();
+  for (const DeploymentPtr& deployment : own) {
+    std::set<std::string> noted;
+    if (deployment->descriptor.counts_ends) co_await note_deaths_on(deployment, noted);
+  }
+}
+
 void Reconciler::send_for(DeploymentPtr deployment) {
   errands_.send(Errands::line_of(*deployment), "reconcile/" + deployment->key().text(),
                 [this, deployment]() -> Task<void> { co_await reconcile(deployment); });
 }
 
-// A previous process may have crashed amid its work there. Which deployments are on our own machine
-// is known once their nodes have answered.
-Task<void> Reconciler::begin_at_own_machine() {
-  for (std::chrono::milliseconds waited{0}; waited < kStart; waited += kLookAgain) {
+// Which deployments are on our own machine is known once their nodes have answered. Empty after
+// two seconds.
+Task<std::vector<DeploymentPtr>> Reconciler::on_own_machine() const {
+  std::vector<DeploymentPtr> own;
+  for (std::chrono::milliseconds waited{0}; own.empty() && waited < kStart; waited += kLookAgain) {
+    if (waited.count() > 0) co_await sleep_for(kLookAgain);
     const auto set = lifecycle_.parts().deployments.snapshot();
-    size_t own = 0;
-    for (const DeploymentPtr& deployment : *set) {
-      if (deployment->descriptor.machine.empty()) continue;
-      send_for(deployment);
-      ++own;
-    }
-    if (own > 0) co_return;
-    co_await sleep_for(kLookAgain);
+    for (const DeploymentPtr& deployment : *set)
+      if (!deployment->descriptor.machine.empty()) own.push_back(deployment);
   }
+  co_return own;
 }
 
 Task<void> Reconciler::run() {
-  co_await begin_at_own_machine();
+  // A previous process may have crashed amid its work there.
+  const auto own = co_await on_own_machine();
+  for (const DeploymentPtr& deployment : own) send_for(deployment);
   while (true) {
     const auto set = lifecycle_.parts().deployments.snapshot();
     for (const DeploymentPtr& deployment : *set) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,14 +32,22 @@ class Reconciler {
   // Empty when another replica holds the lease or the backend does not answer.
   Task<std::optional<Result>> reconcile(DeploymentPtr deployment);
   Task<void> run();  // all deployments, spread over each period; until cancelled
+  // Asks the backends on our own machine which sandboxes died lately, so that nobody has to wait
+  // for the next comparison. To be repeated within Provider::kDeathsKept, one call at a time.
+  Task<void> note_deaths();
+  // The same once those backends are known, within two seconds: await before anything else may end
+  // the charge of a sandbox that died while no gateway was there.
+  Task<void> note_earlier_deaths();
   Task<void> rest() const { return errands_.rest(); }  // await before destruction
 
  private:
   // By backend id: when this replica first saw the orphan.
   using Sightings = std::map<std::string, std::chrono::steady_clock::time_point>;
 
+  // `noted`: what needs no second look; updated.
+  Task<void> note_deaths_on(DeploymentPtr deployment, std::set<std::string>& noted);
   void send_for(DeploymentPtr deployment);
-  Task<void> begin_at_own_machine();
+  Task<std::vector<DeploymentPtr>> on_own_machine() const;
   Task<size_t> fail_lost(DeploymentPtr deployment, std::vector<BackendSandbox> listed,
                          std::vector<SandboxRecord> expected);
   Task<size_t> kill_orphans(DeploymentPtr deployment, std::vector<BackendSandbox> listed);
@@ -47,6 +56,7 @@ class Reconciler {
   Lifecycle& lifecycle_;
   Options options_;
   std::map<DeploymentKey, Sightings> first_seen_;
+  std::map<DeploymentKey, std::set<std::string>> noted_deaths_;  // used by note_deaths() only
   Errands errands_;  // on a strand, which guards first_seen_
 };
 

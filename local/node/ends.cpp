@@ -57,6 +57,17 @@ void Ends::remember(const std::string& sandbox, const End& end) {
   if (!file_ || write(file_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     throw not_kept();
   newer_[sandbox] = end;
+  if (!end.died) return;
+  deaths_.emplace_back(end.counted.sampled_at, sandbox);
+  if (deaths_.size() > kDeaths) deaths_.pop_front();
+}
+
+std::vector<std::string> Ends::died_since(Time moment) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> died;
+  for (const auto& [at, sandbox] : deaths_)
+    if (at >= moment) died.push_back(sandbox);
+  return died;
 }
 
 std::optional<Ends::End> Ends::find(const std::string& sandbox) const {

@@ -1,8 +1,11 @@
 #pragma once
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "local/fd.hpp"
 #include "providers/sandbox.hpp"
@@ -26,6 +29,9 @@ class Ends {
   // Appends an entry, which survives the node's end. Throws Error(unavailable) when writing fails.
   void remember(const std::string& sandbox, const End& end);
   std::optional<End> find(const std::string& sandbox) const;
+  // Ids of sandboxes that died then or later, of the newest kDeaths remembered by this node.
+  static constexpr size_t kDeaths = 1000;
+  std::vector<std::string> died_since(Time moment) const;
 
  private:
   using Counted = std::map<std::string, End>;
@@ -35,6 +41,7 @@ class Ends {
   const size_t half_;
   mutable std::mutex mutex_;
   Counted newer_, older_;
+  std::deque<std::pair<Time, std::string>> deaths_;  // oldest first
   Fd file_;  // of the newer half
 };
 

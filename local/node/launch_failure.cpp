@@ -9,6 +9,7 @@ Error to_error(const StepError& failure) {
   for (int number : {EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT, EUSERS}) {
     if (failure.number == number) code = ErrorCode::no_capacity;
   }
+  if (failure.number == ESRCH) code = ErrorCode::unavailable;  // somebody killed it meanwhile
   return Error(code, std::string("the sandbox could not be made (") + failure.what() + ": " +
                          std::strerror(failure.number) + ")");
 }

@@ -54,6 +54,7 @@ class Supervisor {
   // died by itself. Empty: unknown.
   std::optional<SandboxMetrics> finish(const std::string& id);
   std::optional<Ends::End> end_of(const std::string& id) const { return ends_.find(id); }
+  std::vector<std::string> died_since(Time moment) const { return ends_.died_since(moment); }
   std::optional<JournalRecord> find(const std::string& id) const { return table_.find(id); }
   std::vector<JournalRecord> list() const { return table_.list(); }
   SandboxMetrics metrics(const std::string& id);  // throws Error(not_found)

@@ -7,6 +7,7 @@
 #include "local/egress/control_channel.hpp"
 #include "local/node/image_garbage.hpp"
 #include "local/node/requests.hpp"
+#include "providers/provider.hpp"
 
 namespace sandgate {
 namespace {
@@ -98,6 +99,10 @@ Json kill(const Asked& asked) {
   return kDone;
 }
 
+Json deaths(const Asked& asked) {
+  return asked.supervisor.died_since(SystemClock().now() - Provider::kDeathsKept);
+}
+
 Json finish(const Asked& asked) {
   const auto counted = asked.supervisor.finish(asked.id());
   return counted ? to_json(*counted) : Json();
@@ -170,6 +175,7 @@ const std::map<std::string_view, Json (*)(const Asked&)> kVerbs = {
     {"set_network", verbs::set_network},
     {"kill", verbs::kill},
     {"finish", verbs::finish},
+    {"deaths", verbs::deaths},
     {"snapshot", verbs::snapshot},
     {"find_snapshot", verbs::find_snapshot},
     {"remove_snapshot", verbs::remove_snapshot},

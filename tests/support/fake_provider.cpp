@@ -188,6 +188,14 @@ Task<SandboxMetrics> FakeProvider::finish(std::string id) {
   co_return *found->second.counted;
 }
 
+Task<std::vector<std::string>> FakeProvider::deaths() {
+  std::lock_guard lock(mutex_);
+  std::vector<std::string> died;
+  for (const auto& [id, gone] : finished_)
+    if (gone.died) died.push_back(gone.sandbox_id);
+  co_return died;
+}
+
 void FakeProvider::fail_states(Fault fault, ErrorCode code) {
   std::lock_guard lock(mutex_);
   state_fault_ = fault;

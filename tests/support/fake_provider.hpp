@@ -76,6 +76,7 @@ class FakeProvider : public Provider {
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
   Task<SandboxMetrics> metrics(std::string id) override;
   Task<SandboxMetrics> finish(std::string id) override;  // later reported by find()
+  Task<std::vector<std::string>> deaths() override;  // by die(), however long ago
 
  private:
   // Moves one that is alive among the finished; null: it is not. With mutex_ held.

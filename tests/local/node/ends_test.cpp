@@ -29,6 +29,18 @@ TEST(Ends, AreKnownToTheNextNodeToo) {
   EXPECT_TRUE(Ends(home.path() + "/ends").find("dead")->died);
 }
 
+TEST(Ends, TellsOfTheLatestDeaths) {
+  const TempDirectory home;
+  Ends ends(home.path());
+  ends.remember("killed", counted(1));
+  ends.remember("dead", counted(1, /*died=*/true));
+  EXPECT_EQ(ends.died_since(from_micros(1'000'000)), std::vector<std::string>{"dead"});
+  EXPECT_TRUE(ends.died_since(from_micros(1'000'001)).empty());
+  for (size_t i = 0; i < 2 * Ends::kDeaths; ++i)
+    ends.remember(std::to_string(i), counted(1, /*died=*/true));
+  EXPECT_EQ(ends.died_since(Time()).size(), Ends::kDeaths);
+}
+
 TEST(Ends, TheOldestGoWhenThereAreMany) {
   const TempDirectory home;
   Ends ends(home.path(), 2);

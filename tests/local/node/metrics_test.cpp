@@ -56,6 +56,7 @@ TEST_F(MetricsTest, WhatADeadOneHadCountedIsKnownWithTheTimeOfItsDeath) {
   const auto found = find();
   ASSERT_TRUE(found && found->counted);
   EXPECT_TRUE(found->died);
+  EXPECT_EQ(run(node_->provider().deaths()), std::vector<std::string>{id});
   EXPECT_GT(found->counted->cpu_micros, 400'000);
   EXPECT_GE(found->counted->sampled_at, before);
   EXPECT_LT(found->counted->sampled_at, before + 500ms);
