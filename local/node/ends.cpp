@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -38,6 +39,12 @@ Ends::Ends(std::string directory, size_t half) : directory_(std::move(directory)
   std::filesystem::create_directories(directory_);
   older_ = read_half(directory_ + kOlder);
   newer_ = read_half(directory_ + kNewer);
+  for (const Counted* kept : {&older_, &newer_})
+    for (const auto& [sandbox, end] : *kept)
+      if (end.died) deaths_.emplace_back(end.counted.sampled_at, sandbox);
+  std::ranges::sort(deaths_);
+  if (deaths_.size() > kDeaths)
+    deaths_.erase(deaths_.begin(), deaths_.end() - static_cast<std::ptrdiff_t>(kDeaths));
   file_ = Fd(open((directory_ + kNewer).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
 }
 

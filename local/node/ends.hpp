@@ -29,7 +29,7 @@ class Ends {
   // Appends an entry, which survives the node's end. Throws Error(unavailable) when writing fails.
   void remember(const std::string& sandbox, const End& end);
   std::optional<End> find(const std::string& sandbox) const;
-  // Ids of sandboxes that died then or later, of the newest kDeaths remembered by this node.
+  // Ids of sandboxes that died then or later, of the newest kDeaths.
   static constexpr size_t kDeaths = 1000;
   std::vector<std::string> died_since(Time moment) const;
 

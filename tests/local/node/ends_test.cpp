@@ -36,9 +36,11 @@ TEST(Ends, TellsOfTheLatestDeaths) {
   ends.remember("dead", counted(1, /*died=*/true));
   EXPECT_EQ(ends.died_since(from_micros(1'000'000)), std::vector<std::string>{"dead"});
   EXPECT_TRUE(ends.died_since(from_micros(1'000'001)).empty());
+  EXPECT_EQ(Ends(home.path()).died_since(Time()), std::vector<std::string>{"dead"});
   for (size_t i = 0; i < 2 * Ends::kDeaths; ++i)
     ends.remember(std::to_string(i), counted(1, /*died=*/true));
   EXPECT_EQ(ends.died_since(Time()).size(), Ends::kDeaths);
+  EXPECT_EQ(Ends(home.path()).died_since(Time()).size(), Ends::kDeaths);
 }
 
 TEST(Ends, TheOldestGoWhenThereAreMany) {
