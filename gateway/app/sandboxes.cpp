@@ -37,7 +37,7 @@ Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
                       [this](TenantId tenant, SandboxId id) -> Task<void> {
                         co_await pausing.pause(std::move(tenant), std::move(id), Keeps::disk);
                       }),
-      reaper(lifecycle, {.hold = [this] { return outage.is_pending(); },
+      reaper(lifecycle, {.hold = [this] { return outage.is_pending() || reconciler.owes_deaths(); },
                          .machine = below.machine,
                          .activity = activity}),
       reconciler(lifecycle, {}),

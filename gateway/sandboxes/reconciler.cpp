@@ -163,14 +163,19 @@ Task<void> Reconciler::note_deaths_on(DeploymentPtr deployment, std::set<std::st
   const auto* died = std::get_if<std::vector<std::string>>(&outcome);
   if (!died) co_return;
   const auto before = std::exchange(noted, {});
+  bool owes = false;
   for (const std::string& id : *died) {
     if (!before.contains(id)) {
+      owes_deaths_ = true;
       auto noting = lifecycle_.note_gone(SandboxId{id}, "it ended by itself");
       const auto done = co_await attempt(std::move(noting));
-      if (std::holds_alternative<Error>(done)) continue;
+      const auto* failure = std::get_if<Error>(&done);
+      owes = owes || (failure && failure->code == ErrorCode::unavailable);
+      if (failure) continue;
     }
     noted.insert(id);
   }
+  owes_deaths_ = owes;
 }
 
 Task<void> Reconciler::note_deaths() {

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <set>
@@ -38,12 +39,15 @@ class Reconciler {
   // The same once those backends are known, within two seconds: await before anything else may end
   // the charge of a sandbox that died while no gateway was there.
   Task<void> note_earlier_deaths();
+  // Whether a death is known that the database does not have: nothing else may end a charge then.
+  bool owes_deaths() const { return owes_deaths_; }
   Task<void> rest() const { return errands_.rest(); }  // await before destruction
 
  private:
   // By backend id: when this replica first saw the orphan.
   using Sightings = std::map<std::string, std::chrono::steady_clock::time_point>;
 
+  std::atomic<bool> owes_deaths_{false};
   // `noted`: what needs no second look; updated.
   Task<void> note_deaths_on(DeploymentPtr deployment, std::set<std::string>& noted);
   void send_for(DeploymentPtr deployment);
