@@ -19,7 +19,8 @@ class Reaper {
     std::chrono::milliseconds expiry_every{500}, stopping_every{1000}, unknown_every{5000};
     std::chrono::milliseconds ahead{0};  // added to the current time when judging what is due
     int batch = 50;
-    std::function<bool()> hold;  // while it returns true, run() does nothing
+    // While it returns true, run() does nothing and no charge ends. Called from any thread.
+    std::function<bool()> hold;
     std::string machine;  // this gateway's; sandboxes on other gateways' are left alone
     std::shared_ptr<Activity> activity;  // use through this process; null: none known
   };

@@ -19,8 +19,8 @@ struct ChildEnds {
 // Sets up everything that does not depend on the program. Exits when that fails.
 void prepare_child(const ChildEnds& ends) noexcept;
 
-// Reads the orders of a prepared child to their end (see pack()), and reports that it took them.
-// Exits when there are none.
+// Reads the orders of a prepared child to their end (see pack()), and reports kTaken. Exits when
+// there are none.
 constexpr char kTaken = 'o';
 SpawnSpec await_order() noexcept;
 

@@ -70,6 +70,20 @@ TEST(Errands, AreNotBegunTwiceNorWithoutBound) {
   pool.join();
 }
 
+// As when the database stalls in a round that began before an outage.
+TEST(Reaper, TakesNothingWhenItIsHeldByThen) {
+  World world;
+  const SandboxRecord box = world.create();
+  bool held = true;
+  Reaper reaper(world.replica.lifecycle, {.ahead = seconds(601), .hold = [&] { return held; }});
+  EXPECT_EQ(run(reaper.expire()), 0u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+  EXPECT_TRUE(world.metered(box.id));
+  held = false;
+  EXPECT_EQ(run(reaper.expire()), 1u);
+  run(reaper.rest());
+}
+
 TEST(Reaper, EndsWhatExpiredOnceAmongReplicas) {
   World world;
   Replica other(world.database.url(), world.fixed());
