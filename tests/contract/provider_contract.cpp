@@ -153,7 +153,7 @@ TEST_P(ProviderContract, UndeclaredVerbsAreUnsupported) {
 }
 
 TEST_P(ProviderContract, ExitCodesAndSignalsAreTold) {
-  if (!can(Verb::exec)) GTEST_SKIP() << "no exec";
+  if (!can(Verb::exec)) GTEST_SKIP() << "this backend offers no exec";
   EXPECT_EQ(shell("exit 0").exit.exit_code, 0);
   EXPECT_EQ(shell("exit 7").exit.exit_code, 7);
   EXPECT_EQ(command({.argv = {"/no/such/program"}}).exit.exit_code, 127);
@@ -163,7 +163,7 @@ TEST_P(ProviderContract, ExitCodesAndSignalsAreTold) {
 }
 
 TEST_P(ProviderContract, OutputArrivesWholeInOrderAndBinarySafe) {
-  if (!can(Verb::exec)) GTEST_SKIP() << "no exec";
+  if (!can(Verb::exec)) GTEST_SKIP() << "this backend offers no exec";
   const auto numbers = shell("i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i+1)); done");
   std::string expected;
   for (int i = 0; i < 20000; ++i) expected += std::to_string(i) + "\n";
@@ -176,7 +176,7 @@ TEST_P(ProviderContract, OutputArrivesWholeInOrderAndBinarySafe) {
 }
 
 TEST_P(ProviderContract, StdinArrivesBinarySafeAndEnds) {
-  if (!can(Verb::stdin_)) GTEST_SKIP() << "no stdin";
+  if (!can(Verb::stdin_)) GTEST_SKIP() << "this backend offers no stdin";
   EXPECT_EQ(command({.argv = {"cat"}}, all_bytes()).out, all_bytes());
   const std::string large(3 << 20, 'x');
   EXPECT_EQ(command({.argv = {"wc", "-c"}}, large).out.find("3145728"), 0u);
@@ -184,7 +184,7 @@ TEST_P(ProviderContract, StdinArrivesBinarySafeAndEnds) {
 }
 
 TEST_P(ProviderContract, EnvironmentAndDirectoryAreAsAsked) {
-  if (!can(Verb::exec)) GTEST_SKIP() << "no exec";
+  if (!can(Verb::exec)) GTEST_SKIP() << "this backend offers no exec";
   EXPECT_EQ(command({.shell = "echo $A/$FROM_CREATE", .env = {{"A", "1 2"}}}).out, "1 2/yes\n");
   shell("mkdir -p sub");
   const auto inside = command({.argv = {"pwd"}, .cwd = "sub"});
@@ -196,7 +196,7 @@ TEST_P(ProviderContract, EnvironmentAndDirectoryAreAsAsked) {
 }
 
 TEST_P(ProviderContract, TimeoutKillsTheWholeGroup) {
-  if (!can(Verb::exec)) GTEST_SKIP() << "no exec";
+  if (!can(Verb::exec)) GTEST_SKIP() << "this backend offers no exec";
   const auto begin = std::chrono::steady_clock::now();
   const auto slow = command(
       {.shell = "sleep 600 & sleep 600; echo late", .timeout = std::chrono::milliseconds(200)});
@@ -207,7 +207,8 @@ TEST_P(ProviderContract, TimeoutKillsTheWholeGroup) {
 }
 
 TEST_P(ProviderContract, BackgroundProcessesAreListedFollowedAndSignalled) {
-  if (!can(Verb::background) || !can(Verb::signal)) GTEST_SKIP() << "no background";
+  if (!can(Verb::background) || !can(Verb::signal))
+    GTEST_SKIP() << "this backend offers no background";
   const std::string id = box_.backend_id;
   Command command{
       .shell = "trap 'echo bye; exit 3' TERM; echo started; while :; do sleep 0.05; done",
@@ -236,7 +237,7 @@ TEST_P(ProviderContract, BackgroundProcessesAreListedFollowedAndSignalled) {
 }
 
 TEST_P(ProviderContract, DroppingTheStreamKillsUnlessKept) {
-  if (!can(Verb::exec) || !can(Verb::files)) GTEST_SKIP() << "no exec or files";
+  if (!can(Verb::exec) || !can(Verb::files)) GTEST_SKIP() << "this backend offers no exec or files";
   Command command{.shell = "echo go; sleep 0.3; echo alive > proof",
                   .process_id = ProcessId::make().value};
   auto stream = loop_.run(provider().exec(box_.backend_id, command));
@@ -290,7 +291,7 @@ TEST_P(ProviderContract, SnapshotsRestoreWhatWasThen) {
     EXPECT_EQ(code_of(std::move(taking)), ErrorCode::unsupported);
     return;
   }
-  if (!can(Verb::files)) GTEST_SKIP() << "no files";
+  if (!can(Verb::files)) GTEST_SKIP() << "this backend offers no files";
   write("kept/file", "then");
   const auto taken = loop_.run(provider().snapshot(box_.backend_id, ours, Keeps::disk, true));
   EXPECT_EQ(taken.kept, provider().descriptor().verbs.at(Verb::snapshot));
@@ -314,7 +315,7 @@ TEST_P(ProviderContract, SnapshotsRestoreWhatWasThen) {
 }
 
 TEST_P(ProviderContract, ForksGoTheirOwnWays) {
-  if (!can(Verb::fork) || !can(Verb::files)) GTEST_SKIP() << "no fork";
+  if (!can(Verb::fork) || !can(Verb::files)) GTEST_SKIP() << "this backend offers no fork";
   write("common", "all");
   const BackendSandbox first = box_;
   const std::string ours = SnapshotId::make().value;
@@ -341,7 +342,7 @@ TEST_P(ProviderContract, ForksGoTheirOwnWays) {
 }
 
 TEST_P(ProviderContract, FilesSurviveTheRoundTrip) {
-  if (!can(Verb::files)) GTEST_SKIP() << "no files";
+  if (!can(Verb::files)) GTEST_SKIP() << "this backend offers no files";
   const std::string id = box_.backend_id;
   const auto entry = write("deep/er/data.bin", all_bytes(), 0640);
   EXPECT_EQ(entry.name, "data.bin");
@@ -361,7 +362,7 @@ TEST_P(ProviderContract, FilesSurviveTheRoundTrip) {
 }
 
 TEST_P(ProviderContract, DirectoriesAreMadeListedMovedAndRemoved) {
-  if (!can(Verb::files)) GTEST_SKIP() << "no files";
+  if (!can(Verb::files)) GTEST_SKIP() << "this backend offers no files";
   const std::string id = box_.backend_id;
   EXPECT_EQ(loop_.run(provider().make_directory(id, "d/e")).type, FileType::directory);
   write("d/b", "1");
@@ -379,7 +380,7 @@ TEST_P(ProviderContract, DirectoriesAreMadeListedMovedAndRemoved) {
 }
 
 TEST_P(ProviderContract, FileMistakesHaveTheirCodes) {
-  if (!can(Verb::files)) GTEST_SKIP() << "no files";
+  if (!can(Verb::files)) GTEST_SKIP() << "this backend offers no files";
   const std::string id = box_.backend_id;
   loop_.run(provider().make_directory(id, "folder"));
   EXPECT_EQ(code_of(provider().read_file(id, "missing", {})), ErrorCode::not_found);

@@ -66,7 +66,7 @@ TEST_P(ProviderContract, APortLeadsToTheProgramThatListens) {
     EXPECT_EQ(code_of(provider().dial(id, 8080)), ErrorCode::unsupported);
     return;
   }
-  if (!can(Verb::background)) GTEST_SKIP() << "no background";
+  if (!can(Verb::background)) GTEST_SKIP() << "this backend offers no background";
   Command server{.argv = {"python3", "-c", kServer},
                  .keep_on_disconnect = true,
                  .background = true,

@@ -50,7 +50,7 @@ class VendorProcesses : public testing::TestWithParam<VendorLine> {
 };
 
 TEST_P(VendorProcesses, ASignalReachesIt) {
-  if (!can(Verb::signal)) GTEST_SKIP() << "no signal";
+  if (!can(Verb::signal)) GTEST_SKIP() << "this backend offers no signal";
   auto stream =
       start({.shell = "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.05; done"});
   EXPECT_EQ(read(*stream, "ready\n"), "ready\n");
@@ -66,7 +66,7 @@ TEST_P(VendorProcesses, ASignalReachesIt) {
 }
 
 TEST_P(VendorProcesses, StdinIsWrittenByItsId) {
-  if (!can(Verb::stdin_)) GTEST_SKIP() << "no stdin";
+  if (!can(Verb::stdin_)) GTEST_SKIP() << "this backend offers no stdin";
   auto stream = start({.argv = {"cat"}});
   loop_.run(provider().write_stdin(box_, process_, std::string("a\0b", 3)));
   loop_.run(provider().close_stdin(box_, process_));
@@ -74,7 +74,7 @@ TEST_P(VendorProcesses, StdinIsWrittenByItsId) {
 }
 
 TEST_P(VendorProcesses, WhatManyWriteAtOnceArrivesWhole) {
-  if (!can(Verb::stdin_)) GTEST_SKIP() << "no stdin";
+  if (!can(Verb::stdin_)) GTEST_SKIP() << "this backend offers no stdin";
   using namespace asio::experimental::awaitable_operators;
   auto stream = start({.argv = {"sort"}});
   const auto write = [this](std::string line) {
@@ -87,7 +87,7 @@ TEST_P(VendorProcesses, WhatManyWriteAtOnceArrivesWhole) {
 }
 
 TEST_P(VendorProcesses, ATerminalHasASizeThatChanges) {
-  if (!can(Verb::pty)) GTEST_SKIP() << "no pty";
+  if (!can(Verb::pty)) GTEST_SKIP() << "this backend offers no pty";
   auto stream = start(
       {.shell = "stty size; read line; stty size; echo got $line; exit 4", .pty = PtySize{80, 24}});
   EXPECT_NE(read(*stream, "24 80").find("24 80"), std::string::npos);
@@ -100,7 +100,7 @@ TEST_P(VendorProcesses, ATerminalHasASizeThatChanges) {
 }
 
 TEST_P(VendorProcesses, APauseKeepsWhatItDeclares) {
-  if (!can(Verb::pause)) GTEST_SKIP() << "no pause";
+  if (!can(Verb::pause)) GTEST_SKIP() << "this backend offers no pause";
   const Keeps declared = provider().descriptor().verbs.at(Verb::pause);
   auto stream = start({.shell = "echo before > file; echo ready; read line && echo $line"});
   EXPECT_EQ(read(*stream, "ready\n"), "ready\n");
