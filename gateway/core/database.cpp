@@ -138,7 +138,7 @@ Task<void> Database::dispatch(Pool& pool, Job job) {
   const Waiting::Caller caller{waiting};
   const int64_t begin = steady_ns();
   ++pool.waiting;
-  asio::post(pool.threads, [this, &pool, waiting, job = std::move(job)]() mutable {
+  pool.threads.post([this, &pool, waiting, job = std::move(job)]() mutable {
     run_job(pool, std::move(job), std::move(waiting));
   });
   auto first = std::min(patience, options_.patience);

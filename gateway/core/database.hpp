@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include <boost/asio/thread_pool.hpp>
 #include <pqxx/pqxx>
 
 #include "gateway/core/async.hpp"
+#include "gateway/core/warm_threads.hpp"
 
 namespace sandgate {
 
@@ -84,7 +84,7 @@ class Database {
   };
   struct Pool {
     Pool(size_t connections, size_t most) : threads(connections), max_waiting(most) {}
-    asio::thread_pool threads;
+    WarmThreads threads;
     const size_t max_waiting;
     std::atomic<size_t> waiting{0};
   };
