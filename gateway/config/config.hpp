@@ -42,7 +42,7 @@ struct Config {
     std::string images;  // directory of the image store; empty: $home/local/images
     std::string name = "local";
     int64_t uid_base = 200'000'000;
-    int64_t warm_sandboxes = 16;
+    int64_t warm_sandboxes = 64;
     int64_t warm_floor = 0;
     int64_t disk_read_mib_per_second = 1024;
     int64_t disk_write_mib_per_second = 1024;
