@@ -114,7 +114,7 @@ Task<SandboxRecord> Creation::run() {
     Placement placement = co_await place(std::move(open), std::move(wanted), parts_.board);
     const bool tried = !placement.attempts.empty();
     std::ranges::move(placement.attempts, std::back_inserter(decision_.attempts));
-    if (ahead_) ahead_->tell(placement.placed ? &*placement.placed : nullptr);
+    if (ahead_) ahead_->answer(placement.placed);
     if (!placement.placed) {
       const Error error = tried || decision_.attempts.empty() ? *placement.error : another;
       if (!announced_) co_await announce();

@@ -15,7 +15,6 @@ namespace {
 constexpr std::chrono::seconds kLeaseSlack{15};  // beyond the placement's own deadline
 // Callers wait as long while the server is silent: a tenth of Database::Options::patience.
 constexpr std::chrono::milliseconds kAtOnceWithin{200};
-constexpr size_t kShareHeld = 4;  // one in so many connections may wait for a backend
 
 // Eligible candidates that are stored, and so may be removed at any time.
 std::vector<std::string> stored_candidates(const Decision& decision) {
@@ -137,7 +136,7 @@ std::shared_ptr<RowAhead> Creation::write_ahead(const CreateSpec& wanted,
                                                 const asio::any_io_executor& executor) {
   const DeploymentPtr first = decision_.candidates.front().deployment;
   auto foreseen = first->backend->foreseen(wanted);
-  const size_t most = parts_.database.options().connections / kShareHeld;
+  const size_t most = parts_.database.options().connections / RowAhead::kShareHeld;
   auto leave = parts_.head_starts->hold_connection(order_.tenant, most);
   if (!foreseen || !leave) return nullptr;
   auto ahead = std::make_shared<RowAhead>(Placed{first, std::move(*foreseen)});
@@ -151,18 +150,13 @@ std::shared_ptr<RowAhead> Creation::write_ahead(const CreateSpec& wanted,
     self->check_wanted();
     return running;
   };
-  auto work = [&database = parts_.database, ahead, write = std::move(write)]() -> Task<void> {
-    auto writing = database.run(write);
-    auto outcome = co_await attempt(std::move(writing));
-    ahead->end(std::move(outcome));
-  };
-  spawn_detached(asio::make_strand(executor), std::move(work));
+  start_ahead(executor, parts_.database, ahead, std::move(write));
   return ahead;
 }
 
 Task<std::optional<SandboxRecord>> Creation::write(SandboxRecord placed) {
   if (const auto ahead = std::exchange(ahead_, nullptr)) {
-    auto waiting = ahead->row();
+    auto waiting = ahead->written();
     auto written = co_await std::move(waiting);
     if (written) co_return written;
   }

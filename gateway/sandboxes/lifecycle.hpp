@@ -11,6 +11,7 @@
 #include "gateway/placement/health_board.hpp"
 #include "gateway/placement/place.hpp"
 #include "gateway/sandboxes/create_order.hpp"
+#include "gateway/sandboxes/end_ahead.hpp"
 #include "gateway/sandboxes/head_starts.hpp"
 #include "gateway/sandboxes/installation.hpp"
 #include "gateway/sandboxes/outage_journal.hpp"
@@ -73,8 +74,9 @@ class Lifecycle {
   // the backend's error.
   Task<SandboxRecord> extend(TenantId tenant, SandboxId id, int64_t ttl_seconds);
   // Records the end, at `at`, of a sandbox that its backend has ended with these final counters; in
-  // the outage journal while the database is away.
-  Task<void> write_end(SandboxRecord gone, Time at, Meter::Measured counted);
+  // the outage journal while the database is away. `ahead` was begun before and told the counters.
+  Task<void> write_end(SandboxRecord gone, Time at, Meter::Measured counted,
+                       std::shared_ptr<EndAhead> ahead = nullptr);
   // Handles a backend's report that it does not know the sandbox. Waits for an end under way in
   // this process. An end whose counters the backend reports is recorded as an end, unless nobody
   // asked for it. Otherwise the sandbox is lost: `failed` with backend_lost, its meter closed at
@@ -137,6 +139,14 @@ class Lifecycle {
   // Row to `stopping`, then backend, then row to its end.
   Task<EndResult> end_in_steps(SandboxRecord known, Time at);
   Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);
+  // Starts writing the end while the backend ends the sandbox. Null when the backend does not, or
+  // when no connection may be held: of the ends under way one holds one.
+  std::shared_ptr<EndAhead> write_ahead(const DeploymentPtr& deployment,
+                                        const SandboxRecord& record, Time at,
+                                        const asio::any_io_executor& executor);
+  // By `ahead`, or (null) in one statement. False: nothing was written.
+  Task<bool> write_at_once(SandboxId id, Time at, Meter::Measured counted,
+                           std::shared_ptr<EndAhead> ahead);
 
   // After a failure that a death would explain: asks a backend that notices deaths, so that the row
   // tells of it before the sweep.

@@ -10,12 +10,12 @@ constexpr std::chrono::seconds kFinishPatience{5};
 constexpr std::chrono::milliseconds kUnderWayLook{10};
 constexpr int kMostUnderWayLooks = 500;
 
-bool suits(const SandboxRecord& record, const DeploymentPtr& deployment) {
+}  // namespace
+
+bool PromptEnds::suits(const SandboxRecord& record, const DeploymentPtr& deployment) {
   return deployment && deployment->descriptor.counts_ends && !record.backend_id.empty() &&
          (record.state == SandboxState::running || record.state == SandboxState::paused);
 }
-
-}  // namespace
 
 Task<std::optional<Meter::Measured>> PromptEnds::finish(DeploymentPtr deployment,
                                                         SandboxRecord record, const Clock& clock) {
@@ -39,6 +39,11 @@ std::shared_ptr<void> PromptEnds::begin(const SandboxId& id) {
 bool PromptEnds::has(const SandboxId& id) const {
   const std::lock_guard lock(mutex_);
   return under_way_.contains(id.value);
+}
+
+bool PromptEnds::is_only_one() const {
+  const std::lock_guard lock(mutex_);
+  return under_way_.size() == 1;
 }
 
 Task<void> PromptEnds::until_over(SandboxId id) const {

@@ -16,6 +16,8 @@ namespace sandgate {
 // crash. Thread-safe.
 class PromptEnds {
  public:
+  // Whether the sandbox's backend keeps final counters.
+  static bool suits(const SandboxRecord& record, const DeploymentPtr& deployment);
   // Ends the sandbox and returns its final counters. Empty: end it in steps instead.
   Task<std::optional<Meter::Measured>> finish(DeploymentPtr deployment, SandboxRecord record,
                                               const Clock& clock);
@@ -24,6 +26,7 @@ class PromptEnds {
   std::shared_ptr<void> begin(const SandboxId& id);
   // Whether an end is under way: the sandbox may be gone although its row says running.
   bool has(const SandboxId& id) const;
+  bool is_only_one() const;  // whether exactly one end, of any sandbox, is under way
   // Returns once no end is under way, or after 5 s.
   Task<void> until_over(SandboxId id) const;
 

@@ -21,6 +21,20 @@ std::string stopping_columns(int first_parameter) {
          ", lease_until = now() + make_interval(secs => " + parameter(3) + " / 1000.0) ";
 }
 
+// Parts of the statements that end a sandbox ($1) whose charge ends at $2.
+constexpr const char* kBox = R"sql(box AS MATERIALIZED (
+      SELECT id, CASE WHEN on_expiry = 'kill' THEN expires_at END AS expires_at
+      FROM sandbox WHERE id = $1 AND state IN ('running', 'paused') FOR UPDATE))sql";
+constexpr const char* kMeterEnd =
+    "greatest(boundary, least($2::timestamptz, now(), box.expires_at))";
+constexpr const char* kMayEnd = R"sql(m.sandbox = box.id AND m.state <> 'closed'
+        AND NOT EXISTS (SELECT FROM budget b WHERE b.tenant = m.tenant)
+        AND NOT EXISTS (SELECT FROM reservation r WHERE r.sandbox = m.sandbox))sql";
+constexpr const char* kStop = R"sql(
+    UPDATE sandbox SET state = 'stopped', sealed_env = NULL, stop_requested_at = now(),
+      stop_attempts = 0, stop_reason = 'killed', ended_at = unbooked_end
+    FROM metered WHERE id = metered.sandbox RETURNING )sql";
+
 }  // namespace
 
 std::optional<SandboxRecord> set_stopping(pqxx::work& tx, const SandboxId& id, const Stop& stop) {
@@ -79,28 +93,37 @@ std::optional<Ended> set_ended(pqxx::work& tx, const SandboxId& id) {
   return Ended{from_micros(rows[0][0].as<int64_t>()), rows[0][1].as<std::string>()};
 }
 
-std::optional<Time> set_ended_at_once(pqxx::nontransaction& statement, const SandboxId& id, Time at,
-                                      const Meter::Measured& counted) {
-  const auto rows = run_prepared(statement, R"sql(
-    WITH box AS MATERIALIZED (
-      SELECT id, CASE WHEN on_expiry = 'kill' THEN expires_at END AS expires_at
-      FROM sandbox WHERE id = $1 AND state IN ('running', 'paused') FOR UPDATE),
-    metered AS (
-      UPDATE metered_sandbox m SET state = 'closed', closed_as = m.state,
-        unbooked_end = greatest(boundary, least($2::timestamptz, now(), box.expires_at)),
+bool set_ended_at_once(pqxx::nontransaction& statement, const SandboxId& id, Time at,
+                       const Meter::Measured& counted) {
+  static const std::string kSql = std::string("WITH ") + kBox + R"sql(, metered AS (
+      UPDATE metered_sandbox m SET state = 'closed', closed_as = m.state, unbooked_end = )sql" +
+                                  kMeterEnd + R"sql(,
         final_egress_bytes = $3, final_cpu_micros = $4, final_read_at = $5::timestamptz
-      FROM box WHERE m.sandbox = box.id AND m.state <> 'closed'
-        AND NOT EXISTS (SELECT FROM budget b WHERE b.tenant = m.tenant)
-        AND NOT EXISTS (SELECT FROM reservation r WHERE r.sandbox = m.sandbox)
-      RETURNING m.sandbox, unbooked_end)
-    UPDATE sandbox SET state = 'stopped', sealed_env = NULL, stop_requested_at = now(),
-      stop_attempts = 0, stop_reason = 'killed', ended_at = unbooked_end
-    FROM metered WHERE id = metered.sandbox
-    RETURNING (extract(epoch FROM ended_at) * 1000000)::bigint)sql",
-                                 id.value, to_rfc3339(at), counted.egress_bytes,
-                                 counted.active_cpu_micros, to_rfc3339(counted.sampled_at));
+      FROM box WHERE )sql" + kMayEnd +
+                                  " RETURNING m.sandbox, unbooked_end)" + kStop + "id";
+  return !run_prepared(statement, kSql, id.value, to_rfc3339(at), counted.egress_bytes,
+                       counted.active_cpu_micros, to_rfc3339(counted.sampled_at))
+              .empty();
+}
+
+std::optional<Time> set_ended_ahead(pqxx::work& tx, const SandboxId& id, Time at) {
+  static const std::string kSql =
+      std::string("WITH ") + kBox + ", metered AS MATERIALIZED (SELECT m.sandbox, " + kMeterEnd +
+      " AS unbooked_end FROM metered_sandbox m, box WHERE " + kMayEnd + " FOR UPDATE OF m)" +
+      kStop + "(extract(epoch FROM ended_at) * 1000000)::bigint";
+  const auto rows = run_prepared(tx, kSql, id.value, to_rfc3339(at));
   if (rows.empty()) return std::nullopt;
   return from_micros(rows[0][0].as<int64_t>());
+}
+
+void close_meter_ahead(pqxx::work& tx, const SandboxId& id, Time ended_at,
+                       const Meter::Measured& counted) {
+  run_prepared(tx, R"sql(
+    UPDATE metered_sandbox SET state = 'closed', closed_as = state, unbooked_end = $2::timestamptz,
+      final_egress_bytes = $3, final_cpu_micros = $4, final_read_at = $5::timestamptz
+    WHERE sandbox = $1)sql",
+               id.value, to_rfc3339(ended_at), counted.egress_bytes, counted.active_cpu_micros,
+               to_rfc3339(counted.sampled_at));
 }
 
 void put_off(pqxx::work& tx, const SandboxId& id) {

@@ -30,10 +30,15 @@ struct Ended {
 std::optional<Ended> set_ended(pqxx::work& tx, const SandboxId& id);
 // running, paused -> stopped (killed), for a sandbox that its backend has ended. The charge ends at
 // `at`, now or (on_expiry kill) expires_at, whichever is first; Meter::book_ends() books `counted`
-// later. A transaction of its own. Empty: nothing was changed, as for tenants with budgets; the
+// later. A transaction of its own. False: nothing was changed, as for tenants with budgets; the
 // caller has to use set_stopping() and set_ended().
-std::optional<Time> set_ended_at_once(pqxx::nontransaction& statement, const SandboxId& id, Time at,
-                                      const Meter::Measured& counted);
+bool set_ended_at_once(pqxx::nontransaction& statement, const SandboxId& id, Time at,
+                       const Meter::Measured& counted);
+// The same in two statements of one transaction: set_ended_ahead() for a sandbox that its backend
+// is about to end, which returns the end of the charge; then, with what was counted, the other.
+std::optional<Time> set_ended_ahead(pqxx::work& tx, const SandboxId& id, Time at);
+void close_meter_ahead(pqxx::work& tx, const SandboxId& id, Time ended_at,
+                       const Meter::Measured& counted);
 // Postpones the next try to end a `stopping` sandbox, by 1 s doubling to 60 s.
 void put_off(pqxx::work& tx, const SandboxId& id);
 

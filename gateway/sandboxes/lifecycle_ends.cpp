@@ -1,0 +1,119 @@
+#include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/uncancelled.hpp"
+
+// How a sandbox ends on request.
+namespace sandgate {
+
+Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Time> asked) {
+  const Time at = asked.value_or(parts_.clock.now());
+  if (parts_.outage && parts_.outage->has(tenant, id)) co_return EndResult::ended;
+  const auto known = co_await get_to_end(tenant, id);
+  if (is_ended(known->record.state)) co_return EndResult::ended;
+  auto work = [this, at, known]() -> Task<EndResult> {
+    auto under_way = prompt_ends_.begin(known->record.id);
+    const auto deployment = parts_.deployments.find(known->record.tenant, known->record.deployment);
+    const auto executor = co_await asio::this_coro::executor;
+    const auto ahead = write_ahead(deployment, known->record, at, executor);
+    auto finishing = prompt_ends_.finish(deployment, known->record, parts_.clock);
+    const auto counted = co_await std::move(finishing);
+    const bool is_first = counted && counted->sampled_at >= at;
+    if (ahead) ahead->tell(is_first ? counted : std::nullopt);
+    if (is_first) {
+      co_await write_end(known->record, at, *counted, ahead);
+      co_return EndResult::ended;
+    }
+    if (counted) {
+      // It died before, or this is a repeated request whose first response was lost.
+      under_way.reset();
+      co_await note_gone(known->record.id, "it ended by itself");
+      co_return EndResult::ended;
+    }
+    co_return co_await end_in_steps(known->record, at);
+  };
+  co_return co_await uncancelled(std::move(work));
+}
+
+Task<EndResult> Lifecycle::end_untold(TenantId tenant, SandboxId id) {
+  if (parts_.outage && parts_.outage->has(tenant, id)) co_return EndResult::ended;
+  const auto known = co_await get_to_end(tenant, id);
+  if (is_ended(known->record.state)) co_return EndResult::ended;
+  auto work = [this, known] { return end_in_steps(known->record, Meter::kNeverBegan); };
+  co_return co_await uncancelled(std::move(work));
+}
+
+Task<EndResult> Lifecycle::end_in_steps(SandboxRecord known, Time at) {
+  const SandboxId id = known.id;
+  const auto counters = co_await last_reading(known);
+  auto transaction = [this, id, at, counters](pqxx::work& tx) {
+    auto stopping = sandbox_rows::set_stopping(tx, id, {.reason = "killed"});
+    if (stopping)
+      end_charge(tx, id, at, counters);
+    else
+      stopping = sandbox_rows::find(tx, id);
+    return stopping;
+  };
+  auto writing = parts_.database.run(std::move(transaction));
+  const auto outcome = co_await attempt(std::move(writing));
+  if (const Error* error = std::get_if<Error>(&outcome)) {
+    if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
+    EndIntention intention{known.tenant, id, at, "killed", {}, counters, {}};
+    co_return co_await end_without_database(std::move(known), std::move(intention));
+  }
+  const auto& record = std::get<0>(outcome);
+  parts_.cache.forget(id);
+  if (!record) throw Error::not_found("sandbox", id.value);
+  // Another caller may be ending the sandbox too; killing twice is harmless.
+  if (is_ended(record->state)) co_return EndResult::ended;
+  co_return co_await finish(*record, std::nullopt);
+}
+
+std::shared_ptr<EndAhead> Lifecycle::write_ahead(const DeploymentPtr& deployment,
+                                                 const SandboxRecord& record, Time at,
+                                                 const asio::any_io_executor& executor) {
+  const bool may_hold = parts_.database.options().connections >= EndAhead::kShareHeld;
+  const bool suits = PromptEnds::suits(record, deployment) && prompt_ends_.is_only_one();
+  if (!may_hold || !suits || parts_.head_starts->is_judged(record.tenant)) return nullptr;
+  return write_end_ahead(parts_.database, executor, record.id, at);
+}
+
+Task<bool> Lifecycle::write_at_once(SandboxId id, Time at, Meter::Measured counted,
+                                    std::shared_ptr<EndAhead> ahead) {
+  if (ahead) {
+    auto waiting = ahead->written();
+    const auto written = co_await std::move(waiting);
+    co_return written.value_or(false);
+  }
+  auto work = [id, at, counted](pqxx::nontransaction& statement) {
+    return sandbox_rows::set_ended_at_once(statement, id, at, counted);
+  };
+  auto stating = parts_.database.run_statement(std::move(work));
+  co_return co_await std::move(stating);
+}
+
+Task<void> Lifecycle::write_end(SandboxRecord gone, Time at, Meter::Measured counted,
+                                std::shared_ptr<EndAhead> ahead) {
+  const SandboxId id = gone.id;
+  // An end in the journal has the more exact time.
+  if (parts_.outage && parts_.outage->has(id)) co_return;
+  auto in_steps = [this, id, at, counted](pqxx::work& tx) {
+    if (sandbox_rows::set_stopping(tx, id, {.reason = "killed"})) end_charge(tx, id, at, counted);
+    end_row(tx, id, counted.sampled_at);
+    return true;
+  };
+  auto writing_at_once = write_at_once(id, at, counted, std::move(ahead));
+  auto outcome = co_await attempt(std::move(writing_at_once));
+  if (const bool* done = std::get_if<bool>(&outcome); done && !*done) {
+    auto writing = parts_.database.run(std::move(in_steps));
+    outcome = co_await attempt(std::move(writing));
+  }
+  if (const Error* error = std::get_if<Error>(&outcome)) {
+    if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
+    EndIntention intention{gone.tenant, id, at, "killed", {}, counted, counted.sampled_at};
+    co_await parts_.outage->remember(std::move(intention));
+    co_return parts_.cache.forget(id);
+  }
+  parts_.cache.drop(id);
+}
+
+}  // namespace sandgate
