@@ -42,7 +42,7 @@ bool Supervisor::halt(const LivePtr& live) {
 }
 
 void Supervisor::end(const LivePtr& live) {
-  if (halt(live)) post_([this, live] { remove_traces(live); });
+  if (halt(live)) tidying_.add([this, live] { remove_traces(live); });
 }
 
 // The journal entry is removed after the other traces, so that after a crash a later supervisor
@@ -76,10 +76,12 @@ std::pair<LivePtr, std::unique_lock<std::timed_mutex>> Supervisor::hold_to_end(
 }
 
 void Supervisor::kill(const std::string& id) {
+  tidying_.disturb();
   if (const auto [live, busy] = hold_to_end(id); live) end(live);
 }
 
 std::optional<SandboxMetrics> Supervisor::finish(const std::string& id) {
+  tidying_.disturb();
   const auto [live, busy] = hold_to_end(id);
   if (!live || !table_.lookup(id)) {  // unknown, died, or ended by another thread
     const auto known = ends_.find(id);

@@ -46,6 +46,7 @@ void Supervisor::check_order(const SandboxOrder& order) const {
 }
 
 JournalRecord Supervisor::create(const SandboxOrder& order) {
+  tidying_.disturb();
   check_order(order);
   require_space();
   const OpenImage image = open_image(order);

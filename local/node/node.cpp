@@ -95,6 +95,7 @@ void serve_until_told(const NodeSettings& settings) {
                            {"cgroups", supervisor.capabilities().cgroups.detail}});
   loop.run();
   pool.join();
+  supervisor.tidy_up();
   endings.join();
 }
 

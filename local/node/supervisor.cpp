@@ -49,6 +49,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       egress_(settings_),
       capabilities_(machine_capabilities(settings_, cgroups_->support())),
       pool_(settings_.warm_sandboxes, settings_.warm_floor),
+      tidying_(post_),
       watcher_([this](const std::string& id) { on_exit(id); },
                [this] {
                  end_expired();

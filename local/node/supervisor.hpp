@@ -24,6 +24,7 @@
 #include "local/node/settings.hpp"
 #include "local/node/snapshot_store.hpp"
 #include "local/node/tcp_watch.hpp"
+#include "local/node/tidying.hpp"
 #include "local/node/warm_pool.hpp"
 #include "local/node/warming.hpp"
 #include "local/node/watcher.hpp"
@@ -77,6 +78,8 @@ class Supervisor {
   bool image_in_use(const std::string& name) const;
   void drop_seats(const std::string& image);  // ends an image's seats, before it is removed
   const Capabilities& capabilities() const { return capabilities_; }
+  // Posts what is left to be removed, instead of waiting for a quiet moment. For the node's end.
+  void tidy_up() { tidying_.hurry(); }
 
  private:
   // Creating (launching.cpp): reserves name and ids, writes the journal, launches, opens egress.
@@ -171,6 +174,7 @@ class Supervisor {
   EgressHost egress_;
   Capabilities capabilities_;
   WarmPool pool_;
+  Tidying tidying_;
   // Last, because their threads use the members above.
   Watcher watcher_;
   std::unique_ptr<Warming> warming_;
