@@ -51,7 +51,8 @@ void make_file_system(const std::string& path, const std::string& layers, uint64
 
 }  // namespace
 
-DiskStore::DiskStore(std::string directory) : directory_(std::move(directory)) {
+DiskStore::DiskStore(std::string directory)
+    : directory_(std::move(directory)), spares_(directory_ + "/spare") {
   std::filesystem::create_directories(directory_ + "/templates");
 }
 
@@ -81,7 +82,9 @@ int DiskStore::open_template(uint64_t bytes) {
 }
 
 Fd DiskStore::create(const std::string& id) {
-  return check_fd(open(image_path(id).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600),
+  const std::string path = image_path(id);
+  if (Fd spare = spares_.take(path)) return spare;
+  return check_fd(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600),
                   "make disk image");
 }
 
@@ -93,7 +96,10 @@ Fd DiskStore::open_image(const std::string& id) const {
   return check_fd(open(image_path(id).c_str(), O_RDONLY | O_CLOEXEC), "open disk image");
 }
 
-void DiskStore::remove(const std::string& id) { unlink(image_path(id).c_str()); }
+void DiskStore::remove(const std::string& id) {
+  const std::string path = image_path(id);
+  if (!spares_.put(path)) unlink(path.c_str());
+}
 
 void DiskStore::rename(const std::string& id, const std::string& to) {
   check(::rename(image_path(id).c_str(), image_path(to).c_str()), "rename disk image");

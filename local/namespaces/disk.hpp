@@ -7,6 +7,7 @@
 #include <string>
 
 #include "local/fd.hpp"
+#include "local/namespaces/spare_files.hpp"
 
 namespace sandgate {
 
@@ -37,7 +38,8 @@ class DiskStore {
   std::string image_path(const std::string& id) const;
   int open_template(uint64_t bytes);
 
-  std::string directory_;
+  const std::string directory_;
+  SpareFiles spares_;
   std::mutex mutex_;  // guards templates_ and the creation of template files
   std::map<uint64_t, Fd> templates_;
 };
