@@ -39,7 +39,7 @@ def test_gateways_of_one_database_keep_their_own_sandboxes():
         # Whoever is asked: it ends where it runs.
         assert client.call("DELETE", f"/v1/sandboxes/{mine}").status == 202
         wait_until(lambda: client.ok("GET", f"/v1/sandboxes/{mine}")["state"] == "stopped", 60, "it ended")
-        assert not os.path.exists(f"{second.home}/run/sandboxes/{mine}")
+        wait_until(lambda: not os.path.exists(f"{second.home}/run/sandboxes/{mine}"), 10, "nothing is left of it")
 
 
 def test_gateways_of_one_database_share_their_breakers():
