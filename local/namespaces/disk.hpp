@@ -28,6 +28,7 @@ class DiskStore {
   Fd open_image(const std::string& id) const;  // for reading; throws StepError
   void remove(const std::string& id);  // absent: nothing happens
   void rename(const std::string& id, const std::string& to);  // throws StepError
+  void drop_unused() { spares_.drop_unused(); }  // see SpareFiles
   std::vector<std::string> list() const;  // ids that have an image
   int64_t used_bytes(const std::string& id) const;  // allocated on the host's disk; 0 if absent
 

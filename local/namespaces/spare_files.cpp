@@ -32,6 +32,7 @@ bool SpareFiles::put(const std::string& path) {
   if (rename(path.c_str(), name.c_str()) != 0) return false;
   const std::lock_guard lock(mutex_);
   names_.push_back(std::move(name));
+  used_ = std::chrono::steady_clock::now();
   return true;
 }
 
@@ -45,6 +46,15 @@ Fd SpareFiles::take(const std::string& path) {
   return Fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
 }
 
+void SpareFiles::drop_unused(Instant now) {
+  std::vector<std::string> unused;
+  {
+    const std::lock_guard lock(mutex_);
+    if (now - used_ >= kKept) unused.swap(names_);
+  }
+  for (const std::string& name : unused) unlink(name.c_str());
+}
+
 std::string SpareFiles::next_name() {
   const std::lock_guard lock(mutex_);
   return directory_ + "/" + std::to_string(++made_);
@@ -55,6 +65,7 @@ std::string SpareFiles::pop() {
   if (names_.empty()) return "";
   std::string name = std::move(names_.back());
   names_.pop_back();
+  used_ = std::chrono::steady_clock::now();
   return name;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -13,7 +14,9 @@ namespace sandgate {
 // that was not. Thread-safe.
 class SpareFiles {
  public:
+  using Instant = std::chrono::steady_clock::time_point;
   static constexpr size_t kMost = 64;
+  static constexpr std::chrono::seconds kKept{5};  // after the last use of any
 
   // Keeps them in `directory`, which it creates. Removes those of an earlier process: a power cut
   // may have undone that they were emptied.
@@ -25,6 +28,8 @@ class SpareFiles {
   // Moves a file to `path`, unless something is there, and opens it for reading and writing. Empty:
   // there is none, or it could not be moved.
   Fd take(const std::string& path);
+  // Removes all when none was put or taken for kKept. To be called about every second.
+  void drop_unused(Instant now = std::chrono::steady_clock::now());
 
  private:
   std::string next_name();
@@ -33,6 +38,7 @@ class SpareFiles {
   const std::string directory_;
   std::mutex mutex_;
   std::vector<std::string> names_;
+  Instant used_;
   uint64_t made_ = 0;
 };
 

@@ -54,6 +54,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
                [this] {
                  end_expired();
                  watch_space();
+                 disks_.drop_unused();
                }) {
   capabilities_.no_egress = egress_.missing();
   recover();

@@ -101,6 +101,18 @@ TEST_F(SpareFilesTest, AreNotMoreThanThat) {
   EXPECT_EQ(count(spares()), SpareFiles::kMost);
 }
 
+TEST_F(SpareFilesTest, AreDroppedWhenNobodyNeedsThem) {
+  SpareFiles files(spares());
+  EXPECT_TRUE(files.put(file("one")));
+  EXPECT_TRUE(files.put(file("two")));
+  const auto now = std::chrono::steady_clock::now();
+  files.drop_unused(now + SpareFiles::kKept - std::chrono::seconds(1));
+  EXPECT_EQ(count(spares()), 2u);
+  files.drop_unused(now + SpareFiles::kKept);
+  EXPECT_EQ(count(spares()), 0u);
+  EXPECT_FALSE(files.take(home_ + "/other"));
+}
+
 TEST_F(SpareFilesTest, OfAnEarlierProcessAreNotUsed) {
   EXPECT_TRUE(SpareFiles(spares()).put(file("one")));
   EXPECT_EQ(count(spares()), 1u);

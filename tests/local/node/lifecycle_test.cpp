@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -26,6 +27,39 @@ class LifecycleTest : public NodeTest {
     return !found || found->state == BackendState::gone;
   }
 };
+
+ino_t inode_of(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+// Whether the text is in the file, of which only what is not a hole is read.
+bool holds(const std::string& path, const std::string& text) {
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string bytes;
+  for (off_t at = 0; (at = lseek(file.get(), at, SEEK_DATA)) >= 0; at += bytes.size()) {
+    bytes.resize(1 << 20);
+    bytes.resize(std::max<ssize_t>(0, pread(file.get(), bytes.data(), bytes.size(), at)));
+    if (bytes.empty()) return false;
+    if (bytes.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST_F(LifecycleTest, AnImageThatIsUsedAgainHoldsNothingOfItsLast) {
+  if (!node().provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << "no disks of their own";
+  const std::string disks = node().data_dir() + "/disks", text = "known to the first alone";
+  const std::string first = node().create(), image = disks + "/" + first + ".img";
+  const ino_t inode = inode_of(image);
+  node().shell(first, "yes '" + text + "' | head -c 64M > ~/file; sync ~/file");
+  EXPECT_TRUE(holds(image, text));
+  run(node().provider().kill(first));
+  EXPECT_TRUE(eventually([&] { return inode_of(image) == 0; }));
+  const std::string second = node().create();
+  EXPECT_EQ(inode_of(disks + "/" + second + ".img"), inode) << "used again";
+  EXPECT_FALSE(holds(disks + "/" + second + ".img", text));
+  EXPECT_EQ(node().shell(second, "test -e ~/file; echo $?").out, "1\n");
+}
 
 TEST_F(LifecycleTest, EndsThatTakeLongKeepNobodyElseWaiting) {
   if (!node().provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << "no disks of their own";
