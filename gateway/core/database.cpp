@@ -157,11 +157,12 @@ Task<void> Database::dispatch(Pool& pool, Job job) {
   if (waiting->failure) std::rethrow_exception(std::exchange(waiting->failure, nullptr));
 }
 
-// One attempt on this thread's connection. Returns false if the connection had died while idle.
+// One attempt on this thread's connection. Returns false if the connection died although another
+// one may live.
 bool Database::attempt_once(const Job& job, bool first) {
   auto& connection = connection_of_this_thread();
-  const bool fresh = !connection;
-  if (fresh) connection = connect(options_);
+  const bool last = !connection || !first;
+  if (!connection) connection = connect(options_);
   try {
     if (job.is_statement) {
       pqxx::nontransaction statement(*connection);
@@ -179,9 +180,15 @@ bool Database::attempt_once(const Job& job, bool first) {
   } catch (const pqxx::in_doubt_error&) {
     connection.reset();
     throw;
+  } catch (const pqxx::sql_error& failure) {
+    // libpqxx reports a connection that breaks amid a query as a failed query.
+    if (connection->is_open()) throw;
+    connection.reset();
+    if (last) throw pqxx::broken_connection(failure.what());
+    return false;
   } catch (const pqxx::broken_connection&) {
     connection.reset();
-    if (fresh || !first) throw;
+    if (last) throw;
     return false;
   }
 }

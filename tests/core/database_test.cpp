@@ -1,6 +1,7 @@
 #include "gateway/core/database.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include "gateway/core/conninfo.hpp"
 #include "gateway/core/migrate.hpp"
@@ -42,6 +43,24 @@ TEST(Database, NamesItsFailures) {
       ErrorCode::internal);
   Database nowhere({.url = "host=/nonexistent dbname=x"});
   EXPECT_EQ(code_of(nowhere.run([](pqxx::work&) { return 1; })), ErrorCode::unavailable);
+}
+
+TEST(Database, AConnectionThatBreaksAmidAQueryIsReplacedOnce) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  Database single({.url = database.url(), .connections = 1});
+  run(single.run([](pqxx::work& tx) { tx.exec("SELECT 1"); }));  // it is connected
+  for (const int breaks : {1, 2}) {
+    int tries = 0;
+    auto work = [&](pqxx::work& tx) {
+      if (++tries <= breaks) ::shutdown(tx.conn().sock(), SHUT_RDWR);
+      return tx.exec1("SELECT 7")[0].as<int>();
+    };
+    if (breaks == 1)
+      EXPECT_EQ(run(single.run(work)), 7);
+    else
+      EXPECT_EQ(code_of(single.run(work)), ErrorCode::unavailable);
+    EXPECT_EQ(tries, 2);
+  }
 }
 
 TEST(Database, SaysWhenToComeBack) {
