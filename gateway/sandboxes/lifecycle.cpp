@@ -20,9 +20,6 @@ constexpr std::chrono::seconds kTellUnpricedEvery{60};
 constexpr std::chrono::seconds kSettlePatience{25};
 constexpr int kDecideTries = 2;  // deployments may change concurrently
 constexpr int kExtendTries = 3;  // the sandbox may be paused and resumed concurrently
-// A backend's end within this time after the end of the charge counts as simultaneous: calls take
-// time, and vendors bill by the second.
-constexpr std::chrono::seconds kPromptEnd{2};
 
 bool is_on_its_way(SandboxState state) {
   return state == SandboxState::pausing || state == SandboxState::resuming;

@@ -144,7 +144,8 @@ class Lifecycle {
   std::shared_ptr<EndAhead> write_ahead(const DeploymentPtr& deployment,
                                         const SandboxRecord& record, Time at,
                                         const asio::any_io_executor& executor);
-  // By `ahead`, or (null) in one statement. False: nothing was written.
+  // By `ahead`, or (null) in one statement. False: nothing was written, as for a late end, since a
+  // loss has to be booked with it.
   Task<bool> write_at_once(SandboxId id, Time at, Meter::Measured counted,
                            std::shared_ptr<EndAhead> ahead);
 
@@ -186,6 +187,10 @@ class Lifecycle {
   Settling settling_{parts_.cache, parts_.executor};
   PromptEnds prompt_ends_;
 };
+
+// A backend's end within this time after the end of the charge counts as simultaneous: calls take
+// time, and vendors bill by the second. Between a later end and the charge's lies a loss.
+inline constexpr std::chrono::seconds kPromptEnd{2};
 
 // The TTL given to a backend for a paused sandbox, so that the backend's own timer never ends it.
 inline constexpr std::chrono::seconds kWhilePaused{365 * 24 * 3600};

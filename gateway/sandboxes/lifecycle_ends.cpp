@@ -18,7 +18,8 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
     auto finishing = prompt_ends_.finish(deployment, known->record, parts_.clock);
     const auto counted = co_await std::move(finishing);
     const bool is_first = counted && counted->sampled_at >= at;
-    if (ahead) ahead->tell(is_first ? counted : std::nullopt);
+    const bool is_prompt = is_first && counted->sampled_at - at < kPromptEnd;
+    if (ahead) ahead->tell(is_prompt ? counted : std::nullopt);
     if (is_first) {
       co_await write_end(known->record, at, *counted, ahead);
       co_return EndResult::ended;
@@ -79,6 +80,7 @@ std::shared_ptr<EndAhead> Lifecycle::write_ahead(const DeploymentPtr& deployment
 
 Task<bool> Lifecycle::write_at_once(SandboxId id, Time at, Meter::Measured counted,
                                     std::shared_ptr<EndAhead> ahead) {
+  if (counted.sampled_at - at >= kPromptEnd) co_return false;
   if (ahead) {
     auto waiting = ahead->written();
     const auto written = co_await std::move(waiting);

@@ -10,7 +10,7 @@ using test::run;
 using test::World;
 
 struct LossWorld : World {
-  LossWorld() {
+  explicit LossWorld(const std::string& machine = "") : World(machine) {
     run(replica.prices.publish(price_version_from(
         parse_json(R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
           "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"1"}]})"),
@@ -86,6 +86,18 @@ TEST(Loss, IsNoneWhenTheBackendEndsItAtOnce) {
   const SandboxRecord box = world.create();
   EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, box.id)), EndResult::ended);
   EXPECT_EQ(world.sql("SELECT count(*) FROM loss_event"), "0");
+}
+
+TEST(Loss, IsAlsoWhatAMachineOfOursRunsOn) {
+  LossWorld world("here");
+  const SandboxRecord box = world.create();
+  world.age(box.id, 100);
+  const Time asked = SystemClock().now() - 50s;
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, box.id, asked)), EndResult::ended);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+  EXPECT_GE(world.lost(), 50);
+  EXPECT_LE(world.lost(), 60);
+  EXPECT_TRUE(world.books_balance());
 }
 
 TEST(Loss, EndsWithItsOwnTimeWhenTheBackendHadThat) {
