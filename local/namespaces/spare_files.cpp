@@ -21,6 +21,8 @@ SpareFiles::SpareFiles(const std::string& directory) : directory_(directory) {
   std::filesystem::create_directories(directory_);
 }
 
+SpareFiles::~SpareFiles() { drop_unused(Instant::max()); }
+
 bool SpareFiles::put(const std::string& path) {
   {
     const std::lock_guard lock(mutex_);

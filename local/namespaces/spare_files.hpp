@@ -21,6 +21,7 @@ class SpareFiles {
   // Keeps them in `directory`, which it creates. Removes those of an earlier process: a power cut
   // may have undone that they were emptied.
   explicit SpareFiles(const std::string& directory);
+  ~SpareFiles();  // removes them
 
   // Empties the file at `path` and takes it. False: it stays, since somebody else has it open (as
   // the loop device of a mounted disk has), it cannot be emptied, or there are enough.

@@ -95,7 +95,6 @@ void serve_until_told(const NodeSettings& settings) {
                            {"cgroups", supervisor.capabilities().cgroups.detail}});
   loop.run();
   pool.join();
-  supervisor.tidy_up();
   endings.join();
 }
 

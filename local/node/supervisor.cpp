@@ -49,7 +49,6 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       egress_(settings_),
       capabilities_(machine_capabilities(settings_, cgroups_->support())),
       pool_(settings_.warm_sandboxes, settings_.warm_floor),
-      tidying_(post_),
       watcher_([this](const std::string& id) { on_exit(id); },
                [this] {
                  end_expired();
@@ -71,10 +70,8 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
 Supervisor::~Supervisor() {
   tcp_watch_.reset();
   warming_.reset();
-  for (const LivePtr& seat : table_.seats()) {
-    end_seat(seat->record.id);
-    remove_traces(seat);
-  }
+  for (const LivePtr& seat : table_.seats()) end_seat(seat->record.id);
+  tidying_.finish();
 }
 
 SandboxMetrics Supervisor::metrics(const std::string& id) {

@@ -42,7 +42,7 @@ class Supervisor {
   // runs work on a thread where it may block and throw. Throws Error or StepError when this machine
   // cannot run sandboxes.
   Supervisor(NodeSettings settings, std::function<void(std::function<void()>)> post);
-  ~Supervisor();  // ends the seats; owned sandboxes keep running
+  ~Supervisor();  // ends the seats and removes all traces; owned sandboxes keep running
 
   // Throws Error: invalid, conflict (the id is in use), not_found (image or snapshot), forbidden
   // (workspace), no_capacity, unsupported, unavailable, internal.
@@ -78,8 +78,6 @@ class Supervisor {
   bool image_in_use(const std::string& name) const;
   void drop_seats(const std::string& image);  // ends an image's seats, before it is removed
   const Capabilities& capabilities() const { return capabilities_; }
-  // Posts what is left to be removed, instead of waiting for a quiet moment. For the node's end.
-  void tidy_up() { tidying_.hurry(); }
 
  private:
   // Creating (launching.cpp): reserves name and ids, writes the journal, launches, opens egress.

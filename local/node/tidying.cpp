@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "local/node/errands.hpp"
+
 namespace sandgate {
 namespace {
 
-constexpr size_t kAtOnce = 2;
+constexpr size_t kThreads = 4;
+constexpr size_t kAtOnce = 2;  // unless overdue
 
 }  // namespace
 
-Tidying::Tidying(std::function<void(Work)> post, Times times)
-    : post_(std::move(post)), times_(times) {
+Tidying::Tidying(Times times) : times_(times), pool_(kThreads), post_(errands_on(pool_)) {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   pthread_setname_np(thread_.native_handle(), "tidying");
 }
@@ -23,8 +25,6 @@ Tidying::~Tidying() = default;
 void Tidying::add(Work work) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back({std::move(work), Clock::now() + times_.patience});
-  // Not left to the thread: the end of whoever runs what is posted does not wait for it.
-  if (hurries_) return start_oldest();
   // Otherwise the thread sleeps until the oldest is due, and this is not.
   if (waiting_.size() == 1 || waiting_.size() > kMostWaiting) changed_.notify_one();
 }
@@ -34,10 +34,12 @@ void Tidying::disturb() {
   disturbed_ = Clock::now();
 }
 
-void Tidying::hurry() {
-  const std::lock_guard lock(mutex_);
-  hurries_ = true;
-  while (!waiting_.empty()) start_oldest();
+void Tidying::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    while (!waiting_.empty()) start_oldest();
+  }
+  pool_.join();
 }
 
 Tidying::Clock::time_point Tidying::next_start() const {

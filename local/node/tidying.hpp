@@ -6,11 +6,14 @@
 #include <mutex>
 #include <thread>
 
+#include "gateway/core/async.hpp"
+
 namespace sandgate {
 
-// A thread that starts work which nobody waits for (removing the traces of ended sandboxes) when
-// the machine is quiet: whoever has just created or ended a sandbox is about to do the next thing,
-// and would share the processors and the disk with it.
+// Does work that nobody waits for (removing the traces of ended sandboxes) when the machine is
+// quiet: whoever has just created or ended a sandbox is about to do the next thing, and would share
+// the processors and the disk with it. The work has threads of its own, since writing back a disk
+// may keep one busy for seconds. What it throws is logged.
 class Tidying {
  public:
   using Work = std::function<void()>;
@@ -23,14 +26,13 @@ class Tidying {
   // While more wait, the oldest start at once.
   static constexpr size_t kMostWaiting = 64;
 
-  // `post` runs work in the background; what it has begun to run ends before this object does.
-  explicit Tidying(std::function<void(Work)> post) : Tidying(std::move(post), Times()) {}
-  Tidying(std::function<void(Work)> post, Times times);
-  ~Tidying();  // what still waits never starts, see hurry()
+  Tidying() : Tidying(Times()) {}
+  explicit Tidying(Times times);
+  ~Tidying();  // waits for what was started; what waits never starts
 
   void add(Work work);
   void disturb();  // a request came
-  void hurry();  // starts everything that waits, and from now on everything at once
+  void finish();  // starts everything that waits and returns when it is done; nothing may follow
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -42,14 +44,14 @@ class Tidying {
   Clock::time_point next_start() const;  // of the oldest; now or earlier: it is due
   void start_oldest();
 
-  const std::function<void(Work)> post_;
   const Times times_;
-  mutable std::mutex mutex_;  // guards everything below
+  mutable std::mutex mutex_;  // guards everything up to running_
   std::condition_variable_any changed_;
   std::deque<Waiting> waiting_;  // oldest first
   Clock::time_point disturbed_;
   size_t running_ = 0;
-  bool hurries_ = false;
+  asio::thread_pool pool_;
+  const std::function<void(Work)> post_;
   std::jthread thread_;  // last: uses the other members
 };
 

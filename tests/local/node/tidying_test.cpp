@@ -5,7 +5,6 @@
 #include <atomic>
 #include <latch>
 
-#include "gateway/core/async.hpp"
 #include "tests/support/eventually.hpp"
 
 namespace sandgate {
@@ -18,11 +17,6 @@ constexpr Tidying::Times kNeverQuiet{.quiet = 1h, .patience = 1h};
 
 class TidyingTest : public testing::Test {
  protected:
-  ~TidyingTest() override { pool_.join(); }
-
-  std::function<void(Tidying::Work)> post() {
-    return [this](Tidying::Work work) { asio::post(pool_, std::move(work)); };
-  }
   Tidying::Work note() {
     return [this] { ++done_; };
   }
@@ -30,20 +24,18 @@ class TidyingTest : public testing::Test {
     return test::eventually([&] { return done_ == count; });
   }
 
-  asio::thread_pool pool_{4};
   std::atomic<int> done_{0};
 };
 
 TEST_F(TidyingTest, StartsWhenItIsQuiet) {
-  Tidying tidying(post());
+  Tidying tidying;
   for (int i = 0; i < 5; ++i) tidying.add(note());
   EXPECT_TRUE(all_done(5));
-  pool_.join();
 }
 
 TEST_F(TidyingTest, WaitsWhileThereAreRequests) {
   constexpr auto kQuiet = 300ms;
-  Tidying tidying(post(), {.quiet = kQuiet, .patience = 1h});
+  Tidying tidying({.quiet = kQuiet, .patience = 1h});
   tidying.disturb();
   const auto added = std::chrono::steady_clock::now();
   tidying.add(note());
@@ -55,21 +47,19 @@ TEST_F(TidyingTest, WaitsWhileThereAreRequests) {
   }
   EXPECT_TRUE(all_done(1));
   EXPECT_GE(std::chrono::steady_clock::now() - disturbed, kQuiet);
-  pool_.join();
 }
 
 TEST_F(TidyingTest, DoesNotWaitForEver) {
-  Tidying tidying(post(), {.quiet = 1h, .patience = 50ms});
+  Tidying tidying({.quiet = 1h, .patience = 50ms});
   tidying.disturb();
   const auto added = std::chrono::steady_clock::now();
   tidying.add(note());
   EXPECT_TRUE(all_done(1));
   EXPECT_GE(std::chrono::steady_clock::now() - added, 50ms);
-  pool_.join();
 }
 
 TEST_F(TidyingTest, StartsTheOldestWhenTooManyWait) {
-  Tidying tidying(post(), kNeverQuiet);
+  Tidying tidying(kNeverQuiet);
   tidying.disturb();
   constexpr int kMore = 3;
   std::atomic<int> first{0};
@@ -77,13 +67,12 @@ TEST_F(TidyingTest, StartsTheOldestWhenTooManyWait) {
   for (size_t i = 0; i < Tidying::kMostWaiting; ++i) tidying.add(note());
   EXPECT_TRUE(test::eventually([&] { return first == kMore; }));
   EXPECT_EQ(done_, 0);
-  pool_.join();
 }
 
 TEST_F(TidyingTest, GoesTwoAtATime) {
   std::latch go(1);
   std::atomic<int> begun{0};
-  Tidying tidying(post(), {.quiet = 0ms, .patience = 1h});
+  Tidying tidying({.quiet = 0ms, .patience = 1h});
   for (int i = 0; i < 4; ++i)
     tidying.add([&] {
       ++begun;
@@ -94,17 +83,15 @@ TEST_F(TidyingTest, GoesTwoAtATime) {
   EXPECT_EQ(begun, 2);
   go.count_down();
   EXPECT_TRUE(test::eventually([&] { return begun == 4; }));
-  pool_.join();
 }
 
-TEST_F(TidyingTest, HurriesInTheEnd) {
-  Tidying tidying(post(), kNeverQuiet);
+TEST_F(TidyingTest, FinishesWhatWaits) {
+  Tidying tidying(kNeverQuiet);
   tidying.disturb();
   for (int i = 0; i < 5; ++i) tidying.add(note());
-  tidying.hurry();
-  tidying.add(note());
-  pool_.join();
-  EXPECT_EQ(done_, 6);
+  tidying.add([] { throw std::runtime_error("only logged"); });
+  tidying.finish();
+  EXPECT_EQ(done_, 5);
 }
 
 }  // namespace
