@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "local/namespaces/disk_mount.hpp"
+#include "tests/support/run.hpp"
 
 namespace sandgate {
 namespace {
@@ -17,12 +18,6 @@ namespace fs = std::filesystem;
 
 class SpareFilesTest : public testing::Test {
  protected:
-  SpareFilesTest() {
-    std::string pattern = fs::temp_directory_path() / "spare-files-XXXXXX";
-    home_ = mkdtemp(pattern.data());
-  }
-  ~SpareFilesTest() override { fs::remove_all(home_); }
-
   std::string spares() const { return home_ + "/spare"; }
   std::string file(const std::string& name, const std::string& text = "somebody's") const {
     const std::string path = home_ + "/" + name;
@@ -39,7 +34,8 @@ class SpareFilesTest : public testing::Test {
         std::distance(fs::directory_iterator(directory), fs::directory_iterator()));
   }
 
-  std::string home_;
+  const test::TempDirectory directory_;
+  const std::string home_ = directory_.path();
 };
 
 TEST_F(SpareFilesTest, GiveBackTheSameFileEmpty) {
