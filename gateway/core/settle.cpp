@@ -4,6 +4,7 @@
 #include <boost/asio/experimental/parallel_group.hpp>
 
 namespace sandgate {
+
 Task<void> settle(Task<void> task, Settled<void>& settled) {
   try {
     co_await std::move(task);

@@ -4,6 +4,13 @@
 
 // How a sandbox ends on request.
 namespace sandgate {
+namespace {
+
+bool is_prompt(const Meter::Measured& counted, Time asked) {
+  return counted.sampled_at - asked < kPromptEnd;
+}
+
+}  // namespace
 
 Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Time> asked) {
   const Time at = asked.value_or(parts_.clock.now());
@@ -18,8 +25,7 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
     auto finishing = prompt_ends_.finish(deployment, known->record, parts_.clock);
     const auto counted = co_await std::move(finishing);
     const bool is_first = counted && counted->sampled_at >= at;
-    const bool is_prompt = is_first && counted->sampled_at - at < kPromptEnd;
-    if (ahead) ahead->tell(is_prompt ? counted : std::nullopt);
+    if (ahead) ahead->tell(is_first && is_prompt(*counted, at) ? counted : std::nullopt);
     if (is_first) {
       co_await write_end(known->record, at, *counted, ahead);
       co_return EndResult::ended;
@@ -80,7 +86,7 @@ std::shared_ptr<EndAhead> Lifecycle::write_ahead(const DeploymentPtr& deployment
 
 Task<bool> Lifecycle::write_at_once(SandboxId id, Time at, Meter::Measured counted,
                                     std::shared_ptr<EndAhead> ahead) {
-  if (counted.sampled_at - at >= kPromptEnd) co_return false;
+  if (!is_prompt(counted, at)) co_return false;
   if (ahead) {
     auto waiting = ahead->written();
     const auto written = co_await std::move(waiting);

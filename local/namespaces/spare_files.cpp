@@ -45,7 +45,9 @@ Fd SpareFiles::take(const std::string& path) {
     unlink(name.c_str());
     return {};
   }
-  return Fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  Fd file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!file) unlink(path.c_str());
+  return file;
 }
 
 void SpareFiles::drop_unused(Instant now) {

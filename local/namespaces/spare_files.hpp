@@ -27,7 +27,7 @@ class SpareFiles {
   // the loop device of a mounted disk has), it cannot be emptied, or there are enough.
   bool put(const std::string& path);
   // Moves a file to `path`, unless something is there, and opens it for reading and writing. Empty:
-  // there is none, or it could not be moved.
+  // there is none, or it could not be moved or opened; then it is removed.
   Fd take(const std::string& path);
   // Removes all when none was put or taken for kKept. To be called about every second.
   void drop_unused(Instant now = std::chrono::steady_clock::now());
