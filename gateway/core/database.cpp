@@ -51,15 +51,17 @@ bool is_away(const std::string& state) {
   throw Error(ErrorCode::internal, "a database query failed");
 }
 
-std::string statement_timeout(std::chrono::milliseconds patience) {
-  return "statement_timeout = " + std::to_string((patience + kStatementSlack).count());
+std::string timeout(const char* kind, std::chrono::milliseconds patience) {
+  return std::string(kind) + "_timeout = " + std::to_string((patience + kStatementSlack).count());
 }
 
 std::unique_ptr<pqxx::connection> connect(const Database::Options& options) {
   auto connection = std::make_unique<pqxx::connection>(patient_conninfo(options.url));
   forget_prepared();
   pqxx::nontransaction setup(*connection);
-  setup.exec("SET " + statement_timeout(options.patience));
+  setup.exec("SET " + timeout("statement", options.patience));
+  // Otherwise a gateway that is stopped amid a transaction keeps its locks from the others.
+  setup.exec("SET " + timeout("idle_in_transaction_session", options.patience));
   setup.exec("SET lock_timeout = " + std::to_string(options.patience.count()));
   setup.exec("SET timezone = 'UTC'");
   setup.exec("SET client_min_messages = warning");
@@ -171,7 +173,7 @@ bool Database::attempt_once(const Job& job, bool first) {
       pqxx::work tx(*connection);
       heard();
       if (job.patience != options_.patience)
-        tx.exec("SET LOCAL " + statement_timeout(job.patience));
+        tx.exec("SET LOCAL " + timeout("statement", job.patience));
       job.work(tx);
       tx.commit();
     }

@@ -8,6 +8,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
 #include "tests/support/code_of.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/test_database.hpp"
 
@@ -111,6 +112,28 @@ TEST(Database, TheServerEndsWhatNobodyWaitsFor) {
   const auto sleep = [](pqxx::work& tx) -> int { return tx.exec("SELECT pg_sleep(60)").size(); };
   EXPECT_EQ(code_of(single.run_within(milliseconds(50), sleep)), ErrorCode::unavailable);
   EXPECT_EQ(run(single.run([](pqxx::work&) { return 1; })), 1);
+}
+
+// As of a gateway that is stopped there for a while.
+TEST(Database, ATransactionThatDoesNothingLosesItsLocks) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  Database hasty({.url = database.url(), .connections = 1, .patience = milliseconds(200)});
+  run(hasty.run([](pqxx::work& tx) { tx.exec("CREATE TABLE t (a int)"); }));
+  std::atomic<int> tries{0};
+  const auto stall = [&](pqxx::work& tx) -> int {
+    tx.exec("LOCK TABLE t");
+    if (++tries == 1) std::this_thread::sleep_for(std::chrono::seconds(2));
+    return tx.exec("INSERT INTO t VALUES (1)").affected_rows();
+  };
+  auto outcome = std::async(std::launch::async, [&] { return code_of(hasty.run(stall)); });
+  while (tries == 0) std::this_thread::yield();
+  const auto begin = std::chrono::steady_clock::now();
+  run(database->run([](pqxx::work& tx) { tx.exec("LOCK TABLE t"); }));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1900));
+  EXPECT_EQ(outcome.get(), ErrorCode::unavailable) << "its caller did not wait as long";
+  const auto rows = [](pqxx::work& tx) { return tx.exec("SELECT FROM t").size(); };
+  EXPECT_TRUE(test::eventually([&] { return run(database->run(rows)) == 1; }))
+      << "the second try, on a new connection";
 }
 
 TEST(Database, WhatWasGivenUpNeverBegins) {
