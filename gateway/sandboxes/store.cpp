@@ -126,12 +126,12 @@ void close_meter_ahead(pqxx::work& tx, const SandboxId& id, Time ended_at,
                to_rfc3339(counted.sampled_at));
 }
 
-void put_off(pqxx::work& tx, const SandboxId& id) {
+void put_off(pqxx::work& tx, const SandboxId& id, std::chrono::seconds most) {
   run_prepared(tx, R"sql(
     UPDATE sandbox SET stop_attempts = stop_attempts + 1,
-      lease_until = now() + make_interval(secs => least(60, power(2, least(stop_attempts, 6))))
+      lease_until = now() + make_interval(secs => least($2, power(2, least(stop_attempts, 6))))
     WHERE id = $1 AND state = 'stopping')sql",
-               id.value);
+               id.value, most.count());
 }
 
 std::optional<SandboxRecord> set_expiry(pqxx::work& tx, const SandboxId& id, int64_t ttl_seconds) {

@@ -39,8 +39,8 @@ bool set_ended_at_once(pqxx::nontransaction& statement, const SandboxId& id, Tim
 std::optional<Time> set_ended_ahead(pqxx::work& tx, const SandboxId& id, Time at);
 void close_meter_ahead(pqxx::work& tx, const SandboxId& id, Time ended_at,
                        const Meter::Measured& counted);
-// Postpones the next try to end a `stopping` sandbox, by 1 s doubling to 60 s.
-void put_off(pqxx::work& tx, const SandboxId& id);
+// Postpones the next try to end a `stopping` sandbox, by 1 s doubling to `most`.
+void put_off(pqxx::work& tx, const SandboxId& id, std::chrono::seconds most);
 
 // Sets at most `most` rows that match `condition` to stopping and skips rows locked by other
 // replicas. `condition` is trusted SQL, in which $1 is `ahead` in milliseconds.

@@ -84,6 +84,21 @@ TEST(Reaper, TakesNothingWhenItIsHeldByThen) {
   run(reaper.rest());
 }
 
+// A node of ours that crashed is back soon, and what it was to end shall not run on for long.
+TEST(Reaper, TriesAgainSoonerOnOurOwnMachine) {
+  for (const char* machine : {"", "m1"}) {
+    World world(machine);
+    const SandboxRecord box = world.create();
+    world.a->refuse_kills(true);
+    run(world.replica.lifecycle.kill(world.tenant, box.id));
+    for (int tries = 0; tries < 8; ++tries)
+      run(world.replica.lifecycle.bring_down(world.row(box.id)));
+    const std::string pause =
+        world.sql("SELECT extract(epoch FROM lease_until - now())::float FROM sandbox");
+    EXPECT_NEAR(std::stod(pause), *machine ? 2 : 60, 1);
+  }
+}
+
 TEST(Reaper, EndsWhatExpiredOnceAmongReplicas) {
   World world;
   Replica other(world.database.url(), world.fixed());
