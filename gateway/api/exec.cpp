@@ -38,34 +38,38 @@ Task<http::Response> collect(FedProcess& process, std::string process_id, Collec
   }
 }
 
-bool starts_in_background(const http::Request& request) {
-  const Json body = request.json();
-  return body.is_object() && body.value("background", Json()) == true;
-}
-
-// With an Idempotency-Key, the id of a background program follows from it: a retry finds what a run
-// without an answer started.
-std::string new_process_id(const http::Request& request, const SandboxId& box, bool background) {
+// With an Idempotency-Key, the program's id follows from it: a retry finds what a run without an
+// answer started.
+std::string new_process_id(const http::Request& request, const SandboxId& box) {
   const auto key = request.headers.find("Idempotency-Key");
-  if (!background || !key) return ProcessId::make().value;
+  if (!key) return ProcessId::make().value;
   const std::string asked = box.value + "\n" + std::string(*key);
   return ProcessId::kKind + sha256_hex(asked).substr(0, 24);
 }
 
-// Whether an earlier run of the request started the program. Backends that name processes
+Error started_before(const ExecRequest& asked) {
+  const std::string& process = asked.command.process_id;
+  return {ErrorCode::conflict,
+          "an earlier request with this Idempotency-Key started '" + process + "'" +
+              (asked.command.background
+                   ? ", but whether that got all of its input is not known"
+                   : ": what is kept of its output is at GET /v1/sandboxes/{id}/processes/" +
+                         process + "/output")};
+}
+
+// Whether an earlier run of the request started the program in the background. Throws
+// Error(conflict) if what it started is not all that was asked for. Backends that name processes
 // themselves do not know it.
 Task<bool> was_started(const OpenSandbox& box, const http::Request& request,
                        const ExecRequest& asked) {
-  if (!asked.command.background || !request.headers.find("Idempotency-Key")) co_return false;
+  if (!request.headers.find("Idempotency-Key")) co_return false;
+  if (!box.provider->descriptor().can(Verb::background)) co_return false;
   const auto found =
       co_await attempt(box.provider->process(box.backend_id, asked.command.process_id));
   const auto* failure = std::get_if<Error>(&found);
   if (failure && failure->code == ErrorCode::not_found) co_return false;
   if (failure) throw *failure;
-  if (asked.input)
-    throw Error(ErrorCode::conflict, "an earlier request with this Idempotency-Key started '" +
-                                         asked.command.process_id +
-                                         "', but whether that got all of its input is not known");
+  if (asked.input || !asked.command.background) throw started_before(asked);
   co_return true;
 }
 
@@ -128,7 +132,7 @@ void ExecHandlers::add_routes(http::Routes& routes) {
               .handler = [this](http::Request& r) { return judged(access_, r, exec(r)); },
               .max_body_bytes = kMaxExecBodyBytes,
               .idempotent_create = true,
-              .creates = starts_in_background});
+              .secret_answer = true});
 }
 
 OutputSeat ExecHandlers::seat_for(const http::Request& request) const {
@@ -143,7 +147,7 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::exec);
   require_verbs(box, asked);
   Command& command = asked.command;
-  command.process_id = new_process_id(request, box.id, command.background);
+  command.process_id = new_process_id(request, box.id);
   const bool repeated = co_await was_started(box, request, asked);
   if (repeated) co_return started_answer(command.process_id);
   // The agent in the sandbox enforces the time limit. This limit ends the call if the agent hangs

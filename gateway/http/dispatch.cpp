@@ -265,7 +265,7 @@ Task<std::shared_ptr<void>> Dispatcher::receive(Request& request, IncomingBody& 
 Task<Response> Dispatcher::run(Request& request, const Route& route) {
   if (route.idempotent_create && services_.idempotency && route.body != BodyMode::streamed) {
     auto call = idempotent_call(request);
-    if (call && route.creates(request)) {
+    if (call) {
       call->sealed = route.secret_answer;
       return run_once(request, route, std::move(*call));
     }

@@ -45,8 +45,6 @@ struct Route {
   Handler handler;
   size_t max_body_bytes = 0;  // buffered only; more is too_large. 0: the default of all JSON bodies
   bool idempotent_create = false;  // honours Idempotency-Key
-  // With idempotent_create: whether a request creates anything; for others the key is ignored.
-  std::function<bool(const Request&)> creates = [](const Request&) { return true; };
   bool takes_up = false;  // with idempotent_create: the handler resumes from Request::earlier
   // Adds to a 201 the Location `made_below` + `id`. Empty: the created resource cannot be fetched.
   std::string_view made_below = {};

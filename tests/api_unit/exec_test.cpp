@@ -220,6 +220,9 @@ TEST_F(ExecApi, ARepeatedStartFindsItsProgram) {
   const std::string fed = R"({"shell":"cat; sleep 600","background":true,"stdin":"x"})";
   EXPECT_EQ(start(fed, "three").status, 202);
   EXPECT_EQ(start(fed, "three").status, 409);
+  const std::string waited = R"({"shell":"echo x"})";
+  EXPECT_EQ(start(waited, "four").status, 200);
+  EXPECT_EQ(start(waited, "four").status, 409) << "neither run again nor known";
 }
 
 TEST_F(ExecApi, NothingToWriteIsNoReasonToTakeIt) {
