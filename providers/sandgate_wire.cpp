@@ -130,8 +130,8 @@ Json to_create(const CreateSpec& spec, const std::string& profile) {
 }
 
 Json to_exec(const Command& command) {
-  Json body{{"background", command.background},
-            {"on_disconnect", command.keep_on_disconnect ? "keep" : "kill"}};
+  const bool keeps = command.keep_on_disconnect || command.background;
+  Json body{{"background", command.background}, {"on_disconnect", keeps ? "keep" : "kill"}};
   if (command.shell.empty())
     body["command"] = command.argv;
   else

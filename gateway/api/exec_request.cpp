@@ -47,8 +47,9 @@ void read_program(ObjectReader& reader, Command& command) {
   command.shell = reader.text("shell", {1, kArgument.max}).value_or("");
   if (reader.has("command") == reader.has("shell"))
     reader.problem("command", "give exactly one of command and shell");
-  else if (const Json* list = reader.array("command", 4096);
-           list && (list->empty() || (list->front().is_string() && list->front() == "")))
+  else if (const Json* list = reader.any("command");
+           list && list->is_array() &&
+           (list->empty() || (list->front().is_string() && list->front() == "")))
     reader.problem("command", "must name a program");
 }
 
@@ -103,6 +104,10 @@ ExecRequest exec_request_from(const Json& body) {
   }
   const auto word = reader.word("on_disconnect", {"kill", "keep"});
   command.keep_on_disconnect = word ? *word == "keep" : command.background;
+  if (command.background && !command.keep_on_disconnect)
+    reader.problem("on_disconnect",
+                   "nobody is connected to a program in the background: give "
+                   "keep, or leave it out");
   if (const auto most = reader.integer("max_output_bytes", 1, kMaxOutputBytes))
     request.max_output_bytes = static_cast<size_t>(*most);
   reader.finish_or_throw();

@@ -44,6 +44,8 @@ TEST(ExecRequest, BackgroundKeepsAndForegroundKillsByDefault) {
 }
 
 TEST(ExecRequest, EveryMistakeHasItsPath) {
+  EXPECT_EQ(problem_paths({{"shell", "x"}, {"background", true}, {"on_disconnect", "kill"}}),
+            Paths{"/on_disconnect"});
   EXPECT_EQ(problem_paths(Json::object()), Paths{"/command"});
   EXPECT_EQ(problem_paths({{"command", {"a"}}, {"shell", "b"}}), Paths{"/command"});
   EXPECT_EQ(problem_paths({{"command", Json::array()}}), Paths{"/command"});
