@@ -1,5 +1,7 @@
 #include "gateway/api/process_socket.hpp"
 
+#include <algorithm>
+
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/exec_request.hpp"
 #include "gateway/api/process_input.hpp"
@@ -20,6 +22,20 @@ Task<void> send(http::WebSocket& socket, std::string type, Json members) {
   co_await socket.write(std::move(message));
 }
 
+// Sends a chunk, after a "gap" if output that was asked for is no longer kept before it.
+Task<void> send_chunk(const OutputChunk& chunk, std::optional<uint64_t>& expected,
+                      http::WebSocket& socket) {
+  const uint64_t begin = chunk.end_offset - std::min(chunk.end_offset, chunk.bytes.size());
+  if (expected && begin > *expected) {
+    const Json place{{"offset", begin}};
+    co_await send(socket, "gap", place);
+  }
+  if (expected) expected = chunk.end_offset;
+  http::WebSocketMessage message{false, std::string(1, static_cast<char>(chunk.channel))};
+  message.bytes += chunk.bytes;
+  co_await socket.write(std::move(message));
+}
+
 // Returns when the process exits, or returns the Error that broke its output.
 Task<std::optional<Error>> send_output(ProcessSocket& process, http::WebSocket& socket) {
   const Json start{{"process_id", process.process_id}};
@@ -33,10 +49,7 @@ Task<std::optional<Error>> send_output(ProcessSocket& process, http::WebSocket& 
       co_await send(socket, "exit", result);
       co_return std::nullopt;
     }
-    const auto& chunk = std::get<OutputChunk>(event);
-    http::WebSocketMessage message{false, std::string(1, static_cast<char>(chunk.channel))};
-    message.bytes += chunk.bytes;
-    co_await socket.write(std::move(message));
+    co_await send_chunk(std::get<OutputChunk>(event), process.from, socket);
   }
 }
 

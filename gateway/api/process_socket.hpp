@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "gateway/http/response.hpp"
@@ -13,6 +15,8 @@ struct ProcessSocket {
   std::unique_ptr<ProcessStream> stream;
   std::string process_id;
   std::string request_id;
+  // The offset of the first byte of output that was asked for; empty: whichever comes next.
+  std::optional<uint64_t> from;
 };
 
 // Relays frames until the process exits or the client disconnects. Output is pulled only as fast as

@@ -49,8 +49,11 @@ Task<http::Response> TerminalHandlers::attach(http::Request& request) {
   const std::string pid = request.param("pid");
   co_await box.provider->process(box.backend_id, pid);
   auto stream = co_await box.provider->attach(box.backend_id, pid, from);
-  co_return web_socket_of(
-      {.box = box, .stream = std::move(stream), .process_id = pid, .request_id = request.id});
+  co_return web_socket_of({.box = box,
+                           .stream = std::move(stream),
+                           .process_id = pid,
+                           .request_id = request.id,
+                           .from = now ? std::nullopt : std::optional(from)});
 }
 
 Task<http::Response> TerminalHandlers::terminal(http::Request& request) {

@@ -174,6 +174,21 @@ def test_replay_begins_where_it_is_asked_to():
         assert ended(again, 0) == b"one\ntwo\n"
 
 
+def test_who_asks_for_what_is_gone_is_told_where_the_rest_begins():
+    with Place() as place:
+        total = 3 << 20
+        pid = place.background("head", "-c", str(total), "/dev/zero")
+        wait_until(lambda: place.process(pid)["state"] == "exited", 10, "it wrote all")
+        socket = place.attach(pid, "100")
+        started(socket)
+        gap = socket.next()
+        assert gap["type"] == "gap" and gap["offset"] > 100, gap
+        assert len(ended(socket, 0)) == total - gap["offset"]
+        whole = place.attach(pid, str(gap["offset"]))
+        started(whole)
+        assert len(ended(whole, 0)) == total - gap["offset"], "the control: what is there has no gap before it"
+
+
 def test_a_reader_that_pauses_blocks_the_process_and_costs_no_memory():
     with Place() as place:
         before = place.worker_mib()
