@@ -65,12 +65,16 @@ Task<http::Response> EventHandlers::list(http::Request& request) {
   EventQuery query{.tenant = request.caller.tenant,
                    .types = types_for(request.caller, types_of(request.query))};
   const auto seen = seen_by(request);
-  // Gives positions to the events committed so far, so that the stream can start after them.
-  co_await log_.catch_up();
-  const int64_t newest = co_await log_.newest();
-  // A log restored from a backup may be behind the client.
+  const int64_t newest = co_await newest_position();
   query.after = std::min(seen.value_or(newest), newest);
   co_return stream(request, std::move(query));
+}
+
+// A client may be ahead of it: a log may have been restored from a backup.
+Task<int64_t> EventHandlers::newest_position() {
+  // Gives positions to the events committed so far.
+  co_await log_.catch_up();
+  co_return co_await log_.newest();
 }
 
 Task<http::Response> EventHandlers::of_sandbox(http::Request& request) {
@@ -78,10 +82,10 @@ Task<http::Response> EventHandlers::of_sandbox(http::Request& request) {
   if (!id) throw Error::not_found("sandbox", request.param("id"));
   const TenantId tenant = request.tenant();
   const auto seen = seen_by(request);
-  EventQuery query{
-      .tenant = tenant, .sandbox = id, .types = types_of(request.query), .after = seen.value_or(0)};
+  EventQuery query{.tenant = tenant, .sandbox = id, .types = types_of(request.query)};
   co_await check_(tenant, *id);
-  co_await log_.catch_up();
+  const int64_t newest = co_await newest_position();
+  query.after = std::min(seen.value_or(0), newest);
   if (seen) {
     EventQuery rest = query;
     rest.limit = 1;

@@ -24,6 +24,7 @@ class EventHandlers {
   Task<http::Response> of_sandbox(http::Request& request);
 
  private:
+  Task<int64_t> newest_position();
   http::Response stream(const http::Request& request, EventQuery query);
   Task<void> produce(EventQuery query, http::EventWriter& writer);
   // Sends all new events; returns true if no more can follow.

@@ -54,6 +54,15 @@ def test_a_sandboxes_stream_tells_its_life_and_ends():
     assert stream.ids == sorted(set(stream.ids))
 
 
+def test_a_place_ahead_of_the_log_loses_no_event():
+    """As after a log was restored from a backup."""
+    box = world.create()
+    stream = Stream(world.owner, f"/v1/sandboxes/{box}/events", last=1 << 40)
+    world.kill(box)
+    wait_until(lambda: stream.ended, 10, "the stream ends")
+    assert stream.types() == ["sandbox.killed"], stream.types()
+
+
 def test_expiry_and_idleness_are_told():
     boxes = [world.create(ttl_seconds=1), world.create(idle_timeout_seconds=1)]
     streams = [Stream(world.owner, f"/v1/sandboxes/{box}/events?types=sandbox.expired") for box in boxes]
