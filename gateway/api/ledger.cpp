@@ -73,6 +73,7 @@ Task<http::Response> LedgerHandlers::list(http::Request& request) {
 }
 
 Task<http::Response> LedgerHandlers::balances(http::Request& request) {
+  PageRequest page = read_page(request, 2, {"tenant"});
   const auto tenant = tenant_parameter(request);
   auto work = [tenant](pqxx::work& tx) {
     if (tenant) check_tenant(tx, *tenant);
@@ -80,10 +81,15 @@ Task<http::Response> LedgerHandlers::balances(http::Request& request) {
   };
   const auto place = places_.take(tenant ? tenant->value : "");
   co_await usage_.book_ends(tenant);
-  const auto balances = co_await database_.report(kLedgerPatience, std::move(work));
-  Json items = Json::array();
-  for (const AccountBalance& balance : balances) items.push_back(to_json(balance));
-  co_return http::Response::json(200, {{"items", std::move(items)}, {"next_cursor", nullptr}});
+  auto balances = co_await database_.report(kLedgerPatience, std::move(work));
+  // Together they are zero, which only whoever has all of them can see.
+  if (!request.query.find("limit")) page.limit = static_cast<int64_t>(balances.size());
+  co_return http::Response::json(
+      200, page_of_all(
+               page, std::move(balances), [](const AccountBalance& one) { return to_json(one); },
+               [](const AccountBalance& one) {
+                 return std::vector{one.account, one.currency};
+               }));
 }
 
 }  // namespace sandgate::api
