@@ -71,6 +71,7 @@ void move_file(FileSession& session, FileRequest& request) {
     throw path_error(to);
   }
   if (!rename_place(source, target)) {
+    if (errno == EINVAL) throw Error::invalid("/to", "is inside the directory that is moved");
     if (errno != EXDEV) throw path_error(from);
     move_across(source, target, to);
   }

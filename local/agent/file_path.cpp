@@ -111,7 +111,11 @@ Error path_error(const std::string& path) {
     case EISDIR:
       return Error::invalid("/path", "is a directory");
     case ENOTDIR:
-      return Error::invalid("/path", "has a part that is no directory");
+      return Error::invalid("/path", "is no directory, or leads through something that is none");
+    case ENAMETOOLONG:
+      return Error::invalid("/path", "has a part of more than 255 bytes");
+    case ELOOP:
+      return Error::invalid("/path", "leads through too many symbolic links");
     case EMFILE:
     case ENFILE:
       return Error(ErrorCode::unavailable, "the sandbox has no free descriptors");
@@ -122,7 +126,8 @@ Error path_error(const std::string& path) {
 
 Fd make_directories(const std::string& path) {
   Fd directory = make_way(path);
-  if (!directory && errno == ENOTDIR) errno = EEXIST;
+  struct stat info;
+  if (!directory && errno == ENOTDIR) errno = ::lstat(path.c_str(), &info) == 0 ? EEXIST : ENOTDIR;
   if (!directory) throw path_error(path);
   return directory;
 }

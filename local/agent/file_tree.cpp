@@ -49,13 +49,14 @@ Place child_of(const Fd& directory, const std::string& name) {
   return {Fd(::fcntl(directory.get(), F_DUPFD_CLOEXEC, 3)), name};
 }
 
-// Removes a file or an empty directory. Returns false for a directory that is not empty.
-bool remove_one(int parent, const std::string& name, const std::string& path) {
-  if (::unlinkat(parent, name.c_str(), 0) == 0) return true;
-  if (errno != EISDIR && errno != EPERM) throw path_error(path);
-  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0) return true;
-  if (errno != ENOTEMPTY && errno != EEXIST) throw path_error(path);
-  return false;
+enum class Removal { done, not_empty, failed };
+
+// Removes a file or an empty directory. Sets errno when it failed.
+Removal remove_one(int parent, const std::string& name) {
+  if (::unlinkat(parent, name.c_str(), 0) == 0) return Removal::done;
+  if (errno != EISDIR && errno != EPERM) return Removal::failed;
+  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0) return Removal::done;
+  return errno == ENOTEMPTY || errno == EEXIST ? Removal::not_empty : Removal::failed;
 }
 
 // A directory that is being emptied.
@@ -65,11 +66,19 @@ struct Level {
   std::vector<std::string> left;
 };
 
-Level enter(int parent, const std::string& name, Fd& here, const std::string& path) {
+// The path of `name` at the end of the way that began at `path`.
+std::string path_at(std::string path, const std::vector<Level>& way, const std::string& name) {
+  for (size_t i = 1; i < way.size(); ++i) path = join(path, way[i].name);
+  return join(path, name);
+}
+
+// `path` returns the path for an error: a deep tree has long ones.
+template <class Path>
+Level enter(int parent, const std::string& name, Fd& here, const Path& path) {
   Level level{name, {}, {}};
   here = Fd(open_safely(parent, name.c_str(), kDirectory));
-  if (!here || ::fstat(here.get(), &level.self) != 0) throw path_error(path);
-  level.left = names_in(here, kMostNames, path);
+  if (!here || ::fstat(here.get(), &level.self) != 0) throw path_error(path());
+  level.left = names_in(here, kMostNames, name);
   return level;
 }
 
@@ -84,12 +93,15 @@ void go_up(Fd& here, const Level& to, const std::string& path) {
 // Goes down by name and up by "..", so that one descriptor is enough at any depth.
 void empty_directory(const Place& place, const std::string& path) {
   Fd here;
-  std::vector<Level> way{enter(place.directory.get(), place.name, here, path)};
+  std::vector<Level> way{enter(place.directory.get(), place.name, here, [&] { return path; })};
   while (true) {
     if (!way.back().left.empty()) {
       const std::string name = std::move(way.back().left.back());
       way.back().left.pop_back();
-      if (!remove_one(here.get(), name, path)) way.push_back(enter(here.get(), name, here, path));
+      const auto where = [&] { return path_at(path, way, name); };
+      const Removal removal = remove_one(here.get(), name);
+      if (removal == Removal::failed) throw path_error(where());
+      if (removal == Removal::not_empty) way.push_back(enter(here.get(), name, here, where));
       continue;
     }
     const std::string done = std::move(way.back().name);
@@ -121,7 +133,9 @@ std::vector<std::string> names_in(const Fd& directory, size_t max, const std::st
 }
 
 void remove_tree(const Place& place, const std::string& path) {
-  if (remove_one(place.directory.get(), place.name, path)) return;
+  const Removal removal = remove_one(place.directory.get(), place.name);
+  if (removal == Removal::failed) throw path_error(path);
+  if (removal == Removal::done) return;
   empty_directory(place, path);
   if (::unlinkat(place.directory.get(), place.name.c_str(), AT_REMOVEDIR) != 0)
     throw path_error(path);

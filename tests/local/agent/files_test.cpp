@@ -235,6 +235,7 @@ TEST_F(FilesTest, MakesDirectories) {
   EXPECT_EQ(go([&] { return client_.make_directory("x/y"); }).name, "y");
   write("x/file", "1");
   EXPECT_EQ(go([&] { return refusal(client_.make_directory("x/file")); }), "conflict");
+  EXPECT_EQ(go([&] { return refusal(client_.make_directory("x/file/y")); }), "invalid /path");
 }
 
 TEST_F(FilesTest, Moves) {
@@ -245,7 +246,7 @@ TEST_F(FilesTest, Moves) {
   EXPECT_EQ(go([&] { return refusal(client_.move("one", "far")); }), "conflict");
   EXPECT_EQ(go([&] { return refusal(client_.move("gone", "x/y")); }), "not_found");
   EXPECT_NE(::access((home() + "/x").c_str(), F_OK), 0);
-  EXPECT_EQ(go([&] { return refusal(client_.move("far", "far/inside")); }), "invalid /path");
+  EXPECT_EQ(go([&] { return refusal(client_.move("far", "far/inside")); }), "invalid /to");
 }
 
 TEST_F(FilesTest, MovesBetweenFileSystems) {
