@@ -191,7 +191,11 @@ class Server:
             shutil.rmtree(self.home, ignore_errors=True)
 
     def __enter__(self):
-        return self.start()
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def __exit__(self, *unused):
         self.close()
