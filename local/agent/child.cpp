@@ -92,11 +92,12 @@ int execute(const SpawnSpec& spec) {
 
 void prepare_child(const ChildEnds& ends) noexcept {
   unblock_signals();
-  give_up_advantages();
   ::setsid();
   ::umask(022);
   // kReportFd may not be set up after a failure, so the original descriptor is used.
   if (!adopt_descriptors(ends)) fail(Step::terminal, ends.report);
+  // Only now: among many programs the agent's descriptors are beyond a program's limit.
+  give_up_advantages();
   // From here on other processes of the user may inspect this one, so this comes after all of the
   // agent's descriptors were closed.
   be_ended_first();

@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 
@@ -139,6 +140,19 @@ TEST_F(BackgroundTest, ForgetsTheOldestOfManyEnded) {
   for (int i = 0; i < 140; ++i) exec("true");
   const auto all = go([&] { return client_.processes(); });
   EXPECT_EQ(all.size(), 128u);
+}
+
+// The agent has three descriptors for each; a program's own limit is not about those.
+TEST_F(BackgroundTest, MoreRunThanOneProgramMayHaveDescriptors) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{64, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &few);
+  stop();
+  start({});
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  for (int i = 0; i < 40; ++i) start_background("sleep 600");
+  EXPECT_EQ(exec("ulimit -n").out, "64\n");
 }
 
 TEST_F(BackgroundTest, AKeptForegroundProcessIsResumed) {
