@@ -1,6 +1,7 @@
 #include "local/egress/http_head.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "gateway/core/utf8.hpp"
@@ -69,7 +70,14 @@ const char* read_length(std::string_view value, RequestHead& head) {
   return nullptr;
 }
 
-// Fields that decide where the request ends or which host it is for may occur only once.
+// What a Connection field names is not passed on.
+bool names_framing(const HeaderField& connection) {
+  constexpr std::array kFraming{"host", "content-length", "transfer-encoding"};
+  return std::ranges::any_of(kFraming, [&](auto name) { return has_word(connection, name); });
+}
+
+// Fields that decide where the request ends or which host it is for occur only once, and go on to
+// the server.
 const char* check_framing(RequestHead& head) {
   size_t hosts = 0, lengths = 0, codings = 0;
   bool upgrade_is_meant = false;
@@ -79,6 +87,7 @@ const char* check_framing(RequestHead& head) {
     lengths += name == "content-length";
     codings += name == "transfer-encoding";
     if (name == "http2-settings") return "h2c";
+    if (name == "connection" && names_framing(field)) return "connection";
     if (name == "connection" && has_word(field, "upgrade")) upgrade_is_meant = true;
     if (name == "content-length") {
       if (const char* wrong = read_length(field.value, head)) return wrong;

@@ -62,6 +62,9 @@ TEST(RequestHead, RefusesWhatTwoReadersReadDifferently) {
            with(std::string("X-A: b\0c\r\n", 10)),
            with("X-A: b\rc\r\n"),
            with("X-A: \xff\r\n"),
+           with("Connection: close, Host\r\n"),
+           with("Content-Length: 5\r\nConnection: content-length\r\n"),
+           with("Transfer-Encoding: chunked\r\nConnection: Transfer-Encoding , x\r\n"),
            with("Upgrade: h2c\r\n"),
            with("HTTP2-Settings: AAMAAABk\r\n"),
        })
