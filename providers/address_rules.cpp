@@ -18,12 +18,14 @@ struct Range {
   int bits;
 };
 
-// IANA's IPv4 special-purpose registry, and multicast and class E.
+// IANA's IPv4 special-purpose registry, multicast and class E, and a public address at which a
+// cloud serves each of its machines.
 constexpr Range kSpecial[] = {
     {0x00000000, 8},  // 0.0.0.0/8
     {0x0A000000, 8},  // 10/8
     {0x64400000, 10},  // 100.64/10
     {0x7F000000, 8},  // 127/8
+    {0xA83F8110, 32},  // 168.63.129.16, Azure's platform
     {0xA9FE0000, 16},  // 169.254/16
     {0xAC100000, 12},  // 172.16/12
     {0xC0000000, 24},  // 192.0.0/24
@@ -53,9 +55,10 @@ bool is_public_v6(const uint8_t* bytes) {
     return is_public_v4(word_at(bytes + 12));
   if (bytes[0] == 0x20 && bytes[1] == 0x02) return is_public_v4(word_at(bytes + 2));  // 6to4
   const uint32_t first = word_at(bytes);
-  // Only 2000::/3 is global unicast; 2001::/23 is for protocols and 2001:db8::/32 for
+  // Only 2000::/3 is global unicast; 2001::/23 is for protocols, 2001:db8::/32 and 3fff::/20 for
   // documentation.
-  return (first >> 29) == 1 && (first >> 9) != (0x20010000u >> 9) && first != 0x20010DB8u;
+  return (first >> 29) == 1 && (first >> 9) != (0x20010000u >> 9) && first != 0x20010DB8u &&
+         (first >> 12) != (0x3FFF0000u >> 12);
 }
 
 }  // namespace
