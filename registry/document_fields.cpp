@@ -11,16 +11,35 @@ namespace {
 
 constexpr size_t kMaxEnv = 256, kMaxEnvValue = 32 * 1024;
 constexpr size_t kMaxRules = 256, kMaxNames = 256;
-// Headers that frame messages.
-constexpr std::string_view kFramingHeaders[] = {
-    "connection", "content-length",   "expect",           "host", "keep-alive", "te", "trailer",
-    "upgrade",    "proxy-connection", "transfer-encoding"};
+// Headers that frame messages, or that the egress process sets.
+constexpr std::string_view kFramingHeaders[] = {"connection",       "content-length",
+                                                "expect",           "host",
+                                                "keep-alive",       "te",
+                                                "trailer",          "upgrade",
+                                                "proxy-connection", "transfer-encoding",
+                                                "http2-settings",   "accept-encoding"};
 // Headers that servers commonly display or log.
-constexpr std::string_view kNotedHeaders[] = {
-    "user-agent",      "referer",         "origin",  "from",         "via",        "forwarded",
-    "traceparent",     "tracestate",      "baggage", "x-request-id", "x-trace-id", "x-real-ip",
-    "x-amzn-trace-id", "x-correlation-id"};
-constexpr std::string_view kNotedHeaderStarts[] = {"x-forwarded-", "x-b3-", "sec-"};
+constexpr std::string_view kNotedHeaders[] = {"user-agent",
+                                              "referer",
+                                              "origin",
+                                              "from",
+                                              "via",
+                                              "forwarded",
+                                              "traceparent",
+                                              "tracestate",
+                                              "baggage",
+                                              "x-request-id",
+                                              "x-trace-id",
+                                              "x-real-ip",
+                                              "x-amzn-trace-id",
+                                              "x-correlation-id",
+                                              "x-cloud-trace-context",
+                                              "uber-trace-id",
+                                              "date",
+                                              "x-client-ip",
+                                              "true-client-ip"};
+constexpr std::string_view kNotedHeaderStarts[] = {"x-forwarded-", "x-b3-", "x-datadog-", "cf-",
+                                                   "sec-"};
 
 bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }

@@ -130,7 +130,7 @@ void read_secret(const Json& item, Problems& problems, const std::string& path, 
     if (!host) reader.problem("host", "must be a host's name without wildcard or port");
     secret.host = host.value_or("");
   }
-  secret.header = reader.text("header", {.max = 128}).value_or("");
+  secret.header = reader.text("header", {.min = 1, .max = 128}).value_or("");
   if (!secret.header.empty() && !is_header_name(secret.header))
     reader.problem("header", "must be the name of a header that may carry a secret");
   reader.finish();

@@ -134,6 +134,8 @@ constexpr std::pair<const char*, const char*> kWrong[] = {
     {"{name: a, secrets: [{name: K, host: x.org, header: Host}]}", "/secrets/0/header"},
     {"{name: a, secrets: [{name: K, host: x.org, header: User-Agent}]}", "/secrets/0/header"},
     {"{name: a, secrets: [{name: K, host: x.org, header: X-Forwarded-For}]}", "/secrets/0/header"},
+    {"{name: a, secrets: [{name: K, host: x.org, header: CF-Connecting-IP}]}", "/secrets/0/header"},
+    {"{name: a, secrets: [{name: K, host: x.org, header: ''}]}", "/secrets/0/header"},
     {"{name: a, secrets: [{name: K, host: x.org}]}", "/secrets/0/header"},
     {"{name: a, env: {K: v}, secrets: [{name: K, host: x.org, header: H}]}", "/secrets/0/name"},
     {"{name: a, requires: [files, fly]}", "/requires/1"},
