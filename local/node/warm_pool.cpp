@@ -34,6 +34,12 @@ bool WarmPool::is_quiet(const Class& one, Instant now) const {
   return one.last_asked + (low ? breath_ : Instant::duration(kQuiet)) <= now;
 }
 
+size_t WarmPool::being_made() const {
+  size_t all = 0;
+  for (const auto& [seat_class, one] : classes_) all += one.being_made;
+  return all;
+}
+
 size_t WarmPool::count() const {
   size_t all = 0;
   for (const auto& [seat_class, one] : classes_) all += one.seats.size() + one.being_made;
@@ -45,7 +51,7 @@ std::optional<std::string> WarmPool::take(const SeatClass& wanted, Instant now) 
   const std::lock_guard lock(mutex_);
   if (!classes_.contains(wanted) && classes_.size() >= kMostClasses) return std::nullopt;
   Class& one = classes_[wanted];
-  one.last_asked = now;
+  one.last_asked = last_asked_ = now;
   one.asked.push_back(now);
   if (one.asked.size() > most_) one.asked.pop_front();
   if (one.seats.empty()) return std::nullopt;
@@ -57,6 +63,7 @@ std::optional<std::string> WarmPool::take(const SeatClass& wanted, Instant now) 
 std::optional<SeatClass> WarmPool::next_to_make(Instant now) {
   const std::lock_guard lock(mutex_);
   if (count() >= most_) return std::nullopt;
+  if (last_asked_ + breath_ > now && being_made() > 0) return std::nullopt;
   auto neediest = classes_.end();
   size_t most_missing = 0;
   for (auto at = classes_.begin(); at != classes_.end(); ++at) {

@@ -41,7 +41,8 @@ class WarmPool {
   static constexpr std::chrono::milliseconds kQuiet{20};
   // While it has fewer, the delay is this divided by the number of processors; without any seat
   // there is no delay. 24 ms of processor time is what a create, its first exec and its delete take
-  // (12 ms on two processors).
+  // (12 ms on two processors). Until this long after the last request of any class, one seat is
+  // made at a time.
   static constexpr std::chrono::milliseconds kBreath{24};
 
   explicit WarmPool(size_t most, size_t floor = 0,
@@ -50,8 +51,8 @@ class WarmPool {
 
   // Records a request for a sandbox of this class. Removes and returns its oldest seat, if any.
   std::optional<std::string> take(const SeatClass& wanted, Instant now);
-  // Returns the class that lacks most seats and may be made now. Each call must be followed by
-  // add() or give_up().
+  // Returns the class that lacks most seats and may be made now, beside those that are being made.
+  // Each call must be followed by add() or give_up().
   std::optional<SeatClass> next_to_make(Instant now);
   void add(const SeatClass& made, std::string seat);
   // A seat could not be made: backs off from the class, from 1 s, doubling up to 64 s.
@@ -76,12 +77,14 @@ class WarmPool {
   size_t target(const Class& one, Instant now) const;
   size_t missing(const Class& one, Instant now) const;
   bool is_quiet(const Class& one, Instant now) const;  // see kQuiet and kBreath
+  size_t being_made() const;
   size_t count() const;
 
   const size_t most_, floor_;
   const Instant::duration breath_;
   mutable std::mutex mutex_;
   std::map<SeatClass, Class> classes_;
+  Instant last_asked_;
 };
 
 }  // namespace sandgate

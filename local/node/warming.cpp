@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+
 #include "gateway/core/log.hpp"
 
 namespace sandgate {
@@ -9,14 +11,26 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookSoon{4}, kLookAgain{1000};
 
+size_t helpers_on(size_t processors) {
+  return std::clamp<size_t>(processors, 1, Warming::kMakers) - 1;
+}
+
 }  // namespace
 
-Warming::Warming(WarmPool& pool, Work work) : pool_(pool), work_(std::move(work)) {
+Warming::Warming(WarmPool& pool, Work work, size_t processors)
+    : pool_(pool),
+      work_(std::move(work)),
+      idle_helpers_(static_cast<std::ptrdiff_t>(helpers_on(processors))),
+      helpers_(helpers_on(processors)) {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   pthread_setname_np(thread_.native_handle(), "warming");
 }
 
-Warming::~Warming() = default;
+Warming::~Warming() {
+  thread_.request_stop();
+  thread_.join();
+  helpers_.join();
+}
 
 void Warming::wake() {
   {
@@ -41,13 +55,28 @@ void Warming::fill(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const auto wanted = pool_.next_to_make(std::chrono::steady_clock::now());
     if (!wanted) return;
-    try {
-      pool_.add(*wanted, work_.make(*wanted));
-    } catch (const std::exception& failure) {
-      pool_.give_up(*wanted, std::chrono::steady_clock::now());
-      log::warn("no sandbox made in advance",
-                {{"image", wanted->image}, {"reason", failure.what()}});
-    }
+    get_help(stop);
+    make(*wanted);
+  }
+}
+
+void Warming::get_help(const std::stop_token& stop) {
+  if (!idle_helpers_.try_acquire()) return;
+  const auto another = pool_.next_to_make(std::chrono::steady_clock::now());
+  if (!another) return idle_helpers_.release();
+  asio::post(helpers_, [this, stop, another = *another] {
+    make(another);
+    fill(stop);
+    idle_helpers_.release();
+  });
+}
+
+void Warming::make(const SeatClass& wanted) {
+  try {
+    pool_.add(wanted, work_.make(wanted));
+  } catch (const std::exception& failure) {
+    pool_.give_up(wanted, std::chrono::steady_clock::now());
+    log::warn("no sandbox made in advance", {{"image", wanted.image}, {"reason", failure.what()}});
   }
 }
 

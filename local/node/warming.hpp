@@ -2,32 +2,42 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <semaphore>
 #include <thread>
 #include <utility>
 
+#include "gateway/core/async.hpp"
 #include "local/node/warm_pool.hpp"
 
 namespace sandgate {
 
-// A thread that keeps a warm pool at its target: it makes missing seats and ends surplus ones,
-// within a second.
+// Keeps a warm pool at its target: makes missing seats, several at once where the pool allows it,
+// and ends surplus ones within a second.
 class Warming {
  public:
+  // Seats that are made at once at most: making one is mostly work of the kernel, and as much of
+  // it excludes other such work.
+  static constexpr size_t kMakers = 4;
   struct Work {
     std::function<std::string(const SeatClass&)> make;  // returns the seat's id; throws on failure
     std::function<void(const std::string&)> end;
   };
-  Warming(WarmPool& pool, Work work);  // the pool outlives it
-  ~Warming();  // waits for a seat being made; ends no seats
+  // The pool outlives it.
+  Warming(WarmPool& pool, Work work, size_t processors = std::thread::hardware_concurrency());
+  ~Warming();  // waits for the seats being made; ends no seats
 
   void wake();  // to be called after WarmPool::take()
 
  private:
   void run(const std::stop_token& stop);
   void fill(const std::stop_token& stop);
+  void get_help(const std::stop_token& stop);
+  void make(const SeatClass& wanted);
 
   WarmPool& pool_;
   const Work work_;
+  std::counting_semaphore<kMakers> idle_helpers_;
+  asio::thread_pool helpers_;
   std::mutex mutex_;
   std::condition_variable_any woken_;
   bool asked_ = false;  // guarded by mutex_

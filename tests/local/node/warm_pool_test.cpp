@@ -45,6 +45,17 @@ TEST(WarmPoolTest, ManyProcessorsWaitForNobody) {
   EXPECT_EQ(fill(pool, kStart + 1ms), 3);
 }
 
+TEST(WarmPoolTest, SeveralAtOnceOnlyWhenNobodyAskedForAWhile) {
+  WarmPool pool(16, 0, 2);
+  for (int i = 0; i < 3; ++i) pool.take(kSmall, kStart), pool.take(kLarge, kStart);
+  ASSERT_TRUE(pool.next_to_make(kStart));
+  EXPECT_FALSE(pool.next_to_make(kStart)) << "of the other class, which has none";
+  EXPECT_TRUE(pool.next_to_make(kStart + WarmPool::kBreath / 2));
+  EXPECT_TRUE(pool.next_to_make(kStart + WarmPool::kBreath / 2));
+  pool.take(kSmall, kStart + 1s);
+  EXPECT_FALSE(pool.next_to_make(kStart + 1s));
+}
+
 TEST(WarmPoolTest, NeverMoreThanTheMost) {
   WarmPool pool(4);
   for (int i = 0; i < 100; ++i) pool.take(kSmall, kStart), pool.take(kLarge, kStart);
