@@ -5,7 +5,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kWindow{3};
+constexpr std::chrono::seconds kWindow{5};
 constexpr std::chrono::minutes kRemembered{10};
 // Fewer requests than this within the window do not count.
 constexpr std::ptrdiff_t kRush = 3;

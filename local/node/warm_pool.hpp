@@ -29,7 +29,7 @@ struct SeatClass {
 };
 
 // Bookkeeping of the warm pool: which started sandboxes (seats) wait for an owner, and how many of
-// each class should. The target of a class is the number of requests in the last three seconds if
+// each class should. The target of a class is the number of requests in the last five seconds if
 // that is 3 or more, at least `floor` for ten minutes after the last request, and at most `most`
 // over all classes. The caller starts and ends the sandboxes. Thread-safe; times are of a steady
 // clock.

@@ -92,14 +92,14 @@ TEST(WarmPoolTest, KeepsNothingWhenTheRushIsOver) {
   for (int i = 0; i < 8; ++i) pool.take(kSmall, kStart);
   EXPECT_EQ(fill(pool, kStart + 1s), 8);
   EXPECT_TRUE(pool.surplus(kStart + 2s).empty());
-  EXPECT_EQ(pool.surplus(kStart + 4s).size(), 8u);
+  EXPECT_EQ(pool.surplus(kStart + 6s).size(), 8u);
 }
 
 TEST(WarmPoolTest, KeepsItsFloorForAWhile) {
   WarmPool pool(16, 1);
   for (int i = 0; i < 8; ++i) pool.take(kSmall, kStart);
   EXPECT_EQ(fill(pool, kStart + 1s), 8);
-  EXPECT_EQ(pool.surplus(kStart + 4s).size(), 7u);
+  EXPECT_EQ(pool.surplus(kStart + 6s).size(), 7u);
   EXPECT_EQ(pool.surplus(kStart + 11min).size(), 1u);
   EXPECT_EQ(pool.waiting(), 0u);
   EXPECT_FALSE(pool.next_to_make(kStart + 11min));
