@@ -182,6 +182,11 @@ Task<std::optional<Meter::Measured>> Lifecycle::last_reading(SandboxRecord recor
 Task<EndResult> Lifecycle::end_without_database(SandboxRecord record, EndIntention intention) {
   co_await parts_.outage->remember(intention);
   parts_.cache.forget(record.id);
+  auto killing = kill_while_away(std::move(record), std::move(intention));
+  co_return co_await std::move(killing);
+}
+
+Task<EndResult> Lifecycle::kill_while_away(SandboxRecord record, EndIntention intention) {
   const bool killed = co_await kill_everywhere(std::move(record));
   if (killed) {
     // If this is lost, the reaper kills the sandbox again and books the time between as a loss.

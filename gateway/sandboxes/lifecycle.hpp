@@ -139,6 +139,10 @@ class Lifecycle {
   // Row to `stopping`, then backend, then row to its end.
   Task<EndResult> end_in_steps(SandboxRecord known, Time at);
   Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);
+  // While the database is away, for a sandbox whose end is in the journal: kill_while_away() kills
+  // it and adds to the journal when it was gone, end_again() does so unless it was gone before.
+  Task<EndResult> kill_while_away(SandboxRecord record, EndIntention intention);
+  Task<EndResult> end_again(SandboxId id);
   // Starts writing the end while the backend ends the sandbox. Null when the backend does not, or
   // when no connection may be held: of the ends under way one holds one.
   std::shared_ptr<EndAhead> write_ahead(const DeploymentPtr& deployment,

@@ -14,7 +14,7 @@ bool is_prompt(const Meter::Measured& counted, Time asked) {
 
 Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Time> asked) {
   const Time at = asked.value_or(parts_.clock.now());
-  if (parts_.outage && parts_.outage->has(tenant, id)) co_return EndResult::ended;
+  if (parts_.outage && parts_.outage->has(tenant, id)) co_return co_await end_again(id);
   const auto known = co_await get_to_end(tenant, id);
   if (is_ended(known->record.state)) co_return EndResult::ended;
   auto work = [this, at, known]() -> Task<EndResult> {
@@ -41,8 +41,17 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
   co_return co_await uncancelled(std::move(work));
 }
 
+Task<EndResult> Lifecycle::end_again(SandboxId id) {
+  if (parts_.outage->says_gone(id)) co_return EndResult::ended;
+  const auto seen = parts_.cache.last_seen(id);
+  if (!seen) co_return EndResult::stopping;
+  EndIntention again{seen->record.tenant, id, parts_.clock.now(), "killed", {}, {}, {}};
+  auto killing = kill_while_away(seen->record, std::move(again));
+  co_return co_await std::move(killing);
+}
+
 Task<EndResult> Lifecycle::end_untold(TenantId tenant, SandboxId id) {
-  if (parts_.outage && parts_.outage->has(tenant, id)) co_return EndResult::ended;
+  if (parts_.outage && parts_.outage->has(tenant, id)) co_return co_await end_again(id);
   const auto known = co_await get_to_end(tenant, id);
   if (is_ended(known->record.state)) co_return EndResult::ended;
   auto work = [this, known] { return end_in_steps(known->record, Meter::kNeverBegan); };

@@ -104,6 +104,7 @@ void OutageJournal::note_kept(const EndIntention& intention) {
   const std::lock_guard lock(mutex_);
   Ended& ended = ended_[intention.sandbox.value];
   ended.tenant = intention.tenant.value;
+  ended.is_gone = ended.is_gone || intention.gone_at;
   ++ended.kept;
 }
 
@@ -130,6 +131,12 @@ bool OutageJournal::has(const TenantId& tenant, const SandboxId& sandbox) const 
   const std::lock_guard lock(mutex_);
   const auto found = ended_.find(sandbox.value);
   return found != ended_.end() && found->second.kept > 0 && found->second.tenant == tenant.value;
+}
+
+bool OutageJournal::says_gone(const SandboxId& sandbox) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = ended_.find(sandbox.value);
+  return found != ended_.end() && found->second.is_gone;
 }
 
 SandboxState OutageJournal::state_of(const SandboxRecord& record) const {

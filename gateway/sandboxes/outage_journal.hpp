@@ -37,6 +37,8 @@ class OutageJournal {
   // Whether the journal holds an end of the sandbox (of this tenant).
   bool has(const SandboxId& sandbox) const;
   bool has(const TenantId& tenant, const SandboxId& sandbox) const;
+  // Whether it also says that the backend had ended it.
+  bool says_gone(const SandboxId& sandbox) const;
   // The state to report: `stopping` for a live row whose end is in the journal, or was within the
   // last minute: the row may have been read before replay() wrote the end.
   SandboxState state_of(const SandboxRecord& record) const;
@@ -62,6 +64,7 @@ class OutageJournal {
     std::string tenant;
     size_t kept = 0;  // records in the journal
     size_t written = 0;  // records that replay() wrote within kRowsInFlight
+    bool is_gone = false;  // one of them has a gone_at
   };
   struct Written {
     std::chrono::steady_clock::time_point at;

@@ -86,6 +86,24 @@ TEST(Outage, AKillIsRememberedWithItsMoment) {
   EXPECT_EQ(world.row(killed.id).state, SandboxState::stopped);
 }
 
+TEST(Outage, OneThatItsBackendHasNotEndedIsNotToldAsEnded) {
+  OutageWorld world;
+  const SandboxRecord box = world.create();
+  run(world.lifecycle->get(world.tenant, box.id));
+  const auto kill = [&] { return run(world.lifecycle->kill(world.tenant, box.id)); };
+  TestDatabase::stop_cluster();
+  world.a->refuse_kills(true);
+  for (int tries = 0; tries < 3; ++tries) EXPECT_EQ(kill(), EndResult::stopping) << tries;
+  EXPECT_EQ(world.outage->records(), 1u);
+  world.a->refuse_kills(false);
+  EXPECT_EQ(kill(), EndResult::ended);
+  EXPECT_EQ(world.a->alive(), 0u);
+  EXPECT_EQ(kill(), EndResult::ended);
+  TestDatabase::start_cluster();
+  EXPECT_EQ(world.settle(), 2u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+}
+
 // The database is back before the journal is written: nobody hears that it runs after its end.
 TEST(Outage, WhatIsKeptOnDiskIsToldOfAtOnce) {
   OutageWorld world;
