@@ -149,6 +149,11 @@ Error error_of_status(std::string_view provider, int status, const HttpFields& h
   Error error(code_of(status), name + " answered with status " + std::to_string(status));
   error.provider = name;
   error.retry_after = retry_after_of(headers);
+  const auto type = find_field(headers, "Content-Type");
+  // A page is of a proxy, which does not know what is behind it. Sandboxes would be given up for
+  // it.
+  if (error.code == ErrorCode::not_found && type && type->starts_with("text/html"))
+    error.code = ErrorCode::unavailable;
   if (status == 416) {
     error.code = ErrorCode::invalid;
     error.details = {{"status", status}};

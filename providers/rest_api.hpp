@@ -56,8 +56,9 @@ struct FilePart {
 
 // Maps an unsuccessful status to an Error. Retry-After (seconds or a date) is honoured, up to 1 h.
 // 400 406 416 422 invalid · 401 403 unavailable with details {"credentials":"refused"} ·
-// 402 no_capacity · 404 410 not_found · 405 501 unsupported · 408 timeout · 409 conflict ·
-// 413 too_large · 429 rate_limited · 507 quota_exceeded · everything else unavailable
+// 402 no_capacity · 404 410 not_found (unavailable for a page of HTML) · 405 501 unsupported · 408
+// timeout · 409 conflict · 413 too_large · 429 rate_limited · 507 quota_exceeded · everything else
+// unavailable
 Error error_of_status(std::string_view provider, int status, const HttpFields& headers);
 // Converts the error of a create: a refusal caused by the request (missing image, size, name) or a
 // 429 without a time to wait becomes no_capacity, so that placement tries another deployment.

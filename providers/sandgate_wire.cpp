@@ -1,5 +1,7 @@
 #include "providers/sandgate_wire.hpp"
 
+#include <algorithm>
+#include <array>
 #include <climits>
 
 #include "gateway/core/crypto.hpp"
@@ -316,10 +318,17 @@ Descriptor to_descriptor(const Json& document) {
   return descriptor;
 }
 
+// What is no problem document was said by something in between, which does not know what is there.
 Error read_error(std::string_view provider, const HttpReply& reply) {
-  const Error plain = error_of_status(provider, reply.status, reply.headers);
+  Error plain = error_of_status(provider, reply.status, reply.headers);
   const Json problem = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
-  return error_of_problem(provider, problem, plain);
+  const bool is_problem = problem.is_object() && error_code_from(text_of(problem, "code"));
+  if (is_problem) return error_of_problem(provider, problem, plain);
+  constexpr std::array kOfAnybody{ErrorCode::too_large, ErrorCode::rate_limited,
+                                  ErrorCode::timeout};
+  if (std::ranges::find(kOfAnybody, plain.code) == kOfAnybody.end())
+    plain.code = ErrorCode::unavailable;
+  return plain;
 }
 
 }  // namespace sandgate::wire

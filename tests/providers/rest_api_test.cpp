@@ -17,6 +17,8 @@ TEST(RestApi, StatusesBecomeWhatTheCallerCanDo) {
   EXPECT_EQ(code(401), ErrorCode::unavailable);
   EXPECT_EQ(code(402), ErrorCode::no_capacity);
   EXPECT_EQ(code(404), ErrorCode::not_found);
+  EXPECT_EQ(error_of_status("x", 404, {{"Content-Type", "text/html; charset=utf-8"}}).code,
+            ErrorCode::unavailable);
   EXPECT_EQ(code(409), ErrorCode::conflict);
   EXPECT_EQ(code(429), ErrorCode::rate_limited);
   EXPECT_EQ(code(500), ErrorCode::unavailable);
@@ -156,7 +158,7 @@ TEST(SandgateProvider, OnlyWhatTheProtocolSaysIsBelieved) {
   };
   const std::string stopping = R"({"id":"sb1","state":"stopping"})";
   EXPECT_TRUE(ended(204, ""));
-  EXPECT_TRUE(ended(404, "{}"));
+  EXPECT_TRUE(ended(404, R"({"code":"not_found"})"));
   EXPECT_TRUE(ended(202, stopping));
   for (const char* body : {"", "null", "{}", R"({"id":5,"state":["x"]})", "[]", "<html>",
                            R"({"id":"sb1","state":"running"})", R"({"id":"sb1","state":"odd"})"}) {

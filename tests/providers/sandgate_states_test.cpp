@@ -70,6 +70,14 @@ TEST_F(StatesOfSandgate, WhatEndsMeanwhileIsNotFound) {
   }
 }
 
+TEST_F(StatesOfSandgate, WhatAProxySaysOfItIsNoAnswer) {
+  for (const char* body : {"", "<html>default backend", R"({"error":"no route"})"})
+    for (const int status : {404, 405, 409, 410}) {
+      http.script({{status, {}, body}});
+      EXPECT_EQ(failure_of_kill(), ErrorCode::unavailable) << status << body;
+    }
+}
+
 TEST_F(StatesOfSandgate, AnotherStateIsNoAnswer) {
   for (const char* state : {"running", "creating", "resuming", "odd"}) {
     answer({state});
