@@ -17,11 +17,14 @@ constexpr size_t kMaxFields = 1000;
 constexpr long kCurlReadBuffer = 512 << 10;  // CURL_MAX_READ_SIZE
 constexpr long kCurlUploadBuffer = 1 << 20;
 
-Error failure_of(CURLcode code, bool address_refused, const std::string& peer) {
+Error failure_of(CURLcode code, bool address_refused, bool sent, const std::string& peer) {
   if (address_refused)
     return Error(ErrorCode::unavailable, peer + "'s address is not a public one");
   if (code == CURLE_OPERATION_TIMEDOUT)
     return Error(ErrorCode::timeout, peer + " did not answer in time");
+  // What the library says of it is about its own repeats.
+  if (sent)
+    return Error(ErrorCode::unavailable, peer + " broke the connection off before it had answered");
   return Error(ErrorCode::unavailable, peer + " could not be reached: " + curl_easy_strerror(code));
 }
 
@@ -238,7 +241,7 @@ void CurlTransfer::finish(CURLcode code) {
   std::lock_guard lock(mutex_);
   done_ = true;
   if (code != CURLE_OK && !failure_)
-    failure_ = std::make_exception_ptr(failure_of(code, address_refused_, call_.peer));
+    failure_ = std::make_exception_ptr(failure_of(code, address_refused_, sent_, call_.peer));
   notify(readable_);
   notify(room_);
 }
