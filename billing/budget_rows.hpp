@@ -54,9 +54,9 @@ struct SetAside {
 };
 
 // Fast path of a create: inserts the reservation in one statement when every budget that applies is
-// in its currency and current window and has the money. Covered for `covers` and ending after
-// `lives` from now (`clock`'s or the database's). False: that is not so, or no budget applies, and
-// nothing was done. Empty: the tenant has no budgets.
+// in its currency and current window and has the money, and what runs is covered. Covered for
+// `covers` and ending after `lives` from now (`clock`'s or the database's). False: that is not so,
+// or no budget applies, and nothing was done. Empty: the tenant has no budgets.
 std::optional<bool> reserve_at_once(pqxx::work& tx, const Reservation& reservation,
                                     std::chrono::microseconds covers, std::chrono::seconds lives,
                                     const Clock* clock);

@@ -117,6 +117,8 @@ bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
     const auto done = reserve_at_once(tx, reservation, covers, planned.ttl, clock_);
     if (!done || *done) return done.has_value();
   }
+  // What runs comes first, where money was freed or added that it will need.
+  extend_tenant(tx, planned.tenant.value);
   auto [at, budgets] = hold_budgets(tx, planned.tenant.value, clock_);
   keep_those_for(budgets, planned.subject);
   if (budgets.empty()) return false;

@@ -11,7 +11,14 @@ using test::dec;
 using namespace std::chrono_literals;
 using test::run;
 
-class BudgetRoundsTest : public test::BudgetFixture {};
+class BudgetRoundsTest : public test::BudgetFixture {
+ protected:
+  // `which`: a condition on reservations, or "".
+  void end_all(const std::string& which) {
+    for (const std::string& id : rows("SELECT sandbox FROM reservation " + which))
+      end(SandboxId{id});
+  }
+};
 
 TEST_F(BudgetRoundsTest, CountingALongPastKeepsNobodyFromBooking) {
   for (int i = 0; i < 8; ++i) {
@@ -34,6 +41,28 @@ TEST_F(BudgetRoundsTest, CountingALongPastKeepsNobodyFromBooking) {
   EXPECT_NO_THROW(open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0}));
   putting.join();
   EXPECT_EQ(budget().spent, dec("0.8"));
+}
+
+TEST_F(BudgetRoundsTest, MoneyThatIsAddedOrFreedIsForWhatRunsFirst) {
+  for (const bool added : {false, true}) {
+    put(R"({"amount":"3","currency":"USD","window":"total"})");
+    for (int i = 0; i < 5; ++i) start();
+    put(R"({"amount":"1","currency":"USD","window":"total"})");
+    EXPECT_EQ(budget().reserved, dec("1"));
+    if (added)
+      run(store.add_credits(tenant, {dec("2"), "USD"}, "more"));
+    else
+      end_all("WHERE held > 0");
+    EXPECT_GE(budget().remaining(), dec("0.6")) << "before it is set aside";
+    EXPECT_TRUE(reserve(SandboxId::make()));
+    EXPECT_TRUE(run(budgets.extend(*database)).empty());
+    // One may be covered for over five minutes, and not to its end.
+    EXPECT_LE(budget().remaining(), dec("0.2"));
+    end_all("");
+    EXPECT_FALSE(reserve(SandboxId::make())) << "the control: nothing runs that needs it";
+    run(database->run([&](pqxx::work& tx) { tx.exec("DELETE FROM reservation"); }));
+    run(store.remove(tenant, "main"));
+  }
 }
 
 TEST_F(BudgetRoundsTest, SetsMoreAsideAtThePriceOfThatMoment) {
