@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +29,13 @@ struct Delivery {
   std::string stopped;  // why the rest has to be sent again; empty: all settled
   std::optional<std::chrono::seconds> retry_after;
 };
+
+// Whether an answer that is no success says nothing about the events, but about the credentials,
+// the moment or the receiver: they have to be sent again. Any other refuses them for good.
+inline bool is_for_now(int status) {
+  constexpr std::array kForNow{401, 403, 408, 409, 425, 429};
+  return status < 400 || status >= 500 || std::ranges::find(kForNow, status) != kForNow.end();
+}
 
 // One receiver. A crash may repeat events; receivers have to deduplicate them by id.
 class Exporter {

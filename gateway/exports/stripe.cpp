@@ -66,11 +66,7 @@ Verdict verdict_of(const HttpReply& reply) {
   // An earlier try was accepted.
   if (code == "duplicate_meter_event") return {};
   const std::string reason = std::to_string(reply.status) + " " + code + " " + message;
-  // A redirect comes from an intermediary and says nothing about the event.
-  const bool passing = reply.status < 400 || reply.status == 401 || reply.status == 403 ||
-                       reply.status == 408 || reply.status == 409 || reply.status == 429 ||
-                       reply.status >= 500;
-  Verdict verdict{passing ? Verdict::later : Verdict::refused, reason, {}};
+  Verdict verdict{is_for_now(reply.status) ? Verdict::later : Verdict::refused, reason, {}};
   if (const auto wait = retry_after_of(reply.headers))
     verdict.retry_after = std::chrono::ceil<std::chrono::seconds>(*wait);
   return verdict;

@@ -1,6 +1,7 @@
 #include "gateway/exports/webhook.hpp"
 
 #include "gateway/core/crypto.hpp"
+#include "providers/rest_api.hpp"
 
 namespace sandgate {
 namespace {
@@ -26,10 +27,10 @@ class WebhookExporter : public Exporter {
     }
     const std::string reason = "the receiver answered " + std::to_string(reply->status);
     const bool good = reply->status >= 200 && reply->status < 300;
-    const bool passing = (!good && reply->status < 400) || reply->status == 408 ||
-                         reply->status == 425 || reply->status == 429 || reply->status >= 500;
-    if (passing) {
+    if (!good && is_for_now(reply->status)) {
       delivery.stopped = reason;
+      if (const auto wait = retry_after_of(reply->headers))
+        delivery.retry_after = std::chrono::ceil<std::chrono::seconds>(*wait);
       co_return delivery;
     }
     delivery.settled = events.size();

@@ -244,6 +244,21 @@ TEST_F(ExportsTest, SignedBatchesReachAWebhook) {
   EXPECT_EQ(row().dead_letters, 0);
 }
 
+TEST_F(ExportsTest, AWebhookWhoseCredentialsAreRefusedForNowMissesNothing) {
+  put({{"url", receiver.url() + "/hook"}, {"allow_private", true}}, "webhook",
+      {{"secret", Secret("whsec-0123456789abcdef")}});
+  use(100s);
+  for (const int status : {401, 403, 409}) {
+    receiver.fault({{"status", status}, {"times", 1}});
+    run(runner.run_once());
+    EXPECT_NE(row().error.find(std::to_string(status)), std::string::npos);
+    run(database->run([](pqxx::work& tx) { tx.exec("UPDATE export SET next_try_at = now()"); }));
+  }
+  drain();
+  EXPECT_EQ(row().dead_letters, 0);
+  EXPECT_FALSE(receiver.state()["hooks"].empty());
+}
+
 TEST_F(ExportsTest, APrivateReceiverTakesTheOperatorsLeave) {
   put({{"url", receiver.url() + "/hook"}}, "webhook",
       {{"secret", Secret("whsec-0123456789abcdef")}});
