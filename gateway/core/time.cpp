@@ -87,4 +87,11 @@ std::optional<Time> from_rfc3339(std::string_view text) {
   return time < kEarliest ? std::nullopt : std::optional(time);
 }
 
+Time UptimeClock::now() const {
+  timespec up{};
+  clock_gettime(CLOCK_BOOTTIME, &up);
+  return Time(std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::seconds(up.tv_sec) + std::chrono::nanoseconds(up.tv_nsec)));
+}
+
 }  // namespace sandgate

@@ -33,4 +33,11 @@ class SystemClock : public Clock {
   }
 };
 
+// The time since the machine started, asleep or not, as a Time after the epoch. The same for all
+// processes; steps of the system clock do not affect it.
+class UptimeClock : public Clock {
+ public:
+  Time now() const override;
+};
+
 }  // namespace sandgate

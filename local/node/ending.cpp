@@ -127,7 +127,7 @@ void Supervisor::on_exit(const std::string& id) {
 
 // Each sandbox is ended once only: when a killed one dies later, the watcher reports its exit.
 void Supervisor::end_expired() {
-  for (const std::string& id : table_.take_expired(clock_.now() - settings_.ttl_grace)) {
+  for (const std::string& id : table_.take_expired(uptime_.now() - settings_.ttl_grace)) {
     log::warn("sandbox outlived its ttl", {{"sandbox", id}});
     on_exit(id);
   }

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -35,7 +37,16 @@ RecordState state_from(const std::string& text) {
 }
 
 [[noreturn]] void fail() {
-  throw Error(ErrorCode::unavailable, "the node cannot keep its journal");
+  throw Error(ErrorCode::unavailable,
+              std::string("the node cannot keep its journal: ") + std::strerror(errno));
+}
+
+// Entries of earlier releases have the time of the system clock.
+Time expiry_of(const Json& json) {
+  if (json.contains("expires_at_uptime"))
+    return from_micros(json["expires_at_uptime"].get<int64_t>());
+  const Time expires_at = from_micros(json.at("expires_at").get<int64_t>());
+  return UptimeClock().now() + (expires_at - SystemClock().now());
 }
 
 JournalRecord read_entry(const std::filesystem::path& directory) {
@@ -78,7 +89,7 @@ Json to_json(const JournalRecord& record) {
           {"network", egress::network_json(record.network)},
           {"way_out", record.way_out},
           {"created_at", to_micros(record.created_at)},
-          {"expires_at", to_micros(record.expires_at)}};
+          {"expires_at_uptime", to_micros(record.expires_at)}};
 }
 
 JournalRecord sandbox_record_from(const Json& json) {
@@ -100,7 +111,7 @@ JournalRecord sandbox_record_from(const Json& json) {
   record.network = egress::network_from(json.at("network"));
   record.way_out = json.value("way_out", false);
   record.created_at = from_micros(json.at("created_at").get<int64_t>());
-  record.expires_at = from_micros(json.at("expires_at").get<int64_t>());
+  record.expires_at = expiry_of(json);
   return record;
 }
 

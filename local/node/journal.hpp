@@ -25,7 +25,8 @@ struct JournalRecord {
   Resources resources;
   NetworkPolicy network;
   bool way_out = false;  // stays attached to the egress process even if `network` allows nothing
-  Time created_at, expires_at;
+  Time created_at;
+  Time expires_at;  // of the UptimeClock
 };
 
 Json to_json(const JournalRecord& record);

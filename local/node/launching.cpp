@@ -84,7 +84,7 @@ JournalRecord Supervisor::belonging_to(const SandboxOrder& order, JournalRecord 
   record.network = order.network;
   record.way_out = wants_way_out(order);
   record.created_at = clock_.now();
-  record.expires_at = record.created_at + order.ttl;
+  record.expires_at = uptime_.now() + order.ttl;
   return record;
 }
 

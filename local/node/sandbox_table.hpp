@@ -69,7 +69,7 @@ class SandboxTable {
   std::optional<JournalRecord> find(const std::string& id) const;
   std::vector<JournalRecord> list() const;
   std::vector<LivePtr> seats() const;
-  // Returns the running sandboxes that expired before `limit`, each once only.
+  // Returns the running sandboxes that expired before `limit`, of the UptimeClock, each once only.
   std::vector<std::string> take_expired(Time limit);
 
   using Change = std::function<void(JournalRecord&)>;

@@ -93,7 +93,7 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
 void Supervisor::extend(const std::string& id, std::chrono::seconds ttl) {
   LivePtr live = table_.existing(id);
   if (ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
-  const Time expires_at = clock_.now() + ttl;
+  const Time expires_at = uptime_.now() + ttl;
   table_.note(*live, [&](JournalRecord& record) { record.expires_at = expires_at; });
 }
 

@@ -159,6 +159,7 @@ class Supervisor {
   const DiskSpace space_;
   std::atomic<bool> scarce_{false};  // space_.scarce() at the watcher's last tick
   SystemClock clock_;
+  UptimeClock uptime_;
   ImageStore images_;
   DiskStore disks_;
   SnapshotStore snapshots_;

@@ -68,6 +68,15 @@ TEST_F(SandboxTableTest, TheExpiredAreTakenOnceOnly) {
   EXPECT_TRUE(table_.take_expired(from_micros(11)).empty());
 }
 
+TEST(JournalRecord, AnEntryOfAnEarlierReleaseKeepsItsTimeToLive) {
+  Json entry = to_json(JournalRecord{.id = "one"});
+  entry.erase("expires_at_uptime");
+  entry["expires_at"] = to_micros(SystemClock().now() + std::chrono::seconds(100));
+  const auto left = sandbox_record_from(entry).expires_at - UptimeClock().now();
+  EXPECT_GT(left, std::chrono::seconds(90));
+  EXPECT_LT(left, std::chrono::seconds(110));
+}
+
 TEST_F(SandboxTableTest, AChangeIsInTheJournalOrNowhere) {
   const LivePtr live = entered("one");
   const auto pause = [&] {
