@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct ChildSpec {
   // Whether the child reloads on SIGHUP. It starts with SIGHUP blocked, so that an early signal
   // stays pending, and must receive it by sigwait.
   bool reloads = false;
+  std::function<void()> before_start;  // called before each start, if set; must not throw
 };
 
 struct StartedChild {

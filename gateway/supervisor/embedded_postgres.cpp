@@ -2,8 +2,10 @@
 
 #include <signal.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/log.hpp"
@@ -12,6 +14,9 @@ namespace sandgate {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kOrphansPatience{2};
+constexpr std::chrono::milliseconds kOrphansPause{10};
 
 // The directory of the newest initdb in the places of Debian, Red Hat and source builds.
 std::string programs() {
@@ -82,6 +87,24 @@ void stop_leftover(const Config& config, const std::string& bin, const SystemAcc
       "");
 }
 
+// Kills what a killed server left behind and waits until it is gone. A process amid recovery may
+// notice a minute later that its server died, and until then no other can start in its place.
+void end_orphans(const fs::path& data) {
+  const auto limit = std::chrono::steady_clock::now() + kOrphansPatience;
+  std::error_code gone;
+  for (bool any = true; any && std::chrono::steady_clock::now() < limit;) {
+    any = false;
+    for (const auto& entry : fs::directory_iterator("/proc", gone)) {
+      // A server's processes work in its data directory.
+      if (fs::read_symlink(entry.path() / "cwd", gone) != data ||
+          fs::read_symlink(entry.path() / "exe", gone).filename() != "postgres")
+        continue;
+      any = kill(std::atoi(entry.path().filename().c_str()), SIGKILL) == 0 || any;
+    }
+    if (any) std::this_thread::sleep_for(kOrphansPause);
+  }
+}
+
 }  // namespace
 
 ChildSpec prepare_embedded_postgres(const Config& config, const SystemAccount& account) {
@@ -101,6 +124,7 @@ ChildSpec prepare_embedded_postgres(const Config& config, const SystemAccount& a
               account);
   // SIGINT requests a fast shutdown: open transactions are rolled back and no data is lost.
   spec.stop_signal = SIGINT;
+  spec.before_start = [data = fs::canonical(config.postgres_data())] { end_orphans(data); };
   return spec;
 }
 

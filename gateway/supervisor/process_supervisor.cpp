@@ -46,6 +46,7 @@ void ProcessSupervisor::put_off(Child& child, int failures) {
 void ProcessSupervisor::start_due() {
   for (Child& child : children_) {
     if (child.pid != 0 || steady_clock::now() < child.start_again_at) continue;
+    if (child.spec.before_start) child.spec.before_start();
     StartedChild started;
     try {
       started = start(child.spec);

@@ -3,6 +3,7 @@
 Run as root."""
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -77,6 +78,20 @@ def test_a_gateway_whose_database_takes_no_writes_is_not_ready():
         assert client.call("GET", "/v1/sandboxes").status == 200, "what only reads goes on"
         read_only("off")
         wait_until(lambda: ready() == (True, True), 5, "it comes back")
+
+
+def test_what_a_killed_database_left_keeps_no_other_from_starting():
+    """A process of it that does not notice for long that its server died, as one amid recovery may not."""
+    with Server() as server:
+        _, client = server.tenant("reader")
+        dead = server.pids("postgres")[0]
+        left = int(subprocess.run(["pgrep", "-P", str(dead), "-f", "checkpointer"], check=True, capture_output=True,
+                                  text=True).stdout)
+        os.kill(left, signal.SIGSTOP)
+        os.kill(dead, signal.SIGKILL)
+        wait_until(lambda: server.pids("postgres") not in ([], [dead]), 10, "another is started")
+        wait_until(lambda: client.call("GET", "/v1/sandboxes").status == 200, 10, "it answers")
+        assert not os.path.exists(f"/proc/{left}"), "what was left is gone"
 
 
 if __name__ == "__main__":
