@@ -1,6 +1,7 @@
 #include "gateway/api/usage.hpp"
 
 #include "billing/currency.hpp"
+#include "billing/known_tenant.hpp"
 #include "billing/usage_export.hpp"
 #include "gateway/api/span.hpp"
 #include "gateway/api/tenant_scope.hpp"
@@ -73,6 +74,14 @@ UsageExport export_from(const http::Request& request) {
   return wanted;
 }
 
+// Only an operator can name a tenant that does not exist.
+Task<void> check_named_tenant(Database& database, std::optional<TenantId> named,
+                              const http::Caller& caller) {
+  if (!named || caller.tenant) co_return;
+  auto check = [named](pqxx::work& tx) { check_tenant(tx, *named); };
+  co_await database.run(std::move(check));
+}
+
 Task<std::vector<UsageRow>> rows_after(Database& database, UsageExport wanted,
                                        std::optional<UsageRow> last) {
   auto work = [wanted, last](pqxx::work& tx) {
@@ -111,6 +120,7 @@ void UsageHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> UsageHandlers::read(http::Request& request) {
   const UsageQuery query = query_from(request);
+  co_await check_named_tenant(database_, query.tenant, request.caller);
   const UsageReport report = co_await reader_.read(query);
   co_return http::Response::json(200, to_json(report, query.group_by));
 }
@@ -119,6 +129,7 @@ Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   const auto format = usage_format_from(request.query.find("format").value_or("csv"));
   if (!format) throw Error::invalid("?format", "must be one of: csv, json, focus");
   const UsageExport wanted = export_from(request);
+  co_await check_named_tenant(database_, wanted.tenant, request.caller);
   const auto place = reader_.place_of(wanted.tenant);
   // Exported events are final and have ids, so all usage must be booked before.
   co_await reader_.refresh(wanted.tenant);
