@@ -149,6 +149,9 @@ std::string to_html(const Invoice& invoice) {
   for (const InvoiceCredit& note : invoice.credit_notes)
     html += "<p>Taken back " + money(note.amount, invoice) + ", " + to_rfc3339(note.created_at) +
             ", " + note.id + ": " + escaped(note.reason) + "</p>\n";
+  if (invoice.issued_at)
+    html += "<p><strong>Due " + money(invoice.due(), invoice) + " " + escaped(invoice.currency) +
+            "</strong></p>\n";
   return html + "</body></html>\n";
 }
 

@@ -59,6 +59,7 @@ TEST_F(CreditNoteTest, TakesBackAndLeavesTheInvoiceAsItWas) {
   EXPECT_EQ(after["credit_notes"][0]["reason"], "it was down");
   EXPECT_EQ(after["due"], "7.50");
   EXPECT_NE(to_html(credited).find("Taken back 2.50"), std::string::npos);
+  EXPECT_NE(to_html(credited).find("Due 7.50 USD"), std::string::npos);
   after.erase("credit_notes");
   after["due"] = before["due"];
   EXPECT_EQ(after, before);
