@@ -11,6 +11,7 @@ constexpr int kAttempts = 8;
 constexpr std::chrono::milliseconds kReconnectPause{200};
 constexpr int kSilentShare = 10;
 constexpr const char* kNoLock = "55P03";
+constexpr const char* kNoResources = "53";
 // The server cancels a statement slightly later than its caller gives up.
 constexpr std::chrono::milliseconds kStatementSlack{500};
 
@@ -18,8 +19,8 @@ int64_t steady_ns() { return std::chrono::steady_clock::now().time_since_epoch()
 
 constexpr std::chrono::seconds kTryAgain{1};  // as during start-up: most outages are short
 
-Error unavailable() {
-  Error error(ErrorCode::unavailable, "the database does not answer");
+Error unavailable(const char* what = "the database does not answer") {
+  Error error(ErrorCode::unavailable, what);
   error.retry_after = kTryAgain;
   return error;
 }
@@ -34,7 +35,7 @@ std::unique_ptr<pqxx::connection>& connection_of_this_thread() {
 // cancelled; 53: out of connections, memory or disk; 58: disk failure; 08: connection failure;
 // 25006: read-only, as a standby is; 55P03: lock not obtained in time.
 bool is_away(const std::string& state) {
-  for (const char* start : {"57", "53", "58", "08", "25006", kNoLock})
+  for (const char* start : {"57", kNoResources, "58", "08", "25006", kNoLock})
     if (state.starts_with(start)) return true;
   return false;
 }
@@ -45,6 +46,8 @@ bool is_away(const std::string& state) {
     log::warn("the database cannot do this now", {{"reason", failure.what()}, {"sqlstate", state}});
     // Reconnecting may reach another server. A held lock is held for every connection.
     if (state != kNoLock) connection_of_this_thread().reset();
+    if (state.starts_with(kNoResources))
+      throw unavailable("the database is out of disk space, memory or connections");
     throw unavailable();
   }
   log::error("database query failed", {{"reason", failure.what()}, {"sqlstate", state}});
