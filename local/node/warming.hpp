@@ -15,8 +15,8 @@ namespace sandgate {
 // and ends surplus ones within a second.
 class Warming {
  public:
-  // Seats that are made at once at most: making one is mostly work of the kernel, and as much of
-  // it excludes other such work.
+  // Seats that are made at once at most: that is mostly work of the kernel, much of it under locks
+  // that the whole machine shares.
   static constexpr size_t kMakers = 4;
   struct Work {
     std::function<std::string(const SeatClass&)> make;  // returns the seat's id; throws on failure
