@@ -47,10 +47,11 @@ class NamedRoutes {
 };
 
 // Throws Error(invalid), naming the resource by `whose` ("a budget"), unless the name has 1 to 63
-// characters of a-z, 0-9, '-', '_' and '.', since names are part of URLs.
+// characters of a-z, 0-9, '-', '_' and '.', and is not "." or "..", since names are part of URLs.
 inline void check_name(std::string_view name, const std::string& whose) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
-  if (name.empty() || name.size() > 63 || name.find_first_not_of(kAllowed) != name.npos)
+  const bool is_step = name == "." || name == "..";
+  if (name.empty() || name.size() > 63 || name.find_first_not_of(kAllowed) != name.npos || is_step)
     throw Error::invalid("", whose + "'s name has 1 to 63 characters of a-z, 0-9, '-', '_', '.'");
 }
 

@@ -151,6 +151,10 @@ void bury(pqxx::work& tx, const std::string& name, const ExportEvent& event,
       name, event.row.id, to_rfc3339(event.row.interval_start), event.sequence, reason);
 }
 
+void count_sent(pqxx::work& tx, const std::string& name, size_t count) {
+  tx.exec_params("UPDATE export SET sent = sent + $2 WHERE name = $1", name, count);
+}
+
 void unbury(pqxx::work& tx, const std::string& name, const ExportEvent& event) {
   tx.exec_params("DELETE FROM export_dead_letter WHERE export = $1 AND event = $2", name,
                  event.row.id);

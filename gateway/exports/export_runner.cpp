@@ -102,6 +102,7 @@ Task<size_t> ExportRunner::send_again(ExportRow row) {
   const Delivery delivery = co_await deliver(row, events);
   auto writing = [name = row.name, events, delivery](pqxx::work& tx) {
     for (size_t i = 0; i < delivery.settled; ++i) export_rows::unbury(tx, name, events[i]);
+    export_rows::count_sent(tx, name, delivery.accepted);
     bury_refused(tx, name, events, delivery);
   };
   co_await database_.run(std::move(writing));

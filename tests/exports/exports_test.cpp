@@ -200,6 +200,7 @@ TEST_F(ExportsTest, WhatIsRefusedForGoodIsADeadLetterThatCanBeRetried) {
   ASSERT_EQ(left.size(), 1u);
   EXPECT_EQ(left[0].reason, "older than 35 days");
   EXPECT_EQ(receiver.state()["taken"].size(), 1u);
+  EXPECT_EQ(row().sent, 1) << "what was retried counts as sent";
 }
 
 TEST_F(ExportsTest, OthersTenantsAndMetersArePassedOver) {
