@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <thread>
 
 #include "gateway/core/settle.hpp"
@@ -114,6 +115,9 @@ TEST_F(NodeClientTest, AFullBacklogIsWaitedFor) {
     std::this_thread::sleep_for(100ms);
     for (size_t i = 1; i < crowd.size(); ++i) Fd(::accept(listener.get(), nullptr, nullptr));
     const Fd ours(::accept(listener.get(), nullptr, nullptr));
+    // Whoever writes to an end that is closed learns of that before it reads.
+    std::array<char, 256> request;
+    EXPECT_GT(::read(ours.get(), request.data(), request.size()), 0);
     const std::string reply = Json{{"id", 1}, {"result", 7}}.dump();
     const auto size = static_cast<uint32_t>(reply.size());
     const std::string message(reinterpret_cast<const char*>(&size), sizeof size);
