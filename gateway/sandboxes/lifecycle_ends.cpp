@@ -46,8 +46,8 @@ Task<EndResult> Lifecycle::end_again(SandboxId id) {
   const auto seen = parts_.cache.last_seen(id);
   if (!seen) co_return EndResult::stopping;
   EndIntention again{seen->record.tenant, id, parts_.clock.now(), "killed", {}, {}, {}};
-  auto killing = kill_while_away(seen->record, std::move(again));
-  co_return co_await std::move(killing);
+  auto work = [this, seen, again] { return kill_while_away(seen->record, again); };
+  co_return co_await uncancelled(std::move(work));
 }
 
 Task<EndResult> Lifecycle::end_untold(TenantId tenant, SandboxId id) {
