@@ -94,12 +94,13 @@ void end_orphans(const fs::path& data) {
   std::error_code gone;
   for (bool any = true; any && std::chrono::steady_clock::now() < limit;) {
     any = false;
-    for (const auto& entry : fs::directory_iterator("/proc", gone)) {
+    for (fs::directory_iterator entry("/proc", gone), end; entry != end; entry.increment(gone)) {
       // A server's processes work in its data directory.
-      if (fs::read_symlink(entry.path() / "cwd", gone) != data ||
-          fs::read_symlink(entry.path() / "exe", gone).filename() != "postgres")
+      const fs::path process = entry->path();
+      if (fs::read_symlink(process / "cwd", gone) != data ||
+          fs::read_symlink(process / "exe", gone).filename() != "postgres")
         continue;
-      any = kill(std::atoi(entry.path().filename().c_str()), SIGKILL) == 0 || any;
+      any = kill(std::atoi(process.filename().c_str()), SIGKILL) == 0 || any;
     }
     if (any) std::this_thread::sleep_for(kOrphansPause);
   }
