@@ -37,7 +37,8 @@ RecordState state_from(const std::string& text) {
 }
 
 [[noreturn]] void fail() {
-  throw Error(ErrorCode::unavailable,
+  const bool full = errno == ENOSPC || errno == EDQUOT;
+  throw Error(full ? ErrorCode::no_capacity : ErrorCode::unavailable,
               std::string("the node cannot keep its journal: ") + std::strerror(errno));
 }
 

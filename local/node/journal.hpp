@@ -38,10 +38,11 @@ class Journal {
  public:
   explicit Journal(std::string directory);
 
-  // Replaces the entry atomically. Throws Error(unavailable) when writing fails.
+  // Replaces the entry atomically. Throws Error when writing fails: no_capacity when the disk is
+  // full, else unavailable.
   void write(const JournalRecord& record) const;
   // Renames the directory of a seat to that of its owner's sandbox, `record`. A crash in between
-  // leaves an entry that read_all() returns as the seat's. Throws Error(unavailable).
+  // leaves an entry that read_all() returns as the seat's. Throws as write() does.
   void hand_over(const std::string& seat, const JournalRecord& record) const;
   void remove(const std::string& id) const;  // removes the sandbox's directory with its content
   // Returns the entries of all directories. A missing or broken entry yields a record with only its

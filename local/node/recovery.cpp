@@ -90,32 +90,40 @@ void Supervisor::sweep_strays() {
   }
 }
 
-// Starts a trial sandbox with an empty image: first with a disk image, then with a disk in memory.
-// The first kind that works is used.
-void Supervisor::try_out() {
-  std::string empty = settings_.data_dir + "/empty";
-  std::filesystem::create_directories(empty);
+// Starts and ends one sandbox with an empty image; returns the step that failed.
+std::optional<StepError> Supervisor::try_disk(DiskKind disk, const std::string& empty_image) {
+  capabilities_.disk = disk;
   SandboxOrder order;
   order.id = kTrialId;
-  for (DiskKind disk : {DiskKind::loop, DiskKind::memory}) {
-    capabilities_.disk = disk;
-    OpenImage image;
-    image.root = check_fd(open(empty.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open image");
-    const LivePtr live = reserve(order, image.info, Owner::known);
-    std::optional<StepError> failure;
-    {
-      std::lock_guard busy(live->busy);
-      try {
-        journal_.write(live->record);
-        start(*live, order, image, Owner::known);
-      } catch (const StepError& error) {
-        failure = error;
-      }
-      halt(live);
+  OpenImage image;
+  image.root = check_fd(open(empty_image.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open image");
+  const LivePtr live = reserve(order, image.info, Owner::known);
+  std::optional<StepError> failure;
+  {
+    std::lock_guard busy(live->busy);
+    try {
+      journal_.write(live->record);
+      start(*live, order, image, Owner::known);
+    } catch (const StepError& error) {
+      failure = error;
+    } catch (const Error& error) {
+      if (error.code != ErrorCode::no_capacity) throw;
+      failure = StepError(error.what(), ENOSPC);
     }
-    // Not in the background: the next trial has the same id, and after the last one this object may
-    // be destroyed before the background work runs.
-    remove_traces(live);
+    halt(live);
+  }
+  // Not in the background: the next trial has the same id, and after the last one this object may
+  // be destroyed before the background work runs.
+  remove_traces(live);
+  return failure;
+}
+
+// The first kind of disk that works is used.
+void Supervisor::try_out() {
+  const std::string empty = settings_.data_dir + "/empty";
+  std::filesystem::create_directories(empty);
+  for (DiskKind disk : {DiskKind::loop, DiskKind::memory}) {
+    const auto failure = try_disk(disk, empty);
     if (!failure) return;
     const bool full = failure->number == ENOSPC || space_.below_floor();
     log::warn("trial sandbox failed",

@@ -13,6 +13,7 @@
 #include "local/namespaces/disk.hpp"
 #include "local/namespaces/launcher.hpp"
 #include "local/namespaces/seccomp_policy.hpp"
+#include "local/namespaces/step_error.hpp"
 #include "local/node/disk_space.hpp"
 #include "local/node/egress_host.hpp"
 #include "local/node/ends.hpp"
@@ -118,6 +119,7 @@ class Supervisor {
   // Sandboxes that an earlier supervisor left (recovery.cpp).
   void recover();
   void try_out();
+  std::optional<StepError> try_disk(DiskKind disk, const std::string& empty_image);
   LivePtr adopt(const JournalRecord& record);  // null: it no longer runs
   void sweep(const JournalRecord& record);
   void sweep_strays();

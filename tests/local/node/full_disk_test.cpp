@@ -1,6 +1,10 @@
+#include <sys/mount.h>
+
 #include <filesystem>
+#include <fstream>
 #include <random>
 
+#include "local/namespaces/step_error.hpp"
 #include "local/node/disk_space.hpp"
 #include "tests/local/frozen_disk.hpp"
 #include "tests/local/image/oci_builder.hpp"
@@ -92,6 +96,43 @@ TEST_F(FullDiskTest, BelowTheFloorNothingIsBegun) {
   disk_->give_back();
   EXPECT_EQ(code_of(node().provider().create(node().spec())), std::nullopt);
   EXPECT_EQ(code_of(node().provider().snapshot(id, "sn2", Keeps::disk, true)), std::nullopt);
+}
+
+// A node whose journal is on a small file system in memory.
+class FullJournalTest : public NodeTest {
+ protected:
+  void SetUp() override {
+    NodeTest::SetUp();
+    if (IsSkipped()) return;
+    node().stop();
+    check(mount("none", node().run_dir().c_str(), "tmpfs", 0, "size=1m,mode=711"), "mount");
+    mounted_ = true;
+    node().start();
+  }
+  void TearDown() override {
+    if (!mounted_) return;
+    node().stop();
+    check(umount2(node().run_dir().c_str(), MNT_DETACH), "unmount");
+  }
+  std::string filler() { return node().run_dir() + "/filler"; }
+
+  bool mounted_ = false;
+};
+
+TEST_F(FullJournalTest, TheNodeStartsAndEndsSandboxes) {
+  const std::string id = node().create(), ended = node().create();
+  {
+    std::ofstream file(filler());
+    while (file << 'x' && file.flush()) {
+    }
+  }
+  node().kill();
+  node().start();
+  EXPECT_EQ(node().shell(id, "echo on").out, "on\n");
+  EXPECT_EQ(code_of(node().provider().create(node().spec())), ErrorCode::no_capacity);
+  EXPECT_EQ(code_of(node().provider().kill(ended)), std::nullopt);
+  std::filesystem::remove(filler());
+  EXPECT_EQ(code_of(node().provider().create(node().spec())), std::nullopt);
 }
 
 }  // namespace
