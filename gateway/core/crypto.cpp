@@ -24,6 +24,12 @@ using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_f
 
 CipherContext cipher_context() { return {EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free}; }
 
+// Looked up once: SHA256() searches OpenSSL's providers on every call.
+const EVP_MD* sha256() {
+  static const EVP_MD* const digest = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return digest;
+}
+
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -72,7 +78,8 @@ std::optional<std::string> from_hex(std::string_view text) {
 
 std::string sha256_hex(std::string_view bytes) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
-  SHA256(bytes_of(bytes), bytes.size(), bytes_of(digest));
+  if (EVP_Digest(bytes.data(), bytes.size(), bytes_of(digest), nullptr, sha256(), nullptr) != 1)
+    throw Error(ErrorCode::internal, "OpenSSL offers no SHA-256");
   return to_hex(digest);
 }
 

@@ -8,9 +8,9 @@
 namespace sandgate::compat::e2b {
 
 std::optional<BoxAddress> address_by_host(const http::Request& request, std::string_view domain) {
-  if (!ports::is_for_port(request, domain)) return std::nullopt;
+  if (ports::label_below(request, domain).empty()) return std::nullopt;
   const auto address = ports::port_address(request, domain);
-  if (!address || !address->prefix.empty()) return std::nullopt;
+  if (!address) return std::nullopt;
   return BoxAddress{address->sandbox, address->port};
 }
 
