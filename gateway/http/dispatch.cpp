@@ -300,7 +300,7 @@ Task<Response> Dispatcher::run_once(Request& request, const Route& route, Idempo
   }
   if (refusal) refusal = co_await told_of(request, std::move(*refusal));
   if (refusal) response = problem(*refusal, request.id);
-  if (failure || !is_text(response) || !is_final(response.status)) {
+  if (failure || !is_text(response) || !may_be_replayed(response.status)) {
     start.claim->release();
     if (failure) std::rethrow_exception(failure);
     co_return response;

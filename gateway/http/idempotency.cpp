@@ -1,5 +1,8 @@
 #include "gateway/http/idempotency.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "gateway/core/crypto.hpp"
 #include "gateway/http/token.hpp"
 
@@ -34,8 +37,9 @@ std::optional<IdempotentCall> idempotent_call(const Request& request) {
   };
 }
 
-bool is_final(int status) {
-  return status < 500 && status != 401 && status != 402 && status != 403 && status != 429;
+bool may_be_replayed(int status) {
+  constexpr int kPass[] = {401, 402, 403, 409, 429};
+  return status < 500 && std::ranges::find(kPass, status) == std::end(kPass);
 }
 
 }  // namespace sandgate::http

@@ -53,7 +53,8 @@ class IdempotencyStore {
 std::optional<IdempotentCall> idempotent_call(const Request& request);
 // Throws Error(invalid) for a malformed Idempotency-Key. Call before reading the body.
 void check_idempotency_key(const Request& request);
-// Whether a retry could not get a better answer, so that this one may be stored.
-bool is_final(int status);
+// Whether a retry would get no other answer, so that this one may be stored. What a conflict is
+// with may end by itself.
+bool may_be_replayed(int status);
 
 }  // namespace sandgate::http

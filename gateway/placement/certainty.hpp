@@ -10,9 +10,9 @@ inline bool is_certain(const Error& error) {
          error.code != ErrorCode::internal;
 }
 
-// Whether the failure is certain and a retry would not help. A conflict passes: it is with work
-// that is under way, such as a copy of the disk.
-inline bool is_final(const Error& error) {
+// Whether the failure is certain and a retry would not help. A conflict ends by itself: it is with
+// work that is under way, such as a copy of the disk.
+inline bool is_hopeless(const Error& error) {
   return is_certain(error) && error.code != ErrorCode::conflict &&
          error.code != ErrorCode::rate_limited && error.code != ErrorCode::quota_exceeded &&
          error.code != ErrorCode::no_capacity;

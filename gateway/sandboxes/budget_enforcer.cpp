@@ -51,7 +51,7 @@ Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
   log::warn("a sandbox was not paused when its budget ended",
             {{"sandbox", halt.sandbox.value}, {"reason", error->what()}});
   // A pause that may still succeed is retried while there is money; then the limit prevails.
-  if (is_final(*error)) co_return false;
+  if (is_hopeless(*error)) co_return false;
   if (!money_ends) co_return true;
   if (error->code != ErrorCode::conflict) co_return false;
   const auto now = co_await lifecycle_.get(halt.tenant, halt.sandbox);

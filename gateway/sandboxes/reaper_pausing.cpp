@@ -106,7 +106,7 @@ Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   const auto grace = error && error->code == ErrorCode::conflict ? kCopyGrace : kPauseGrace;
   const bool over = now->state == SandboxState::pausing && now->on_expiry == EndAction::pause &&
                     now->expires_at + grace < parts_.clock.now();
-  if (!error || !(is_final(*error) || over)) co_return;
+  if (!error || !(is_hopeless(*error) || over)) co_return;
   log::warn("a sandbox was not paused or resumed",
             {{"sandbox", id.value}, {"reason", error->what()}});
   if (or_end || over) co_await lifecycle_.kill(tenant, id);

@@ -28,6 +28,7 @@ Task<Response> create(Request& request) {
   if (request.query.flag("slow")) co_await sleep_for(std::chrono::milliseconds(300));
   if (request.query.flag("endless")) co_await sleep_for(std::chrono::seconds(60));
   if (request.query.flag("invalid")) throw Error(ErrorCode::invalid, "no");
+  if (request.query.flag("busy")) throw Error(ErrorCode::conflict, "not now");
   if (request.query.flag("unavailable")) throw Error(ErrorCode::unavailable, "later");
   if (request.query.flag("outage")) TestDatabase::stop_cluster();
   if (request.query.flag("large")) co_return Response::json(201, std::string(100'000, 'a'));
@@ -152,6 +153,9 @@ TEST_F(Idempotency, KeepsRefusalsButNotOutages) {
   EXPECT_EQ(client.ask(ask("u", "{}", "?unavailable=true")).status, 503);
   EXPECT_EQ(client.ask(ask("u", "{}", "?unavailable=true")).status, 503);
   EXPECT_EQ(runs, 3);
+  EXPECT_EQ(client.ask(ask("b", "{}", "?busy=true")).status, 409);
+  EXPECT_EQ(client.ask(ask("b", "{}", "?busy=true")).status, 409);
+  EXPECT_EQ(runs, 5) << "a conflict may have ended";
 }
 
 // The client would take what it is told for the answer that it hears again.
