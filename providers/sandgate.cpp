@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kDescriptorAge{30'000}, kFirstRetry{250}, kLastRetry{8'000};
 constexpr const char* kNotReached = "that gateway could not be asked yet what it offers";
-constexpr const char* kAllSandboxes = "/v1/sandboxes?limit=100";
+constexpr const char* kAllSandboxes = "/v1/sandboxes?limit=100&ended=false";
 
 RestTarget target_of(const SandgateSettings& settings) {
   return {.provider = "sandgate",

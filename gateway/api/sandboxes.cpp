@@ -46,6 +46,7 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
     if (!state) throw Error::invalid("?state", "is not a state of a sandbox");
     filter.states = {*state};
   }
+  if (query.find("ended")) filter.ended = query.flag("ended");
   if (const auto profile = query.find("profile"); profile && !profile->empty())
     std::tie(filter.profile, filter.profile_version) = profile_and_version(*profile);
   filter.deployment = query.find("deployment").value_or("");

@@ -85,7 +85,12 @@ Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr depl
   auto listing = deployment->backend->list();
   auto outcome = co_await attempt_within(kPatience, std::move(listing));
   auto* listed = std::get_if<std::vector<BackendSandbox>>(&outcome);
-  if (!listed) co_return std::nullopt;
+  if (!listed) {
+    log::warn(
+        "a backend's sandboxes cannot be listed",
+        {{"deployment", deployment->key().text()}, {"reason", std::get<Error>(outcome).what()}});
+    co_return std::nullopt;
+  }
   Result result;
   result.lost = co_await fail_lost(deployment, *listed, *expected);
   result.orphans_killed = co_await kill_orphans(deployment, std::move(*listed));

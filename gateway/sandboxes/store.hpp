@@ -9,9 +9,9 @@
 #include "billing/meter.hpp"
 #include "gateway/sandboxes/record.hpp"
 
-// SQL statements on existing rows of sandboxes, decisions and attempts; inserts are in births.hpp.
-// Each function is one round trip in the caller's transaction. A transition takes place only from
-// the states it names; an empty result means that another writer was first.
+// SQL statements on existing rows of sandboxes, decisions and attempts; inserts are in
+// insert_sandbox.hpp. Each function is one round trip in the caller's transaction. A transition
+// takes place only from the states it names; an empty result means that another writer was first.
 namespace sandgate::sandbox_rows {
 
 struct Stop {
@@ -65,6 +65,7 @@ std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id);
 struct Filter {
   TenantId tenant;
   std::vector<SandboxState> states;  // empty: any
+  std::optional<bool> ended;  // empty: either
   std::string profile, deployment;  // empty: any
   std::optional<int64_t> profile_version;
   std::map<std::string, std::string> metadata;  // all have to match

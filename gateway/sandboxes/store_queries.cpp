@@ -155,6 +155,7 @@ std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter) {
   for (const SandboxState state : filter.states)
     states += (states.empty() ? "" : ", ") + tx.quote(std::string(to_string(state)));
   if (!states.empty()) sql += " AND state IN (" + states + ")";
+  if (filter.ended) sql += std::string(" AND ended_at IS ") + (*filter.ended ? "NOT NULL" : "NULL");
   if (!filter.profile.empty()) sql += " AND profile = " + tx.quote(filter.profile);
   if (filter.profile_version)
     sql += " AND profile_version = " + std::to_string(*filter.profile_version);
