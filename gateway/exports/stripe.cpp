@@ -133,15 +133,15 @@ class StripeExporter : public Exporter {
             : telescoped(event);
     const auto seconds =
         std::chrono::floor<std::chrono::seconds>(event.row.interval_start).time_since_epoch();
-    // Stable across retries, and without meaning to others.
+    // Stable across retries, and without meaning to others. Not an Idempotency-Key: Stripe keeps a
+    // failure under one, too, and repeats it for a day.
     const std::string identifier = sha256_hex(parts_.name + "/" + event.row.id);
     HttpCall call{.method = "POST",
                   .url = parts_.settings.value("url", kStripeUrl) + "/v1/billing/meter_events",
                   .allow_private = parts_.settings.value("allow_private", false),
                   .peer = "the receiver"};
     call.headers = {{"Authorization", "Bearer " + parts_.secrets.at("api_key").reveal()},
-                    {"Content-Type", "application/x-www-form-urlencoded"},
-                    {"Idempotency-Key", identifier}};
+                    {"Content-Type", "application/x-www-form-urlencoded"}};
     call.body = form_field("event_name", meter) + "&" +
                 form_field("payload[stripe_customer_id]", customer) + "&" +
                 form_field("payload[value]", value) + "&" + form_field("identifier", identifier) +

@@ -7,7 +7,8 @@ namespace sandgate {
 // Sandgate-Signature: t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">.
 //   settings: url, allow_private
 //   secrets:  secret
-// A 2xx accepts the batch; redirects, 408, 425, 429 and 5xx cause a retry; other answers refuse it.
+// A 2xx accepts the batch; a redirect and what is_for_now() names cause a retry; other answers
+// refuse it.
 ExportKind webhook_export_kind();
 
 }  // namespace sandgate
