@@ -12,7 +12,7 @@ namespace sandgate::shell {
 namespace {
 
 // Exit statuses of the lines below.
-enum Status { done = 0, no_such = 44, wrong_kind = 45, in_the_way = 46 };
+enum Status { done = 0, no_such = 44, wrong_kind = 45, in_the_way = 46, stays = 47 };
 
 // Terminates a path and a link's target in the output. Paths never contain "//".
 constexpr std::string_view kEnd = "\n//\n";
@@ -53,6 +53,8 @@ Error error_of_end(int status) {
       return Error::invalid("/path", "is of another kind");
     case in_the_way:
       return Error(ErrorCode::conflict, "something is in the way");
+    case stays:
+      return Error(ErrorCode::forbidden, "the root and the home stay");
     default:
       return Error(ErrorCode::invalid, "the sandbox refused the change");
   }
@@ -127,8 +129,9 @@ std::string move_line(const std::string& from, const std::string& to) {
 std::string remove_line(const std::string& path, bool recursive) {
   const std::string directory = recursive ? "rm -rf \"$p\"" : "rmdir \"$p\" || exit 46";
   return wrapped("p=" + rooted(path) +
-                 "; there \"$p\"; if [ -d \"$p\" ] && [ ! -L \"$p\" ]; then " + directory +
-                 "; else rm -f \"$p\"; fi");
+                 "; there \"$p\"; if [ -d \"$p\" ] && [ ! -L \"$p\" ]; then "
+                 "[ \"$p\" -ef / ] || [ \"$p\" -ef \"$HOME\" ] && exit 47; " +
+                 directory + "; else rm -f \"$p\"; fi");
 }
 
 std::string publish_line(const std::string& uploaded, const std::string& path, uint32_t mode) {

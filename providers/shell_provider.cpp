@@ -99,7 +99,13 @@ Task<FileEntry> ShellProvider::write_file(std::string id, std::string path, uint
                                           ByteSource& bytes) {
   shell::ShellFiles here = files(id);
   const std::string place = co_await here.place_for(path);
-  co_await upload(id, place, bytes);
+  auto uploading = upload(id, place, bytes);
+  const auto uploaded = co_await attempt(std::move(uploading));
+  if (const auto* failure = std::get_if<Error>(&uploaded)) {
+    auto removing = here.remove(place, false);
+    co_await attempt(std::move(removing));
+    throw *failure;
+  }
   co_return co_await here.publish(place, path, mode);
 }
 

@@ -81,6 +81,14 @@ TEST_F(ShellFilesTest, MistakesHaveTheirCodes) {
   EXPECT_EQ(code(publish_line("file", "d", 0644)), ErrorCode::invalid);
 }
 
+TEST_F(ShellFilesTest, TheRootAndTheHomeStay) {
+  ran(make_directory_line("d"));
+  for (const std::string home : {"", "~", "~/", "d/.."})
+    EXPECT_EQ(code(remove_line(home, true)), ErrorCode::forbidden) << home;
+  EXPECT_EQ(code(remove_line("/", false)), ErrorCode::forbidden);
+  EXPECT_EQ(code(remove_line("d", true)), std::nullopt);
+}
+
 TEST_F(ShellFilesTest, OutputThatIsNoneOfOursIsRefused) {
   for (const std::string text : {"", "%%%", "aGk=", "=0", "x=0", "81a4 5 1\n/a=0"})
     EXPECT_THROW(read_entries(text), Error) << text;
