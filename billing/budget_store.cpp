@@ -87,7 +87,10 @@ void take_back(pqxx::work& tx, std::vector<Budget>& budgets, const Budget& tight
   std::sort(reservations.begin(), reservations.end(),
             [](const auto& a, const auto& b) { return a.covered_until > b.covered_until; });
   for (Reservation& reservation : reservations) {
-    const Decimal part = std::min(reservation.held, std::max(excess, Decimal()));
+    // What time costs nothing holds is for its creation, which ending it would not save.
+    if (reservation.charge_per_hour.is_zero()) continue;
+    const Decimal part = std::min(reservation.held, excess);
+    if (part.is_zero()) break;
     excess -= part;
     reservation.held -= part;
     reservation.covered_until -= lasts(part, reservation.charge_per_hour);

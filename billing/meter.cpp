@@ -13,7 +13,7 @@ constexpr size_t kSandboxesPerTransaction = 500;
 constexpr size_t kPiecesPerTransaction = 32;
 constexpr std::chrono::seconds kFlushPatience{30};
 constexpr int kSettleTries = 3;
-constexpr size_t kMostLooked = 20'000;  // sandboxes whose unbooked usage is computed
+constexpr size_t kMostLooked = 100'000;  // sandboxes whose unbooked usage is computed
 
 // What one transaction of a flush booked.
 struct Batch {
@@ -195,7 +195,12 @@ Meter::Measured measured_of(const SandboxMetrics& metrics, Time received_at) {
 std::vector<UsageEvent> Meter::unbooked(pqxx::work& tx, const std::optional<TenantId>& tenant) {
   const auto held = look(tx);
   std::vector<UsageEvent> all;
-  for (MeteredLife& life : read_open(tx, tenant, kMostLooked))
+  auto lives = read_open(tx, tenant, kMostLooked + 1);
+  if (lives.size() > kMostLooked)
+    throw Error(ErrorCode::too_large,
+                "too many sandboxes run to add up what is not booked yet: "
+                "ask for the usage of one tenant");
+  for (MeteredLife& life : lives)
     for (UsageEvent& event : book(life, held.now, *held.prices, kPiecesPerTransaction))
       all.push_back(std::move(event));
   for (MeteredRow& row : read_unbooked_ends(tx, tenant ? tenant->value : "", kMostLooked))
