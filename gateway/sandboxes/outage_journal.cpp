@@ -108,11 +108,19 @@ void OutageJournal::note_kept(const EndIntention& intention) {
   ++ended.kept;
 }
 
+void OutageJournal::note_not_kept(const SandboxId& sandbox) {
+  const std::lock_guard lock(mutex_);
+  const auto ended = ended_.find(sandbox.value);
+  if (ended == ended_.end()) return;
+  if (ended->second.kept > 0) --ended->second.kept;
+  if (ended->second.kept == 0 && ended->second.written == 0) ended_.erase(ended);
+}
+
 void OutageJournal::note_written(const SandboxId& sandbox) {
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
-  Ended& just_written = ended_.at(sandbox.value);
-  --just_written.kept;
+  Ended& just_written = ended_[sandbox.value];
+  if (just_written.kept > 0) --just_written.kept;
   ++just_written.written;
   written_.push_back({now, sandbox.value});
   for (; now - written_.front().at > kRowsInFlight; written_.pop_front()) {
@@ -146,8 +154,13 @@ SandboxState OutageJournal::state_of(const SandboxRecord& record) const {
 }
 
 Task<void> OutageJournal::remember(EndIntention intention) {
-  co_await journal_.append(payload_of(intention));
-  note_kept(intention);
+  note_kept(intention);  // before a replay can write it
+  try {
+    co_await journal_.append(payload_of(intention));
+  } catch (...) {
+    note_not_kept(intention.sandbox);
+    throw;
+  }
   log::warn("an end is kept on disk until the database is back",
             {{"sandbox", intention.sandbox.value}, {"reason", intention.reason}});
 }

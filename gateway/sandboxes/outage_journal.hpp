@@ -56,6 +56,7 @@ class OutageJournal {
  private:
   Task<size_t> replay_alone(Lifecycle& lifecycle);
   void note_kept(const EndIntention& intention);
+  void note_not_kept(const SandboxId& sandbox);
   void note_written(const SandboxId& sandbox);
 
   // Longer than any statement may run.

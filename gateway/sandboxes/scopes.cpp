@@ -43,7 +43,8 @@ std::string scope_key_of(const CreateOrder& order) {
 void claim_scope(pqxx::work& tx, const TenantId& tenant, const std::string& key) {
   if (key.empty()) return;
   // A separate statement sees the rows committed before the lock was granted.
-  run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended('scope/' || $1, 0))", key);
+  run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended('scope/' || $1, 0))",
+               tenant.value + "/" + key);
   if (in_scope(tx, tenant, key))
     throw Error(ErrorCode::conflict, "a sandbox of this scope has just been made");
 }
