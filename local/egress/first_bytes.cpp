@@ -2,6 +2,8 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
+
 #include "local/egress/http_head.hpp"
 
 namespace sandgate::egress {
@@ -26,25 +28,37 @@ std::string peeked(Socket& socket) {
   return bytes;
 }
 
-// Waits for more than `have` bytes and returns all bytes in the socket; no more than `have` when
-// the client has closed.
-Task<std::string> peek_beyond(Socket& socket, size_t have) {
-  wake_at(socket, have + 1);
+// Waits for `wanted` bytes and returns all bytes in the socket; fewer when the client has closed.
+Task<std::string> peek_up_to(Socket& socket, size_t wanted) {
+  wake_at(socket, wanted);
   auto waiting = readable(socket);
   co_await std::move(waiting);
   wake_at(socket, 1);
   co_return peeked(socket);
 }
 
+// The end of the TLS record in which `bytes` break off, so that a client that sends it byte by byte
+// is not looked at for each.
+size_t end_of_record(std::string_view bytes) {
+  constexpr size_t kHeader = 5;  // type, version, and the length in two bytes
+  size_t end = 0;
+  while (end + kHeader <= bytes.size())
+    end += kHeader +
+           (static_cast<uint8_t>(bytes[end + 3]) << 8 | static_cast<uint8_t>(bytes[end + 4]));
+  return std::clamp(end, bytes.size() + 1, std::max(kMaxPeek, bytes.size() + 1));
+}
+
 }  // namespace
 
 Task<HelloResult> peek_hello(Socket& client) {
   HelloResult result;
-  for (size_t have = 0; result.state == HelloState::incomplete;) {
-    auto peeking = peek_beyond(client, have);
+  size_t have = 0;
+  for (size_t wanted = 1; result.state == HelloState::incomplete;) {
+    auto peeking = peek_up_to(client, wanted);
     const std::string bytes = co_await std::move(peeking);
     if (bytes.size() <= have) break;
     have = bytes.size();
+    wanted = end_of_record(bytes);
     result = parse_client_hello(bytes);
   }
   co_return result;
@@ -59,7 +73,7 @@ Task<FirstWords> peek_first_words(Socket& client, Socket& upstream) {
     if (const auto http = looks_like_http(bytes))
       co_return *http ? FirstWords::http : FirstWords::other;
     const size_t have = bytes.size();
-    auto peeking = peek_beyond(client, have);
+    auto peeking = peek_up_to(client, have + 1);
     bytes = co_await std::move(peeking);
     if (bytes.size() <= have) break;
   }

@@ -159,7 +159,11 @@ Task<Received> read_head(Stream& from) {
     const size_t got = co_await std::move(reading);
     if (got == 0) break;
     received.rest.append(buffer.data(), got);
-    received.result = parse_request_head(received.rest);
+    // Byte by byte, a client would have its whole head read anew each time.
+    const bool ends_line =
+        std::find(buffer.data(), buffer.data() + got, '\n') != buffer.data() + got;
+    if (ends_line || received.rest.size() > kMaxHeadBytes)
+      received.result = parse_request_head(received.rest);
   }
   if (received.result.state == HeadState::complete) received.rest.erase(0, received.result.bytes);
   co_return received;
