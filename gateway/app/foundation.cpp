@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "gateway/app/background.hpp"
+#include "gateway/core/files.hpp"
 #include "gateway/core/random.hpp"
 
 namespace sandgate {
@@ -41,9 +42,8 @@ std::string machine_name(const Config& config) {
   std::ifstream(path) >> name;
   if (name.empty()) {
     name = random_hex(8);
-    std::ofstream file(path + ".new");
-    if (!(file << name << std::endl)) throw Error(ErrorCode::unavailable, "cannot write " + path);
-    std::filesystem::rename(path + ".new", path);
+    if (!replace_file(path, name + "\n", 0644, Lasting::through_power_cuts))
+      throw Error(ErrorCode::unavailable, "cannot write " + path);
   }
   return name;
 }

@@ -1,9 +1,9 @@
 #include "gateway/app/listeners.hpp"
 
 #include <cstdio>
-#include <fstream>
 #include <thread>
 
+#include "gateway/core/files.hpp"
 #include "gateway/core/log.hpp"
 
 namespace sandgate {
@@ -12,9 +12,9 @@ namespace {
 const http::Routes kNothingEarly;
 
 void write_listen_file(const std::string& path, const std::string& address, uint16_t port) {
-  const std::string fresh = path + ".new";
-  std::ofstream(fresh) << address << ":" << port << "\n";
-  std::rename(fresh.c_str(), path.c_str());
+  const std::string text = address + ":" + std::to_string(port) + "\n";
+  if (!replace_file(path, text, 0644, Lasting::until_reboot))
+    throw Error(ErrorCode::unavailable, "cannot write " + path);
 }
 
 ports::PortGate::Settings gate_settings(const Config& config) {

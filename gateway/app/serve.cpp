@@ -10,6 +10,7 @@
 
 #include "gateway/app/start_checks.hpp"
 #include "gateway/config/reload.hpp"
+#include "gateway/core/files.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
 #include "gateway/supervisor/embedded_postgres.hpp"
@@ -48,7 +49,8 @@ void ensure_master_key(const Config& config, const SystemAccount& owner) {
   const bool written =
       file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
       (geteuid() != 0 || fchown(file, owner.uid, owner.gid) == 0) && fsync(file) == 0 &&
-      close(file) == 0 && rename(fresh.c_str(), path.c_str()) == 0;
+      close(file) == 0 && rename(fresh.c_str(), path.c_str()) == 0 &&
+      sync_directory(std::filesystem::path(path).parent_path());
   if (!written) throw Error(ErrorCode::unavailable, "cannot write " + path);
 }
 

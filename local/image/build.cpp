@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
-#include <sstream>
 
+#include "gateway/core/files.hpp"
 #include "local/image/directories.hpp"
 #include "local/image/program.hpp"
 
@@ -22,13 +22,6 @@ constexpr const char* kPackages =
     "bash,coreutils,findutils,grep,sed,gawk,tar,gzip,procps,less,python3,python3-pip,"
     "python3-venv,nodejs,git,curl,ca-certificates";
 
-std::string read_text(const fs::path& path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 // Replaces an existing file or symlink instead of writing through it.
 void put_file(const fs::path& path, const std::string& text) {
   fs::remove(path);
@@ -37,7 +30,7 @@ void put_file(const fs::path& path, const std::string& text) {
 }
 
 std::string own_text(const fs::path& path) {
-  return fs::is_regular_file(fs::symlink_status(path)) ? read_text(path) : "";
+  return fs::is_regular_file(fs::symlink_status(path)) ? read_text_file(path).value_or("") : "";
 }
 
 bool names_account(const std::string& text, const std::string& name) {

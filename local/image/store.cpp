@@ -6,9 +6,8 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "gateway/core/files.hpp"
 #include "gateway/core/random.hpp"
 
 namespace sandgate {
@@ -21,24 +20,10 @@ constexpr std::string_view kDraft = ".draft";
 // The directory name of a tree with digest "sha256:…".
 std::string tree_name(const std::string& digest) { return digest.substr(digest.find(':') + 1); }
 
-// Replaces a file atomically.
-void write_file(const std::string& path, const std::string& text) {
-  const std::string draft = path + std::string(kDraft);
-  const Fd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  const bool whole =
-      file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (!whole || fsync(file.get()) != 0 || ::rename(draft.c_str(), path.c_str()) != 0) {
-    unlink(draft.c_str());
-    throw Error(ErrorCode::no_capacity, path + " cannot be written: is the disk full?");
-  }
-}
-
-// Reads an image's description; empty when it is broken.
-std::optional<ImageInfo> described(std::ifstream& in) {
-  std::ostringstream text;
-  text << in.rdbuf();
+// Parses an image's description; empty when it is broken.
+std::optional<ImageInfo> described(const std::string& text) {
   try {
-    return image_info_from(parse_json(text.str()));
+    return image_info_from(parse_json(text));
   } catch (const std::exception&) {
     return std::nullopt;
   }
@@ -93,9 +78,9 @@ ImageStore::ImageStore(std::string directory) : directory_(std::move(directory))
 
 ImageInfo ImageStore::read(const std::string& name) const {
   if (!is_image_name(name)) throw Error::not_found("image", name);
-  std::ifstream in(directory_ + "/names/" + name);
-  if (!in) throw Error::not_found("image", name);
-  if (auto info = described(in)) return *std::move(info);
+  const auto text = read_text_file(directory_ + "/names/" + name);
+  if (!text) throw Error::not_found("image", name);
+  if (auto info = described(*text)) return *std::move(info);
   throw Error(ErrorCode::not_found,
               "image '" + name + "' has a broken description: remove it, and make it again");
 }
@@ -114,8 +99,8 @@ std::vector<std::string> ImageStore::names() const {
 std::vector<ImageInfo> ImageStore::list() const {
   std::vector<ImageInfo> images;
   for (const std::string& name : names()) {
-    std::ifstream in(directory_ + "/names/" + name);
-    if (auto info = described(in)) images.push_back(*std::move(info));
+    const auto text = read_text_file(directory_ + "/names/" + name);
+    if (auto info = described(text.value_or(""))) images.push_back(*std::move(info));
   }
   return images;
 }
@@ -123,8 +108,8 @@ std::vector<ImageInfo> ImageStore::list() const {
 std::vector<std::string> ImageStore::broken() const {
   std::vector<std::string> broken;
   for (const std::string& name : names()) {
-    std::ifstream in(directory_ + "/names/" + name);
-    if (in && !described(in)) broken.push_back(name);
+    const auto text = read_text_file(directory_ + "/names/" + name);
+    if (text && !described(*text)) broken.push_back(name);
   }
   return broken;
 }
@@ -164,9 +149,14 @@ ImageInfo ImageStore::add(ImageInfo info, const std::string& tree) {
   if (is_there) {
     fs::remove_all(tree);
   } else {
+    // A power cut must not leave a tree under its digest that has not its content.
+    if (syncfs(lease.get()) != 0)
+      throw Error(ErrorCode::no_capacity, tree + " cannot be written: is the disk full?");
     fs::rename(tree, place);
   }
-  write_file(directory_ + "/names/" + info.name, to_json(info).dump(2));
+  const std::string description = directory_ + "/names/" + info.name;
+  if (!replace_file(description, to_json(info).dump(2), 0644, Lasting::through_power_cuts))
+    throw Error(ErrorCode::no_capacity, description + " cannot be written: is the disk full?");
   return info;
 }
 

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <thread>
 
+#include "gateway/core/files.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
 
@@ -87,13 +88,6 @@ bool remove_cgroup(const std::string& directory) {
 
 }  // namespace
 
-std::string read_cgroup_file(const char* path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
                                              const std::string& cgroups) {
   std::vector<CgroupMount> mounts;
@@ -118,6 +112,11 @@ std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
     }
   }
   return mounts;
+}
+
+std::vector<CgroupMount> own_cgroup_mounts() {
+  return parse_cgroup_mounts(read_text_file("/proc/self/mountinfo").value_or(""),
+                             read_text_file("/proc/self/cgroup").value_or(""));
 }
 
 OwnedCgroupTree open_cgroup_tree(const std::string& name, const DiskSpeed& speed) {
@@ -158,10 +157,7 @@ void write_cgroup_file(const std::string& directory, const char* file, const std
 }
 
 std::string read_cgroup_file(const std::string& directory, const char* file) {
-  std::ifstream in(directory + "/" + file);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
+  return read_text_file(directory + "/" + file).value_or("");
 }
 
 int64_t read_cgroup_number(const std::string& directory, const char* file) {

@@ -76,11 +76,10 @@ struct CgroupMount {
   std::string own_directory;  // the caller's group
   std::string top_directory;  // the topmost visible group
 };
-// Returns the whole text of a small kernel file; empty when it cannot be read.
-std::string read_cgroup_file(const char* path);
 // Parses the texts of /proc/self/mountinfo and /proc/self/cgroup.
 std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
                                              const std::string& cgroups);
+std::vector<CgroupMount> own_cgroup_mounts();  // from the calling process's files
 
 // Whether `file`, which limits a group's swap, is writable, or the machine has no swap.
 bool swap_is_limited(const std::string& file, const char* swaps = "/proc/swaps");

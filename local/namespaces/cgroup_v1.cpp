@@ -197,8 +197,7 @@ bool reads_can_be_limited(const std::string& blkio, const DiskSpeed& speed) {
 }  // namespace
 
 std::unique_ptr<CgroupTree> open_cgroup_v1(const std::string& name, const DiskSpeed& speed) {
-  std::vector<CgroupMount> mounts = parse_cgroup_mounts(read_cgroup_file("/proc/self/mountinfo"),
-                                                        read_cgroup_file("/proc/self/cgroup"));
+  std::vector<CgroupMount> mounts = own_cgroup_mounts();
   V1Directories parents{parent_for(mounts, "cpu", name),
                         parent_for(mounts, "cpuacct", name),
                         parent_for(mounts, "memory", name),

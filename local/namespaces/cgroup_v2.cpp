@@ -165,8 +165,7 @@ bool disk_can_be_limited(const std::string& parent, const DiskSpeed& speed) {
 }  // namespace
 
 std::unique_ptr<CgroupTree> open_cgroup_v2(const std::string& name, const DiskSpeed& speed) {
-  std::vector<CgroupMount> mounts = parse_cgroup_mounts(read_cgroup_file("/proc/self/mountinfo"),
-                                                        read_cgroup_file("/proc/self/cgroup"));
+  std::vector<CgroupMount> mounts = own_cgroup_mounts();
   for (const CgroupMount& mount : mounts) {
     if (!mount.v2) continue;
     for (const std::string& own : {above_leaf(mount.own_directory, name), mount.top_directory}) {

@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <sstream>
 
+#include "gateway/core/files.hpp"
 #include "local/fd_passing.hpp"
 #include "local/namespaces/handover.hpp"
 #include "local/namespaces/nursery.hpp"
@@ -202,10 +202,7 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
 }
 
 uint64_t process_start_time(pid_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  std::ostringstream text;
-  text << in.rdbuf();
-  std::string line = text.str();
+  const std::string line = read_text_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
   size_t name_end = line.rfind(')');  // the name may contain any text
   if (name_end == std::string::npos) return 0;
   std::istringstream fields(line.substr(name_end + 1));

@@ -7,9 +7,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "gateway/core/files.hpp"
 #include "local/egress/control_channel.hpp"
 #include "local/fd.hpp"
 #include "local/node/settings.hpp"
@@ -53,11 +52,9 @@ Time expiry_of(const Json& json) {
 JournalRecord read_entry(const std::filesystem::path& directory) {
   JournalRecord record;
   record.id = directory.filename().string();
-  std::ifstream in(directory.string() + kEntry);
-  std::ostringstream text;
-  text << in.rdbuf();
+  const std::string text = read_text_file(directory.string() + kEntry).value_or("");
   try {
-    JournalRecord read = sandbox_record_from(parse_json(text.str()));
+    JournalRecord read = sandbox_record_from(parse_json(text));
     if (read.id == record.id) return read;
     // A hand_over() that did not finish: the owner was never told, so it is still a seat.
     read.id = record.id;
@@ -132,15 +129,10 @@ void Journal::hand_over(const std::string& seat, const JournalRecord& record) co
 }
 
 void Journal::write_to(const std::string& directory, const JournalRecord& record) const {
-  std::string draft = directory + kEntry + ".draft";
   if (mkdir(directory.c_str(), 0711) != 0 && errno != EEXIST) fail();
   chmod(directory.c_str(), 0711);
-  std::string text = to_json(record).dump();
-  Fd file(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+  if (!replace_file(directory + kEntry, to_json(record).dump(), 0600, Lasting::until_reboot))
     fail();
-  }
-  if (rename(draft.c_str(), (directory + kEntry).c_str()) != 0) fail();
 }
 
 void Journal::remove(const std::string& id) const {

@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 #include "gateway/core/error.hpp"
+#include "gateway/core/files.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/log.hpp"
 #include "local/namespaces/step_error.hpp"
@@ -40,10 +39,8 @@ Json to_json(const Claim& claim) {
 }
 
 std::optional<Claim> read_claim(const fs::path& file) {
-  std::ifstream in(file);
-  std::ostringstream text;
-  text << in.rdbuf();
-  const Json json = Json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
+  const Json json =
+      Json::parse(read_text_file(file).value_or(""), nullptr, /*allow_exceptions=*/false);
   try {
     Claim claim{file,
                 json.at("name").get<std::string>(),

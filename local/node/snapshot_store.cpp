@@ -5,9 +5,8 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "gateway/core/files.hpp"
 #include "local/namespaces/disk_copy.hpp"
 #include "local/namespaces/step_error.hpp"
 
@@ -17,25 +16,16 @@ namespace {
 constexpr const char* kImage = ".img";
 constexpr const char* kDocument = ".json";
 
-void write_document(const std::string& path, const StoredSnapshot& snapshot, bool lasting) {
-  const std::string draft = path + ".draft", text = to_json(snapshot).dump();
-  Fd file = check_fd(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600),
-                     "write snapshot");
-  if (check(write(file.get(), text.data(), text.size()), "write snapshot") !=
-      static_cast<ssize_t>(text.size())) {
-    throw StepError("write snapshot", ENOSPC);
-  }
-  if (lasting) check(fsync(file.get()), "keep snapshot");
-  check(rename(draft.c_str(), path.c_str()), "keep snapshot");
+void write_document(const std::string& path, const StoredSnapshot& snapshot, Lasting lasting) {
+  if (!replace_file(path, to_json(snapshot).dump(), 0600, lasting))
+    throw StepError("keep snapshot", errno);
 }
 
 std::optional<StoredSnapshot> read_document(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) return std::nullopt;
-  std::ostringstream text;
-  text << in.rdbuf();
+  const auto text = read_text_file(path);
+  if (!text) return std::nullopt;
   try {
-    return stored_snapshot_from(parse_json(text.str()));
+    return stored_snapshot_from(parse_json(*text));
   } catch (const std::exception&) {
     return std::nullopt;
   }
@@ -103,11 +93,9 @@ StoredSnapshot SnapshotStore::add(StoredSnapshot snapshot, int disk, bool lastin
     check(fchmod(image.get(), 0400), "seal snapshot");
     check(fstat(image.get(), &status), "look at snapshot");
     snapshot.size_bytes = status.st_blocks * 512;
-    write_document(document_path(snapshot.id), snapshot, lasting);
-    if (lasting) {
-      Fd directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-      check(fsync(directory.get()), "keep snapshot");
-    }
+    // Also makes the names in the directory last.
+    write_document(document_path(snapshot.id), snapshot,
+                   lasting ? Lasting::through_power_cuts : Lasting::until_reboot);
   } catch (...) {
     remove(snapshot.id);
     throw;

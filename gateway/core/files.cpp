@@ -1,0 +1,62 @@
+#include "gateway/core/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace sandgate {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  int get() const { return number_; }
+
+ private:
+  const int number_;
+};
+
+bool write_draft(const std::string& draft, const std::string& text, mode_t mode, Lasting lasting) {
+  const Descriptor file(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+  if (file.get() < 0) return false;
+  errno = ENOSPC;  // what a short write means
+  return write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+         (lasting == Lasting::until_reboot || fsync(file.get()) == 0);
+}
+
+}  // namespace
+
+std::optional<std::string> read_text_file(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) return std::nullopt;
+  std::ostringstream text;
+  text << in.rdbuf();
+  return std::move(text).str();
+}
+
+bool replace_file(const std::string& path, const std::string& text, mode_t mode, Lasting lasting) {
+  const std::string draft = path + ".draft";
+  if (write_draft(draft, text, mode, lasting) && rename(draft.c_str(), path.c_str()) == 0)
+    return lasting == Lasting::until_reboot ||
+           sync_directory(std::filesystem::path(path).parent_path());
+  const int number = errno;
+  unlink(draft.c_str());
+  errno = number;
+  return false;
+}
+
+bool sync_directory(const std::string& path) {
+  const Descriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return directory.get() >= 0 && fsync(directory.get()) == 0;
+}
+
+}  // namespace sandgate
