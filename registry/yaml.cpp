@@ -42,8 +42,12 @@ std::optional<T> number(std::string_view digits, int base) {
 
 // [-+]?[0-9]+, 0o…, 0x…; empty when the text is no integer of the core schema or does not fit.
 std::optional<int64_t> integer_from(std::string_view text) {
-  if (text.starts_with("0o")) return number<int64_t>(text.substr(2), 8);
-  if (text.starts_with("0x")) return number<int64_t>(text.substr(2), 16);
+  const auto unsigned_in = [&](int base) {
+    const std::string_view digits = text.substr(2);
+    return digits.starts_with('-') ? std::nullopt : number<int64_t>(digits, base);
+  };
+  if (text.starts_with("0o")) return unsigned_in(8);
+  if (text.starts_with("0x")) return unsigned_in(16);
   const std::string_view digits = text.substr(text.starts_with('+') || text.starts_with('-'));
   if (!only(digits, "0123456789")) return std::nullopt;
   return number<int64_t>(text.starts_with('+') ? digits : text, 10);

@@ -33,8 +33,11 @@ int memory_file(const std::string& text) {
   const int descriptor = memfd_create("settings", MFD_CLOEXEC);
   if (descriptor < 0 ||
       write(descriptor, text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      lseek(descriptor, 0, SEEK_SET) != 0)
-    throw Error(ErrorCode::unavailable, std::string("memfd_create: ") + std::strerror(errno));
+      lseek(descriptor, 0, SEEK_SET) != 0) {
+    const int number = errno;
+    if (descriptor >= 0) close(descriptor);
+    throw Error(ErrorCode::unavailable, std::string("memfd_create: ") + std::strerror(number));
+  }
   return descriptor;
 }
 
@@ -50,6 +53,7 @@ int memory_file(const std::string& text) {
     dup2(output, 1);
     dup2(output, 2);
   }
+  if (settings == kSettingsDescriptor) fcntl(settings, F_SETFD, 0);
   if (settings >= 0) dup2(settings, kSettingsDescriptor);
   close_range(settings >= 0 ? kSettingsDescriptor + 1 : kSettingsDescriptor, ~0U, 0);
   setsid();

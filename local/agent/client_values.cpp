@@ -6,7 +6,7 @@ namespace sandgate::agent {
 namespace {
 
 // Each byte of a 4096-byte name may have been replaced by the 3 bytes of U+FFFD.
-constexpr size_t kMaxText = 16 * 1024;
+constexpr size_t kMaxText = 64 * 1024;  // as an item of the agent
 constexpr int64_t kMaxMillis = int64_t{1} << 53;
 constexpr int64_t kMinMicros = -62'135'596'800'000'000, kMaxMicros = 253'402'300'800'000'000;
 

@@ -49,8 +49,11 @@ void FileSession::fail(const Error& error) {
 }
 
 void FileSession::item(const nlohmann::json& document) {
-  items_ += (items_.empty() ? '[' : ',') + to_text(document);
-  if (items_.size() >= kItemBytes) flush_items();
+  const std::string text = to_text(document);
+  if (text.size() + 2 > kMaxPayload)
+    throw Error(ErrorCode::too_large, "a path or link is too long to be told");
+  if (items_.size() + text.size() >= kItemBytes) flush_items();
+  items_ += (items_.empty() ? '[' : ',') + text;
 }
 
 void FileSession::flush_items() {

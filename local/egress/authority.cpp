@@ -19,6 +19,9 @@ struct Release {
 };
 using Key = std::unique_ptr<EVP_PKEY, Release<EVP_PKEY, EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<X509, Release<X509, X509_free>>;
+using Extension = std::unique_ptr<X509_EXTENSION, Release<X509_EXTENSION, X509_EXTENSION_free>>;
+using Number = std::unique_ptr<BIGNUM, Release<BIGNUM, BN_free>>;
+using Memory = std::unique_ptr<BIO, Release<BIO, BIO_free_all>>;
 
 void require(bool ok) {
   if (!ok) throw Error(ErrorCode::internal, "a certificate could not be made");
@@ -28,11 +31,8 @@ void add_extension(X509* certificate, X509* issuer, int id, const std::string& v
   X509V3_CTX context;
   X509V3_set_ctx_nodb(&context);
   X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
-  X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, &context, id, value.c_str());
-  require(extension != nullptr);
-  const bool added = X509_add_ext(certificate, extension, -1) == 1;
-  X509_EXTENSION_free(extension);
-  require(added);
+  const Extension extension(X509V3_EXT_conf_nid(nullptr, &context, id, value.c_str()));
+  require(extension && X509_add_ext(certificate, extension.get(), -1) == 1);
 }
 
 // An unsigned certificate with a random serial number, valid from yesterday for one year.
@@ -41,9 +41,8 @@ Certificate blank(EVP_PKEY* key, const std::string& name) {
   std::array<uint8_t, 16> serial{};
   random_fill(serial);
   serial[0] &= 0x7f;
-  BIGNUM* number = BN_bin2bn(serial.data(), static_cast<int>(serial.size()), nullptr);
-  require(number && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate.get())));
-  BN_free(number);
+  const Number number(BN_bin2bn(serial.data(), static_cast<int>(serial.size()), nullptr));
+  require(number && BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate.get())));
   X509_set_version(certificate.get(), 2);
   X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -kDay);
   X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 365 * kDay);
@@ -55,13 +54,11 @@ Certificate blank(EVP_PKEY* key, const std::string& name) {
 }
 
 std::string pem_of(X509* certificate) {
-  BIO* memory = BIO_new(BIO_s_mem());
-  require(PEM_write_bio_X509(memory, certificate) == 1);
+  const Memory memory(BIO_new(BIO_s_mem()));
+  require(memory && PEM_write_bio_X509(memory.get(), certificate) == 1);
   char* data = nullptr;
-  const long size = BIO_get_mem_data(memory, &data);
-  std::string text(data, static_cast<size_t>(size));
-  BIO_free(memory);
-  return text;
+  const long size = BIO_get_mem_data(memory.get(), &data);
+  return {data, static_cast<size_t>(size)};
 }
 
 }  // namespace

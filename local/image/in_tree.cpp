@@ -54,7 +54,10 @@ void enter_tree(const std::string& tree) {
   } catch (const std::exception& failure) {
     text = failure.what();
   }
-  text.resize(std::min(text.size(), kMaxAnswer));
+  if (text.size() > kMaxAnswer) {
+    code = 1;
+    text = "its settings are too large";
+  }
   size_t written = 0;
   while (written < text.size()) {
     const ssize_t some = write(answer, text.data() + written, text.size() - written);

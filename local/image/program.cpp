@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "gateway/core/error.hpp"
 #include "local/fd.hpp"
 
@@ -74,15 +76,24 @@ bool read_all(int from, std::chrono::steady_clock::time_point until, Lines& line
   for (;;) {
     if (stop.stop_requested()) throw Error(ErrorCode::unavailable, "it was stopped");
     const auto left = duration_cast<milliseconds>(until - steady_clock::now()).count();
+    if (left <= 0) return false;
     pollfd readable{from, POLLIN, 0};
-    if (left <= 0 || poll(&readable, 1, static_cast<int>(std::min<int64_t>(left, kLookMs))) < 0)
-      return false;
+    poll(&readable, 1, static_cast<int>(std::min<int64_t>(left, kLookMs)));
     if (readable.revents == 0) continue;
     char text[4096];
     const ssize_t got = read(from, text, sizeof text);
     if (got <= 0) return true;
     lines.add({text, static_cast<size_t>(got)});
   }
+}
+
+// Reaps the program; false when it has not ended by then.
+bool has_ended(pid_t pid, std::chrono::steady_clock::time_point until, int& status) {
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
 }
 
 }  // namespace
@@ -95,19 +106,23 @@ int run_program(const std::vector<std::string>& arguments, std::chrono::seconds 
   const pid_t pid = start_program(arguments, out.get());
   out.reset();
   Lines lines(line);
+  const auto until = std::chrono::steady_clock::now() + patience;
   bool in_time = false;
+  int status = 0;
   try {
-    in_time = read_all(in.get(), std::chrono::steady_clock::now() + patience, lines, stop);
+    // A program that has closed its output may still run.
+    in_time = read_all(in.get(), until, lines, stop) && has_ended(pid, until, status);
     lines.end();
   } catch (...) {
     kill(-pid, SIGKILL);
     waitpid(pid, nullptr, 0);
     throw;
   }
-  if (!in_time) kill(-pid, SIGKILL);
-  int status = 0;
-  waitpid(pid, &status, 0);
-  if (!in_time) throw Error(ErrorCode::timeout, "it took too long");
+  if (!in_time) {
+    kill(-pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    throw Error(ErrorCode::timeout, "it took too long");
+  }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 

@@ -28,5 +28,16 @@ TEST(Program, EndsWhenToldTo) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 60s);
 }
 
+TEST(Program, IsGivenUpThoughItsOutputHasEnded) {
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    run_program({"sh", "-c", "exec >&- 2>&-; exec sleep 600"}, 1s, [](const std::string&) {}, {});
+    ADD_FAILURE() << "it still runs";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::timeout);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 60s);
+}
+
 }  // namespace
 }  // namespace sandgate::test
