@@ -32,11 +32,13 @@ void TerminalHandlers::add_routes(http::Routes& routes) {
   routes.add({.method = http::Method::get,
               .pattern = "/v1/sandboxes/{id}/processes/{pid}/attach",
               .permission = http::Permission::use_sandboxes,
-              .handler = [this](http::Request& r) { return judged(access_, r, attach(r)); }});
+              .handler = [this](http::Request& r) { return judged(access_, r, attach(r)); },
+              .starts_work = true});
   routes.add({.method = http::Method::get,
               .pattern = "/v1/sandboxes/{id}/terminal",
               .permission = http::Permission::use_sandboxes,
-              .handler = [this](http::Request& r) { return judged(access_, r, terminal(r)); }});
+              .handler = [this](http::Request& r) { return judged(access_, r, terminal(r)); },
+              .starts_work = true});
 }
 
 Task<http::Response> TerminalHandlers::attach(http::Request& request) {

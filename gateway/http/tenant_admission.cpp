@@ -44,12 +44,10 @@ bool only_looks(Permission permission) {
   }
 }
 
-// Suspension forbids requests that create or cost something. A terminal is a GET but starts a
-// shell.
+// Suspension forbids requests that create or cost something.
 bool needs_good_standing(const Route& route) {
   if (only_looks(route.permission) || route.method == Method::delete_) return false;
-  return route.method != Method::get || route.pattern.ends_with("/terminal") ||
-         route.pattern.ends_with("/attach");
+  return route.method != Method::get || route.starts_work;
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <memory>
 
-#include "gateway/sandboxes/births.hpp"
+#include "gateway/sandboxes/insert_sandbox.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/row_ahead.hpp"
 #include "registry/secret_store.hpp"
@@ -61,7 +61,7 @@ class Creation : public std::enable_shared_from_this<Creation> {
   // limits or budgets as far as is known.
   bool has_nothing_to_hold(const Decision& decision) const;
   void hold_candidates(pqxx::work& tx, const Decision& decision);  // throws if one is gone
-  sandbox_rows::Birth birth(const Decision& decision, const SandboxRecord& record) const;
+  sandbox_rows::NewRow new_row(const Decision& decision, const SandboxRecord& record) const;
   void begin_charge(pqxx::work& tx, const SandboxRecord& running, bool reserved) const;
   void check_wanted() const;  // throws once the create was given up
 

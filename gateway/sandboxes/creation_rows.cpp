@@ -1,10 +1,10 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/sandboxes/create_limits.hpp"
 #include "gateway/sandboxes/creation.hpp"
 #include "gateway/sandboxes/creation_charge.hpp"
 #include "gateway/sandboxes/given_env.hpp"
 #include "gateway/sandboxes/scopes.hpp"
-#include "gateway/sandboxes/tenant_admission.hpp"
 #include "registry/call_claim.hpp"
 #include "registry/secret_store.hpp"
 
@@ -42,7 +42,8 @@ void Creation::hold_candidates(pqxx::work& tx, const Decision& decision) {
   throw error;
 }
 
-sandbox_rows::Birth Creation::birth(const Decision& decision, const SandboxRecord& record) const {
+sandbox_rows::NewRow Creation::new_row(const Decision& decision,
+                                       const SandboxRecord& record) const {
   const std::chrono::milliseconds deadline(decision.requirements.placement.fallback.deadline_ms);
   std::optional<std::string> env;
   if (parts_.vault) env = given_env::sealed(*parts_.vault, record_.id, order_.env);
@@ -57,7 +58,7 @@ sandbox_rows::Birth Creation::birth(const Decision& decision, const SandboxRecor
 // The insert statements themselves check limits and budgets.
 bool Creation::has_nothing_to_hold(const Decision& decision) const {
   return order_.claim.empty() && stored_candidates(decision).empty() &&
-         !parts_.head_starts->is_judged(order_.tenant);
+         !parts_.head_starts->has_limits(order_.tenant);
 }
 
 bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord& record) {
@@ -65,10 +66,10 @@ bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord
                       : add_effect(tx, order_.claim, order_.copy + record_.id.value);
   hold_candidates(tx, decision);
   claim_scope(tx, order_.tenant, order_.scope_key);
-  admit(tx, order_.tenant, record_.resources);
+  check_create_limits(tx, order_.tenant, record_.resources);
   const bool reserved =
       parts_.spend.reserve(tx, record_, highest_charge(parts_, decision, record_));
-  const auto inserted = sandbox_rows::insert(tx, record, birth(decision, record));
+  const auto inserted = sandbox_rows::insert(tx, record, new_row(decision, record));
   if (!inserted) throw Error(ErrorCode::conflict, "there is a row of the sandbox already");
   record = *inserted;
   if (parts_.vault && !order_.request.profile.secrets.empty())
@@ -123,11 +124,11 @@ void Creation::begin_charge(pqxx::work& tx, const SandboxRecord& running, bool r
 
 bool Creation::write_running(pqxx::work& tx, const Decision& decision, SandboxRecord& record) {
   if (has_nothing_to_hold(decision)) {
-    if (auto free = sandbox_rows::insert_free(tx, record, birth(decision, record))) {
+    if (auto free = sandbox_rows::insert_free(tx, record, new_row(decision, record))) {
       record = std::move(*free);
       return false;
     }
-    parts_.head_starts->judged(order_.tenant);
+    parts_.head_starts->note_limits(order_.tenant);
   }
   return write_row(tx, decision, record);
 }
@@ -163,7 +164,7 @@ Task<std::optional<SandboxRecord>> Creation::write(SandboxRecord placed) {
   if (!announced_ && has_nothing_to_hold(decision_)) {
     const Time until = parts_.clock.now() + kAtOnceWithin;
     auto at_once = [self = shared_from_this(), placed, until](pqxx::nontransaction& statement) {
-      return sandbox_rows::insert_at_once(statement, placed, self->birth(self->decision_, placed),
+      return sandbox_rows::insert_at_once(statement, placed, self->new_row(self->decision_, placed),
                                           self->record_.key, until);
     };
     asked_ = true;
@@ -171,7 +172,7 @@ Task<std::optional<SandboxRecord>> Creation::write(SandboxRecord placed) {
     auto written = co_await std::move(stating);
     if (written) co_return written;
     const bool in_time = parts_.clock.now() < until;
-    if (in_time) parts_.head_starts->judged(order_.tenant);
+    if (in_time) parts_.head_starts->note_limits(order_.tenant);
   }
   auto work = [self = shared_from_this(), placed](pqxx::work& tx) {
     return self->write_placed(tx, placed);

@@ -33,15 +33,15 @@ void HeadStarts::not_written(Instant now) {
   all_rest_until_ = now + kRest;
 }
 
-void HeadStarts::judged(const TenantId& tenant, Instant now) {
+void HeadStarts::note_limits(const TenantId& tenant, Instant now) {
   std::lock_guard lock(mutex_);
-  tenants_[tenant.value].judged_until = now + kRest;
+  tenants_[tenant.value].has_limits_until = now + kRest;
 }
 
-bool HeadStarts::is_judged(const TenantId& tenant, Instant now) const {
+bool HeadStarts::has_limits(const TenantId& tenant, Instant now) const {
   std::lock_guard lock(mutex_);
   const auto found = tenants_.find(tenant.value);
-  return found != tenants_.end() && found->second.judged_until > now;
+  return found != tenants_.end() && found->second.has_limits_until > now;
 }
 
 std::shared_ptr<void> HeadStarts::hold_connection(const TenantId& tenant, size_t most) {
@@ -70,7 +70,7 @@ void HeadStarts::give_back(const TenantId& tenant, const SandboxId& sandbox) {
 void HeadStarts::forget_rested(Instant now) {
   std::erase_if(tenants_, [&](const auto& entry) {
     const Tenant& tenant = entry.second;
-    return tenant.under_way == 0 && std::max(tenant.rests_until, tenant.judged_until) <= now;
+    return tenant.under_way == 0 && std::max(tenant.rests_until, tenant.has_limits_until) <= now;
   });
 }
 

@@ -26,8 +26,8 @@ class HeadStarts : public std::enable_shared_from_this<HeadStarts> {
   // Call when the database did not answer.
   void not_written(Instant now = std::chrono::steady_clock::now());
   // Records for 10 s that the tenant has limits or budgets, so its creates skip insert_free().
-  void judged(const TenantId& tenant, Instant now = std::chrono::steady_clock::now());
-  bool is_judged(const TenantId& tenant, Instant now = std::chrono::steady_clock::now()) const;
+  void note_limits(const TenantId& tenant, Instant now = std::chrono::steady_clock::now());
+  bool has_limits(const TenantId& tenant, Instant now = std::chrono::steady_clock::now()) const;
   // Permission to hold a database connection while the backend works, for at most `most` creates at
   // once and only when the tenant has no other head start. Null: denied.
   std::shared_ptr<void> hold_connection(const TenantId& tenant, size_t most);
@@ -37,7 +37,7 @@ class HeadStarts : public std::enable_shared_from_this<HeadStarts> {
  private:
   struct Tenant {
     int under_way = 0;
-    Instant rests_until{}, judged_until{};
+    Instant rests_until{}, has_limits_until{};
   };
   void give_back(const TenantId& tenant, const SandboxId& sandbox);
   void forget_rested(Instant now);

@@ -89,7 +89,7 @@ std::shared_ptr<EndAhead> Lifecycle::write_ahead(const DeploymentPtr& deployment
                                                  const asio::any_io_executor& executor) {
   const bool may_hold = parts_.database.options().connections >= EndAhead::kShareHeld;
   const bool suits = PromptEnds::suits(record, deployment) && prompt_ends_.is_only_one();
-  if (!may_hold || !suits || parts_.head_starts->is_judged(record.tenant)) return nullptr;
+  if (!may_hold || !suits || parts_.head_starts->has_limits(record.tenant)) return nullptr;
   return write_end_ahead(parts_.database, executor, record.id, at);
 }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/sandboxes/births.hpp"
+#include "gateway/sandboxes/insert_sandbox.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate {
@@ -98,8 +98,8 @@ bool write_at_once(World& world, const SandboxId& id, const Decision& decision, 
   record.ttl_seconds = record.max_ttl_seconds = 600;
   auto write = [=](pqxx::nontransaction& statement) {
     const Json wishes = Json::object();
-    const sandbox_rows::Birth birth{decision, 30s, wishes, ""};
-    return sandbox_rows::insert_at_once(statement, record, birth, "", until).has_value();
+    const sandbox_rows::NewRow row{decision, 30s, wishes, ""};
+    return sandbox_rows::insert_at_once(statement, record, row, "", until).has_value();
   };
   return test::run(world.database->run_statement(std::move(write)));
 }
@@ -132,10 +132,10 @@ TEST(HeadStarts, TheJudgedAreNotAskedAboutEachTime) {
   const auto starts = std::make_shared<HeadStarts>();
   const TenantId tenant = TenantId::make();
   const HeadStarts::Instant now{};
-  EXPECT_FALSE(starts->is_judged(tenant, now));
-  starts->judged(tenant, now + 1s);
-  EXPECT_TRUE(starts->is_judged(tenant, now + 2s));
-  EXPECT_FALSE(starts->is_judged(tenant, now + 1s + HeadStarts::kRest));
+  EXPECT_FALSE(starts->has_limits(tenant, now));
+  starts->note_limits(tenant, now + 1s);
+  EXPECT_TRUE(starts->has_limits(tenant, now + 2s));
+  EXPECT_FALSE(starts->has_limits(tenant, now + 1s + HeadStarts::kRest));
 }
 
 TEST(HeadStarts, WhatIsRefusedAfterwardsIsEndedAndNoMoreIsMade) {

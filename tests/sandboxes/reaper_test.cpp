@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "gateway/sandboxes/births.hpp"
+#include "gateway/sandboxes/insert_sandbox.hpp"
 #include "tests/sandboxes/world.hpp"
 #include "tests/support/eventually.hpp"
 

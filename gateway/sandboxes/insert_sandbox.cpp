@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/births.hpp"
+#include "gateway/sandboxes/insert_sandbox.hpp"
 
 #include "billing/metered_rows.hpp"
 #include "billing/sql_array.hpp"
@@ -20,11 +20,11 @@ std::string tried_if(const std::string& condition) {
          condition + " ON CONFLICT DO NOTHING)";
 }
 
-// Up to the inserted row, `born`; inserts only where `condition` holds.
-std::string birth_if(const std::string& condition) {
+// Up to the inserted row, `inserted`; inserts only where `condition` holds.
+std::string insert_if(const std::string& condition) {
   return tried_if(condition) + R"sql(, why AS (
     INSERT INTO decision (id, sandbox, document) SELECT $6, $1, $7::jsonb)sql" +
-         condition + R"sql( ON CONFLICT DO NOTHING), born AS (
+         condition + R"sql( ON CONFLICT DO NOTHING), inserted AS (
   INSERT INTO sandbox (id, tenant, state, profile, profile_version, decision, isolation, planned,
     persistence, milli_vcpu, memory_mib, disk_gib, processes, metadata, ttl_seconds,
     max_ttl_seconds, expires_at, on_expiry, idle_timeout_seconds, on_idle, auto_resume, lease_until,
@@ -39,11 +39,11 @@ std::string birth_if(const std::string& condition) {
 }
 
 // For tenants without limits and budgets.
-std::string free_birth_if(const std::string& condition) {
+std::string insert_unless_limited(const std::string& condition) {
   return R"sql(free AS MATERIALIZED (SELECT FROM tenant WHERE id = $3
       AND max_running IS NULL AND max_milli_vcpu IS NULL AND creates_per_minute IS NULL
       AND NOT EXISTS (SELECT FROM budget b WHERE b.tenant = $3) AND )sql" +
-         condition + "), " + birth_if(" WHERE EXISTS (SELECT FROM free)");
+         condition + "), " + insert_if(" WHERE EXISTS (SELECT FROM free)");
 }
 
 // The attempts as tried_if() takes them.
@@ -69,14 +69,14 @@ auto placed_once(const F& write) {
   }
 }
 
-// Runs `sql`, which begins with birth_if(); `more` are the parameters from $36 on.
+// Runs `sql`, which begins with insert_if(); `more` are the parameters from $36 on.
 template <class... More>
-std::optional<SandboxRecord> give_birth(pqxx::transaction_base& tx, const std::string& sql,
-                                        const SandboxRecord& record, const Birth& birth,
+std::optional<SandboxRecord> insert_row(pqxx::transaction_base& tx, const std::string& sql,
+                                        const SandboxRecord& record, const NewRow& row,
                                         const More&... more) {
-  const Decision& decision = birth.decision;
+  const Decision& decision = row.decision;
   std::optional<std::string> env;
-  if (birth.sealed_env) env = "\\x" + to_hex(*birth.sealed_env);
+  if (row.sealed_env) env = "\\x" + to_hex(*row.sealed_env);
   return placed_once([&] {
     return first_of(run_prepared(
         tx, sql, record.id.value, attempts_text(decision.attempts), record.tenant.value,
@@ -86,10 +86,10 @@ std::optional<SandboxRecord> give_birth(pqxx::transaction_base& tx, const std::s
         record.resources.memory_mib, record.resources.disk_gib, record.resources.processes,
         Json(record.metadata).dump(), record.ttl_seconds, record.max_ttl_seconds,
         std::string(to_string(record.on_expiry)), record.idle_timeout_seconds,
-        std::string(to_string(record.on_idle)), record.auto_resume, birth.lease.count(),
-        birth.wishes.dump(), birth.scope_key, record.profile_id, record.deployment, record.provider,
+        std::string(to_string(record.on_idle)), record.auto_resume, row.lease.count(),
+        row.wishes.dump(), row.scope_key, record.profile_id, record.deployment, record.provider,
         record.backend_id, record.region, record.charge_per_hour, record.currency,
-        sql_array_of(record.other_currencies), std::string(to_string(record.state)), birth.own, env,
+        sql_array_of(record.other_currencies), std::string(to_string(record.state)), row.own, env,
         more...));
   });
 }
@@ -97,27 +97,29 @@ std::optional<SandboxRecord> give_birth(pqxx::transaction_base& tx, const std::s
 }  // namespace
 
 std::optional<SandboxRecord> insert(pqxx::work& tx, const SandboxRecord& record,
-                                    const Birth& birth) {
-  static const std::string kSql = "WITH " + birth_if("") + " SELECT * FROM born";
-  return give_birth(tx, kSql, record, birth);
+                                    const NewRow& row) {
+  static const std::string kSql = "WITH " + insert_if("") + " SELECT * FROM inserted";
+  return insert_row(tx, kSql, record, row);
 }
 
 std::optional<SandboxRecord> insert_free(pqxx::work& tx, const SandboxRecord& record,
-                                         const Birth& birth) {
-  static const std::string kSql = "WITH " + free_birth_if("true") + " SELECT * FROM born";
-  return give_birth(tx, kSql, record, birth);
+                                         const NewRow& row) {
+  static const std::string kSql =
+      "WITH " + insert_unless_limited("true") + " SELECT * FROM inserted";
+  return insert_row(tx, kSql, record, row);
 }
 
 std::optional<SandboxRecord> insert_at_once(pqxx::nontransaction& statement,
-                                            const SandboxRecord& running, const Birth& birth,
+                                            const SandboxRecord& running, const NewRow& row,
                                             const std::string& key, Time until) {
   static const std::string kSql =
-      "WITH " + free_birth_if("statement_timestamp() < $37::timestamptz") + ", metered AS (" +
+      "WITH " + insert_unless_limited("statement_timestamp() < $37::timestamptz") +
+      ", metered AS (" +
       metered_insert(
           "$1, $3, $4, $5, $26, $27, $29, $15::jsonb, $11, $12, $13, now(), now(),"
           " now(), $36, $34") +
-      " FROM born) SELECT * FROM born";
-  return give_birth(statement, kSql, running, birth, key, to_rfc3339(until));
+      " FROM inserted) SELECT * FROM inserted";
+  return insert_row(statement, kSql, running, row, key, to_rfc3339(until));
 }
 
 void begin(pqxx::work& tx, const SandboxId& id, const std::vector<Attempt>& attempts,

@@ -9,6 +9,6 @@ namespace sandgate {
 // Checks that the tenant's limits allow one more sandbox. Locks out other creates of the tenant
 // until the transaction ends; takes no lock when nothing is limited. Throws Error(quota_exceeded)
 // for max_running and max_vcpu, Error(rate_limited) with retry_after for creates_per_minute.
-void admit(pqxx::work& tx, const TenantId& tenant, const Resources& resources);
+void check_create_limits(pqxx::work& tx, const TenantId& tenant, const Resources& resources);
 
 }  // namespace sandgate

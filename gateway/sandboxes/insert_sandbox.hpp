@@ -15,7 +15,7 @@
 namespace sandgate::sandbox_rows {
 
 // What a new row holds besides the SandboxRecord.
-struct Birth {
+struct NewRow {
   const Decision& decision;
   std::chrono::milliseconds lease;  // state creating: time limit of its creator
   const Json& wishes;  // see wishes_of
@@ -25,18 +25,17 @@ struct Birth {
 };
 // Inserts a row in the record's state with its decision: an intention (`creating`), or a placed
 // sandbox (`running`) with its attempts. Empty: the id already has a row.
-std::optional<SandboxRecord> insert(pqxx::work& tx, const SandboxRecord& record,
-                                    const Birth& birth);
+std::optional<SandboxRecord> insert(pqxx::work& tx, const SandboxRecord& record, const NewRow& row);
 
 // As insert(), for tenants without limits and budgets. Empty: nothing was written, because the
 // tenant has limits or budgets or the id already has a row.
 std::optional<SandboxRecord> insert_free(pqxx::work& tx, const SandboxRecord& record,
-                                         const Birth& birth);
+                                         const NewRow& row);
 // As insert_free(), also opening the meter, as a transaction of its own. Writes only while the
 // database's clock is before `until`: a stalled server may run the statement after the caller has
 // given up. `key` is the id of the caller's API key, for the meter.
 std::optional<SandboxRecord> insert_at_once(pqxx::nontransaction& statement,
-                                            const SandboxRecord& running, const Birth& birth,
+                                            const SandboxRecord& running, const NewRow& row,
                                             const std::string& key, Time until);
 
 // For a row inserted as running before its backend answered: adds the attempts and opens the meter.

@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/tenant_admission.hpp"
+#include "gateway/sandboxes/create_limits.hpp"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 
 namespace sandgate {
 
-void admit(pqxx::work& tx, const TenantId& tenant, const Resources& resources) {
+void check_create_limits(pqxx::work& tx, const TenantId& tenant, const Resources& resources) {
   const TenantLimits limits = tenant_limits(tx, tenant);
   if (!limits.max_running && !limits.max_milli_vcpu && !limits.creates_per_minute) return;
   // A separate statement, so that its snapshot is taken after the lock was granted.
