@@ -151,7 +151,8 @@ std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tena
   const auto held = hold(tx);
   const Time at = held.now;
   auto budgets = lock_budgets(tx, {tenant}, at);
-  adopt_uncovered(tx, tenant, *held.prices, at);
+  // The budgets' lock keeps two from adopting the same sandbox.
+  if (!budgets.empty()) adopt_uncovered(tx, tenant, *held.prices, at);
   auto running_out = lock_running_out(tx, tenant, at + kExtendBelow);
   const auto foreign = reprice(tx, running_out, *held.prices, at);
   std::vector<Halt> halts;

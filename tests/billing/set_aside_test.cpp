@@ -192,5 +192,16 @@ TEST_F(SetAsideTest, IsThereWhenAPublishedRiseComes) {
   EXPECT_EQ(budget().reserved, dec("0"));
 }
 
+// Two creates would otherwise write the same sandbox's reservation at once.
+TEST_F(SetAsideTest, HoldsNothingForATenantWithoutBudgets) {
+  start();
+  const PlannedSpending unpriced{tenant, SandboxId::make(), std::nullopt, 600s};
+  const auto count = run(database->run([&](pqxx::work& tx) {
+    EXPECT_FALSE(budgets.reserve(tx, unpriced));
+    return tx.exec1("SELECT count(*) FROM reservation")[0].as<int>();
+  }));
+  EXPECT_EQ(count, 0);
+}
+
 }  // namespace
 }  // namespace sandgate
