@@ -240,6 +240,8 @@ void CurlTransfer::resume() {
 void CurlTransfer::finish(CURLcode code) {
   std::lock_guard lock(mutex_);
   done_ = true;
+  // libcurl takes an end within a line of the head for the end of the answer.
+  if (code == CURLE_OK && !head_ready_) code = CURLE_GOT_NOTHING;
   if (code != CURLE_OK && !failure_)
     failure_ = std::make_exception_ptr(failure_of(code, address_refused_, sent_, call_.peer));
   notify(readable_);

@@ -87,6 +87,23 @@ Task<void> repeat_head(tcp::socket& socket) {
   co_await ScriptedServer::say(socket, reply);
 }
 
+TEST(CurlClient, AHeadThatBreaksOffWithinALineIsAFailure) {
+  for (const std::string_view begin :
+       {"HTTP/1.1 200 OK\r\nContent-", "HTTP/1.1 200 OK\r\n", "HTTP"}) {
+    ScriptedServer server([begin](tcp::socket& socket) -> Task<void> {
+      co_await ScriptedServer::head(socket);
+      co_await ScriptedServer::say(socket, std::string(begin));
+    });
+    CurlClient client;
+    EXPECT_EQ(code_of(within(std::chrono::seconds(20), client.call(local(server.url())))),
+              ErrorCode::unavailable)
+        << begin;
+    EXPECT_EQ(code_of(within(std::chrono::seconds(20), client.stream(local(server.url())))),
+              ErrorCode::unavailable)
+        << begin;
+  }
+}
+
 TEST(CurlClient, TheTraceOfARequestGoesAlong) {
   ScriptedServer server(repeat_head);
   CurlClient client;
