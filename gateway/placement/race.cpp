@@ -126,7 +126,8 @@ CreateSpec Race::spec_for(const Deployment& deployment) const {
 }
 
 void Race::launch(const FlightPtr& flight) {
-  const auto patience = flight->deadline - flight->started;
+  // Beyond the profile's deadline, too: how soon a tenant gives up says nothing about the backend.
+  const auto patience = flight->deployment->attempt_deadline;
   auto work = [self = shared_from_this(), flight, patience,
                spec = spec_for(*flight->deployment)]() -> Task<void> {
     std::optional<Result> result;
@@ -160,17 +161,20 @@ Race::Result Race::refused(const Flight& flight, const BackendSandbox& made) {
                "the backend gave another isolation or region than was asked for");
 }
 
-// Attempts overtaken by a hedge count for the breaker too; otherwise a backend that never answers
-// would stay closed as long as hedges win.
-void Race::arrived_late(const Flight& flight, const Result& result) {
-  const DeploymentKey key = flight.deployment->key();
+// Attempts overtaken by a hedge or by the whole deadline count for the breaker too; otherwise a
+// backend that never answers would stay closed as long as hedges win.
+void Race::arrived_late(Flight& flight, const Result& result) {
   const auto* made = std::get_if<BackendSandbox>(&result);
-  if (flight.active && made) board_.succeeded(key, since(flight.started));
-  if (flight.active && !made) learn(flight, std::get<Error>(result));
+  if (flight.undecided && made) board_.succeeded(flight.deployment->key(), since(flight.started));
+  if (flight.undecided && !made) learn(flight, std::get<Error>(result));
   if (made) kill_late(flight.deployment, made->backend_id);
 }
 
-void Race::learn(const Flight& flight, const Error& error) {
+void Race::learn(Flight& flight, const Error& error) {
+  flight.undecided = false;
+  // How long a snapshot takes is a matter of what the tenant has written into it.
+  if (error.code == ErrorCode::timeout && !spec_.snapshot.empty())
+    return board_.withdrawn(flight.deployment->key());
   board_.failed(flight.deployment->key(), error);
   if (error.retry_after && flight.deployment->account)
     flight.deployment->account->rest(*error.retry_after);
@@ -181,7 +185,11 @@ void Race::settle(const FlightPtr& flight) {
   flight->active = false;
   Attempt& attempt = placement_.attempts[flight->attempt];
   attempt.duration = since(flight->started);
-  if (const auto* error = std::get_if<Error>(&*flight->result)) return note_failure(flight, *error);
+  if (const auto* error = std::get_if<Error>(&*flight->result)) {
+    learn(*flight, *error);
+    return note_failure(flight, *error);
+  }
+  flight->undecided = false;
   board_.succeeded(flight->deployment->key(), attempt.duration);
   const auto& made = std::get<BackendSandbox>(*flight->result);
   if (placement_.placed) {
@@ -196,7 +204,6 @@ void Race::note_failure(const FlightPtr& flight, const Error& error) {
   Attempt& attempt = placement_.attempts[flight->attempt];
   attempt.outcome = outcome_of(error);
   attempt.code = error.code;
-  learn(*flight, error);
   placement_.error = error;
   if (!worth_another(error.code)) stop_ = true;
   log::info("create attempt failed", {{"sandbox", spec_.sandbox_id},
@@ -210,7 +217,9 @@ void Race::give_up_overdue(Steady::time_point now) {
     if (!flight->active || now < flight->deadline) continue;
     flight->active = false;
     placement_.attempts[flight->attempt].duration = since(flight->started);
-    note_failure(flight, Error(ErrorCode::timeout, "the backend did not answer in time"));
+    const Error late(ErrorCode::timeout, "the backend did not answer in time");
+    if (now >= flight->started + flight->deployment->attempt_deadline) learn(*flight, late);
+    note_failure(flight, late);
   }
 }
 

@@ -25,6 +25,7 @@ class Race : public std::enable_shared_from_this<Race> {
     Steady::time_point started, deadline;
     size_t attempt = 0;  // index in placement_.attempts
     bool active = true;  // the race still waits for it
+    bool undecided = true;  // nothing was learnt from it yet
     Account::Slot slot;  // held until the backend has answered
     std::optional<Result> result;
   };
@@ -37,7 +38,7 @@ class Race : public std::enable_shared_from_this<Race> {
 
   // Answers.
   void arrived(const FlightPtr& flight, Result result);
-  void arrived_late(const Flight& flight, const Result& result);
+  void arrived_late(Flight& flight, const Result& result);
   // Kills a sandbox with the wrong isolation or region; returns the failure to record.
   Result refused(const Flight& flight, const BackendSandbox& made);
   void kill_late(const DeploymentPtr& deployment, std::string backend_id);
@@ -46,7 +47,7 @@ class Race : public std::enable_shared_from_this<Race> {
   void settle(const FlightPtr& flight);  // records the result
   void give_up_overdue(Steady::time_point now);
   void note_failure(const FlightPtr& flight, const Error& error);
-  void learn(const Flight& flight, const Error& error);  // updates breaker and account
+  void learn(Flight& flight, const Error& error);  // updates breaker and account
 
   // State of the race.
   Task<void> wait();  // for an answer, or the next deadline or hedge

@@ -315,6 +315,22 @@ TEST(Place, TheWholeDeadlineHoldsAndAttemptsAreLimited) {
   EXPECT_EQ(none.attempts.size(), 2u);
 }
 
+TEST(Place, HowSoonATenantGivesUpSaysNothingOfTheBackend) {
+  Trio trio;
+  const auto impatient = [](Profile& p) {
+    p.placement.fallback.attempts = 1;
+    p.placement.fallback.deadline_ms = 100;
+  };
+  trio.fake(0).fail_creates(Fault::slow, ErrorCode::unavailable, milliseconds(300));
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(trio.place(impatient).error->code, ErrorCode::timeout);
+  EXPECT_EQ(trio.board.look({"a"}).breaker, Breaker::closed);
+  EXPECT_EQ(trio.fake(0).alive(), 0u) << "what came late is killed";
+  trio.fake(0).fail_creates(Fault::hang);
+  trio.all[0].attempt_deadline = milliseconds(300);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(trio.place(impatient).error->code, ErrorCode::timeout);
+  EXPECT_EQ(trio.board.look({"a"}).breaker, Breaker::open) << "it never answers";
+}
+
 TEST(Place, AHedgeRacesAndTheLateOneIsKilled) {
   Trio trio;
   trio.fake(0).fail_creates(Fault::slow, ErrorCode::unavailable, milliseconds(1000));
