@@ -51,34 +51,47 @@ bool is_end_to_end(std::string_view name) {
                      [&](std::string_view prefix) { return starts_with(name, prefix); });
 }
 
-// git and curl send a key as the user name or the password.
-bool has_key_in_basic(std::string_view credential) {
-  const auto text = base64_decode(http::trimmed(credential));
-  if (!text) return false;
-  const std::string_view pair = *text;
-  const size_t colon = std::min(pair.find(':'), pair.size());
-  return api_secret_hash(pair.substr(0, colon)).has_value() ||
-         api_secret_hash(pair.substr(std::min(colon + 1, pair.size()))).has_value();
+// Whether one of the words of the text is a Sandgate key.
+bool mentions_key(std::string_view text) {
+  constexpr std::string_view kOfWords =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_not_of(kOfWords), text.size());
+    if (api_secret_hash(text.substr(0, end))) return true;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
 }
 
-// Whether the value is a Sandgate key; programs may use the same fields for their own keys.
-bool is_gateway_key(std::string_view name, std::string_view value) {
-  if (equal_ignoring_case(name, "X-API-Key"))
-    return api_secret_hash(http::trimmed(value)).has_value();
+// git and curl send a key as the user name or the password. Some clients leave out the padding.
+bool has_key_in_basic(std::string_view credential) {
+  std::string padded(http::trimmed(credential));
+  padded.append((4 - padded.size() % 4) % 4, '=');
+  const auto text = base64_decode(padded);
+  return text && mentions_key(*text);
+}
+
+// Whether the value has a Sandgate key; programs may use the same fields for their own keys.
+bool has_gateway_key(std::string_view name, std::string_view value) {
+  if (equal_ignoring_case(name, "X-API-Key")) return mentions_key(value);
   if (!equal_ignoring_case(name, "Authorization")) return false;
-  const size_t space = value.find(' ');
-  if (space == std::string_view::npos) return false;
-  if (equal_ignoring_case(value.substr(0, space), "Basic") && has_key_in_basic(value.substr(space)))
-    return true;
-  return api_secret_hash(http::trimmed(value.substr(space))).has_value();
+  const size_t space = std::min(value.find(' '), value.size());
+  return (equal_ignoring_case(value.substr(0, space), "Basic") &&
+          has_key_in_basic(value.substr(space))) ||
+         mentions_key(value);
+}
+
+// The referring page's address may contain its token.
+bool has_page_token(std::string_view name, std::string_view value) {
+  return (equal_ignoring_case(name, "Referer") || equal_ignoring_case(name, "Origin")) &&
+         (value.find(kTokenParameter) != std::string_view::npos ||
+          value.find(kTokenPrefix) != std::string_view::npos);
 }
 
 bool stays_here(std::string_view name, std::string_view value, std::string_view connection) {
   return is_hop_by_hop(name, connection) || is_one_of(name, kOurs) ||
-         starts_with(name, kSandgatePrefix) || is_gateway_key(name, value) ||
-         // The referring page's URL may contain its token.
-         (equal_ignoring_case(name, "Referer") &&
-          value.find(kTokenParameter) != std::string_view::npos);
+         starts_with(name, kSandgatePrefix) || has_gateway_key(name, value) ||
+         has_page_token(name, value);
 }
 
 void append_target(std::string& head, const Forwarding& forwarding) {

@@ -11,6 +11,7 @@
 namespace sandgate::ports {
 
 inline constexpr std::string_view kTokenParameter = "sandgate_token";  // in queries and cookies
+inline constexpr std::string_view kTokenPrefix = "sgp_";
 inline constexpr std::string_view kTokenHeader = "X-Sandgate-Token";
 
 // A new token. With a key it is derived from `what`, so that the response to a repeated request can

@@ -265,10 +265,31 @@ TEST(Forwarding, KeepsKeysBackInEveryForm) {
   for (const std::string& pair : {"u:" + key, key + ":", key + ":x", key})
     EXPECT_FALSE(passes("Basic " + base64_encode(pair))) << pair;
   EXPECT_FALSE(passes("basic  " + base64_encode("u:" + key)));
-  EXPECT_FALSE(passes("Bearer " + key));
+  std::string unpadded = base64_encode("us:" + key);
+  unpadded.erase(unpadded.find_last_not_of('=') + 1);
+  EXPECT_FALSE(passes("Basic " + unpadded));
+  for (const std::string& form :
+       {"Bearer " + key, key, "Bearer " + key + ",", "token=\"" + key + "\""})
+    EXPECT_FALSE(passes(form)) << form;
   for (const std::string& pair : {std::string("u:own"), "u:x" + key, std::string()})
     EXPECT_TRUE(passes("Basic " + base64_encode(pair))) << pair;
   EXPECT_TRUE(passes("Basic no base64"));
+  EXPECT_TRUE(passes("Bearer " + key + "0"));
+}
+
+TEST(Forwarding, KeepsTokensOfAddressesBack) {
+  const auto passes = [](const std::string& name, const std::string& value) {
+    http::Request request = request_for(std::string("/p/") + kId + "/80/");
+    request.headers.add(name, value);
+    const auto address = port_address(request, "");
+    const std::vector<std::pair<std::string, std::string>> none;
+    return forwarded_head({request, *address, "", none, {}}).find(value) != std::string::npos;
+  };
+  for (const char* name : {"Referer", "Origin"}) {
+    EXPECT_FALSE(passes(name, "http://h/?sandgate_token=x")) << name;
+    EXPECT_FALSE(passes(name, "http://h/?a&sandgate%5ftoken=sgp_" + std::string(40, '0'))) << name;
+    EXPECT_TRUE(passes(name, "http://h/?token=x")) << name;
+  }
 }
 
 }  // namespace
