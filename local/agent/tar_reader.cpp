@@ -186,6 +186,7 @@ void TarReader::apply_pax(std::string_view records) {
     if (equals == std::string_view::npos) reject("has a malformed pax header");
     const std::string key(record.substr(0, equals)), value(record.substr(equals + 1));
     if (key.starts_with("GNU.sparse.")) reject("has a sparse member");
+    if (key == "path" && value.find('\0') != std::string::npos) reject("has an impossible name");
     if (key == "path") next_name_ = value;
     if (key == "linkpath") next_target_ = value;
     if (key != "size") continue;

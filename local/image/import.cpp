@@ -60,9 +60,16 @@ std::optional<AccountLine> account_of(const std::string& line) {
   return account;
 }
 
-// Finds an account by name or uid in /etc/passwd; called inside the image's tree.
+// The image's accounts; called inside its tree. None where the file is a FIFO, which would block.
+std::ifstream open_accounts() {
+  constexpr const char* kAccounts = "/etc/passwd";
+  std::error_code absent;
+  return std::ifstream(std::filesystem::is_regular_file(kAccounts, absent) ? kAccounts : "");
+}
+
+// Finds an account by name or uid.
 std::optional<AccountLine> find_account(const std::string& who) {
-  std::ifstream accounts("/etc/passwd");
+  std::ifstream accounts = open_accounts();
   for (std::string line; !who.empty() && std::getline(accounts, line);) {
     const auto account = account_of(line);
     if (account && (account->name == who || std::to_string(account->uid) == who)) return account;
@@ -71,7 +78,7 @@ std::optional<AccountLine> find_account(const std::string& who) {
 }
 
 bool is_taken(const std::string& name) {
-  std::ifstream accounts("/etc/passwd");
+  std::ifstream accounts = open_accounts();
   for (std::string line; std::getline(accounts, line);)
     if (line.starts_with(name + ":")) return true;
   return false;

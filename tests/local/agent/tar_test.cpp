@@ -66,6 +66,18 @@ TEST(TarTest, RefusesDamage) {
   EXPECT_THROW(read(std::string(600, 'x'), 512), Error);
 }
 
+TEST(TarTest, RefusesANameThatNoFileCanHave) {
+  const std::string record = std::string("14 path=a") + '\0' + "bcd\n";
+  ASSERT_EQ(record.size(), 14u);
+  std::string header = member({.name = "pax", .type = TarType::file}, record);
+  header[156] = 'x';
+  unsigned sum = 0;
+  for (size_t i = 0; i < 512; ++i)
+    sum += i >= 148 && i < 156 ? ' ' : static_cast<unsigned char>(header[i]);
+  std::snprintf(header.data() + 148, 8, "%06o", sum);
+  EXPECT_THROW(read(header + member({.name = "file"}) + tar_end(), 512), Error);
+}
+
 TEST(TarTest, RandomChangesNeverBreakTheReader) {
   std::mt19937 random(11);
   const std::string good =

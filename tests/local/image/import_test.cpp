@@ -113,6 +113,15 @@ TEST_F(ImportTest, TheImagesOwnAccountIsTheDefault) {
 }
 
 // Programs run as whom /etc/passwd says the name is, so the name has to be the account's own.
+TEST_F(ImportTest, AccountsAreNotWaitedFor) {
+  for (const Member& accounts :
+       std::vector<Member>{{"etc/passwd", Member::pipe}, {"etc/passwd", Member::symlink, "pipe"}}) {
+    const ImageInfo image =
+        imported({tar_of({{"etc/pipe", Member::pipe}, accounts})}, {{"User", "app"}});
+    EXPECT_EQ(image.uid, 1000u);
+  }
+}
+
 TEST_F(ImportTest, ANumberWithoutANameGetsOneThatIsFree) {
   const std::string layer = tar_of({{"etc/passwd", Member::file,
                                      "root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/home/user:\n"
