@@ -182,16 +182,21 @@ TEST_F(AuthenticationTest, HoldsTenantsToTheirRate) {
 }
 
 // Whether somebody of a suspended tenant is refused this route.
-bool refuses(TenantAdmission& admission, const Caller& caller, Permission permission, Method method,
-             const char* pattern) {
+bool refuses(TenantAdmission& admission, const Caller& caller, const Route& route) {
   try {
-    admission.admit(caller, {.method = method, .pattern = pattern, .permission = permission});
+    admission.admit(caller, route);
     return false;
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::forbidden);
     EXPECT_STREQ(error.what(), "this tenant is suspended: it may only look and delete");
     return true;
   }
+}
+
+bool refuses(TenantAdmission& admission, const Caller& caller, Permission permission, Method method,
+             const char* pattern) {
+  return refuses(admission, caller,
+                 {.method = method, .pattern = pattern, .permission = permission});
 }
 
 TEST_F(AuthenticationTest, SuspendedTenantsLookAndDelete) {
@@ -202,7 +207,11 @@ TEST_F(AuthenticationTest, SuspendedTenantsLookAndDelete) {
     return refuses(admission, caller, Permission::use_sandboxes, method, pattern);
   };
   EXPECT_TRUE(refused(Method::post, "/v1/sandboxes"));
-  EXPECT_TRUE(refused(Method::get, "/v1/sandboxes/{id}/terminal"));
+  EXPECT_TRUE(refuses(admission, caller,
+                      {.method = Method::get,
+                       .pattern = "/v1/sandboxes/{id}/terminal",
+                       .permission = Permission::use_sandboxes,
+                       .starts_work = true}));
   EXPECT_FALSE(refused(Method::delete_, "/v1/sandboxes/{id}"));
   EXPECT_FALSE(refused(Method::get, "/v1/sandboxes/{id}/files"));
 }
