@@ -3,6 +3,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/ports/port_token.hpp"
+#include "gateway/ports/visitor_error.hpp"
 
 namespace sandgate::ports {
 namespace {
@@ -106,7 +107,7 @@ Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody&
   auto opened = co_await attempt(std::move(opening));
   // The ports of an ended sandbox count as closed.
   if (const auto* failure = std::get_if<Error>(&opened))
-    throw says_ended(*failure) ? not_open() : *failure;
+    throw says_ended(*failure) ? not_open() : for_visitor(*failure);
   OpenSandbox box = std::get<OpenSandbox>(std::move(opened));
   auto relay = std::make_shared<Relay>(parts_.pool, parts_.access, std::move(box), *address,
                                        request, body, settings_.relay);

@@ -5,6 +5,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/http/token.hpp"
 #include "gateway/ports/tunnel.hpp"
+#include "gateway/ports/visitor_error.hpp"
 
 namespace sandgate::ports {
 namespace {
@@ -119,7 +120,7 @@ Task<PortConnection> Relay::dial() {
     if (backend && !*backend)
       co_await access_.report_gone(box_.id, "the backend no longer knows the sandbox");
   }
-  throw failure;
+  throw for_visitor(failure);
 }
 
 Task<void> Relay::connect(bool fresh) {

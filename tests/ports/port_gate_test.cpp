@@ -15,7 +15,7 @@ class ClosedAccess : public SandboxAccess {
  public:
   Task<OpenSandbox> open(const http::Caller& caller, std::string_view, Verb) override {
     asked = caller;
-    throw Error(ErrorCode::conflict, "the sandbox is paused");
+    throw refusal;
     co_return OpenSandbox{};
   }
   Task<Error> judge(TenantId, SandboxId, Error failure) override {
@@ -28,6 +28,7 @@ class ClosedAccess : public SandboxAccess {
   Task<void> report_gone(SandboxId, std::string) override { co_return; }
 
   http::Caller asked;
+  Error refusal{ErrorCode::conflict, "the sandbox is paused"};
   bool ended = false;
 };
 
@@ -92,6 +93,24 @@ TEST_F(PortGateTest, SaysWhoseTheSandboxIsAndWhetherTheyAreSuspended) {
   run(world.tenants.change(world.tenant, change, Actor{.role = "operator"}));
   EXPECT_EQ(ask(box, "80"), 409);
   EXPECT_TRUE(access.asked.suspended);
+}
+
+TEST_F(PortGateTest, TellsNoVisitorOfTheTenantsMoneyQuotasOrVendors) {
+  open(80, Access::everyone);
+  for (const ErrorCode code : {ErrorCode::budget_exceeded, ErrorCode::quota_exceeded,
+                               ErrorCode::forbidden, ErrorCode::rate_limited}) {
+    access.refusal = Error(code, "budget 'b' has 3.21 USD left");
+    access.refusal.details = {{"remaining", "3.21"}};
+    access.refusal.provider = "vendor";
+    http::Request request;
+    request.target = "/p/" + box.value + "/80/";
+    const http::Response told = ask(request);
+    EXPECT_EQ(told.status, 503);
+    EXPECT_EQ(told.code, ErrorCode::unavailable);
+    const auto& text = std::get<std::string>(told.body);
+    for (const char* secret : {"3.21", "budget", "remaining", "vendor"})
+      EXPECT_EQ(text.find(secret), std::string::npos) << text;
+  }
 }
 
 TEST_F(PortGateTest, CountsVisitorsAmongTheConnectionsOfTheSandboxsTenant) {

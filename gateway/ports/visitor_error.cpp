@@ -1,0 +1,17 @@
+#include "gateway/ports/visitor_error.hpp"
+
+namespace sandgate::ports {
+
+Error for_visitor(const Error& failure) {
+  const bool is_state = failure.code == ErrorCode::conflict ||
+                        failure.code == ErrorCode::not_found ||
+                        failure.code == ErrorCode::unsupported;
+  if (is_state && failure.provider.empty()) return failure;
+  const bool waited = failure.code == ErrorCode::timeout;
+  Error told(waited ? ErrorCode::timeout : ErrorCode::unavailable,
+             "the sandbox cannot be reached now");
+  told.retry_after = failure.retry_after;
+  return told;
+}
+
+}  // namespace sandgate::ports
