@@ -102,7 +102,8 @@ void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals)
   auto row = lock_metered(tx, id);
   if (!row || row->life.unbooked_end) return;  // the end was recorded with its own reading
   MeteredRow next = *row;
-  const Time until = row->life.closed ? row->life.boundary : held.now;
+  const Time now = std::min(held.now, row->life.ends_at.value_or(held.now));
+  const Time until = row->life.closed ? row->life.boundary : now;
   const auto events = take(next, totals, until, held);
   record(tx, *row, std::move(next), events);
   update_metered(tx, *row);

@@ -7,6 +7,7 @@ namespace {
 
 // How late a reading may arrive, and how far its time may be off.
 constexpr std::chrono::seconds kLateReading{5};
+constexpr int64_t kMicros = 1'000'000;  // of a second
 constexpr int64_t kBytesPerMicroOfGbit = 125;
 
 int64_t increase(int64_t seen, int64_t reading) {
@@ -15,6 +16,13 @@ int64_t increase(int64_t seen, int64_t reading) {
 
 // Vendors allot whole processors.
 int64_t processors(int64_t milli_vcpu) { return (milli_vcpu + 999) / 1000; }
+
+// The processor time that the size asked for comes to in these pieces, in microseconds.
+int64_t busy_throughout(int64_t milli_vcpu, const std::vector<Interval>& pieces) {
+  Time::duration length{};
+  for (const Interval& piece : pieces) length += piece.to - piece.from;
+  return static_cast<int64_t>(Decimal::Integer(milli_vcpu) * length.count() / 1000);
+}
 
 // Splits `whole` into integers in proportion to the pieces' lengths; they add up to `whole`.
 std::vector<int64_t> shares(int64_t whole, const std::vector<Interval>& pieces) {
@@ -60,6 +68,16 @@ int64_t MeteredCounters::counted(int64_t seen, int64_t reading, int64_t per_micr
   return static_cast<int64_t>(most);
 }
 
+int64_t MeteredCounters::busy_until(const Resources& size, int64_t reading,
+                                    const std::vector<Interval>& pieces, Interval span) {
+  const int64_t whole = processors(size.milli_vcpu);
+  const int64_t busy = counted(cpu_micros_seen, reading, whole, span);
+  const int64_t charged = std::min(busy, busy_throughout(size.milli_vcpu, pieces));
+  // A reading stands for a moment near its own, so a little more belongs to the next one.
+  cpu_micros_seen = reading - std::min(busy - charged, whole * kLateReading.count() * kMicros);
+  return charged;
+}
+
 std::vector<UsageEvent> MeteredCounters::take(const MeteredLife& life,
                                               const Meter::Measured& totals, Time until,
                                               const PriceBooks::Held& held, int64_t most_egress) {
@@ -92,10 +110,8 @@ std::vector<UsageEvent> MeteredCounters::take(const MeteredLife& life,
     egress_bytes_seen = *totals.egress_bytes;
   }
   if (totals.active_cpu_micros && *totals.active_cpu_micros >= 0) {
-    const int64_t busy = counted(cpu_micros_seen, *totals.active_cpu_micros,
-                                 processors(life.resources.milli_vcpu), span);
+    const int64_t busy = busy_until(life.resources, *totals.active_cpu_micros, pieces, span);
     count(MeterKind::active_cpu_second, busy, seconds, cpu_total);
-    cpu_micros_seen = *totals.active_cpu_micros;
   }
   observed_at = until;
   read_at = totals.sampled_at;

@@ -18,7 +18,9 @@ struct MeteredCounters {
   // Rates the increase of the counters since the last reading and stores the new one. It is spread
   // evenly over the running time since; no event spans a pause, a quarter of an hour or a price
   // change. The part after `until` is not charged. A smaller total is a counter that restarted at
-  // 0. More than is possible in that time (`most_egress` in Gbit/s, the processors) is cut. No
+  // 0. More than is possible in that time (`most_egress` in Gbit/s, the processors) is cut. Of
+  // processor time no more is charged than the size asked for comes to in the running time, which
+  // is what budgets set aside; five seconds of what is left over count with the next reading. No
   // events when `until` is not after `observed_at`, or the reading is not newer than the last or
   // more than 5 s ahead of `held`'s clock.
   std::vector<UsageEvent> take(const MeteredLife& life, const Meter::Measured& totals, Time until,
@@ -36,6 +38,9 @@ struct MeteredCounters {
   // The increase since `seen`, cut to `per_micro` a microsecond. `span`: from the start of counting
   // to the reading.
   int64_t counted(int64_t seen, int64_t reading, int64_t per_micro, Interval span);
+  // The processor time to charge for `pieces`, after a reading at the end of `span`.
+  int64_t busy_until(const Resources& size, int64_t reading, const std::vector<Interval>& pieces,
+                     Interval span);
 };
 
 }  // namespace sandgate

@@ -211,7 +211,7 @@ TEST_F(MeterTest, WhatCountersSayIsOfTheRunningTimeAlone) {
                  " trim_scale(quantity) FROM usage_event WHERE meter = 'active_cpu_second'"
                  " ORDER BY 1"),
             (std::vector<std::string>{"12:00|12:01|1", "12:59|13:00|1", "13:00|13:01|1",
-                                      "13:01|13:02|1", "13:02|13:02|0.5", "13:06|13:07|0.5"}));
+                                      "13:01|13:02|1", "13:06|13:07|1"}));
 }
 
 // What a machine's clock does when it is set right in the middle of a flush.
@@ -233,7 +233,7 @@ TEST_F(MeterTest, AFlushEndsWhenTheClockStepsBack) {
 TEST_F(MeterTest, AReadingCountsOnceAndAnOlderOneNever) {
   const auto sandbox = open({});
   const auto observe = [&](int64_t micros, Time sampled_at) {
-    clock.advance(1s);
+    clock.advance(5s);
     run(database->run([&](pqxx::work& tx) {
       meter.observe(tx, sandbox, {std::nullopt, micros, sampled_at});
     }));
@@ -290,16 +290,32 @@ TEST_F(MeterTest, WhatNoMachineDoesIsNotBooked) {
     }));
   };
   observe(60LL * 3'000'000'000, 120'000'000);  // 24 Gbit/s, and two processors
-  EXPECT_EQ(meters()["active_cpu_second"], "120");
+  EXPECT_EQ(meters()["active_cpu_second"], "90") << "what was asked for";
   EXPECT_EQ(meter.implausible(), 0u);
   observe(int64_t{1} << 62, int64_t{1} << 62);
+  EXPECT_EQ(meters()["active_cpu_second"], "180");
   // What 65 seconds may come to: a reading may be five seconds off.
-  EXPECT_EQ(meters()["active_cpu_second"], "250");
   const std::vector<std::string> sent{std::to_string(60LL * 3'000'000'000 + 65LL * 3'125'000'000)};
   EXPECT_EQ(rows("SELECT trim_scale(sum(quantity) * 1024 * 1024 * 1024) FROM usage_event"
                  " WHERE meter = 'egress_gib'"),
             sent);
   EXPECT_EQ(meter.implausible(), 1u);
+}
+
+TEST_F(MeterTest, ProcessorTimeIsNoMoreThanTheSizeComesTo) {
+  const auto sandbox = open({.milli_vcpu = 250, .memory_mib = 0, .disk_gib = 0});
+  const auto busy_after = [&](Time::duration by, int64_t micros) {
+    clock.advance(by);
+    run(database->run([&](pqxx::work& tx) {
+      meter.observe(tx, sandbox, {std::nullopt, micros, clock.now()});
+    }));
+    return meters()["active_cpu_second"];
+  };
+  EXPECT_EQ(busy_after(4s, 2'000'000), "1");
+  EXPECT_EQ(busy_after(4s, 2'000'000), "2") << "a reading that came early";
+  EXPECT_EQ(busy_after(40s, 42'000'000), "12") << "a whole processor was busy";
+  EXPECT_EQ(busy_after(400s, 42'000'000), "17") << "no more than five seconds wait";
+  EXPECT_EQ(meter.implausible(), 0u);
 }
 
 TEST_F(MeterTest, PartitionsAreMadeAheadAndTakeOverWhatWaited) {
