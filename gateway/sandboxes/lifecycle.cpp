@@ -170,8 +170,10 @@ Task<bool> Lifecycle::kill_at(std::string name, SandboxRecord record) {
 
 Task<std::optional<Meter::Measured>> Lifecycle::last_reading(SandboxRecord record) {
   const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
-  if (!deployment || record.backend_id.empty() || !deployment->descriptor.can(Verb::metrics))
-    co_return std::nullopt;
+  if (!deployment || record.backend_id.empty()) co_return std::nullopt;
+  // A backend that was not asked yet for what it can do may count: its last numbers come once.
+  const Descriptor& descriptor = deployment->descriptor;
+  if (descriptor.known && !descriptor.can(Verb::metrics)) co_return std::nullopt;
   auto reading = deployment->backend->metrics(record.backend_id);
   const auto outcome = co_await attempt_within(kReadingPatience, std::move(reading));
   const auto* metrics = std::get_if<SandboxMetrics>(&outcome);

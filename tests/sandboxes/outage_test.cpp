@@ -362,6 +362,20 @@ TEST(Counters, AreReadWhileASandboxRunsAndWhenItEnds) {
   EXPECT_EQ(total("egress_gib"), "1");
 }
 
+TEST(Counters, AreReadAtTheEndFromABackendThatHasNotSaidYetWhatItCanDo) {
+  test::World world;
+  const SandboxRecord box = world.create();
+  world.a->count({.cpu_micros = 100, .egress_bytes = 1 << 30});
+  Descriptor unread;
+  unread.provider = "a";
+  unread.known = false;
+  world.a->offer(unread);
+  run(world.replica.deployments.reload());
+  run(world.replica.lifecycle.kill(world.tenant, box.id));
+  EXPECT_EQ(world.sql("SELECT trim_scale(quantity) FROM usage_event WHERE meter = 'egress_gib'"),
+            "1");
+}
+
 TEST(Counters, ThoseOfAnotherMachineStandInNobodysWay) {
   test::World world;
   const SandboxRecord elsewhere = world.create();
