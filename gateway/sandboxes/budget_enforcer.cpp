@@ -43,7 +43,9 @@ Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
   const bool money_ends = halt.covered_until < parts_.clock.now() + kLastRounds;
   if (record.state == SandboxState::pausing) co_return !money_ends;
   const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
-  if (!pause_ || !deployment || !deployment->descriptor.can(Verb::pause)) co_return false;
+  if (!pause_ || !deployment) co_return false;
+  const Descriptor& offered = deployment->descriptor;
+  if (offered.known && !offered.can(Verb::pause)) co_return false;
   auto pausing = pause_(halt.tenant, halt.sandbox);
   const auto outcome = co_await attempt(std::move(pausing));
   const auto* error = std::get_if<Error>(&outcome);

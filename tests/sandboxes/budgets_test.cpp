@@ -279,6 +279,26 @@ TEST(SandboxBudgets, PausesWhereTheBackendCanAndEndsWhereItCannot) {
   EXPECT_EQ(world.row(two.id).state, SandboxState::stopped);
 }
 
+TEST(SandboxBudgets, AsksABackendThatHasNotSaidYetWhetherItCanPause) {
+  test::World world;
+  PayingReplica replica(world);
+  replica.put(world.tenant, "9", "pause");
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  replica.put(world.tenant, "0.08", "pause");  // 80 seconds
+  Descriptor unread;
+  unread.provider = "a";
+  unread.known = false;
+  world.a->offer(unread);
+  run(replica.deployments.reload());
+  BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
+                          [](TenantId, SandboxId) -> Task<void> {
+                            throw Error(ErrorCode::unavailable, "it was not reached yet");
+                            co_return;
+                          });
+  EXPECT_EQ(run(enforcer.enforce()), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+}
+
 TEST(SandboxBudgets, ABackendThatHangsKeepsNobodysMoneyWaiting) {
   test::World world;
   PayingReplica replica(world);
