@@ -31,4 +31,10 @@ std::optional<int> minor_digits(std::string_view currency) {
   return std::nullopt;
 }
 
+std::string currency_to_add_up(const std::optional<std::string>& asked,
+                               const std::set<std::string>& seen) {
+  if (asked) return *asked;
+  return seen.empty() || seen.contains("USD") ? "USD" : *seen.begin();
+}
+
 }  // namespace sandgate

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "billing/csv.hpp"
+#include "billing/currency.hpp"
 #include "billing/invoice.hpp"
 #include "gateway/core/document_reader.hpp"
 
@@ -55,32 +56,55 @@ Json to_json(const Tally& ours, const Tally& theirs) {
             {"difference", (theirs.quantity - ours.quantity).to_string()}}}};
 }
 
+struct Booked {
+  Tallies tallies;
+  std::string currency;
+  std::set<std::string> others;  // currencies that were left out
+};
+
+// The currencies of rows whose cost is not zero.
+std::set<std::string> currencies_in(const pqxx::result& rows) {
+  std::set<std::string> seen;
+  for (const auto& row : rows)
+    if (!Decimal::from_sql(row["cost"].c_str()).is_zero())
+      seen.insert(row["cost_currency"].as<std::string>());
+  return seen;
+}
+
 // Sums what is booked: per sandbox for meters that the vendor breaks down, else as a whole.
-Tallies booked(pqxx::work& tx, const VendorReport& report) {
+Booked booked(pqxx::work& tx, const VendorReport& report) {
   std::map<std::string, bool> broken_down;
   for (const VendorLine& line : report.lines)
     broken_down[std::string(to_string(line.meter))] |= !line.sandbox.empty();
-  Tallies tallies;
-  for (const auto& row :
-       tx.exec_params("SELECT sandbox, meter, sum(quantity), sum(cost), sum(loss) FROM ("
-                      "  SELECT sandbox, meter, quantity, cost, 0 AS loss FROM usage_event e"
-                      "  WHERE NOT EXISTS (SELECT FROM metered_sandbox m"
-                      "    WHERE m.sandbox = e.sandbox AND m.own) AND deployment = $1 AND "
-                      "interval_start >= $2::timestamptz"
-                      "  AND interval_start < $3::timestamptz UNION ALL"
-                      "  SELECT sandbox, meter, quantity, cost, cost FROM loss_event"
-                      "  WHERE deployment = $1 AND interval_start >= $2::timestamptz"
-                      "  AND interval_start < $3::timestamptz) booked GROUP BY 1, 2",
-                      report.deployment, to_rfc3339(report.from), to_rfc3339(report.to))) {
-    const auto meter = row[1].as<std::string>();
-    if (!broken_down.contains(meter) && Decimal::from_sql(row[3].c_str()).is_zero()) continue;
-    const auto sandbox = broken_down[meter] ? row[0].as<std::string>() : "";
-    Tally& tally = tallies[{sandbox, meter}];
-    tally.quantity += Decimal::from_sql(row[2].c_str());
-    tally.amount += Decimal::from_sql(row[3].c_str());
-    tally.loss += Decimal::from_sql(row[4].c_str());
+  const auto rows = tx.exec_params(
+      "SELECT sandbox, meter, cost_currency, sum(quantity) AS quantity,"
+      " sum(cost) AS cost, sum(loss) AS loss FROM ("
+      "  SELECT sandbox, meter, cost_currency, quantity, cost, 0 AS loss"
+      "  FROM usage_event e"
+      "  WHERE NOT EXISTS (SELECT FROM metered_sandbox m"
+      "    WHERE m.sandbox = e.sandbox AND m.own) AND deployment = $1 AND "
+      "interval_start >= $2::timestamptz"
+      "  AND interval_start < $3::timestamptz UNION ALL"
+      "  SELECT sandbox, meter, cost_currency, quantity, cost, cost FROM loss_event"
+      "  WHERE deployment = $1 AND interval_start >= $2::timestamptz"
+      "  AND interval_start < $3::timestamptz) booked GROUP BY 1, 2, 3",
+      report.deployment, to_rfc3339(report.from), to_rfc3339(report.to));
+  Booked found{.others = currencies_in(rows)};
+  found.currency = currency_to_add_up(report.currency, found.others);
+  found.others.erase(found.currency);
+  for (const auto& row : rows) {
+    const auto meter = row["meter"].as<std::string>();
+    const auto cost = Decimal::from_sql(row["cost"].c_str());
+    if (cost.is_zero() ? !broken_down.contains(meter)
+                       : row["cost_currency"].as<std::string>() != found.currency)
+      continue;
+    const auto sandbox = broken_down[meter] ? row["sandbox"].as<std::string>() : "";
+    Tally& tally = found.tallies[{sandbox, meter}];
+    tally.quantity += Decimal::from_sql(row["quantity"].c_str());
+    tally.amount += cost;
+    tally.loss += Decimal::from_sql(row["loss"].c_str());
   }
-  return tallies;
+  return found;
 }
 
 }  // namespace
@@ -95,6 +119,9 @@ VendorReport vendor_report_from(const Json& body) {
     if (!month) reader.problem("period", "must be a month, such as \"2026-10\"");
     if (month) std::tie(report.from, report.to) = *month;
   }
+  report.currency = reader.text("currency", {.max = 3});
+  if (report.currency && !minor_digits(*report.currency))
+    reader.problem("currency", "is not a currency that Sandgate accounts in");
   if (const Json* lines = reader.array("lines", kMaxLines))
     for (size_t i = 0; i < lines->size(); ++i)
       report.lines.push_back(
@@ -104,7 +131,8 @@ VendorReport vendor_report_from(const Json& body) {
 }
 
 VendorReport vendor_report_from_csv(std::string_view text, const std::string& deployment,
-                                    const std::string& period) {
+                                    const std::string& period,
+                                    const std::optional<std::string>& currency) {
   const auto rows = read_csv(text);
   if (rows.empty()) throw Error::invalid("", "the first row has to name the columns");
   Json lines = Json::array();
@@ -115,8 +143,9 @@ VendorReport vendor_report_from_csv(std::string_view text, const std::string& de
         line[rows[0][column]] = rows[i][column];
     lines.push_back(std::move(line));
   }
-  return vendor_report_from(
-      {{"deployment", deployment}, {"period", period}, {"lines", std::move(lines)}});
+  Json body{{"deployment", deployment}, {"period", period}, {"lines", std::move(lines)}};
+  if (currency) body["currency"] = *currency;
+  return vendor_report_from(body);
 }
 
 Json compare(const Tallies& ours, const VendorReport& report) {
@@ -160,7 +189,10 @@ Task<bool> was_metered(Database& database, std::string deployment) {
 
 Task<Json> reconcile(Database& database, VendorReport report) {
   auto work = [report](pqxx::work& tx) {
-    const Json answer = compare(booked(tx, report), report);
+    const Booked ours = booked(tx, report);
+    Json answer = compare(ours.tallies, report);
+    answer["currency"] = ours.currency;
+    if (!ours.others.empty()) answer["other_currencies"] = ours.others;
     tx.exec_params(
         "INSERT INTO reconciliation (deployment, period_from, period_to, report)"
         " VALUES ($1, $2::timestamptz, $3::timestamptz, $4)",

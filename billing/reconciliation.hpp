@@ -22,6 +22,7 @@ struct VendorLine {
 struct VendorReport {
   std::string deployment;
   Time from, to;
+  std::optional<std::string> currency;  // of the lines' amounts; default: see reconcile()
   std::vector<VendorLine> lines;
 };
 
@@ -30,7 +31,8 @@ VendorReport vendor_report_from(const Json& body);
 // The same from CSV, whose first row names the columns meter, quantity, amount and perhaps sandbox;
 // other columns are ignored. Paths count data rows from 0, as they count the JSON's lines.
 VendorReport vendor_report_from_csv(std::string_view text, const std::string& deployment,
-                                    const std::string& period);
+                                    const std::string& period,
+                                    const std::optional<std::string>& currency = std::nullopt);
 
 // Quantity and cost of one side.
 struct Tally {
@@ -47,7 +49,8 @@ Json compare(const Tallies& ours, const VendorReport& theirs);
 // Whether usage of the deployment was ever booked.
 Task<bool> was_metered(Database& database, std::string deployment);
 
-// Compares the report with what is booked, and stores the result.
+// Compares the report with what is booked, and stores the result. Amounts are in one currency: the
+// report's, else as currency_to_add_up() says; `other_currencies` names those left out.
 Task<Json> reconcile(Database& database, VendorReport report);
 
 }  // namespace sandgate

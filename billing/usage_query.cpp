@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "billing/currency.hpp"
 #include "billing/sql_array.hpp"
 #include "gateway/core/moment.hpp"
 
@@ -147,10 +148,7 @@ void choose_currency(UsageReport& report, const pqxx::result& rows,
          {std::pair("cost", "cost_currency"), std::pair("charge", "charge_currency")})
       if (!Decimal::from_sql(row[amount].c_str()).is_zero())
         seen.insert(row[currency].as<std::string>());
-  report.currency = wanted              ? *wanted
-                    : seen.empty()      ? "USD"
-                    : seen.count("USD") ? "USD"
-                                        : *seen.begin();
+  report.currency = currency_to_add_up(wanted, seen);
   seen.erase(report.currency);
   report.other_currencies.assign(seen.begin(), seen.end());
 }

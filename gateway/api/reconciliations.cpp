@@ -1,5 +1,6 @@
 #include "gateway/api/reconciliations.hpp"
 
+#include "billing/currency.hpp"
 #include "billing/reconciliation.hpp"
 #include "gateway/http/table_body.hpp"
 
@@ -8,7 +9,7 @@ namespace {
 
 constexpr size_t kMaxReconciliationBytes = 32 << 20;
 
-// Reads JSON, or CSV with the deployment and the period in the query.
+// Reads JSON, or CSV with the deployment, the period and perhaps the currency in the query.
 VendorReport report_in(const http::Request& request) {
   const auto type = request.headers.find("Content-Type");
   if (!type || !type->starts_with("text/csv")) return vendor_report_from(http::table_in(request));
@@ -17,7 +18,10 @@ VendorReport report_in(const http::Request& request) {
     if (!value) throw Error::invalid(std::string("?") + name, "is required");
     return *value;
   };
-  return vendor_report_from_csv(request.body, asked("deployment"), asked("period"));
+  const auto currency = request.query.find("currency");
+  if (currency && !minor_digits(*currency))
+    throw Error::invalid("?currency", "is not a currency that Sandgate accounts in");
+  return vendor_report_from_csv(request.body, asked("deployment"), asked("period"), currency);
 }
 
 }  // namespace

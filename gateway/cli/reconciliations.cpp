@@ -13,7 +13,8 @@ void print_drift(const Context& context, const Json& answer) {
                cell(row, "/difference"), cell(row, "/loss")});
   };
   for (const Json& item : answer.value("items", Json::array())) add(item, cell(item, "/sandbox"));
-  add(answer.value("total", Json::object()), "total");
+  const std::string currency = answer.value("currency", "");
+  add(answer.value("total", Json::object()), currency.empty() ? "total" : "total in " + currency);
   table.print(context.console(), "");
 }
 
@@ -21,21 +22,25 @@ void print_drift(const Context& context, const Json& answer) {
 
 void add_reconcile_command(CLI::App& app, const ContextPtr& context) {
   struct Options {
-    std::string deployment, period, file;
+    std::string deployment, period, currency, file;
   };
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("reconcile", "Compare a vendor's bill with what was metered");
   command->add_option("DEPLOYMENT", options->deployment, "The deployment")->required();
   command->add_option("--period", options->period, "The month, as 2026-10")->required();
+  command->add_option("--currency", options->currency,
+                      "Of the bill; otherwise USD if there is any");
   command
       ->add_option("-f,--file", options->file,
                    "CSV with the columns meter, quantity, amount and perhaps sandbox")
       ->required();
   context->on_operator(*command, [context, options] {
+    const std::string currency =
+        options->currency.empty() ? "" : "&currency=" + percent_encode(options->currency);
     const Reply reply = context->client().call(
         {.method = "POST",
          .path = "/v1/reconciliations?deployment=" + percent_encode(options->deployment) +
-                 "&period=" + percent_encode(options->period),
+                 "&period=" + percent_encode(options->period) + currency,
          .content_type = "text/csv",
          .text = text_in(options->file)});
     context->show(reply.json(), [&](const Json& answer) { print_drift(*context, answer); });

@@ -331,6 +331,8 @@ TEST_F(InvoiceTest, ReconciliationShowsTheDrift) {
   EXPECT_EQ(cpu["ours"], "0.15");
   EXPECT_EQ(cpu["difference"], "0.01");
   EXPECT_EQ(cpu["quantity"]["difference"], "100");
+  EXPECT_EQ(answer["currency"], "USD");
+  EXPECT_FALSE(answer.contains("other_currencies"));
 }
 
 TEST_F(InvoiceTest, AVendorsBillMayRepeatEveryDigitOfOurs) {

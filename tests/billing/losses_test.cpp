@@ -172,5 +172,27 @@ TEST_F(LossesTest, AreOursInAReconciliation) {
   EXPECT_EQ(answer["total"]["loss"], "2.4");
 }
 
+TEST_F(LossesTest, AReconciliationAddsUpOneCurrency) {
+  publish("yen", R"({"kind":"cost","currency":"JPY","effective_from":"2026-01-01T00:00:00Z",
+    "entries":[{"provider":"acme","deployment":"acme-1","meter":"disk_gib_second",
+                "unit_price":"2"}]})");
+  const auto id = open(kSize);
+  clock.advance(100s);
+  close(id);
+  const auto asked = [&](const std::string& currency) {
+    const std::string text = R"({"deployment":"acme-1","period":"2026-11",)" + currency +
+                             R"("lines":[{"meter":"vcpu_second","quantity":"200","amount":"2"}]})";
+    return run(reconcile(*database, vendor_report_from(parse_json(text))));
+  };
+  const Json dollars = asked(""), yen = asked(R"("currency":"JPY",)");
+  EXPECT_EQ(dollars["currency"], "USD");
+  EXPECT_EQ(dollars["total"]["ours"], "2.5");
+  EXPECT_EQ(dollars["other_currencies"], Json::array({"JPY"}));
+  EXPECT_EQ(yen["currency"], "JPY");
+  EXPECT_EQ(yen["total"]["ours"], "800");
+  EXPECT_EQ(yen["other_currencies"], Json::array({"USD"}));
+  EXPECT_THROW(asked(R"("currency":"XXX",)"), Error);
+}
+
 }  // namespace
 }  // namespace sandgate

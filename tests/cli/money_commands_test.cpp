@@ -79,13 +79,16 @@ TEST(MoneyCommands, SendAVendorsBillAsItIs) {
   std::ofstream(file) << "meter,quantity,amount\n";
   ScriptedServer server([](const auto&) {
     return ScriptedServer::json(200, R"({"items":[{"sandbox":null,"meter":"vcpu_second","ours":"1",
-      "theirs":"2","difference":"1","loss":"0"}],"total":{"difference":"1"}})");
+      "theirs":"2","difference":"1","loss":"0"}],"currency":"EUR",
+      "total":{"difference":"1"}})");
   });
-  const Told told =
-      tell(server.url(), {"reconcile", "acme-1", "--period", "2026-10", "-f", file.c_str()});
+  const Told told = tell(server.url(), {"reconcile", "acme-1", "--period", "2026-10", "--currency",
+                                        "EUR", "-f", file.c_str()});
+  EXPECT_NE(told.output.find("total in EUR"), std::string::npos) << told.output;
   EXPECT_NE(told.output.find("vcpu_second\t1\t2\t1\t0"), std::string::npos) << told.output;
   ASSERT_EQ(server.requests.size(), 1u);
-  EXPECT_EQ(server.requests[0].target, "/v1/reconciliations?deployment=acme-1&period=2026-10");
+  EXPECT_EQ(server.requests[0].target,
+            "/v1/reconciliations?deployment=acme-1&period=2026-10&currency=EUR");
   EXPECT_EQ(server.requests[0].body, "meter,quantity,amount\n");
   std::filesystem::remove(file);
 }
