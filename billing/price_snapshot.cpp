@@ -119,6 +119,8 @@ std::optional<Decimal> PriceSnapshot::cost_per_hour(const PriceScope& scope,
   for (const auto& [meter, quantity] : quantities_per_hour(resources))
     if (const auto price = cost(scope, meter, at))
       total = total.value_or(Decimal()) + price->entry->terms.unit_price * quantity;
+  for (size_t i = 0; !total && i < kMeterKinds.size(); ++i)
+    if (cost(scope, kMeterKinds[i], at)) total = Decimal();
   return total;
 }
 

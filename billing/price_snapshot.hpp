@@ -57,7 +57,7 @@ class PriceSnapshot {
                 Time at) const;
 
   // The cost of an hour of running at `at`, without minimums, rounding and included quantities.
-  // Empty when no cost price of the backend is known. (For the charge see rating.hpp.)
+  // Empty when no meter of the backend has a cost price. (For the charge see rating.hpp.)
   std::optional<Decimal> cost_per_hour(const PriceScope& scope, const Resources& resources,
                                        Time at) const;
 

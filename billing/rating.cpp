@@ -84,6 +84,10 @@ std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceSco
     if (!total) total = Money{Decimal(), part.currency};
     if (total->currency == part.currency) total->amount += part.amount;
   }
+  // Time is free where only creates, bytes or the like have a price.
+  for (size_t i = 0; !total && i < kMeterKinds.size(); ++i)
+    if (const auto terms = charge_terms(prices, scope, kMeterKinds[i], at))
+      total = Money{Decimal(), terms->currency};
   if (!total && scope.own) total = Money{Decimal(), std::string(kUnpriced)};
   return total;
 }

@@ -27,8 +27,8 @@ Rated rate(const PriceSnapshot& prices, const PriceScope& scope, MeterKind meter
            const Decimal& before, const Decimal& quantity);
 
 // The tenant's charge for an hour of running at the unit prices of `at`, without minimums, rounding
-// and included quantities. Empty when no price of the backend is known, but zero on a tenant's own
-// deployment. Meters charged in another currency than the first are left out.
+// and included quantities. Empty when no meter of the backend has a price, but zero on a tenant's
+// own deployment. Meters charged in another currency than the first are left out.
 std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceScope& scope,
                                      const Resources& resources, Time at);
 

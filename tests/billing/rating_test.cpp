@@ -82,6 +82,25 @@ TEST(Rating, ATenantsOwnDeploymentCostsNothingAndIsChargedByItsNameAlone) {
   EXPECT_FALSE(prices.cost_per_hour({"tn", "acme", "x", "eu", true}, size, kNow));
 }
 
+TEST(Rating, APriceOfAnyMeterIsAKnownPrice) {
+  const Resources size{.milli_vcpu = 1000};
+  const PriceScope scope{"tn", "acme", "acme-1", "eu"};
+  EXPECT_FALSE(charge_per_hour(PriceSnapshot(), scope, size, kNow));
+  for (const std::string meter : {"sandbox_created", "egress_gib"}) {
+    const std::string json =
+        R"({"currency":"EUR","effective_from":"2026-01-01T00:00:00Z","entries":[
+            {"provider":"acme","meter":")" +
+        meter + R"(","unit_price":"1"}],"kind":)";
+    const PriceSnapshot charges({book(1, "sell", 1, json + "\"charge\"}")});
+    EXPECT_EQ(charge_per_hour(charges, scope, size, kNow), (Money{Decimal(), "EUR"})) << meter;
+    EXPECT_FALSE(charges.cost_per_hour(scope, size, kNow)) << meter;
+    const PriceSnapshot costs({book(1, "list", 1, json + "\"cost\"}")});
+    EXPECT_EQ(charge_per_hour(costs, scope, size, kNow), (Money{Decimal(), "EUR"})) << meter;
+    EXPECT_EQ(costs.cost_per_hour(scope, size, kNow), Decimal()) << meter;
+    EXPECT_FALSE(charge_per_hour(costs, {"tn", "other", "x", "eu"}, size, kNow)) << meter;
+  }
+}
+
 TEST(Rating, ChargesByEntryThenMarkupThenCost) {
   const std::string everybody =
       R"({"kind":"charge","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
