@@ -6,13 +6,15 @@
 namespace sandgate::sandbox_rows {
 namespace {
 
-// The time a request ran is its metered time.
+// The time a request ran is its metered time without its pauses: what is booked of its processors,
+// and what is not booked yet.
 constexpr char kRecorded[] = R"sql(
   SELECT s.id, (extract(epoch from s.created_at) * 1000000)::bigint, s.wishes, s.deployment,
     s.provider, s.region, s.milli_vcpu, s.memory_mib, s.disk_gib, s.processes, d.document,
-    coalesce((extract(epoch from CASE WHEN m.state = 'closed'
-      THEN coalesce(m.unbooked_end, m.boundary) ELSE now() END
-      - m.opened_at) * 1000000)::bigint, 0)
+    coalesce((m.vcpu_total * 1000000000 / nullif(m.milli_vcpu, 0)
+      + CASE WHEN m.state = 'running' OR (m.unbooked_end IS NOT NULL AND m.closed_as = 'running')
+        THEN extract(epoch from greatest(coalesce(m.unbooked_end, now()), m.boundary)
+          - m.boundary) * 1000000 ELSE 0 END)::bigint, 0)
   FROM sandbox s JOIN decision d ON d.id = s.decision
     LEFT JOIN metered_sandbox m ON m.sandbox = s.id
   WHERE s.tenant = $1 AND s.profile = $2 AND s.created_at >= $3::timestamptz

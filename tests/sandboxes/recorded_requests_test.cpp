@@ -41,6 +41,29 @@ TEST(RecordedRequests, AreWhatWasAskedAndWhatBecameOfIt) {
   EXPECT_EQ(failed[0].ran.count(), 0);
 }
 
+TEST(RecordedRequests, RanWithoutTheirPauses) {
+  World world;
+  world.create();
+  const auto ran_as = [&](const std::string& set) {
+    world.sql("UPDATE metered_sandbox SET milli_vcpu = 500, vcpu_total = 15, " + set +
+              " RETURNING sandbox");
+    const Time now = SystemClock().now();
+    const sandbox_rows::RecordedSpan span{.profile = "python",
+                                          .from = now - std::chrono::hours(1),
+                                          .to = now + std::chrono::hours(1)};
+    return recorded_in(world, span, 10).at(0).ran;
+  };
+  using std::chrono::seconds;
+  EXPECT_EQ(ran_as("opened_at = now() - interval '100 s', boundary = now() - interval '10 s',"
+                   " state = 'paused_disk'"),
+            seconds(30));
+  EXPECT_GE(ran_as("state = 'running'"), seconds(40));
+  EXPECT_EQ(ran_as("state = 'closed', closed_as = 'running',"
+                   " unbooked_end = boundary + interval '5 s'"),
+            seconds(35));
+  EXPECT_EQ(ran_as("closed_as = 'paused_disk'"), seconds(30));
+}
+
 TEST(RecordedRequests, ComeInPagesWithoutGapsOrRepetitions) {
   World world;
   for (int i = 0; i < 5; ++i) world.create();
