@@ -40,7 +40,9 @@ void require_grant(const http::Caller& caller, const std::string& role) {
 // The tenant that will own the key; empty for an operator's key.
 std::optional<TenantId> owner_of(const KeyDraft& draft, const http::Caller& caller) {
   if (draft.role == "operator") {
-    if (draft.tenant) throw Error::invalid("/tenant", "an operator's key belongs to no tenant");
+    const char* none = "an operator's key belongs to no tenant";
+    if (draft.tenant) throw Error::invalid("/tenant", none);
+    if (caller.tenant) throw Error::invalid("X-Sandgate-Tenant", none);
     return std::nullopt;
   }
   if (!draft.tenant) {

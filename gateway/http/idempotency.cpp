@@ -13,6 +13,12 @@ constexpr std::string_view kHeader = "Idempotency-Key";
 constexpr size_t kMaxKey = 255;
 constexpr size_t kLongestPath = 255;  // longer paths are hashed because the column is indexed
 
+// Roles share no answers: another role may not be allowed what was answered, or its secret.
+std::string scope_of(const Caller& caller) {
+  const std::string owner = caller.tenant ? caller.tenant->value + "/" : "";
+  return owner + std::string(to_string(caller.role));
+}
+
 }  // namespace
 
 void check_idempotency_key(const Request& request) {
@@ -29,7 +35,7 @@ std::optional<IdempotentCall> idempotent_call(const Request& request) {
   const std::string asked = request.target + "\n" + request.body;
   const std::string& path = request.path;
   return IdempotentCall{
-      .scope = request.caller.tenant ? request.caller.tenant->value : "operator",
+      .scope = scope_of(request.caller),
       .operation = std::string(to_string(request.method)) + " " +
                    (path.size() <= kLongestPath ? path : sha256_hex(path)),
       .key = std::string(*key),

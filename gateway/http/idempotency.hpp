@@ -8,7 +8,7 @@ namespace sandgate::http {
 
 // One request with an Idempotency-Key.
 struct IdempotentCall {
-  std::string scope;  // the tenant's id, or "operator"
+  std::string scope;  // "TENANT/ROLE", or "operator"
   std::string operation;  // "POST /v1/sandboxes"
   std::string key;
   std::string body_hash;  // hash of target and body; a key is bound to it

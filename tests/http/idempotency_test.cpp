@@ -104,6 +104,22 @@ TEST_F(Idempotency, GivesTheFirstAnswerAgain) {
   EXPECT_EQ(runs, 3);
 }
 
+// What one role was answered may be refused to another.
+TEST_F(Idempotency, RolesShareNoAnswers) {
+  RawClient client(server.port());
+  const auto as = [&](const std::string& role) {
+    return client.ask("POST /v1/secrets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + role +
+                      "\r\nIdempotency-Key: r\r\nContent-Length: 2\r\n\r\n{}");
+  };
+  const auto first = as("owner");
+  const auto other = as("admin");
+  EXPECT_EQ(other.status, 201);
+  EXPECT_FALSE(other.headers.find("Idempotent-Replayed"));
+  EXPECT_NE(other.body, first.body);
+  EXPECT_EQ(as("owner").body, first.body);
+  EXPECT_EQ(runs, 2);
+}
+
 TEST_F(Idempotency, TakesPathsOfAnyLength) {
   Request request;
   request.headers.add("Idempotency-Key", "k");
