@@ -5,7 +5,6 @@
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/core/random.hpp"
-#include "gateway/http/idempotency.hpp"
 #include "gateway/ports/forwarding.hpp"
 #include "gateway/ports/port_token.hpp"
 
@@ -33,14 +32,6 @@ PortDraft port_draft_from(const Json& body) {
   return draft;
 }
 
-// Ports do not use the general store of idempotent answers, which would keep the token.
-ports::Repeat repeat_of(const http::Request& request) {
-  const auto key = request.headers.find("Idempotency-Key");
-  if (!key) return {};
-  return {sha256_hex(request.tenant().value + "\n" + std::string(*key)),
-          sha256_hex(request.path + "\n" + request.body)};
-}
-
 uint16_t port_param(const http::Request& request) {
   const std::string& text = request.param("port");
   const bool number = !text.empty() && text.size() <= 5 &&
@@ -58,11 +49,14 @@ void PortHandlers::add_routes(http::Routes& routes) {
   using http::Permission;
   const auto add = [&](Method method, const char* pattern, Permission permission,
                        Task<http::Response> (PortHandlers::*handler)(http::Request&)) {
+    const bool opens = method == Method::post;
     routes.add({.method = method,
                 .pattern = pattern,
                 .permission = permission,
-                .body = method == Method::post ? http::BodyMode::buffered : http::BodyMode::none,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); }});
+                .body = opens ? http::BodyMode::buffered : http::BodyMode::none,
+                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
+                .idempotent_create = opens,
+                .secret_answer = opens});
   };
   const char* all = "/v1/sandboxes/{id}/ports";
   add(Method::post, all, Permission::use_sandboxes, &PortHandlers::open);
@@ -90,32 +84,24 @@ Json PortHandlers::render(const http::Request& request, const ports::OpenPort& p
 }
 
 Task<http::Response> PortHandlers::open(http::Request& request) {
-  http::check_idempotency_key(request);
   const PortDraft draft = port_draft_from(request.json());
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::ports);
-  ports::Repeat repeat = repeat_of(request);
   ports::OpenPort port;
   port.sandbox = box.id;
   port.tenant = box.tenant;
   port.port = draft.port;
   port.access = draft.access;
   port.salt = random_hex(8);
-  const auto token_of = [&,
-                         asked = repeat.key_hash + repeat.request_hash](const std::string& salt) {
-    return ports::make_token(settings_.token_key, asked + salt);
-  };
-  Secret token;
+  Json shown;
   if (draft.access == ports::Access::token) {
-    token = repeat.key_hash.empty() ? ports::make_token() : token_of(port.salt);
+    const Secret token = ports::make_token();
     port.token_hash = sha256_hex(token.reveal());
+    shown = token.reveal();
   }
-  auto opening = store_.open(std::move(port), draft.lifetime, std::move(repeat));
-  const ports::Opened opened = co_await std::move(opening);
-  if (opened.repeated && !token.empty()) token = token_of(opened.port.salt);
-  const Json shown = token.empty() ? Json() : Json(token.reveal());
-  http::Response response = http::Response::json(201, render(request, opened.port, shown));
+  auto opening = store_.open(std::move(port), draft.lifetime, request.claim);
+  const ports::OpenPort opened = co_await std::move(opening);
+  http::Response response = http::Response::json(201, render(request, opened, shown));
   response.headers.emplace_back("Cache-Control", "no-store");
-  if (opened.repeated) response.headers.emplace_back("Idempotent-Replayed", "true");
   co_return response;
 }
 

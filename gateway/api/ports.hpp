@@ -13,7 +13,6 @@ class PortHandlers {
   struct Settings {
     std::string domain;  // as in PortGate
     bool tls = false;
-    Secret token_key;  // derives tokens that repeated requests must receive again
   };
   PortHandlers(SandboxAccess& access, Lifecycle& lifecycle, ports::PortStore& store,
                Settings settings)

@@ -20,8 +20,7 @@ api::DeploymentHandlers::Rules deployment_rules(Backends& backends) {
 
 api::PortHandlers::Settings port_settings(const Foundation& foundation) {
   return {.domain = foundation.config.ports.domain,
-          .tls = !foundation.config.tls.certificate.empty(),
-          .token_key = foundation.key_for("port tokens")};
+          .tls = !foundation.config.tls.certificate.empty()};
 }
 
 api::OperationsSources operations_of(Database& database, const Deployments& deployments,

@@ -1,6 +1,7 @@
 #include "gateway/ports/port_store.hpp"
 
 #include "gateway/core/statement.hpp"
+#include "registry/call_claim.hpp"
 
 namespace sandgate::ports {
 namespace {
@@ -36,18 +37,6 @@ std::optional<OpenPort> read_port(pqxx::work& tx, const std::string& key) {
   return port_from(rows[0]);
 }
 
-// The port that the same request opened before. Throws Error(conflict) for another request.
-std::optional<OpenPort> find_repeated(pqxx::work& tx, const Repeat& repeat) {
-  if (repeat.key_hash.empty()) return std::nullopt;
-  const auto rows = run_prepared(
-      tx, std::string("SELECT ") + kColumns + ", request_hash FROM port WHERE repeat_hash = $1",
-      repeat.key_hash);
-  if (rows.empty()) return std::nullopt;
-  if (rows[0][8].as<std::string>() != repeat.request_hash)
-    throw Error(ErrorCode::conflict, "this Idempotency-Key was used for another request");
-  return port_from(rows[0]);
-}
-
 void check_room(pqxx::work& tx, const OpenPort& port) {
   // A separate statement, so that its snapshot is taken after the lock was granted.
   run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended('ports/' || $1, 0))",
@@ -61,24 +50,19 @@ void check_room(pqxx::work& tx, const OpenPort& port) {
 }
 
 OpenPort write_port(pqxx::work& tx, const OpenPort& port,
-                    std::optional<std::chrono::seconds> lifetime, const Repeat& repeat) {
-  const auto text = [](const std::string& value) {
-    return value.empty() ? std::nullopt : std::optional(value);
-  };
+                    std::optional<std::chrono::seconds> lifetime) {
+  const auto token_hash = port.token_hash.empty() ? std::nullopt : std::optional(port.token_hash);
   const auto seconds = lifetime ? std::optional(lifetime->count()) : std::nullopt;
   const auto rows =
       run_prepared(tx, std::string(R"sql(
-        INSERT INTO port (sandbox, port, tenant, access, token_hash, repeat_hash, request_hash,
-          salt, expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now() + make_interval(secs => $9::bigint))
+        INSERT INTO port (sandbox, port, tenant, access, token_hash, salt, expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7::bigint))
         ON CONFLICT (sandbox, port) DO UPDATE SET access = excluded.access,
-          token_hash = excluded.token_hash, repeat_hash = excluded.repeat_hash,
-          request_hash = excluded.request_hash, salt = excluded.salt, created_at = now(),
+          token_hash = excluded.token_hash, salt = excluded.salt, created_at = now(),
           expires_at = excluded.expires_at
         RETURNING )sql") + kColumns,
                    port.sandbox.value, static_cast<int>(port.port), port.tenant.value,
-                   std::string(to_string(port.access)), text(port.token_hash),
-                   text(repeat.key_hash), text(repeat.request_hash), port.salt, seconds);
+                   std::string(to_string(port.access)), token_hash, port.salt, seconds);
   return port_from(rows[0]);
 }
 
@@ -99,14 +83,14 @@ PortStore::PortStore(Database& database, Notifications& notifications)
   });
 }
 
-Task<Opened> PortStore::open(OpenPort port, std::optional<std::chrono::seconds> lifetime,
-                             Repeat repeat) {
-  auto work = [port, lifetime, repeat = std::move(repeat)](pqxx::work& tx) {
-    if (auto before = find_repeated(tx, repeat)) return Opened{std::move(*before), true};
+Task<OpenPort> PortStore::open(OpenPort port, std::optional<std::chrono::seconds> lifetime,
+                               std::string claim) {
+  auto work = [port, lifetime, claim = std::move(claim)](pqxx::work& tx) {
+    mark_effect(tx, claim, "port " + std::to_string(port.port));
     check_room(tx, port);
-    return Opened{write_port(tx, port, lifetime, repeat), false};
+    return write_port(tx, port, lifetime);
   };
-  const Opened opened = co_await database_.run(std::move(work));
+  const OpenPort opened = co_await database_.run(std::move(work));
   cache_.expire(key_of(port.sandbox, port.port));
   co_return opened;
 }

@@ -23,22 +23,11 @@ struct OpenPort {
   uint16_t port = 0;
   Access access = Access::token;
   std::string token_hash;  // empty for Access::everyone
-  std::string salt;  // of this opening; input of its token, with key and request
+  std::string salt;  // tells this opening from earlier and later ones
   Time created_at;
   std::optional<Time> expires_at;  // empty: open until the sandbox ends
 
   bool is_over(Time now) const { return expires_at && *expires_at <= now; }
-};
-
-// Identifies a repeated request to open a port by its Idempotency-Key.
-struct Repeat {
-  std::string key_hash;  // of tenant and key; empty: no key
-  std::string request_hash;  // of the request the key is bound to
-};
-
-struct Opened {
-  OpenPort port;
-  bool repeated = false;  // the same request had opened it before
 };
 
 // The table of open ports, with a cache that NOTIFY 'ports' invalidates.
@@ -50,8 +39,9 @@ class PortStore {
   PortStore(Database& database, Notifications& notifications);
 
   // Opens the port, or replaces its opening and ends the old token. `lifetime` counts from now.
-  // Throws quota_exceeded, and conflict when the key is bound to another request.
-  Task<Opened> open(OpenPort port, std::optional<std::chrono::seconds> lifetime, Repeat repeat);
+  // `claim`: of the request's Idempotency-Key, or empty. Throws quota_exceeded.
+  Task<OpenPort> open(OpenPort port, std::optional<std::chrono::seconds> lifetime,
+                      std::string claim = "");
   Task<bool> close(SandboxId sandbox, uint16_t port);  // whether it was open
   // In order of number, kEveryPort first; without expired ones.
   Task<std::vector<OpenPort>> list(SandboxId sandbox);

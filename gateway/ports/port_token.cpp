@@ -51,10 +51,6 @@ std::string without_token(std::string_view list, char separator, std::string_vie
 
 }  // namespace
 
-Secret make_token(const Secret& key, std::string_view what) {
-  return Secret(std::string(kTokenPrefix) + hmac_sha256_hex(key, what).substr(0, kTokenDigits));
-}
-
 Secret make_token() { return Secret(std::string(kTokenPrefix) + random_hex(kTokenDigits / 2)); }
 
 BroughtToken brought_token(const http::Request& request, const PortAddress& address) {

@@ -14,10 +14,7 @@ inline constexpr std::string_view kTokenParameter = "sandgate_token";  // in que
 inline constexpr std::string_view kTokenPrefix = "sgp_";
 inline constexpr std::string_view kTokenHeader = "X-Sandgate-Token";
 
-// A new token. With a key it is derived from `what`, so that the response to a repeated request can
-// be rebuilt although tokens are not stored; otherwise it is random.
-Secret make_token(const Secret& key, std::string_view what);
-Secret make_token();
+Secret make_token();  // a new one
 
 // The tokens in a request. There may be several in cookies, since programs on other ports can set
 // cookies of the same name.

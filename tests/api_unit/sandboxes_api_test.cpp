@@ -79,7 +79,7 @@ struct SandboxesApiTest : testing::Test {
   NetworkHandlers network{lifecycle, resolver, world.replica.database};
   CachedAccess access{lifecycle, world.replica.activity};
   sandgate::ports::PortStore port_rows{*world.database, notifications};
-  PortHandlers ports{access, lifecycle, port_rows, {.token_key = Secret("key")}};
+  PortHandlers ports{access, lifecycle, port_rows, {}};
   http::Routes routes;
 };
 

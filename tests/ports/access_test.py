@@ -96,6 +96,18 @@ class PortsTest(PortsCase):
         self.assertEqual(first.json(), second.json())
         self.assertEqual(self.client.call("POST", path, {"port": 8014}, headers=key).status, 409)
 
+    def test_a_repeated_request_opens_nothing(self):
+        self.start_app(self.box, 8015)
+        path, prefix = f"/v1/sandboxes/{self.box}/ports", f"/p/{self.box}/8015"
+        body, key = {"port": 8015, "access": "public"}, {"Idempotency-Key": "public-" + self.box}
+        first = self.client.call("POST", path, body, headers=key)
+        self.assertEqual(self.get("/echo", token=None, prefix=prefix).status, 200)
+        new = self.expose(self.box, 8015)["token"]
+        eventually(lambda: self.get("/echo", token=None, prefix=prefix).status == 401)
+        self.assertEqual(self.client.call("POST", path, body, headers=key).json(), first.json())
+        self.assertEqual(self.get("/echo", token=None, prefix=prefix).status, 401)
+        self.assertEqual(self.get("/echo", token=new, prefix=prefix).status, 200)
+
     def test_no_token_is_kept(self):
         dump = subprocess.run(["grep", "-rl", self.token, self.server.home], capture_output=True, text=True).stdout
         self.assertEqual(dump, "")

@@ -53,8 +53,7 @@ TEST(PortToken, IsTakenOutOfQueriesAndCookies) {
   EXPECT_EQ(query_without_token("xsandgate_token=1"), "xsandgate_token=1");
   EXPECT_EQ(cookies_without_token("sandgate_token=x"), "");
   EXPECT_EQ(cookies_without_token("a=1; sandgate_token=x;b=2"), "a=1; b=2");
-  EXPECT_EQ(make_token(Secret("k"), "w").reveal(), make_token(Secret("k"), "w").reveal());
-  EXPECT_NE(make_token(Secret("k"), "w").reveal(), make_token(Secret("l"), "w").reveal());
+  EXPECT_NE(make_token().reveal(), make_token().reveal());
   EXPECT_EQ(make_token().reveal().size(), 44u);
 }
 

@@ -56,7 +56,7 @@ class PortGateTest : public testing::Test {
   void open(uint16_t port, Access access, std::string token_hash = "") {
     OpenPort row{.sandbox = box, .tenant = world.tenant, .port = port, .access = access};
     row.token_hash = std::move(token_hash);
-    run(ports.open(std::move(row), std::nullopt, {}));
+    run(ports.open(std::move(row), std::nullopt));
   }
   http::Response ask(http::Request& request) {
     NoBody body;

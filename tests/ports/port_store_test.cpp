@@ -19,7 +19,7 @@ class PortStoreTest : public testing::Test {
                        .tenant = world.tenant,
                        .port = static_cast<uint16_t>(port),
                        .access = Access::everyone};
-    return sandgate::test::code_of([&] { run(ports.open(row, std::nullopt, {})); });
+    return sandgate::test::code_of([&] { run(ports.open(row, std::nullopt)); });
   }
 
   sandgate::test::EventsWorld world;
@@ -34,6 +34,19 @@ TEST_F(PortStoreTest, WhatIsOverTakesNoPlace) {
   run(world.database->run([](pqxx::work& tx) { tx.exec("UPDATE port SET expires_at = now()"); }));
   EXPECT_TRUE(run(ports.list(box)).empty());
   EXPECT_FALSE(open(8080));
+}
+
+// A retry of a call whose gateway died hears what was done, and does not do it again.
+TEST_F(PortStoreTest, WhatIsOpenedIsWrittenBesideItsKey) {
+  world.sql(
+      "INSERT INTO idempotent_call (scope, operation, key, body_hash, state, owner, lease_until)"
+      " VALUES ('t', 'POST', 'k', '', 'running', 'mine', now())");
+  const OpenPort row{
+      .sandbox = box, .tenant = world.tenant, .port = 80, .access = Access::everyone};
+  run(ports.open(row, std::nullopt, "mine"));
+  EXPECT_EQ(world.sql("SELECT effect FROM idempotent_call"), "port 80");
+  const auto taken_over = [&] { run(ports.open(row, std::nullopt, "another's")); };
+  EXPECT_EQ(sandgate::test::code_of(taken_over), ErrorCode::conflict);
 }
 
 TEST_F(PortStoreTest, ClosesEveryPortAtOnceAndWhatWasClosedBeforeStaysSo) {

@@ -99,7 +99,7 @@ Task<void> Control::open_every_port(const http::Request& request) {
   every.tenant = request.tenant();
   every.port = ports::kEveryPort;
   every.access = ports::Access::everyone;
-  auto opening = parts_.ports.open(std::move(every), std::nullopt, ports::Repeat());
+  auto opening = parts_.ports.open(std::move(every), std::nullopt);
   const auto outcome = co_await attempt(std::move(opening));
   const auto* error = std::get_if<Error>(&outcome);
   if (!error) co_return;
