@@ -28,4 +28,9 @@ void add_effect(pqxx::work& tx, const std::string& claim, const std::string& mad
                           claim, made));
 }
 
+void clear_effect(pqxx::work& tx, const std::string& claim) {
+  run_prepared(
+      tx, "UPDATE idempotent_call SET effect = NULL WHERE owner = $1 AND state = 'running'", claim);
+}
+
 }  // namespace sandgate

@@ -11,5 +11,7 @@ namespace sandgate {
 void mark_effect(pqxx::work& tx, const std::string& claim, const std::string& made);
 // The same for a call that creates several things: appends `made` after a space.
 void add_effect(pqxx::work& tx, const std::string& claim, const std::string& made);
+// Forgets what was recorded, because nothing was made after all: a retry may run.
+void clear_effect(pqxx::work& tx, const std::string& claim);
 
 }  // namespace sandgate

@@ -8,6 +8,7 @@
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/accept.hpp"
+#include "registry/call_claim.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -39,11 +40,12 @@ Task<http::Response> collect(FedProcess& process, std::string process_id, Collec
 }
 
 // With an Idempotency-Key, the program's id follows from it: a retry finds what a run without an
-// answer started.
+// answer started. Roles share no keys.
 std::string new_process_id(const http::Request& request, const SandboxId& box) {
   const auto key = request.headers.find("Idempotency-Key");
   if (!key) return ProcessId::make().value;
-  const std::string asked = box.value + "\n" + std::string(*key);
+  const std::string role(http::to_string(request.caller.role));
+  const std::string asked = box.value + "\n" + role + "\n" + std::string(*key);
   return ProcessId::kKind + sha256_hex(asked).substr(0, 24);
 }
 
@@ -57,18 +59,26 @@ Error started_before(const ExecRequest& asked) {
                          process + "/output")};
 }
 
+// Whether the backend knows a program of this id. Backends that name processes themselves do not.
+Task<bool> is_known(const OpenSandbox& box, const std::string& process_id) {
+  if (!box.provider->descriptor().can(Verb::background)) co_return false;
+  const auto found = co_await attempt(box.provider->process(box.backend_id, process_id));
+  const auto* failure = std::get_if<Error>(&found);
+  if (failure && failure->code != ErrorCode::not_found) throw *failure;
+  co_return !failure;
+}
+
 // Whether an earlier run of the request started the program in the background. Throws
-// Error(conflict) if what it started is not all that was asked for. Backends that name processes
-// themselves do not know it.
+// Error(conflict) if what it started is not all that was asked for, or no longer known.
 Task<bool> was_started(const OpenSandbox& box, const http::Request& request,
                        const ExecRequest& asked) {
   if (!request.headers.find("Idempotency-Key")) co_return false;
-  if (!box.provider->descriptor().can(Verb::background)) co_return false;
-  const auto found =
-      co_await attempt(box.provider->process(box.backend_id, asked.command.process_id));
-  const auto* failure = std::get_if<Error>(&found);
-  if (failure && failure->code == ErrorCode::not_found) co_return false;
-  if (failure) throw *failure;
+  const bool known = co_await is_known(box, asked.command.process_id);
+  if (!known && request.earlier.empty()) co_return false;
+  if (!known)
+    throw Error(ErrorCode::conflict,
+                "an earlier request with this Idempotency-Key ran the program, but its answer was "
+                "not kept");
   if (asked.input || !asked.command.background) throw started_before(asked);
   co_return true;
 }
@@ -132,7 +142,26 @@ void ExecHandlers::add_routes(http::Routes& routes) {
               .handler = [this](http::Request& r) { return judged(access_, r, exec(r)); },
               .max_body_bytes = kMaxExecBodyBytes,
               .idempotent_create = true,
+              .takes_up = true,
               .secret_answer = true});
+}
+
+// The program is written beside its Idempotency-Key before it starts: without an answer, because
+// the client left or the gateway died, a retry does not start it again. One that was refused is
+// taken back, since nothing ran.
+Task<std::unique_ptr<ProcessStream>> ExecHandlers::start(const OpenSandbox& box,
+                                                         const Command& command,
+                                                         const std::string& claim) {
+  if (!database_ || claim.empty()) co_return co_await start_program(box, command);
+  auto marking = database_->run(
+      [claim, made = command.process_id](pqxx::work& tx) { mark_effect(tx, claim, made); });
+  co_await std::move(marking);
+  auto starting = start_program(box, command);
+  auto started = co_await attempt(std::move(starting));
+  if (auto* stream = std::get_if<0>(&started)) co_return std::move(*stream);
+  auto clearing = database_->run([claim](pqxx::work& tx) { clear_effect(tx, claim); });
+  co_await attempt(std::move(clearing));
+  throw std::get<Error>(started);
 }
 
 OutputSeat ExecHandlers::seat_for(const http::Request& request) const {
@@ -154,7 +183,7 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
   // or is starved by the process.
   const bool limited = command.timeout.count() > 0;
   const auto limit = std::chrono::steady_clock::now() + command.timeout + kLateExit;
-  auto starting = start_program(box, command);
+  auto starting = start(box, command, request.claim);
   if (limited) starting = within(command.timeout + kLateExit, std::move(starting));
   auto stream = co_await std::move(starting);
   const std::string named = stream->process_id();

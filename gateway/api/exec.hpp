@@ -1,6 +1,7 @@
 #pragma once
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/exec_request.hpp"
+#include "gateway/core/database.hpp"
 #include "gateway/http/routes.hpp"
 #include "gateway/sandboxes/access.hpp"
 
@@ -15,19 +16,23 @@ namespace sandgate::api {
 // or in the background, stdin stays open for POST …/stdin unless the body contains stdin.
 class ExecHandlers {
  public:
-  // `room` limits the memory of collected output; null: no limit. `access` and `room` must outlive
-  // this object.
-  explicit ExecHandlers(SandboxAccess& access, http::BodyRoom* room = nullptr)
-      : access_(access), room_(room) {}
+  // `room` limits the memory of collected output; null: no limit. `database` has the claims of
+  // Idempotency-Keys; null: none are written. All must outlive this object.
+  explicit ExecHandlers(SandboxAccess& access, http::BodyRoom* room = nullptr,
+                        Database* database = nullptr)
+      : access_(access), room_(room), database_(database) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> exec(http::Request& request);
 
  private:
+  Task<std::unique_ptr<ProcessStream>> start(const OpenSandbox& box, const Command& command,
+                                             const std::string& claim);
   OutputSeat seat_for(const http::Request& request) const;
 
   SandboxAccess& access_;
   http::BodyRoom* room_;
+  Database* database_;
 };
 
 // The offset for Provider::attach that skips all output written before.

@@ -89,7 +89,7 @@ Api::Api(Foundation& foundation, Registry& registry, Accounting& accounting, Bac
                   .health = backends.health,
                   .prices = accounting.prices,
                   .clock = foundation.clock}),
-      exec_(sandboxes.access, &callers.body_room),
+      exec_(sandboxes.access, &callers.body_room, &foundation.database),
       processes_(sandboxes.access),
       terminal_(sandboxes.access),
       files_(sandboxes.access),
