@@ -184,6 +184,10 @@ Task<http::Response> InvoiceHandlers::credit(http::Request& request) {
 
 Task<http::Response> InvoiceHandlers::issue(http::Request& request) {
   const InvoiceId id = id_from(request.param("id"));
+  // There is nothing to ask for, and who asks all the same must not be given an issued invoice.
+  const Json body = request.json_or_empty();
+  DocumentReader reader(body);
+  reader.finish_or_throw();
   const Invoice draft = co_await own(request, id);
   co_await usage_.refresh(draft.tenant);
   const ChangeTrail trail = trail_of(request, draft.tenant, "invoice.issue", id.value);
