@@ -122,7 +122,7 @@ void read_secret(const Json& item, Problems& problems, const std::string& path, 
   ObjectReader reader(item, problems, path);
   SecretBinding secret;
   for (const auto* name : {"name", "host", "header"}) reader.require(name);
-  secret.name = reader.text("name").value_or("");
+  secret.name = reader.text("name", {.min = 1}).value_or("");
   if (!secret.name.empty() && !is_env_name(secret.name))
     reader.problem("name", "must match [A-Za-z_][A-Za-z0-9_]{0,127}");
   if (const auto text = reader.text("host")) {

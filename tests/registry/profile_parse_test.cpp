@@ -130,6 +130,7 @@ constexpr std::pair<const char*, const char*> kWrong[] = {
     {"{name: a, network: {default: open}}", "/network/default"},
     {"{name: a, network: {allow: [a.example]}}", "/network/allow/0"},
     {"{name: a, network: {default: allow, allow: ['a.example:1']}}", "/network/allow"},
+    {"{name: a, secrets: [{name: '', host: x.org, header: H}]}", "/secrets/0/name"},
     {"{name: a, secrets: [{name: K, host: '*.x.org', header: H}]}", "/secrets/0/host"},
     {"{name: a, secrets: [{name: K, host: x.org, header: Host}]}", "/secrets/0/header"},
     {"{name: a, secrets: [{name: K, host: x.org, header: User-Agent}]}", "/secrets/0/header"},
