@@ -44,9 +44,11 @@ void check_strategy(const PlacementPolicy& placement, ObjectReader& reader) {
       reader.problem("weights", "has no meaning without strategy weighted");
     return;
   }
-  const bool any = std::any_of(placement.weights.begin(), placement.weights.end(),
-                               [](const auto& weight) { return weight.second > 0; });
-  if (!any) reader.problem("weights", "must have a weight above 0 for strategy weighted");
+  // Without any, the deployments' own count.
+  const bool all_zero = std::all_of(placement.weights.begin(), placement.weights.end(),
+                                    [](const auto& weight) { return weight.second == 0; });
+  if (all_zero && !placement.weights.empty())
+    reader.problem("weights", "must have a weight above 0 for strategy weighted");
 }
 
 }  // namespace

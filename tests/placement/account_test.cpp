@@ -109,6 +109,32 @@ TEST(Decision, LooksAtNoOtherTenantsDeployments) {
   EXPECT_EQ(seen(TenantId::make()).size(), 2u);
 }
 
+TEST(Rank, SharesByTheDeploymentsOwnWeightsUnlessTheProfileHasSome) {
+  Accounts accounts;
+  for (const auto& [i, weight] : {std::pair(0, 30), std::pair(1, 10), std::pair(2, 0)}) {
+    Deployment own = *accounts.set[i];
+    own.weight = weight;
+    accounts.set[i] = std::make_shared<const Deployment>(own);
+  }
+  EffectiveRequest request;
+  request.profile.placement.strategy = Strategy::weighted;
+  const auto wins = [&] {
+    const auto candidates = candidates_of(accounts.set, accounts.board, PriceSnapshot(), TenantId{},
+                                          Profile{}, accounts.clock.now());
+    std::map<std::string, int> counts;
+    for (int i = 0; i < 4000; ++i) {
+      const std::string seed = "rq" + std::to_string(i);
+      const Decision made = decide(request, TenantId{}, "p@1", seed, candidates);
+      ++counts[made.candidates.front().deployment->name];
+    }
+    return counts;
+  };
+  EXPECT_NEAR(wins()["a"], 3000, 150);
+  EXPECT_EQ(wins()["c"], 0);
+  request.profile.placement.weights = {{"c", 1}};
+  EXPECT_EQ(wins(), (std::map<std::string, int>{{"c", 4000}}));
+}
+
 TEST(Account, WhatTheBreakerRefusesIsNoCreate) {
   Accounts accounts;
   Deployment limited = *accounts.set[0];

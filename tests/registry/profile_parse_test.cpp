@@ -78,6 +78,12 @@ TEST(ParseProfile, NeedsOnlyAName) {
   EXPECT_THROW(parse_profile_json(R"({"name":"a"})", "b"), Error);
 }
 
+TEST(ParseProfile, WithoutWeightsThoseOfTheDeploymentsCount) {
+  for (const char* yaml : {"{name: a, placement: {strategy: weighted}}",
+                           "{name: a, placement: {strategy: weighted, weights: {}}}"})
+    EXPECT_TRUE(parse_profile_yaml(yaml).placement.weights.empty()) << yaml;
+}
+
 TEST(ParseProfile, AWeightThatIsNullIsNone) {
   const Profile weighted =
       parse_profile_yaml("{name: a, placement: {strategy: weighted, weights: {a: 80, b: null}}}");
@@ -141,7 +147,6 @@ constexpr std::pair<const char*, const char*> kWrong[] = {
     {"{name: a, env: {K: v}, secrets: [{name: K, host: x.org, header: H}]}", "/secrets/0/name"},
     {"{name: a, requires: [files, fly]}", "/requires/1"},
     {"{name: a, placement: {strategy: priority}}", "/placement/order"},
-    {"{name: a, placement: {strategy: weighted}}", "/placement/weights"},
     {"{name: a, placement: {weights: {a: 1}}}", "/placement/weights"},
     {"{name: a, placement: {strategy: weighted, weights: {a: 0}}}", "/placement/weights"},
     {"{name: a, placement: {only: [x, x]}}", "/placement/only/1"},
