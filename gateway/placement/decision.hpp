@@ -23,7 +23,7 @@ struct Attempt {
   std::string deployment;
   AttemptOutcome outcome = AttemptOutcome::unknown;
   std::optional<ErrorCode> code;
-  std::chrono::milliseconds duration{0};
+  std::chrono::milliseconds duration{0};  // until it was answered, given up or overtaken
 };
 
 // Why a backend was chosen; stored, and returned by GET …/decision.

@@ -77,6 +77,8 @@ Task<Placement> Race::run() {
     if ((active() == 0 || hedge_due) && !start_next() && active() == 0) break;
     co_await wait();
   }
+  for (const FlightPtr& flight : flights_)  // overtaken by a hedge
+    if (flight->active) placement_.attempts[flight->attempt].duration = since(flight->started);
   if (!placement_.placed) placement_.error = final_error();
   co_return placement_;
 }

@@ -338,6 +338,7 @@ TEST(Place, AHedgeRacesAndTheLateOneIsKilled) {
       trio.place([](Profile& p) { p.placement.fallback.hedge_after_ms = 30; });
   ASSERT_TRUE(placement.placed);
   EXPECT_EQ(placement.placed->deployment->name, "b");
+  EXPECT_GE(placement.attempts[0].duration, milliseconds(30));
   // run() ends when nothing is left to do, the late kill included.
   EXPECT_EQ(trio.fake(0).creates(), 1);
   EXPECT_EQ(trio.fake(0).alive(), 0u);
