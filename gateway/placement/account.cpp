@@ -49,4 +49,10 @@ void Account::rest(std::chrono::milliseconds duration, Steady::time_point now) {
   rest_until_ = std::max(rest_until_, until);
 }
 
+std::chrono::milliseconds Account::rest_left(Steady::time_point now) const {
+  std::lock_guard lock(mutex_);
+  return std::chrono::ceil<std::chrono::milliseconds>(
+      std::max(rest_until_ - now, Steady::duration::zero()));
+}
+
 }  // namespace sandgate

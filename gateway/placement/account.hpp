@@ -40,6 +40,7 @@ class Account : public std::enable_shared_from_this<Account> {
   Slot take(const AccountLimits& limits, Steady::time_point now = Steady::now());
   // After a vendor's Retry-After: take() fails for `duration`, five minutes at most.
   void rest(std::chrono::milliseconds duration, Steady::time_point now = Steady::now());
+  std::chrono::milliseconds rest_left(Steady::time_point now = Steady::now()) const;  // 0: none
 
  private:
   bool is_free_locked(const AccountLimits& limits, Steady::time_point now) const;

@@ -17,6 +17,7 @@ struct Candidate {
   std::optional<Money> expected_price;  // of the whole run, ranked by `cheapest`; empty: unknown
   Health health;
   bool account_busy = false;  // its account accepts no create at present
+  std::chrono::milliseconds account_rest{0};  // what is left of a Retry-After to its account
   bool price_required = false;  // not eligible without a known price
 
   std::vector<std::string> rejected_because;  // empty: eligible
@@ -25,6 +26,11 @@ struct Candidate {
   int rank = 0;  // 1 is tried first; 0: not eligible
 
   bool eligible() const { return rejected_because.empty(); }
+  // Not eligible for a reason that passes.
+  void reject_now(std::string reason) {
+    rejected_because.push_back(std::move(reason));
+    only_now = true;
+  }
 };
 
 }  // namespace sandgate

@@ -37,11 +37,13 @@ Json to_json(const Candidate& candidate) {
           {"rank", std::move(rank)}};
 }
 
-// Whether a backend whose capabilities are unknown may satisfy the request.
-bool awaits_first_answer(const Decision& decision) {
-  return std::any_of(decision.candidates.begin(), decision.candidates.end(), [](const auto& one) {
-    return one.only_now && !one.deployment->descriptor.known;
-  });
+// When to try again for a candidate whose reasons pass. How long a breaker stays open, or a limit
+// of ours reached, may change with every create; what is left of a vendor's Retry-After does not.
+std::chrono::milliseconds passes_after(const Candidate& one) {
+  if (!one.deployment->descriptor.known) return kFirstAnswer;
+  const auto rest = std::max(one.health.rest_left, one.account_rest);
+  const bool only_rests = rest.count() > 0 && one.health.breaker != Breaker::open;
+  return only_rests ? rest : kSomeoneEnds;
 }
 
 }  // namespace
@@ -132,20 +134,22 @@ std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard
     candidates.push_back(
         {.deployment = one,
          .health = board.look(one->key()),
-         .account_busy = one->account && !one->account->is_free(one->account_limits)});
+         .account_busy = one->account && !one->account->is_free(one->account_limits),
+         .account_rest = one->account ? one->account->rest_left() : std::chrono::milliseconds(0)});
     add_price(candidates.back(), prices, tenant, profile, now);
   }
   return candidates;
 }
 
 Error nothing_eligible(const Decision& decision) {
-  const bool later = std::any_of(decision.candidates.begin(), decision.candidates.end(),
-                                 [](const auto& one) { return one.only_now; });
+  std::optional<std::chrono::milliseconds> later;
+  for (const Candidate& one : decision.candidates)
+    if (one.only_now) later = std::min(later.value_or(passes_after(one)), passes_after(one));
   Error error =
       later ? Error(ErrorCode::no_capacity,
                     "deployments that satisfy this profile exist, but none can now")
             : Error(ErrorCode::unsupported, "no configured deployment can satisfy this request");
-  if (later) error.retry_after = awaits_first_answer(decision) ? kFirstAnswer : kSomeoneEnds;
+  error.retry_after = later;
   error.details = {{"candidates", candidates_json(decision.candidates)}};
   return error;
 }

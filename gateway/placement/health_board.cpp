@@ -53,6 +53,8 @@ Health HealthBoard::look(const DeploymentKey& deployment) const {
   const Entry& entry = found->second;
   return {.breaker = state_of(entry, now),
           .resting = now < entry.rest_until,
+          .rest_left = std::chrono::ceil<std::chrono::milliseconds>(
+              std::max(entry.rest_until - now, Time::duration::zero())),
           .latency_p50_ms = entry.latency_p50_ms,
           .failure_rate = entry.failure_rate};
 }

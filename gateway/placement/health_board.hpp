@@ -20,6 +20,7 @@ std::string_view to_string(Breaker breaker);
 struct Health {
   Breaker breaker = Breaker::closed;
   bool resting = false;  // within a Retry-After
+  std::chrono::milliseconds rest_left{0};  // while resting
   std::optional<double> latency_p50_ms;  // empty: never measured
   double failure_rate = 0;  // EWMA, 0..1
 };

@@ -53,6 +53,7 @@ Race::Race(asio::strand<asio::any_io_executor> strand, Decision decision, Create
            HealthBoard& board)
     : strand_(strand),
       decision_(std::move(decision)),
+      eligible_(decision_.eligible()),
       spec_(std::move(spec)),
       board_(board),
       wake_(strand_) {
@@ -85,8 +86,7 @@ Task<Placement> Race::run() {
 
 bool Race::more() const {
   const auto& fallback = decision_.requirements.placement.fallback;
-  return next_ < decision_.eligible() &&
-         placement_.attempts.size() < static_cast<size_t>(fallback.attempts);
+  return next_ < eligible_ && placement_.attempts.size() < static_cast<size_t>(fallback.attempts);
 }
 
 size_t Race::active() const {
@@ -98,12 +98,19 @@ bool Race::over(Steady::time_point now) const { return now >= deadline_; }
 
 bool Race::start_next() {
   while (more()) {
-    const DeploymentPtr deployment = decision_.candidates[next_++].deployment;
-    if (!board_.admit(deployment->key())) continue;
+    Candidate& candidate = decision_.candidates[next_++];
+    const DeploymentPtr deployment = candidate.deployment;
+    if (!board_.admit(deployment->key())) {
+      candidate.reject_now("breaker_open");
+      candidate.health = board_.look(deployment->key());
+      continue;
+    }
     Account::Slot slot;
     if (deployment->account) slot = deployment->account->take(deployment->account_limits);
     if (deployment->account && !slot) {
       board_.withdrawn(deployment->key());
+      candidate.reject_now("account_limit");
+      candidate.account_rest = deployment->account->rest_left();
       continue;
     }
     auto flight = std::make_shared<Flight>();
@@ -255,11 +262,9 @@ Task<void> Race::wait() {
 }
 
 Error Race::final_error() const {
-  if (!placement_.error) {
-    return over(Steady::now())
-               ? Error(ErrorCode::timeout, "no backend answered in time")
-               : Error(ErrorCode::no_capacity, "no eligible deployment takes sandboxes now");
-  }
+  if (!placement_.error && over(Steady::now()))
+    return Error(ErrorCode::timeout, "no backend answered in time");
+  if (!placement_.error) return nothing_eligible(decision_);
   Error error = *placement_.error;
   // The rate limit applies to the gateway, not to its caller.
   if (error.code == ErrorCode::rate_limited) {

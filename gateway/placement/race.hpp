@@ -57,7 +57,8 @@ class Race : public std::enable_shared_from_this<Race> {
   Error final_error() const;
 
   asio::strand<asio::any_io_executor> strand_;
-  Decision decision_;
+  Decision decision_;  // candidates that turn out to be busy are rejected in it
+  const size_t eligible_;  // of its candidates, before any attempt
   CreateSpec spec_;
   HealthBoard& board_;
   asio::steady_timer wake_;

@@ -148,6 +148,37 @@ TEST(Account, WhatTheBreakerRefusesIsNoCreate) {
   EXPECT_TRUE(limited.account->is_free(limited.account_limits));
 }
 
+// Between the decision and the attempt, others may take what is left.
+TEST(Account, WhoComesTooLateIsToldWhatWhoComesLaterIs) {
+  Accounts accounts;
+  accounts.set = {accounts.set[0]};
+  const Decision early = accounts.decision();
+  ASSERT_EQ(early.eligible(), 1u);
+  const Account::Slot slot = accounts.shared->take({.creates_at_once = 1});
+  const Placement late = test::run(place(early, {.sandbox_id = "x"}, accounts.board));
+  ASSERT_TRUE(late.error);
+  const Error later = nothing_eligible(accounts.decision());
+  EXPECT_EQ(late.error->code, ErrorCode::no_capacity);
+  EXPECT_STREQ(late.error->what(), later.what());
+  EXPECT_EQ(late.error->retry_after, later.retry_after);
+  EXPECT_EQ(late.error->details, later.details);
+  EXPECT_EQ(late.error->details["candidates"][0]["rejected_because"],
+            Json::array({"account_limit"}));
+}
+
+TEST(Account, WhatIsLeftOfARestIsWhenToTryAgain) {
+  Accounts accounts;
+  accounts.set = {accounts.set[0]};
+  Error slow(ErrorCode::rate_limited, "slow down");
+  slow.retry_after = seconds(7);
+  accounts.board.failed({"a"}, slow);
+  const auto told = [&] { return *nothing_eligible(accounts.decision()).retry_after; };
+  EXPECT_LE(told(), seconds(7));
+  EXPECT_GT(told(), seconds(5));
+  accounts.shared->rest(seconds(20));
+  EXPECT_GT(told(), seconds(18));
+}
+
 TEST(Account, ARetryAfterRestsAllOfItsDeployments) {
   Accounts accounts;
   class Limiting : public FakeProvider {
