@@ -1,12 +1,10 @@
 #include "gateway/app/foundation.hpp"
 
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "gateway/app/background.hpp"
-#include "gateway/core/files.hpp"
-#include "gateway/core/random.hpp"
+#include "gateway/app/machine_name.hpp"
 
 namespace sandgate {
 namespace {
@@ -35,24 +33,11 @@ Secret master_key(const Config& config) {
   return Secret(*bytes);
 }
 
-// Several gateways of one database may each have a node; the name tells them apart across restarts.
-std::string machine_name(const Config& config) {
-  const std::string path = config.gateway_directory() + "/machine";
-  std::string name;
-  std::ifstream(path) >> name;
-  if (name.empty()) {
-    name = random_hex(8);
-    if (!replace_file(path, name + "\n", 0644, Lasting::through_power_cuts))
-      throw Error(ErrorCode::unavailable, "cannot write " + path);
-  }
-  return name;
-}
-
 }  // namespace
 
 Foundation::Foundation(const Config& settings)
     : config(settings),
-      machine(machine_name(config)),
+      machine(machine_name(config.machine_file())),
       io(io_threads(config)),
       database({.url = config.database_url(),
                 .connections = static_cast<size_t>(config.database.connections),

@@ -14,8 +14,8 @@ namespace sandgate {
 // What every part of the gateway needs: settings, threads, the database, the clock and the HTTP
 // client for vendors.
 struct Foundation {
-  // Throws Error(invalid) without a usable master key and Error(unavailable) if the machine name
-  // cannot be stored.
+  // Throws Error(invalid) without a usable master key or machine name, and Error(unavailable) if
+  // the name cannot be stored.
   explicit Foundation(const Config& settings);
 
   // Starts background work.

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "gateway/app/machine_name.hpp"
 #include "gateway/app/node_settings.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/ids.hpp"
@@ -83,6 +84,14 @@ void check_master_key(const Config& config, Problems& problems) {
                                     "back from a copy, or set SANDGATE_MASTER_KEY");
 }
 
+void check_machine(const Config& config, Problems& problems) {
+  try {
+    known_machine(config.machine_file());
+  } catch (const Error& error) {
+    problems.add("/home", error.what());
+  }
+}
+
 void check_listening(const Config& config, const SystemAccount& account, Problems& problems) {
   try {
     asio::io_context loop(1);
@@ -150,6 +159,7 @@ void check_start(const Config& config, const SystemAccount& account) {
   Problems problems;
   check_home(config, account, problems);
   check_master_key(config, problems);
+  check_machine(config, problems);
   check_listening(config, account, problems);
   const NodeSettings node = node_settings(config);
   check_blocks(node, problems);

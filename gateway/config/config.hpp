@@ -105,6 +105,7 @@ struct Config {
   std::string postgres_data() const { return home + "/postgres/data"; }
   std::string postgres_socket() const { return home + "/postgres"; }
   std::string gateway_directory() const { return home + "/gateway"; }
+  std::string machine_file() const { return gateway_directory() + "/machine"; }
   std::string outage_journal() const { return gateway_directory() + "/outage.journal"; }
   // Files with "address:port", written once the gateway listens; not removed when it stops.
   std::string listen_file() const { return gateway_directory() + "/listen"; }

@@ -101,6 +101,18 @@ TEST_F(StartChecks, AMasterKeyThatIsGoneWhileItsDatabaseIsThere) {
   EXPECT_EQ(paths(), Paths());
 }
 
+TEST_F(StartChecks, AMachineThatHasLostItsName) {
+  const std::string gateway = directory.path() + "/home/gateway";
+  std::filesystem::create_directories(gateway);
+  EXPECT_EQ(paths(), Paths()) << "of a first start";
+  for (const char* damaged : {"", "\n", "0123456789abcde\n", "0123456789abcdeg\n"}) {
+    std::ofstream(gateway + "/machine") << damaged;
+    EXPECT_EQ(paths(), Paths{"/home"}) << damaged;
+  }
+  std::ofstream(gateway + "/machine") << "0123456789abcdef\n";
+  EXPECT_EQ(paths(), Paths());
+}
+
 TEST_F(StartChecks, APortThatIsTaken) {
   asio::io_context loop;
   const auto taken = http::bind_listener(loop, "127.0.0.1", 0, {});
