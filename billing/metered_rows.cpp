@@ -102,6 +102,11 @@ std::vector<MeteredRow> rows_from(const pqxx::result& rows) {
 const std::string kUnbookedEnds =
     kRow + "WHERE unbooked_end IS NOT NULL AND ($1 = '' OR tenant = $1) LIMIT $2";
 
+// Not on a machine that gave no sign of life for a minute: if it is lost, the charge ends there.
+const std::string kHeard =
+    " AND NOT EXISTS (SELECT FROM sandbox s JOIN machine ON s.backend_id = s.id || '@' || name"
+    "  WHERE s.id = metered_sandbox.sandbox AND seen_at < now() - interval '1 minute')";
+
 std::string state_text(const MeteredLife& life) {
   return std::string(life.closed || life.unbooked_end ? "closed" : to_string(life.state));
 }
@@ -220,7 +225,7 @@ std::vector<MeteredLife> lock_due(pqxx::work& tx, const DueForBooking& due) {
       tx,
       "SELECT " + std::string(kLifeColumns) +
           " FROM metered_sandbox WHERE state <> 'closed' AND boundary < $1::timestamptz" +
-          (due.tenant.empty() ? " AND $2 = ''" : " AND tenant = $2") +
+          (due.tenant.empty() ? " AND $2 = ''" + kHeard : " AND tenant = $2") +
           " AND sandbox <> ALL ($3::text[])"
           " AND NOT EXISTS (SELECT FROM sandbox s WHERE s.id = metered_sandbox.sandbox"
           "   AND on_expiry = 'kill' AND expires_at <= boundary)"

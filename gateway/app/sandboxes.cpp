@@ -41,6 +41,7 @@ Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
                          .machine = below.machine,
                          .activity = activity}),
       reconciler(lifecycle, {}),
+      machines(lifecycle, {.own = below.config.local.enabled ? below.machine : ""}),
       secret_keeper(below.database, backends.deployments, below.vault),
       pausing(lifecycle),
       access(lifecycle, activity),
@@ -95,6 +96,8 @@ void Sandboxes::start_keeping() {
     sampler.begin();
     co_return;
   });
+  repeat(foundation.executor(), "machines", seconds(15),
+         [this]() -> Task<void> { co_await machines.step(); });
   repeat(foundation.executor(), "secrets", seconds(1), [this] { return secret_keeper.step(); });
   repeat(foundation.executor(), "budgets", seconds(15),
          [this]() -> Task<void> { co_await budget_enforcer.begin(); });

@@ -9,6 +9,7 @@
 #include "gateway/sandboxes/budget_guard.hpp"
 #include "gateway/sandboxes/cached_access.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/machines.hpp"
 #include "gateway/sandboxes/reaper.hpp"
 #include "gateway/sandboxes/reconciler.hpp"
 #include "gateway/sandboxes/secret_keeper.hpp"
@@ -43,6 +44,7 @@ struct Sandboxes {
   BudgetEnforcer budget_enforcer;
   Reaper reaper;
   Reconciler reconciler;
+  Machines machines;
   SecretKeeper secret_keeper;
   Pausing pausing;
   CachedAccess access;

@@ -82,6 +82,9 @@ class Lifecycle {
   // asked for it. Otherwise the sandbox is lost: `failed` with backend_lost, its meter closed at
   // its death where the backend tells when that was.
   Task<void> note_gone(SandboxId id, std::string detail);
+  // Ends a sandbox whose machine gave its last sign of life at `seen`: as lost, unless its end was
+  // asked for. Nobody can ask the machine. The charge ends at `seen`, or where it is booked to.
+  Task<void> note_lost_machine(SandboxId id, Time seen);
   // Whether this process is ending the sandbox and has yet to record the end.
   bool ends_here(const SandboxId& id) const { return prompt_ends_.has(id); }
 

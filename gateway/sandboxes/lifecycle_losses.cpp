@@ -181,4 +181,15 @@ Task<void> Lifecycle::note_loss(SandboxId id, Loss loss) {
   parts_.cache.forget(id);
 }
 
+Task<void> Lifecycle::note_lost_machine(SandboxId id, Time seen) {
+  // The end in the journal has the requested time.
+  if (parts_.outage && parts_.outage->has(id)) co_return;
+  Loss loss{"its machine was last seen at " + to_rfc3339(seen), Meter::Measured{{}, {}, seen}};
+  co_await note_loss(id, std::move(loss));
+  // Of one that was ending already only the row is left.
+  auto work = [this, id, seen](pqxx::work& tx) { end_row(tx, id, seen); };
+  co_await parts_.database.run(std::move(work));
+  parts_.cache.forget(id);
+}
+
 }  // namespace sandgate

@@ -83,6 +83,8 @@ std::optional<Json> find_decision(pqxx::work& tx, const SandboxId& id);
 // Rows that are running or paused on a deployment. `owner`: tenant of a tenant-owned deployment.
 std::vector<SandboxRecord> expected_on(pqxx::work& tx, const std::string& deployment,
                                        const std::optional<TenantId>& owner);
+// Those on a machine (see LocalProvider) that have not ended.
+std::vector<SandboxId> on_machine(pqxx::work& tx, const std::string& machine);
 // Locks enabled deployments that the tenant may use against removal and disabling until the
 // transaction ends. False when one of them is already removed or disabled.
 bool hold_deployments(pqxx::work& tx, const TenantId& tenant,

@@ -148,6 +148,15 @@ std::vector<SandboxRecord> expected_on(pqxx::work& tx, const std::string& deploy
   return all(run_prepared(tx, kSql, deployment, owner ? owner->value : ""));
 }
 
+std::vector<SandboxId> on_machine(pqxx::work& tx, const std::string& machine) {
+  std::vector<SandboxId> ids;
+  for (const auto& row : run_prepared(
+           tx, "SELECT id FROM sandbox WHERE ended_at IS NULL AND backend_id = id || '@' || $1",
+           machine))
+    ids.push_back(SandboxId{row[0].as<std::string>()});
+  return ids;
+}
+
 std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter) {
   std::string sql =
       "SELECT " + columns() + " FROM sandbox WHERE tenant = " + tx.quote(filter.tenant.value);

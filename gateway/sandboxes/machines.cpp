@@ -1,0 +1,74 @@
+#include "gateway/sandboxes/machines.hpp"
+
+#include "gateway/core/log.hpp"
+#include "gateway/core/statement.hpp"
+
+namespace sandgate {
+
+Task<std::vector<Machines::Sign>> Machines::give_and_read_signs() {
+  auto work = [own = options_.own](pqxx::work& tx) {
+    if (!own.empty())
+      run_prepared(tx,
+                   "INSERT INTO machine (name, seen_at) VALUES ($1, now())"
+                   " ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at",
+                   own);
+    std::vector<Sign> others;
+    for (const auto& row :
+         run_prepared(tx,
+                      "SELECT name, (extract(epoch FROM seen_at) * 1000000)::bigint FROM machine"
+                      " WHERE name <> $1 AND seen_at < now()",
+                      own))
+      others.push_back({row[0].as<std::string>(), from_micros(row[1].as<int64_t>())});
+    return others;
+  };
+  auto working = lifecycle_.parts().database.run(std::move(work));
+  co_return co_await std::move(working);
+}
+
+void Machines::compare(const std::vector<Sign>& signs, Instant now) {
+  if (now - looked_ > options_.gap) quiet_.clear();
+  looked_ = now;
+  std::map<std::string, Quiet> quiet;
+  for (const Sign& sign : signs) {
+    const auto before = quiet_.find(sign.machine);
+    const bool is_old = before != quiet_.end() && before->second.seen == sign.seen;
+    quiet.emplace(sign.machine, Quiet{sign.seen, is_old ? before->second.since : now});
+  }
+  quiet_ = std::move(quiet);
+}
+
+Task<size_t> Machines::step() {
+  auto reading = give_and_read_signs();
+  const auto signs = co_await std::move(reading);
+  const auto now = std::chrono::steady_clock::now();
+  compare(signs, now);
+  size_t ended = 0;
+  for (const Sign& sign : signs) {
+    if (now - quiet_.at(sign.machine).since < options_.silence) continue;
+    auto ending = end_all_on(sign);
+    ended += co_await std::move(ending);
+  }
+  co_return ended;
+}
+
+Task<size_t> Machines::end_all_on(Sign last) {
+  Database& database = lifecycle_.parts().database;
+  auto read = [machine = last.machine](pqxx::work& tx) {
+    return sandbox_rows::on_machine(tx, machine);
+  };
+  const auto ids = co_await database.run(std::move(read));
+  if (!ids.empty())
+    log::error("a machine is silent: its sandboxes are lost", {{"machine", last.machine},
+                                                               {"last_seen", to_rfc3339(last.seen)},
+                                                               {"sandboxes", ids.size()}});
+  for (const SandboxId& id : ids) co_await lifecycle_.note_lost_machine(id, last.seen);
+  // Unless it is back.
+  auto forget = [last](pqxx::work& tx) {
+    run_prepared(tx, "DELETE FROM machine WHERE name = $1 AND seen_at <= $2::timestamptz",
+                 last.machine, to_rfc3339(last.seen));
+  };
+  co_await database.run(std::move(forget));
+  co_return ids.size();
+}
+
+}  // namespace sandgate
