@@ -14,6 +14,12 @@ ProbeResult probe_outage_journal(const std::string& path) {
   ProbeResult result{.name = "outage journal", .ok = true, .detail = "nothing waits"};
   try {
     const auto look = DurableJournal::look(path);
+    if (look && look->damaged > 0) {
+      result.ok = false;
+      result.detail = "a part of it cannot be read";
+      result.fix = "nothing brings it back; the gateway reads the rest and keeps a copy";
+      return result;
+    }
     if (look && look->records > 0) {
       result.ok = false;
       result.detail = (look->records == 1

@@ -138,6 +138,8 @@ void Sandboxes::render(MetricText& out) const {
             "Records of ends that wait for the database: that one is asked for, that it is done.",
             outage.records());
   out.gauge("sandgate_outage_journal_bytes", "The size of what waits.", outage.bytes());
+  out.gauge("sandgate_outage_journal_damaged",
+            "Stretches of the journal that could not be read at the start.", outage.damaged());
   out.counter("sandgate_outage_journal_replayed_total", "Ends written after an outage.",
               outage.replayed());
 }

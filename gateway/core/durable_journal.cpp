@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
 
 namespace sandgate {
@@ -40,18 +41,24 @@ std::string encoded_record(const DurableJournal::Record& record) {
   return bytes + record.payload;
 }
 
+// The payload's size that the record at the start of `bytes` tells; empty without a whole header.
+std::optional<size_t> payload_size(std::string_view bytes) {
+  if (bytes.size() < kRecordHeader) return std::nullopt;
+  uint32_t size = 0;
+  std::memcpy(&size, bytes.data(), sizeof size);
+  return boost::endian::little_to_native(size);
+}
+
 // Decodes the record at the start of `bytes`; empty if the record is incomplete or corrupt.
 std::optional<DurableJournal::Record> decoded_record(std::string_view bytes) {
-  if (bytes.size() < kRecordHeader) return std::nullopt;
-  uint32_t size = 0, crc = 0;
+  const auto size = payload_size(bytes);
+  if (!size || *size > kMaxPayload || bytes.size() - kRecordHeader < *size) return std::nullopt;
+  uint32_t crc = 0;
   uint64_t sequence = 0;
-  std::memcpy(&size, bytes.data(), sizeof size);
   std::memcpy(&crc, bytes.data() + 4, sizeof crc);
   std::memcpy(&sequence, bytes.data() + 8, sizeof sequence);
-  boost::endian::little_to_native_inplace(size);
   boost::endian::little_to_native_inplace(crc);
-  if (size > kMaxPayload || bytes.size() - kRecordHeader < size) return std::nullopt;
-  const std::string_view payload = bytes.substr(kRecordHeader, size);
+  const std::string_view payload = bytes.substr(kRecordHeader, *size);
   if (checksum(sequence, payload) != crc) return std::nullopt;
   return DurableJournal::Record{boost::endian::little_to_native(sequence), std::string(payload)};
 }
@@ -73,11 +80,15 @@ bool write_all(int file, std::string_view bytes) {
 
 }  // namespace
 
-// The contents of a file up to the first incomplete record.
+// What a file holds. A crash tears the last record: less of it is there than it says, and nothing
+// behind it. Anything else that cannot be read is damage. It stays where it is, so that no sequence
+// that may have been used in it is used again.
 struct DurableJournal::Contents {
   std::string id;
   std::deque<Record> records;
-  size_t whole = 0, size = 0;
+  size_t whole = 0, size = 0;  // bytes without and with what is torn
+  size_t damaged = 0;  // stretches of damage
+  uint64_t last = 0;  // no sequence used so far is greater
 
   static Contents read(const std::string& path, size_t max_bytes) {
     std::ifstream in(path, std::ios::binary);
@@ -85,36 +96,90 @@ struct DurableJournal::Contents {
     in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     bytes.resize(static_cast<size_t>(in.gcount()));
     Contents contents{.size = bytes.size()};
-    if (bytes.size() < kFileHeader || !bytes.starts_with(kMagic)) {
-      if (!bytes.empty()) throw Error(ErrorCode::invalid, path + " is not a journal");
-      return contents;
-    }
-    contents.id = bytes.substr(kMagic.size(), kIdSize);
-    contents.whole = kFileHeader;
-    while (auto record = decoded_record(std::string_view(bytes).substr(contents.whole))) {
-      contents.whole += kRecordHeader + record->payload.size();
-      contents.records.push_back(std::move(*record));
-    }
+    if (bytes.size() >= kFileHeader && bytes.starts_with(kMagic))
+      contents.take(bytes);
+    else if (!bytes.empty())
+      throw Error(ErrorCode::invalid,
+                  path +
+                      " is not a journal, or its beginning is damaged: move it away to start "
+                      "without the ends of sandboxes in it, which are then found and charged later "
+                      "than they were asked for");
     return contents;
+  }
+
+ private:
+  void take(std::string_view bytes) {
+    id = bytes.substr(kMagic.size(), kIdSize);
+    whole = kFileHeader;
+    while (whole < bytes.size()) {
+      if (auto record = decoded_record(bytes.substr(whole))) {
+        whole += kRecordHeader + record->payload.size();
+        last = record->sequence;
+        records.push_back(std::move(*record));
+      } else if (const auto next = next_record(bytes)) {
+        whole = *next;
+        ++damaged;
+      } else {
+        return take_tail(bytes.substr(whole));
+      }
+    }
+  }
+
+  // Where the first good record behind `whole` is.
+  std::optional<size_t> next_record(std::string_view bytes) const {
+    for (size_t at = whole + 1; at + kRecordHeader <= bytes.size(); ++at) {
+      const auto record = decoded_record(bytes.substr(at));
+      if (record && record->sequence > last) return at;
+    }
+    return std::nullopt;
+  }
+
+  void take_tail(std::string_view tail) {
+    const auto promised = payload_size(tail);
+    const bool is_torn =
+        !promised || (*promised <= kMaxPayload && *promised > tail.size() - kRecordHeader);
+    if (is_torn) return;
+    whole += tail.size();
+    ++damaged;
+    last += tail.size() / kRecordHeader + 1;
   }
 };
 
 DurableJournal::DurableJournal(Options options)
     : options_(std::move(options)), writer_(std::make_unique<asio::thread_pool>(1)) {
   Contents found = Contents::read(options_.path, options_.max_bytes + kMaxPayload + kFileHeader);
-  if (found.id.empty()) {
+  damaged_ = found.damaged;
+  if (damaged_ > 0) keep_damaged(found);
+  if (found.records.empty() && (found.id.empty() || damaged_ > 0)) {
     take_over(make_fresh());
     keep_name();
     return;
   }
   file_ = open(options_.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file_ < 0) throw disk_failed(options_.path);
-  if (found.whole < found.size) cut_to(found.whole);
+  if (found.whole < found.size) {
+    log::warn("a record that a crash tore is cut off",
+              {{"path", options_.path}, {"bytes", found.size - found.whole}});
+    cut_to(found.whole);
+  }
   id_ = found.id;
   records_ = std::move(found.records);
   size_ = written_ = found.whole;
-  if (!records_.empty()) next_ = records_.back().sequence + 1;
-  durable_ = next_ - 1;
+  durable_ = found.last;
+  next_ = durable_ + 1;
+}
+
+// The file is replaced once its records are stored.
+void DurableJournal::keep_damaged(const Contents& found) const {
+  const std::string copy = options_.path + ".damaged";
+  std::error_code failure;
+  std::filesystem::copy_file(options_.path, copy, std::filesystem::copy_options::overwrite_existing,
+                             failure);
+  log::error("a journal is damaged: what cannot be read is left out",
+             {{"path", options_.path},
+              {"stretches", found.damaged},
+              {"good_records", found.records.size()},
+              {"copy", failure ? "none: " + failure.message() : copy}});
 }
 
 DurableJournal::~DurableJournal() {
@@ -286,7 +351,8 @@ std::optional<DurableJournal::Look> DurableJournal::look(const std::string& path
   const auto size = std::filesystem::file_size(path, missing);
   if (missing) return std::nullopt;
   const Contents contents = Contents::read(path, static_cast<size_t>(size));
-  return Look{contents.records.size(), contents.size, contents.whole < contents.size};
+  return Look{contents.records.size(), contents.size, contents.whole < contents.size,
+              contents.damaged};
 }
 
 }  // namespace sandgate

@@ -12,8 +12,9 @@ namespace sandgate {
 
 // A bounded append-only file of checksummed records that survive this process until they have been
 // stored elsewhere. Opening the file cuts off a record torn by a crash at its end; such a record
-// was never acknowledged. A full journal refuses new records. Thread-safe; must outlive the
-// coroutines that use it.
+// was never acknowledged. Records that are damaged otherwise are left out, logged, and kept in a
+// copy of the file, `path`.damaged. A full journal refuses new records. Thread-safe; must outlive
+// the coroutines that use it.
 class DurableJournal {
  public:
   struct Options {
@@ -46,10 +47,12 @@ class DurableJournal {
 
   size_t records() const;
   size_t bytes() const;
+  size_t damaged() const { return damaged_; }  // stretches found by the constructor
   // Reads a journal without opening it for writing, for inspection by another process.
   struct Look {
     size_t records = 0, bytes = 0;
     bool torn = false;
+    size_t damaged = 0;  // stretches that cannot be read
   };
   static std::optional<Look> look(const std::string& path);  // empty: no such file
 
@@ -72,8 +75,10 @@ class DurableJournal {
   bool append_to_file(const std::string& bytes);
   bool cut_torn_bytes();
   void cut_to(size_t size) const;
+  void keep_damaged(const Contents& found) const;
 
   const Options options_;
+  size_t damaged_ = 0;
   mutable std::mutex mutex_;
   int file_ = -1;
   std::string id_;

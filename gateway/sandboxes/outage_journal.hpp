@@ -50,6 +50,7 @@ class OutageJournal {
   Task<size_t> replay(Lifecycle& lifecycle);
 
   size_t records() const { return journal_.records(); }
+  size_t damaged() const { return journal_.damaged(); }
   size_t bytes() const { return journal_.bytes(); }
   uint64_t replayed() const { return replayed_; }  // since this process started
 

@@ -27,8 +27,12 @@ class JournalTest : public ::testing::Test {
     for (const auto& record : journal.pending(1000)) texts.push_back(record.payload);
     return texts;
   }
-  void cut(size_t bytes) {
-    std::filesystem::resize_file(path, std::filesystem::file_size(path) - bytes);
+  void flip(size_t at) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(at));
+    const int before = file.get();
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(static_cast<char>(before ^ 0x55));
   }
 
   test::TempDirectory directory;
@@ -67,14 +71,50 @@ TEST_F(JournalTest, CutsOffATornTailAtEveryByte) {
   }
 }
 
-TEST_F(JournalTest, AFlippedBitEndsIt) {
+TEST_F(JournalTest, WhatIsDamagedCostsNoOtherRecord) {
+  run(open()->append("first"));
+  const auto one = std::filesystem::file_size(path);
+  run(open()->append("second"));
+  const auto two = std::filesystem::file_size(path);
+  run(open()->append("third"));
+  std::filesystem::copy_file(path, path + ".good");
+  for (auto at = one; at < two; ++at) {
+    std::filesystem::copy_file(path + ".good", path,
+                               std::filesystem::copy_options::overwrite_existing);
+    flip(at);
+    EXPECT_EQ(DurableJournal::look(path)->damaged, 1u);
+    const auto journal = open();
+    EXPECT_EQ(payloads(*journal), (Texts{"first", "third"})) << "byte " << at;
+    EXPECT_EQ(journal->damaged(), 1u);
+    EXPECT_EQ(std::filesystem::file_size(path + ".damaged"), std::filesystem::file_size(path));
+    run(journal->append("fourth"));
+    EXPECT_EQ(journal->pending(9).back().sequence, 4u);
+  }
+}
+
+TEST_F(JournalTest, NoSequenceOfADamagedRecordIsUsedAgain) {
   run(open()->append("first"));
   run(open()->append("second"));
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(-1, std::ios::end);
-  file.put('!');
-  file.close();
-  EXPECT_EQ(payloads(*open()), Texts{"first"});
+  flip(std::filesystem::file_size(path) - 1);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(payloads(*open()), Texts{"first"});
+  run(open()->append("third"));
+  const auto journal = open();
+  EXPECT_EQ(payloads(*journal), (Texts{"first", "third"}));
+  EXPECT_GT(journal->pending(9).back().sequence, 2u);
+  run(journal->forget(journal->pending(9).back().sequence));
+  EXPECT_EQ(open()->damaged(), 0u) << "a new file";
+}
+
+TEST_F(JournalTest, OneWithoutAGoodRecordBeginsAnew) {
+  const auto journal = open();
+  const std::string id = journal->id();
+  run(journal->append("only"));
+  flip(std::filesystem::file_size(path) - 1);
+  const auto again = open();
+  EXPECT_NE(again->id(), id);
+  EXPECT_EQ(again->damaged(), 1u);
+  EXPECT_EQ(again->records(), 0u);
+  EXPECT_EQ(DurableJournal::look(path + ".damaged")->damaged, 1u);
 }
 
 TEST_F(JournalTest, IsBounded) {
