@@ -104,6 +104,12 @@ std::optional<ProcessSupervisor::Renewal> renew(Config& running,
     if (fresh.changed.empty()) return std::nullopt;
     log::info("settings changed", {{"settings", fresh.changed}});
     running = std::move(fresh.config);
+  } catch (const Error& error) {
+    std::vector<std::string> reasons{error.what()};
+    for (size_t i = 1; i < error.fields.size(); ++i)
+      reasons.push_back(error.fields[i].path + ": " + error.fields[i].message);
+    log::error("settings kept as they were", {{"reasons", reasons}});
+    return std::nullopt;
   } catch (const std::exception& failure) {
     log::error("settings kept as they were", {{"reason", failure.what()}});
     return std::nullopt;

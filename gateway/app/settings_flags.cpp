@@ -24,8 +24,8 @@ SettingsFlags::SettingsFlags(CLI::App& command) {
       ->allow_extra_args(false);
 }
 
-Config SettingsFlags::load() const {
-  ConfigSources sources{file_, environment_of_process(), {}};
+Config SettingsFlags::load(bool again) const {
+  ConfigSources sources{file_, environment_of_process(), {}, again};
   for (const std::string& setting : settings_) {
     const size_t equals = setting.find('=');
     if (equals == std::string::npos) throw Error::invalid("/" + setting, "--set needs path=value");

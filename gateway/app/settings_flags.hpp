@@ -10,7 +10,7 @@ class SettingsFlags {
  public:
   explicit SettingsFlags(CLI::App& command);
   // Loads settings from the file, this process's environment and --set. Throws Error(invalid).
-  Config load() const;
+  Config load(bool again = false) const;  // see ConfigSources::again
 
  private:
   std::string file_;

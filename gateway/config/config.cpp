@@ -1,9 +1,10 @@
 #include "gateway/config/config.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include <libpq-fe.h>
@@ -11,6 +12,7 @@
 
 #include "gateway/config/options.hpp"
 #include "gateway/core/conninfo.hpp"
+#include "gateway/core/files.hpp"
 #include "gateway/core/log.hpp"
 
 namespace sandgate {
@@ -70,16 +72,30 @@ void apply_node(Config& config, const std::string& path, const YAML::Node& node,
   }
 }
 
-void apply_file(Config& config, const std::string& file, Problems& problems) {
+// Of a regular file; empty for others, which may keep the reader waiting for a writer.
+std::optional<std::string> read_at_once(const std::string& file) {
+  const int held = open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (held < 0) return std::nullopt;
+  struct stat status {};
+  std::optional<std::string> text;
+  if (fstat(held, &status) == 0 && S_ISREG(status.st_mode))
+    text = read_text_file("/proc/self/fd/" + std::to_string(held));
+  close(held);
+  return text;
+}
+
+void apply_file(Config& config, const std::string& file, bool again, Problems& problems) {
   if (std::filesystem::is_directory(file))
     return problems.add("", file + " is a directory: name the settings file");
+  const auto text = again ? read_at_once(file) : read_text_file(file);
+  if (!text)
+    return problems.add(
+        "", "cannot read " + file + (again ? " again: only a regular file can be" : ""));
   try {
-    const YAML::Node document = YAML::LoadFile(file);
+    const YAML::Node document = YAML::Load(*text);
     if (!document.IsNull() && !document.IsMap())
       return problems.add("", file + " must be a map of settings");
     if (document.IsMap()) apply_node(config, "", document, file, problems);
-  } catch (const YAML::BadFile&) {
-    problems.add("", "cannot read " + file);
   } catch (const YAML::Exception& failure) {
     problems.add("", file + ": " + failure.what());
   }
@@ -142,7 +158,7 @@ Config load_config(const ConfigSources& sources) {
   Config config;
   Problems problems;
   config.home = default_home(sources.environment);
-  if (!sources.file.empty()) apply_file(config, sources.file, problems);
+  if (!sources.file.empty()) apply_file(config, sources.file, sources.again, problems);
   apply_environment(config, sources.environment, problems);
   for (const auto& [path, value] : sources.flags)
     apply(config, path, value, "command line", problems);

@@ -122,6 +122,7 @@ struct ConfigSources {
   std::string file;  // empty: none
   std::map<std::string, std::string> environment;  // the complete environment of the process
   std::vector<std::pair<std::string, std::string>> flags;  // "log.level" -> "debug"
+  bool again = false;  // by a running server, which waits for nobody: `file` must be a regular one
 };
 
 // Validates all settings. Throws one Error(invalid) that lists every wrong or unknown setting with

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -154,6 +156,17 @@ TEST(Reload, TakesLimitsAndNamesWhatWaitsForAStart) {
   const ReloadedConfig again = reloaded(result.config, fresh);
   EXPECT_TRUE(again.changed.empty());
   EXPECT_EQ(again.waiting.size(), 2u);
+}
+
+TEST(Reload, WaitsForNobodyToWriteTheSettings) {
+  const test::TempDirectory directory;
+  auto sources = with_file(directory, "log: {level: debug}\n");
+  sources.again = true;
+  EXPECT_EQ(load_config(sources).log.level, "debug");
+  std::filesystem::remove(sources.file);
+  EXPECT_EQ(problem_paths(sources), std::set<std::string>{""});
+  ASSERT_EQ(mkfifo(sources.file.c_str(), 0600), 0);
+  EXPECT_EQ(problem_paths(sources), std::set<std::string>{""});
 }
 
 // The paths of a YAML document's leaves.
