@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "billing/shipped_prices.hpp"
+#include "gateway/app/open_files.hpp"
 #include "gateway/app/settings_descriptor.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
@@ -23,10 +24,15 @@ sigset_t block_signals() {
   return set;
 }
 
+Config fitted(Config config) {
+  fit_connections(config);
+  return config;
+}
+
 }  // namespace
 
 Gateway::Gateway(const Config& config)
-    : foundation_(config),
+    : foundation_(fitted(config)),
       registry_(foundation_),
       accounting_(foundation_),
       backends_(foundation_),
@@ -102,6 +108,7 @@ void Gateway::take_settings() {
   if (!fresh) return;
   Config& config = foundation_.config;
   config.limits = fresh->limits;
+  fit_connections(config);
   config.log = fresh->log;
   configure_log(config);
   callers_.take_limits();

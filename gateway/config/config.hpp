@@ -110,6 +110,7 @@ struct Config {
   // Files with "address:port", written once the gateway listens; not removed when it stops.
   std::string listen_file() const { return gateway_directory() + "/listen"; }
   std::string e2b_listen_file() const { return gateway_directory() + "/listen_e2b"; }
+  int64_t listeners() const { return e2b.listen_address.empty() ? 1 : 2; }
   std::string node_socket() const { return home + "/run/node.sock"; }
   std::string local_run() const { return home + "/run"; }
   std::string master_key_file() const { return home + "/master.key"; }
