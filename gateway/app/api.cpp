@@ -32,7 +32,8 @@ api::OperationsSources operations_of(Database& database, const Deployments& depl
       return tx.exec1("SELECT current_setting('transaction_read_only') = 'off'")[0].as<bool>();
     });
     const auto outcome = co_await attempt(std::move(ask));
-    co_return std::holds_alternative<bool>(outcome) && std::get<bool>(outcome);
+    if (!std::holds_alternative<bool>(outcome) || !std::get<bool>(outcome)) co_return false;
+    co_return co_await database.has_room();
   };
   sources.has_deployment = [&deployments]() -> Task<bool> {
     const auto set = deployments.snapshot();

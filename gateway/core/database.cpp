@@ -12,6 +12,8 @@ constexpr std::chrono::milliseconds kReconnectPause{200};
 constexpr int kSilentShare = 10;
 constexpr const char* kNoLock = "55P03";
 constexpr const char* kNoResources = "53";
+constexpr const char* kDiskFull = "53100";
+constexpr std::chrono::nanoseconds kTryRoomEvery = std::chrono::seconds(1);
 // The server cancels a statement slightly later than its caller gives up.
 constexpr std::chrono::milliseconds kStatementSlack{500};
 
@@ -132,6 +134,21 @@ void Database::run_job(Pool& pool, Job job, std::shared_ptr<Waiting> waiting) {
   --pool.waiting;
 }
 
+// Changing a row may find room in its page on a disk that has none for another page.
+Task<bool> Database::has_room() {
+  if (!full_) co_return true;
+  const int64_t now = steady_ns();
+  int64_t before = room_tried_ns_;
+  if (now - before < kTryRoomEvery.count() || !room_tried_ns_.compare_exchange_strong(before, now))
+    co_return false;
+  auto trial = run([](pqxx::work& tx) {
+    tx.exec("CREATE TEMPORARY TABLE room ON COMMIT DROP AS SELECT generate_series(1, 10000)");
+  });
+  co_await std::move(trial);
+  full_ = false;
+  co_return true;
+}
+
 void Database::heard() { heard_ns_ = steady_ns(); }
 
 Task<void> Database::dispatch(Pool& pool, Job job) {
@@ -214,6 +231,7 @@ void Database::transact(const Job& job) {
       throw Error(ErrorCode::conflict, "another request did this at the same time");
     } catch (const pqxx::sql_error& failure) {
       heard();
+      if (failure.sqlstate() == kDiskFull) full_ = true;
       refuse(failure);
     } catch (const pqxx::failure& failure) {
       log::error("database query failed", {{"reason", failure.what()}});

@@ -71,6 +71,11 @@ class Database {
     return run_on<pqxx::work>(*reports_, patience, std::move(work));
   }
 
+  // False after a write failed because the server's disk is full, until a trial that takes some of
+  // the disk succeeds; tried by this function, at most once a second. What else it throws is the
+  // trial's.
+  Task<bool> has_room();
+
   const Options& options() const { return options_; }
   // Number of transactions queued or running. Their callers' loops must outlive them.
   size_t under_way() const { return pool_->waiting + reports_->waiting; }
@@ -106,6 +111,8 @@ class Database {
   std::atomic<int64_t> refused_until_ns_{0};  // steady clock; calls before it fail at once
   std::atomic<int64_t> heard_ns_{0};  // when the server last answered
   std::atomic<int64_t> silent_since_ns_{0};  // when a caller last timed out without any answer
+  std::atomic<bool> full_{false};  // a write found no room, and no trial did since
+  std::atomic<int64_t> room_tried_ns_{0};
   std::unique_ptr<Pool> pool_, reports_;
 };
 

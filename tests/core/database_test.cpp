@@ -85,6 +85,26 @@ TEST(Database, AServerThatTakesNoWritesIsAway) {
   EXPECT_EQ(run(write()), 0) << "over another connection, as to another server";
 }
 
+TEST(Database, AFullDiskIsFullUntilATrialFindsRoom) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  EXPECT_TRUE(run(database->has_room()));
+  const auto fail = [&](const std::string& state) {
+    return code_of(database->run([state](pqxx::work& tx) -> int {
+      return tx.exec("DO $$ BEGIN RAISE 'no' USING ERRCODE = '" + state + "'; END $$").size();
+    }));
+  };
+  EXPECT_EQ(fail("53100"), ErrorCode::unavailable);
+  EXPECT_TRUE(run(database->has_room())) << "by a trial";
+  EXPECT_EQ(fail("53100"), ErrorCode::unavailable);
+  EXPECT_FALSE(run(database->has_room())) << "without a trial, so soon after the last";
+  run(database->run([](pqxx::work& tx) { tx.exec("SELECT 1"); }));
+  EXPECT_FALSE(run(database->has_room())) << "a read needs no room";
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  EXPECT_TRUE(run(database->has_room()));
+  EXPECT_EQ(fail("53200"), ErrorCode::unavailable);
+  EXPECT_TRUE(run(database->has_room())) << "a lack of memory is no full disk";
+}
+
 TEST(Database, AQueryThatSomebodyCancelledIsWorthAnotherTry) {
   TestDatabase database(TestDatabase::Schema::empty);
   EXPECT_EQ(code_of(database->run([](pqxx::work& tx) -> int {
