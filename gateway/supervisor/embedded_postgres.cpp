@@ -5,9 +5,11 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "gateway/core/error.hpp"
+#include "gateway/core/files.hpp"
 #include "gateway/core/log.hpp"
 
 namespace sandgate {
@@ -55,8 +57,55 @@ void check(int exit_code, const std::string& what) {
     throw Error(ErrorCode::unavailable, what + " failed; its output is in the log above");
 }
 
+// Kills the processes that a killed supervisor left behind and waits until they are gone.
+void end_all(const std::function<bool(const fs::path& process)>& is_orphan) {
+  const auto limit = std::chrono::steady_clock::now() + kOrphansPatience;
+  std::error_code gone;
+  for (bool any = true; any && std::chrono::steady_clock::now() < limit;) {
+    any = false;
+    for (fs::directory_iterator entry("/proc", gone), end; entry != end; entry.increment(gone)) {
+      const pid_t pid = std::atoi(entry->path().filename().c_str());
+      if (pid <= 0 || !is_orphan(entry->path())) continue;
+      any = kill(pid, SIGKILL) == 0 || any;
+    }
+    if (any) std::this_thread::sleep_for(kOrphansPause);
+  }
+}
+
+std::string program_of(const fs::path& process) {
+  std::error_code gone;
+  return fs::read_symlink(process / "exe", gone).filename();
+}
+
+// A process amid recovery may notice a minute later that its server died, and until then no other
+// can start in its place.
+void end_orphans(const fs::path& data) {
+  end_all([&data](const fs::path& process) {
+    // A server's processes work in its data directory.
+    std::error_code gone;
+    return fs::read_symlink(process / "cwd", gone) == data && program_of(process) == "postgres";
+  });
+}
+
+// What still fills a half made cluster would spoil the next one: initdb, the programs that it runs,
+// which have its environment, and the server.
+void end_creators(const std::string& half_made) {
+  const auto names = [&half_made](const fs::path& list, const std::string& before) {
+    const auto words = read_text_file(list);
+    const std::string word = before + half_made;
+    return words && words->find(word + '\0') != std::string::npos;
+  };
+  end_all([&names](const fs::path& process) {
+    const std::string program = program_of(process);
+    const bool by_name = program == "initdb" || program == "postgres";
+    return (by_name && names(process / "cmdline", "")) || names(process / "environ", "PGDATA=");
+  });
+  end_orphans(fs::weakly_canonical(half_made));
+}
+
 void create_cluster(const Config& config, const std::string& bin, const SystemAccount& account) {
   const std::string half_made = config.postgres_socket() + "/data.new";
+  end_creators(half_made);
   fs::remove_all(half_made);
   check(run_to_end(
             program(bin + "/initdb",
@@ -85,25 +134,6 @@ void stop_leftover(const Config& config, const std::string& bin, const SystemAcc
   run_to_end(
       program(bin + "/pg_ctl", {"-D", config.postgres_data(), "-m", "fast", "-w", "stop"}, account),
       "");
-}
-
-// Kills what a killed server left behind and waits until it is gone. A process amid recovery may
-// notice a minute later that its server died, and until then no other can start in its place.
-void end_orphans(const fs::path& data) {
-  const auto limit = std::chrono::steady_clock::now() + kOrphansPatience;
-  std::error_code gone;
-  for (bool any = true; any && std::chrono::steady_clock::now() < limit;) {
-    any = false;
-    for (fs::directory_iterator entry("/proc", gone), end; entry != end; entry.increment(gone)) {
-      // A server's processes work in its data directory.
-      const fs::path process = entry->path();
-      if (fs::read_symlink(process / "cwd", gone) != data ||
-          fs::read_symlink(process / "exe", gone).filename() != "postgres")
-        continue;
-      any = kill(std::atoi(process.filename().c_str()), SIGKILL) == 0 || any;
-    }
-    if (any) std::this_thread::sleep_for(kOrphansPause);
-  }
 }
 
 }  // namespace

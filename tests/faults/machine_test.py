@@ -218,6 +218,30 @@ def test_a_start_that_is_given_up_leaves_nothing():
         thread.join()
 
 
+def test_a_first_start_after_one_that_was_killed():
+    for delay in (0.2, 0.5, 0.9):
+        server = Server()
+
+        def crash():
+            wait_until(lambda: server.process, 30, "serve is started")
+            time.sleep(delay)
+            server.process.kill()
+
+        thread = threading.Thread(target=crash)
+        thread.start()
+        try:
+            server.start()
+        except (RuntimeError, OSError):
+            pass  # killed before it was ready
+        thread.join()
+        server.process.wait()
+        try:
+            server.start()  # at once, while what makes the database may still run
+            server.operator().ok("GET", "/v1/tenants")
+        finally:
+            server.close()
+
+
 def test_a_second_serve_of_one_home_is_refused():
     with Server() as server:
         postgres = server.pids("postgres")
