@@ -65,7 +65,9 @@ std::optional<PortAddress> port_address(const http::Request& request, std::strin
   if (const std::string_view label = label_below(request, domain); !label.empty()) {
     const size_t dash = label.find('-');
     if (dash == std::string_view::npos) return std::nullopt;
-    address = named(label.substr(dash + 1), label.substr(0, dash));
+    // Some clients append "-" and an id of their own to a sandbox's id, which contains none.
+    const std::string_view id = label.substr(dash + 1);
+    address = named(id.substr(0, id.find('-')), label.substr(0, dash));
     if (address) address->path = target.path == "*" ? "/" : target.path;
   } else {
     const std::string_view rest = target.path.substr(kPathForm.size());

@@ -25,7 +25,8 @@ std::string_view label_below(const http::Request& request, std::string_view doma
 // Whether the request is for a port: its path begins with "/p/", or its Host is below `domain`,
 // which may include a port; empty: only paths count.
 bool is_for_port(const http::Request& request, std::string_view domain);
-// Empty when the sandbox or port is malformed.
+// Empty when the sandbox or port is malformed. A host is "<port>-<id>.<domain>" or
+// "<port>-<id>-<anything>.<domain>".
 std::optional<PortAddress> port_address(const http::Request& request, std::string_view domain);
 
 // "8080-sb….example.com" and "/p/sb…/8080". `port`: a number or a placeholder.

@@ -41,6 +41,11 @@ TEST(PortAddress, IsReadFromPathsAndHosts) {
   const std::string host = std::string("80-") + kId + ".d.org";
   EXPECT_EQ(told(request_for("/a?b", host), "d.org"), "80 /a b host");
   EXPECT_EQ(told(request_for("/a", host + ":99"), "d.org:8080"), "80 /a  host");
+  const std::string longer = std::string("80-") + kId;
+  EXPECT_EQ(told(request_for("/a", longer + "-client.d.org"), "d.org"), "80 /a  host");
+  EXPECT_EQ(told(request_for("/a", longer + "x.d.org"), "d.org"), "malformed");
+  EXPECT_EQ(told(request_for("/a", longer + ".client.d.org"), "d.org"), "malformed");
+  EXPECT_EQ(told(request_for(p + "-client/80/")), "malformed");
   EXPECT_EQ(told(request_for("/a", host), ""), "not ours");
   EXPECT_EQ(told(request_for("/a", "d.org"), "d.org"), "not ours");
   EXPECT_EQ(told(request_for("/a", "evild.org"), "d.org"), "not ours");

@@ -1,5 +1,6 @@
 #include "gateway/compat/e2b/box_address.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "gateway/http/token.hpp"
@@ -16,6 +17,13 @@ std::optional<BoxAddress> address_by_host(const http::Request& request, std::str
 
 bool is_control_host(const http::Request& request, std::string_view domain) {
   return http::equal_ignoring_case(ports::label_below(request, domain), "api");
+}
+
+void drop_client_id(http::Request& request) {
+  const auto id = request.params.find("id");
+  if (id == request.params.end()) return;
+  std::string& text = id->second;
+  text.resize(std::min(text.find('-'), text.size()));
 }
 
 std::optional<BoxAddress> box_address(const http::Request& request, std::string_view domain) {

@@ -23,6 +23,8 @@ std::optional<BoxAddress> address_by_host(const http::Request& request, std::str
 // Whether the host is "api.<domain>", where clients that know only the domain expect the control
 // plane, with paths as if below /e2b.
 bool is_control_host(const http::Request& request, std::string_view domain);
+// Cuts "-<client id>", which older clients append to the sandbox's id, off the parameter {id}.
+void drop_client_id(http::Request& request);
 // Uses the host or else the headers of clients that have one address for all sandboxes.
 std::optional<BoxAddress> box_address(const http::Request& request, std::string_view domain);
 

@@ -1,6 +1,7 @@
 #include "gateway/compat/e2b/control.hpp"
 
 #include "gateway/api/judged.hpp"
+#include "gateway/compat/e2b/box_address.hpp"
 #include "gateway/compat/e2b/sandbox_list.hpp"
 #include "gateway/compat/e2b/sandbox_view.hpp"
 #include "gateway/compat/e2b/way_out.hpp"
@@ -302,7 +303,11 @@ void Control::add_routes(http::Routes& routes) {
                 .permission = permission,
                 .body = method == Method::post || method == Method::put ? BodyMode::buffered
                                                                         : BodyMode::none,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
+                .handler =
+                    [this, handler](http::Request& r) {
+                      drop_client_id(r);
+                      return (this->*handler)(r);
+                    },
                 .idempotent_create = creates,
                 .takes_up = creates,
                 .secret_answer = creates});

@@ -1,5 +1,6 @@
 #include "gateway/compat/e2b/templates.hpp"
 
+#include "gateway/compat/e2b/box_address.hpp"
 #include "gateway/compat/e2b/create_request.hpp"
 #include "gateway/compat/e2b/sandbox_list.hpp"
 
@@ -19,6 +20,7 @@ Json document_of(const http::Response& answer) {
 }  // namespace
 
 Task<http::Response> Templates::create(http::Request& request) {
+  drop_client_id(request);
   const http::Response made = co_await snapshots_.create(request);
   co_return http::Response::json(201, template_json(document_of(made)));
 }

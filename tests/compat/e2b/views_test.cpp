@@ -115,6 +115,11 @@ TEST(BoxAddress, IsInTheHostOrInHeaders) {
   ASSERT_TRUE(box_address(request, "box.example"));
   EXPECT_EQ(box_address(request, "box.example")->sandbox, id);
   EXPECT_FALSE(box_address(request, ""));
+  http::Request older;
+  older.target = "/files";
+  older.headers.add("Host", "49983-" + id.value + "-sandgate.box.example");
+  ASSERT_TRUE(box_address(older, "box.example"));
+  EXPECT_EQ(box_address(older, "box.example")->sandbox, id);
   http::Request headers;
   headers.target = "/p/x/1/";
   headers.headers.add("E2b-Sandbox-Id", id.value);

@@ -160,6 +160,8 @@ class Wire(unittest.TestCase):
         closed = self.here.box(timeout=60, network={"allowPublicTraffic": False})["sandboxID"]
         answer = client.call("GET", "/", headers={"Host": f"8123-{closed}.{world.DOMAIN}"})
         self.assertEqual(answer.status, 404)
+        older = {"Host": f"49983-{self.id}-{self.box['clientID']}.{world.DOMAIN}", "X-Access-Token": self.token}
+        self.assertEqual(client.call("GET", "/files?path=/etc/hostname", headers=older).status, 200)
         other = self.here.data("GET", "/", self.id, self.token, headers={"E2b-Sandbox-Port": "49999"})
         self.assertIn(other.status, (401, 404, 502))
 
@@ -174,6 +176,15 @@ class Wire(unittest.TestCase):
         self.assertEqual((gone.status, gone.json()["code"]), (404, 404))
         self.assertEqual(client.call("GET", "/v1/sandboxes", headers=headers).status, 422)
         self.assertEqual(client.call("GET", "/sandboxes", headers={"Host": headers["Host"]}).status, 401)
+
+    def test_older_clients_append_the_clients_id(self):
+        made = self.here.box(timeout=60)
+        one = f"/sandboxes/{made['sandboxID']}-{made['clientID']}"
+        self.assertEqual(self.here.control("GET", one).json()["sandboxID"], made["sandboxID"])
+        self.assertEqual(self.here.control("POST", one + "/timeout", {"timeout": 90}).status, 204)
+        self.assertEqual(self.here.control("POST", one + "/refreshes", {"duration": 30}).status, 204)
+        self.assertEqual(self.here.control("DELETE", one).status, 204)
+        self.assertEqual(self.here.control("DELETE", one).status, 404)
 
     def test_what_is_not_offered_is_not_missing(self):
         for method, path in (("POST", "/v3/templates"), ("POST", "/templates/tags"), ("DELETE", "/templates/tags"),
