@@ -155,8 +155,16 @@ Task<void> Control::extend(const http::Request& request, int64_t seconds, bool o
   co_await parts_.sandboxes.extend(inner);
 }
 
+// Throws Error(not_found) for a paused sandbox: older clients resume only what answers so.
+Task<void> Control::check_awake(const http::Request& request) {
+  const SandboxRecord record = co_await shown(request);
+  if (record.state == SandboxState::paused || record.state == SandboxState::pausing)
+    throw Error(ErrorCode::not_found, "the sandbox '" + record.id.value + "' is paused");
+}
+
 Task<http::Response> Control::set_timeout(http::Request& request) {
   const int64_t seconds = seconds_of(request.json(), "timeout", 0, kTimeout);
+  co_await check_awake(request);
   co_await extend(request, seconds, /*only_longer=*/false);
   co_return http::Response::empty(204);
 }
@@ -164,6 +172,7 @@ Task<http::Response> Control::set_timeout(http::Request& request) {
 Task<http::Response> Control::refresh(http::Request& request) {
   const int64_t asked = seconds_of(request.json_or_empty(), "duration", 0, kLeastRefresh);
   const int64_t seconds = std::clamp(asked, kLeastRefresh, kMostRefresh);
+  co_await check_awake(request);
   co_await extend(request, seconds, /*only_longer=*/true);
   co_return http::Response::empty(204);
 }

@@ -48,6 +48,7 @@ class Control {
   Task<SandboxRecord> shown(const http::Request& request);
   Task<std::optional<bool>> internet_asked_for(SandboxId sandbox);
   Task<void> open_every_port(const http::Request& request);
+  Task<void> check_awake(const http::Request& request);
   Task<void> wake(const http::Request& request, int64_t seconds);
   Task<void> extend(const http::Request& request, int64_t seconds, bool only_longer);
   // An item of fork's answer. `copy` is one of the v1 API's.

@@ -205,6 +205,10 @@ class Wire(unittest.TestCase):
         self.assertEqual(self.here.control("POST", f"/sandboxes/{made['sandboxID']}/pause", {}).status, 409)
         detail = self.here.control("GET", "/sandboxes/" + made["sandboxID"]).json()
         self.assertEqual((detail["state"], detail["lifecycle"]["onTimeout"]), ("paused", "kill"))
+        # Older clients' connect sets the time, and resumes what answers 404 to that.
+        for call, body in (("timeout", {"timeout": 300}), ("refreshes", {"duration": 300})):
+            told = self.here.control("POST", f"/sandboxes/{made['sandboxID']}/{call}", body)
+            self.assertEqual((told.status, told.json()["code"]), (404, 404), call)
         self.assertEqual(self.here.client.ok("POST", path + "/resume", {})["state"], "running")
         self.here.client.ok("POST", path + "/extend", {"ttl_seconds": 1})
         limit = time.monotonic() + 20
