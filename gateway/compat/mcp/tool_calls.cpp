@@ -145,10 +145,10 @@ Task<Answer> ToolCalls::ask(std::shared_ptr<const ToolCall> call, const Plan& pl
   co_return answer;
 }
 
-Task<Json> ToolCalls::carry_out(std::shared_ptr<const ToolCall> call) {
+Task<Json> ToolCalls::carry_out(std::shared_ptr<const ToolCall> call, Box& box) {
   Plan plan = call->tool->plan(call->arguments);
   if (plan.needs_profile && !plan.body.contains("profile")) plan.body["profile"] = profile();
-  const Box box = co_await box_for(call, plan);
+  box = co_await box_for(call, plan);
   const Answer answer = co_await ask(call, plan, box.id);
   Json shown = call->tool->show(answer, plan);
   if (!box.id.empty()) shown["sandbox_id"] = box.id;
@@ -157,10 +157,13 @@ Task<Json> ToolCalls::carry_out(std::shared_ptr<const ToolCall> call) {
 }
 
 Task<Json> ToolCalls::run(std::shared_ptr<const ToolCall> call) {
-  auto working = carry_out(call);
+  Box box;
+  auto working = carry_out(call, box);
   auto outcome = co_await attempt(std::move(working));
   if (auto* done = std::get_if<Json>(&outcome)) co_return std::move(*done);
-  const Error error = naming_arguments(std::get<Error>(outcome));
+  Error error = naming_arguments(std::get<Error>(outcome));
+  // Later calls do not say that the sandbox before and what was in it are gone.
+  if (box.made) error.details.update({{"sandbox_id", box.id}, {"new_sandbox", true}});
   co_return failed_result(
       http::problem_document(error, http::status_of(error.code), call->origin.id));
 }

@@ -27,7 +27,8 @@ class ToolCalls {
   // none.
   ToolCalls(Ask ask, std::string profile) : ask_(std::move(ask)), profile_(std::move(profile)) {}
 
-  // Returns the result of tools/call. A failure is a result with the problem document.
+  // Returns the result of tools/call. A failure is a result with the problem document, which also
+  // says whether a sandbox was created for the call.
   Task<Json> run(std::shared_ptr<const ToolCall> call);
 
  private:
@@ -35,7 +36,8 @@ class ToolCalls {
     std::string id;  // empty: the tool uses none
     bool made = false;  // created for this call
   };
-  Task<Json> carry_out(std::shared_ptr<const ToolCall> call);
+  // Fills `box` before the call that may fail.
+  Task<Json> carry_out(std::shared_ptr<const ToolCall> call, Box& box);
   Task<Box> box_for(std::shared_ptr<const ToolCall> call, const Plan& plan);
   Task<Answer> ask(std::shared_ptr<const ToolCall> call, const Plan& plan, std::string box);
   // Throws Error(invalid) if no profile is configured.

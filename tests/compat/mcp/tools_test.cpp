@@ -176,6 +176,26 @@ TEST(McpToolsTest, ErrorsNameArgumentsAndNoQuery) {
   EXPECT_EQ(problem.at("detail"), "/path: is a directory");
 }
 
+// A file that is missing because the sandbox is another one is the first thing that a model sees.
+TEST(McpToolsTest, AFailureSaysThatTheSandboxIsNew) {
+  const auto told = [](int made) {
+    ToolCalls calls(
+        [made](http::Request& request) -> Task<http::Response> {
+          if (request.path == "/v1/sandboxes") co_return http::Response::json(made, {{"id", kBox}});
+          throw Error(ErrorCode::not_found, "there is no such file");
+        },
+        "python");
+    const Json result = test::run(calls.run(std::make_shared<const ToolCall>(
+        ToolCall{.tool = find_tool("read_file"), .arguments = {{"path", "a"}}})));
+    EXPECT_EQ(result.at("isError"), true);
+    return Json::parse(result.at("content").at(0).at("text").get<std::string>());
+  };
+  EXPECT_EQ(told(201).at("code"), "not_found");
+  EXPECT_EQ(told(201).at("new_sandbox"), true);
+  EXPECT_EQ(told(201).at("sandbox_id"), kBox);
+  EXPECT_FALSE(told(200).contains("new_sandbox")) << "another call made it";
+}
+
 TEST(McpToolsTest, TheEndOfAFileIsAnEmptyPiece) {
   const auto read = [&](int64_t offset) {
     const Json given{{"path", "log"}, {"offset", offset}};
