@@ -80,7 +80,13 @@ Json show_entries(const Answer& answer, const Plan&) {
   return {{"entries", answer.json.at("items")}, {"next_cursor", answer.json.at("next_cursor")}};
 }
 
-Json looks() { return {{"readOnlyHint", true}, {"openWorldHint", false}}; }
+// Not read-only: a call without sandbox_id may create the session's sandbox.
+Json looks() {
+  return {{"readOnlyHint", false},
+          {"destructiveHint", false},
+          {"idempotentHint", true},
+          {"openWorldHint", false}};
+}
 
 }  // namespace
 

@@ -65,6 +65,14 @@ TEST(McpToolsTest, SchemasListWhatToolsTake) {
   EXPECT_EQ(find_tool("rm"), nullptr);
 }
 
+// Clients call read-only tools without asking their user.
+TEST(McpToolsTest, WhatMayCreateASandboxIsNotReadOnly) {
+  std::set<std::string> read_only;
+  for (const Tool& tool : tools())
+    if (tool.hints.at("readOnlyHint") == true) read_only.insert(tool.name);
+  EXPECT_EQ(read_only, std::set<std::string>{"sandbox_list"});
+}
+
 TEST(McpToolsTest, CommandsAreLinesForTheShell) {
   const Plan one = plan("run_command", {{"command", "ls | wc"}, {"sandbox_id", kBox}});
   EXPECT_EQ(one.method, http::Method::post);
