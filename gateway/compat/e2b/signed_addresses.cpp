@@ -1,5 +1,6 @@
 #include "gateway/compat/e2b/signed_addresses.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "gateway/compat/e2b/box_address.hpp"
@@ -9,7 +10,7 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-constexpr std::string_view kFiles = "/files";
+constexpr std::string_view kFiles = "/files", kSignature = "signature";
 
 Error refused_signature(const char* message) { return Error(ErrorCode::unauthenticated, message); }
 
@@ -31,10 +32,36 @@ SignedFile signed_file_from(const http::Request& request) {
   return file;
 }
 
+// Also where the signature is wrong or comes twice: scripts shall read why it is refused.
+bool is_signed(const http::Request& request) {
+  const auto is_it = [](const auto& item) { return item.first == kSignature; };
+  return request.path == kFiles && std::ranges::any_of(request.query.items(), is_it);
+}
+
+bool is_preflight(const http::Request& request) {
+  return request.method == http::Method::options &&
+         request.headers.find("Access-Control-Request-Method");
+}
+
+// Lets scripts of any page read the answer. Browsers add nothing to such a request that the script
+// does not have: what opens the file is in the address.
+http::Response open_to_pages(http::Response response) {
+  response.headers.emplace_back("Access-Control-Allow-Origin", "*");
+  return response;
+}
+
+http::Response preflight_answer() {
+  http::Response response = open_to_pages(http::Response::empty(204));
+  response.headers.emplace_back("Access-Control-Allow-Methods", "GET, HEAD, POST");
+  response.headers.emplace_back("Access-Control-Allow-Headers", "*");
+  response.headers.emplace_back("Access-Control-Max-Age", "7200");
+  return response;
+}
+
 }  // namespace
 
 Task<void> SignedAddresses::take_signature(http::Request& request) {
-  const auto signature = request.query.find("signature");
+  const auto signature = request.query.find(kSignature);
   if (request.path != kFiles || !signature || request.headers.find(kTokenHeader)) co_return;
   const SignedFile file = signed_file_from(request);
   if (!may_be_right(file, *signature)) throw refused_signature("the signature is not valid");
@@ -55,6 +82,17 @@ Task<void> SignedAddresses::take_signature(http::Request& request) {
 }
 
 Task<http::Response> SignedAddresses::respond(http::Request& request, http::IncomingBody& body) {
+  if (!is_signed(request)) return answer(request, body);
+  return answer_page(request, body);
+}
+
+Task<http::Response> SignedAddresses::answer_page(http::Request& request,
+                                                  http::IncomingBody& body) {
+  if (is_preflight(request)) co_return preflight_answer();
+  co_return open_to_pages(co_await answer(request, body));
+}
+
+Task<http::Response> SignedAddresses::answer(http::Request& request, http::IncomingBody& body) {
   auto signing = take_signature(request);
   const auto taken = co_await attempt(std::move(signing));
   if (const auto* error = std::get_if<Error>(&taken)) co_return http::problem(*error, request.id);

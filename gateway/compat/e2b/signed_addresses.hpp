@@ -19,6 +19,10 @@ class SignedAddresses final : public http::Responder {
   }
 
  private:
+  // As answer(), for scripts of web pages as well; answers their preflights, which carry no more
+  // than the address, without looking at the signature.
+  Task<http::Response> answer_page(http::Request& request, http::IncomingBody& body);
+  Task<http::Response> answer(http::Request& request, http::IncomingBody& body);
   // Throws Error(unauthenticated) for an invalid or expired signature.
   Task<void> take_signature(http::Request& request);
 

@@ -235,6 +235,35 @@ class Wire(unittest.TestCase):
                        get("signed", sign("signed", "read", token="0" * 64)), get("signed", "")):
             self.assertEqual((answer.status, answer.json()["code"]), (401, 401))
 
+    def test_pages_use_signed_addresses_and_nothing_else(self):
+        def sign(way):
+            text = f"page:{way}::{self.token}"
+            return "v1_" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+
+        def ask(method, query, body=None, headers=None):
+            sent = {"Origin": "https://app.example.com", **(headers or {})}
+            return self.here.data(method, "/files?" + urllib.parse.urlencode(query), body=body, headers=sent)
+
+        preflight = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+        write, read = ({"path": "page", "signature": sign(way)} for way in ("write", "read"))
+        wrong = {"path": "page", "signature": "wrong"}
+        for query in (write, wrong):
+            allowed = ask("OPTIONS", query, headers=preflight)
+            self.assertEqual((allowed.status, allowed.headers["Access-Control-Allow-Origin"]), (204, "*"))
+            self.assertIn("POST", allowed.headers["Access-Control-Allow-Methods"])
+            self.assertEqual(allowed.headers["Access-Control-Allow-Headers"], "*")
+        form = b'--XX\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\nabc\r\n--XX--\r\n'
+        kind = {"Content-Type": "multipart/form-data; boundary=XX"}
+        for answer, status in ((ask("POST", write, form, kind), 200), (ask("GET", read), 200), (ask("GET", wrong), 401)):
+            self.assertEqual((answer.status, answer.headers["Access-Control-Allow-Origin"]), (status, "*"))
+            self.assertIsNone(answer.headers["Access-Control-Allow-Credentials"])
+        unsigned = ask("OPTIONS", {"path": "page"}, headers=preflight)
+        tokened = ask("GET", {"path": "page"}, headers={"E2b-Sandbox-Id": self.id, "X-Access-Token": self.token})
+        control = self.here.control("OPTIONS", "/sandboxes", headers={"Origin": "https://app.example.com", **preflight})
+        self.assertEqual((unsigned.status, tokened.status), (405, 200))
+        for answer in (unsigned, tokened, control):
+            self.assertIsNone(answer.headers["Access-Control-Allow-Origin"])
+
     def test_looking_shows_no_way_in(self):
         viewer = self.here.server.key(self.here.tenant, "viewer")
         seen = self.here.control("GET", "/sandboxes/" + self.id, client=viewer)
