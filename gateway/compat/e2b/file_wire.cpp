@@ -29,21 +29,21 @@ std::string relative_to(std::string_view directory, std::string_view path) {
 
 std::string permissions_of(const FileEntry& entry) {
   std::string text = entry.type == FileType::directory ? "d"
-                     : entry.type == FileType::symlink ? "l"
+                     : entry.type == FileType::symlink ? "L"
                                                        : "-";
   for (int bit = 8; bit >= 0; --bit) text.push_back(entry.mode >> bit & 1 ? "xwr"[bit % 3] : '-');
   return text;
 }
 
-Json entry_json(const FileEntry& entry) {
+Json entry_json(const FileEntry& entry, const std::optional<LinkEnd>& end) {
   Json document{{"name", to_utf8(entry.name)},
-                {"type", type_of(entry.type)},
+                {"type", type_of(end ? end->type : entry.type)},
                 {"path", to_utf8(entry.path)},
                 {"size", std::to_string(entry.size)},
-                {"mode", entry.mode},
+                {"mode", end ? end->mode : entry.mode},
                 {"permissions", permissions_of(entry)},
                 {"modifiedTime", to_rfc3339(entry.modified_at)}};
-  if (entry.target) document["symlinkTarget"] = to_utf8(*entry.target);
+  if (entry.target) document["symlinkTarget"] = to_utf8(end ? end->path : *entry.target);
   return document;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,10 +11,17 @@
 // Converts between files and the messages of filesystem.Filesystem. Pure.
 namespace sandgate::compat::e2b {
 
-// Returns permissions in the form "-rw-r--r--".
+// Returns permissions in the form "-rw-r--r--", with "L" for a symlink.
 std::string permissions_of(const FileEntry& entry);
-// Returns an EntryInfo, without owner and group, which backends do not report.
-Json entry_json(const FileEntry& entry);
+// What a symlink leads to in the end.
+struct LinkEnd {
+  std::string path;  // absolute; of the link itself if it leads nowhere
+  FileType type = FileType::other;
+  uint32_t mode = 0;
+};
+// Returns an EntryInfo, without owner and group, which backends do not report. With `end`, what the
+// link leads to gives its type and mode, as clients expect.
+Json entry_json(const FileEntry& entry, const std::optional<LinkEnd>& end = std::nullopt);
 // Returns an item of an upload's answer.
 Json written_json(const FileEntry& entry);
 

@@ -3,6 +3,7 @@
 #include "gateway/api/judged.hpp"
 #include "gateway/compat/e2b/account.hpp"
 #include "gateway/compat/e2b/file_wire.hpp"
+#include "gateway/compat/e2b/link_ends.hpp"
 #include "gateway/compat/e2b/rpc.hpp"
 
 namespace sandgate::compat::e2b {
@@ -29,8 +30,10 @@ std::string text_member(const Json& message, const char* name) {
   return found != message.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-http::Response entry_answer(const FileEntry& entry) {
-  return http::Response::json(200, {{"entry", entry_json(entry)}});
+Task<http::Response> entry_answer(OpenSandbox box, FileEntry entry) {
+  const std::vector<FileEntry> alone{entry};
+  const auto ends = co_await link_ends(box, alone);
+  co_return http::Response::json(200, {{"entry", entry_json(entry, ends.front())}});
 }
 
 // Connect has a code for this case, which is not an error in our API.
@@ -57,7 +60,7 @@ Task<http::Response> Filesystem::stat(http::Request& request) {
   const std::string path = place_member(message_of(request));
   const OpenSandbox box = co_await open(request, Verb::files);
   const FileEntry entry = co_await box.provider->stat(box.backend_id, path);
-  co_return entry_answer(entry);
+  co_return co_await entry_answer(box, entry);
 }
 
 Task<http::Response> Filesystem::make_directory(http::Request& request) {
@@ -70,7 +73,7 @@ Task<http::Response> Filesystem::make_directory(http::Request& request) {
     throw Error::invalid("/path", "is there already, and no directory");
   }
   const FileEntry made = co_await box.provider->make_directory(box.backend_id, path);
-  co_return entry_answer(made);
+  co_return co_await entry_answer(box, made);
 }
 
 Task<http::Response> Filesystem::move(http::Request& request) {
@@ -78,7 +81,7 @@ Task<http::Response> Filesystem::move(http::Request& request) {
   const std::string from = path_member(message, "source"), to = path_member(message, "destination");
   const OpenSandbox box = co_await open(request, Verb::files);
   const FileEntry moved = co_await box.provider->move(box.backend_id, from, to);
-  co_return entry_answer(moved);
+  co_return co_await entry_answer(box, moved);
 }
 
 Task<http::Response> Filesystem::list(http::Request& request) {
@@ -92,7 +95,8 @@ Task<http::Response> Filesystem::list(http::Request& request) {
   if (entries.size() > kMostEntries)
     throw Error(ErrorCode::too_large, "more than 10000 entries: list a smaller depth");
   Json items = Json::array();
-  for (const FileEntry& entry : entries) items.push_back(entry_json(entry));
+  const auto ends = co_await link_ends(box, entries);
+  for (size_t i = 0; i < entries.size(); ++i) items.push_back(entry_json(entries[i], ends[i]));
   co_return http::Response::json(200, {{"entries", std::move(items)}});
 }
 

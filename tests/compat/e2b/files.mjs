@@ -51,8 +51,15 @@ try {
   const info = await files.getInfo('folder/moved')
   assert.deepEqual([info.size, info.type, info.permissions], [5, FileType.FILE, '-rw-r--r--'])
   assert.equal((await files.getInfo('folder')).type, FileType.DIR)
-  await box.commands.run('ln -s folder/moved link')
-  assert.equal((await files.getInfo('link')).symlinkTarget, 'folder/moved')
+  await box.commands.run('ln -s folder/moved link; ln -s link again; ln -s folder way; ln -s nowhere dangling')
+  for (const name of ['link', 'again']) {
+    const link = await files.getInfo(name)
+    assert.deepEqual([link.symlinkTarget, link.type], ['/home/user/folder/moved', FileType.FILE])
+    assert.equal(link.permissions, 'Lrwxrwxrwx')
+  }
+  const types = Object.fromEntries((await files.list('.')).map((one) => [one.name, one.type]))
+  assert.deepEqual([types.link, types.way, types.folder], [FileType.FILE, FileType.DIR, FileType.DIR])
+  assert.equal((await files.getInfo('dangling')).symlinkTarget, '/home/user/dangling')
   await files.remove('folder')
   assert.equal(await files.exists('folder'), false)
   await files.remove('folder')
