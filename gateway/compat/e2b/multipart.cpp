@@ -12,36 +12,50 @@ constexpr size_t kLongestBoundary = 70;  // RFC 2046, 5.1.1
 constexpr size_t kLongestHead = 16 << 10;
 constexpr size_t kReadAhead = 64 << 10;
 constexpr size_t kMostPartsRead = 2000;  // of any name
+constexpr std::string_view kSpecials = "()<>@,;:\\\"/[]?=";
 constexpr std::string_view kDisposition = "content-disposition:";
 
 Error malformed(const char* what) {
   return Error(ErrorCode::invalid, std::string("the multipart body ") + what);
 }
 
-// Returns the value of a parameter, quoted or not.
-std::string parameter(std::string_view text, std::string_view name) {
-  const std::string wanted = std::string(name) + "=";
-  for (size_t at = text.find(wanted); at != std::string_view::npos;
-       at = text.find(wanted, at + 1)) {
-    if (at > 0 && text[at - 1] != ' ' && text[at - 1] != ';') continue;
-    std::string_view rest = text.substr(at + wanted.size());
-    if (rest.starts_with('"')) {
-      rest.remove_prefix(1);
-      return std::string(rest.substr(0, rest.find('"')));
-    }
-    return std::string(rest.substr(0, rest.find_first_of("; \t")));
+// Cuts a value, quoted or not, off the front of `text`. A backslash escapes only what cannot stand
+// in a token, as for Go's mime package, with which E2B's own server reads names.
+std::string taken_value(std::string_view& text) {
+  std::string value;
+  if (!text.starts_with('"')) {
+    value = text.substr(0, text.find_first_of("; \t"));
+    text.remove_prefix(value.size());
+    return value;
   }
-  return "";
+  size_t at = 1;
+  for (; at < text.size() && text[at] != '"'; ++at) {
+    const bool escapes = text[at] == '\\' && at + 1 < text.size() &&
+                         kSpecials.find(text[at + 1]) != std::string_view::npos;
+    if (escapes) ++at;
+    value.push_back(text[at]);
+  }
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return value;
 }
 
-// Decodes what browsers escape in names, and nothing else (WHATWG, multipart/form-data).
-std::string unescaped(std::string text) {
-  constexpr std::pair<std::string_view, char> kEscapes[] = {
-      {"%22", '"'}, {"%0D", '\r'}, {"%0A", '\n'}};
-  for (const auto& [escape, character] : kEscapes)
-    for (size_t at = 0; (at = text.find(escape, at)) != std::string::npos; ++at)
-      text.replace(at, escape.size(), 1, character);
-  return text;
+// Returns the value of the first parameter of this name; empty if there is none.
+std::string parameter(std::string_view text, std::string_view name) {
+  text.remove_prefix(std::min(text.find(';'), text.size()));
+  while (!text.empty()) {
+    text.remove_prefix(1);  // ';'
+    const size_t end = std::min(text.find_first_of("=;"), text.size());
+    const bool wanted = http::equal_ignoring_case(http::trimmed(text.substr(0, end)), name);
+    text.remove_prefix(end);
+    std::string value;
+    if (text.starts_with('=')) {
+      text.remove_prefix(1);
+      value = taken_value(text);
+    }
+    if (wanted) return value;
+    text.remove_prefix(std::min(text.find(';'), text.size()));
+  }
+  return "";
 }
 
 }  // namespace
@@ -54,7 +68,7 @@ std::string boundary_of(std::string_view content_type) {
 }
 
 MultipartReader::Part part_from(std::string_view disposition) {
-  return {unescaped(parameter(disposition, "name")), unescaped(parameter(disposition, "filename"))};
+  return {parameter(disposition, "name"), parameter(disposition, "filename")};
 }
 
 // `held_` starts with a line break, because the first boundary may have none before it.

@@ -38,7 +38,8 @@ class MultipartReader : public ByteSource {
   bool in_part_ = false, ended_ = false;
 };
 
-// Parses the value of a Content-Disposition header; decodes the escapes of browsers.
+// Parses a Content-Disposition header. What browsers escape in names ("%22") stays as it is: it
+// cannot be told from a name that is written so.
 MultipartReader::Part part_from(std::string_view disposition);
 
 }  // namespace sandgate::compat::e2b

@@ -53,7 +53,7 @@ TEST(Multipart, GivesEachFileHoweverItArrives) {
   const std::string tricky = "a\r\n--XY\r\n--X\r\n\r\n--";
   const std::string body =
       part("one", tricky) + part("/two", "") + part("q%22", "z") + "--XX--\r\n";
-  const Files wanted{{"one", tricky}, {"/two", ""}, {"q\"", "z"}};
+  const Files wanted{{"one", tricky}, {"/two", ""}, {"q%22", "z"}};
   for (const size_t step : {1, 2, 3, 5, 64, 100'000})
     EXPECT_EQ(test::run(read_all(body, step)), wanted) << step;
 }
@@ -79,6 +79,22 @@ TEST(Multipart, ReadsTheHeaders) {
   const auto read = part_from("Content-Disposition: form-data; filename=\"n\"; name=\"file\"");
   EXPECT_EQ(read.name, "file");
   EXPECT_EQ(read.file_name, "n");
+}
+
+TEST(Multipart, ReadsNamesAsTheyAreQuoted) {
+  const auto name_in = [](const std::string& quoted) {
+    return part_from("Content-Disposition: form-data; name=\"file\"; filename=" + quoted).file_name;
+  };
+  EXPECT_EQ(name_in(R"("a%22b%0A%0Dc%20")"), "a%22b%0A%0Dc%20");
+  EXPECT_EQ(name_in(R"("a\\b")"), R"(a\b)");
+  EXPECT_EQ(name_in(R"("a\"b")"), R"(a"b)");
+  EXPECT_EQ(name_in(R"("a\b")"), R"(a\b)") << "of browsers, which escape no backslash";
+  EXPECT_EQ(name_in(R"("a; filename=b")"), "a; filename=b");
+  EXPECT_EQ(name_in("a; x=y"), "a");
+  const auto read = part_from(R"(Content-Disposition: form-data; name="filename=x"; FileName="n")");
+  EXPECT_EQ(read.name, "filename=x");
+  EXPECT_EQ(read.file_name, "n");
+  EXPECT_EQ(part_from(R"(Content-Disposition: form-data; filename="\)").file_name, "\\");
 }
 
 }  // namespace

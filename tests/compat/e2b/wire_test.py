@@ -98,6 +98,13 @@ class Wire(unittest.TestCase):
         self.assertEqual(self.here.data("GET", "/files?path=cut", self.id, self.token).status, 404)
         whole = send(head + b"abc\r\n--XX--\r\n", kind)
         self.assertEqual(whole.json(), [{"name": "cut", "path": "/home/user/cut", "type": "file"}])
+        precious = self.here.data("POST", '/files?path=' + urllib.parse.quote('a"b'), self.id, self.token, b"precious",
+                                  {"Content-Type": "application/octet-stream"})
+        self.assertEqual(precious.status, 200)
+        named = send(head.replace(b"cut", b"a%22b") + b"new\r\n--XX--\r\n", kind)
+        self.assertEqual(named.json()[0]["path"], "/home/user/a%22b")
+        kept = self.here.data("GET", "/files?path=" + urllib.parse.quote('a"b'), self.id, self.token)
+        self.assertEqual(kept.body, b"precious")
         part = self.here.data("GET", "/files?path=cut", self.id, self.token, headers={"Range": "bytes=1-"})
         self.assertEqual((part.status, part.body), (206, b"bc"))
 
