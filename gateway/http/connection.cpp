@@ -1,7 +1,6 @@
 #include "gateway/http/connection.hpp"
 
 #include "gateway/core/log.hpp"
-#include "gateway/core/percent.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/http/stream_sink.hpp"
 #include "gateway/http/target.hpp"
@@ -150,12 +149,8 @@ Task<bool> Connection::read_head(RequestParser& parser) {
 void Connection::describe(Request& request) const {
   request.remote_address = remote_address_;
   request.trace = trace_from(request.headers);
-  const Target target = split_target(request.target);
-  if (context_.responder.passes_on(request)) return;
-  auto path = percent_decode(target.path);
-  if (!path) throw Error::invalid("", "the path has a bad percent escape or is not UTF-8");
-  request.path = std::move(*path);
-  if (!target.query.empty()) request.query = Query(target.query);
+  split_target(request.target);  // refused here, whomever it is for
+  if (!context_.responder.passes_on(request)) request.decode_target();
 }
 
 Task<bool> Connection::exchange() {

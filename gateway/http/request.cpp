@@ -4,8 +4,10 @@
 
 #include "gateway/core/bounded_json.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/percent.hpp"
 #include "gateway/http/admission.hpp"
 #include "gateway/http/table_body.hpp"
+#include "gateway/http/target.hpp"
 #include "gateway/http/token.hpp"
 
 namespace sandgate::http {
@@ -26,6 +28,14 @@ void require_body(const Request& request) {
 }
 
 }  // namespace
+
+void Request::decode_target() {
+  const Target parts = split_target(target);
+  auto decoded = percent_decode(parts.path);
+  if (!decoded) throw Error::invalid("", "the path has a bad percent escape or is not UTF-8");
+  path = std::move(*decoded);
+  query = Query(parts.query);
+}
 
 Json Request::json() const {
   require_body(*this);

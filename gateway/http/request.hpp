@@ -45,6 +45,8 @@ struct Request {
     return method == Method::other ? std::string_view(other_method) : to_string(method);
   }
   const std::string& param(std::string_view name) const { return params.find(name)->second; }
+  // Sets path and query to the target's. Throws Error(invalid).
+  void decode_target();
   // Parses the body as JSON. Throws Error(invalid), also if it is empty.
   Json json() const;
   // Like json(), but a missing body or null reads as {}.

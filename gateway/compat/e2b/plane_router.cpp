@@ -2,6 +2,7 @@
 
 #include "gateway/compat/e2b/box_address.hpp"
 #include "gateway/compat/e2b/wording.hpp"
+#include "gateway/http/problem.hpp"
 #include "gateway/http/target.hpp"
 
 namespace sandgate::compat::e2b {
@@ -53,7 +54,7 @@ bool PlaneRouter::is_for_control(const http::Request& request) const {
 }
 
 bool PlaneRouter::passes_on(const http::Request& request) const {
-  return !is_for_data(request) && !is_for_control(request) && api_.passes_on(request);
+  return is_for_data(request) || (!is_for_control(request) && api_.passes_on(request));
 }
 
 http::Response PlaneRouter::refuse_method(const http::Request& request) {
@@ -68,10 +69,23 @@ Task<http::Response> PlaneRouter::respond(http::Request& request, http::Incoming
   return reworded(std::move(answer), Shape::control, "");
 }
 
+// Decodes the target. Returns an answer if that fails or the method is none.
+std::optional<http::Response> PlaneRouter::refusal_of(http::Request& request) {
+  try {
+    request.decode_target();
+  } catch (const Error& error) {
+    return http::problem(error, request.id);
+  }
+  if (request.method == http::Method::other) return data_.refuse_method(request);
+  return std::nullopt;
+}
+
 Task<http::Response> PlaneRouter::serve(http::Request& request, http::IncomingBody& body) {
   const auto address = box_address(request, settings_.domain);
   if (address && address->port != kDataPort) co_return not_open(*address);
   std::string sandbox = address ? address->sandbox.value : "";
+  if (auto refusal = refusal_of(request))
+    co_return worded(std::move(*refusal), shape_of(request), sandbox);
   auto answer = reworded(data_.respond(request, body), shape_of(request), std::move(sandbox));
   co_return co_await std::move(answer);
 }

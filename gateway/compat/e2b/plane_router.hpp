@@ -17,6 +17,7 @@ class PlaneRouter final : public http::Responder {
   PlaneRouter(http::Responder& api, http::Responder& data, Settings settings)
       : api_(api), data_(data), settings_(std::move(settings)) {}
 
+  // True for the data plane: a target that does not decode is refused in E2B's format as well.
   bool passes_on(const http::Request& request) const override;
   Task<http::Response> respond(http::Request& request, http::IncomingBody& body) override;
   http::Response refuse_method(const http::Request& request) override;
@@ -24,6 +25,7 @@ class PlaneRouter final : public http::Responder {
  private:
   bool is_for_data(const http::Request& request) const;
   bool is_for_control(const http::Request& request) const;
+  std::optional<http::Response> refusal_of(http::Request& request);
   Task<http::Response> serve(http::Request& request, http::IncomingBody& body);
 
   http::Responder& api_;

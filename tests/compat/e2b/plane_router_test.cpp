@@ -84,6 +84,30 @@ TEST_F(PlaneRouterTest, APortThatIsNotServedIsToldOfWithWhatHelps) {
   EXPECT_NE(std::get<std::string>(code.body).find("commands.run"), std::string::npos);
 }
 
+TEST_F(PlaneRouterTest, ATargetThatDoesNotDecodeIsRefusedInTheClientsFormat) {
+  PlaneRouter router(api, data, {"", true});
+  NoBody body;
+  http::Request file;
+  file.target = "/files?path=a%00b";
+  ASSERT_TRUE(router.passes_on(file));
+  const http::Response refused = test::run(router.respond(file, body));
+  EXPECT_EQ(refused.status, 400);
+  const Json told = Json::parse(std::get<std::string>(refused.body));
+  EXPECT_EQ(told.at("code"), 400);
+  EXPECT_TRUE(told.contains("message"));
+  EXPECT_FALSE(told.contains("detail"));
+  http::Request call;
+  call.target = "/filesystem.Filesystem/Stat?%zz";
+  const http::Response wrong = test::run(router.respond(call, body));
+  EXPECT_EQ(Json::parse(std::get<std::string>(wrong.body)).at("code"), "invalid_argument");
+  EXPECT_EQ(data.heard, "");
+  http::Request good;
+  good.target = "/files?path=a%20b";
+  test::run(router.respond(good, body));
+  EXPECT_EQ(good.path, "/files");
+  EXPECT_EQ(good.query.find("path"), "a b");
+}
+
 // Else the target would not be decoded, and the path stay empty.
 TEST_F(PlaneRouterTest, WhatIsForTheControlPlaneIsNotPassedOn) {
   PlaneRouter router(api, data, {"box.example", false});

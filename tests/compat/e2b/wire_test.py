@@ -86,6 +86,14 @@ class Wire(unittest.TestCase):
             answer = self.stream("StreamInput", body)
             self.assertEqual(messages(answer.body)[0][1]["error"]["code"], "invalid_argument", body)
 
+    def test_a_path_with_a_nul_is_refused_in_the_clients_format(self):
+        for path in ("/files?path=a%00b", "/files?path=%zz", "/%zz"):
+            answer = self.here.data("GET", path, self.id, self.token)
+            self.assertEqual((answer.status, answer.json()["code"]), (400, 400), answer.body)
+            self.assertIn("message", answer.json())
+        other = self.here.data("BREW", "/files?path=x", self.id, self.token)
+        self.assertEqual((other.status, other.json()["code"]), (405, 405))
+
     def test_uploads_that_are_not_whole_leave_nothing(self):
         send = lambda body, kind: self.here.data("POST", "/files", self.id, self.token, body, {"Content-Type": kind})
         kind = "multipart/form-data; boundary=XX"
