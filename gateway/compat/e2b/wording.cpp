@@ -50,14 +50,35 @@ bool is_gone(const Error& error) {
   return error.code == ErrorCode::conflict && error.details.contains("state");
 }
 
-// Clients show only the message, so problems of fields are appended to it.
-Error error_of(const Json& problem) {
-  std::string message = problem.value("detail", "");
-  for (const Json& field : problem.value("fields", Json::array()))
-    if (const auto path = field.value("path", ""); message.find(path) == std::string::npos)
-      message += "; " + path + " " + field.value("message", "");
+// Names a field of a v1 request as clients do: "/env/A" is "/envVars/A".
+std::string client_path(const std::string& path, Shape shape) {
+  const std::string_view env = shape == Shape::control ? "/envVars" : "/envs";
+  const std::pair<std::string_view, std::string_view> names[] = {
+      {"/ttl_seconds", "/timeout"},
+      {"?cursor", "?nextToken"},
+      {"/profile", "/templateID"},
+      {"/env", env},
+  };
+  for (const auto& [ours, theirs] : names)
+    if (path == ours || path.starts_with(std::string(ours) + "/"))
+      return std::string(theirs) + path.substr(ours.size());
+  return path;
+}
+
+// Clients show only the message, so it tells the problems of all fields.
+std::string text_of(const Json& problem, Shape shape) {
+  std::string list;
+  for (const Json& field : problem.value("fields", Json::array())) {
+    const std::string path = client_path(field.value("path", ""), shape);
+    list += (list.empty() ? "" : "; ") + (path.empty() ? "" : path + ": ");
+    list += field.value("message", "");
+  }
+  return list.empty() ? problem.value("detail", "") : list;
+}
+
+Error error_of(const Json& problem, Shape shape) {
   const auto code = error_code_from(problem.value("code", ""));
-  Error error(code.value_or(ErrorCode::internal), message);
+  Error error(code.value_or(ErrorCode::internal), text_of(problem, shape));
   if (problem.contains("state")) error.details = {{"state", problem["state"]}};
   return error;
 }
@@ -86,7 +107,7 @@ Json connect_error(const Error& error) {
 http::Response worded(http::Response answer, Shape shape, std::string_view sandbox) {
   const auto* text = std::get_if<std::string>(&answer.body);
   if (answer.content_type != "application/problem+json" || !text) return answer;
-  const Error error = error_of(Json::parse(*text));
+  const Error error = error_of(Json::parse(*text), shape);
   if (shape == Shape::control) {
     put(answer, answer.status, {{"code", answer.status}, {"message", error.what()}});
   } else if (is_gone(error)) {

@@ -82,6 +82,24 @@ TEST(Wording, HasAShapeForEachKindOfCall) {
   EXPECT_EQ(full.status, 507);
 }
 
+TEST(Wording, TellsEachFieldOnceAndAsClientsCallIt) {
+  const auto told = [](const Error& error, Shape shape) {
+    const auto answer = worded(problem_of(error), shape, "");
+    return Json::parse(std::get<std::string>(answer.body)).at("message").get<std::string>();
+  };
+  const Error agents(ErrorCode::invalid, "is a directory", {{"/path", "is a directory"}});
+  EXPECT_EQ(told(agents, Shape::unary), "/path: is a directory");
+  const Error renamed(ErrorCode::invalid, "/path: is a directory", {{"?path", "is a directory"}});
+  EXPECT_EQ(told(renamed, Shape::file), "?path: is a directory");
+  const Error two(ErrorCode::invalid, "/ttl_seconds: is long",
+                  {{"/ttl_seconds", "is long"}, {"/env/A B", "is no name"}});
+  EXPECT_EQ(told(two, Shape::control), "/timeout: is long; /envVars/A B: is no name");
+  EXPECT_EQ(told(Error::invalid("?cursor", "is none"), Shape::control), "?nextToken: is none");
+  EXPECT_EQ(told(Error::invalid("/env/A", "is long"), Shape::unary), "/envs/A: is long");
+  EXPECT_EQ(told(Error::invalid("/environment", "x"), Shape::control), "/environment: x");
+  EXPECT_EQ(told(Error::invalid("", "no body"), Shape::control), "no body");
+}
+
 TEST(Wording, SaysThatASandboxIsGoneByAStatusOfItsOwn) {
   Error error(ErrorCode::conflict, "the sandbox is stopped");
   error.details = {{"state", "stopped"}};
