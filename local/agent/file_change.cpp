@@ -27,6 +27,18 @@ bool rename_place(const Place& from, const Place& to) {
   return !failed;
 }
 
+// Which of the two paths a failed rename is about (errno, which stays): whose directory may not be
+// changed, or has no room.
+const std::string& path_at_fault(const Place& source, const std::string& from,
+                                 const std::string& to) {
+  const int failure = errno;
+  const bool is_refusal = failure == EACCES || failure == EPERM || failure == EROFS;
+  const bool may_leave = ::faccessat(source.directory.get(), ".", W_OK | X_OK, AT_EACCESS) == 0;
+  errno = failure;
+  if (failure == ENOENT) return from;
+  return is_refusal && !may_leave ? from : to;
+}
+
 void discard(const Place& copy, const std::string& path) {
   try {
     remove_tree(copy, path);
@@ -35,9 +47,9 @@ void discard(const Place& copy, const std::string& path) {
   }
 }
 
-// Moves by copying, for paths on different file systems. The copy takes the name only once it is
-// whole, so whatever has the name stays when anything fails.
-void move_across(const Place& from, const Place& to, const std::string& path) {
+// The first half of a move between file systems. The copy takes the name only once it is whole, so
+// whatever has the name stays when anything fails.
+void copy_across(const Place& from, const Place& to, const std::string& path) {
   const bool replaces =
       ::faccessat(to.directory.get(), to.name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
   const Place copy{Fd(::fcntl(to.directory.get(), F_DUPFD_CLOEXEC, 3)), pending_name(replaces)};
@@ -48,7 +60,6 @@ void move_across(const Place& from, const Place& to, const std::string& path) {
     discard(copy, path);
     throw;
   }
-  remove_tree(from, path);
 }
 
 }  // namespace
@@ -72,8 +83,9 @@ void move_file(FileSession& session, FileRequest& request) {
   }
   if (!rename_place(source, target)) {
     if (errno == EINVAL) throw Error::invalid("/to", "is inside the directory that is moved");
-    if (errno != EXDEV) throw path_error(from);
-    move_across(source, target, to);
+    if (errno != EXDEV) throw path_error(path_at_fault(source, from, to));
+    copy_across(source, target, to);
+    remove_tree(source, from);
   }
   session.reply(describe(target, to));
 }
