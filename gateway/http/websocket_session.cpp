@@ -138,6 +138,10 @@ Task<Goodbye> handle(Session& session, const UpgradeBody& body, const std::strin
     failure = std::current_exception();
   }
   if (!failure) co_return Goodbye{};
+  // Cancelled operations that ran in parallel fail together, with another exception.
+  const auto state = co_await asio::this_coro::cancellation_state;
+  if (state.cancelled() != asio::cancellation_type::none)
+    co_return Goodbye{websocket::close_code::going_away, ""};
   const auto code = as_error(failure, id).code;
   co_return Goodbye{websocket::close_code::internal_error, std::string(to_string(code))};
 }

@@ -42,6 +42,12 @@ Task<void> farewell(http::WebSocket& socket) {
   co_await std::move(reading);
 }
 
+// Reads and writes at once, as what serves a terminal does.
+Task<void> both_ways(http::WebSocket& socket) {
+  using namespace asio::experimental::awaitable_operators;
+  co_await (echo_all(socket) || sleep_for(std::chrono::seconds(60)));
+}
+
 // Gives up on a message that is larger than what the socket takes, and ends.
 Task<void> half_way(http::WebSocket& socket) {
   http::WebSocketMessage message{false, std::string(16 << 20, 'x')};
@@ -61,6 +67,7 @@ http::Routes socket_table() {
   };
   add("/farewell", farewell);
   add("/half", half_way);
+  add("/both", both_ways);
   routes.add({Method::get, "/ws", Permission::open, BodyMode::none, [](Request&) -> Task<Response> {
                 Response response;
                 response.body = http::UpgradeBody{echo_all, "demo"};
@@ -210,13 +217,15 @@ TEST(WebSocket, TellsItsVersionToWhoSpeaksAnother) {
 TEST(WebSocket, StopsWithItsServer) {
   http::ServerOptions options;
   options.grace = std::chrono::milliseconds(50);
-  LiveServer server(socket_table(), options);
-  Client client(server.port());
-  EXPECT_EQ(client.ask("hello"), "hello");
-  auto heard = std::async(std::launch::async, [&] { return client.closed_with(); });
-  server.server.stop();
-  EXPECT_EQ(server.server.connections(), 0u);
-  EXPECT_EQ(heard.get(), websocket::close_code::going_away);
+  for (const char* path : {"/ws", "/both"}) {
+    LiveServer server(socket_table(), options);
+    Client client(server.port(), path);
+    EXPECT_EQ(client.ask("hello"), "hello");
+    auto heard = std::async(std::launch::async, [&] { return client.closed_with(); });
+    server.server.stop();
+    EXPECT_EQ(server.server.connections(), 0u);
+    EXPECT_EQ(heard.get(), websocket::close_code::going_away) << path;
+  }
 }
 
 TEST(WebSocket, ASilentClientDoesNotHoldTheStop) {
