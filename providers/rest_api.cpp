@@ -23,7 +23,10 @@ constexpr auto kMaxRetryAfter = std::chrono::seconds(3600);
 std::optional<std::chrono::milliseconds> time_to_wait(const std::string& text) {
   int64_t seconds = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (failure != std::errc() || end != text.data() + text.size()) {
+  const bool is_number = end == text.data() + text.size() && failure != std::errc::invalid_argument;
+  if (is_number && failure == std::errc::result_out_of_range) {
+    seconds = text.front() == '-' ? 0 : kMaxRetryAfter.count();
+  } else if (!is_number) {
     const time_t date = curl_getdate(text.c_str(), nullptr);
     if (date < 0) return std::nullopt;
     seconds = date - std::time(nullptr);

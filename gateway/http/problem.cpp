@@ -9,6 +9,14 @@ namespace {
 
 constexpr size_t kMostFields = 100;  // a reader needs no more
 
+// Every rate_limited answer says when to come back, also one of a backend that did not say.
+constexpr std::chrono::milliseconds kSomeWait{1000};
+
+std::optional<std::chrono::milliseconds> wait_of(const Error& error) {
+  if (error.retry_after || error.code != ErrorCode::rate_limited) return error.retry_after;
+  return kSomeWait;
+}
+
 int64_t seconds_up(std::chrono::milliseconds wait) {
   return std::max<int64_t>(1, (wait.count() + 999) / 1000);
 }
@@ -58,7 +66,7 @@ Json problem_document(const Error& error, int status, std::string_view request_i
   document["code"] = to_string(error.code);
   document["detail"] = error.what();
   document["request_id"] = request_id;
-  if (error.retry_after) document["retry_after_ms"] = error.retry_after->count();
+  if (const auto wait = wait_of(error)) document["retry_after_ms"] = wait->count();
   if (!error.provider.empty()) document["provider"] = error.provider;
   if (!error.fields.empty()) {
     Json& fields = document["fields"] = Json::array();
@@ -73,8 +81,8 @@ Response problem(const Error& error, int status, std::string_view request_id) {
   Response response = Response::json(status, problem_document(error, status, request_id));
   response.content_type = "application/problem+json";
   response.code = error.code;
-  if (error.retry_after)
-    response.headers.emplace_back("Retry-After", std::to_string(seconds_up(*error.retry_after)));
+  if (const auto wait = wait_of(error))
+    response.headers.emplace_back("Retry-After", std::to_string(seconds_up(*wait)));
   if (status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"sandgate\"");
   return response;
 }

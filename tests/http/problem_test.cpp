@@ -34,6 +34,13 @@ TEST(Problem, CarriesWhatTheErrorKnows) {
                             {"candidates", 3}}));
 }
 
+TEST(Problem, SaysWhenToComeBackEvenIfNobodyToldIt) {
+  const Response response = problem(Error(ErrorCode::rate_limited, "slow down"), "rq1");
+  EXPECT_EQ(header(response, "Retry-After"), "1");
+  EXPECT_EQ(Json::parse(std::get<std::string>(response.body))["retry_after_ms"], 1000);
+  EXPECT_FALSE(header(problem(Error(ErrorCode::quota_exceeded, "full"), "rq1"), "Retry-After"));
+}
+
 TEST(Problem, NamesNoMoreFieldsThanAReaderWants) {
   std::vector<FieldProblem> fields;
   for (int i = 0; i < 16'000; ++i) fields.push_back({"/" + std::to_string(i), "is odd"});
