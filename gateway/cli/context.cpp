@@ -45,12 +45,17 @@ std::string Context::way_out(const Error& error) const {
 }
 
 // Acting for a tenant requires an operator's key.
-Client Context::client() const { return connect(prefer_admin_ || !tenant_.empty()); }
+Client Context::client() const {
+  const Settings settings = load_settings(environment_);
+  const std::string tenant = tenant_.empty() ? settings.tenant : tenant_;
+  return connect(settings, prefer_admin_ || !tenant_.empty(), tenant);
+}
 
-Client Context::operator_client() const { return connect(true); }
+Client Context::operator_client() const {
+  return connect(load_settings(environment_), true, tenant_);
+}
 
-Client Context::connect(bool prefer_admin) const {
-  Settings settings = load_settings(environment_);
+Client Context::connect(Settings settings, bool prefer_admin, const std::string& tenant) const {
   if (!url_.empty()) settings.url = url_;
   while (settings.url.ends_with('/')) settings.url.pop_back();
   const bool use_admin = !settings.admin_key.empty() && (prefer_admin || settings.api_key.empty());
@@ -58,7 +63,7 @@ Client Context::connect(bool prefer_admin) const {
   if (key.empty())
     throw Error(ErrorCode::unauthenticated, "no API key: set SANDGATE_API_KEY, or api_key in " +
                                                 settings_path(environment_).string());
-  return Client(settings.url, key, tenant_.empty() ? settings.tenant : tenant_);
+  return Client(settings.url, key, tenant);
 }
 
 void Context::show(const Json& document, const std::function<void(const Json&)>& render) const {

@@ -7,6 +7,7 @@
 
 #include "gateway/cli/client.hpp"
 #include "gateway/cli/console.hpp"
+#include "gateway/cli/settings.hpp"
 
 namespace sandgate::cli {
 
@@ -25,7 +26,8 @@ class Context : public std::enable_shared_from_this<Context> {
   void on_operator(CLI::App& command, std::function<void()> work);
 
   // client() uses the operator's key for operator commands and with --tenant, otherwise the API
-  // key; operator_client() prefers the operator's key. Throws Error(unauthenticated) without a key.
+  // key; operator_client() prefers the operator's key, and acts for no tenant but that of --tenant.
+  // Both throw Error(unauthenticated) without a key.
   Client client() const;
   Client operator_client() const;
   const Console& console() const { return console_; }
@@ -44,7 +46,7 @@ class Context : public std::enable_shared_from_this<Context> {
   void add(CLI::App& command, std::function<void()> work, bool prefer_admin);
   void report(const Error& error);
   std::string way_out(const Error& error) const;
-  Client connect(bool prefer_admin) const;
+  Client connect(Settings settings, bool prefer_admin, const std::string& tenant) const;
 
   Environment environment_;
   Console console_;

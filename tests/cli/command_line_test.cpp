@@ -111,6 +111,19 @@ TEST(CommandLine, WhoHasAnOperatorsKeyIsToldHowToUseIt) {
   unsetenv("SANDGATE_ADMIN_KEY");
 }
 
+TEST(CommandLine, AnOperatorsKeyIsMadeForNoTenant) {
+  ScriptedServer server(
+      [](const auto&) { return ScriptedServer::json(201, R"({"id":"ky1","secret":"sg_new"})"); });
+  setenv("SANDGATE_ADMIN_KEY", "sg_operator", 1);
+  setenv("SANDGATE_TENANT", "tn1", 1);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run(server.url(), {"keys", "create", "ops", "--operator"}), 0);
+  testing::internal::GetCapturedStdout();
+  EXPECT_EQ(server.requests.back().head.find("X-Sandgate-Tenant"), std::string::npos);
+  unsetenv("SANDGATE_TENANT");
+  unsetenv("SANDGATE_ADMIN_KEY");
+}
+
 TEST(CommandLine, RunCreatesExecutesAndKills) {
   ScriptedServer server([](const auto& request) {
     if (request.method == "DELETE") return ScriptedServer::json(204, "");
