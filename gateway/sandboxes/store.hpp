@@ -76,6 +76,8 @@ struct Filter {
 };
 // Newest first unless the filter says otherwise.
 std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter);
+// Of all pages.
+int64_t count(pqxx::work& tx, const Filter& filter);
 
 // The decision with its attempts and choice, as the API shows it; empty when unknown.
 std::optional<Json> find_decision(pqxx::work& tx, const SandboxId& id);

@@ -19,6 +19,27 @@ std::vector<SandboxRecord> all(const pqxx::result& rows) {
   return records;
 }
 
+// Text keeps the microseconds, which a double would lose.
+std::string moment(pqxx::work& tx, Time at) { return tx.quote(to_rfc3339(at)) + "::timestamptz"; }
+
+// All of the filter but the page.
+std::string from_where(pqxx::work& tx, const Filter& filter) {
+  std::string sql = " FROM sandbox WHERE tenant = " + tx.quote(filter.tenant.value);
+  std::string states;
+  for (const SandboxState state : filter.states)
+    states += (states.empty() ? "" : ", ") + tx.quote(std::string(to_string(state)));
+  if (!states.empty()) sql += " AND state IN (" + states + ")";
+  if (filter.ended) sql += std::string(" AND ended_at IS ") + (*filter.ended ? "NOT NULL" : "NULL");
+  if (!filter.profile.empty()) sql += " AND profile = " + tx.quote(filter.profile);
+  if (filter.profile_version)
+    sql += " AND profile_version = " + std::to_string(*filter.profile_version);
+  if (!filter.deployment.empty()) sql += " AND deployment = " + tx.quote(filter.deployment);
+  if (!filter.metadata.empty())
+    sql += " AND metadata @> " + tx.quote(Json(filter.metadata).dump()) + "::jsonb";
+  if (filter.created_after) sql += " AND created_at > " + moment(tx, *filter.created_after);
+  return sql;
+}
+
 // Reads a row's fields in the order of columns().
 class Fields {
  public:
@@ -158,28 +179,17 @@ std::vector<SandboxId> on_machine(pqxx::work& tx, const std::string& machine) {
 }
 
 std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter) {
-  std::string sql =
-      "SELECT " + columns() + " FROM sandbox WHERE tenant = " + tx.quote(filter.tenant.value);
-  std::string states;
-  for (const SandboxState state : filter.states)
-    states += (states.empty() ? "" : ", ") + tx.quote(std::string(to_string(state)));
-  if (!states.empty()) sql += " AND state IN (" + states + ")";
-  if (filter.ended) sql += std::string(" AND ended_at IS ") + (*filter.ended ? "NOT NULL" : "NULL");
-  if (!filter.profile.empty()) sql += " AND profile = " + tx.quote(filter.profile);
-  if (filter.profile_version)
-    sql += " AND profile_version = " + std::to_string(*filter.profile_version);
-  if (!filter.deployment.empty()) sql += " AND deployment = " + tx.quote(filter.deployment);
-  if (!filter.metadata.empty())
-    sql += " AND metadata @> " + tx.quote(Json(filter.metadata).dump()) + "::jsonb";
-  // Text keeps the microseconds, which a double would lose.
-  const auto moment = [&](Time at) { return tx.quote(to_rfc3339(at)) + "::timestamptz"; };
-  if (filter.created_after) sql += " AND created_at > " + moment(*filter.created_after);
+  std::string sql = "SELECT " + columns() + from_where(tx, filter);
   if (filter.after)
     sql += std::string(" AND (created_at, id) ") + (filter.oldest_first ? ">" : "<") + " (" +
-           moment(filter.after->first) + ", " + tx.quote(filter.after->second) + ")";
+           moment(tx, filter.after->first) + ", " + tx.quote(filter.after->second) + ")";
   const std::string way = filter.oldest_first ? "ASC" : "DESC";
   sql += " ORDER BY created_at " + way + ", id " + way + " LIMIT " + std::to_string(filter.rows);
   return all(tx.exec(sql));
+}
+
+int64_t count(pqxx::work& tx, const Filter& filter) {
+  return tx.exec1("SELECT count(*)" + from_where(tx, filter))[0].as<int64_t>();
 }
 
 std::optional<Json> find_decision(pqxx::work& tx, const SandboxId& id) {

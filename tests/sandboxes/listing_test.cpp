@@ -22,6 +22,15 @@ TEST(Listing, BeginsAtEitherEndAndGoesOnByPages) {
   EXPECT_EQ(page(filter), std::vector({made[2]}));
   filter = {.tenant = world.tenant, .created_after = first.created_at};
   EXPECT_EQ(page(filter), std::vector({made[2], made[1]})) << "the youngest first, unless asked";
+  const auto count = [&](const sandbox_rows::Filter& of) {
+    return run(world.database->run([&](pqxx::work& tx) { return sandbox_rows::count(tx, of); }));
+  };
+  EXPECT_EQ(count(filter), 2);
+  filter.after = {world.row(made[2]).created_at, made[2].value};
+  filter.rows = 1;
+  EXPECT_EQ(count(filter), 2) << "of all pages";
+  filter.states = {SandboxState::paused};
+  EXPECT_EQ(count(filter), 0);
 }
 
 }  // namespace

@@ -111,9 +111,9 @@ Task<void> Control::open_every_port(const http::Request& request) {
 
 Task<http::Response> Control::list(http::Request& request) {
   const ListRequest asked = list_request_from(request);
-  auto read = [filter = asked.filter](pqxx::work& tx) { return sandbox_rows::list(tx, filter); };
-  const auto rows = co_await parts_.database.run(std::move(read));
-  co_return list_answer(rows, asked, parts_.domain);
+  auto read = [asked](pqxx::work& tx) { return find_listed(tx, asked); };
+  const Listed found = co_await parts_.database.run(std::move(read));
+  co_return list_answer(found, asked, parts_.domain);
 }
 
 // By the create or a later change; empty: neither said anything.
@@ -158,7 +158,7 @@ Task<void> Control::extend(const http::Request& request, int64_t seconds, bool o
 // Throws Error(not_found) for a paused sandbox: older clients resume only what answers so.
 Task<void> Control::check_awake(const http::Request& request) {
   const SandboxRecord record = co_await shown(request);
-  if (record.state == SandboxState::paused || record.state == SandboxState::pausing)
+  if (!is_running(record.state))
     throw Error(ErrorCode::not_found, "the sandbox '" + record.id.value + "' is paused");
 }
 

@@ -76,8 +76,8 @@ ListRequest list_request_from(const http::Request& request) {
   list.filter.rows = page.rows_to_fetch();
   // The older version of the list defaults to running sandboxes.
   const bool old = !request.path.starts_with("/e2b/v2/");
-  list.filter.states =
-      states_from(request.query.find("state").value_or(old ? "running" : "running,paused"));
+  const std::string states = request.query.find("state").value_or("");
+  list.filter.states = states_from(!states.empty() ? states : old ? "running" : "running,paused");
   list.filter.metadata = metadata_from(request.query.find("metadata").value_or(""));
   list.filter.profile = request.query.find("template").value_or("");
   list.filter.oldest_first = oldest_first;
@@ -86,12 +86,23 @@ ListRequest list_request_from(const http::Request& request) {
   return list;
 }
 
-http::Response list_answer(const std::vector<SandboxRecord>& rows, const ListRequest& asked,
+Listed find_listed(pqxx::work& tx, const ListRequest& asked) {
+  Listed found{.rows = sandbox_rows::list(tx, asked.filter), .running = std::nullopt};
+  sandbox_rows::Filter running = asked.filter;
+  std::erase_if(running.states, [](SandboxState state) { return !is_running(state); });
+  running.ended = false;  // else all sandboxes that the tenant ever had are looked through
+  if (!running.states.empty()) found.running = sandbox_rows::count(tx, running);
+  return found;
+}
+
+http::Response list_answer(const Listed& found, const ListRequest& asked,
                            const std::string& domain) {
+  const std::vector<SandboxRecord>& rows = found.rows;
   Json items = Json::array();
   const size_t shown = std::min(rows.size(), asked.limit);
   for (size_t i = 0; i < shown; ++i) items.push_back(detail_json(rows[i], domain));
   http::Response answer = http::Response::json(200, items);
+  if (found.running) answer.headers.emplace_back("X-Total-Running", std::to_string(*found.running));
   if (rows.size() > shown && shown > 0) {
     const SandboxRecord& last = rows[shown - 1];
     const std::string token =

@@ -13,8 +13,15 @@ struct ListRequest {
 };
 ListRequest list_request_from(const http::Request& request);
 
-// Renders a page, with X-Next-Token if another follows.
-http::Response list_answer(const std::vector<SandboxRecord>& rows, const ListRequest& asked,
+// What was found for a request.
+struct Listed {
+  std::vector<SandboxRecord> rows;  // of the page
+  std::optional<int64_t> running;  // on all pages; empty: not asked for
+};
+Listed find_listed(pqxx::work& tx, const ListRequest& asked);
+
+// Renders a page, with X-Total-Running, and X-Next-Token if another follows.
+http::Response list_answer(const Listed& found, const ListRequest& asked,
                            const std::string& domain);
 
 // Renames ?limit and ?nextToken to the parameters of our own lists. Throws Error(invalid).

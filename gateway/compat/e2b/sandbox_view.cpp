@@ -9,10 +9,6 @@ constexpr int64_t kMib = 1024 * 1024;
 
 int64_t whole_cpus(const Resources& resources) { return (resources.milli_vcpu + 999) / 1000; }
 
-bool is_running(SandboxState state) {
-  return state == SandboxState::running || state == SandboxState::resuming;
-}
-
 // What the end of its time does while it runs.
 EndAction end_of_time(const SandboxRecord& record) {
   return record.kill_once_resumed ? EndAction::kill : record.on_expiry;
@@ -25,6 +21,10 @@ Json named(const SandboxRecord& record, const std::string& domain) {
 }
 
 }  // namespace
+
+bool is_running(SandboxState state) {
+  return state == SandboxState::running || state == SandboxState::resuming;
+}
 
 bool is_shown(SandboxState state) {
   return is_running(state) || state == SandboxState::pausing || state == SandboxState::paused;

@@ -6,6 +6,8 @@
 // Renders sandboxes in E2B's format. Pure.
 namespace sandgate::compat::e2b {
 
+// Whether E2B's clients see the sandbox as running rather than paused, if at all.
+bool is_running(SandboxState state);
 // Whether E2B's clients see the sandbox. They know only running and paused; a sandbox that is being
 // created or ended does not exist for them.
 bool is_shown(SandboxState state);

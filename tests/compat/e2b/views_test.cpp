@@ -39,6 +39,8 @@ TEST(SandboxList, OldListsShowWhatRuns) {
   EXPECT_EQ(list_request_from(request).filter.states.size(), 2u);
   request.path = "/e2b/v2/sandboxes";
   EXPECT_EQ(list_request_from(request).filter.states.size(), 4u);
+  request.query = http::Query("state=");
+  EXPECT_EQ(list_request_from(request).filter.states.size(), 4u) << "as if it were left out";
   request.query = http::Query("state=ended");
   EXPECT_THROW(list_request_from(request), Error);
   request.query = http::Query("limit=101");
@@ -57,7 +59,8 @@ TEST(SandboxList, BeginsAtEitherEnd) {
   EXPECT_TRUE(asked.filter.oldest_first);
   EXPECT_EQ(asked.filter.created_after, from_rfc3339("2026-01-02T03:04:05.5Z"));
   const SandboxRecord one{.id = SandboxId::make()}, two{.id = SandboxId::make()};
-  const http::Response page = list_answer({one, two}, asked, "");
+  const http::Response page = list_answer({{one, two}, 7}, asked, "");
+  EXPECT_EQ(page.headers.front(), std::pair(std::string("X-Total-Running"), std::string("7")));
   const std::string token = page.headers.back().second;
   request.query = http::Query("order=asc&nextToken=" + token);
   EXPECT_EQ(list_request_from(request).filter.after->second, one.id.value);

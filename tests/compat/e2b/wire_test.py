@@ -187,6 +187,9 @@ class Wire(unittest.TestCase):
         listed = client.call("GET", "/v2/sandboxes?limit=100", headers=headers)
         self.assertEqual(listed.status, 200)
         self.assertIn(self.id, [one["sandboxID"] for one in listed.json()])
+        for query, told in (("limit=1", True), ("limit=1&state=running", True), ("state=paused", False)):
+            total = client.call("GET", "/v2/sandboxes?" + query, headers=headers).headers["X-Total-Running"]
+            self.assertEqual(total is not None and int(total) >= 1, told, query)
         gone = client.call("GET", "/sandboxes/nothing", headers=headers)
         self.assertEqual((gone.status, gone.json()["code"]), (404, 404))
         self.assertEqual(client.call("GET", "/v1/sandboxes", headers=headers).status, 422)
