@@ -40,6 +40,13 @@ uint64_t number_field(const std::string& block, size_t at, size_t width) {
   return value;
 }
 
+// Whether it begins as gzip does and is no header of a member whose name begins so.
+bool is_gzip(const std::string& block) {
+  return block.starts_with("\x1f\x8b") && block.find("ustar", 257) != 257;
+}
+
+constexpr const char* kCompressed = "is compressed with gzip: send a plain tar archive";
+
 void check_sum(const std::string& block) {
   uint64_t sum = 0;
   for (size_t i = 0; i < kTarBlock; ++i)
@@ -121,6 +128,7 @@ std::optional<TarEvent> TarReader::take_header() {
 }
 
 std::optional<TarEvent> TarReader::read_block() {
+  if (is_gzip(block_)) reject(kCompressed);
   check_sum(block_);
   const char flag = block_[156];
   uint64_t size = number_field(block_, 124, 12);
@@ -223,6 +231,7 @@ bool TarReader::take_padding() {
 void TarReader::finish() const {
   const bool between =
       state_ == State::header && block_.empty() && !next_name_ && !next_size_ && !next_target_;
+  if (state_ == State::header && is_gzip(block_)) reject(kCompressed);
   if (state_ != State::done && !between) reject("ends too early");
 }
 

@@ -78,6 +78,18 @@ TEST(TarTest, RefusesANameThatNoFileCanHave) {
   EXPECT_THROW(read(header + member({.name = "file"}) + tar_end(), 512), Error);
 }
 
+TEST(TarTest, SaysThatAnArchiveIsCompressed) {
+  const std::string magic = "\x1f\x8b\x08";
+  for (const size_t size : {10u, 512u, 2000u}) try {
+      read(magic + std::string(size, 'x'), 512);
+      FAIL() << size;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("gzip"), std::string::npos) << error.what();
+    }
+  const auto all = read(member({.name = magic}, "content") + tar_end(), 512);
+  EXPECT_EQ(all.at(0).entry.name, magic) << "a name may begin so";
+}
+
 TEST(TarTest, RandomChangesNeverBreakTheReader) {
   std::mt19937 random(11);
   const std::string good =
