@@ -186,6 +186,11 @@ def main():
                 ids.append(operation.get("operationId"))
                 check_operation(document, method, path, operation, members.get("parameters", []))
     problems.extend(f"operationId {name} is used twice" for name in sorted(set(ids)) if ids.count(name) > 1)
+    # Generators of clients make such types of their own for an operation.
+    made = {name[:1].upper() + name[1:] + kind: name for name in ids if name
+            for kind in ("Result", "Response", "Request", "Body", "Params", "Error")}
+    problems.extend(f"operationId {made[name]} and the schema {name} get one name in generated clients"
+                    for name in document["components"]["schemas"] if name in made)
     for problem in problems:
         print(f"docs/openapi.yaml: {problem}")
     print(f"{len(ids)} operations, {len(problems)} problems")
