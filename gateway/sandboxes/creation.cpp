@@ -6,7 +6,9 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/placement/rank.hpp"
 #include "gateway/placement/unwanted.hpp"
+#include "gateway/sandboxes/creation_charge.hpp"
 
 namespace sandgate {
 namespace {
@@ -88,6 +90,13 @@ bool Creation::may_come_first() const {
          order_.snapshot_backend_id.empty() && order_.request.profile.secrets.empty();
 }
 
+bool Creation::leave_out_unpaid(const Error& refusal) {
+  if (!decision_.attempts.empty() || !reject_unpaid(parts_, decision_, record_, refusal))
+    return false;
+  rank(decision_.requirements, order_.request_id, decision_.candidates);
+  return true;
+}
+
 Task<void> Creation::announce() {
   // The transaction may run after the caller gave up, so it shares ownership of this object.
   auto write = [self = shared_from_this()](pqxx::work& tx) {
@@ -96,8 +105,12 @@ Task<void> Creation::announce() {
     SandboxRecord intention = self->record_;
     self->reserved_ = self->write_row(tx, self->decision_, intention);
   };
-  co_await parts_.database.run(std::move(write));
-  announced_ = true;
+  while (!announced_) {
+    const auto outcome = co_await attempt(parts_.database.run(write));
+    const auto* refusal = std::get_if<Error>(&outcome);
+    if (refusal && !leave_out_unpaid(*refusal)) throw *refusal;
+    announced_ = !refusal;
+  }
 }
 
 Task<SandboxRecord> Creation::run() {

@@ -28,7 +28,10 @@ class Creation : public std::enable_shared_from_this<Creation> {
  private:
   // Whether the backend may be called before anything is committed.
   bool may_come_first() const;
-  Task<void> announce();  // commits the intention; throws the refusal
+  // Commits the intention. Leaves out candidates that budgets cannot pay for while others are left,
+  // else throws the refusal.
+  Task<void> announce();
+  bool leave_out_unpaid(const Error& refusal);  // false: nothing changed
   CreateSpec spec() const;
   // The decision without the candidates, attempts and time used up so far.
   Decision rest() const;

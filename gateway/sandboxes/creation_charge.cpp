@@ -15,6 +15,11 @@ RunCharge most_charged(const PriceSnapshot& prices, const PriceScope& scope,
                            std::chrono::seconds(record.ttl_seconds), currency);
 }
 
+// Refers to its arguments.
+PriceScope scope_of(const Deployment& one, const TenantId& tenant, const std::string& region) {
+  return {tenant.value, one.provider, one.name, region, one.tenant.has_value()};
+}
+
 }  // namespace
 
 PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& decision,
@@ -24,10 +29,8 @@ PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& deci
   PlannedCharge highest;
   for (const Candidate& candidate : decision.candidates) {
     if (!candidate.eligible()) continue;
-    const Deployment& one = *candidate.deployment;
-    const std::string region = one.region();
-    const PriceScope scope{wanted.tenant.value, one.provider, one.name, region,
-                           one.tenant.has_value()};
+    const std::string region = candidate.deployment->region();
+    const PriceScope scope = scope_of(*candidate.deployment, wanted.tenant, region);
     auto charge = charge_per_hour(*prices, scope, wanted.resources, at);
     if (!charge) continue;
     const RunCharge most = most_charged(*prices, scope, wanted, at, charge->currency);
@@ -43,6 +46,27 @@ PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& deci
       highest.per_hour = std::move(charge);
   }
   return highest;
+}
+
+bool reject_unpaid(const Lifecycle::Parts& parts, Decision& decision, const SandboxRecord& wanted,
+                   const Error& refusal) {
+  if (refusal.code != ErrorCode::budget_exceeded) return false;
+  const auto left = Decimal::parse(refusal.details.value("remaining", ""));
+  const std::string currency = refusal.details.value("currency", "");
+  const auto prices = parts.prices.snapshot();
+  const Time at = parts.clock.now();
+  bool any = false;
+  for (Candidate& candidate : decision.candidates) {
+    if (!candidate.eligible()) continue;
+    const std::string region = candidate.deployment->region();
+    const PriceScope scope = scope_of(*candidate.deployment, wanted.tenant, region);
+    const auto charge = charge_per_hour(*prices, scope, wanted.resources, at);
+    if (!left || !charge || charge->currency != currency) continue;
+    if (most_charged(*prices, scope, wanted, at, currency).charge <= *left) continue;
+    candidate.rejected_because.push_back("budget");
+    any = true;
+  }
+  return any && decision.eligible() > 0;
 }
 
 RunCharge start_charge(const Lifecycle::Parts& parts, const SandboxRecord& placed) {

@@ -299,6 +299,25 @@ TEST(SandboxBudgets, AsksABackendThatHasNotSaidYetWhetherItCanPause) {
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
 }
 
+TEST(SandboxBudgets, DeploymentsThatTheyCannotPayAreLeftOut) {
+  test::World world;
+  PayingReplica replica(world);
+  const PriceVersion dear = price_version_from(
+      parse_json(R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+        "entries":[{"provider":"*","deployment":"a","meter":"vcpu_second","unit_price":"0.1"}]})"),
+      "dear");
+  run(replica.database.run([&](pqxx::work& tx) { insert_price_version(tx, dear); }));
+  run(replica.prices.load());
+  replica.put(world.tenant, "1", "kill");
+  EXPECT_EQ(run(replica.lifecycle.create(small_order(world))).deployment, "b");
+  EXPECT_EQ(world.a->creates(), 0);
+  EXPECT_EQ(world.sql("SELECT document->'candidates'->1->>'rejected_because' FROM decision"),
+            R"(["budget"])");
+  EXPECT_EQ(test::code_of([&] { run(replica.lifecycle.create(small_order(world))); }),
+            ErrorCode::budget_exceeded)
+      << "0.4 are left";
+}
+
 TEST(SandboxBudgets, ABackendThatHangsKeepsNobodysMoneyWaiting) {
   test::World world;
   PayingReplica replica(world);
