@@ -82,6 +82,17 @@ TEST_F(Immutability, NorByAnotherRoleThatMayWriteEverywhereElse) {
   }));
 }
 
+TEST_F(Immutability, NoPriceJoinsAVersionThatIsPublished) {
+  const std::string join =
+      "INSERT INTO price_entry (version_id, provider, meter, unit_price)"
+      " SELECT max(id), 'acme', 'egress_gib', 1 FROM price_version";
+  EXPECT_NE(failure(join).find("are fixed"), std::string::npos);
+  const std::string publish =
+      "INSERT INTO price_version (book, version, kind, currency, effective_from)"
+      " VALUES ('list', 2, 'cost', 'USD', now());";
+  EXPECT_EQ(failure(publish + join), "") << "with the version itself";
+}
+
 TEST_F(Immutability, AnEventUnderAnIdThatIsNotItsOwnIsRefused) {
   const std::string sql =
       "INSERT INTO usage_event (id, interval_start, interval_end, sandbox, tenant, profile,"
