@@ -7,8 +7,8 @@ Error for_visitor(const Error& failure) {
                         failure.code == ErrorCode::not_found ||
                         failure.code == ErrorCode::unsupported;
   if (is_state && failure.provider.empty()) return failure;
-  const bool waited = failure.code == ErrorCode::timeout;
-  Error told(waited ? ErrorCode::timeout : ErrorCode::unavailable,
+  const bool keeps_code = is_state || failure.code == ErrorCode::timeout;
+  Error told(keeps_code ? failure.code : ErrorCode::unavailable,
              "the sandbox cannot be reached now");
   told.retry_after = failure.retry_after;
   return told;

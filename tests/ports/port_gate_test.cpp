@@ -113,6 +113,17 @@ TEST_F(PortGateTest, TellsNoVisitorOfTheTenantsMoneyQuotasOrVendors) {
   }
 }
 
+TEST_F(PortGateTest, NamesNoVendorBesideTheStateOfASandbox) {
+  open(80, Access::everyone);
+  access.refusal = Error(ErrorCode::not_found, "vendor knows no box 7");
+  access.refusal.provider = "vendor";
+  http::Request request;
+  request.target = "/p/" + box.value + "/80/";
+  const http::Response told = ask(request);
+  EXPECT_EQ(told.status, 404);
+  EXPECT_EQ(std::get<std::string>(told.body).find("vendor"), std::string::npos);
+}
+
 TEST_F(PortGateTest, CountsVisitorsAmongTheConnectionsOfTheSandboxsTenant) {
   open(80, Access::everyone);
   admission.set_connections(4);
