@@ -150,6 +150,24 @@ TEST_F(SetAsideTest, OfOneThatIsExtendedIsWhatTheRestComesTo) {
     }
 }
 
+TEST_F(SetAsideTest, PaysForProcessorsWhateverTheirCounterSays) {
+  const std::string provider = provider_with(
+      R"("unit_price":"0"},{"provider":"$","meter":"active_cpu_second","unit_price":"0.01")");
+  put(R"({"amount":"6","currency":"USD","window":"total","on_exceeded":"kill"})");
+  const SandboxId id = start_at(provider, 600s);
+  EXPECT_EQ(budget().reserved, dec("6"));
+  for (int64_t minute = 1; minute <= 10; ++minute) {
+    clock.advance(60s);
+    run(database->run([&](pqxx::work& tx) {
+      meter.observe(tx, id, {std::nullopt, minute * 64'000'000, clock.now()});
+    }));
+    EXPECT_EQ(budget().spent + budget().reserved, dec("6")) << minute;
+  }
+  end(id);
+  EXPECT_EQ(budget().spent, dec("6"));
+  EXPECT_EQ(budget().reserved, dec("0"));
+}
+
 TEST_F(SetAsideTest, OfOneThatMayRunOnIsAStepOfItsRoundingMore) {
   put(R"({"amount":"7.29","currency":"USD","window":"total","on_exceeded":"kill"})");
   const SandboxId id = start_at(provider_with(R"("unit_price":"0.001","rounding":"60")"), 7230s);
