@@ -74,4 +74,15 @@ bool are_credentials_refused(const Error& error) {
   return found != error.details.end() && *found == "refused";
 }
 
+Error agent_missing(const std::string& message) {
+  Error error(ErrorCode::not_found, message);
+  error.details = {{"missing", "agent"}};
+  return error;
+}
+
+bool is_agent_missing(const Error& error) {
+  const auto found = error.details.find("missing");
+  return found != error.details.end() && *found == "agent";
+}
+
 }  // namespace sandgate

@@ -63,4 +63,9 @@ class Error : public std::runtime_error {
 Error credentials_refused(const std::string& provider);
 bool are_credentials_refused(const Error& error);
 
+// Returns Error(not_found) for a way into a sandbox that is not there, with the detail
+// {"missing":"agent"}: it may have died so lately that its backend does not know.
+Error agent_missing(const std::string& message);
+bool is_agent_missing(const Error& error);
+
 }  // namespace sandgate

@@ -34,6 +34,8 @@ Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {
 }
 
 Task<Error> Lifecycle::judge(TenantId tenant, SandboxId id, Error failure) {
+  // No file or process is missing, but all of the sandbox, which is there as far as anybody knows.
+  if (is_agent_missing(failure)) failure = Error(ErrorCode::unavailable, failure.what());
   const bool broke = failure.code == ErrorCode::unavailable;
   if (!broke && failure.code != ErrorCode::not_found) {
     auto judging = judge_end(std::move(tenant), std::move(id), std::move(failure));

@@ -63,7 +63,7 @@ struct Dial {
     const std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
     const std::string reached = "/proc/self/fd/" + std::to_string(directory.get()) + "/" + name;
     if (!directory || reached.size() > kMaxSocketPath)
-      throw Error(ErrorCode::not_found, "the sandbox's agent is not there");
+      throw agent_missing("the sandbox's agent is not there");
     endpoint = Endpoint(reached);
   }
 
@@ -95,7 +95,7 @@ Task<void> dial(asio::local::stream_protocol::socket& socket, const Dial& target
   if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
   if (failure == boost::system::errc::no_such_file_or_directory ||
       failure == asio::error::connection_refused)
-    throw Error(ErrorCode::not_found, "the sandbox's agent is not there");
+    throw agent_missing("the sandbox's agent is not there");
   if (failure) throw Error(ErrorCode::unavailable, "the sandbox's agent cannot be reached");
 }
 

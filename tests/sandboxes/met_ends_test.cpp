@@ -193,6 +193,25 @@ TEST(MetEnds, AFailureThatADeathExplainsTellsOfIt) {
   EXPECT_EQ(died->details["state"], "failed");
 }
 
+TEST(MetEnds, AnAgentThatIsNotThereIsNoMissingFile) {
+  EndWorld world;
+  const SandboxRecord box = world.create_earlier();
+  const auto judged = [&]() -> Task<std::optional<Error>> {
+    const Error missing = agent_missing("the agent is not there");
+    auto judging = world.replica.lifecycle.judge(world.tenant, box.id, missing);
+    co_return co_await std::move(judging);
+  };
+  const auto there = run(judged());
+  EXPECT_EQ(there->code, ErrorCode::unavailable) << "as long as the sandbox is";
+  EXPECT_TRUE(there->details.is_null());
+  std::thread node([&world, &box] {
+    std::this_thread::sleep_for(20ms);
+    world.a->die(box.backend_id, 0s);  // the backend takes a moment to notice
+  });
+  EXPECT_EQ(run(judged())->code, ErrorCode::conflict);
+  node.join();
+}
+
 TEST(MetEnds, OneThatDiedStaysAFailureWhenItIsDeleted) {
   EndWorld world;
   const SandboxRecord box = world.create_earlier();
