@@ -205,7 +205,6 @@ TEST_F(SandboxesApiTest, ATokenDoesNotOutliveTheClosingOfItsPort) {
     return call(Method::post, path, R"({"port":8080})", "key-1").at("token").get<std::string>();
   };
   const std::string first = open();
-  EXPECT_EQ(open(), first) << "the same request, the same answer";
   call(Method::delete_, path + "/8080", "");
   EXPECT_NE(open(), first);
 }
