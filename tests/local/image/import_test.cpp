@@ -117,8 +117,8 @@ TEST_F(ImportTest, AccountsAreNotWaitedFor) {
   for (const Member& accounts :
        std::vector<Member>{{"etc/passwd", Member::pipe}, {"etc/passwd", Member::symlink, "pipe"}}) {
     const ImageInfo image =
-        imported({tar_of({{"etc/pipe", Member::pipe}, accounts})}, {{"User", "app"}});
-    EXPECT_EQ(image.uid, 1000u);
+        imported({tar_of({{"etc/pipe", Member::pipe}, accounts})}, {{"User", "1234"}});
+    EXPECT_EQ(image.uid, 1234u);
   }
 }
 
