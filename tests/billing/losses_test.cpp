@@ -191,7 +191,7 @@ TEST_F(LossesTest, AReconciliationAddsUpOneCurrency) {
   EXPECT_EQ(yen["currency"], "JPY");
   EXPECT_EQ(yen["total"]["ours"], "800");
   EXPECT_EQ(yen["other_currencies"], Json::array({"USD"}));
-  EXPECT_THROW(asked(R"("currency":"XXX",)"), Error);
+  EXPECT_THROW(asked(R"("currency":"QQQ",)"), Error);
 }
 
 }  // namespace
