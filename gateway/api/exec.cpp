@@ -147,8 +147,8 @@ void ExecHandlers::add_routes(http::Routes& routes) {
 }
 
 // The program is written beside its Idempotency-Key before it starts: without an answer, because
-// the client left or the gateway died, a retry does not start it again. One that was refused is
-// taken back, since nothing ran.
+// the client left or the gateway died, a retry does not start it again. A start that fails
+// is taken back: a retry must be able to run it, and finds by its id one that ran after all.
 Task<std::unique_ptr<ProcessStream>> ExecHandlers::start(const OpenSandbox& box,
                                                          const Command& command,
                                                          const std::string& claim) {
