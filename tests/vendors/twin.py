@@ -35,6 +35,21 @@ def npm_package(vendor, package):
     return folder
 
 
+def pip_package(package):
+    """The programs' folder of an environment of its own that holds `package` ("name==version")."""
+    folder = os.path.join(CACHE, package)
+    programs, installed = os.path.join(folder, "bin"), os.path.join(folder, "installed")
+    if os.path.exists(installed):
+        return programs
+    for words in ([sys.executable, "-m", "venv", "--clear", folder],
+                  [os.path.join(programs, "python"), "-m", "pip", "install", "--quiet", package]):
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            skip(f"{package} cannot be installed: {(done.stderr or done.stdout).strip()[-300:]}")
+    open(installed, "w").close()
+    return programs
+
+
 def node(vendor, package, environment, script="twin.mjs"):
     """Runs <vendor>/<script>; `environment` makes the client's variables from the fake's URL. Ends
     the program with its status."""

@@ -3,11 +3,10 @@
 import os
 import subprocess
 import sys
-import venv
 
 import world
 
-PACKAGE, VERSION = "e2b", "2.63.0"
+PACKAGE = "e2b==2.63.0"
 
 SCRIPT = '''
 import os
@@ -71,27 +70,9 @@ print("the client is content")
 '''
 
 
-def interpreter():
-    """One with the client, installed once beside the other clients."""
-    folder = os.path.join(world.twin.CACHE, "e2b-python")
-    python = os.path.join(folder, "bin", "python")
-    mark = os.path.join(folder, VERSION)
-    if not os.path.exists(mark):
-        try:
-            venv.create(folder, with_pip=True, clear=True)
-        except (subprocess.CalledProcessError, OSError) as failure:
-            world.twin.skip(f"no virtual environment can be made: {failure}")
-        done = subprocess.run([python, "-m", "pip", "install", "-q", f"{PACKAGE}=={VERSION}"],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
-        if done.returncode:
-            world.twin.skip(f"{PACKAGE} cannot be installed: {done.stderr.strip()[-300:]}")
-        open(mark, "w").close()
-    return python
-
-
 def main():
     world.need_root()
-    python = interpreter()
+    python = world.twin.pip_package(PACKAGE) + "/python"
     with world.World() as here:
         done = subprocess.run([python, "-c", SCRIPT], timeout=200, env={**os.environ, **here.environment()})
         if done.returncode:

@@ -11,27 +11,13 @@ sys.dont_write_bytecode = True
 
 from cases import main  # noqa: E402
 from server import Server  # noqa: E402
-from twin import CACHE, skip  # noqa: E402
+from twin import pip_package  # noqa: E402
 
 PACKAGE = "mcp==2.3.0"
 
 
-def python():
-    """An interpreter that has the client."""
-    folder = os.path.join(CACHE, PACKAGE)
-    program, done = folder + "/bin/python", folder + "/installed"
-    if os.path.exists(done):
-        return program
-    for words in ([sys.executable, "-m", "venv", folder], [program, "-m", "pip", "install", "--quiet", PACKAGE]):
-        ended = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
-        if ended.returncode:
-            skip(f"{PACKAGE} cannot be installed: {(ended.stderr or ended.stdout).strip()[-300:]}")
-    open(done, "w").close()
-    return program
-
-
 def test_a_visit():
-    program = python()
+    program = pip_package(PACKAGE) + "/python"
     with Server(settings={"mcp.profile": "test"}) as server:
         server.profile("test", ttl_seconds=600)
         _, client = server.tenant("pip", "developer")
