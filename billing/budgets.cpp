@@ -111,14 +111,27 @@ PriceBooks::Held Budgets::hold(pqxx::work& tx) {
 }
 
 bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
-  Reservation reservation = reservation_of(planned);
-  const auto covers = time_of(planned, reservation.charge_per_hour);
   if (planned.charge_per_hour && planned.other_currencies.empty()) {
+    const Reservation reservation = reservation_of(planned);
+    const auto covers = time_of(planned, reservation.charge_per_hour);
     const auto done = reserve_at_once(tx, reservation, covers, planned.ttl, clock_);
     if (!done || *done) return done.has_value();
   }
   // What runs comes first, where money was freed or added that it will need.
   extend_tenant(tx, planned.tenant.value);
+  return reserve_from_budgets(tx, planned);
+}
+
+void Budgets::resume(pqxx::work& tx, const PlannedSpending& planned) {
+  // In this order: a metered sandbox without a reservation would be given one.
+  extend_tenant(tx, planned.tenant.value);
+  settle(tx, planned.sandbox);
+  reserve_from_budgets(tx, planned);
+}
+
+bool Budgets::reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planned) {
+  Reservation reservation = reservation_of(planned);
+  const auto covers = time_of(planned, reservation.charge_per_hour);
   auto [at, budgets] = hold_budgets(tx, planned.tenant.value, clock_);
   keep_those_for(budgets, planned.subject);
   if (budgets.empty()) return false;

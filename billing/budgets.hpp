@@ -16,9 +16,9 @@ struct PlannedSpending {
   SandboxId sandbox;
   std::optional<Money> charge_per_hour;  // empty: no price known
   std::chrono::seconds ttl{0};  // from now
-  BudgetSubject subject;  // used by reserve()
+  BudgetSubject subject;  // used by reserve() and resume()
   std::optional<RunCharge> most;  // highest charge, in that currency; empty: by the rate
-  std::set<std::string> other_currencies;  // that may be charged as well; used by reserve()
+  std::set<std::string> other_currencies;  // that may be charged as well; used as `subject` is
 };
 
 // A sandbox to stop because its budget has no money left.
@@ -44,7 +44,10 @@ class Budgets {
   // spent, reserved, remaining, needed}, also when a charge may be in another currency than a
   // budget.
   bool reserve(pqxx::work& tx, const PlannedSpending& planned);
-  // Resizes the reservation after the rate or the end changed (placed, extended, paused, resumed):
+  // Makes the reservation of a paused sandbox one for running again, in the transaction that writes
+  // that intention: whatever is held for it counts as free. Throws as reserve() does.
+  void resume(pqxx::work& tx, const PlannedSpending& planned);
+  // Resizes the reservation after the rate or the end changed (placed, paused):
   // to what is needed, or to as much as the budgets have. Never throws budget_exceeded.
   void adjust(pqxx::work& tx, const PlannedSpending& planned);
   // As adjust() before more time is granted, and counts what ran but is not booked yet. Throws
@@ -64,6 +67,9 @@ class Budgets {
   // Holds price publication off. Must precede row locks, because callers of hold_publishing() lock
   // in that order.
   PriceBooks::Held hold(pqxx::work& tx);
+
+  // reserve() without its fast path, and without looking after what runs first.
+  bool reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planned);
 
   // Opens empty reservations for the tenant's metered sandboxes that have none.
   static void adopt_uncovered(pqxx::work& tx, const std::string& tenant,

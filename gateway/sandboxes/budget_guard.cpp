@@ -2,19 +2,28 @@
 
 namespace sandgate {
 
+PlannedSpending BudgetGuard::planned(const SandboxRecord& sandbox, const PlannedCharge& charge) {
+  return {.tenant = sandbox.tenant,
+          .sandbox = sandbox.id,
+          .charge_per_hour = charge.per_hour,
+          .ttl = std::chrono::seconds(sandbox.ttl_seconds),
+          .subject = {sandbox.profile, sandbox.key, sandbox.metadata},
+          .most = charge.most,
+          .other_currencies = charge.other_currencies};
+}
+
 bool BudgetGuard::reserve(pqxx::work& tx, const SandboxRecord& sandbox,
                           const PlannedCharge& charge) {
-  BudgetSubject subject{sandbox.profile, sandbox.key, sandbox.metadata};
+  return budgets_.reserve(tx, planned(sandbox, charge));
+}
+
+void BudgetGuard::resume(pqxx::work& tx, const SandboxRecord& sandbox,
+                         const PlannedCharge& charge) {
+  PlannedSpending spending = planned(sandbox, charge);
   // The subject of a resumed sandbox is stored with its meter, not in its row.
-  if (sandbox.state != SandboxState::creating)
-    subject = metered_subject(tx, sandbox.id.value).value_or(std::move(subject));
-  return budgets_.reserve(tx, {.tenant = sandbox.tenant,
-                               .sandbox = sandbox.id,
-                               .charge_per_hour = charge.per_hour,
-                               .ttl = std::chrono::seconds(sandbox.ttl_seconds),
-                               .subject = std::move(subject),
-                               .most = charge.most,
-                               .other_currencies = charge.other_currencies});
+  const auto subject = metered_subject(tx, sandbox.id.value);
+  if (subject) spending.subject = *subject;
+  budgets_.resume(tx, spending);
 }
 
 PlannedSpending BudgetGuard::from_now(const SandboxRecord& sandbox) const {

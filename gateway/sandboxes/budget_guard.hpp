@@ -10,12 +10,14 @@ class BudgetGuard : public SpendGuard {
   BudgetGuard(Budgets& budgets, const Clock& clock) : budgets_(budgets), clock_(clock) {}
 
   bool reserve(pqxx::work& tx, const SandboxRecord& sandbox, const PlannedCharge& charge) override;
+  void resume(pqxx::work& tx, const SandboxRecord& sandbox, const PlannedCharge& charge) override;
   void adjust(pqxx::work& tx, const SandboxRecord& sandbox,
               const std::optional<RunCharge>& most) override;
   void extend(pqxx::work& tx, const SandboxRecord& sandbox) override;
   void settle(pqxx::work& tx, const SandboxId& id) override;
 
  private:
+  static PlannedSpending planned(const SandboxRecord& sandbox, const PlannedCharge& charge);
   PlannedSpending from_now(const SandboxRecord& sandbox) const;
 
   Budgets& budgets_;

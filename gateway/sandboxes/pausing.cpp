@@ -157,11 +157,9 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
     auto resuming = sandbox_rows::set_resuming(tx, id, kPauseLease);
     if (!resuming) return resuming;
     // Running costs more than being paused, so the budget has to cover it again.
-    auto& spend = parts_.spend;
-    spend.settle(tx, id);
     const PlannedCharge charge{
         charge_of(*resuming, resuming->resources), {}, resuming->other_currencies};
-    spend.reserve(tx, *resuming, charge);
+    parts_.spend.resume(tx, *resuming, charge);
     return resuming;
   };
   const auto resuming = co_await set_out(id, SandboxState::resuming, std::move(write));

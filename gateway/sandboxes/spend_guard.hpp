@@ -26,6 +26,10 @@ class SpendGuard {
   // Error(budget_exceeded).
   virtual bool reserve(pqxx::work& tx, const SandboxRecord& sandbox,
                        const PlannedCharge& charge) = 0;
+  // Before a resume: reserves anew, because running costs more than being paused. Throws
+  // Error(budget_exceeded).
+  virtual void resume(pqxx::work& tx, const SandboxRecord& sandbox,
+                      const PlannedCharge& charge) = 0;
   // After placement or pause, when the real price is known; `most` as in PlannedCharge.
   virtual void adjust(pqxx::work& tx, const SandboxRecord& sandbox,
                       const std::optional<RunCharge>& most) = 0;

@@ -1,57 +1,20 @@
 #include <gtest/gtest.h>
 
-#include "billing/budget_store.hpp"
-#include "billing/price_rows.hpp"
 #include "gateway/core/for_each.hpp"
 #include "gateway/sandboxes/budget_enforcer.hpp"
-#include "gateway/sandboxes/budget_guard.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/pausing.hpp"
-#include "tests/sandboxes/world.hpp"
+#include "tests/sandboxes/paying_replica.hpp"
 #include "tests/support/eventually.hpp"
 
 namespace sandgate {
 namespace {
 
 using namespace std::chrono_literals;
+using test::kPrices;
+using test::PayingReplica;
 using test::run;
-
-constexpr const char* kPrices = R"({"kind":"cost","currency":"USD",
-  "effective_from":"2026-01-01T00:00:00Z",
-  "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"0.001"}]})";
-
-// A replica that holds tenants to budgets, on the world's database and backends.
-struct PayingReplica : test::Replica {
-  explicit PayingReplica(test::World& world) : Replica(world.database.url(), world.fixed(), 120s) {
-    const PriceVersion list = price_version_from(parse_json(kPrices), "list");
-    run(database.run([&](pqxx::work& tx) { insert_price_version(tx, list); }));
-    run(prices.load());
-  }
-  ~PayingReplica() { pool.join(); }
-
-  void put(const TenantId& tenant, const std::string& json) {
-    run(rows.put(budget_from(parse_json(json), tenant, "main")));
-  }
-  void put(const TenantId& tenant, const std::string& amount, const std::string& on_exceeded) {
-    put(tenant, R"({"amount":")" + amount +
-                    R"(","currency":"USD","window":"total","on_exceeded":")" + on_exceeded +
-                    R"("})");
-  }
-
-  Budgets budgets{prices};
-  BudgetStore rows{database, budgets};
-  BudgetGuard guard{budgets, clock};
-  Lifecycle lifecycle{parts(guard)};  // instead of the one that asks for no money
-};
-
-// One vCPU for ten minutes: 0.6.
-CreateOrder small_order(const test::World& world) {
-  return world.order([](Profile& profile) {
-    profile.resources.milli_vcpu = 1000;
-    profile.ttl_seconds = 600;
-    profile.limits.max_ttl_seconds = 7200;
-  });
-}
+using test::small_order;
 
 TEST(SandboxBudgets, OfAThousandParallelCreatesExactlyThosePaidForAreAdmitted) {
   test::World world;
@@ -249,11 +212,11 @@ TEST(SandboxBudgets, AFirstBudgetSetsAsideForWhatRuns) {
 TEST(SandboxBudgets, ALoweredBudgetEndsWhatRunsAtOnce) {
   test::World world;
   PayingReplica replica(world);
-  replica.put(world.tenant, "9", "kill");
+  replica.put(world.tenant, "9", OnExceeded::kill);
   const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle);
   EXPECT_EQ(run(enforcer.enforce()), 0u);
-  replica.put(world.tenant, "0", "kill");
+  replica.put(world.tenant, "0", OnExceeded::kill);
   EXPECT_EQ(run(enforcer.enforce()), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
   EXPECT_EQ(world.a->alive(), 0u);
@@ -262,10 +225,10 @@ TEST(SandboxBudgets, ALoweredBudgetEndsWhatRunsAtOnce) {
 TEST(SandboxBudgets, PausesWhereTheBackendCanAndEndsWhereItCannot) {
   test::World world;
   PayingReplica replica(world);
-  replica.put(world.tenant, "9", "pause");
+  replica.put(world.tenant, "9", OnExceeded::pause);
   const SandboxRecord one = run(replica.lifecycle.create(small_order(world)));
   const SandboxRecord two = run(replica.lifecycle.create(small_order(world)));
-  replica.put(world.tenant, "0", "pause");
+  replica.put(world.tenant, "0", OnExceeded::pause);
   std::vector<std::string> asked;
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
                           [&](TenantId, SandboxId id) -> Task<void> {
@@ -282,9 +245,9 @@ TEST(SandboxBudgets, PausesWhereTheBackendCanAndEndsWhereItCannot) {
 TEST(SandboxBudgets, AsksABackendThatHasNotSaidYetWhetherItCanPause) {
   test::World world;
   PayingReplica replica(world);
-  replica.put(world.tenant, "9", "pause");
+  replica.put(world.tenant, "9", OnExceeded::pause);
   const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
-  replica.put(world.tenant, "0.08", "pause");  // 80 seconds
+  replica.put(world.tenant, "0.08", OnExceeded::pause);  // 80 seconds
   Descriptor unread;
   unread.provider = "a";
   unread.known = false;
@@ -302,13 +265,10 @@ TEST(SandboxBudgets, AsksABackendThatHasNotSaidYetWhetherItCanPause) {
 TEST(SandboxBudgets, DeploymentsThatTheyCannotPayAreLeftOut) {
   test::World world;
   PayingReplica replica(world);
-  const PriceVersion dear = price_version_from(
-      parse_json(R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
-        "entries":[{"provider":"*","deployment":"a","meter":"vcpu_second","unit_price":"0.1"}]})"),
-      "dear");
-  run(replica.database.run([&](pqxx::work& tx) { insert_price_version(tx, dear); }));
-  run(replica.prices.load());
-  replica.put(world.tenant, "1", "kill");
+  replica.set_prices("dear", R"({"kind":"cost","currency":"USD",
+    "effective_from":"2026-01-01T00:00:00Z",
+    "entries":[{"provider":"*","deployment":"a","meter":"vcpu_second","unit_price":"0.1"}]})");
+  replica.put(world.tenant, "1", OnExceeded::kill);
   EXPECT_EQ(run(replica.lifecycle.create(small_order(world))).deployment, "b");
   EXPECT_EQ(world.a->creates(), 0);
   EXPECT_EQ(world.sql("SELECT document->'candidates'->1->>'rejected_because' FROM decision"),
@@ -321,9 +281,9 @@ TEST(SandboxBudgets, DeploymentsThatTheyCannotPayAreLeftOut) {
 TEST(SandboxBudgets, ABackendThatHangsKeepsNobodysMoneyWaiting) {
   test::World world;
   PayingReplica replica(world);
-  replica.put(world.tenant, "9", "kill");
+  replica.put(world.tenant, "9", OnExceeded::kill);
   const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
-  replica.put(world.tenant, "0", "kill");
+  replica.put(world.tenant, "0", OnExceeded::kill);
   world.a->hang_kills(true);
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle);
   EXPECT_EQ(run(enforcer.begin()), 1u);
@@ -337,7 +297,7 @@ TEST(SandboxBudgets, ABackendThatHangsKeepsNobodysMoneyWaiting) {
 TEST(SandboxBudgets, APauseThatDoesNotComeEndsWithTheMoney) {
   test::World world;
   PayingReplica replica(world);
-  replica.put(world.tenant, "9", "pause");
+  replica.put(world.tenant, "9", OnExceeded::pause);
   const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
   auto begin = [&](pqxx::work& tx) {
     return sandbox_rows::set_pausing(tx, box.id, Keeps::memory, 30s);
@@ -348,7 +308,7 @@ TEST(SandboxBudgets, APauseThatDoesNotComeEndsWithTheMoney) {
                           [](TenantId, SandboxId) -> Task<void> { co_return; });
   run(enforcer.enforce());
   EXPECT_EQ(world.row(box.id).state, SandboxState::pausing) << "there is money";
-  replica.put(world.tenant, "0", "pause");
+  replica.put(world.tenant, "0", OnExceeded::pause);
   run(enforcer.enforce());
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
 }
@@ -356,9 +316,9 @@ TEST(SandboxBudgets, APauseThatDoesNotComeEndsWithTheMoney) {
 TEST(SandboxBudgets, ARefusalToPauseEndsASandboxAndSoDoesTheEndOfTheMoney) {
   test::World world;
   PayingReplica replica(world);
-  replica.put(world.tenant, "9", "pause");
+  replica.put(world.tenant, "9", OnExceeded::pause);
   const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
-  replica.put(world.tenant, "0.08", "pause");  // 80 seconds
+  replica.put(world.tenant, "0.08", OnExceeded::pause);  // 80 seconds
   ErrorCode code;
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
                           [&](TenantId, SandboxId) -> Task<void> {
@@ -376,9 +336,9 @@ TEST(SandboxBudgets, ARefusalToPauseEndsASandboxAndSoDoesTheEndOfTheMoney) {
   run(enforcer.enforce());
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped) << "it never can";
   for (const ErrorCode transient : {ErrorCode::unavailable, ErrorCode::conflict}) {
-    replica.put(world.tenant, "9", "pause");
+    replica.put(world.tenant, "9", OnExceeded::pause);
     const SandboxRecord other = run(replica.lifecycle.create(small_order(world)));
-    replica.put(world.tenant, "0", "pause");
+    replica.put(world.tenant, "0", OnExceeded::pause);
     code = transient;
     run(enforcer.enforce());
     EXPECT_EQ(world.row(other.id).state, SandboxState::stopped) << "there is nothing left";

@@ -7,6 +7,7 @@ namespace sandgate::test {
 class NoSpendGuard : public SpendGuard {
  public:
   bool reserve(pqxx::work&, const SandboxRecord&, const PlannedCharge&) override { return false; }
+  void resume(pqxx::work&, const SandboxRecord&, const PlannedCharge&) override {}
   void adjust(pqxx::work&, const SandboxRecord&, const std::optional<RunCharge>&) override {}
   void extend(pqxx::work&, const SandboxRecord&) override {}
   void settle(pqxx::work&, const SandboxId&) override {}

@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include "gateway/sandboxes/pausing.hpp"
+#include "tests/sandboxes/paying_replica.hpp"
+
+namespace sandgate {
+namespace {
+
+using test::kPrices;
+using test::PayingReplica;
+using test::run;
+using test::small_order;
+
+// What a paused sandbox is set aside for once it runs again.
+struct ResumeBudgets : testing::Test {
+  SandboxRecord paused(Lifecycle& lifecycle) {
+    const SandboxRecord box = run(lifecycle.create(small_order(world)));
+    Pausing pausing(lifecycle);
+    return run(pausing.pause(world.tenant, box.id, Keeps::disk));
+  }
+  // Empty when it was.
+  std::string resume(Lifecycle& lifecycle, const SandboxRecord& box) {
+    Pausing pausing(lifecycle);
+    try {
+      EXPECT_EQ(run(pausing.resume(world.tenant, box.id)).state, SandboxState::running);
+      return "";
+    } catch (const Error& error) {
+      return std::string(to_string(error.code)) + ": " + error.what();
+    }
+  }
+  std::string reserved() { return world.sql("SELECT trim_scale(reserved) FROM budget"); }
+
+  test::World world;
+};
+
+TEST_F(ResumeBudgets, AreAskedThoughSomethingElseHasNoCover) {
+  PayingReplica replica(world);
+  const auto put_part = [&](const std::string& amount) {
+    replica.put(world.tenant, R"({"amount":")" + amount + R"(","currency":"USD","window":"total",
+      "on_exceeded":"deny","applies_to":{"metadata":{"run":"x"}}})",
+                "part");
+  };
+  CreateOrder uncovered = small_order(world);
+  uncovered.request.metadata = {{"run", "x"}};
+  put_part("0.7");
+  replica.put(world.tenant, "100", OnExceeded::deny);
+  run(replica.lifecycle.create(uncovered));
+  put_part("0.1");
+  const SandboxRecord box = paused(replica.lifecycle);
+  EXPECT_EQ(resume(replica.lifecycle, box), "");
+  EXPECT_EQ(world.sql("SELECT held > 0.5 FROM reservation WHERE sandbox = '" + box.id.value + "'"),
+            "t");
+  EXPECT_EQ(world.sql("SELECT sum(held) = (SELECT reserved FROM budget WHERE name = 'main')"
+                      " FROM reservation"),
+            "t");
+}
+
+TEST_F(ResumeBudgets, AreNotInTheWayOfWhatIsFree) {
+  PayingReplica replica(world, R"({"kind":"cost","currency":"USD",
+    "effective_from":"2026-01-01T00:00:00Z",
+    "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"0"}]})");
+  replica.put(world.tenant, R"({"amount":"100","currency":"EUR","window":"total"})");
+  const SandboxRecord box = paused(replica.lifecycle);
+  EXPECT_EQ(resume(replica.lifecycle, box), "");
+}
+
+TEST_F(ResumeBudgets, ThatHaveTooLittleChangeNothing) {
+  PayingReplica replica(world);
+  replica.put(world.tenant, "1", OnExceeded::deny);
+  const SandboxRecord box = paused(replica.lifecycle);
+  const SandboxRecord other = run(replica.lifecycle.create(small_order(world)));
+  const std::string before = reserved();
+  EXPECT_TRUE(resume(replica.lifecycle, box).starts_with("budget_exceeded"));
+  EXPECT_EQ(reserved(), before);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
+  run(replica.lifecycle.kill(world.tenant, other.id));
+  EXPECT_EQ(resume(replica.lifecycle, box), "");
+}
+
+}  // namespace
+}  // namespace sandgate
