@@ -88,6 +88,17 @@ struct Change {
   Time at, from;
 };
 
+// What is to be set aside of the planned time of a metered sandbox. Empty without a meter.
+std::optional<RunCharge> rest_of(const std::optional<MeteredRow>& row, const PriceSnapshot& prices,
+                                 const PlannedSpending& planned, Time at,
+                                 const std::string& currency, std::optional<Time> resumes_at = {}) {
+  if (!row) return std::nullopt;
+  const RestOfRun rest{.until = at + std::min<std::chrono::seconds>(planned.ttl, kSetAside),
+                       .may_run_on = planned.ttl > kSetAside,
+                       .resumes_at = resumes_at};
+  return rest_to_set_aside(prices, *row, rest, currency);
+}
+
 // Sets the reservation to the target, or to as much of it as the budgets have left.
 void set_held(pqxx::work& tx, const std::vector<Budget>& budgets, std::vector<Reservation>& one,
               const Change& change) {
@@ -122,10 +133,16 @@ bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
   return reserve_from_budgets(tx, planned);
 }
 
-void Budgets::resume(pqxx::work& tx, const PlannedSpending& planned) {
+void Budgets::resume(pqxx::work& tx, PlannedSpending planned) {
   // In this order: a metered sandbox without a reservation would be given one.
   extend_tenant(tx, planned.tenant.value);
   settle(tx, planned.sandbox);
+  if (planned.charge_per_hour) {
+    const auto held = hold(tx);
+    const auto row = read_metered(tx, planned.sandbox);
+    planned.most = rest_of(row, *held.prices, planned, held.now, planned.charge_per_hour->currency,
+                           /*resumes_at=*/held.now);
+  }
   reserve_from_budgets(tx, planned);
 }
 
@@ -156,9 +173,17 @@ void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
   if (budgets.empty()) return;
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
+  Change change{planned, {}, at, at};
   const bool same = take_rate(found[0], planned.charge_per_hour);
-  const RunCharge most = same && planned.most ? *planned.most : by_rate(found[0], planned);
-  set_held(tx, budgets, found, {planned, most, at, at});
+  std::optional<RunCharge> most;
+  if (same) most = planned.most;
+  if (same && !most) {
+    const auto row = read_metered(tx, planned.sandbox);
+    most = rest_of(row, *hold(tx).prices, planned, at, found[0].currency);
+    if (row) change.from = row->life.boundary;
+  }
+  change.most = most.value_or(by_rate(found[0], planned));
+  set_held(tx, budgets, found, change);
 }
 
 void Budgets::lengthen(pqxx::work& tx, const PlannedSpending& planned) {
@@ -170,13 +195,12 @@ void Budgets::lengthen(pqxx::work& tx, const PlannedSpending& planned) {
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
   take_rate(found[0], planned.charge_per_hour);
-  Change change{planned, by_rate(found[0], planned), at, at};
-  if (const auto row = read_metered(tx, planned.sandbox)) {
-    const Time until = at + std::min<std::chrono::seconds>(planned.ttl, kSetAside);
-    const bool may_run_on = planned.ttl > kSetAside;
-    change.most = rest_to_set_aside(*prices, *row, until, may_run_on, found[0].currency);
-    change.from = row->life.boundary;
-  }
+  const auto row = read_metered(tx, planned.sandbox);
+  const auto rest = rest_of(row, *prices, planned, at, found[0].currency);
+  const Change change{.planned = planned,
+                      .most = rest.value_or(by_rate(found[0], planned)),
+                      .at = at,
+                      .from = row ? row->life.boundary : at};
   const Decimal more = change.most.charge - found[0].held;
   for (const Budget& budget : budgets)
     if (pays_for(budget, found[0]) && more > std::max(budget.remaining(), Decimal()))

@@ -17,7 +17,9 @@ struct PlannedSpending {
   std::optional<Money> charge_per_hour;  // empty: no price known
   std::chrono::seconds ttl{0};  // from now
   BudgetSubject subject;  // used by reserve() and resume()
-  std::optional<RunCharge> most;  // highest charge, in that currency; empty: by the rate
+  // The highest charge, in that currency. Empty: of a metered sandbox what is not booked yet and
+  // its planned time, else by the rate. Used by reserve() and adjust().
+  std::optional<RunCharge> most;
   std::set<std::string> other_currencies;  // that may be charged as well; used as `subject` is
 };
 
@@ -46,7 +48,7 @@ class Budgets {
   bool reserve(pqxx::work& tx, const PlannedSpending& planned);
   // Makes the reservation of a paused sandbox one for running again, in the transaction that writes
   // that intention: whatever is held for it counts as free. Throws as reserve() does.
-  void resume(pqxx::work& tx, const PlannedSpending& planned);
+  void resume(pqxx::work& tx, PlannedSpending planned);
   // Resizes the reservation after the rate or the end changed (placed, paused):
   // to what is needed, or to as much as the budgets have. Never throws budget_exceeded.
   void adjust(pqxx::work& tx, const PlannedSpending& planned);

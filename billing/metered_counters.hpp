@@ -30,11 +30,12 @@ struct MeteredCounters {
   void pause(Time at);
   void resume(Time at);
 
- private:
   // The pieces of time that a reading of `sampled_at` is spread over; a last one after `until` is
   // not charged.
   std::vector<Interval> running_until(Time until, Time sampled_at,
                                       const PriceSnapshot& prices) const;
+
+ private:
   // The increase since `seen`, cut to `per_micro` a microsecond. `span`: from the start of counting
   // to the reading.
   int64_t counted(int64_t seen, int64_t reading, int64_t per_micro, Interval span);

@@ -31,6 +31,13 @@ UsageEvent creation_of(const MeteredLife& life, const PriceSnapshot& prices) {
 
 }  // namespace
 
+Resources MeteredLife::charged() const {
+  Resources size = resources;
+  if (state != MeterState::running) size.milli_vcpu = 0;
+  if (state == MeterState::paused_disk) size.memory_mib = 0;
+  return size;
+}
+
 std::vector<UsageEvent> book(MeteredLife& life, Time until, const PriceSnapshot& prices,
                              size_t max_pieces) {
   std::vector<UsageEvent> events;

@@ -20,6 +20,8 @@ struct MeteredLife {
   std::optional<Time> unbooked_end;  // its end, until usage is booked up to there
   Decimal vcpu_total, memory_total, disk_total;  // booked so far
 
+  // What is charged for in the present state: a paused one pays for what it keeps.
+  Resources charged() const;
   PriceScope scope() const { return {tenant, provider, deployment, region, own}; }
 };
 

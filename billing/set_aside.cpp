@@ -30,12 +30,21 @@ RunCharge charge_along(const PriceSnapshot& prices, const PriceScope& scope, con
   return sum;
 }
 
+// Adds the sandbox's time up to `until`, in its present state.
+void add_time(RunCharge& sum, const PriceSnapshot& prices, MeteredLife& life, Time until,
+              const std::string& currency) {
+  for (const UsageEvent& event : book(life, until, prices, SIZE_MAX)) {
+    if (event.rated.charge.currency != currency) continue;
+    sum.charge += event.rated.charge.amount;
+    if (event.meter != MeterKind::sandbox_created) sum.by_time += event.rated.by_unit;
+  }
+}
+
 // Adds active CPU since the last reading, as if the processors were fully busy.
 void add_busy(RunCharge& sum, const PriceSnapshot& prices, const MeteredRow& row, Time until,
               const std::string& currency) {
-  const Interval rest{row.counters.observed_at, until};
   Decimal before = row.counters.cpu_total;
-  for (const Interval& piece : cut(rest, prices.changes(rest.from, rest.to), SIZE_MAX)) {
+  for (const Interval& piece : row.counters.running_until(until, until, prices)) {
     const Decimal quantity =
         vcpu_seconds(row.life.resources.milli_vcpu, (piece.to - piece.from).count());
     const Rated rated =
@@ -67,19 +76,21 @@ RunCharge most_to_set_aside(const PriceSnapshot& prices, const PriceScope& scope
   return most;
 }
 
-RunCharge rest_to_set_aside(const PriceSnapshot& prices, MeteredRow row, Time until,
-                            bool may_run_on, const std::string& currency) {
-  RunCharge rest;
+RunCharge rest_to_set_aside(const PriceSnapshot& prices, MeteredRow row, const RestOfRun& rest,
+                            const std::string& currency) {
+  RunCharge sum;
   MeteredLife& life = row.life;
-  for (const UsageEvent& event : book(life, until, prices, SIZE_MAX)) {
-    if (event.rated.charge.currency != currency) continue;
-    rest.charge += event.rated.charge.amount;
-    if (event.meter != MeterKind::sandbox_created) rest.by_time += event.rated.by_unit;
+  const Time until = std::min(rest.until, life.ends_at.value_or(rest.until));
+  if (rest.resumes_at && life.state != MeterState::running) {
+    add_time(sum, prices, life, *rest.resumes_at, currency);
+    row.counters.resume(*rest.resumes_at);
+    life.state = MeterState::running;
   }
-  if (life.state == MeterState::running) add_busy(rest, prices, row, until, currency);
-  if (may_run_on)
-    rest.charge += charge_of_steps(prices, life.scope(), life.resources, until, currency);
-  return rest;
+  add_time(sum, prices, life, until, currency);
+  add_busy(sum, prices, row, until, currency);
+  if (rest.may_run_on)
+    sum.charge += charge_of_steps(prices, life.scope(), life.charged(), until, currency);
+  return sum;
 }
 
 }  // namespace sandgate

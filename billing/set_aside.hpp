@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "billing/price_snapshot.hpp"
@@ -24,9 +25,16 @@ RunCharge most_to_set_aside(const PriceSnapshot& prices, const PriceScope& scope
                             const Resources& size, Time at, std::chrono::seconds late,
                             std::chrono::seconds ttl, const std::string& currency);
 
-// The charge in `currency` of what is not booked yet of the sandbox `row` up to `until`, by all
-// published prices, with its processors fully busy. `may_run_on` adds a step of each rounding.
-RunCharge rest_to_set_aside(const PriceSnapshot& prices, MeteredRow row, Time until,
-                            bool may_run_on, const std::string& currency);
+// The rest of a sandbox's time, of which money is set aside for a part.
+struct RestOfRun {
+  Time until;  // the end of that part
+  bool may_run_on = false;  // there is more: adds a step of each rounding
+  std::optional<Time> resumes_at;  // of a paused one that is to run again
+};
+
+// The charge in `currency` of what is not booked yet of the sandbox `row`, by all published prices,
+// with its processors fully busy while it runs.
+RunCharge rest_to_set_aside(const PriceSnapshot& prices, MeteredRow row, const RestOfRun& rest,
+                            const std::string& currency);
 
 }  // namespace sandgate

@@ -12,7 +12,7 @@ namespace sandgate {
 // The expected charge of a sandbox.
 struct PlannedCharge {
   std::optional<Money> per_hour;  // empty: price unknown
-  std::optional<RunCharge> most;  // maximum of a new run, in that currency; empty: by the rate
+  std::optional<RunCharge> most;  // maximum of a new run, in that currency
   std::set<std::string> other_currencies;  // of further charges
 };
 
@@ -30,7 +30,7 @@ class SpendGuard {
   // Error(budget_exceeded).
   virtual void resume(pqxx::work& tx, const SandboxRecord& sandbox,
                       const PlannedCharge& charge) = 0;
-  // After placement or pause, when the real price is known; `most` as in PlannedCharge.
+  // After placement, with `most`, or after a pause, when the real price is known.
   virtual void adjust(pqxx::work& tx, const SandboxRecord& sandbox,
                       const std::optional<RunCharge>& most) = 0;
   // After the expiry was moved. Throws Error(budget_exceeded).

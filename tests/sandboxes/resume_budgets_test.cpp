@@ -77,5 +77,45 @@ TEST_F(ResumeBudgets, ThatHaveTooLittleChangeNothing) {
   EXPECT_EQ(resume(replica.lifecycle, box), "");
 }
 
+TEST_F(ResumeBudgets, PayForAStepOfRoundingThatItBegins) {
+  PayingReplica replica(world, R"({"kind":"cost","currency":"USD",
+    "effective_from":"2026-01-01T00:00:00Z",
+    "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"0.001","rounding":"3600"}]})");
+  replica.put(world.tenant, "4.3", OnExceeded::kill);
+  const SandboxRecord box = paused(replica.lifecycle);
+  const auto ran = [&](const char* seconds) {
+    world.sql("UPDATE metered_sandbox SET vcpu_total = " + std::string(seconds) +
+              " RETURNING sandbox");
+  };
+  ran("3595");
+  EXPECT_TRUE(resume(replica.lifecycle, box).starts_with("budget_exceeded"));
+  ran("1000");
+  EXPECT_EQ(resume(replica.lifecycle, box), "") << "its hour is paid";
+  EXPECT_EQ(reserved(), "0");
+  EXPECT_EQ(world.sql("SELECT covered_until > now() + interval '590 s' FROM reservation"), "t");
+}
+
+TEST_F(ResumeBudgets, PayForNoMoreThanTheTimeItHasLeft) {
+  PayingReplica replica(world);
+  replica.put(world.tenant, "1", OnExceeded::kill);
+  const SandboxRecord box = paused(replica.lifecycle);
+  world.sql("UPDATE sandbox SET expires_at = now() + interval '100 s' RETURNING id");
+  EXPECT_EQ(resume(replica.lifecycle, box), "");
+  EXPECT_EQ(world.sql("SELECT reserved BETWEEN 0.09 AND 0.101 FROM budget"), "t");
+}
+
+TEST_F(ResumeBudgets, AreNotAskedTwiceForAMinimumThatIsPaid) {
+  PayingReplica replica(world, R"({"kind":"cost","currency":"USD",
+    "effective_from":"2026-01-01T00:00:00Z",
+    "entries":[{"provider":"*","meter":"disk_gib_second","unit_price":"0.001",
+      "minimum":"100000"}]})");
+  replica.put(world.tenant, "150", OnExceeded::kill);
+  const SandboxRecord box = paused(replica.lifecycle);
+  EXPECT_EQ(world.sql("SELECT trim_scale(spent) FROM budget"), "100");
+  EXPECT_EQ(reserved(), "0");
+  EXPECT_EQ(resume(replica.lifecycle, box), "");
+  EXPECT_EQ(reserved(), "0");
+}
+
 }  // namespace
 }  // namespace sandgate
