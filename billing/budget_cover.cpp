@@ -120,6 +120,9 @@ std::set<std::string> reprice(pqxx::work& tx, std::vector<Reservation>& reservat
 
 Task<std::vector<Halt>> Budgets::extend(Database& database) {
   auto find = [this](pqxx::work& tx) {
+    // A first budget may be set while an end is under way that sees no budget: what was set aside
+    // for it then was not settled.
+    release_reservations(tx, reserved_though_ended(tx), clock_);
     const std::string at = to_rfc3339(hold(tx).now + kExtendBelow);
     std::vector<std::string> tenants;
     for (const auto& row :

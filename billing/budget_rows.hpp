@@ -71,4 +71,11 @@ std::vector<Reservation> lock_reservations(pqxx::work& tx, const std::set<std::s
 // most 1000.
 std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& tenant, Time moment);
 
+// Locks and deletes the sandboxes' reservations, and gives back what they held. No effect on
+// sandboxes without one. `clock` as in hold_budgets().
+void release_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes,
+                          const Clock* clock);
+// Sandboxes that have a reservation though they are booked to their end; at most 1000.
+std::set<std::string> reserved_though_ended(pqxx::work& tx);
+
 }  // namespace sandgate

@@ -5,7 +5,6 @@
 #include "billing/funds.hpp"
 #include "billing/metered_rows.hpp"
 #include "billing/rating.hpp"
-#include "gateway/core/statement.hpp"
 
 namespace sandgate {
 namespace {
@@ -33,14 +32,6 @@ Error exceeded(const Budget& budget, const Money& needed) {
 void keep_those_for(std::vector<Budget>& budgets, const BudgetSubject& subject) {
   std::erase_if(budgets,
                 [&](const Budget& budget) { return !budget.applies_to.holds_for(subject); });
-}
-
-SetAside aside_of(const std::vector<Budget>& budgets, const Reservation& reservation,
-                  const Decimal& amount) {
-  SetAside aside{.amount = amount};
-  for (const Budget& budget : budgets)
-    if (pays_for(budget, reservation)) aside.budgets.push_back(budget.id);
-  return aside;
 }
 
 // The charge for the sandbox's time at the rate, for one hour at most.
@@ -209,12 +200,7 @@ void Budgets::lengthen(pqxx::work& tx, const PlannedSpending& planned) {
 }
 
 void Budgets::settle(pqxx::work& tx, const SandboxId& id) {
-  const auto rows = run_prepared(tx, "SELECT tenant FROM reservation WHERE sandbox = $1", id.value);
-  if (rows.empty()) return;
-  const auto budgets = hold_budgets(tx, rows[0][0].as<std::string>(), clock_).budgets;
-  const auto found = lock_reservations(tx, {id.value});
-  if (found.empty()) return;
-  delete_reservation(tx, id.value, aside_of(budgets, found[0], -found[0].held));
+  release_reservations(tx, {id.value}, clock_);
 }
 
 }  // namespace sandgate

@@ -59,8 +59,9 @@ class Budgets {
   void settle(pqxx::work& tx, const SandboxId& id);
 
   // Renews reservations that run out, and opens them for sandboxes that began before their tenant
-  // had a budget. To be called at least every 30 seconds. Returns the sandboxes to stop because no
-  // money is left, in every call until they have stopped. Logs and skips a tenant that fails.
+  // had a budget; releases those of sandboxes that are booked to their end. To be called at least
+  // every 30 seconds. Returns the sandboxes to stop because no money is left, in every call until
+  // they have stopped. Logs and skips a tenant that fails.
   Task<std::vector<Halt>> extend(Database& database);
   // extend() for one tenant, within the caller's transaction.
   std::vector<Halt> extend_tenant(pqxx::work& tx, const std::string& tenant);

@@ -18,4 +18,12 @@ std::optional<Decimal> available(const std::vector<Budget>& budgets,
   return least ? std::optional(std::max(*least, Decimal())) : least;
 }
 
+SetAside aside_of(const std::vector<Budget>& budgets, const Reservation& reservation,
+                  const Decimal& amount) {
+  SetAside aside{.amount = amount};
+  for (const Budget& budget : budgets)
+    if (pays_for(budget, reservation)) aside.budgets.push_back(budget.id);
+  return aside;
+}
+
 }  // namespace sandgate

@@ -13,4 +13,8 @@ bool pays_for(const Budget& budget, const Reservation& reservation);
 std::optional<Decimal> available(const std::vector<Budget>& budgets,
                                  const Reservation& reservation);
 
+// The change of the budgets that pay for it when `amount` more is held for it.
+SetAside aside_of(const std::vector<Budget>& budgets, const Reservation& reservation,
+                  const Decimal& amount);
+
 }  // namespace sandgate

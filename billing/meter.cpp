@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "billing/budget_rows.hpp"
 #include "billing/metered_rows.hpp"
 #include "gateway/core/log.hpp"
 
@@ -139,6 +140,16 @@ size_t Meter::book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::Held& h
   return booked;
 }
 
+size_t Meter::book_ends(pqxx::work& tx, std::vector<MeteredRow>& rows,
+                        const PriceBooks::Held& held) {
+  if (rows.size() == 1) return book_end(tx, rows[0], held);
+  std::vector<UsageEvent> all;
+  for (MeteredRow& row : rows) std::ranges::move(end(row, held), std::back_inserter(all));
+  const size_t booked = usage_.record(tx, all);
+  for (const MeteredRow& row : rows) update_metered(tx, row);
+  return booked;
+}
+
 Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
   size_t events = 0;
   for (size_t at_once = kSandboxesPerTransaction;;) {
@@ -146,13 +157,12 @@ Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
       hold_booking(tx);
       const auto held = hold(tx);
       auto rows = lock_unbooked_ends(tx, tenant, at_once);
-      if (rows.size() == 1) {
-        return Batch{1, book_end(tx, rows[0], held)};
-      }
-      std::vector<UsageEvent> all;
-      for (MeteredRow& row : rows) std::ranges::move(end(row, held), std::back_inserter(all));
-      const Batch batch{rows.size(), usage_.record(tx, all)};
-      for (const MeteredRow& row : rows) update_metered(tx, row);
+      const Batch batch{rows.size(), book_ends(tx, rows, held)};
+      // Such an end is recorded where nothing is set aside, but a first budget may have been set
+      // before it was committed.
+      std::set<std::string> ended;
+      for (const MeteredRow& row : rows) ended.insert(row.life.id.value);
+      if (!ended.empty()) release_reservations(tx, ended, clock_);
       return batch;
     };
     const auto booked = co_await attempt(database.run_within(kFlushPatience, std::move(work)));

@@ -69,7 +69,8 @@ class Meter {
   // skipped.
   Task<size_t> flush(Database& database, std::chrono::seconds min_age = std::chrono::seconds(60));
   // Books the rest of sandboxes whose end was recorded before their last usage was booked
-  // (MeteredLife::unbooked_end), of one tenant or (empty) of all. Returns the number of events.
+  // (MeteredLife::unbooked_end), of one tenant or (empty) of all, and releases what is still set
+  // aside for them. Returns the number of events.
   Task<size_t> book_ends(Database& database, std::string tenant = "");
   // As flush() for one tenant, without a minimum age.
   Task<size_t> flush_tenant(Database& database, TenantId tenant);
@@ -109,6 +110,8 @@ class Meter {
   // Books the end of one sandbox; closes it even when the events contradict the books. Returns how
   // many events are new.
   size_t book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::Held& held);
+  // The ends of several; throws Error(conflict) when the events of one contradict the books.
+  size_t book_ends(pqxx::work& tx, std::vector<MeteredRow>& rows, const PriceBooks::Held& held);
   Task<size_t> flush(Database& database, std::string tenant, std::chrono::seconds min_age);
 
   PriceBooks& books_;

@@ -1,4 +1,5 @@
 #include "billing/budget_rows.hpp"
+#include "billing/funds.hpp"
 #include "billing/price_rows.hpp"
 #include "billing/sql_array.hpp"
 #include "gateway/core/statement.hpp"
@@ -122,6 +123,30 @@ void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reserva
 void delete_reservation(pqxx::work& tx, const std::string& sandbox, const SetAside& aside) {
   static const std::string kSql = kAside + "DELETE FROM reservation WHERE sandbox = $3";
   run_prepared(tx, kSql, aside.amount.to_string(), ids_of(aside), sandbox);
+}
+
+void release_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes,
+                          const Clock* clock) {
+  for (const auto& row : run_prepared(tx,
+                                      "SELECT sandbox, tenant FROM reservation"
+                                      " WHERE sandbox = ANY ($1::text[]) ORDER BY tenant, sandbox",
+                                      sql_array_of(sandboxes))) {
+    const auto sandbox = row[0].as<std::string>();
+    const auto budgets = hold_budgets(tx, row[1].as<std::string>(), clock).budgets;
+    for (const Reservation& one : lock_reservations(tx, {sandbox}))
+      delete_reservation(tx, sandbox, aside_of(budgets, one, -one.held));
+  }
+}
+
+std::set<std::string> reserved_though_ended(pqxx::work& tx) {
+  std::set<std::string> sandboxes;
+  for (const auto& row :
+       run_prepared(tx,
+                    "SELECT sandbox FROM reservation JOIN metered_sandbox m USING (sandbox)"
+                    " WHERE m.state = 'closed' AND m.unbooked_end IS NULL LIMIT $1",
+                    kMaxAtOnce))
+    sandboxes.insert(row[0].as<std::string>());
+  return sandboxes;
 }
 
 }  // namespace sandgate

@@ -43,6 +43,16 @@ TEST_F(BudgetRoundsTest, CountingALongPastKeepsNobodyFromBooking) {
   EXPECT_EQ(budget().spent, dec("0.8"));
 }
 
+TEST_F(BudgetRoundsTest, WhatEndedHoldsNothing) {
+  put(R"({"amount":"3","currency":"USD","window":"total"})");
+  const SandboxId one = start(), other = start();
+  close(one);
+  EXPECT_EQ(budget().reserved, dec("1.2"));
+  run(budgets.extend(*database));
+  EXPECT_EQ(budget().reserved, dec("0.6"));
+  EXPECT_EQ(rows("SELECT sandbox FROM reservation"), std::vector{other.value});
+}
+
 TEST_F(BudgetRoundsTest, MoneyThatIsAddedOrFreedIsForWhatRunsFirst) {
   for (const bool added : {false, true}) {
     put(R"({"amount":"3","currency":"USD","window":"total"})");

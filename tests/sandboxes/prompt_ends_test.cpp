@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "billing/metered_rows.hpp"
+#include "gateway/core/statement.hpp"
+#include "gateway/sandboxes/store.hpp"
+#include "tests/sandboxes/paying_replica.hpp"
 #include "tests/sandboxes/prompt_world.hpp"
 #include "tests/support/eventually.hpp"
 
@@ -110,6 +113,31 @@ TEST(PromptEnds, ThoseOfWhoHasABudgetAreBookedAtOnce) {
   EXPECT_EQ(world.unbooked(), "0");
   EXPECT_EQ(world.meters(box.id), kAllMeters);
   EXPECT_TRUE(world.charged_to_its_end(box.id));
+}
+
+// Neither sees the other: the end is not committed when money is set aside for what runs.
+TEST(PromptEnds, UnderWayWhenAFirstBudgetIsSetLeaveNothingSetAside) {
+  for (const int count : {1, 2}) {
+    PromptWorld world;
+    test::PayingReplica replica(world, test::kPrices, "here");
+    pqxx::connection other(world.database.url());
+    forget_prepared();  // of the connection before
+    std::vector<SandboxRecord> boxes;
+    for (int i = 0; i < count; ++i) boxes.push_back(world.create_earlier());
+    pqxx::work ending(other);
+    const Time now = SystemClock().now();
+    for (const SandboxRecord& box : boxes)
+      EXPECT_TRUE(sandbox_rows::set_ended_ahead(ending, box.id, now));
+    replica.put(world.tenant, "100", OnExceeded::deny);
+    EXPECT_EQ(world.sql("SELECT count(*) FROM reservation"), std::to_string(count));
+    for (const SandboxRecord& box : boxes)
+      sandbox_rows::close_meter_ahead(ending, box.id, now, {{}, {}, now});
+    ending.commit();
+    EXPECT_GT(world.book_ends(), 0u);
+    EXPECT_EQ(world.sql("SELECT count(*) FROM reservation"), "0");
+    EXPECT_EQ(world.sql("SELECT trim_scale(reserved) FROM budget"), "0");
+    EXPECT_EQ(world.sql("SELECT spent > 0 FROM budget"), "t");
+  }
 }
 
 // As of a gateway that died between the sandbox and its row.
