@@ -3,6 +3,7 @@
 #include "billing/booked_through.hpp"
 #include "billing/budget_rows.hpp"
 #include "billing/credits.hpp"
+#include "billing/funds.hpp"
 #include "billing/invoice_rows.hpp"
 #include "billing/known_tenant.hpp"
 #include "billing/ledger.hpp"
@@ -95,8 +96,7 @@ void take_back(pqxx::work& tx, std::vector<Budget>& budgets, const Budget& tight
     reservation.held -= part;
     reservation.covered_until -= lasts(part, reservation.charge_per_hour);
     for (Budget& budget : budgets)
-      if (budget.currency == tight.currency && budget.applies_to.holds_for(reservation.subject))
-        budget.reserved -= part;
+      if (pays_for(budget, reservation)) budget.reserved -= part;
   }
   if (!reservations.empty()) update_reservations(tx, reservations);
 }

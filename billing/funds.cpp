@@ -5,7 +5,7 @@
 namespace sandgate {
 
 bool pays_for(const Budget& budget, const Reservation& reservation) {
-  return budget.currency == reservation.currency &&
+  return budget.tenant == reservation.tenant && budget.currency == reservation.currency &&
          budget.applies_to.holds_for(reservation.subject);
 }
 

@@ -6,7 +6,7 @@
 
 namespace sandgate {
 
-// Whether the budget applies to the reservation's sandbox and has its currency.
+// Whether the budget is of the reservation's tenant, applies to its sandbox and has its currency.
 bool pays_for(const Budget& budget, const Reservation& reservation);
 
 // The smallest amount left in the budgets that pay for it, at least 0; empty when none does.

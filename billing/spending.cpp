@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "billing/funds.hpp"
 #include "billing/sql_array.hpp"
 
 namespace sandgate {
@@ -13,11 +14,6 @@ bool is_set_aside_for(MeterKind meter) { return meter != MeterKind::egress_gib; 
 // Meters read from counters, at other moments than time is booked up to.
 bool is_counter(MeterKind meter) {
   return meter == MeterKind::egress_gib || meter == MeterKind::active_cpu_second;
-}
-
-bool pays(const Budget& budget, const Reservation& reservation) {
-  return budget.tenant == reservation.tenant && budget.currency == reservation.currency &&
-         budget.applies_to.holds_for(reservation.subject);
 }
 
 }  // namespace
@@ -112,7 +108,7 @@ void Spending::pay_beyond(Reservation& reservation, const Drawn& sum) {
   if (sum.beyond.is_zero()) return;
   std::optional<Decimal> left;
   for (const Budget& budget : budgets_)
-    if (pays(budget, reservation))
+    if (pays_for(budget, reservation))
       left = std::min(left.value_or(budget.remaining()), budget.remaining());
   if (!left || *left > Decimal()) return;
   // The sandbox that sent it runs shorter, not those whose money it would use.
@@ -128,7 +124,7 @@ void Spending::pay_beyond(Reservation& reservation, const Drawn& sum) {
 
 void Spending::give_back(const Reservation& reservation, const Decimal& part) {
   for (Budget& budget : budgets_)
-    if (pays(budget, reservation)) budget.reserved -= part;
+    if (pays_for(budget, reservation)) budget.reserved -= part;
 }
 
 }  // namespace sandgate
