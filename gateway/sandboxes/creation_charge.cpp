@@ -51,7 +51,7 @@ PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& deci
 bool reject_unpaid(const Lifecycle::Parts& parts, Decision& decision, const SandboxRecord& wanted,
                    const Error& refusal) {
   if (refusal.code != ErrorCode::budget_exceeded) return false;
-  const auto left = Decimal::parse(refusal.details.value("remaining", ""));
+  const auto left = Decimal::parse_printed(refusal.details.value("remaining", ""));
   const std::string currency = refusal.details.value("currency", "");
   const auto prices = parts.prices.snapshot();
   const Time at = parts.clock.now();

@@ -278,6 +278,22 @@ TEST(SandboxBudgets, DeploymentsThatTheyCannotPayAreLeftOut) {
       << "0.4 are left";
 }
 
+// A second of a price is split by microseconds, so that what is left has many digits.
+TEST(SandboxBudgets, HowManyDigitsAreLeftIsNoReasonToRefuse) {
+  test::World world;
+  PayingReplica replica(world, R"({"kind":"cost","currency":"USD",
+    "effective_from":"2026-01-01T00:00:00Z",
+    "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"0.001000000000000001"},
+      {"provider":"*","deployment":"a","meter":"vcpu_second","unit_price":"0.1"}]})");
+  replica.put(world.tenant, "2", OnExceeded::kill);
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  EXPECT_EQ(box.deployment, "b");
+  run(sleep_for(10ms));
+  run(replica.lifecycle.kill(world.tenant, box.id));
+  EXPECT_EQ(world.sql("SELECT scale(trim_scale(amount - spent)) > 18 FROM budget"), "t");
+  EXPECT_EQ(run(replica.lifecycle.create(small_order(world))).deployment, "b");
+}
+
 TEST(SandboxBudgets, ABackendThatHangsKeepsNobodysMoneyWaiting) {
   test::World world;
   PayingReplica replica(world);
