@@ -4,8 +4,8 @@
 
 #include "billing/budgets.hpp"
 #include "billing/funds.hpp"
+#include "billing/metered_rows.hpp"
 #include "billing/rating.hpp"
-#include "billing/sql_array.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/statement.hpp"
 
@@ -68,22 +68,9 @@ std::optional<Stop> extend_cover(std::vector<Budget>& budgets, Reservation& rese
   return stop;
 }
 
-constexpr const char* kMeteredColumns =
-    "m.sandbox, m.tenant, m.deployment, m.provider, m.region, m.state, m.milli_vcpu, m.memory_mib,"
-    " m.disk_gib, m.own, (extract(epoch FROM m.boundary) * 1000000)::bigint AS boundary_micros";
-
-// The hourly charge in the sandbox's present state; a paused one pays for what it keeps.
-std::optional<Money> rate_now(const pqxx::row& row, const PriceSnapshot& prices, Time at) {
-  const auto text = [&](const char* name) { return row[name].as<std::string>(); };
-  const std::string tenant = text("tenant"), deployment = text("deployment"),
-                    provider = text("provider"), region = text("region"), state = text("state");
-  Resources size{.milli_vcpu = row["milli_vcpu"].as<int64_t>(),
-                 .memory_mib = row["memory_mib"].as<int64_t>(),
-                 .disk_gib = row["disk_gib"].as<int64_t>()};
-  if (state != "running") size.milli_vcpu = 0;
-  if (state == "paused_disk") size.memory_mib = 0;
-  const PriceScope scope{tenant, provider, deployment, region, row["own"].as<bool>()};
-  return charge_per_hour(prices, scope, size, at);
+// The hourly charge in the sandbox's present state.
+std::optional<Money> rate_now(const MeteredLife& life, const PriceSnapshot& prices, Time at) {
+  return charge_per_hour(prices, life.scope(), life.charged(), at);
 }
 
 // Updates the reservations' rates, and how long they last, to the prices in force at `at`. Returns
@@ -91,27 +78,25 @@ std::optional<Money> rate_now(const pqxx::row& row, const PriceSnapshot& prices,
 std::set<std::string> reprice(pqxx::work& tx, std::vector<Reservation>& reservations,
                               const PriceSnapshot& prices, Time at) {
   std::map<std::string, Reservation*> known;
-  std::set<std::string> foreign;
-  SqlArray sandboxes;
+  std::set<std::string> foreign, sandboxes;
   for (Reservation& reservation : reservations) {
     known[reservation.sandbox] = &reservation;
-    sandboxes.add(reservation.sandbox);
+    sandboxes.insert(reservation.sandbox);
   }
-  static const std::string kSql = "SELECT " + std::string(kMeteredColumns) +
-                                  " FROM metered_sandbox m WHERE m.sandbox = ANY ($1::text[])"
-                                  " AND m.state <> 'closed'";
-  for (const auto& row : run_prepared(tx, kSql, sandboxes.str())) {
-    Reservation& reservation = *known.at(row["sandbox"].as<std::string>());
-    const auto rate = rate_now(row, prices, at);
-    if (!rate) continue;
+  for (const MeteredRow& row : read_metered(tx, sandboxes)) {
+    Reservation& reservation = *known.at(row.life.id.value);
+    const auto rate = rate_now(row.life, prices, at);
+    if (!rate || row.life.closed || row.life.unbooked_end) continue;
     if (rate->currency != reservation.currency) {
       if (!rate->amount.is_zero()) foreign.insert(reservation.sandbox);
       continue;
     }
     if (rate->amount == reservation.charge_per_hour) continue;
     reservation.charge_per_hour = rate->amount;
+    const Money uncounted = uncounted_time(prices, row);
+    const bool same = uncounted.currency == reservation.currency;
     reservation.covered_until =
-        from_micros(row["boundary_micros"].as<int64_t>()) + reservation.lasts();
+        row.life.boundary + reservation.lasts(same ? uncounted.amount : Decimal());
   }
   return foreign;
 }
@@ -174,27 +159,28 @@ std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tena
 
 void Budgets::adopt_uncovered(pqxx::work& tx, const std::string& tenant,
                               const PriceSnapshot& prices, Time at) {
-  const auto rows =
-      tx.exec_params("SELECT " + std::string(kMeteredColumns) +
-                         ", budget_subject(m.profile, m.key, m.metadata) AS subject,"
-                         " CASE WHEN s.on_expiry = 'kill'"
-                         "   THEN (extract(epoch FROM s.expires_at) * 1000000)::bigint END AS ends"
-                         " FROM metered_sandbox m LEFT JOIN reservation r USING (sandbox)"
-                         " LEFT JOIN sandbox s ON s.id = m.sandbox"
-                         " WHERE m.tenant = $1 AND m.state <> 'closed' AND r.sandbox IS NULL",
-                     tenant);
-  for (const auto& row : rows) {
-    const auto rate = rate_now(row, prices, at);
-    if (!rate) continue;
-    const auto ends = row["ends"];
-    insert_reservation(
-        tx, {.sandbox = row["sandbox"].as<std::string>(),
-             .tenant = tenant,
-             .currency = rate->currency,
-             .charge_per_hour = rate->amount,
-             .covered_until = at + lasts(Decimal(), rate->amount),
-             .ends_at = ends.is_null() ? at + kUnknownEnd : from_micros(ends.as<int64_t>()),
-             .subject = budget_subject_from(Json::parse(row["subject"].c_str()))});
+  std::map<std::string, BudgetSubject> subjects;
+  std::set<std::string> sandboxes;
+  for (const auto& row : run_prepared(
+           tx,
+           "SELECT m.sandbox, budget_subject(m.profile, m.key, m.metadata) FROM metered_sandbox m"
+           " LEFT JOIN reservation r USING (sandbox)"
+           " WHERE m.tenant = $1 AND m.state <> 'closed' AND r.sandbox IS NULL",
+           tenant)) {
+    sandboxes.insert(row[0].as<std::string>());
+    subjects[row[0].as<std::string>()] = budget_subject_from(Json::parse(row[1].c_str()));
+  }
+  if (sandboxes.empty()) return;
+  for (const auto& [life, counters, last, has_budgets] : read_metered(tx, sandboxes)) {
+    const auto rate = rate_now(life, prices, at);
+    if (!rate || life.closed || life.unbooked_end) continue;
+    insert_reservation(tx, {.sandbox = life.id.value,
+                            .tenant = tenant,
+                            .currency = rate->currency,
+                            .charge_per_hour = rate->amount,
+                            .covered_until = at + lasts(Decimal(), rate->amount),
+                            .ends_at = life.ends_at.value_or(at + kUnknownEnd),
+                            .subject = subjects.at(life.id.value)});
   }
 }
 

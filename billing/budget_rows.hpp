@@ -23,7 +23,8 @@ struct Reservation {
   Time ends_at;  // when the sandbox's own time ends
   BudgetSubject subject;
 
-  std::chrono::microseconds lasts() const;  // what held + ahead pay for
+  // How long held + ahead pay for, less what is held for `other` than the time to come.
+  std::chrono::microseconds lasts(const Decimal& other = {}) const;
 };
 
 // A tenant's budgets, locked, with their windows advanced to the one that contains `now`. Price

@@ -67,27 +67,40 @@ bool take_rate(Reservation& reservation, const std::optional<Money>& charge) {
   return true;
 }
 
-RunCharge by_rate(const Reservation& reservation, const PlannedSpending& planned) {
-  const Decimal time = first_hour(planned, reservation.charge_per_hour);
-  return {.charge = time, .by_time = time};
-}
-
 // The target of a reservation: `most`, which pays for the sandbox's time from `from` on.
 struct Change {
   const PlannedSpending& planned;
   RunCharge most;
   Time at, from;
+  Decimal uncounted;  // the part of it that pays for processor time before `from`
 };
 
-// What is to be set aside of the planned time of a metered sandbox. Empty without a meter.
-std::optional<RunCharge> rest_of(const std::optional<MeteredRow>& row, const PriceSnapshot& prices,
-                                 const PlannedSpending& planned, Time at,
-                                 const std::string& currency, std::optional<Time> resumes_at = {}) {
-  if (!row) return std::nullopt;
+Change by_rate(const Reservation& reservation, const PlannedSpending& planned, Time at) {
+  const Decimal time = first_hour(planned, reservation.charge_per_hour);
+  return {.planned = planned, .most = {time, time}, .at = at, .from = at};
+}
+
+// What the planned time of a metered sandbox will be charged beyond what is booked.
+RunCharge rest_of(const MeteredRow& row, const PriceSnapshot& prices,
+                  const PlannedSpending& planned, Time at, const std::string& currency,
+                  std::optional<Time> resumes_at = {}) {
   const RestOfRun rest{.until = at + std::min<std::chrono::seconds>(planned.ttl, kSetAside),
                        .may_run_on = planned.ttl > kSetAside,
                        .resumes_at = resumes_at};
-  return rest_to_set_aside(prices, *row, rest, currency);
+  return rest_to_set_aside(prices, row, rest, currency);
+}
+
+// By what is booked, where the sandbox is metered.
+Change by_meter(pqxx::work& tx, const PriceSnapshot& prices, const Reservation& reservation,
+                const PlannedSpending& planned, Time at) {
+  Change change = by_rate(reservation, planned, at);
+  const auto row = read_metered(tx, planned.sandbox);
+  if (!row) return change;
+  change.most = rest_of(*row, prices, planned, at, reservation.currency);
+  change.from = row->life.boundary;
+  const Money uncounted = uncounted_time(prices, *row);
+  if (uncounted.currency == reservation.currency) change.uncounted = uncounted.amount;
+  return change;
 }
 
 // Sets the reservation to the target, or to as much of it as the budgets have left.
@@ -99,7 +112,8 @@ void set_held(pqxx::work& tx, const std::vector<Budget>& budgets, std::vector<Re
   reservation.held += more;
   reservation.ahead = change.most.by_time - change.most.charge;
   const auto whole = time_of(change.planned, reservation.charge_per_hour);
-  reservation.covered_until = std::min(change.from + reservation.lasts(), change.at + whole);
+  reservation.covered_until =
+      std::min(change.from + reservation.lasts(change.uncounted), change.at + whole);
   reservation.ends_at = change.at + change.planned.ttl;
   update_reservations(tx, one, aside_of(budgets, reservation, more));
 }
@@ -131,8 +145,9 @@ void Budgets::resume(pqxx::work& tx, PlannedSpending planned) {
   if (planned.charge_per_hour) {
     const auto held = hold(tx);
     const auto row = read_metered(tx, planned.sandbox);
-    planned.most = rest_of(row, *held.prices, planned, held.now, planned.charge_per_hour->currency,
-                           /*resumes_at=*/held.now);
+    if (row)
+      planned.most = rest_of(*row, *held.prices, planned, held.now,
+                             planned.charge_per_hour->currency, /*resumes_at=*/held.now);
   }
   reserve_from_budgets(tx, planned);
 }
@@ -164,16 +179,10 @@ void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
   if (budgets.empty()) return;
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
-  Change change{planned, {}, at, at};
   const bool same = take_rate(found[0], planned.charge_per_hour);
-  std::optional<RunCharge> most;
-  if (same) most = planned.most;
-  if (same && !most) {
-    const auto row = read_metered(tx, planned.sandbox);
-    most = rest_of(row, *hold(tx).prices, planned, at, found[0].currency);
-    if (row) change.from = row->life.boundary;
-  }
-  change.most = most.value_or(by_rate(found[0], planned));
+  const Change change = !same          ? by_rate(found[0], planned, at)
+                        : planned.most ? Change{planned, *planned.most, at, at}
+                                       : by_meter(tx, *hold(tx).prices, found[0], planned, at);
   set_held(tx, budgets, found, change);
 }
 
@@ -186,12 +195,7 @@ void Budgets::lengthen(pqxx::work& tx, const PlannedSpending& planned) {
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
   take_rate(found[0], planned.charge_per_hour);
-  const auto row = read_metered(tx, planned.sandbox);
-  const auto rest = rest_of(row, *prices, planned, at, found[0].currency);
-  const Change change{.planned = planned,
-                      .most = rest.value_or(by_rate(found[0], planned)),
-                      .at = at,
-                      .from = row ? row->life.boundary : at};
+  const Change change = by_meter(tx, *prices, found[0], planned, at);
   const Decimal more = change.most.charge - found[0].held;
   for (const Budget& budget : budgets)
     if (pays_for(budget, found[0]) && more > std::max(budget.remaining(), Decimal()))

@@ -4,6 +4,7 @@
 
 #include "billing/budget_rows.hpp"
 #include "billing/metered_rows.hpp"
+#include "billing/set_aside.hpp"
 #include "gateway/core/log.hpp"
 
 namespace sandgate {
@@ -23,6 +24,14 @@ struct Batch {
 
 bool is_contradiction(const Error& error) {
   return error.code == ErrorCode::conflict && error.details.contains("sandbox");
+}
+
+// Of the rows whose tenants have budgets.
+BookedTos booked_to(const std::vector<MeteredRow>& rows, const PriceSnapshot& prices) {
+  BookedTos to;
+  for (const MeteredRow& row : rows)
+    if (row.has_budgets) to[row.life.id.value] = {row.life.boundary, uncounted_time(prices, row)};
+  return to;
 }
 
 }  // namespace
@@ -53,12 +62,12 @@ std::vector<UsageEvent> Meter::take(MeteredRow& row, const Measured& totals, Tim
 }
 
 size_t Meter::record(pqxx::work& tx, MeteredRow& row, MeteredRow next,
-                     const std::vector<UsageEvent>& events) {
+                     const std::vector<UsageEvent>& events, const PriceSnapshot& prices) {
   try {
     size_t booked = 0;
     if (!events.empty()) {
       tx.exec("SAVEPOINT booking");
-      booked = usage_.record(tx, events, row.has_budgets);
+      booked = usage_.record(tx, events, row.has_budgets, booked_to({next}, prices));
     }
     row = std::move(next);
     return booked;
@@ -75,7 +84,7 @@ void Meter::advance(pqxx::work& tx, MeteredRow& row, Time until,
   auto events = book(next.life, until, *held.prices, SIZE_MAX);
   if (totals)
     std::ranges::move(take(next, *totals, next.life.boundary, held), std::back_inserter(events));
-  record(tx, row, std::move(next), events);
+  record(tx, row, std::move(next), events, *held.prices);
 }
 
 void Meter::open(pqxx::work& tx, const MeteredSandbox& sandbox) {
@@ -106,9 +115,11 @@ void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals)
   const Time now = std::min(held.now, row->life.ends_at.value_or(held.now));
   const Time until = row->life.closed ? row->life.boundary : now;
   const auto events = take(next, totals, until, held);
-  record(tx, *row, std::move(next), events);
+  record(tx, *row, std::move(next), events, *held.prices);
   update_metered(tx, *row);
 }
+
+void Meter::miss(pqxx::work& tx, const SandboxId& id) { note_missed(tx, id); }
 
 void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at,
                   const std::optional<Measured>& totals) {
@@ -133,7 +144,7 @@ std::vector<UsageEvent> Meter::end(MeteredRow& row, const PriceBooks::Held& held
 size_t Meter::book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::Held& held) {
   MeteredRow next = row;
   const auto events = end(next, held);
-  const size_t booked = record(tx, row, std::move(next), events);
+  const size_t booked = record(tx, row, std::move(next), events, *held.prices);
   row.life.unbooked_end = std::nullopt;
   row.life.closed = true;
   update_metered(tx, row);
@@ -239,13 +250,14 @@ Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::s
       // When the clock stepped back, a later start would find the same lives for ever.
       const Time start = std::min(started.value_or(held.now), held.now);
       due.booked_before = start - min_age;
-      auto lives = lock_due(tx, due);
+      auto rows = lock_due(tx, due);
       std::vector<UsageEvent> all;
-      for (MeteredLife& life : lives)
-        for (UsageEvent& event : book(life, held.now, *held.prices, kPiecesPerTransaction))
-          all.push_back(std::move(event));
-      const Batch batch{lives.size(), usage_.record(tx, all)};
-      advance_metered(tx, lives);
+      for (MeteredRow& row : rows)
+        std::ranges::move(book(row.life, held.now, *held.prices, kPiecesPerTransaction),
+                          std::back_inserter(all));
+      const BookedTos to = booked_to(rows, *held.prices);
+      const Batch batch{rows.size(), usage_.record(tx, all, /*has_budgets=*/true, to)};
+      advance_metered(tx, rows);
       return std::pair(batch, start);
     };
     auto booked = co_await attempt(database.run_within(kFlushPatience, std::move(work)));

@@ -56,6 +56,9 @@ class Meter {
   // it. Of a closed sandbox only the part up to its end is booked. Implausible increases are cut
   // (see MeteredCounters). No effect while an end is not booked, or on a sandbox never opened.
   void observe(pqxx::work& tx, const SandboxId& id, const Measured& totals);
+  // Notes that a reading was due and was not to be had: the backend counts, so that what is set
+  // aside for processor time up to now is kept for it.
+  void miss(pqxx::work& tx, const SandboxId& id);
   static constexpr Time kNeverBegan{};  // as `ended_at`: nothing is charged, not even the create
   // Books the rest up to `ended_at` (empty: now; at most now, and not before what is booked), with
   // the last `totals` when they were read, and stops metering. No effect on a sandbox that has
@@ -101,7 +104,7 @@ class Meter {
   // contradict the books, an error is logged and neither happens; the caller goes on, because a
   // retry would fail for ever.
   size_t record(pqxx::work& tx, MeteredRow& row, MeteredRow next,
-                const std::vector<UsageEvent>& events);
+                const std::vector<UsageEvent>& events, const PriceSnapshot& prices);
   // Books the time up to `until`, and `totals` when given.
   void advance(pqxx::work& tx, MeteredRow& row, Time until, const std::optional<Measured>& totals,
                const PriceBooks::Held& held);

@@ -8,7 +8,8 @@ namespace sandgate {
 // The state of a sandbox's backend counters: the last reading, and what is booked of them.
 struct MeteredCounters {
   Time observed_at;  // booked up to here
-  Time read_at;  // of the last reading, by its reader's clock
+  // Of the last reading, by its reader's clock. The epoch: none was taken, or missed.
+  Time read_at;
   // The pause since the last reading: when running stopped and when it went on.
   std::optional<Time> paused_from, resumed_at;
   int64_t egress_bytes_seen = 0, cpu_micros_seen = 0;

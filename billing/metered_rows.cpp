@@ -161,6 +161,18 @@ std::optional<MeteredRow> read_metered(pqxx::work& tx, const SandboxId& id) {
   return only_from(run_prepared(tx, kSql, id.value));
 }
 
+std::vector<MeteredRow> read_metered(pqxx::work& tx, const std::set<std::string>& sandboxes) {
+  static const std::string kSql = kRow + "WHERE sandbox = ANY ($1::text[])";
+  return rows_from(run_prepared(tx, kSql, sql_array_of(sandboxes)));
+}
+
+void note_missed(pqxx::work& tx, const SandboxId& id) {
+  run_prepared(tx,
+               "UPDATE metered_sandbox SET counters_at = opened_at"
+               " WHERE sandbox = $1 AND counters_at = 'epoch'",
+               id.value);
+}
+
 void hold_booking(pqxx::work& tx) {
   tx.exec("SELECT pg_advisory_xact_lock_shared(" + std::to_string(kBookingLock) + ")");
 }
@@ -222,25 +234,22 @@ std::vector<MeteredLife> read_open(pqxx::work& tx, const std::optional<TenantId>
   return lives;
 }
 
-std::vector<MeteredLife> lock_due(pqxx::work& tx, const DueForBooking& due) {
-  const auto rows = run_prepared(
-      tx,
-      "SELECT " + std::string(kLifeColumns) +
-          " FROM metered_sandbox WHERE state <> 'closed' AND boundary < $1::timestamptz" +
-          (due.tenant.empty() ? " AND $2 = ''" + kHeard : " AND tenant = $2") +
-          " AND sandbox <> ALL ($3::text[])"
-          " AND NOT EXISTS (SELECT FROM sandbox s WHERE s.id = metered_sandbox.sandbox"
-          "   AND on_expiry = 'kill' AND expires_at <= boundary)"
-          " ORDER BY boundary LIMIT $4 FOR UPDATE SKIP LOCKED",
-      to_rfc3339(due.booked_before), due.tenant, sql_array_of(due.except), due.limit);
-  std::vector<MeteredLife> lives;
-  for (const auto& row : rows) lives.push_back(life_from(row));
-  return lives;
+std::vector<MeteredRow> lock_due(pqxx::work& tx, const DueForBooking& due) {
+  return rows_from(
+      run_prepared(tx,
+                   kRow + "WHERE state <> 'closed' AND boundary < $1::timestamptz" +
+                       (due.tenant.empty() ? " AND $2 = ''" + kHeard : " AND tenant = $2") +
+                       " AND sandbox <> ALL ($3::text[])"
+                       " AND NOT EXISTS (SELECT FROM sandbox s WHERE s.id = metered_sandbox.sandbox"
+                       "   AND on_expiry = 'kill' AND expires_at <= boundary)"
+                       " ORDER BY boundary LIMIT $4 FOR UPDATE SKIP LOCKED",
+                   to_rfc3339(due.booked_before), due.tenant, sql_array_of(due.except), due.limit));
 }
 
-void advance_metered(pqxx::work& tx, const std::vector<MeteredLife>& lives) {
+void advance_metered(pqxx::work& tx, const std::vector<MeteredRow>& rows) {
   SqlArray sandbox, boundary, vcpu, memory, disk;
-  for (const MeteredLife& life : lives) {
+  for (const MeteredRow& row : rows) {
+    const MeteredLife& life = row.life;
     sandbox.add(life.id.value);
     boundary.add(to_rfc3339(life.boundary));
     vcpu.add(life.vcpu_total.to_string());

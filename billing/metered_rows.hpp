@@ -31,6 +31,7 @@ std::optional<MeteredRow> lock_metered(pqxx::work& tx, const SandboxId& id);
 // The same without the lock, for holders of the locks of its tenant's budgets: they keep bookings
 // out.
 std::optional<MeteredRow> read_metered(pqxx::work& tx, const SandboxId& id);
+std::vector<MeteredRow> read_metered(pqxx::work& tx, const std::set<std::string>& sandboxes);
 // Stores a locked row.
 void update_metered(pqxx::work& tx, const MeteredRow& row);
 
@@ -59,9 +60,11 @@ struct DueForBooking {
 };
 // Locks them, oldest boundary first. Skips those that are booked up to their expiry and rows that
 // another transaction has locked.
-std::vector<MeteredLife> lock_due(pqxx::work& tx, const DueForBooking& due);
+std::vector<MeteredRow> lock_due(pqxx::work& tx, const DueForBooking& due);
 
 // Stores boundary and totals of locked rows, which is all that book() changes.
-void advance_metered(pqxx::work& tx, const std::vector<MeteredLife>& lives);
+void advance_metered(pqxx::work& tx, const std::vector<MeteredRow>& rows);
+// Records that a reading was due, where none was taken before.
+void note_missed(pqxx::work& tx, const SandboxId& id);
 
 }  // namespace sandgate

@@ -42,8 +42,8 @@ std::string ids_of(const SetAside& aside) {
 
 }  // namespace
 
-std::chrono::microseconds Reservation::lasts() const {
-  return sandgate::lasts(std::max(held + ahead, Decimal()), charge_per_hour);
+std::chrono::microseconds Reservation::lasts(const Decimal& other) const {
+  return sandgate::lasts(std::max(held + ahead - other, Decimal()), charge_per_hour);
 }
 
 std::optional<BudgetSubject> metered_subject(pqxx::work& tx, const std::string& sandbox) {

@@ -8,6 +8,9 @@
 namespace sandgate {
 namespace {
 
+// How long after its beginning a sandbox whose backend counts may go without a reading.
+constexpr std::chrono::minutes kFirstReading{2};
+
 // Charges a run as it will be booked: each piece at the prices of its beginning.
 RunCharge charge_along(const PriceSnapshot& prices, const PriceScope& scope, const Resources& size,
                        const std::vector<Interval>& pieces, const std::string& currency) {
@@ -40,11 +43,15 @@ void add_time(RunCharge& sum, const PriceSnapshot& prices, MeteredLife& life, Ti
   }
 }
 
-// Adds active CPU since the last reading, as if the processors were fully busy.
+// Adds active CPU since the last reading, as if the processors were fully busy; without a reading
+// since shortly before the boundary.
 void add_busy(RunCharge& sum, const PriceSnapshot& prices, const MeteredRow& row, Time until,
               const std::string& currency) {
-  Decimal before = row.counters.cpu_total;
-  for (const Interval& piece : row.counters.running_until(until, until, prices)) {
+  MeteredCounters counters = row.counters;
+  if (counters.read_at == Time())
+    counters.observed_at = std::max(counters.observed_at, row.life.boundary - kFirstReading);
+  Decimal before = counters.cpu_total;
+  for (const Interval& piece : counters.running_until(until, until, prices)) {
     const Decimal quantity =
         vcpu_seconds(row.life.resources.milli_vcpu, (piece.to - piece.from).count());
     const Rated rated =
@@ -86,11 +93,23 @@ RunCharge rest_to_set_aside(const PriceSnapshot& prices, MeteredRow row, const R
     row.counters.resume(*rest.resumes_at);
     life.state = MeterState::running;
   }
-  add_time(sum, prices, life, until, currency);
   add_busy(sum, prices, row, until, currency);
+  add_time(sum, prices, life, until, currency);
   if (rest.may_run_on)
     sum.charge += charge_of_steps(prices, life.scope(), life.charged(), until, currency);
   return sum;
+}
+
+Money uncounted_time(const PriceSnapshot& prices, const MeteredRow& row) {
+  const Time booked = row.life.boundary, counted = row.counters.observed_at;
+  Time::duration beyond{};
+  if (row.life.state == MeterState::running && counted > booked) beyond = counted - booked;
+  const Decimal quantity = vcpu_seconds(row.life.resources.milli_vcpu, beyond.count());
+  const Rated ahead =
+      rate(prices, row.life.scope(), MeterKind::active_cpu_second, booked, Decimal(), quantity);
+  RunCharge behind;
+  add_busy(behind, prices, row, booked, ahead.charge.currency);
+  return {behind.by_time - ahead.by_unit, ahead.charge.currency};
 }
 
 }  // namespace sandgate

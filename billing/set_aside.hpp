@@ -37,4 +37,9 @@ struct RestOfRun {
 RunCharge rest_to_set_aside(const PriceSnapshot& prices, MeteredRow row, const RestOfRun& rest,
                             const std::string& currency);
 
+// The charge at unit prices of processor time that is booked as time but not counted yet, as if
+// the processors were busy; negative: counted, but not booked as time yet. Before a reading was
+// taken or missed (see Meter::miss) only of the last two minutes: the backend may not count.
+Money uncounted_time(const PriceSnapshot& prices, const MeteredRow& row);
+
 }  // namespace sandgate

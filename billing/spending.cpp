@@ -23,6 +23,7 @@ struct Spending::Drawn {
   Decimal running, by_time;  // of meters with a reservation; of their time at unit prices
   Decimal beyond;  // of meters without a reservation
   std::optional<Time> booked_until;  // empty: only counters
+  bool has_cpu = false;
   Time latest;
 
   void add(const UsageEvent& event) {
@@ -32,6 +33,7 @@ struct Spending::Drawn {
       by_time += rated.by_unit;
     if (!is_counter(event.meter))
       booked_until = std::max(booked_until.value_or(event.interval.to), event.interval.to);
+    if (event.meter == MeterKind::active_cpu_second) has_cpu = true;
     latest = std::max(latest, event.interval.to);
   }
 };
@@ -46,7 +48,7 @@ void Spending::lock(pqxx::work& tx, const std::vector<UsageEvent>& events) {
   budgets_ = lock_budgets(tx, tenants, latest);
 }
 
-void Spending::charge(pqxx::work& tx, const std::vector<UsageEvent>& booked) {
+void Spending::charge(pqxx::work& tx, const std::vector<UsageEvent>& booked, const BookedTos& to) {
   if (budgets_.empty()) return;
   read_subjects(tx, booked);
   for (Budget& budget : budgets_)
@@ -54,7 +56,7 @@ void Spending::charge(pqxx::work& tx, const std::vector<UsageEvent>& booked) {
       if (event.tenant == budget.tenant && event.rated.charge.currency == budget.currency &&
           budget.covers(event.interval.from) && holds_for(budget, event.sandbox.value))
         budget.spent += event.rated.charge.amount;
-  draw_down(tx, booked);
+  draw_down(tx, booked, to);
   tell_thresholds(tx, budgets_);
   update_budgets(tx, budgets_);
 }
@@ -79,27 +81,34 @@ bool Spending::holds_for(const Budget& budget, const std::string& sandbox) const
   return found != subjects_.end() && budget.applies_to.holds_for(found->second);
 }
 
-void Spending::draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked) {
+void Spending::draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked,
+                         const BookedTos& to) {
   std::set<std::string> sandboxes;
   for (const UsageEvent& event : booked) sandboxes.insert(event.sandbox.value);
   auto reservations = lock_reservations(tx, sandboxes);
   std::map<std::string, Drawn> drawn;
   for (const UsageEvent& event : booked) drawn[event.sandbox.value].add(event);
-  for (Reservation& reservation : reservations)
-    pay_running(reservation, drawn[reservation.sandbox]);
+  for (Reservation& reservation : reservations) {
+    const auto found = to.find(reservation.sandbox);
+    pay_running(reservation, drawn[reservation.sandbox],
+                found == to.end() ? nullptr : &found->second);
+  }
   // The money beside the reservations is known only after all of them were drawn on.
   for (Reservation& reservation : reservations) pay_beyond(reservation, drawn[reservation.sandbox]);
   if (!reservations.empty()) update_reservations(tx, reservations);
 }
 
-void Spending::pay_running(Reservation& reservation, const Drawn& sum) {
+void Spending::pay_running(Reservation& reservation, const Drawn& sum, const BookedTo* to) {
   const Decimal part = std::min(reservation.held, sum.running);
   reservation.held -= part;
   reservation.ahead += sum.running - sum.by_time;
   give_back(reservation, part);
+  if (to && to->uncounted.currency != reservation.currency) to = nullptr;
   // What exceeds the held amount is not covered, even at a rate of zero.
   if (part < sum.running)
     reservation.covered_until = sum.latest;
+  else if (to && (sum.booked_until || sum.has_cpu))
+    reservation.covered_until = to->boundary + reservation.lasts(to->uncounted.amount);
   else if (sum.booked_until)
     reservation.covered_until = *sum.booked_until + reservation.lasts();
 }

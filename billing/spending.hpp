@@ -7,6 +7,13 @@
 
 namespace sandgate {
 
+// How far a sandbox's usage is booked after a booking.
+struct BookedTo {
+  Time boundary;  // time
+  Money uncounted;  // see uncounted_time()
+};
+using BookedTos = std::map<std::string, BookedTo>;  // by sandbox
+
 // Charges booked usage to budgets and reservations, inside the caller's transaction: lock() before
 // the events are written, charge() after.
 class Spending {
@@ -16,13 +23,14 @@ class Spending {
   void lock(pqxx::work& tx, const std::vector<UsageEvent>& events);
 
   // Adds the charges to the budgets' spent amounts and takes them out of the reservations. Nothing
-  // is reserved for egress: it is taken out only as far as the budgets have no other money.
-  void charge(pqxx::work& tx, const std::vector<UsageEvent>& booked);
+  // is reserved for egress: it is taken out only as far as the budgets have no other money. What a
+  // reservation holds for time that is in `to` but not counted covers nothing else.
+  void charge(pqxx::work& tx, const std::vector<UsageEvent>& booked, const BookedTos& to);
 
  private:
   struct Drawn;
-  void draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked);
-  void pay_running(Reservation& reservation, const Drawn& sum);
+  void draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked, const BookedTos& to);
+  void pay_running(Reservation& reservation, const Drawn& sum, const BookedTo* to);
   void pay_beyond(Reservation& reservation, const Drawn& sum);
   void give_back(const Reservation& reservation, const Decimal& part);
   // Reads the subjects of the events' sandboxes, unless every budget applies to all of them.

@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "billing/spending.hpp"
 #include "billing/sql_array.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/statement.hpp"
@@ -124,7 +123,8 @@ std::vector<UsageEvent> only(const std::vector<UsageEvent>& events, const std::s
 
 }  // namespace
 
-size_t UsageBook::record(pqxx::work& tx, const std::vector<UsageEvent>& events, bool has_budgets) {
+size_t UsageBook::record(pqxx::work& tx, const std::vector<UsageEvent>& events, bool has_budgets,
+                         const BookedTos& to) {
   if (events.empty()) return 0;
   const Columns c(events);
   Spending spending;
@@ -135,11 +135,11 @@ size_t UsageBook::record(pqxx::work& tx, const std::vector<UsageEvent>& events, 
       c.charge.str(), c.charge_currency.str(), c.charge_entry.str(), c.markup_version.str())[0];
   const size_t booked = row[0].as<size_t>();
   if (booked == events.size()) {
-    spending.charge(tx, events);
+    spending.charge(tx, events, to);
     return booked;
   }
   check_contradictions(tx, c, conflicts_);
-  if (booked > 0) spending.charge(tx, only(events, row["ids"].as<std::string>()));
+  if (booked > 0) spending.charge(tx, only(events, row["ids"].as<std::string>()), to);
   return booked;
 }
 

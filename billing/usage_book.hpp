@@ -2,8 +2,7 @@
 #include <atomic>
 #include <vector>
 
-#include "billing/usage_event.hpp"
-#include "gateway/core/database.hpp"
+#include "billing/spending.hpp"
 
 namespace sandgate {
 
@@ -15,8 +14,9 @@ class UsageBook {
   // is booked with the same content is skipped, so a replay changes nothing. Throws Error(conflict)
   // with details.sandbox, and logs an error, when one is booked with other content: only a broken
   // or tampered writer does that. `has_budgets` false: no tenant of theirs has any, as read while
-  // price publication was held off.
-  size_t record(pqxx::work& tx, const std::vector<UsageEvent>& events, bool has_budgets = true);
+  // price publication was held off. `to`: see Spending::charge().
+  size_t record(pqxx::work& tx, const std::vector<UsageEvent>& events, bool has_budgets = true,
+                const BookedTos& to = {});
 
   uint64_t conflicts() const { return conflicts_; }  // since the start of this process
 

@@ -15,7 +15,8 @@ constexpr size_t kSamplesAtOnce = 16;
 Task<std::vector<UsageSampler::Due>> UsageSampler::due_on(DeploymentPtr deployment) {
   auto work = [deployment, options = options_](pqxx::work& tx) {
     static const std::string kDue =
-        "SELECT id, backend_id FROM sandbox s JOIN metered_sandbox m ON m.sandbox = s.id"
+        "SELECT id, backend_id, m.counters_at = 'epoch' FROM sandbox s JOIN metered_sandbox m ON "
+        "m.sandbox = s.id"
         " WHERE s.deployment = $1 AND s.ended_at IS NULL AND s.state = 'running'"
         " AND ($2 = '' OR s.tenant = $2) AND m.state = 'running' AND " +
         sandbox_rows::not_elsewhere("$5") +
@@ -26,7 +27,8 @@ Task<std::vector<UsageSampler::Due>> UsageSampler::due_on(DeploymentPtr deployme
     for (const auto& row : run_prepared(
              tx, kDue, deployment->name, deployment->tenant ? deployment->tenant->value : "",
              options.min_age.count(), options.most, deployment->descriptor.machine))
-      due.push_back({SandboxId{row[0].as<std::string>()}, row[1].as<std::string>()});
+      due.push_back(
+          {SandboxId{row[0].as<std::string>()}, row[1].as<std::string>(), row[2].as<bool>()});
     return due;
   };
   co_return co_await parts_.database.run(std::move(work));
@@ -60,9 +62,14 @@ Task<size_t> UsageSampler::sample_on(DeploymentPtr deployment) {
   auto read = [this, deployment, &taken](Due one) -> Task<void> {
     auto reading = deployment->backend->metrics(one.backend_id);
     const auto outcome = co_await attempt_within(kSamplePatience, std::move(reading));
-    // One that does not answer is read at the next round.
     const auto* metrics = std::get_if<SandboxMetrics>(&outcome);
-    if (!metrics) co_return;
+    if (!metrics) {
+      // It is read at the next round; until then budgets keep the money for what it counts.
+      const bool counts = std::get<Error>(outcome).code != ErrorCode::unsupported;
+      auto miss = [this, id = one.id](pqxx::work& tx) { parts_.meter.miss(tx, id); };
+      if (one.is_first && counts) co_await parts_.database.run(std::move(miss));
+      co_return;
+    }
     const Meter::Measured totals = measured_of(*metrics, parts_.clock.now());
     auto work = [this, id = one.id, totals](pqxx::work& tx) {
       parts_.meter.observe(tx, id, totals);

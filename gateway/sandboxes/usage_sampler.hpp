@@ -28,6 +28,7 @@ class UsageSampler {
   struct Due {
     SandboxId id;
     std::string backend_id;
+    bool is_first = false;  // no reading was taken or missed before
   };
   DeploymentSet measured() const;
   Task<std::vector<Due>> due_on(DeploymentPtr deployment);
