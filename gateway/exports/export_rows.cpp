@@ -137,27 +137,34 @@ void finish(pqxx::work& tx, const ExportRow& row, const Round& round) {
       " failures = CASE WHEN version <> $4 OR NOT $5 THEN 0 ELSE failures + 1 END,"
       " error = CASE WHEN version <> $4 THEN '' ELSE $6 END,"
       " next_try_at = CASE WHEN version <> $4 THEN now() ELSE now() + make_interval(secs => $7) END"
-      " WHERE name = $1",
-      row.name, round.cursor, round.sent, row.version, failed, round.error, wait);
+      " WHERE name = $1 AND created_at = $8::timestamptz",
+      row.name, round.cursor, round.sent, row.version, failed, round.error, wait,
+      to_rfc3339(row.created_at));
 }
 
-void bury(pqxx::work& tx, const std::string& name, const ExportEvent& event,
+void bury(pqxx::work& tx, const ExportRow& row, const ExportEvent& event,
           const std::string& reason) {
   tx.exec_params(
       "INSERT INTO export_dead_letter (export, event, interval_start, sequence, reason)"
       " SELECT name, $2, $3::timestamptz, $4, $5 FROM export WHERE name = $1"
-      " ON CONFLICT (export, event) DO UPDATE SET reason = excluded.reason, retry = false,"
+      " AND created_at = $6::timestamptz ON CONFLICT (export, event) DO UPDATE SET reason = "
+      "excluded.reason, retry = false,"
       " at = now()",
-      name, event.row.id, to_rfc3339(event.row.interval_start), event.sequence, reason);
+      row.name, event.row.id, to_rfc3339(event.row.interval_start), event.sequence, reason,
+      to_rfc3339(row.created_at));
 }
 
-void count_sent(pqxx::work& tx, const std::string& name, size_t count) {
-  tx.exec_params("UPDATE export SET sent = sent + $2 WHERE name = $1", name, count);
+void count_sent(pqxx::work& tx, const ExportRow& row, size_t count) {
+  tx.exec_params(
+      "UPDATE export SET sent = sent + $2 WHERE name = $1 AND created_at = $3::timestamptz",
+      row.name, count, to_rfc3339(row.created_at));
 }
 
-void unbury(pqxx::work& tx, const std::string& name, const ExportEvent& event) {
-  tx.exec_params("DELETE FROM export_dead_letter WHERE export = $1 AND event = $2", name,
-                 event.row.id);
+void unbury(pqxx::work& tx, const ExportRow& row, const ExportEvent& event) {
+  tx.exec_params(
+      "DELETE FROM export_dead_letter USING export WHERE export = name AND name = $1"
+      " AND event = $2 AND created_at = $3::timestamptz",
+      row.name, event.row.id, to_rfc3339(row.created_at));
 }
 
 std::vector<DeadLetter> read_dead(pqxx::work& tx, const std::string& name, int64_t after,

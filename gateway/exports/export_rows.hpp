@@ -52,13 +52,13 @@ struct Round {
   std::string error;
   std::optional<std::chrono::seconds> wait;  // until the next try; empty: at once
 };
+// These four have no effect on another export that was created meanwhile under the same name.
 void finish(pqxx::work& tx, const ExportRow& row, const Round& round);
-
-void bury(pqxx::work& tx, const std::string& name, const ExportEvent& event,
+void bury(pqxx::work& tx, const ExportRow& row, const ExportEvent& event,
           const std::string& reason);
-void unbury(pqxx::work& tx, const std::string& name, const ExportEvent& event);
+void unbury(pqxx::work& tx, const ExportRow& row, const ExportEvent& event);
 // Adds retried dead letters to `sent`; finish() adds the others.
-void count_sent(pqxx::work& tx, const std::string& name, size_t count);
+void count_sent(pqxx::work& tx, const ExportRow& row, size_t count);
 std::vector<DeadLetter> read_dead(pqxx::work& tx, const std::string& name, int64_t after,
                                   int64_t limit);
 // Marks dead letters for retry: those of the given events, or all if empty. Returns how many.

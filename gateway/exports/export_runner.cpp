@@ -12,10 +12,10 @@ constexpr int64_t kWindow = 200;
 constexpr std::chrono::seconds kLongestBackoff{300};
 constexpr std::chrono::hours kLongestWish{24};  // limit of a receiver's Retry-After
 
-void bury_refused(pqxx::work& tx, const std::string& name, const std::vector<ExportEvent>& events,
+void bury_refused(pqxx::work& tx, const ExportRow& row, const std::vector<ExportEvent>& events,
                   const Delivery& delivery) {
   for (const auto& refused : delivery.refused)
-    export_rows::bury(tx, name, events[refused.index], refused.reason);
+    export_rows::bury(tx, row, events[refused.index], refused.reason);
 }
 
 // The cursor after a delivery of the events up to `end`, and the pause before the next round.
@@ -86,7 +86,7 @@ Task<size_t> ExportRunner::run_one(std::string name, int64_t through) {
   const Delivery delivery = co_await deliver(*row, events);
   const export_rows::Round round = round_of(*row, end, events, delivery);
   auto writing = [row, events, delivery, round](pqxx::work& tx) {
-    bury_refused(tx, row->name, events, delivery);
+    bury_refused(tx, *row, events, delivery);
     export_rows::finish(tx, *row, round);
   };
   co_await database_.run(std::move(writing));
@@ -100,10 +100,10 @@ Task<size_t> ExportRunner::send_again(ExportRow row) {
   const auto events = co_await database_.run(std::move(reading));
   if (events.empty()) co_return 0;
   const Delivery delivery = co_await deliver(row, events);
-  auto writing = [name = row.name, events, delivery](pqxx::work& tx) {
-    for (size_t i = 0; i < delivery.settled; ++i) export_rows::unbury(tx, name, events[i]);
-    export_rows::count_sent(tx, name, delivery.accepted);
-    bury_refused(tx, name, events, delivery);
+  auto writing = [row, events, delivery](pqxx::work& tx) {
+    for (size_t i = 0; i < delivery.settled; ++i) export_rows::unbury(tx, row, events[i]);
+    export_rows::count_sent(tx, row, delivery.accepted);
+    bury_refused(tx, row, events, delivery);
   };
   co_await database_.run(std::move(writing));
   co_return delivery.settled;

@@ -6,6 +6,7 @@
 #include "billing/price_book.hpp"
 #include "billing/price_rows.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/exports/export_events.hpp"
 #include "gateway/exports/export_runner.hpp"
 #include "gateway/exports/export_store.hpp"
 #include "tests/exports/receiver.hpp"
@@ -201,6 +202,28 @@ TEST_F(ExportsTest, WhatIsRefusedForGoodIsADeadLetterThatCanBeRetried) {
   EXPECT_EQ(left[0].reason, "older than 35 days");
   EXPECT_EQ(receiver.state()["taken"].size(), 1u);
   EXPECT_EQ(row().sent, 1) << "what was retried counts as sent";
+}
+
+TEST_F(ExportsTest, ARoundChangesNoOtherExportThatHasItsNameByNow) {
+  put(settings({{tenant.value, "cus_one"}}));
+  use(10s);
+  const auto taken =
+      run(database->run([&](pqxx::work& tx) { return export_rows::take(tx, vault, "out"); }));
+  run(store.remove("out", {}));
+  put(settings({{tenant.value, "cus_two"}}));
+  const int64_t begins = row().cursor;
+  run(database->run([&](pqxx::work& tx) {
+    const auto events = read_export_events(tx, begins, begins + 1000);
+    export_rows::count_sent(tx, *taken, 1);
+    export_rows::bury(tx, *taken, events.at(0), "refused");
+    export_rows::finish(tx, *taken, {.cursor = begins + 1000, .sent = 5, .error = "late"});
+  }));
+  EXPECT_EQ(row().cursor, begins);
+  EXPECT_EQ(row().sent, 0);
+  EXPECT_EQ(row().error, "");
+  EXPECT_EQ(row().dead_letters, 0);
+  drain();
+  EXPECT_EQ(received(), used());
 }
 
 TEST_F(ExportsTest, OthersTenantsAndMetersArePassedOver) {
