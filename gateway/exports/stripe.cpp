@@ -106,8 +106,8 @@ class StripeExporter : public Exporter {
 
   // The string under `name` in one of the settings' tables; empty: none.
   std::string mapped(const char* table, const std::string& name) const {
-    const Json entries = parts_.settings.value(table, Json::object());
-    return entries.value(name, "");
+    const auto entries = parts_.settings.find(table);
+    return entries == parts_.settings.end() ? "" : entries->value(name, "");
   }
 
   Task<Verdict> send(const ExportEvent& event) {
