@@ -12,19 +12,26 @@ constexpr std::chrono::seconds kReadPatience{30};
 bool UsageReader::due(const std::string& tenant) {
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
-  if (refreshed_.size() >= kMaxRemembered) refreshed_.clear();
   const auto last = refreshed_.find(tenant);
-  if (last != refreshed_.end() && now - last->second < kFresh) return false;
-  refreshed_[tenant] = now;
-  return true;
+  return last == refreshed_.end() || now - last->second >= kFresh;
+}
+
+void UsageReader::note_refreshed(const std::string& tenant,
+                                 std::chrono::steady_clock::time_point since) {
+  const std::lock_guard lock(mutex_);
+  if (refreshed_.size() >= kMaxRemembered) refreshed_.clear();
+  refreshed_[tenant] = since;
 }
 
 Task<void> UsageReader::refresh(std::optional<TenantId> tenant) {
-  if (due(tenant ? tenant->value : "")) {
+  const std::string whose = tenant ? tenant->value : "";
+  if (due(whose)) {
+    const auto since = std::chrono::steady_clock::now();
     if (tenant)
       co_await meter_.flush_tenant(database_, *tenant);
     else
       co_await meter_.flush(database_, kFresh);
+    note_refreshed(whose, since);
   }
   co_await book_ends(tenant);
 }

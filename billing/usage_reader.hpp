@@ -29,8 +29,10 @@ class UsageReader {
   Task<void> book_ends(std::optional<TenantId> tenant);
 
  private:
-  // Whether open sandboxes are due to be booked; records that they were.
+  // Whether open sandboxes are due to be booked.
   bool due(const std::string& tenant);
+  // Open sandboxes are booked up to `since` or later.
+  void note_refreshed(const std::string& tenant, std::chrono::steady_clock::time_point since);
 
   Database& database_;
   Meter& meter_;

@@ -135,6 +135,23 @@ TEST_F(UsageTest, ReadingWritesNothingAndIsUpToNow) {
   close(id);
 }
 
+TEST_F(UsageTest, ABookingThatFailedIsTriedAgainAtOnce) {
+  open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  clock.advance(40s);
+  UsageReader reader(*database, meter);
+  meter.set_prelude([]() -> Task<void> {
+    throw Error(ErrorCode::unavailable, "not now");
+    co_return;
+  });
+  EXPECT_EQ(test::code_of([&] { run(reader.refresh(tenant)); }), ErrorCode::unavailable);
+  meter.set_prelude({});
+  run(reader.refresh(tenant));
+  EXPECT_EQ(meters()["vcpu_second"], "40");
+  clock.advance(40s);
+  run(reader.refresh(tenant));
+  EXPECT_EQ(meters()["vcpu_second"], "40") << "within the same second";
+}
+
 TEST_F(UsageTest, ASpanWithoutABeginningBeginsWithTheMonthItEndsIn) {
   const auto report = read({.to = from_rfc3339("2026-11-01T00:00:00Z")});
   EXPECT_EQ(to_rfc3339(report.from), "2026-10-01T00:00:00Z");
