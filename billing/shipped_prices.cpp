@@ -11,10 +11,11 @@ Task<void> seed_prices(Database& database) {
     const Time now = hold_publishing(tx);
     const auto versions = read_price_versions(tx, shipped.book);
     PriceVersion draft = shipped;
-    if (!versions.empty()) {
-      if (to_json(versions.back())["entries"] == to_json(shipped)["entries"]) return;
-      draft.effective_from = now;
-    }
+    const Json entries = to_json(shipped)["entries"];
+    // Older ones as well: replicas of two releases would publish theirs in turns.
+    for (const PriceVersion& version : versions)
+      if (to_json(version)["entries"] == entries) return;
+    if (!versions.empty()) draft.effective_from = now;
     insert_price_version(tx, draft);
   };
   co_await database.run(std::move(work));

@@ -1,9 +1,12 @@
 #include "billing/price_books.hpp"
 
+#include "billing/shipped_prices.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
 namespace sandgate {
 namespace {
+
+using test::run;
 
 class PriceBooksTest : public test::BillingFixture {
  protected:
@@ -22,6 +25,14 @@ TEST_F(PriceBooksTest, ATenantsOwnBookIsOfATenantThereIs) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::not_found);
   }
+}
+
+TEST_F(PriceBooksTest, AnOlderReleaseDoesNotBringItsPricesBack) {
+  run(seed_prices(*database));
+  publish("shipped", R"({"kind":"cost","currency":"USD","effective_from":"2027-01-01T00:00:00Z",
+    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"1"}]})");
+  run(seed_prices(*database));
+  EXPECT_EQ(run(books.get("shipped")).size(), 2u);
 }
 
 }  // namespace
