@@ -222,11 +222,15 @@ std::vector<UsageEvent> Meter::unbooked(pqxx::work& tx, const std::optional<Tena
     throw Error(ErrorCode::too_large,
                 "too many sandboxes run to add up what is not booked yet: "
                 "ask for the usage of one tenant");
+  auto ends = read_unbooked_ends(tx, tenant ? tenant->value : "", kMostLooked + 1);
+  if (ends.size() > kMostLooked)
+    throw Error(ErrorCode::too_large,
+                "too many sandboxes have ended of late to add up what is not booked yet: "
+                "try again in a minute, or ask for the usage of one tenant");
   for (MeteredLife& life : lives)
     for (UsageEvent& event : book(life, held.now, *held.prices, kPiecesPerTransaction))
       all.push_back(std::move(event));
-  for (MeteredRow& row : read_unbooked_ends(tx, tenant ? tenant->value : "", kMostLooked))
-    std::ranges::move(end(row, held), std::back_inserter(all));
+  for (MeteredRow& row : ends) std::ranges::move(end(row, held), std::back_inserter(all));
   return all;
 }
 

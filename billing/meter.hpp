@@ -82,9 +82,9 @@ class Meter {
   // too long.
   Task<void> settle_ends(Database& database, std::string tenant);
 
-  // The events that a flush would book now, without writing them, of up to 20 000 open and 20 000
-  // ended sandboxes; of all tenants when `tenant` is empty. To be added to what the same database
-  // snapshot has booked.
+  // The events that a flush would book now, without writing them; of all tenants when `tenant` is
+  // empty. To be added to what the same database snapshot has booked. Throws Error(too_large) for
+  // more than 100 000 open or 100 000 ended sandboxes.
   std::vector<UsageEvent> unbooked(pqxx::work& tx, const std::optional<TenantId>& tenant);
 
   // Sets a task that every flush awaits first: bookings that must precede all others.

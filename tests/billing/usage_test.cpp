@@ -152,6 +152,20 @@ TEST_F(UsageTest, ABookingThatFailedIsTriedAgainAtOnce) {
   EXPECT_EQ(meters()["vcpu_second"], "40") << "within the same second";
 }
 
+TEST_F(UsageTest, SumsThatWouldLackSomethingAreRefused) {
+  run(database->run([&](pqxx::work& tx) {
+    tx.exec_params(
+        "INSERT INTO metered_sandbox (sandbox, tenant, profile, profile_version, deployment,"
+        " provider, region, state, closed_as, milli_vcpu, memory_mib, disk_gib, opened_at,"
+        " boundary, observed_at, unbooked_end) SELECT 'sb' || lpad(i::text, 24, '0'), $1, 'python',"
+        " 1, 'acme-1', 'acme', 'eu', 'closed', 'running', 1000, 0, 0, t, t, t, t"
+        " FROM generate_series(0, 100000) i, (SELECT now()) AS at (t)",
+        tenant.value);
+  }));
+  const auto look = [&](pqxx::work& tx) { return meter.unbooked(tx, std::nullopt).size(); };
+  EXPECT_EQ(test::code_of([&] { run(database->run(look)); }), ErrorCode::too_large);
+}
+
 TEST_F(UsageTest, ASpanWithoutABeginningBeginsWithTheMonthItEndsIn) {
   const auto report = read({.to = from_rfc3339("2026-11-01T00:00:00Z")});
   EXPECT_EQ(to_rfc3339(report.from), "2026-10-01T00:00:00Z");
