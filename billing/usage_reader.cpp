@@ -1,5 +1,7 @@
 #include "billing/usage_reader.hpp"
 
+#include <algorithm>
+
 namespace sandgate {
 namespace {
 
@@ -8,6 +10,11 @@ constexpr size_t kMaxRemembered = 10'000;
 constexpr std::chrono::seconds kReadPatience{30};
 
 }  // namespace
+
+UsageReader::UsageReader(Database& database, Meter& meter)
+    : database_(database),
+      meter_(meter),
+      places_(std::max<size_t>(database.options().report_connections, 2) - 1) {}
 
 bool UsageReader::due(const std::string& tenant) {
   const auto now = std::chrono::steady_clock::now();
@@ -43,6 +50,8 @@ Task<void> UsageReader::book_ends(std::optional<TenantId> tenant) {
 
 Task<UsageReport> UsageReader::read(UsageQuery query) {
   const auto place = place_of(query.tenant);
+  auto taking = turn_of(query.tenant);
+  const auto turn = co_await std::move(taking);
   auto work = [&meter = meter_, query](pqxx::work& tx) {
     // One snapshot: what is booked during the read would count twice.
     tx.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");

@@ -12,7 +12,7 @@ namespace sandgate {
 // and added.
 class UsageReader {
  public:
-  UsageReader(Database& database, Meter& meter) : database_(database), meter_(meter) {}
+  UsageReader(Database& database, Meter& meter);
 
   // Throws as read_usage and place_of do.
   Task<UsageReport> read(UsageQuery query);
@@ -20,6 +20,11 @@ class UsageReader {
   // Error(rate_limited) when none is free.
   std::shared_ptr<void> place_of(const std::optional<TenantId>& tenant) {
     return places_.take(tenant ? tenant->value : "");
+  }
+  // Waits until one of the tenant's reports may use a connection: others keep one. To be held
+  // during a call of Database::report(). Throws Error(rate_limited) when that takes too long.
+  Task<std::shared_ptr<void>> turn_of(std::optional<TenantId> tenant) {
+    return places_.turn(tenant ? tenant->value : "");
   }
   // Books usage up to now of a tenant, or (empty) of all, for results that are kept, such as
   // invoices. Open sandboxes at most once a second.

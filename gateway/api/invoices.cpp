@@ -123,7 +123,10 @@ void InvoiceHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> InvoiceHandlers::create(http::Request& request) {
   const Invoices::Order order = order_from(request);
+  const auto place = usage_.place_of(order.tenant);
   co_await usage_.refresh(order.tenant);
+  auto taking = usage_.turn_of(order.tenant);
+  const auto turn = co_await std::move(taking);
   // A repeat after a crash returns the existing draft.
   const ChangeTrail trail = [claim = request.claim](pqxx::work& tx, const Json&, const Json& made) {
     mark_effect(tx, claim, made.at("id").get<std::string>());

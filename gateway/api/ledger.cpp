@@ -62,8 +62,10 @@ Task<http::Response> LedgerHandlers::list(http::Request& request) {
     if (query.tenant) check_tenant(tx, *query.tenant);
     return read_ledger(tx, query);
   };
-  const auto place = places_.take(query.tenant ? query.tenant->value : "");
+  const auto place = usage_.place_of(query.tenant);
   co_await usage_.book_ends(query.tenant);
+  auto taking = usage_.turn_of(query.tenant);
+  const auto turn = co_await std::move(taking);
   const auto transfers = co_await database_.report(kLedgerPatience, std::move(work));
   co_return http::Response::json(
       200,
@@ -79,8 +81,10 @@ Task<http::Response> LedgerHandlers::balances(http::Request& request) {
     if (tenant) check_tenant(tx, *tenant);
     return read_balances(tx, tenant);
   };
-  const auto place = places_.take(tenant ? tenant->value : "");
+  const auto place = usage_.place_of(tenant);
   co_await usage_.book_ends(tenant);
+  auto taking = usage_.turn_of(tenant);
+  const auto turn = co_await std::move(taking);
   auto balances = co_await database_.report(kLedgerPatience, std::move(work));
   // Together they are zero, which only whoever has all of them can see.
   if (!request.query.find("limit")) page.limit = static_cast<int64_t>(balances.size());

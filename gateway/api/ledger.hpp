@@ -1,7 +1,6 @@
 #pragma once
 #include "billing/usage_reader.hpp"
 #include "gateway/core/database.hpp"
-#include "gateway/core/report_places.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::api {
@@ -18,7 +17,6 @@ class LedgerHandlers {
  private:
   Database& database_;
   UsageReader& usage_;
-  ReportPlaces places_;
 };
 
 }  // namespace sandgate::api

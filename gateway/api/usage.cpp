@@ -82,22 +82,24 @@ Task<void> check_named_tenant(Database& database, std::optional<TenantId> named,
   co_await database.run(std::move(check));
 }
 
-Task<std::vector<UsageRow>> rows_after(Database& database, UsageExport wanted,
+Task<std::vector<UsageRow>> rows_after(Database& database, UsageReader& reader, UsageExport wanted,
                                        std::optional<UsageRow> last) {
+  auto taking = reader.turn_of(wanted.tenant);
+  const auto turn = co_await std::move(taking);
   auto work = [wanted, last](pqxx::work& tx) {
     return read_usage_page(tx, wanted, last, kRowsPerPage);
   };
   co_return co_await database.report(kExportPatience, std::move(work));
 }
 
-Task<void> write_export(Database& database, UsageExport wanted, UsageFormat format,
-                        std::vector<UsageRow> page, http::BodySink& sink) {
+Task<void> write_export(Database& database, UsageReader& reader, UsageExport wanted,
+                        UsageFormat format, std::vector<UsageRow> page, http::BodySink& sink) {
   std::string text = usage_header(format);
   for (;;) {
     for (const UsageRow& row : page) text += usage_line(format, row);
     if (!text.empty()) co_await sink.write(std::span<const char>(text.data(), text.size()));
     if (page.size() < kRowsPerPage) co_return;
-    auto reading = rows_after(database, wanted, page.back());
+    auto reading = rows_after(database, reader, wanted, page.back());
     page = co_await std::move(reading);
     text.clear();
   }
@@ -134,17 +136,17 @@ Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   // Exported events are final and have ids, so all usage must be booked before.
   co_await reader_.refresh(wanted.tenant);
   // The first page is read before the answer starts, so that an outage is an error status.
-  auto reading = rows_after(database_, wanted, std::nullopt);
+  auto reading = rows_after(database_, reader_, wanted, std::nullopt);
   auto first = co_await std::move(reading);
   http::Response response;
   response.content_type = content_type(*format);
   if (*format != UsageFormat::json)
     response.headers.emplace_back("Content-Disposition", "attachment; filename=\"usage.csv\"");
-  response.body =
-      http::StreamBody{.produce = [&database = database_, wanted, place, first = std::move(first),
-                                   format = *format](http::BodySink& sink) {
-        return write_export(database, wanted, format, first, sink);
-      }};
+  response.body = http::StreamBody{.produce = [&database = database_, &reader = reader_, wanted,
+                                               place, first = std::move(first),
+                                               format = *format](http::BodySink& sink) {
+    return write_export(database, reader, wanted, format, first, sink);
+  }};
   co_return response;
 }
 

@@ -7,25 +7,47 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kReportPause{1};
+constexpr size_t kMostUnderWay = 8;
+constexpr std::chrono::seconds kReportPause{1}, kTurnPatience{30};
+constexpr std::chrono::milliseconds kTurnLook{10};
+
+Error too_many_reports() {
+  Error error(ErrorCode::rate_limited, "too many reports of this tenant are under way");
+  error.retry_after = kReportPause;
+  return error;
+}
 
 }  // namespace
 
-std::shared_ptr<void> ReportPlaces::take(const std::string& whose) {
-  if (whose.empty()) return nullptr;
-  const std::lock_guard lock(taken_->mutex);
-  size_t& count = taken_->count[whose];
-  if (count >= most_) {
-    Error error(ErrorCode::rate_limited, "too many reports of this tenant are under way");
-    error.retry_after = kReportPause;
-    throw error;
-  }
+std::shared_ptr<void> ReportPlaces::one_of(const std::shared_ptr<Taken>& taken,
+                                           const std::string& whose, size_t most) {
+  const std::lock_guard lock(taken->mutex);
+  size_t& count = taken->count[whose];
+  if (count >= most) return nullptr;
   ++count;
-  return std::shared_ptr<void>(taken_.get(), [taken = taken_, whose](void*) {
+  return std::shared_ptr<void>(taken.get(), [taken, whose](void*) {
     const std::lock_guard over(taken->mutex);
     const auto found = taken->count.find(whose);
     if (--found->second == 0) taken->count.erase(found);
   });
+}
+
+std::shared_ptr<void> ReportPlaces::take(const std::string& whose) {
+  if (whose.empty()) return nullptr;
+  auto place = one_of(under_way_, whose, kMostUnderWay);
+  if (!place) throw too_many_reports();
+  return place;
+}
+
+Task<std::shared_ptr<void>> ReportPlaces::turn(std::string whose) {
+  if (whose.empty()) co_return nullptr;
+  const auto limit = std::chrono::steady_clock::now() + kTurnPatience;
+  for (;;) {
+    auto held = one_of(at_work_, whose, most_at_work_);
+    if (held) co_return held;
+    if (std::chrono::steady_clock::now() > limit) throw too_many_reports();
+    co_await sleep_for(kTurnLook);
+  }
 }
 
 }  // namespace sandgate

@@ -4,26 +4,36 @@
 #include <mutex>
 #include <string>
 
+#include "gateway/core/async.hpp"
+
 namespace sandgate {
 
 // Limits the concurrent reports per tenant, so that one tenant cannot occupy all report
-// connections. Thread-safe.
+// connections: a few are under way, of which `at_work` have a connection. Thread-safe.
 class ReportPlaces {
  public:
-  explicit ReportPlaces(size_t most = 8) : most_(most) {}
+  explicit ReportPlaces(size_t at_work) : most_at_work_(at_work) {}
 
-  // Takes a place and returns a token that holds it. An empty `whose` (no particular tenant) is not
-  // limited. Throws Error(rate_limited) with retry_after when all places are taken.
+  // Takes a place among those under way and returns a token that holds it. An empty `whose` (no
+  // particular tenant) is not limited. Throws Error(rate_limited) with retry_after when all places
+  // are taken.
   std::shared_ptr<void> take(const std::string& whose);
+  // Waits for a connection's turn, to be held during a call of Database::report() by who has a
+  // place. Throws as take() does when it takes too long.
+  Task<std::shared_ptr<void>> turn(std::string whose);
 
  private:
   struct Taken {
     std::mutex mutex;
     std::map<std::string, size_t> count;
   };
+  // Empty when `most` are taken.
+  static std::shared_ptr<void> one_of(const std::shared_ptr<Taken>& taken, const std::string& whose,
+                                      size_t most);
 
-  const size_t most_;
-  const std::shared_ptr<Taken> taken_ = std::make_shared<Taken>();
+  const size_t most_at_work_;
+  const std::shared_ptr<Taken> under_way_ = std::make_shared<Taken>();
+  const std::shared_ptr<Taken> at_work_ = std::make_shared<Taken>();
 };
 
 }  // namespace sandgate

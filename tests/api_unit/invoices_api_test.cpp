@@ -32,5 +32,13 @@ TEST_F(InvoicesApiTest, ADraftIsTiedToItsCall) {
   EXPECT_EQ(rows("SELECT FROM invoice").size(), 1u);
 }
 
+TEST_F(InvoicesApiTest, DraftsTakeAPlaceAmongTheTenantsReports) {
+  std::vector<std::shared_ptr<void>> places;
+  for (int i = 0; i < 8; ++i) places.push_back(usage.place_of(tenant));
+  EXPECT_EQ(test::code_of([&] { draft(""); }), ErrorCode::rate_limited);
+  places.pop_back();
+  EXPECT_EQ(draft("").status, 201);
+}
+
 }  // namespace
 }  // namespace sandgate::api

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "billing/usage_export.hpp"
 #include "billing/usage_reader.hpp"
 #include "tests/billing/billing_fixture.hpp"
@@ -185,6 +187,16 @@ TEST_F(UsageTest, OneTenantsReportsLeaveTheOthersTheirs) {
   places.pop_back();
   EXPECT_FALSE(test::code_of([&] { read(tenant); }));
   EXPECT_FALSE(test::code_of([&] { read(tenant); })) << "it gave its place back";
+}
+
+TEST_F(UsageTest, OneTenantsReportsLeaveAConnectionToOthers) {
+  UsageReader reader(*database, meter);
+  auto turn = run(reader.turn_of(tenant));
+  auto waiting = std::async(std::launch::async, [&] { run(reader.read({.tenant = tenant})); });
+  run(reader.read({.tenant = TenantId::make()}));
+  EXPECT_EQ(waiting.wait_for(100ms), std::future_status::timeout);
+  turn.reset();
+  waiting.get();
 }
 
 TEST_F(UsageTest, ExportsEveryEventOnce) {
