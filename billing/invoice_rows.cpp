@@ -123,6 +123,15 @@ void insert_invoice(pqxx::work& tx, const Invoice& invoice) {
       invoice.currency, invoice.total.to_string());
 }
 
+void keep_newest_drafts(pqxx::work& tx, const TenantId& tenant, int64_t most) {
+  tx.exec_params(
+      "WITH old AS (DELETE FROM invoice WHERE state = 'draft' AND id IN (SELECT id FROM invoice"
+      "   WHERE tenant = $1 AND state = 'draft' ORDER BY created_at DESC, id DESC OFFSET $2)"
+      "   RETURNING id)"
+      " DELETE FROM invoice_line USING old WHERE invoice = old.id",
+      tenant.value, most);
+}
+
 void replace_lines(pqxx::work& tx, const Invoice& invoice) {
   SqlArray adjusts, meter, deployment, profile, quantity, unit_price, exact, amount;
   for (const InvoiceLine& line : invoice.lines) {

@@ -15,6 +15,8 @@ void compute_lines(pqxx::work& tx, Invoice& invoice, int64_t through);
 // The currencies of the charges in the invoice's period, by name.
 std::vector<std::string> charged_in(pqxx::work& tx, const Invoice& invoice);
 void insert_invoice(pqxx::work& tx, const Invoice& invoice);
+// Removes all but the tenant's newest drafts.
+void keep_newest_drafts(pqxx::work& tx, const TenantId& tenant, int64_t most);
 void replace_lines(pqxx::work& tx, const Invoice& invoice);
 // Locks the row. Empty when there is none.
 std::optional<Invoice> lock_invoice(pqxx::work& tx, const InvoiceId& id);

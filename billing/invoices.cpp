@@ -14,6 +14,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::minutes kInvoicePatience{2};
+constexpr int64_t kMostDrafts = 100;  // of a tenant
 
 Error covered() {
   return Error(ErrorCode::conflict, "part of that time is on an issued invoice already");
@@ -99,6 +100,7 @@ Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
     compute_lines(tx, invoice, last_sequence(tx));
     insert_invoice(tx, invoice);
     replace_lines(tx, invoice);
+    keep_newest_drafts(tx, invoice.tenant, kMostDrafts);
     Invoice drafted = *read_invoice(tx, invoice.id);
     name_other_currencies(tx, drafted);
     if (trail) trail(tx, nullptr, trace_of(drafted));

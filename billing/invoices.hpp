@@ -22,8 +22,9 @@ class Invoices {
     std::optional<std::string> timezone;
     std::optional<std::string> currency;  // default: USD when there is any, else the first by name
   };
-  // Throws Error(conflict) when an issued invoice in that currency covers part of the period,
-  // Error(invalid) for an unknown time zone and Error(not_found) for an unknown tenant.
+  // Of a tenant's drafts the newest 100 are kept. Throws Error(conflict) when an issued invoice in
+  // that currency covers part of the period, Error(invalid) for an unknown time zone and
+  // Error(not_found) for an unknown tenant.
   Task<Invoice> draft(Order order, ChangeTrail trail = {});
   // Computes and fixes the lines, and applies credits. Throws Error(invalid) when the period has
   // not ended, Error(conflict) when an issued invoice covers part of it, Error(not_found).

@@ -40,5 +40,28 @@ TEST_F(InvoicesApiTest, DraftsTakeAPlaceAmongTheTenantsReports) {
   EXPECT_EQ(draft("").status, 201);
 }
 
+TEST_F(InvoicesApiTest, TheNewestDraftsAreKept) {
+  run(database->run([&](pqxx::work& tx) {
+    tx.exec_params(
+        "INSERT INTO invoice (id, tenant, period_from, period_to, currency, created_at)"
+        " SELECT 'in' || lpad(i::text, 24, '0'), $1, '2025-10-01', '2025-11-01', 'USD',"
+        " '2025-12-01'::timestamptz + i * interval '1 second' FROM generate_series(1, 120) i",
+        tenant.value);
+    tx.exec(
+        "INSERT INTO invoice_line SELECT id, 1, NULL, 'vcpu_second', 'd', 'p', 1, 1, 1, 1"
+        " FROM invoice");
+    tx.exec(
+        "UPDATE invoice SET state = 'issued', issued_at = now(), through_sequence = 0"
+        " WHERE id = 'in' || lpad('1', 24, '0')");
+  }));
+  const std::string made = Json::parse(std::get<std::string>(draft("").body))["id"];
+  const auto kept = rows("SELECT id FROM invoice WHERE state = 'draft' ORDER BY created_at");
+  EXPECT_EQ(kept.size(), 100u);
+  EXPECT_EQ(kept.front(), "in" + std::string(22, '0') + "22");
+  EXPECT_EQ(kept.back(), made);
+  EXPECT_EQ(rows("SELECT FROM invoice WHERE state = 'issued'").size(), 1u);
+  EXPECT_EQ(rows("SELECT FROM invoice_line").size(), 100u) << "99 drafts' and the issued one's";
+}
+
 }  // namespace
 }  // namespace sandgate::api
