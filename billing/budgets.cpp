@@ -180,9 +180,11 @@ void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
   const bool same = take_rate(found[0], planned.charge_per_hour);
-  const Change change = !same          ? by_rate(found[0], planned, at)
-                        : planned.most ? Change{planned, *planned.most, at, at}
-                                       : by_meter(tx, *hold(tx).prices, found[0], planned, at);
+  // What is free in another currency has no rest in this one.
+  const bool has_rest = same && planned.charge_per_hour->currency == found[0].currency;
+  const Change change = same && planned.most ? Change{planned, *planned.most, at, at}
+                        : has_rest           ? by_meter(tx, *hold(tx).prices, found[0], planned, at)
+                                             : by_rate(found[0], planned, at);
   set_held(tx, budgets, found, change);
 }
 

@@ -165,7 +165,7 @@ TEST_F(UsageTest, SumsThatWouldLackSomethingAreRefused) {
         tenant.value);
   }));
   const auto look = [&](pqxx::work& tx) { return meter.unbooked(tx, std::nullopt).size(); };
-  EXPECT_EQ(test::code_of([&] { run(database->run(look)); }), ErrorCode::too_large);
+  EXPECT_EQ(test::code_of([&] { run(database->run_within(60s, look)); }), ErrorCode::too_large);
 }
 
 TEST_F(UsageTest, ASpanWithoutABeginningBeginsWithTheMonthItEndsIn) {
