@@ -27,7 +27,7 @@ DaytonaProvider::DaytonaProvider(HttpClient& http, asio::any_io_executor executo
     : ShellProvider(std::move(executor)),
       http_(http),
       settings_(std::move(settings)),
-      api_(http, target_of_daytona(settings_)) {}
+      api_(http, target_of_daytona(settings_), &daytona::read_error) {}
 
 Descriptor DaytonaProvider::descriptor() const {
   Descriptor descriptor{
@@ -146,7 +146,7 @@ Task<RestApi> DaytonaProvider::toolbox(std::string id) {
   const std::string url = co_await toolbox_url(id);
   RestTarget target = target_of_daytona(settings_);
   target.base_url = url + "/" + percent_encode(id);
-  co_return RestApi(http_, std::move(target));
+  co_return RestApi(http_, std::move(target), &daytona::read_error);
 }
 
 Task<ShellProvider::Ran> DaytonaProvider::run(std::string id, std::string line) {

@@ -1,5 +1,8 @@
 #include "providers/daytona_wire.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 #include "gateway/core/crypto.hpp"
 
 namespace sandgate::daytona {
@@ -7,6 +10,9 @@ namespace {
 
 constexpr std::string_view kImage = "image:";
 constexpr size_t kMarker = 3;
+// Words of the message of a 403 that is about the key or the account, in lower case.
+constexpr std::string_view kRefusesAccount[] = {"forbidden resource", "suspended", "api key",
+                                                "token"};
 
 }  // namespace
 
@@ -73,6 +79,25 @@ SandboxPage to_page(const Json& document, std::vector<BackendSandbox>& failed) {
   }
   page.next = next_query("cursor", text_of(document, "nextCursor"));
   return page;
+}
+
+Error read_error(std::string_view provider, const HttpReply& reply) {
+  Error error = error_of_status(provider, reply.status, reply.headers);
+  if (reply.status != 403) return error;
+  const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  std::string message = text_of(document, "message");
+  std::ranges::transform(message, message.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto says = [&message](std::string_view words) {
+    return message.find(words) != std::string::npos;
+  };
+  const bool by_file =
+      text_of(document, "code") == "FILE_ACCESS_DENIED" || says("permission denied");
+  if (!by_file && (message.empty() || std::ranges::any_of(kRefusesAccount, says))) return error;
+  error = by_file ? Error(ErrorCode::invalid, "the sandbox denies access to the file")
+                  : Error(ErrorCode::no_capacity, "the daytona account's limits do not allow it");
+  error.provider = provider;
+  return error;
 }
 
 std::string execute_command(const std::string& line) {

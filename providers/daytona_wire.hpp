@@ -4,6 +4,7 @@
 #include <string>
 
 #include "providers/provider.hpp"
+#include "providers/rest_api.hpp"
 #include "providers/sandbox_pages.hpp"
 #include "providers/vendor_json.hpp"
 
@@ -30,6 +31,10 @@ struct Box {
 Box to_box(const Json& document);
 // Reads one page of the list. Failed sandboxes of Sandgate are added to `failed`, as gone.
 SandboxPage to_page(const Json& document, std::vector<BackendSandbox>& failed);
+
+// error_of_status, except that a 403 is no_capacity for a limit of the account and invalid for a
+// file that the toolbox may not touch.
+Error read_error(std::string_view provider, const HttpReply& reply);
 
 // Wraps a shell line for the toolbox's execute, which runs a single command without a shell.
 std::string execute_command(const std::string& line);

@@ -54,7 +54,8 @@ BackendSandbox E2bProvider::to_sandbox(const Json& document) const {
 Task<BackendSandbox> E2bProvider::create(CreateSpec spec) {
   const std::string& image = spec.image.empty() ? settings_.default_template : spec.image;
   RestCall call{.method = "POST", .path = "/sandboxes", .json = e2b::to_create(spec, image)};
-  const Json document = co_await api_.create(std::move(call));
+  RestApi creates(http_, target_of_e2b(settings_), &e2b::read_create_error);
+  const Json document = co_await creates.create(std::move(call));
   BackendSandbox sandbox = to_sandbox(document);
   sandbox.sandbox_id = spec.sandbox_id;
   accesses_.remember(sandbox.backend_id, e2b::to_access(document));

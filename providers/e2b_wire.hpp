@@ -36,6 +36,9 @@ StartEvent to_event(const Json& message);
 
 FileEntry to_entry(const Json& info);
 
+// error_of_status, except that a 403, which older servers answer for another team's template, is
+// no_capacity.
+Error read_create_error(std::string_view provider, const HttpReply& reply);
 // Reads a refusal by envd or the proxy, which answers 502 for a missing sandbox.
 Error read_sandbox_error(std::string_view provider, const HttpReply& reply);
 

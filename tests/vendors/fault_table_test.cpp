@@ -64,7 +64,7 @@ TEST_P(VendorFaults, ARefusedCreateSaysWhatToDoNext) {
   EXPECT_EQ(key.code, ErrorCode::unavailable);
   EXPECT_EQ(key.details["credentials"], "refused");
   EXPECT_EQ(key.provider, GetParam().name);
-  EXPECT_EQ(refused(status(403)).code, ErrorCode::unavailable);
+  EXPECT_EQ(refused(status(403)).code, GetParam().forbidden);
   EXPECT_EQ(refused(status(400)).code, ErrorCode::no_capacity);
   EXPECT_EQ(refused(status(402)).code, ErrorCode::no_capacity);
   EXPECT_EQ(refused(status(404)).code, ErrorCode::no_capacity);

@@ -85,7 +85,8 @@ VendorLine daytona_line() {
               [](const std::string& url) {
                 return Json{{"api_url", url + "/api"}};
               },
-          .credentials = {{"api_key", "dtn_0001"}}};
+          .credentials = {{"api_key", "dtn_0001"}},
+          .forbidden = ErrorCode::no_capacity};
 }
 
 VendorLine e2b_line() {
@@ -99,7 +100,8 @@ VendorLine e2b_line() {
               [](const std::string& url) {
                 return Json{{"api_url", url}, {"sandbox_url", url}};
               },
-          .credentials = {{"api_key", "e2b_00000000000000000000000000000001"}}};
+          .credentials = {{"api_key", "e2b_00000000000000000000000000000001"}},
+          .forbidden = ErrorCode::no_capacity};
 }
 
 VendorLine kubernetes_line() {

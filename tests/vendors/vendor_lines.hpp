@@ -24,6 +24,7 @@ struct VendorLine {
   std::string question = "GET ";
   std::string kill = "(DELETE|POST .*(shutdown|terminate|stop))";
   std::string described = {};  // a path of its API description; empty: that of `create`
+  ErrorCode forbidden = ErrorCode::unavailable;  // what a create answered with 403 becomes
   bool labels = true;  // false: its sandboxes carry a name and nothing else
 };
 

@@ -43,6 +43,26 @@ TEST(DaytonaWire, StatesBecomeOurs) {
   EXPECT_THROW(to_box(Json::array()), Error);
 }
 
+TEST(DaytonaWire, A403IsAboutTheKeyALimitOrAFile) {
+  const auto read = [](const char* body) { return read_error("daytona", {403, {}, body}); };
+  for (const char* message :
+       {"Forbidden resource", "Organization is suspended: Depleted credits", "Invalid API key"})
+    EXPECT_TRUE(are_credentials_refused(read(Json{{"message", message}}.dump().c_str())))
+        << message;
+  for (const char* body : {"", "<html>", "[]", R"({"message":7})"})
+    EXPECT_TRUE(are_credentials_refused(read(body))) << body;
+  for (const char* message :
+       {"Total CPU limit exceeded. Maximum allowed: 10.\nTo increase concurrency limits",
+        "Disk request 20GB exceeds maximum allowed per sandbox (10GB)."}) {
+    const Error error = read(Json{{"message", message}}.dump().c_str());
+    EXPECT_EQ(error.code, ErrorCode::no_capacity) << message;
+    EXPECT_EQ(error.provider, "daytona");
+  }
+  EXPECT_EQ(read(R"({"code":"FILE_ACCESS_DENIED","message":"no"})").code, ErrorCode::invalid);
+  EXPECT_EQ(read(R"({"message":"open /root/x: permission denied"})").code, ErrorCode::invalid);
+  EXPECT_TRUE(are_credentials_refused(read_error("daytona", {401, {}, R"({"message":"x"})"})));
+}
+
 // stdout and stderr of a log that arrives in pieces of `size`.
 std::pair<std::string, std::string> split(const std::string& log, size_t size) {
   LogSplitter splitter;
