@@ -75,12 +75,15 @@ class BeastSocket : public WebSocket {
 
   Task<std::optional<Message>> read() override {
     beast::flat_buffer buffer;
+    limit_silence(silence_);
     try {
       co_await stream_.async_read(buffer, asio::use_awaitable);
     } catch (const boost::system::system_error& failure) {
       if (failure.code() == websocket::error::closed) co_return std::nullopt;
       throw broken_off(failure);
     }
+    // The answer to a ping is seen by a read only.
+    limit_silence(websocket::stream_base::none());
     co_return Message{stream_.got_text(), beast::buffers_to_string(buffer.data())};
   }
 
@@ -105,16 +108,22 @@ class BeastSocket : public WebSocket {
   }
 
  private:
+  void limit_silence(std::chrono::steady_clock::duration limit) {
+    auto patience = websocket::stream_base::timeout::suggested(beast::role_type::client);
+    patience.idle_timeout = limit;
+    patience.keep_alive_pings = true;
+    stream_.set_option(patience);
+  }
+
   std::unique_ptr<Connection> connection_;
   Stream stream_;
+  std::chrono::milliseconds silence_{0};
   std::string protocol_;
 };
 
 Task<void> BeastSocket::upgrade(std::string provider, Place place, WebSocketCall call) {
-  auto patience = websocket::stream_base::timeout::suggested(beast::role_type::client);
-  patience.idle_timeout = std::chrono::seconds(60);
-  patience.keep_alive_pings = true;
-  stream_.set_option(patience);
+  silence_ = call.silence;
+  limit_silence(websocket::stream_base::none());
   stream_.read_message_max(call.max_message);
   // Some servers treat every frame as a message.
   stream_.auto_fragment(false);

@@ -11,6 +11,8 @@ struct WebSocketCall {
   std::string url;  // http, https, ws or wss
   HttpFields headers;
   std::chrono::milliseconds deadline{15000};  // until the connection is open
+  // A read fails if nothing comes for that long, not even the answer to a ping.
+  std::chrono::milliseconds silence{60000};
   size_t max_message = 4 << 20;  // a larger message ends the connection
   bool allow_private = false;  // as in HttpCall
   std::shared_ptr<const TlsIdentity> tls;  // as in HttpCall
@@ -20,7 +22,7 @@ struct WebSocketCall {
 };
 
 // A client's WebSocket connection. One coroutine may read while another writes. Dropping it ends
-// the connection. The connection breaks if the upstream answers no ping within a minute.
+// the connection. A caller that does not read for any time keeps its connection.
 class WebSocket {
  public:
   struct Message {
