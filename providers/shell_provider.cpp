@@ -13,6 +13,7 @@ namespace {
 // Fits into 64 KiB after base64 encoding, which some adapters apply a second time.
 constexpr size_t kUploadPiece = 32 << 10;
 constexpr uint64_t kDownloadPiece = 192 << 10;
+constexpr size_t kFeedPiece = 192 << 10;
 
 // Reads a file in pieces, each printed by one line.
 class ShellFileBytes : public ByteSource {
@@ -49,6 +50,27 @@ class ShellFileBytes : public ByteSource {
   bool ended_ = false;
 };
 
+Task<void> feed_all(ProcessStream& process, ByteSource& file) {
+  std::string piece(kFeedPiece, '\0');
+  for (;;) {
+    const size_t count = co_await file.read(piece);
+    if (count == 0) break;
+    co_await process.write_stdin(piece.substr(0, count));
+  }
+  co_await process.close_stdin();
+}
+
+// Returns the exception if feeding fails; otherwise runs until cancelled.
+Task<std::exception_ptr> failure_of_feeding(ProcessStream& process, ByteSource& file) {
+  try {
+    co_await feed_all(process, file);
+  } catch (...) {
+    co_return std::current_exception();
+  }
+  co_await linger(sleep_for(std::chrono::seconds(0)));
+  co_return nullptr;
+}
+
 Task<std::string> printed(std::shared_ptr<ShellProvider> owner, std::string id, std::string line) {
   ShellProvider::Ran ran = co_await owner->run(std::move(id), std::move(line));
   co_return std::move(ran.output);
@@ -68,6 +90,16 @@ Task<ShellProvider::Ran> ShellProvider::read_to_end(ProcessStream& process) {
     if (chunk.channel == Channel::stdout_ && ran.output.size() < kMaxPrinted)
       ran.output += chunk.bytes;
   }
+}
+
+Task<void> ShellProvider::feed_to_end(ProcessStream& process, ByteSource& file) {
+  using namespace asio::experimental::awaitable_operators;
+  Settled<Ran> settled;
+  auto race = settle(read_to_end(process), settled) || failure_of_feeding(process, file);
+  auto winner = co_await std::move(race);
+  if (winner.index() == 1) std::rethrow_exception(std::get<1>(winner));
+  const Ran ran = settled.take();
+  if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
 }
 
 shell::ShellFiles ShellProvider::files(const std::string& id) {

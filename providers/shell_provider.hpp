@@ -34,6 +34,9 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
   // Collects the stdout of a process, up to kMaxPrinted bytes, and its exit code.
   static Task<Ran> read_to_end(ProcessStream& process);
   static constexpr size_t kMaxPrinted = 16 << 20;
+  // The same, while a file is written to the process's stdin, which is closed after it. Throws
+  // Error(invalid) if the process fails, also before it has taken all of the file.
+  static Task<void> feed_to_end(ProcessStream& process, ByteSource& file);
   // Runs a line of up to 100 KiB with /bin/sh in the account's home, for at most a minute.
   virtual Task<Ran> run(std::string id, std::string line) = 0;
 

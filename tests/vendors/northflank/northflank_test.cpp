@@ -1,0 +1,46 @@
+#include "providers/northflank.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gateway/core/ids.hpp"
+#include "tests/support/live_loop.hpp"
+#include "tests/vendors/vendor_lines.hpp"
+
+namespace sandgate::test {
+namespace {
+
+// A file that comes slowly, for ten seconds.
+class SlowFile : public ByteSource {
+ public:
+  Task<size_t> read(std::span<char> into) override {
+    if (++reads_ > 100) co_return 0;
+    co_await sleep_for(std::chrono::milliseconds(100));
+    into[0] = 'x';
+    co_return 1;
+  }
+
+ private:
+  int reads_ = 0;
+};
+
+TEST(Northflank, AnUploadThatTheSandboxRefusesEndsBeforeItsFile) {
+  LiveLoop loop;
+  for (const VendorLine& line : vendor_lines()) {
+    if (line.name != "northflank") continue;
+    Vendor vendor(line, loop.executor());
+    CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line.image};
+    spec.network.fallback = NetworkDefault::allow;
+    const std::string id = loop.run(vendor.provider().create(std::move(spec))).backend_id;
+    const auto begin = std::chrono::steady_clock::now();
+    SlowFile file;
+    const auto outcome =
+        loop.run(attempt(vendor.provider().write_file(id, "/proc/file", 0644, file)));
+    ASSERT_TRUE(std::holds_alternative<Error>(outcome));
+    EXPECT_EQ(std::get<Error>(outcome).code, ErrorCode::invalid);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+    loop.run(vendor.provider().kill(id));
+  }
+}
+
+}  // namespace
+}  // namespace sandgate::test
