@@ -69,26 +69,32 @@ Task<std::optional<BackendSandbox>> E2bProvider::find(std::string id) {
   co_return to_sandbox(*document);
 }
 
-Task<std::vector<BackendSandbox>> E2bProvider::pages(std::string query) {
-  std::vector<BackendSandbox> all;
+Task<std::vector<Json>> E2bProvider::entries_of(std::string path) {
+  std::vector<Json> all;
   std::string cursor;
   ListRoom room("e2b");
   for (;;) {
     room.take_page();
-    RestCall call{.path = "/v2/sandboxes?limit=100&state=running,paused" + query + cursor,
-                  .room = room.bytes()};
+    RestCall call{.path = path + cursor, .room = room.bytes()};
     const HttpReply reply = co_await api_.send(std::move(call));
-    if (reply.status != 200) throw api_.failure(reply, "/v2/sandboxes");
-    const Json items = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+    if (reply.status != 200) throw api_.failure(reply, path);
+    Json items = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
     if (!items.is_array()) throw Error(ErrorCode::unavailable, "e2b sent no list");
     room.take_entries(items.size());
-    for (const Json& item : items) {
-      BackendSandbox sandbox = to_sandbox(item);
-      if (!sandbox.sandbox_id.empty()) all.push_back(std::move(sandbox));
-    }
+    for (Json& item : items) all.push_back(std::move(item));
     const auto next = find_field(reply.headers, "X-Next-Token");
     if (!next || next->empty()) break;
     cursor = "&nextToken=" + percent_encode(*next);
+  }
+  co_return all;
+}
+
+Task<std::vector<BackendSandbox>> E2bProvider::pages(std::string query) {
+  std::vector<BackendSandbox> all;
+  const auto entries = co_await entries_of("/v2/sandboxes?limit=100&state=running,paused" + query);
+  for (const Json& entry : entries) {
+    BackendSandbox sandbox = to_sandbox(entry);
+    if (!sandbox.sandbox_id.empty()) all.push_back(std::move(sandbox));
   }
   co_return all;
 }

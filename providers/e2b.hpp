@@ -58,15 +58,16 @@ class E2bProvider : public ShellProvider {
 
   // Returns a client for a sandbox's envd. Throws Error(not_found) if the sandbox does not exist.
   Task<RestApi> envd(std::string id);
-  // Calls envd about the process with that tag or, if `tag` is empty, that pid.
-  // Calls a method of the sandbox about a process, which `tag` names or else `pid`. Without
-  // `waits` the answer must come in the time of other calls.
+  // Calls a method of envd about the process with that tag or, if `tag` is empty, that pid. With
+  // `waits` the answer may take any time.
   Task<void> tell(std::string id, std::string method, std::string tag, int64_t pid, Json body,
                   bool waits = false);
   Task<Ran> run(std::string id, std::string line) override;
 
  private:
   Task<std::vector<BackendSandbox>> pages(std::string query);
+  // The entries of all pages of a list. `path` has a query.
+  Task<std::vector<Json>> entries_of(std::string path);
   Task<e2b::Access> access_of(std::string id);
   BackendSandbox to_sandbox(const Json& document) const;
   Task<Json> filesystem(std::string id, std::string method, Json body);

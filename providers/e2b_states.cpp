@@ -52,12 +52,13 @@ Task<BackendSnapshot> E2bProvider::snapshot(std::string id, std::string snapshot
   co_return e2b::to_snapshot(document);
 }
 
+// Older servers ignore the name in the query.
 Task<std::optional<BackendSnapshot>> E2bProvider::find_snapshot(std::string snapshot_id) {
-  RestCall call{.path = "/snapshots?name=" + percent_encode(snapshot_id)};
-  const Json document = co_await api_.call(std::move(call));
-  if (!document.is_array()) throw Error(ErrorCode::unavailable, "e2b sent no list");
-  if (document.empty()) co_return std::nullopt;
-  co_return e2b::to_snapshot(document.front());
+  const auto entries =
+      co_await entries_of("/snapshots?limit=100&name=" + percent_encode(snapshot_id));
+  for (const Json& entry : entries)
+    if (e2b::is_named(entry, snapshot_id)) co_return e2b::to_snapshot(entry);
+  co_return std::nullopt;
 }
 
 Task<void> E2bProvider::remove_snapshot(std::string snapshot) {

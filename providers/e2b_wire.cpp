@@ -96,6 +96,16 @@ BackendSnapshot to_snapshot(const Json& document) {
   });
 }
 
+bool is_named(const Json& snapshot, std::string_view name) {
+  for (const Json& one : field_of(snapshot, "names")) {
+    if (!one.is_string()) continue;
+    std::string_view word = one.get_ref<const std::string&>();
+    word.remove_prefix(word.rfind('/') + 1);  // npos + 1 is 0
+    if (word.substr(0, word.find(':')) == name) return true;
+  }
+  return false;
+}
+
 Json to_start(const Command& command) {
   const auto argv = shell::argv_of(command);
   Json process{{"cmd", argv.front()},

@@ -20,6 +20,8 @@ Json to_create(const CreateSpec& spec, const std::string& template_id);
 BackendSandbox to_sandbox(const Json& document, Isolation isolation, const std::string& region);
 Access to_access(const Json& document);
 BackendSnapshot to_snapshot(const Json& document);
+// Whether a snapshot has that name, which the server may have completed to "team/name:tag".
+bool is_named(const Json& snapshot, std::string_view name);
 
 // Bodies of process.Process/Start (tagged with the process id) and SendInput, and the events of a
 // start.

@@ -1,0 +1,36 @@
+#include "providers/e2b.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/live_loop.hpp"
+#include "tests/support/scripted_client.hpp"
+
+namespace sandgate::test {
+namespace {
+
+class E2bAccount : public testing::Test {
+ protected:
+  LiveLoop loop_;
+  ScriptedClient client_;
+  std::shared_ptr<E2bProvider> provider_ =
+      std::make_shared<E2bProvider>(client_, loop_.executor(), E2bSettings{});
+};
+
+HttpReply page_of(std::string entries, std::string next = "") {
+  return {200, {{"X-Next-Token", std::move(next)}}, std::move(entries)};
+}
+
+TEST_F(E2bAccount, ASnapshotIsKnownByItsNameThoughTheServerListsAll) {
+  const std::string others = R"([{"snapshotID":"t1","names":["team/snother:default",7]},
+                                 {"snapshotID":"t2"}])";
+  const std::string ours = R"([{"snapshotID":"t3","names":["team/snours:default"]}])";
+  client_.script({page_of(others, "more"), page_of(ours)});
+  EXPECT_EQ(loop_.run(provider_->find_snapshot("snours"))->backend_id, "t3");
+  EXPECT_NE(client_.last().url.find("nextToken=more"), std::string::npos);
+  client_.script({page_of(others), page_of(R"([{"snapshotID":"t4","names":["snours"]}])")});
+  EXPECT_FALSE(loop_.run(provider_->find_snapshot("snours")));
+  EXPECT_EQ(loop_.run(provider_->find_snapshot("snours"))->backend_id, "t4");
+}
+
+}  // namespace
+}  // namespace sandgate::test
