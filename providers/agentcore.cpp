@@ -37,7 +37,8 @@ Descriptor AgentcoreProvider::descriptor() const {
       .limits = settings_.limits,
       .regions = {settings_.region},
       .notes = {"every session has the same size",
-                "output waits on the sandbox's disk until it is fetched"}};
+                "output waits on the sandbox's disk until it is fetched"},
+      .fixed_life = std::chrono::seconds(settings_.rules.keep_alive_seconds)};
   descriptor.controls.insert(settings_.rules.is_open ? Control::network_allow
                                                      : Control::network_deny);
   return descriptor;

@@ -46,7 +46,8 @@ Descriptor AgentcoreRuntimeProvider::descriptor() const {
                     "finding a sandbox starts a session when it has none",
                     "a command ends after an hour",
                     "commands, with their environment and what is uploaded, are in the runtime's "
-                    "log"}};
+                    "log"},
+          .fixed_life = std::chrono::seconds(settings_.limits.max_ttl_seconds)};
 }
 
 std::string AgentcoreRuntimeProvider::path(const char* operation) const {

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -86,6 +87,9 @@ struct Descriptor {
   std::vector<std::string> notes;
   // For host_workspace: host directories that may be mounted. Not part of to_json().
   std::vector<std::string> workspaces;
+  // A sandbox ends by itself that long after its creation, and extend() does not move that end; 0:
+  // it does. Not part of to_json().
+  std::chrono::seconds fixed_life{0};
   // Provider::finish() is implemented. Not part of to_json().
   bool counts_ends = false;
 

@@ -1,12 +1,15 @@
 #include "providers/e2b.hpp"
 
 #include "providers/e2b_process.hpp"
+#include "providers/fixed_end.hpp"
 #include "providers/sandbox_pages.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr const char* kEnvdPort = "49983";
+// The vendor's clock may be off by that much.
+constexpr auto kClockSlack = std::chrono::seconds(10);
 
 RestTarget target_of_e2b(const E2bSettings& settings) {
   return {.provider = "e2b",
@@ -115,8 +118,13 @@ Task<void> E2bProvider::kill(std::string id) {
 }
 
 Task<void> E2bProvider::extend(std::string id, std::chrono::seconds ttl) {
+  const Time wanted = SystemClock().now() + ttl;
   Json body{{"timeout", std::max<int64_t>(1, ttl.count())}};
   co_await api_.post(e2b_path(id) + "/timeout", std::move(body));
+  // The vendor cuts a time that is beyond the plan's and does not say so.
+  const Json document = co_await api_.get(e2b_path(id));
+  const auto end = from_rfc3339(text_of(document, "endAt"));
+  if (end && *end + kClockSlack < wanted) throw beyond_end(*end);
 }
 
 Task<e2b::Access> E2bProvider::access_of(std::string id) {

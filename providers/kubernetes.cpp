@@ -1,5 +1,6 @@
 #include "providers/kubernetes.hpp"
 
+#include "providers/fixed_end.hpp"
 #include "providers/kubernetes_process.hpp"
 #include "providers/sandbox_pages.hpp"
 
@@ -110,10 +111,15 @@ Task<void> KubernetesProvider::kill(std::string id) {
   return api_.remove(path_of(kubernetes::place_of(id), settings_.rules));
 }
 
-// A plain pod's deadline can only be shortened, so it is left alone; Sandgate enforces the TTL.
+// A plain pod's deadline can only be shortened.
 Task<void> KubernetesProvider::extend(std::string id, std::chrono::seconds ttl) {
   const kubernetes::Place place = kubernetes::place_of(id);
-  if (!place.resource) co_return;
+  if (!place.resource) {
+    const Json pod = co_await api_.get(path_of(place, settings_.rules));
+    const auto end = kubernetes::end_of_pod(pod);
+    if (end && SystemClock().now() + ttl > *end) throw beyond_end(*end);
+    co_return;
+  }
   RestCall call{.method = "PATCH",
                 .path = path_of(place, settings_.rules),
                 .bytes = kubernetes::to_end(SystemClock().now() + ttl).dump(),

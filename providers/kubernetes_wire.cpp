@@ -162,6 +162,15 @@ Json to_end(Time end) {
   return {{"spec", {{"shutdownTime", to_rfc3339(whole)}}}};
 }
 
+std::optional<Time> end_of_pod(const Json& pod) {
+  return reading("kubernetes", [&]() -> std::optional<Time> {
+    const Json deadline = field_of(pod.at("spec"), "activeDeadlineSeconds");
+    const auto started = from_rfc3339(text_of(field_of(pod, "status"), "startTime"));
+    if (!started || !deadline.is_number_integer()) return std::nullopt;
+    return *started + std::chrono::seconds(deadline.get<int32_t>());
+  });
+}
+
 Json deny_policy(const PodRules& rules) {
   return {{"apiVersion", "networking.k8s.io/v1"},
           {"kind", "NetworkPolicy"},

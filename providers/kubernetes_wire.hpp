@@ -36,6 +36,9 @@ Json to_sandbox(const CreateSpec& spec, const PodRules& rules, Time end);
 // A merge patch that changes the end of a Sandbox resource.
 Json to_end(Time end);
 
+// When the cluster ends a plain pod; empty: it has no deadline.
+std::optional<Time> end_of_pod(const Json& pod);
+
 // The policy that denies all traffic of pods with a certain label, and whether an existing policy
 // is equivalent to it.
 Json deny_policy(const PodRules& rules);

@@ -41,7 +41,8 @@ Descriptor ModalProvider::descriptor() const {
       .limits = settings_.limits,
       .regions = region.empty() ? std::vector<std::string>{} : std::vector<std::string>{region},
       .notes = {"commands run as the account of the image, which most often is root",
-                "the time to live is fixed at the create"}};
+                "the time to live is fixed at the create"},
+      .fixed_life = std::chrono::seconds(settings_.rules.keep_alive_seconds)};
   if (settings_.process_limit) descriptor.controls.insert(Control::process_limit);
   if (settings_.disk_limit) descriptor.controls.insert(Control::disk_limit);
   return descriptor;

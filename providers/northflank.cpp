@@ -38,7 +38,8 @@ Descriptor NorthflankProvider::descriptor() const {
                        Control::memory_limit, Control::disk_limit},
           .limits = settings_.limits,
           .notes = {"sizes are rounded up to the vendor's plans",
-                    "an account has a thousand requests an hour"}};
+                    "an account has a thousand requests an hour"},
+          .fixed_life = std::chrono::seconds(settings_.rules.keep_alive_seconds)};
 }
 
 std::string NorthflankProvider::project_path() const {

@@ -105,8 +105,8 @@ class Provider {
   virtual Task<std::map<std::string, std::string>> secret_revisions();
   virtual Task<void> set_secrets(std::string id, SecretGrants secrets);
 
-  // Sets the remaining time to live of a running sandbox. A backend without that function ignores
-  // it.
+  // Sets the remaining time to live of a running sandbox. Throws beyond_end() (fixed_end.hpp) if
+  // the backend ends it earlier. This implementation, for Descriptor::fixed_life, does nothing.
   virtual Task<void> extend(std::string id, std::chrono::seconds ttl);
 };
 

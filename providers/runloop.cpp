@@ -46,7 +46,8 @@ Descriptor RunloopProvider::descriptor() const {
                    Control::memory_limit, Control::disk_limit},
       .limits = settings_.limits,
       .notes = {"sizes are rounded up to the vendor's steps",
-                "output is text: bytes that are no UTF-8 are lost"}};
+                "output is text: bytes that are no UTF-8 are lost"},
+      .fixed_life = std::chrono::seconds(settings_.rules.keep_alive_seconds)};
   if (!settings_.rules.deny_policy.empty()) descriptor.controls.insert(Control::network_deny);
   return descriptor;
 }

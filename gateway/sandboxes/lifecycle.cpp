@@ -9,6 +9,7 @@
 #include "gateway/sandboxes/creation.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
+#include "providers/fixed_end.hpp"
 
 namespace sandgate {
 namespace {
@@ -32,6 +33,14 @@ CachedSandboxPtr told_as(SandboxState state, SandboxRecord record) {
   record.state = state;
   std::string body = to_json(record).dump();
   return std::make_shared<const CachedSandbox>(CachedSandbox{std::move(record), std::move(body)});
+}
+
+// Throws Error(invalid) if the backend ends the sandbox before `end` and cannot be told otherwise.
+// One that waits paused is given its time when it runs again.
+void check_life(const SandboxRecord& record, const Descriptor& descriptor, Time end) {
+  if (descriptor.fixed_life.count() == 0 || waits_paused(record)) return;
+  const Time last = std::max(record.created_at + descriptor.fixed_life, record.expires_at);
+  if (end > last) throw beyond_end(last);
 }
 
 Error unknown_sandbox(const SandboxId& id) { return Error::not_found("sandbox", id.value); }
@@ -274,17 +283,22 @@ Task<SandboxRecord> Lifecycle::extend(TenantId tenant, SandboxId id, int64_t ttl
 Task<void> Lifecycle::lengthen_at_backend(SandboxRecord record, int64_t ttl_seconds) {
   const auto deployment = deployment_of(record);
   const bool waits = waits_paused(record);
-  const auto ttl =
-      waits ? kWhilePaused : backend_ttl(std::chrono::seconds(ttl_seconds), deployment->descriptor);
-  auto extending = deployment->backend->extend(record.backend_id, ttl);
-  const auto outcome = co_await attempt(std::move(extending));
-  const Error* refusal = std::get_if<Error>(&outcome);
-  // The long TTL is our choice, not the caller's, so its refusal is no error. The backend refused
-  // it at the pause, too.
-  if (!refusal || (waits && refusal->code == ErrorCode::invalid)) co_return;
-  auto judging = judge_refusal(record.tenant, record.id, *refusal);
-  const Error told = co_await std::move(judging);
-  throw told;
+  const std::chrono::seconds least(ttl_seconds);
+  check_life(record, deployment->descriptor, parts_.clock.now() + least);
+  auto ttl = waits ? kWhilePaused : backend_ttl(least, deployment->descriptor);
+  for (;; ttl = least) {
+    auto extending = deployment->backend->extend(record.backend_id, ttl);
+    const auto outcome = co_await attempt(std::move(extending));
+    const Error* refusal = std::get_if<Error>(&outcome);
+    // The long TTL is our choice, not the caller's, so its refusal is no error. The backend refused
+    // it at the pause, too.
+    if (!refusal || (waits && refusal->code == ErrorCode::invalid)) co_return;
+    // The time that we add is, too.
+    if (refusal->code == ErrorCode::invalid && ttl > least) continue;
+    auto judging = judge_refusal(record.tenant, record.id, *refusal);
+    const Error told = co_await std::move(judging);
+    throw told;
+  }
 }
 
 Task<std::optional<SandboxRecord>> Lifecycle::extend_settled(SandboxRecord record,

@@ -65,6 +65,32 @@ TEST_F(ExtendingWorld, ABackendThatKeepsNoneForSoLongRefusesNothing) {
   EXPECT_EQ(world.a->last_extension(), seconds(0)) << "nothing shorter either";
 }
 
+TEST_F(ExtendingWorld, ABackendThatKeepsJustTheTimeAskedForIsAskedForNoMore) {
+  const SandboxRecord box = create(EndAction::kill);
+  world.a->refuse_times_beyond(seconds(kLonger));
+  EXPECT_EQ(extend(box).ttl_seconds, kLonger);
+  EXPECT_EQ(world.a->last_extension(), seconds(kLonger));
+  world.a->refuse_times_beyond(seconds(kLonger - 1));
+  EXPECT_EQ(code_of([&] { extend(box); }), ErrorCode::invalid);
+}
+
+TEST_F(ExtendingWorld, AnEndThatTheBackendDoesNotMoveIsNoNewEnd) {
+  Descriptor fixed = FakeProvider::capable("a");
+  fixed.fixed_life = seconds(kLonger - 1);
+  world.a->offer(fixed);
+  run(world.replica.deployments.reload());
+  const SandboxRecord box = create(EndAction::kill);
+  try {
+    extend(box);
+    FAIL() << "it was extended";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::invalid);
+    EXPECT_EQ(error.fields.at(0).path, "/ttl_seconds");
+  }
+  EXPECT_EQ(world.row(box.id).expires_at, box.expires_at);
+  EXPECT_EQ(run(world.replica.lifecycle.extend(world.tenant, box.id, kTtl)).ttl_seconds, kTtl);
+}
+
 // Others that pause and resume it, faster each time.
 TEST_F(ExtendingWorld, WhoAlwaysComesTooLateIsToldToTryAgain) {
   const SandboxRecord box = create(EndAction::kill);

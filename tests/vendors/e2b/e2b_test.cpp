@@ -32,5 +32,18 @@ TEST_F(E2bAccount, ASnapshotIsKnownByItsNameThoughTheServerListsAll) {
   EXPECT_EQ(loop_.run(provider_->find_snapshot("snours"))->backend_id, "t4");
 }
 
+TEST_F(E2bAccount, ATimeThatIsCutIsRefused) {
+  const auto extend = [this](std::chrono::seconds kept) {
+    const Json box{{"endAt", to_rfc3339(SystemClock().now() + kept)}};
+    client_.script({{204, {}, ""}, {200, {}, box.dump()}});
+    return loop_.run(attempt(provider_->extend("i1", std::chrono::seconds(600))));
+  };
+  EXPECT_FALSE(std::holds_alternative<Error>(extend(std::chrono::seconds(598))));
+  const auto cut = extend(std::chrono::seconds(300));
+  ASSERT_TRUE(std::holds_alternative<Error>(cut));
+  EXPECT_EQ(std::get<Error>(cut).code, ErrorCode::invalid);
+  EXPECT_EQ(std::get<Error>(cut).fields.at(0).path, "/ttl_seconds");
+}
+
 }  // namespace
 }  // namespace sandgate::test

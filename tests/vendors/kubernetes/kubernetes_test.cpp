@@ -219,6 +219,20 @@ TEST_F(KubernetesCluster, WhatEndedIsLeftToBeKilled) {
   EXPECT_EQ(cluster.last().method, "GET") << "it may be another installation's";
 }
 
+TEST_F(KubernetesCluster, APodIsNotKeptBeyondItsDeadline) {
+  KubernetesSettings settings;
+  settings.form = KubernetesSettings::Form::pods;
+  ScriptedClient cluster;
+  const Json pod{{"spec", {{"activeDeadlineSeconds", 600}}},
+                 {"status", {{"startTime", to_rfc3339(SystemClock().now())}}}};
+  cluster.always({200, {}, pod.dump()});
+  const auto alone = std::make_shared<KubernetesProvider>(cluster, loop_.executor(), settings);
+  loop_.run(alone->extend("pods/a", std::chrono::seconds(500)));
+  const auto outcome = loop_.run(attempt(alone->extend("pods/a", std::chrono::seconds(700))));
+  ASSERT_TRUE(std::holds_alternative<Error>(outcome));
+  EXPECT_EQ(std::get<Error>(outcome).fields.at(0).path, "/ttl_seconds");
+}
+
 TEST_F(KubernetesCluster, RequestsFitTheResourcesDefinition) {
   point_at(&resource_settings);
   const auto box = std::get<BackendSandbox>(create(spec(NetworkDefault::deny)));

@@ -127,6 +127,16 @@ TEST(KubernetesWire, IdsSayWhereASandboxIs) {
             "/api/v1/namespaces/default/pods/..%2F..%2Fsecrets");
 }
 
+TEST(KubernetesWire, APodEndsAtItsDeadline) {
+  Json pod = pod_that_is("Running", {{"startTime", "2027-01-15T08:00:00Z"}});
+  EXPECT_FALSE(end_of_pod(pod));
+  pod["spec"]["activeDeadlineSeconds"] = 60;
+  EXPECT_EQ(to_rfc3339(*end_of_pod(pod)).substr(0, 19), "2027-01-15T08:01:00");
+  pod["status"].erase("startTime");
+  EXPECT_FALSE(end_of_pod(pod));
+  EXPECT_THROW(end_of_pod(Json::array()), Error);
+}
+
 TEST(KubernetesWire, StatusesOfProcesses) {
   EXPECT_EQ(to_status(R"({"status":"Success"})"), 0);
   EXPECT_EQ(to_status(R"({"status":"Failure","reason":"NonZeroExitCode",
