@@ -1,5 +1,6 @@
 #include "providers/agentcore.hpp"
 
+#include "gateway/core/random.hpp"
 #include "providers/aws_event_stream.hpp"
 #include "providers/sandbox_pages.hpp"
 #include "providers/shell_command.hpp"
@@ -110,9 +111,10 @@ Task<std::vector<BackendSandbox>> AgentcoreProvider::list() {
 }
 
 Task<void> AgentcoreProvider::kill(std::string id) {
+  // Each stop needs a new token: the vendor answers a known one without stopping anything.
   RestCall call{.method = "PUT",
                 .path = interpreter_path() + "/sessions/stop?sessionId=" + percent_encode(id),
-                .json = Json{{"clientToken", agentcore::to_token(id)}}};
+                .json = Json{{"clientToken", "sandgate-" + random_hex(16)}}};
   co_await api_.find(std::move(call));
 }
 
