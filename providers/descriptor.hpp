@@ -90,6 +90,9 @@ struct Descriptor {
   // A sandbox ends by itself that long after its creation, and extend() does not move that end; 0:
   // it does. Not part of to_json().
   std::chrono::seconds fixed_life{0};
+  // The shortest time between two calls of list() that the vendor's limit on requests allows for;
+  // 0: none. Not part of to_json().
+  std::chrono::seconds listed_every{0};
   // Provider::finish() is implemented. Not part of to_json().
   bool counts_ends = false;
 

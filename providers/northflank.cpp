@@ -10,6 +10,9 @@ namespace {
 constexpr auto kFirstNorthflankLook = std::chrono::milliseconds(300),
                kLastNorthflankLook = std::chrono::milliseconds(3000);
 
+// A list takes one request for each hundred services.
+constexpr auto kNorthflankList = std::chrono::seconds(120);
+
 RestTarget target_of_northflank(const NorthflankSettings& settings) {
   return {.provider = "northflank",
           .base_url = settings.api_url,
@@ -39,7 +42,8 @@ Descriptor NorthflankProvider::descriptor() const {
           .limits = settings_.limits,
           .notes = {"sizes are rounded up to the vendor's plans",
                     "an account has a thousand requests an hour"},
-          .fixed_life = std::chrono::seconds(settings_.rules.keep_alive_seconds)};
+          .fixed_life = std::chrono::seconds(settings_.rules.keep_alive_seconds),
+          .listed_every = kNorthflankList};
 }
 
 std::string NorthflankProvider::project_path() const {

@@ -72,7 +72,9 @@ bool is_nobodys(const BackendSandbox& orphan, const Deployment& deployment, cons
 Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr deployment) {
   Database& database = lifecycle_.parts().database;
   // Rows before the list: every expected sandbox then existed before the list was made.
-  auto turn = [deployment, lease = options_.every](pqxx::work& tx) {
+  const auto every =
+      std::max<std::chrono::milliseconds>(options_.every, deployment->descriptor.listed_every);
+  auto turn = [deployment, lease = every](pqxx::work& tx) {
     std::optional<std::vector<SandboxRecord>> expected;
     // Only this gateway checks its own machine; a lease there is of a process that crashed.
     if (!deployment->descriptor.machine.empty() ||

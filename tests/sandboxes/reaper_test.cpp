@@ -47,6 +47,20 @@ TEST(Reconciler, ABackendThatHangsHoldsUpNoOther) {
   run(reconciler.rest());
 }
 
+TEST(Reconciler, AsksAVendorThatCountsRequestsLessOften) {
+  World world;
+  Descriptor slow = FakeProvider::capable("a");
+  slow.listed_every = std::chrono::hours(1);
+  world.a->offer(slow);
+  run(world.replica.deployments.reload());
+  Reconciler reconciler(world.replica.lifecycle, {.every = milliseconds(0)});
+  for (const char* name : {"a", "b"}) {
+    const DeploymentPtr on = world.replica.deployments.find(world.tenant, name);
+    EXPECT_TRUE(run(reconciler.reconcile(on))) << name;
+    EXPECT_EQ(run(reconciler.reconcile(on)).has_value(), std::string(name) == "b");
+  }
+}
+
 TEST(Errands, AreNotBegunTwiceNorWithoutBound) {
   asio::thread_pool pool(2);
   Errands errands(pool.get_executor(), {.at_once = 1, .waiting = 2});
