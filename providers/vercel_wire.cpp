@@ -108,9 +108,10 @@ Box to_box(const Json& document) {
     const std::string status = sandbox.at("status").get<std::string>();
     box.running = status == "running";
     box.stopped = status == "stopped" || status == "failed" || status == "aborted";
-    const bool saved = !text_of(sandbox, "currentSnapshotId").empty();
+    // What failed has lost what it wrote since its last snapshot.
+    const bool saved = status == "stopped" && !text_of(sandbox, "currentSnapshotId").empty();
     if (box.stopped && !saved) box.sandbox.state = BackendState::gone;
-    if ((box.stopped && saved) || status == "stopping") {
+    if (saved || status == "stopping") {
       box.sandbox.state = BackendState::paused;
       box.sandbox.kept = Keeps::disk;
     }

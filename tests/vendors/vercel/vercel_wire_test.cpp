@@ -51,7 +51,9 @@ TEST(VercelWire, AStoppedSandboxIsWhatItsSnapshotMakesIt) {
   EXPECT_EQ(to_box(sandbox_of("stopped", "snap_1")).sandbox.state, BackendState::paused);
   EXPECT_EQ(to_box(sandbox_of("stopped", "snap_1")).sandbox.kept, Keeps::disk);
   EXPECT_EQ(to_box(sandbox_of("stopped", "")).sandbox.state, BackendState::gone);
-  EXPECT_EQ(to_box(sandbox_of("failed", "")).sandbox.state, BackendState::gone);
+  for (const char* status : {"failed", "aborted"})
+    for (const char* snapshot : {"", "snap_1"})
+      EXPECT_EQ(to_box(sandbox_of(status, snapshot)).sandbox.state, BackendState::gone) << status;
   EXPECT_EQ(to_box(sandbox_of("snapshotting", "")).sandbox.state, BackendState::running);
   EXPECT_FALSE(to_box(sandbox_of("pending", "")).running);
 }
