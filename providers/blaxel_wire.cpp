@@ -19,10 +19,9 @@ int64_t memory_of(const Resources& resources) {
   return in_units(least, kMibStep) * kMibStep;
 }
 
-// The states of a sandbox that exists or is being created.
-bool is_there(const std::string& status) {
-  for (const char* one : {"UPLOADING", "BUILDING", "BUILT", "DEPLOYING", "DEPLOYED", "ARCHIVING",
-                          "ARCHIVED", "UNARCHIVING"})
+// In any other state, also one that is not known here, the sandbox exists or is being created.
+bool has_ended(const std::string& status) {
+  for (const char* one : {"FAILED", "DEACTIVATING", "DEACTIVATED", "DELETING", "TERMINATED"})
     if (status == one) return true;
   return false;
 }
@@ -84,7 +83,7 @@ Box to_box(const Json& document) {
     if (status.ends_with("ARCHIVING") || box.archived) {
       box.sandbox.state = BackendState::paused;
       box.sandbox.kept = Keeps::disk;
-    } else if (!is_there(status)) {
+    } else if (has_ended(status)) {
       box.sandbox.state = BackendState::gone;
     }
     return box;

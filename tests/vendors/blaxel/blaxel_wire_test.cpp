@@ -51,13 +51,14 @@ TEST(BlaxelWire, StatesAreWhatTheyMeanToUs) {
   const Box starting = to_box(document_of(kOurs, "DEPLOYING"));
   EXPECT_FALSE(starting.running);
   EXPECT_EQ(starting.sandbox.state, BackendState::running);
+  EXPECT_EQ(to_box(document_of(kOurs, "NEWER_WORD")).sandbox.state, BackendState::running);
   for (const char* status : {"ARCHIVING", "ARCHIVED", "UNARCHIVING"}) {
     const Box box = to_box(document_of(kOurs, status));
     EXPECT_EQ(box.sandbox.state, BackendState::paused) << status;
     EXPECT_EQ(box.sandbox.kept, Keeps::disk) << status;
     EXPECT_EQ(box.archived, std::string(status) == "ARCHIVED");
   }
-  for (const char* status : {"FAILED", "TERMINATED", "DELETING", "DEACTIVATED"})
+  for (const char* status : {"FAILED", "TERMINATED", "DELETING", "DEACTIVATED", "DEACTIVATING"})
     EXPECT_EQ(to_box(document_of(kOurs, status)).sandbox.state, BackendState::gone) << status;
   EXPECT_THROW(to_box(Json::array()), Error);
   EXPECT_THROW(to_box({{"metadata", {{"name", 7}}}, {"status", "DEPLOYED"}}), Error);
