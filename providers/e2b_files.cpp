@@ -8,7 +8,7 @@
 namespace sandgate {
 namespace {
 
-constexpr uint32_t kDefaultMode = 0644;  // the mode of files that envd writes
+constexpr uint32_t kDefaultMode = 0644;  // the mode of files that envd creates
 
 std::string bytes_path(const std::string& path) { return "/files?path=" + percent_encode(path); }
 
@@ -69,11 +69,12 @@ Task<FileEntry> E2bProvider::write_file(std::string id, std::string path, uint32
   RestCall call{.method = "POST", .path = bytes_path(path)};
   call.sends_file(bytes);
   co_await server.call(std::move(call));
-  if (mode != kDefaultMode) {
-    const std::string line = "chmod " + octal(mode) + " -- " + shell::quote(path);
-    const Ran ran = co_await run(id, line);
-    if (ran.status != 0) throw Error(ErrorCode::invalid, "the file's mode could not be set");
-  }
+  // envd leaves the mode of a file that was there.
+  FileEntry written = co_await stat(id, path);
+  if (written.mode == mode) co_return written;
+  const std::string line = "chmod " + octal(mode) + " -- " + shell::quote(path);
+  const Ran ran = co_await run(id, line);
+  if (ran.status != 0) throw Error(ErrorCode::invalid, "the file's mode could not be set");
   co_return co_await stat(id, path);
 }
 

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/core/ids.hpp"
+#include "providers/byte_sources.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/scripted_client.hpp"
+#include "tests/vendors/vendor_lines.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -43,6 +46,22 @@ TEST_F(E2bAccount, ATimeThatIsCutIsRefused) {
   ASSERT_TRUE(std::holds_alternative<Error>(cut));
   EXPECT_EQ(std::get<Error>(cut).code, ErrorCode::invalid);
   EXPECT_EQ(std::get<Error>(cut).fields.at(0).path, "/ttl_seconds");
+}
+
+TEST(E2bFiles, AFileThatIsReplacedHasTheModeThatWasAskedFor) {
+  LiveLoop loop;
+  for (const VendorLine& line : vendor_lines()) {
+    if (line.name != "e2b") continue;
+    Vendor vendor(line, loop.executor());
+    CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line.image};
+    const std::string id = loop.run(vendor.provider().create(std::move(spec))).backend_id;
+    for (const uint32_t mode : {0600U, 0644U, 0755U, 0644U}) {
+      TextBytes text("x");
+      EXPECT_EQ(loop.run(vendor.provider().write_file(id, "run.sh", mode, text)).mode, mode);
+      EXPECT_EQ(loop.run(vendor.provider().stat(id, "run.sh")).mode, mode);
+    }
+    loop.run(vendor.provider().kill(id));
+  }
 }
 
 }  // namespace
