@@ -88,7 +88,7 @@ bool has_page_token(std::string_view name, std::string_view value) {
           value.find(kTokenPrefix) != std::string_view::npos);
 }
 
-bool stays_here(std::string_view name, std::string_view value, std::string_view connection) {
+bool stays_here(std::string_view name, std::string_view value, const ConnectionNames& connection) {
   return is_hop_by_hop(name, connection) || is_one_of(name, kOurs) ||
          starts_with(name, kSandgatePrefix) || has_gateway_key(name, value) ||
          has_page_token(name, value);
@@ -129,19 +129,18 @@ void append_framing(std::string& head, const Forwarding& forwarding) {
   }
 }
 
-// All Connection fields joined into one list.
-std::string connection_of(const http::Headers& headers) {
-  std::string list;
+ConnectionNames connection_of(const http::Headers& headers) {
+  ConnectionNames names;
   for (const auto& [name, value] : headers.fields())
-    if (equal_ignoring_case(name, "Connection")) list.append(value).append(",");
-  return list;
+    if (equal_ignoring_case(name, "Connection") && !names.add(value))
+      throw Error::invalid("Connection", "names too many fields");
+  return names;
 }
 
 }  // namespace
 
-bool is_hop_by_hop(std::string_view name, std::string_view connection) {
-  return is_one_of(name, kHopByHop) ||
-         (!connection.empty() && http::has_token(connection, name) && !is_end_to_end(name));
+bool is_hop_by_hop(std::string_view name, const ConnectionNames& connection) {
+  return is_one_of(name, kHopByHop) || (connection.has(name) && !is_end_to_end(name));
 }
 
 std::string_view scheme_of(const http::Request& request, bool tls) {
@@ -158,7 +157,7 @@ void append_field(std::string& head, std::string_view name, std::string_view val
 
 std::string forwarded_head(const Forwarding& forwarding) {
   const http::Headers& headers = forwarding.request.headers;
-  const std::string connection = connection_of(headers);
+  const ConnectionNames connection = connection_of(headers);
   std::string head;
   head.reserve(1024);
   append_target(head, forwarding);

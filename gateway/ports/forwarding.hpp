@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "gateway/core/connection_names.hpp"
 #include "gateway/http/request.hpp"
 #include "gateway/ports/port_address.hpp"
 
@@ -24,13 +25,14 @@ struct Forwarding {
 
 // The request head for a program in a sandbox, written anew so that it parses in one way only.
 // Leaves out hop-by-hop fields, the client's framing, and Sandgate's own keys, tokens and cookies;
-// the program's Authorization, Host and cookies pass.
+// the program's Authorization, Host and cookies pass. Throws Error(invalid) if the Connection
+// fields name too many others.
 std::string forwarded_head(const Forwarding& forwarding);
 
-// Whether a field applies to one connection only and is never forwarded. `connection` is the value
-// of the Connection field, which may name more such fields. End-to-end fields (Host, Authorization,
-// cookies, Content-…) are forwarded even when named there.
-bool is_hop_by_hop(std::string_view name, std::string_view connection);
+// Whether a field applies to one connection only and is never forwarded. `connection` may name more
+// such fields. End-to-end fields (Host, Authorization, cookies, Content-…) are forwarded even when
+// named there.
+bool is_hop_by_hop(std::string_view name, const ConnectionNames& connection);
 
 // "https" if the client connected by TLS or its X-Forwarded-Proto says https, else "http".
 std::string_view scheme_of(const http::Request& request, bool tls);

@@ -93,10 +93,14 @@ void append_answer_framing(std::string& head, const AnswerFraming& framing) {
     append_field(head, "Connection", "keep-alive");
 }
 
-std::string_view value_of(const AppResponse& answer, std::string_view wanted) {
+ConnectionNames connection_of(const AppResponse& answer) {
+  ConnectionNames names;
   for (const auto& [name, value] : answer.fields())
-    if (equal_ignoring_case(name, wanted)) return value;
-  return {};
+    if (equal_ignoring_case(name, "Connection") && !names.add(value))
+      throw Error(
+          ErrorCode::unavailable,
+          "the program in the sandbox answered with too many names in its Connection field");
+  return names;
 }
 
 }  // namespace
@@ -147,7 +151,7 @@ std::string kept_cookie(std::string_view cookie, const PortAddress& address,
 
 std::string returned_head(const Returning& returning) {
   const AppResponse& answer = returning.answer;
-  const std::string_view connection = value_of(answer, "Connection");
+  const ConnectionNames connection = connection_of(answer);
   std::string head;
   head.reserve(1024);
   head.append("HTTP/1.1 ").append(std::to_string(answer.status())).append(" ");

@@ -34,7 +34,7 @@ struct Returning {
 
 // The response head for the client, written anew like the forwarded one. Below a path prefix,
 // redirects, cookies and service workers are confined to it. Only the gateway sets the request's id
-// and the port's cookie.
+// and the port's cookie. Throws Error(unavailable) if the Connection fields name too many others.
 std::string returned_head(const Returning& returning);
 
 // The program's own location: "/login" for an upstream's "/p/sb…/80/login", with or without its

@@ -11,22 +11,20 @@ constexpr std::string_view kSwitching = "HTTP/1.1 101";
 
 // Hop-by-hop fields, which are not forwarded: those that always are, and those that the request's
 // Connection fields name.
-bool is_for_the_hop(const RequestHead& head, const std::string& lower_name) {
+bool is_for_the_hop(const std::string& lower_name, const ConnectionNames& connection) {
   constexpr std::array kNames{"connection", "keep-alive", "proxy-connection", "proxy-authorization",
                               "te",         "trailer",    "upgrade"};
-  return std::ranges::find(kNames, lower_name) != kNames.end() ||
-         std::ranges::any_of(head.fields, [&](const HeaderField& field) {
-           return lower_case(field.name) == "connection" && has_word(field, lower_name);
-         });
+  return std::ranges::find(kNames, lower_name) != kNames.end() || connection.has(lower_name);
 }
 
 std::string head_text(const RequestHead& head, bool plain_answer) {
   // The answer is passed on as it is, and a client of HTTP/1.0 knows no chunks.
   const char* version = head.minor_version == 0 ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n";
   std::string text = head.method + " " + head.target + version;
+  const ConnectionNames connection = connection_names(head).value();
   for (const HeaderField& field : head.fields) {
     const std::string name = lower_case(field.name);
-    if (is_for_the_hop(head, name) || (plain_answer && name == "accept-encoding")) continue;
+    if (is_for_the_hop(name, connection) || (plain_answer && name == "accept-encoding")) continue;
     text += field.name + ": " + field.value + "\r\n";
   }
   if (plain_answer) text += "Accept-Encoding: identity\r\n";

@@ -71,24 +71,23 @@ const char* read_length(std::string_view value, RequestHead& head) {
 }
 
 // What a Connection field names is not passed on.
-bool names_framing(const HeaderField& connection) {
+bool names_framing(const ConnectionNames& connection) {
   constexpr std::array kFraming{"host", "content-length", "transfer-encoding"};
-  return std::ranges::any_of(kFraming, [&](auto name) { return has_word(connection, name); });
+  return std::ranges::any_of(kFraming, [&](auto name) { return connection.has(name); });
 }
 
 // Fields that decide where the request ends or which host it is for occur only once, and go on to
 // the server.
 const char* check_framing(RequestHead& head) {
+  const auto connection = connection_names(head);
+  if (!connection || names_framing(*connection)) return "connection";
   size_t hosts = 0, lengths = 0, codings = 0;
-  bool upgrade_is_meant = false;
   for (const HeaderField& field : head.fields) {
     const std::string name = lower_case(field.name);
     hosts += name == "host";
     lengths += name == "content-length";
     codings += name == "transfer-encoding";
     if (name == "http2-settings") return "h2c";
-    if (name == "connection" && names_framing(field)) return "connection";
-    if (name == "connection" && has_word(field, "upgrade")) upgrade_is_meant = true;
     if (name == "content-length") {
       if (const char* wrong = read_length(field.value, head)) return wrong;
     } else if (name == "transfer-encoding") {
@@ -100,7 +99,7 @@ const char* check_framing(RequestHead& head) {
       head.upgrade = true;
     }
   }
-  head.upgrade = head.upgrade && upgrade_is_meant && head.minor_version == 1;
+  head.upgrade = head.upgrade && connection->has("upgrade") && head.minor_version == 1;
   if (lengths + codings > 1) return "two body lengths";
   if (hosts > 1 || (hosts == 0 && head.minor_version == 1)) return "host";
   return nullptr;
@@ -108,13 +107,11 @@ const char* check_framing(RequestHead& head) {
 
 }  // namespace
 
-bool has_word(const HeaderField& field, std::string_view wanted) {
-  for (std::string_view rest = field.value; !rest.empty();) {
-    const size_t end = std::min(rest.find(','), rest.size());
-    if (lower_case(without_spaces(rest.substr(0, end))) == wanted) return true;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return false;
+std::optional<ConnectionNames> connection_names(const RequestHead& head) {
+  ConnectionNames names;
+  for (const HeaderField& field : head.fields)
+    if (lower_case(field.name) == "connection" && !names.add(field.value)) return std::nullopt;
+  return names;
 }
 
 std::string lower_case(std::string_view text) {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/core/connection_names.hpp"
+
 namespace sandgate::egress {
 
 struct HeaderField {
@@ -49,8 +51,8 @@ std::optional<std::string> take_authority(RequestHead& head, std::string_view sc
 std::optional<bool> looks_like_http(std::string_view bytes);
 
 std::string lower_case(std::string_view text);
-// Whether a field's comma-separated list contains this word, which is in lower case.
-bool has_word(const HeaderField& field, std::string_view wanted);
+// The names in the head's Connection fields, which must stay where they are; empty when too many.
+std::optional<ConnectionNames> connection_names(const RequestHead& head);
 
 // Incremental parser of a chunked body, as strict as that of the head: no trailers, and at most 256
 // characters of extensions per chunk.

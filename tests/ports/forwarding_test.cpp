@@ -151,7 +151,28 @@ TEST(Forwarding, AConnectionFieldTakesNothingFromTheProgram) {
                        "If-None-Match: \"e\"\r\nX-Forwarded-For: "))
       << head;
   for (const char* whole : {"Keep-Alive", "Upgrade", "Transfer-Encoding", "TE"})
-    EXPECT_TRUE(is_hop_by_hop(whole, ""));
+    EXPECT_TRUE(is_hop_by_hop(whole, {}));
+}
+
+// Each field is looked up among the names, so that many of both would take seconds.
+TEST(Forwarding, ConnectionFieldsNameFew) {
+  const auto refused = [](const std::string& connection) {
+    http::Request request = request_for(std::string("/p/") + kId + "/80/");
+    request.headers.add("Connection", "keep-alive");
+    request.headers.add("Connection", connection);
+    const auto address = port_address(request, "");
+    try {
+      forwarded_head({request, *address, "", {}, {}});
+      return false;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, ErrorCode::invalid);
+      return true;
+    }
+  };
+  std::string names = "x";
+  for (size_t i = 2; i < ConnectionNames::kMost; ++i) names += ", x";
+  EXPECT_FALSE(refused(names + std::string(15'000, ',')));
+  EXPECT_TRUE(refused(names + ",x"));
 }
 
 TEST(Returning, KeepsLocationsAndCookiesBelowThePrefix) {
@@ -229,6 +250,21 @@ TEST(Returning, TheIdAndThePortsCookieAreOurs) {
   EXPECT_EQ(head,
             "HTTP/1.1 200 OK\r\nSet-Cookie: xsandgate_token=own\r\nX-Request-Id: rqx\r\n"
             "Set-Cookie: sandgate_token=ours\r\n\r\n");
+}
+
+TEST(Returning, EveryConnectionFieldIsReadAndTheyNameFew) {
+  const std::string head =
+      returned({"Connection: X-A,, ", "connection: x-b", "X-A: 1", "X-B: 1", "X-C: 1"});
+  EXPECT_EQ(head.substr(0, head.find("X-Request")), "HTTP/1.1 200 OK\r\nX-C: 1\r\n");
+  std::string names = "Connection: x";
+  for (size_t i = 1; i < ConnectionNames::kMost; ++i) names += ",x";
+  EXPECT_NO_THROW(returned({names}));
+  try {
+    returned({names, "Connection: x"});
+    ADD_FAILURE() << "too many names passed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::unavailable);
+  }
 }
 
 // What of a chunked body comes to be told when it arrives byte by byte; what is not used stays.

@@ -112,6 +112,14 @@ TEST(RequestHead, IsBounded) {
   EXPECT_EQ(state_of(with(fields)), HeadState::malformed);
 }
 
+TEST(RequestHead, ItsConnectionFieldsNameFew) {
+  std::string names = "x";
+  for (size_t i = 2; i < ConnectionNames::kMost; ++i) names += ", x";
+  const std::string fields = "Connection: close\r\nConnection: " + names;
+  EXPECT_EQ(state_of(with(fields + std::string(20'000, ',') + "\r\n")), HeadState::complete);
+  EXPECT_EQ(state_of(with(fields + ",x\r\n")), HeadState::malformed);
+}
+
 TEST(LooksLikeHttp, TellsRequestsFromOtherWords) {
   EXPECT_EQ(looks_like_http(kGet), true);
   EXPECT_EQ(looks_like_http("\r\n\r\nGET / HTTP/1.1\r\n"), true);

@@ -1,0 +1,48 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace sandgate {
+
+// The names in the Connection fields of one message (RFC 9110, 7.6.1), which say what else is not
+// forwarded. Split once per message and few, because every field of the message is looked up.
+class ConnectionNames {
+ public:
+  static constexpr size_t kMost = 32;
+
+  // Adds the names in one field's value, which must outlive this object. Returns false if there are
+  // more than kMost; empty ones do not count.
+  bool add(std::string_view list) {
+    while (!list.empty()) {
+      const size_t end = std::min(list.find(','), list.size());
+      const std::string_view name = trimmed(list.substr(0, end));
+      list.remove_prefix(std::min(end + 1, list.size()));
+      if (name.empty()) continue;
+      if (count_ == kMost) return false;
+      names_[count_++] = name;
+    }
+    return true;
+  }
+
+  bool has(std::string_view name) const {  // ignores case
+    const auto same = [](char a, char b) { return lower(a) == lower(b); };
+    return std::any_of(names_.begin(), names_.begin() + count_, [&](std::string_view one) {
+      return one.size() == name.size() && std::equal(one.begin(), one.end(), name.begin(), same);
+    });
+  }
+
+ private:
+  static char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  }
+  static std::string_view trimmed(std::string_view text) {
+    const size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+    return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+  }
+
+  std::array<std::string_view, kMost> names_;
+  size_t count_ = 0;
+};
+
+}  // namespace sandgate
