@@ -1,4 +1,6 @@
 // Network policies of local sandboxes, and the secrets that the egress process inserts.
+#include "gateway/core/for_each.hpp"
+#include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "local/egress/control_channel.hpp"
 #include "local/local_provider.hpp"
@@ -9,6 +11,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kInstallPatience{5}, kEgressPatience{5};
+constexpr size_t kInstallsAtOnce = 8;
 
 // With a timeout, because the egress process may hang.
 Task<Json> ask_egress(const NodeClient& egress, std::string verb, Json params) {
@@ -65,13 +68,67 @@ Task<std::map<std::string, std::string>> LocalProvider::secret_revisions() {
   co_return answer.get<std::map<std::string, std::string>>();
 }
 
+// Values are never kept waiting by a sandbox that does not answer: what is missing inside it is for
+// install_authorities().
 Task<void> LocalProvider::set_secrets(std::string id, SecretGrants secrets) {
+  auto giving = give_secrets(std::move(id), std::move(secrets));
+  co_await std::move(giving);
+}
+
+Task<void> LocalProvider::give_and_install(std::string id, SecretGrants secrets) {
+  auto giving = give_secrets(id, std::move(secrets));
+  std::string certificate = co_await std::move(giving);
+  auto installing = install(std::move(id), std::move(certificate));
+  co_await std::move(installing);
+}
+
+Task<std::string> LocalProvider::give_secrets(std::string id, SecretGrants secrets) {
   Json params = secrets_json(id_of(id), secrets);
   auto giving = ask_egress(egress_, "set_secrets", std::move(params));
   const Json answer = co_await std::move(giving);
-  auto installing = install_authority(agent(id), answer.at("certificate").get<std::string>());
-  const auto outcome = co_await attempt_within(kInstallPatience, std::move(installing));
-  if (const auto* failure = std::get_if<Error>(&outcome)) throw *failure;
+  co_return answer.at("certificate").get<std::string>();
+}
+
+Task<void> LocalProvider::install(std::string id, std::string certificate) {
+  auto installing = install_authority(agent(id), certificate);
+  auto installed = within(kInstallPatience, std::move(installing));
+  co_await std::move(installed);
+  auto telling = tell_trusted(std::move(id), std::move(certificate));
+  co_await std::move(telling);
+}
+
+Task<void> LocalProvider::tell_trusted(std::string id, std::string certificate) {
+  Json params{{"id", id_of(id)}, {"certificate", std::move(certificate)}};
+  auto telling = ask_egress(egress_, "trusted", std::move(params));
+  co_await std::move(telling);
+}
+
+// A sandbox that has damaged its own files is not asked for ever.
+Task<void> LocalProvider::install_late(std::string id, std::string certificate) {
+  auto installing = install(id, certificate);
+  const auto outcome = co_await attempt(std::move(installing));
+  const auto* failure = std::get_if<Error>(&outcome);
+  if (!failure || failure->code == ErrorCode::timeout || failure->code == ErrorCode::unavailable)
+    co_return;
+  log::warn("a sandbox does not trust its authority",
+            {{"sandbox", id}, {"reason", failure->what()}});
+  auto telling = tell_trusted(std::move(id), std::move(certificate));
+  co_await std::move(telling);
+}
+
+Task<void> LocalProvider::install_authorities() {
+  auto asking = ask_egress(egress_, "lacking_trust", Json::object());
+  const Json certificates = co_await std::move(asking);
+  if (certificates.empty()) co_return;
+  std::vector<std::string> running;
+  const auto sandboxes = co_await list();
+  for (const BackendSandbox& sandbox : sandboxes)
+    if (sandbox.state == BackendState::running && certificates.contains(id_of(sandbox.backend_id)))
+      running.push_back(sandbox.backend_id);
+  auto all = for_each(std::move(running), kInstallsAtOnce, [&](std::string id) {
+    return install_late(id, certificates.at(id_of(id)).get<std::string>());
+  });
+  co_await std::move(all);
 }
 
 }  // namespace sandgate

@@ -130,7 +130,7 @@ Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
   const Json& answer = std::get<Json>(outcome);
   BackendSandbox made = to_sandbox(answer);
   if (!uses_secrets) co_return made;
-  auto giving = set_secrets(made.backend_id, std::move(secrets));
+  auto giving = give_and_install(made.backend_id, std::move(secrets));
   const auto given = co_await attempt(std::move(giving));
   if (const auto* failure = std::get_if<Error>(&given)) {
     // A sandbox without its secrets is not usable.

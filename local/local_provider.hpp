@@ -36,6 +36,11 @@ class LocalProvider : public Provider {
   // create() that finds the node down triggers a refresh within 200 ms. To be spawned.
   Task<void> keep_fresh();
 
+  // Makes running sandboxes trust the authority that ends their TLS, where they do not yet: after a
+  // restart of the egress process. Paused ones follow in a call after they are resumed. To be
+  // called periodically. Throws Error(unavailable) when there is no egress process.
+  Task<void> install_authorities();
+
   Descriptor descriptor() const override;
   std::optional<DiskSpace::Look> disk() const { return space_.look(); }  // of the node's data_dir
 
@@ -88,6 +93,13 @@ class LocalProvider : public Provider {
   const NodeClient& node() const { return node_; }
 
  private:
+  // Gives the egress process a sandbox's secrets. Returns the certificate of its authority.
+  Task<std::string> give_secrets(std::string id, SecretGrants secrets);
+  Task<void> give_and_install(std::string id, SecretGrants secrets);
+  // Makes the sandbox trust it, and tells the egress process. Throws Error: timeout after 5 s.
+  Task<void> install(std::string id, std::string certificate);
+  Task<void> install_late(std::string id, std::string certificate);
+  Task<void> tell_trusted(std::string id, std::string certificate);
   // Calls a verb that the node answers quickly. Throws Error(timeout) after 5 s.
   Task<Json> ask(std::string verb, Json params = Json::object());
   // Convert the node's id to a backend id and back. id_of() throws Error(unavailable) for another

@@ -116,8 +116,11 @@ void Backends::tell_breaker(const DeploymentKey& deployment, Breaker breaker) {
 }
 
 void Backends::start() {
-  if (local)
+  if (local) {
     keep_running(foundation.executor(), "local descriptor", [this] { return local->keep_fresh(); });
+    repeat(foundation.executor(), "authorities", std::chrono::seconds(1),
+           [this] { return local->install_authorities(); });
+  }
   keep_running(foundation.executor(), "deployments", [this] { return deployments.run(); });
 }
 

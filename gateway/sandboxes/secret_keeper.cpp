@@ -1,9 +1,15 @@
 #include "gateway/sandboxes/secret_keeper.hpp"
 
+#include "gateway/core/for_each.hpp"
 #include "gateway/core/log.hpp"
 #include "registry/secret_store.hpp"
 
 namespace sandgate {
+namespace {
+
+constexpr size_t kGivenAtOnce = 8;
+
+}  // namespace
 
 Task<void> SecretKeeper::step() {
   const auto set = deployments_.snapshot();
@@ -27,15 +33,15 @@ Task<void> SecretKeeper::keep(DeploymentPtr deployment) {
   auto read = [sandboxes](pqxx::work& tx) { return sandbox_secrets::revisions_of(tx, sandboxes); };
   auto reading = database_.run(std::move(read));
   const auto wanted = co_await std::move(reading);
-  for (const auto& [sandbox, revision] : there) {
+  const auto is_in_step = [&](const std::string& sandbox) {
     const auto found = wanted.find(sandbox);
-    if ((found == wanted.end() ? std::string() : found->second) == revision) continue;
-    auto giving = give(deployment, sandbox);
-    const auto outcome = co_await attempt(std::move(giving));
-    if (const auto* failure = std::get_if<Error>(&outcome))
-      log::warn("a sandbox did not get its secrets",
-                {{"sandbox", sandbox}, {"reason", failure->what()}});
-  }
+    return (found == wanted.end() ? std::string() : found->second) == there.at(sandbox);
+  };
+  std::erase_if(sandboxes, is_in_step);
+  auto giving = for_each(
+      std::move(sandboxes), kGivenAtOnce,
+      [this, deployment](std::string sandbox) { return give(deployment, std::move(sandbox)); });
+  co_await std::move(giving);
 }
 
 Task<void> SecretKeeper::give(DeploymentPtr deployment, std::string sandbox) {
@@ -44,8 +50,11 @@ Task<void> SecretKeeper::give(DeploymentPtr deployment, std::string sandbox) {
   };
   auto reading = database_.run(std::move(read));
   SecretGrants secrets = co_await std::move(reading);
-  auto giving = deployment->backend->set_secrets(std::move(sandbox), std::move(secrets));
-  co_await std::move(giving);
+  auto giving = deployment->backend->set_secrets(sandbox, std::move(secrets));
+  const auto outcome = co_await attempt(std::move(giving));
+  if (const auto* failure = std::get_if<Error>(&outcome))
+    log::warn("a sandbox did not get its secrets",
+              {{"sandbox", sandbox}, {"reason", failure->what()}});
 }
 
 }  // namespace sandgate

@@ -94,6 +94,9 @@ class Box : public std::enable_shared_from_this<Box> {
   // granted for the host, since it may know them from earlier requests.
   PlacedSecrets put_secrets(RequestHead& head, const std::string& host);
   Authority& authority();
+  // Whether the sandbox itself is not known to trust its authority, although it has one.
+  bool lacks_trust() const { return authority_ && !trusted_; }
+  void set_trusted() { trusted_ = true; }
   const std::deque<Verdict>& verdicts() const { return verdicts_; }
 
  private:
@@ -115,6 +118,7 @@ class Box : public std::enable_shared_from_this<Box> {
   std::map<std::string, Needles> needles_;  // by host, of requests since secrets_ changed
   SyntheticNames names_;
   std::unique_ptr<Authority> authority_;  // created on first use
+  bool trusted_ = false;
   std::set<Connection*> connections_;
   std::vector<std::shared_ptr<Acceptor>> acceptors_;
   std::shared_ptr<asio::ip::udp::socket> dns_;

@@ -148,10 +148,28 @@ Json Server::take_secrets(const Json& params) {
   return {{"certificate", box.authority().certificate_pem()}};
 }
 
+Json Server::lacking_trust() const {
+  Json certificates = Json::object();
+  for (const auto& [id, box] : boxes_)
+    if (box->lacks_trust()) certificates[id] = box->authority().certificate_pem();
+  return certificates;
+}
+
+// What was installed may be the authority of this process's predecessor.
+void Server::take_trust(const Json& params) {
+  Box& box = box_of(params);
+  if (box.authority().certificate_pem() == text_of(params, "certificate")) box.set_trusted();
+}
+
 Json Server::answer(const Json& request) {
   const std::string verb = text_of(request, "verb");
   const Json params = request.value("params", Json::object());
   if (verb == "set_secrets") return take_secrets(params);
+  if (verb == "lacking_trust") return lacking_trust();
+  if (verb == "trusted") {
+    take_trust(params);
+    return Json::object();
+  }
   if (verb == "revisions") {
     Json revisions = Json::object();
     for (const auto& [id, box] : boxes_) revisions[id] = box->secrets().revision;

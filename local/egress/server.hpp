@@ -30,6 +30,8 @@ class Server {
   Task<void> converse(wire::Stream stream);
   Json answer(const Json& request);
   Json take_secrets(const Json& params);
+  Json lacking_trust() const;
+  void take_trust(const Json& params);
   Box& box_of(const Json& params);
 
   Surroundings around_;

@@ -260,6 +260,27 @@ def test_restarts_bring_secrets_back():
     world.end(sandbox)
 
 
+def test_paused_sandboxes_keep_nobody_waiting():
+    asleep, awake = [box() for _ in range(4)], box()
+    for sandbox in asleep:
+        world.client.ok("POST", f"/v1/sandboxes/{sandbox}/pause", {"keep": "memory"})
+    send = lambda sandbox: curl(sandbox, '-H "Authorization: $TOKEN"', f"https://{HOST}/p") and heard_header()
+    assert send(awake) == [VALUE]
+    world.client.ok("PUT", "/v1/secrets/TOKEN", {"value": "third"})
+    wait_until(lambda: send(awake) == ["third"], 4, "the new value is sent")
+    world.client.ok("PUT", "/v1/secrets/TOKEN", {"value": VALUE})
+    wait_until(lambda: send(awake) == [VALUE], 4, "the value is back")
+    old = world.egress_pid()
+    os.kill(old, signal.SIGKILL)
+    wait_until(lambda: world.egress_pid() not in (None, old), 10, "a new egress process")
+    wait_until(lambda: send(awake) == [VALUE], 10, "secrets after an egress restart")
+    for sandbox in asleep:
+        world.client.ok("POST", f"/v1/sandboxes/{sandbox}/resume")
+        wait_until(lambda: send(sandbox) == [VALUE], 10, "secrets of one that was paused meanwhile")
+    for sandbox in asleep + [awake]:
+        world.end(sandbox)
+
+
 def restart(role):
     before = world.server.pids(role)
     world.server.kill(role)

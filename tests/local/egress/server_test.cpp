@@ -116,6 +116,22 @@ TEST_F(ServerTest, KnowsWhatTheNodeSaidBeforeServeAsks) {
   EXPECT_EQ(ask("revisions", Json::object())["result"], (Json{{"sb1", "r1"}}));
 }
 
+TEST_F(ServerTest, KnowsWhichSandboxesDoNotTrustItYet) {
+  attach("sb1");
+  attach("sb2");
+  const auto lacking = [this] { return ask("lacking_trust", Json::object())["result"]; };
+  EXPECT_EQ(lacking(), Json::object());
+  const Json grants{{"id", "sb1"}, {"revision", "r1"}, {"grants", Json::array()}};
+  const Json certificate = ask("set_secrets", grants)["result"]["certificate"];
+  EXPECT_EQ(lacking(), (Json{{"sb1", certificate}}));
+  ask("trusted", {{"id", "sb1"}, {"certificate", "of the process before"}});
+  EXPECT_EQ(lacking(), (Json{{"sb1", certificate}}));
+  ask("trusted", {{"id", "sb1"}, {"certificate", certificate}});
+  EXPECT_EQ(lacking(), Json::object());
+  ask("set_secrets", {{"id", "sb1"}, {"revision", "r2"}, {"grants", Json::array()}});
+  EXPECT_EQ(lacking(), Json::object()) << "its authority is the same";
+}
+
 TEST_F(ServerTest, OutlivesAnOrderThatLostItsDescriptors) {
   obey();
   attach("sb1");
